@@ -123,7 +123,7 @@ func (s *previewHandlers) preview(ctx context.Context, who account.Identity, req
 		if err != nil {
 			return wire.Preview{}, err
 		}
-		p.File = filePreview(review.ReadChange(req.ToolName, req.ToolInput, review.OnDisk{
+		p.File = filePreview(review.ReadChange(req.ToolName, req.ToolInput, review.FileOnDisk{
 			State: string(onDisk.State), Data: onDisk.Data, Size: onDisk.Size, ModTime: onDisk.ModTime, TouchedAt: onDisk.TouchedAt,
 		}))
 		p.Level = decision.Higher(review.PathLevel(file, ses.CWD), p.Level)
@@ -245,7 +245,7 @@ func (s *previewHandlers) explainAsk(ctx context.Context, req pending.Request, c
 		}
 	}
 	if p.Command == nil || p.Command.Problem == "" {
-		for _, r := range review.Smallest(req.ToolName, req.ToolInput, why.Uncovered) {
+		for _, r := range review.NarrowestRules(req.ToolName, req.ToolInput, why.Uncovered) {
 			why.Smallest = append(why.Smallest, r.String())
 		}
 	}

@@ -23,11 +23,11 @@ var ErrUntrusted = errors.New("nobody has trusted the settings of this folder as
 type UntrustedError struct {
 	Folder string
 	// Digest names exactly these items; it comes back as the consent of a person.
-	Digest string
-	Items  []FolderItem
-	Gone   []FolderItem // that were trusted and are there no longer
-	Told   []string     // files that only tell the model something
-	Before *workspace.Trust
+	Digest       string
+	Items        []FolderItem
+	Gone         []FolderItem // that were trusted and are there no longer
+	Instructions []string     // files that only tell the model something
+	Before       *workspace.Trust
 	// CannotLeaveOut: a session without these settings would run some of it even so.
 	CannotLeaveOut bool
 }
@@ -76,7 +76,7 @@ func (o *node) readFolder(ctx context.Context, cwd string) (folder.Found, error)
 	}
 	var found folder.Found
 	err = o.o.CLI.As(func() (err error) {
-		found, err = folder.Read(cwd, folder.Known{Own: o.o.CLI.OwnFolders(), Home: o.o.CLI.Getenv("HOME"), Allowed: allowed})
+		found, err = folder.Read(cwd, folder.Trusted{Own: o.o.CLI.OwnFolders(), Home: o.o.CLI.Getenv("HOME"), Allowed: allowed})
 		return err
 	})
 	if errors.Is(err, syscall.EMFILE) && o.o.CheckMachine != nil {
@@ -109,7 +109,7 @@ func (o *node) allowedIn(ctx context.Context, cwd string) (map[string][]string, 
 }
 
 func withoutSettings(s session.Session, found folder.Found) (folderSettings, error) {
-	variables, ok := found.LeaveOut()
+	variables, ok := found.OverrideVariables()
 	if !ok && !s.Demo { // whose folder is ours
 		return folderSettings{}, untrusted(s.CWD, found, nil)
 	}
@@ -132,7 +132,7 @@ func (o *node) recheckSettings(ctx context.Context, s session.Session, plan fold
 }
 
 func untrusted(cwd string, found folder.Found, before *workspace.Trust) error {
-	e := &UntrustedError{Folder: cwd, Digest: found.Digest, Told: found.Told, Before: before, CannotLeaveOut: found.Stubborn}
+	e := &UntrustedError{Folder: cwd, Digest: found.Digest, Instructions: found.Instructions, Before: before, CannotLeaveOut: found.CannotOverride}
 	var trusted []folder.Item
 	if before != nil {
 		_ = json.Unmarshal(before.Items, &trusted) // of which nothing can be read, everything is new
@@ -151,5 +151,5 @@ func untrusted(cwd string, found folder.Found, before *workspace.Trust) error {
 }
 
 func itemOf(i folder.Item) FolderItem {
-	return FolderItem{Kind: string(i.Kind), Danger: string(i.Danger), File: i.File, Name: i.Name, Text: i.Text, Cut: i.Cut}
+	return FolderItem{Kind: string(i.Kind), Danger: string(i.Danger), File: i.File, Name: i.Name, Text: i.Text, Cut: i.Truncated}
 }

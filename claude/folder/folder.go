@@ -1,10 +1,10 @@
-// Package folder reads, and never runs, what the CLI would take from the folder
-// that it is started in: hooks, MCP servers, variables, helpers, rules, plugins,
-// scheduled tasks, and what Git runs there, in nested repositories too. Driven by
-// another program the CLI asks nobody whether these are to be trusted.
+// Package folder reads what the CLI would load from the folder that it is started in, without
+// running any of it: hooks, MCP servers, variables, helpers, rules, plugins, scheduled tasks,
+// and what Git runs there, in nested repositories too. When another program drives the CLI,
+// the CLI asks nobody whether to trust these.
 //
-// What is read here is what 2.1.197 and 2.1.329 were seen to take;
-// docs/contributing/claude-cli.md says how.
+// The rules are observed behavior of 2.1.197 and 2.1.329; docs/contributing/claude-cli.md
+// describes the method.
 package folder
 
 import (
@@ -23,93 +23,92 @@ import (
 	"syscall"
 )
 
-// Kind says what an [Item] is.
+// Kind is the kind of an [Item].
 type Kind string
 
 const (
 	Hook       Kind = "hook"       // Name is its event, with the matcher
 	MCPServer  Kind = "mcp_server" // Name is its name
-	Variable   Kind = "variable"   // Name=Text is put into the environment
+	Variable   Kind = "variable"   // Name=Text is set in the environment
 	Helper     Kind = "helper"     // Name is the setting, Text a command
 	Rule       Kind = "rule"       // Text is allowed without asking
 	Setting    Kind = "setting"    // Name is the setting, Text its value
-	Agent      Kind = "agent"      // Text is what of it runs or permits something
+	Agent      Kind = "agent"      // Text is the part that runs or permits something
 	Command    Kind = "command"    // a slash command; as Agent
 	Skill      Kind = "skill"      // as Agent
-	Git        Kind = "git"        // Name is what of Git's configuration makes Git run Text, or hooks/NAME, whose program is Text
-	Unreadable Kind = "unreadable" // Text says why nobody can say what the CLI makes of the file
+	Git        Kind = "git"        // Name is the key of Git's configuration and Text what Git runs for it, or hooks/NAME and the program
+	Unreadable Kind = "unreadable" // Text says why the file cannot be read, so that what the CLI takes from it is unknown
 )
 
-// Danger says why an [Item] matters.
+// Danger is the reason why an [Item] needs trust.
 type Danger string
 
 const (
-	Runs      Danger = "runs"      // a program, without anybody being asked
-	Redirects Danger = "redirects" // what the CLI or its programs talk to, or load
-	Permits   Danger = "permits"   // what a person would be asked for otherwise
-	Changes   Danger = "changes"   // how the CLI works, in a way not known to be harmless
+	Runs      Danger = "runs"      // runs a program without asking
+	Redirects Danger = "redirects" // changes what the CLI or its programs connect to or load
+	Permits   Danger = "permits"   // permits what a person would be asked for otherwise
+	Changes   Danger = "changes"   // changes the CLI in a way not known to be harmless
 )
 
-// Item is one thing that the CLI would take from a folder.
+// Item is one thing that the CLI would load from a folder.
 type Item struct {
 	Kind   Kind   `json:"kind"`
 	Danger Danger `json:"danger"`
 	File   string `json:"file"` // absolute
 	Name   string `json:"name"`
 	Text   string `json:"text"`
-	// Cut: Text is not whole; Hash tells it from others that begin alike.
-	Cut  bool   `json:"cut,omitempty"`
-	Hash string `json:"hash,omitempty"`
+	// Truncated: Text is shortened. Hash distinguishes it from others with the same
+	// beginning.
+	Truncated bool   `json:"cut,omitempty"`
+	Hash      string `json:"hash,omitempty"`
 }
 
-// Found is what there is in a folder, in an order that depends on nothing else.
+// Found is what a folder contains, in a stable order.
 type Found struct {
-	Items []Item // what runs something, or changes what may run; empty when nothing does
-	// Told are files that only tell the model something: instructions, and agents,
-	// commands and skills of which nothing runs by itself.
-	Told []string
-	// Digest is a hash over all Items, "" when there are none.
+	Items []Item // what runs something, or changes what may run
+	// Instructions are files that only instruct the model, and agents, commands and skills of
+	// which nothing runs by itself.
+	Instructions []string
+	// Digest is a hash of all Items, "" when there are none.
 	Digest string
-	// Stubborn: not all of it can be left out; see [Found.LeaveOut].
-	Stubborn bool
+	// CannotOverride: variables cannot disable all Items; see [Found.OverrideVariables].
+	CannotOverride bool
 }
 
 const (
-	maxFile  = 4 << 20 // bytes of a file that are understood
+	maxFile  = 4 << 20 // bytes of a file that are parsed
 	maxHash  = 64 << 20
 	maxText  = 4 << 10
 	maxItems = 2000
-	maxFiles = 5000 // and folders, of one folder of agents, commands or skills
+	maxFiles = 5000 // files and folders in one folder of agents, commands or skills
 	maxDepth = 8
 )
 
-// Known is what need not be shown.
-type Known struct {
-	// Own are folders of the CLI's user, such as ~/.claude: what lies there is no
-	// repository's.
+// Trusted is what [Read] leaves out.
+type Trusted struct {
+	// Own are folders of the CLI's user, such as ~/.claude, which belong to no
+	// repository.
 	Own []string
-	// Home is the home folder of that user, to which ~ leads in Git's configuration.
+	// Home is the home folder of that user, for ~ in Git's configuration.
 	Home string
-	// Allowed are rules by the file that they stand in, which a person had the CLI put
-	// there.
+	// Allowed are rules, by their file, that a person had the CLI add.
 	Allowed map[string][]string
 }
 
-// Read looks at what the CLI would take when it is started in dir, an absolute path
-// without symbolic links. It fails only when it cannot be told what there is: a
-// file that cannot be read for want of descriptors or memory, or by a fault of the disk,
-// is such an error and no item.
-func Read(dir string, known Known) (Found, error) {
-	return read(dir, known, maxEntries)
+// Read returns what the CLI would load when it is started in dir, an absolute path without
+// symbolic links. It returns an error only for a temporary failure: too few descriptors, too
+// little memory, or a fault of the disk. A file that permanently cannot be read is an [Item].
+func Read(dir string, trusted Trusted) (Found, error) {
+	return read(dir, trusted, maxEntries)
 }
 
-func read(dir string, known Known, entries int) (Found, error) {
+func read(dir string, trusted Trusted, maxEntries int) (Found, error) {
 	if !filepath.IsAbs(dir) {
 		return Found{}, errors.New("folder: the path is not absolute")
 	}
-	r := &reader{known: known, seen: map[string]bool{}, left: entries}
+	r := &reader{known: trusted, seen: map[string]bool{}, left: maxEntries}
 	parents := upwards(dir)
-	git := r.gitOf(dir)
+	git := r.findRepository(dir)
 
 	settings := []string{
 		filepath.Join(dir, ".claude", "settings.json"),
@@ -119,12 +118,12 @@ func read(dir string, known Known, entries int) (Found, error) {
 		settings = append(settings, filepath.Join(root, ".claude", "settings.local.json"))
 	}
 	for _, file := range unique(settings) {
-		r.settings(file)
+		r.readSettings(file)
 	}
 	for _, parent := range parents {
-		r.servers(filepath.Join(parent, ".mcp.json"))
+		r.readServers(filepath.Join(parent, ".mcp.json"))
 		for _, name := range []string{"CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", filepath.Join(".claude", "CLAUDE.md"), filepath.Join(".claude", "AGENTS.md")} {
-			r.tell(filepath.Join(parent, name))
+			r.addInstructions(filepath.Join(parent, name))
 		}
 	}
 	within := parents
@@ -136,24 +135,24 @@ func read(dir string, known Known, entries int) (Found, error) {
 			kind Kind
 			name string
 		}{{Agent, "agents"}, {Command, "commands"}, {Skill, "skills"}, {Setting, "output-styles"}, {Setting, "rules"}} {
-			r.prose(k.kind, filepath.Join(parent, ".claude", k.name))
+			r.readDefinitions(k.kind, filepath.Join(parent, ".claude", k.name))
 		}
-		r.workflows(filepath.Join(parent, ".claude", "workflows"))
-		r.plugins(filepath.Join(parent, ".claude", "skills"))
+		r.readWorkflows(filepath.Join(parent, ".claude", "workflows"))
+		r.readPlugins(filepath.Join(parent, ".claude", "skills"))
 	}
 	for _, dir := range r.gitDirs(git) {
-		r.gitDir(dir, dir != git.dir && dir != git.common)
+		r.readGitDir(dir, dir != git.dir && dir != git.common)
 	}
 	top := dir
 	if git.root != "" {
 		top = git.root
 	}
-	r.nested(top)
-	r.schedule(filepath.Join(dir, ".claude", "scheduled_tasks.json"))
-	return r.found()
+	r.readNested(top)
+	r.readSchedule(filepath.Join(dir, ".claude", "scheduled_tasks.json"))
+	return r.result()
 }
 
-// upwards lists a folder and all above it.
+// upwards lists a folder and its parents.
 func upwards(dir string) []string {
 	dir = filepath.Clean(dir)
 	list := []string{dir}
@@ -174,16 +173,16 @@ func unique(list []string) []string {
 	return out
 }
 
-// reader collects.
+// reader collects the items of a folder.
 type reader struct {
-	known    Known
-	items    []Item
-	told     []string
-	stubborn bool
-	over     bool
-	failed   error           // the first error that says nothing about the folder
-	left     int             // files and folders that may still be looked at for nested repositories
-	seen     map[string]bool // files of Git's configuration, and folders of hooks
+	known          Trusted
+	items          []Item
+	instructions   []string
+	cannotOverride bool
+	over           bool
+	failed         error           // the first temporary error
+	left           int             // files and folders that may still be read in search of nested repositories
+	seen           map[string]bool // files of Git's configuration and folders of hooks that were read
 }
 
 func (r *reader) add(i Item) {
@@ -193,7 +192,7 @@ func (r *reader) add(i Item) {
 	}
 	if len(i.Text) > maxText {
 		sum := sha256.Sum256([]byte(i.Text))
-		i.Cut, i.Hash = true, hex.EncodeToString(sum[:])
+		i.Truncated, i.Hash = true, hex.EncodeToString(sum[:])
 		i.Text = strings.ToValidUTF8(i.Text[:maxText], "")
 	}
 	i.Name = shorten(i.Name)
@@ -208,14 +207,14 @@ func shorten(name string) string {
 	return strings.ToValidUTF8(name[:maxText], "") + "… " + hex.EncodeToString(sum[:])
 }
 
-// isOwn reports whether a file is the CLI's user's and no repository's.
-func (r *reader) isOwn(file string) bool {
+// isUserFile reports whether a file belongs to the CLI's user and to no repository.
+func (r *reader) isUserFile(file string) bool {
 	return slices.Contains(r.known.Own, filepath.Dir(file))
 }
 
-// isLasting reports whether an error says what a file or folder is like, as opposed to
-// what this machine is short of or fails at just now.
-func isLasting(err error) bool {
+// isPermanent reports whether an error describes the file or folder itself, not a temporary
+// shortage or fault of this machine.
+func isPermanent(err error) bool {
 	for _, lasting := range []error{
 		fs.ErrNotExist, fs.ErrPermission, fs.ErrInvalid,
 		syscall.ENOTDIR, syscall.EISDIR, syscall.ELOOP, syscall.ENAMETOOLONG, syscall.EINVAL, syscall.ENXIO, syscall.ENODEV,
@@ -227,33 +226,32 @@ func isLasting(err error) bool {
 	return false
 }
 
-// check notes an error that is not lasting: then it cannot be told what there is, and
-// Read fails.
-func (r *reader) check(err error) {
-	if err != nil && r.failed == nil && !isLasting(err) {
+// recordTransient keeps a temporary error, so that Read fails.
+func (r *reader) recordTransient(err error) {
+	if err != nil && r.failed == nil && !isPermanent(err) {
 		r.failed = err
 	}
 }
 
-// unreadable is why a file cannot be read, a sentence for a person.
+// unreadable is why a file cannot be read, a sentence for people.
 type unreadable string
 
 func (u unreadable) Error() string { return string(u) }
 
-// errNone: there is no such file.
+// errNone: the file does not exist.
 var errNone = errors.New("no such file")
 
-// read returns the contents of a file as the CLI would find it. What is no plain
-// file, too large or closed to us is an item that says so: nobody can say what the
-// CLI makes of it.
+// read returns the contents of a file as the CLI would read it. It adds an item for a file
+// that is irregular, too large or not readable, because what the CLI takes from it is
+// unknown.
 func (r *reader) read(file string) ([]byte, error) {
-	data, why := contents(file)
+	data, why := readContents(file)
 	var sentence unreadable
 	switch {
 	case errors.Is(why, errNone):
 		return nil, why
 	case why != nil && !errors.As(why, &sentence):
-		r.check(why)
+		r.recordTransient(why)
 		return nil, why
 	case why != nil:
 		r.add(Item{Kind: Unreadable, Danger: Changes, File: file, Text: why.Error(), Hash: hashOf(data)})
@@ -262,9 +260,9 @@ func (r *reader) read(file string) ([]byte, error) {
 	return data, nil
 }
 
-// contents returns errNone, an unreadable, or an error that is not lasting.
-func contents(file string) ([]byte, error) {
-	// Neither a pipe nor a device may hold us up.
+// readContents returns errNone, an unreadable, or a temporary error.
+func readContents(file string) ([]byte, error) {
+	// A pipe or device must not block.
 	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ELOOP):
@@ -298,7 +296,7 @@ func contents(file string) ([]byte, error) {
 }
 
 func cannotRead(err error) error {
-	if isLasting(err) {
+	if isPermanent(err) {
 		return unreadable("It cannot be read.")
 	}
 	return err
@@ -312,18 +310,19 @@ func hashOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// tell notes a file of instructions.
-func (r *reader) tell(file string) {
+// addInstructions adds a file of instructions.
+func (r *reader) addInstructions(file string) {
 	info, err := os.Stat(file)
-	r.check(err)
-	if err == nil && !info.IsDir() && !r.isOwn(file) && len(r.told) < maxItems {
-		r.told = append(r.told, file)
+	r.recordTransient(err)
+	if err == nil && !info.IsDir() && !r.isUserFile(file) && len(r.instructions) < maxItems {
+		r.instructions = append(r.instructions, file)
 	}
 }
 
-// object decodes a JSON object of settings; what is none is an item.
-func (r *reader) object(file string) map[string]json.RawMessage {
-	if r.isOwn(file) {
+// readObject decodes a JSON object of settings. It adds an item if the file contains anything
+// else.
+func (r *reader) readObject(file string) map[string]json.RawMessage {
+	if r.isUserFile(file) {
 		return nil
 	}
 	data, err := r.read(file)
@@ -341,7 +340,7 @@ func (r *reader) object(file string) map[string]json.RawMessage {
 	return object
 }
 
-func (r *reader) found() (Found, error) {
+func (r *reader) result() (Found, error) {
 	if r.failed != nil {
 		return Found{}, fmt.Errorf("folder: %w", r.failed)
 	}
@@ -351,8 +350,8 @@ func (r *reader) found() (Found, error) {
 	slices.SortStableFunc(r.items, func(a, b Item) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Text, b.Text), cmp.Compare(a.Hash, b.Hash))
 	})
-	f := Found{Items: r.items, Told: unique(r.told), Stubborn: r.stubborn}
-	slices.Sort(f.Told)
+	f := Found{Items: r.items, Instructions: unique(r.instructions), CannotOverride: r.cannotOverride}
+	slices.Sort(f.Instructions)
 	if len(f.Items) > 0 {
 		text, err := json.Marshal(f.Items)
 		if err != nil {

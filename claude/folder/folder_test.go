@@ -43,7 +43,7 @@ func place(t *testing.T) string {
 
 func read(t *testing.T, dir string, own ...string) folder.Found {
 	t.Helper()
-	f, err := folder.Read(dir, folder.Known{Own: own})
+	f, err := folder.Read(dir, folder.Trusted{Own: own})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,12 +79,12 @@ func TestAFolderWithoutSettingsRunsNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		put(t, root, files)
-		if f := read(t, root); f.Digest != "" || len(f.Items) > 0 || f.Stubborn {
+		if f := read(t, root); f.Digest != "" || len(f.Items) > 0 || f.CannotOverride {
 			t.Errorf("%s: got %q", name, lines(root, f.Items))
 		}
 	}
-	if f := read(t, filepath.Join(dir, "instructions")); len(f.Told) != 4 {
-		t.Errorf("told %q, want 4 files", f.Told)
+	if f := read(t, filepath.Join(dir, "instructions")); len(f.Instructions) != 4 {
+		t.Errorf("told %q, want 4 files", f.Instructions)
 	}
 }
 
@@ -151,10 +151,10 @@ func TestEverythingThatTheCLITakes(t *testing.T) {
 	if len(lacking)+len(extra) > 0 {
 		t.Errorf("not wanted:\n%s\nmissing:\n%s", strings.Join(lacking, "\n"), strings.Join(extra, "\n"))
 	}
-	if !slices.Equal(got.Told, []string{filepath.Join(root, "repo/mid/cwd/.claude/agents/tame.md")}) {
-		t.Errorf("told %q", got.Told)
+	if !slices.Equal(got.Instructions, []string{filepath.Join(root, "repo/mid/cwd/.claude/agents/tame.md")}) {
+		t.Errorf("told %q", got.Instructions)
 	}
-	variables, ok := got.LeaveOut()
+	variables, ok := got.OverrideVariables()
 	wantVariables := map[string]string{
 		"CLAUDE_CODE_DISABLE_CRON": "1",
 		"GIT_CONFIG_COUNT":         "3", "GIT_CONFIG_KEY_0": "core.fsmonitor", "GIT_CONFIG_VALUE_0": "false",
@@ -221,7 +221,7 @@ func TestWhatCannotBeReadIsSaid(t *testing.T) {
 	if got := lines(root, f.Items); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if _, ok := f.LeaveOut(); ok || !f.Stubborn {
+	if _, ok := f.OverrideVariables(); ok || !f.CannotOverride {
 		t.Error("an included file is left out")
 	}
 	large := filepath.Join(root, "large")
@@ -252,7 +252,7 @@ func TestWhatAPersonHadAllowedIsKnown(t *testing.T) {
 	put(t, dir, map[string]string{
 		".claude/settings.local.json": `{"permissions":{"allow":["Bash(make *)","Bash(rm *)"]}}`, ".claude/settings.json": `{"permissions":{"allow":["Bash(make *)"]}}`,
 	})
-	f, err := folder.Read(dir, folder.Known{Allowed: map[string][]string{filepath.Join(dir, ".claude/settings.local.json"): {"Bash(make *)"}}})
+	f, err := folder.Read(dir, folder.Trusted{Allowed: map[string][]string{filepath.Join(dir, ".claude/settings.local.json"): {"Bash(make *)"}}})
 	want := []string{".claude/settings.json permits rule [] Bash(make *)", ".claude/settings.local.json permits rule [] Bash(rm *)"}
 	if err != nil || !slices.Equal(lines(dir, f.Items), want) {
 		t.Errorf("got %q, %v, want %q", lines(dir, f.Items), err, want)
@@ -267,8 +267,8 @@ func TestOwnSettingsAreNoRepositorys(t *testing.T) {
 		".claude/plugins/evil/.claude/settings.json": `{"apiKeyHelper":"theirs"}`,
 	})
 	own := filepath.Join(home, ".claude")
-	if f := read(t, home, own); len(f.Items)+len(f.Told) > 0 {
-		t.Errorf("got %q, told %q", lines(home, f.Items), f.Told)
+	if f := read(t, home, own); len(f.Items)+len(f.Instructions) > 0 {
+		t.Errorf("got %q, told %q", lines(home, f.Items), f.Instructions)
 	}
 	if f := read(t, filepath.Join(own, "plugins", "evil"), own); len(f.Items) != 1 {
 		t.Errorf("a repository among one's own settings: %q", lines(home, f.Items))
@@ -332,7 +332,7 @@ func FuzzGitConfiguration(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		put(t, dir, map[string]string{".git/config": text})
-		if _, err := folder.Read(dir, folder.Known{}); err != nil {
+		if _, err := folder.Read(dir, folder.Trusted{}); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -10,18 +10,17 @@ import (
 	"strings"
 )
 
-// gitFolder is the repository that a folder belongs to, as far as there is one.
+// gitFolder is the repository that a folder belongs to, or empty.
 type gitFolder struct {
 	root   string // of the work tree
-	dir    string // .git, or what it names
-	common string // dir that worktrees share; dir itself for the main one
+	dir    string // .git, or the folder that it names
+	common string // the folder that worktrees share; dir itself for the main one
 	loose  []string
 }
 
-// gitOf finds the repository as Git does: the nearest .git upwards. A folder that is
-// a repository itself counts too, whatever it is called: it can be part of what was
-// cloned.
-func (r *reader) gitOf(dir string) gitFolder {
+// findRepository finds the repository as Git does: the nearest .git upwards. A folder that is
+// itself a bare repository counts under any name, because a clone may contain one.
+func (r *reader) findRepository(dir string) gitFolder {
 	var g gitFolder
 	for _, parent := range upwards(dir) {
 		if r.looksBare(parent) {
@@ -40,22 +39,22 @@ func (r *reader) gitOf(dir string) gitFolder {
 	return g
 }
 
-// looksBare reports whether a folder is a repository itself, as Git takes one for it.
+// looksBare reports whether Git would take a folder for a bare repository.
 func (r *reader) looksBare(dir string) bool {
 	return r.exists(filepath.Join(dir, "HEAD")) && r.exists(filepath.Join(dir, "objects")) && r.exists(filepath.Join(dir, "refs"))
 }
 
-// gitDirOf returns the folder that a .git is or names, and the one that it shares
-// with other worktrees, which may be the same. It is false for a file that names none.
+// gitDirOf returns the folder that a .git is or names, and the one that it shares with other
+// worktrees, which may be the same. ok is false for a file that names none.
 func (r *reader) gitDirOf(link string) (dir, common string, ok bool) {
 	info, err := os.Stat(link)
 	if err != nil {
-		r.check(err)
+		r.recordTransient(err)
 		return "", "", false
 	}
 	dir = link
 	if !info.IsDir() {
-		data, err := r.contentsOfGit(link)
+		data, err := r.readGitFile(link)
 		to, is := strings.CutPrefix(strings.TrimSpace(string(data)), "gitdir:")
 		if err != nil || !is {
 			return "", "", false
@@ -65,7 +64,7 @@ func (r *reader) gitDirOf(link string) (dir, common string, ok bool) {
 		}
 	}
 	common = dir
-	if data, err := r.contentsOfGit(filepath.Join(dir, "commondir")); err == nil {
+	if data, err := r.readGitFile(filepath.Join(dir, "commondir")); err == nil {
 		if common = strings.TrimSpace(string(data)); !filepath.IsAbs(common) {
 			common = filepath.Join(dir, common)
 		}
@@ -73,23 +72,23 @@ func (r *reader) gitDirOf(link string) (dir, common string, ok bool) {
 	return dir, common, true
 }
 
-// contentsOfGit is contents; that a file is unreadable is no item of its own.
-func (r *reader) contentsOfGit(file string) ([]byte, error) {
-	data, err := contents(file)
+// readGitFile is readContents, but an unreadable file adds no item.
+func (r *reader) readGitFile(file string) ([]byte, error) {
+	data, err := readContents(file)
 	var sentence unreadable
 	if err != nil && !errors.Is(err, errNone) && !errors.As(err, &sentence) {
-		r.check(err)
+		r.recordTransient(err)
 	}
 	return data, err
 }
 
 func (r *reader) exists(path string) bool {
 	_, err := os.Stat(path)
-	r.check(err)
+	r.recordTransient(err)
 	return err == nil
 }
 
-// roots are the root of the work tree and that of the main one.
+// roots returns the root of the work tree and that of the main one.
 func (g gitFolder) roots() []string {
 	if g.root == "" {
 		return nil
@@ -101,8 +100,8 @@ func (g gitFolder) roots() []string {
 	return unique([]string{g.root, main})
 }
 
-// gitDirs are the folders of Git that come with the repository: that of the work tree,
-// those that worktrees share, those of its submodules, and those that look like one.
+// gitDirs returns the Git folders of the repository: that of the work tree, the shared one,
+// those of submodules, and those that look like one.
 func (r *reader) gitDirs(g gitFolder) []string {
 	var dirs []string
 	for _, dir := range append(slices.Clone(g.loose), g.dir, g.common) {
@@ -116,17 +115,17 @@ func (r *reader) gitDirs(g gitFolder) []string {
 	return unique(dirs)
 }
 
-// modules finds the folders of submodules, whose names may have slashes.
+// modules finds the Git folders of submodules, whose names may contain slashes.
 func (r *reader) modules(dir string, depth int) []string {
-	const most = 200
+	const maxModules = 200
 	entries, err := os.ReadDir(dir)
-	r.check(err)
+	r.recordTransient(err)
 	if err != nil || depth > 4 {
 		return nil
 	}
 	var dirs []string
 	for _, e := range entries {
-		if !e.IsDir() || len(dirs) > most {
+		if !e.IsDir() || len(dirs) > maxModules {
 			continue
 		}
 		below := filepath.Join(dir, e.Name())
@@ -140,8 +139,8 @@ func (r *reader) modules(dir string, depth int) []string {
 	return dirs
 }
 
-// gitRuns matches the keys, in lower case but for their middle part, whose values
-// Git runs, or that bring such values from elsewhere.
+// gitRuns matches the keys whose values Git runs, or that include such values from elsewhere.
+// Keys are in lower case except for their middle part.
 var gitRuns = regexp.MustCompile(`^(core\.(fsmonitor|sshcommand|hookspath|pager|editor|askpass|gitproxy|alternaterefscommand)|` +
 	`filter\..*\.(clean|smudge|process)|diff\.external|diff\..*\.(command|textconv)|merge\..*\.driver|` +
 	`gpg\..*|log\.showsignature|include\.path|includeif\..*\.path|credential\.(.*\.)?helper|sequence\.editor|` +
@@ -149,35 +148,34 @@ var gitRuns = regexp.MustCompile(`^(core\.(fsmonitor|sshcommand|hookspath|pager|
 	`browser\..*|man\..*|web\.browser|help\.browser|instaweb\..*|sendemail\..*|imap\.tunnel|tar\..*\.command|trailer\..*\.(command|cmd)|` +
 	`gc\.recentobjectshook|init\.templatedir|lfs\.(customtransfer|extension)\..*|receive\.fsck\.skiplist|bitmappseudomerge\..*)$`)
 
-// gitStubborn matches those that cannot be overridden from outside.
-var gitStubborn = regexp.MustCompile(`^(include\.path|includeif\..*\.path)$`)
+// gitNotOverridable matches the keys that variables cannot override.
+var gitNotOverridable = regexp.MustCompile(`^(include\.path|includeif\..*\.path)$`)
 
-// gitDir looks at what is configured in a folder of Git, and at its hooks. nested:
-// it belongs to a repository inside of another, which Git enters without what we
-// would have it leave out.
-func (r *reader) gitDir(dir string, nested bool) {
+// readGitDir reads the configuration and the hooks in a Git folder. nested: the folder
+// belongs to a repository inside another, where Git does not apply the overriding variables.
+func (r *reader) readGitDir(dir string, nested bool) {
 	for _, name := range []string{"config", "config.worktree"} {
-		r.git(filepath.Join(dir, name), nested, 0)
+		r.readGitConfig(filepath.Join(dir, name), nested, 0)
 	}
-	r.hooksOfGit(filepath.Join(dir, "hooks"), nested)
+	r.readGitHooks(filepath.Join(dir, "hooks"), nested)
 }
 
-// hooksOfGit adds the programs that Git runs by themselves. What is not executable,
-// and what git init leaves there, it does not run.
-func (r *reader) hooksOfGit(dir string, nested bool) {
+// readGitHooks adds the programs that Git runs by itself. Git ignores files that are not
+// executable, and the samples of git init.
+func (r *reader) readGitHooks(dir string, nested bool) {
 	if r.seen[dir] {
 		return
 	}
 	r.seen[dir] = true
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		r.check(err)
-		return // there are none
+		r.recordTransient(err)
+		return // no hooks
 	}
 	for _, e := range entries {
 		file := filepath.Join(dir, e.Name())
 		info, err := os.Stat(file)
-		r.check(err)
+		r.recordTransient(err)
 		if err != nil || info.IsDir() || info.Mode()&0o111 == 0 || strings.HasSuffix(e.Name(), ".sample") {
 			continue
 		}
@@ -185,43 +183,43 @@ func (r *reader) hooksOfGit(dir string, nested bool) {
 		if err != nil {
 			continue
 		}
-		// Commands that only look run this one, too.
-		r.stubborn = r.stubborn || nested && e.Name() == "post-index-change"
+		// Commands that only read run this one, too.
+		r.cannotOverride = r.cannotOverride || nested && e.Name() == "post-index-change"
 		r.add(Item{Kind: Git, Danger: Runs, File: file, Name: hookPrefix + e.Name(), Text: string(data), Hash: hashOf(data)})
 	}
 }
 
-// hookPrefix begins the names of items that are hooks of Git.
+// hookPrefix starts the names of items that are Git hooks.
 const hookPrefix = "hooks/"
 
-// git looks at a file of Git's configuration and at those that it includes, whatever
-// the condition.
-func (r *reader) git(file string, nested bool, depth int) {
-	const deepest = 10 // as Git has it
+// readGitConfig reads a file of Git's configuration and the files that it includes,
+// regardless of conditions.
+func (r *reader) readGitConfig(file string, nested bool, depth int) {
+	const maxIncludeDepth = 10 // as in Git
 	if r.seen[file] {
 		return
 	}
 	r.seen[file] = true
 	data, err := r.read(file)
 	if err != nil {
-		r.stubborn = r.stubborn || err != errNone
+		r.cannotOverride = r.cannotOverride || err != errNone
 		return
 	}
 	for _, e := range gitEntries(string(data)) {
 		if !gitRunsEntry(e) {
 			continue
 		}
-		r.stubborn = r.stubborn || nested || gitStubborn.MatchString(e.key)
+		r.cannotOverride = r.cannotOverride || nested || gitNotOverridable.MatchString(e.key)
 		r.add(Item{Kind: Git, Danger: Runs, File: file, Name: e.key, Text: e.value})
-		if gitStubborn.MatchString(e.key) && depth < deepest {
-			for _, path := range r.included(file, e.value) {
-				r.git(path, nested, depth+1)
+		if gitNotOverridable.MatchString(e.key) && depth < maxIncludeDepth {
+			for _, path := range r.includedFiles(file, e.value) {
+				r.readGitConfig(path, nested, depth+1)
 			}
 		}
 	}
 }
 
-// gitRunsEntry reports whether an entry has Git run something.
+// gitRunsEntry reports whether an entry makes Git run something.
 func gitRunsEntry(e gitEntry) bool {
 	value := strings.TrimSpace(e.value)
 	switch {
@@ -237,9 +235,9 @@ func gitRunsEntry(e gitEntry) bool {
 	return gitRuns.MatchString(e.key)
 }
 
-// included are the files that a value of a configuration may name, with and without
-// what may be a comment after it.
-func (r *reader) included(by, value string) []string {
+// includedFiles returns the files that an include may name, with and without what may be a
+// comment after it.
+func (r *reader) includedFiles(by, value string) []string {
 	var files []string
 	for _, path := range []string{value, value[:max(strings.IndexAny(value+"#", "#;"), 0)]} {
 		path = strings.Trim(strings.TrimSpace(path), `"`)
@@ -263,8 +261,8 @@ func isBoolean(value string) bool {
 
 type gitEntry struct{ key, value string }
 
-// gitEntries reads a file of Git's configuration. It takes more for an entry than
-// Git does, never less: what stands in a comment's place is looked at too.
+// gitEntries parses a file of Git's configuration. It finds at least the entries that Git
+// finds; it also parses what may be a comment.
 func gitEntries(text string) []gitEntry {
 	var entries []gitEntry
 	section := ""
@@ -290,7 +288,7 @@ func gitEntries(text string) []gitEntry {
 	return entries
 }
 
-// cutSection reads `core]` or `filter "x"]`, and what follows on the line.
+// cutSection parses `core]` or `filter "x"]` and returns the rest of the line.
 func cutSection(text string) (section, rest string, ok bool) {
 	var name strings.Builder
 	quoted := false
@@ -316,11 +314,11 @@ func cutSection(text string) (section, rest string, ok bool) {
 	return "", "", false
 }
 
-// LeaveOut returns variables under which the CLI takes none of what its flags do not
-// leave out with the project's settings: Git runs nothing of what was found, also in
-// commands that the CLI lets through without asking, and no task of the folder's
-// schedule begins a turn. It is false when some of it cannot be left out.
-func (f Found) LeaveOut() (variables map[string]string, ok bool) {
+// OverrideVariables returns environment variables that disable what the CLI's flags cannot:
+// Git runs nothing of what was found, even in commands that the CLI allows without asking,
+// and no scheduled task of the folder starts a turn. ok is false when some of it cannot be
+// disabled.
+func (f Found) OverrideVariables() (variables map[string]string, ok bool) {
 	overrides := []gitEntry{{"core.fsmonitor", "false"}, {"log.showSignature", "false"}}
 	override := func(o gitEntry) {
 		if !slices.Contains(overrides, o) {
@@ -347,5 +345,5 @@ func (f Found) LeaveOut() (variables map[string]string, ok bool) {
 	for i, o := range overrides {
 		variables["GIT_CONFIG_KEY_"+strconv.Itoa(i)], variables["GIT_CONFIG_VALUE_"+strconv.Itoa(i)] = o.key, o.value
 	}
-	return variables, !f.Stubborn
+	return variables, !f.CannotOverride
 }

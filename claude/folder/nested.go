@@ -9,21 +9,21 @@ import (
 	"strings"
 )
 
-// maxEntries bounds how many files and folders are looked at for nested
-// repositories; a repository of 50 000 files with its node_modules stays far below.
+// maxEntries bounds the files and folders that are read in search of nested repositories. A
+// repository of 50 000 files with its node_modules stays far below.
 const maxEntries = 600_000
 
-// nested looks for repositories inside of top, a repository or a folder: Git enters
-// those that the index names, and whoever runs Git in one enters it too. Symbolic
-// links are not followed, as Git does not. What lies beyond the bound is an item, for
-// there may be anything.
-func (r *reader) nested(top string) {
+// readNested searches for repositories inside top, a repository or folder. Git enters those
+// that the index names, and anybody who runs Git inside one enters it too. Like Git, it
+// follows no symbolic links. If it reaches the bound, it adds an item, because the rest may
+// contain anything.
+func (r *reader) readNested(top string) {
 	whole := true
 	queue := []string{top}
 	for len(queue) > 0 && r.left > 0 {
 		dir := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
-		below, ok := r.nestedIn(dir, dir == top)
+		below, ok := r.scanFolder(dir, dir == top)
 		whole = whole && ok
 		queue = append(queue, below...)
 	}
@@ -32,13 +32,13 @@ func (r *reader) nested(top string) {
 	}
 }
 
-// nestedIn looks at one folder and returns those below it that are to be looked at.
-// It is false when it could not see all of it.
-func (r *reader) nestedIn(dir string, isTop bool) (below []string, whole bool) {
+// scanFolder scans one folder and returns the subfolders to scan. complete is false when it
+// could not read all of it.
+func (r *reader) scanFolder(dir string, isTop bool) (below []string, complete bool) {
 	f, err := os.Open(dir)
 	if err != nil {
-		r.check(err)
-		// What is gone or closed to us is so for the CLI, too.
+		r.recordTransient(err)
+		// The CLI cannot read it either.
 		return nil, errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
 	}
 	defer f.Close()
@@ -49,9 +49,9 @@ func (r *reader) nestedIn(dir string, isTop bool) (below []string, whole bool) {
 		for _, e := range entries {
 			name := e.Name()
 			switch {
-			case strings.EqualFold(name, ".git"): // of any case where names have none
+			case strings.EqualFold(name, ".git"): // in any case, for file systems that ignore it
 				if !isTop {
-					r.nestedGit(filepath.Join(dir, name))
+					r.readNestedGit(filepath.Join(dir, name))
 				}
 				continue
 			case name == "HEAD" || name == "objects" || name == "refs":
@@ -65,23 +65,23 @@ func (r *reader) nestedIn(dir string, isTop bool) (below []string, whole bool) {
 			break
 		}
 		if err != nil {
-			r.check(err)
+			r.recordTransient(err)
 			return below, errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
 		}
 	}
 	if marks == 3 && !isTop {
-		r.gitDir(dir, true)
+		r.readGitDir(dir, true)
 	}
 	return below, true
 }
 
-// nestedGit looks at the repository of a .git inside of another.
-func (r *reader) nestedGit(link string) {
+// readNestedGit reads the repository of a .git inside another one.
+func (r *reader) readNestedGit(link string) {
 	dir, common, ok := r.gitDirOf(link)
 	if !ok {
 		return // Git finds none there either
 	}
 	for _, dir := range unique(append([]string{dir, common}, r.modules(filepath.Join(common, "modules"), 0)...)) {
-		r.gitDir(dir, true)
+		r.readGitDir(dir, true)
 	}
 }

@@ -87,18 +87,18 @@ func TestNestedRepositoriesAreSeen(t *testing.T) {
 		"core.sshcommand run-conditional", "diff.x.textconv run-included", "include.path ../more # a comment", "include.path more", "includeif.gitdir:/nowhere.path ~/mine",
 	}
 	for _, cwd := range []string{"main", "main/sub"} {
-		f, err := folder.Read(filepath.Join(root, cwd), folder.Known{Home: filepath.Join(root, "home")})
+		f, err := folder.Read(filepath.Join(root, cwd), folder.Trusted{Home: filepath.Join(root, "home")})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := ofGit(f); !slices.Equal(got, want) {
 			t.Errorf("%s: got\n%s\nwant\n%s", cwd, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
-		if _, ok := f.LeaveOut(); ok {
+		if _, ok := f.OverrideVariables(); ok {
 			t.Errorf("%s: what Git runs in a nested repository is said to be left out", cwd)
 		}
 	}
-	if f, err := folder.Read(root, folder.Known{}); err != nil || !slices.Contains(ofGit(f), "core.fsmonitor run-h") {
+	if f, err := folder.Read(root, folder.Trusted{}); err != nil || !slices.Contains(ofGit(f), "core.fsmonitor run-h") {
 		t.Errorf("from a folder above, which is no repository: %q, %v", ofGit(f), err)
 	}
 }
@@ -124,7 +124,7 @@ func TestHooksOfGitAreSeen(t *testing.T) {
 	if got, want := ofGit(first), []string{"hooks/pre-commit run-commit"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if v, ok := first.LeaveOut(); !ok || v["GIT_CONFIG_KEY_2"] != "core.hooksPath" || v["GIT_CONFIG_VALUE_2"] != "/dev/null" {
+	if v, ok := first.OverrideVariables(); !ok || v["GIT_CONFIG_KEY_2"] != "core.hooksPath" || v["GIT_CONFIG_VALUE_2"] != "/dev/null" {
 		t.Errorf("left out: %v, %t", v, ok)
 	}
 	hook("main/.git/hooks/pre-commit", "run-commit"+strings.Repeat(" ", 8<<10)+"and more", 0o700)
@@ -132,8 +132,8 @@ func TestHooksOfGitAreSeen(t *testing.T) {
 		t.Error("a hook was changed beyond what is shown, and the digest was not")
 	}
 	hook("main/nested/.git/hooks/post-index-change", "run-looking", 0o700)
-	if f := read(t, dir); len(ofGit(f)) != 2 || !f.Stubborn {
-		t.Errorf("a hook of a nested repository: %q, %t", ofGit(f), f.Stubborn)
+	if f := read(t, dir); len(ofGit(f)) != 2 || !f.CannotOverride {
+		t.Errorf("a hook of a nested repository: %q, %t", ofGit(f), f.CannotOverride)
 	}
 }
 
@@ -167,12 +167,12 @@ func TestLookingIsBounded(t *testing.T) {
 			return i.Kind == folder.Unreadable && strings.Contains(i.Text, "more than can be looked at")
 		})
 	}
-	one, err := folder.ReadAtMost(dir, folder.Known{}, 100)
+	one, err := folder.ReadAtMost(dir, folder.Trusted{}, 100)
 	if err != nil || !said(one) {
 		t.Errorf("beyond the bound: %q, %v", lines(root, one.Items), err)
 	}
 	put(t, dir, map[string]string{"another": "x"})
-	if other, err := folder.ReadAtMost(dir, folder.Known{}, 100); err != nil || other.Digest != one.Digest {
+	if other, err := folder.ReadAtMost(dir, folder.Trusted{}, 100); err != nil || other.Digest != one.Digest {
 		t.Errorf("what could not be looked at is asked about again: %v", err)
 	}
 	if f := read(t, dir); said(f) {
@@ -241,11 +241,11 @@ func TestPluginsTasksAndWorkflowsAreSeen(t *testing.T) {
 		}
 	}
 	for _, name := range []string{".claude/rules/r.md", "AGENTS.md", ".claude/skills/tame/SKILL.md"} {
-		if !slices.Contains(first.Told, filepath.Join(dir, name)) {
-			t.Errorf("%s is not told among %q", name, first.Told)
+		if !slices.Contains(first.Instructions, filepath.Join(dir, name)) {
+			t.Errorf("%s is not told among %q", name, first.Instructions)
 		}
 	}
-	if v, ok := first.LeaveOut(); !ok || v["CLAUDE_CODE_DISABLE_CRON"] != "1" {
+	if v, ok := first.OverrideVariables(); !ok || v["CLAUDE_CODE_DISABLE_CRON"] != "1" {
 		t.Errorf("left out: %v, %t", v, ok)
 	}
 	put(t, dir, map[string]string{".claude/scheduled_tasks.json": strings.Replace(fmt.Sprintf(task, `,"lastFiredAt":5`), `"createdAt":1`, `"createdAt":2`, 1)})

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// schedule adds the tasks of a folder. Each is a message to Claude that nobody sends:
-// both versions begin a turn with it when its time has come, or has passed. What the
-// CLI itself writes beside them does not count.
-func (r *reader) schedule(file string) {
-	object := r.object(file)
+// readSchedule adds the scheduled tasks of a folder. Each is a message to Claude that nobody
+// sends: both versions start a turn with it when its time comes or has passed. Fields that
+// the CLI itself adds do not count.
+func (r *reader) readSchedule(file string) {
+	object := r.readObject(file)
 	if object == nil {
 		return
 	}
@@ -36,42 +36,42 @@ func (r *reader) schedule(file string) {
 	}
 }
 
-// mustEncode encodes what was decoded.
+// mustEncode encodes a decoded task.
 func mustEncode(task map[string]json.RawMessage) json.RawMessage {
 	text, _ := json.Marshal(task)
 	return text
 }
 
-// workflows adds the programs of a folder that the CLI offers as commands.
-func (r *reader) workflows(dir string) {
-	if r.isOwn(dir) {
+// readWorkflows adds the programs of a folder that the CLI offers as commands.
+func (r *reader) readWorkflows(dir string) {
+	if r.isUserFile(dir) {
 		return
 	}
-	for _, file := range r.entries(dir) {
+	for _, file := range r.listFolder(dir) {
 		if data, err := r.read(file); err == nil {
 			r.add(Item{Kind: Command, Danger: Runs, File: file, Name: "workflow " + filepath.Base(file), Text: string(data), Hash: hashOf(data)})
 		}
 	}
 }
 
-// plugins adds what the plugins in a folder of skills bring along. The CLI takes them
-// where somebody has trusted the folder in a terminal.
-func (r *reader) plugins(skills string) {
-	if r.isOwn(skills) {
+// readPlugins adds the contents of plugins in a folder of skills. The CLI loads them where
+// somebody has trusted the folder in a terminal.
+func (r *reader) readPlugins(skills string) {
+	if r.isUserFile(skills) {
 		return
 	}
-	for _, plugin := range r.entries(skills) {
+	for _, plugin := range r.listFolder(skills) {
 		if r.exists(filepath.Join(plugin, ".claude-plugin")) {
-			r.plugin(plugin)
+			r.readPlugin(plugin)
 		}
 	}
 }
 
-// entries lists what is in a folder; what goes beyond the bound is said.
-func (r *reader) entries(dir string) []string {
+// listFolder lists a folder. Beyond maxFiles it adds an item.
+func (r *reader) listFolder(dir string) []string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		r.check(err)
+		r.recordTransient(err)
 		return nil
 	}
 	if len(entries) > maxFiles {
@@ -85,11 +85,11 @@ func (r *reader) entries(dir string) []string {
 	return list
 }
 
-// plugin adds one plugin: its manifest, which may bring everything itself or name
-// other files, and the files that are taken without being named.
-func (r *reader) plugin(dir string) {
+// readPlugin adds one plugin: its manifest, which can contain everything or name other files,
+// and the files that are loaded by their names.
+func (r *reader) readPlugin(dir string) {
 	name := filepath.Base(dir)
-	files := r.entries(filepath.Join(dir, ".claude-plugin"))
+	files := r.listFolder(filepath.Join(dir, ".claude-plugin"))
 	files = append(files,
 		filepath.Join(dir, "hooks", "hooks.json"), filepath.Join(dir, ".mcp.json"), filepath.Join(dir, ".lsp.json"),
 		filepath.Join(dir, "monitors", "monitors.json"), filepath.Join(dir, "settings.json"),
@@ -109,7 +109,7 @@ func (r *reader) plugin(dir string) {
 		kind Kind
 		name string
 	}{{Agent, "agents"}, {Command, "commands"}, {Skill, "skills"}, {Setting, "output-styles"}} {
-		r.prose(k.kind, filepath.Join(dir, k.name))
+		r.readDefinitions(k.kind, filepath.Join(dir, k.name))
 	}
-	r.workflows(filepath.Join(dir, "workflows"))
+	r.readWorkflows(filepath.Join(dir, "workflows"))
 }

@@ -8,47 +8,47 @@ import (
 	"strings"
 )
 
-// harmless are settings that run nothing, permit nothing and lead nowhere. Every
-// other one that is not known here counts: a new CLI may do anything with it.
-var harmless = map[string]bool{
+// harmlessSettings run nothing, permit nothing and redirect nothing. Every other setting that
+// is unknown here counts as dangerous, because a new CLI may do anything with it.
+var harmlessSettings = map[string]bool{
 	"$schema": true, "model": true, "includeCoAuthoredBy": true, "includeGitInstructions": true, "attribution": true,
 	"cleanupPeriodDays": true, "spinnerTipsEnabled": true, "spinnerTipsOverride": true, "spinnerVerbs": true, "language": true,
 	"theme": true, "outputStyle": true, "alwaysThinkingEnabled": true, "showThinkingSummaries": true, "verbose": true, "effortLevel": true,
 	"prefersReducedMotion": true, "terminalProgressBarEnabled": true, "companyAnnouncements": true, "respectGitignore": true,
 	"claudeMdExcludes": true, "disableAllHooks": true, "disabledMcpjsonServers": true, "deniedMcpServers": true, "plansDirectory": true,
 	"fastMode": true, "feedbackSurveyRate": true, "editorMode": true, "viewMode": true, "tui": true, "autoScrollEnabled": true,
-	// They take effect only where the CLI itself asks whether a folder is trusted;
-	// driven by us it connects every server of .mcp.json, which is an item of its own.
+	// They take effect only where the CLI itself asks whether to trust a folder. Driven by
+	// another program it connects to every server of .mcp.json, which is an item of its own.
 	"enableAllProjectMcpServers": true, "enabledMcpjsonServers": true,
 }
 
-// helpers are settings that are commands.
-var helpers = map[string]bool{
+// commandSettings are settings whose value is a command.
+var commandSettings = map[string]bool{
 	"apiKeyHelper": true, "statusLine": true, "subagentStatusLine": true, "otelHeadersHelper": true, "proxyAuthHelper": true,
 	"awsAuthRefresh": true, "awsCredentialExport": true, "gcpAuthRefresh": true, "fileSuggestion": true, "policyHelper": true,
 }
 
-// tightening are the permissions that only ever make the CLI ask or refuse more.
-var tightening = map[string]bool{
+// restrictingPermissions only make the CLI ask or refuse more.
+var restrictingPermissions = map[string]bool{
 	"deny": true, "ask": true, "disableBypassPermissionsMode": true, "disableAutoMode": true, "denyInsteadOfPrompting": true,
 }
 
 // askingModes are the permission modes in which the CLI asks.
 var askingModes = map[string]bool{"default": true, "plan": true, "manual": true, "dontAsk": true}
 
-func (r *reader) settings(file string) {
-	object := r.object(file)
+func (r *reader) readSettings(file string) {
+	object := r.readObject(file)
 	for _, key := range keys(object) {
 		value := object[key]
 		switch {
-		case harmless[key]:
+		case harmlessSettings[key]:
 		case key == "hooks":
-			r.hooks(file, value)
+			r.readHooks(file, value)
 		case key == "env":
-			r.variables(file, value)
+			r.readVariables(file, value)
 		case key == "permissions":
-			r.permissions(file, value)
-		case helpers[key]:
+			r.readPermissions(file, value)
+		case commandSettings[key]:
 			r.add(Item{Kind: Helper, Danger: Runs, File: file, Name: key, Text: commandOf(value)})
 		case key == "enabledPlugins", key == "extraKnownMarketplaces":
 			r.add(Item{Kind: Setting, Danger: Runs, File: file, Name: key, Text: compact(value)})
@@ -58,7 +58,7 @@ func (r *reader) settings(file string) {
 	}
 }
 
-func (r *reader) hooks(file string, value json.RawMessage) {
+func (r *reader) readHooks(file string, value json.RawMessage) {
 	var events map[string][]struct {
 		Matcher string            `json:"matcher"`
 		Hooks   []json.RawMessage `json:"hooks"`
@@ -67,7 +67,7 @@ func (r *reader) hooks(file string, value json.RawMessage) {
 		r.add(Item{Kind: Hook, Danger: Runs, File: file, Name: "?", Text: compact(value)})
 		return
 	}
-	// What the shape above does not show is in the whole of it.
+	// The whole value is added, because this struct may not cover all of it.
 	shown := 0
 	for _, event := range keys(events) {
 		for _, group := range events[event] {
@@ -86,7 +86,7 @@ func (r *reader) hooks(file string, value json.RawMessage) {
 	}
 }
 
-func (r *reader) variables(file string, value json.RawMessage) {
+func (r *reader) readVariables(file string, value json.RawMessage) {
 	var vars map[string]json.RawMessage
 	if json.Unmarshal(value, &vars) != nil {
 		r.add(Item{Kind: Setting, Danger: Changes, File: file, Name: "env", Text: compact(value)})
@@ -97,14 +97,14 @@ func (r *reader) variables(file string, value json.RawMessage) {
 	}
 }
 
-// runsWhat begin the names of variables that make a program load or run something;
-// leadsWhere of those that say with whom it talks, and who it is there.
+// runPrefixes start the names of variables that make a program load or run something.
+// redirectPrefixes start those that change what it connects to, or as whom.
 var (
-	runsWhat = []string{
+	runPrefixes = []string{
 		"LD_", "DYLD_", "NODE_OPTIONS", "NODE_PATH", "BUN_", "BASH_ENV", "ENV", "PATH", "SHELL", "PYTHON", "PERL", "RUBY", "JAVA_TOOL", "GIT_", "EDITOR",
 		"VISUAL", "PAGER", "PROMPT_COMMAND", "PS4", "IFS", "ZDOTDIR", "BROWSER", "CLAUDE_CODE_SHELL",
 	}
-	leadsWhere = []string{
+	redirectPrefixes = []string{
 		"ANTHROPIC_", "CLAUDE_", "AWS_", "GOOGLE_", "VERTEX_", "CLOUD_ML", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_", "NODE_EXTRA_CA",
 		"NODE_TLS", "OTEL_", "HOME", "XDG_", "TMPDIR", "MCP_", "NPM_CONFIG", "DISABLE_",
 	}
@@ -112,12 +112,12 @@ var (
 
 func dangerOf(variable string) Danger {
 	name := strings.ToUpper(variable)
-	for _, start := range runsWhat {
+	for _, start := range runPrefixes {
 		if strings.HasPrefix(name, start) {
 			return Runs
 		}
 	}
-	for _, start := range leadsWhere {
+	for _, start := range redirectPrefixes {
 		if strings.HasPrefix(name, start) {
 			return Redirects
 		}
@@ -125,7 +125,7 @@ func dangerOf(variable string) Danger {
 	return Changes
 }
 
-func (r *reader) permissions(file string, value json.RawMessage) {
+func (r *reader) readPermissions(file string, value json.RawMessage) {
 	var permissions map[string]json.RawMessage
 	if json.Unmarshal(value, &permissions) != nil {
 		r.add(Item{Kind: Setting, Danger: Permits, File: file, Name: "permissions", Text: compact(value)})
@@ -134,7 +134,7 @@ func (r *reader) permissions(file string, value json.RawMessage) {
 	for _, key := range keys(permissions) {
 		name := "permissions." + key
 		switch {
-		case tightening[key]:
+		case restrictingPermissions[key]:
 		case key == "defaultMode" && askingModes[plainText(permissions[key])]:
 		case key == "allow":
 			var rules []json.RawMessage
@@ -153,14 +153,14 @@ func (r *reader) permissions(file string, value json.RawMessage) {
 	}
 }
 
-func (r *reader) servers(file string) {
-	object := r.object(file)
+func (r *reader) readServers(file string) {
+	object := r.readObject(file)
 	if object == nil {
 		return
 	}
 	var servers map[string]json.RawMessage
 	if value, ok := object["mcpServers"]; !ok || json.Unmarshal(value, &servers) != nil {
-		whole, _ := json.Marshal(object) // of what was decoded
+		whole, _ := json.Marshal(object) // never fails for decoded values
 		r.add(Item{Kind: Unreadable, Danger: Changes, File: file, Text: "It names no MCP servers in the way that is known.", Hash: hashOf(whole)})
 		return
 	}
@@ -169,7 +169,8 @@ func (r *reader) servers(file string) {
 	}
 }
 
-// commandOf shows a hook or a helper as what it runs, when that is all it says.
+// commandOf returns the command of a hook or helper if the value contains nothing else, else
+// the value.
 func commandOf(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
@@ -178,7 +179,7 @@ func commandOf(value json.RawMessage) string {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(value, &object) == nil {
 		var kind, command string
-		_ = json.Unmarshal(object["type"], &kind) // "" is as good as another
+		_ = json.Unmarshal(object["type"], &kind) // "" is treated like any other type
 		if json.Unmarshal(object["command"], &command) == nil && kind == "command" && len(object) == 2 {
 			return command
 		}
@@ -186,8 +187,8 @@ func commandOf(value json.RawMessage) string {
 	return compact(value)
 }
 
-// serverText shows a server of which nothing but its command is said as a command
-// line.
+// serverText returns the command line of a server if the value contains nothing else, else
+// the value.
 func serverText(value json.RawMessage) string {
 	var known struct {
 		Type    string   `json:"type"`
@@ -209,11 +210,11 @@ func serverText(value json.RawMessage) string {
 }
 
 func mustMarshal(s string) json.RawMessage {
-	text, _ := json.Marshal(s) // a string can be encoded
+	text, _ := json.Marshal(s) // never fails for a string
 	return text
 }
 
-// plainText is a string as itself and everything else as JSON.
+// plainText returns a string itself and any other value as JSON.
 func plainText(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {

@@ -5,17 +5,15 @@ import (
 	"unicode/utf8"
 )
 
-// Glob reports whether a text is as a pattern says, in which * stands for any
-// characters, also for none, and \* and \\ for themselves. It looks at each
-// character of the text at most once for each of the pattern.
+// Glob compares a text with a pattern, in which * matches any characters, also none, and \*
+// and \\ match * and \. Its time is at most proportional to the product of both lengths.
 func Glob(pattern, text string) bool {
-	return fits(parseGlob(pattern, false), text)
+	return matchTokens(parseGlob(pattern, false), text)
 }
 
-// Path reports whether the names of a path are as those of a pattern: in each, *
-// stands for any characters, ? for one and [a-z] for one of some; ** alone is any
-// number of names, also none. It looks at each name at most once for each of the
-// pattern.
+// Path compares the elements of a path with those of a pattern. In an element, * matches any
+// characters, ? one, and [a-z] one of a class; the element ** matches any number of elements,
+// also none. Its time is at most proportional to the product of both lengths.
 func Path(pattern, names []string) bool {
 	parsed := make([][]token, len(pattern))
 	for i, p := range pattern {
@@ -23,14 +21,14 @@ func Path(pattern, names []string) bool {
 			parsed[i] = parseGlob(p, true)
 		}
 	}
-	// After a ** that fits, only the last one needs to be tried with more.
+	// Backtracking to the last ** is enough.
 	p, n, star, from := 0, 0, -1, 0
 	for n < len(names) {
 		switch {
 		case p < len(pattern) && pattern[p] == "**":
 			star, from = p, n
 			p++
-		case p < len(pattern) && fits(parsed[p], names[n]):
+		case p < len(pattern) && matchTokens(parsed[p], names[n]):
 			p, n = p+1, n+1
 		case star >= 0:
 			from++
@@ -45,7 +43,7 @@ func Path(pattern, names []string) bool {
 	return p == len(pattern)
 }
 
-// token is one character of a pattern, or what stands for some.
+// token is one element of a pattern.
 type token struct {
 	kind  kind
 	char  rune
@@ -61,8 +59,8 @@ const (
 	oneOf        // [a-z], [!a-z]
 )
 
-// parseGlob reads a pattern. names says that ? and [] have a meaning, and that a
-// backslash takes any character's.
+// parseGlob parses a pattern. With names, ? and [] are special, and a backslash escapes any
+// character.
 func parseGlob(pattern string, names bool) (tokens []token) {
 	for i := 0; i < len(pattern); {
 		c, size := utf8.DecodeRuneInString(pattern[i:])
@@ -92,8 +90,8 @@ func parseGlob(pattern string, names bool) (tokens []token) {
 	return tokens
 }
 
-func fits(tokens []token, text string) bool {
-	// After a * that fits, only the last one needs to be tried with more.
+func matchTokens(tokens []token, text string) bool {
+	// Backtracking to the last * is enough.
 	p, n, star, from := 0, 0, -1, 0
 	for n < len(text) {
 		c, size := utf8.DecodeRuneInString(text[n:])
@@ -101,7 +99,7 @@ func fits(tokens []token, text string) bool {
 		case p < len(tokens) && tokens[p].kind == anyText:
 			star, from = p, n
 			p++
-		case p < len(tokens) && tokens[p].is(c):
+		case p < len(tokens) && tokens[p].matchesRune(c):
 			p, n = p+1, n+size
 		case star >= 0:
 			_, size := utf8.DecodeRuneInString(text[from:])
@@ -117,17 +115,17 @@ func fits(tokens []token, text string) bool {
 	return p == len(tokens)
 }
 
-func (t token) is(c rune) bool {
+func (t token) matchesRune(c rune) bool {
 	switch t.kind {
 	case anyChar:
 		return true
 	case oneOf:
-		return inClass(t.class, c)
+		return classContains(t.class, c)
 	}
 	return t.char == c
 }
 
-func inClass(class string, c rune) bool {
+func classContains(class string, c rune) bool {
 	list := []rune(class)
 	not := len(list) > 0 && (list[0] == '!' || list[0] == '^')
 	if not {

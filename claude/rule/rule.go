@@ -1,10 +1,9 @@
-// Package rule reads the permission rules of the CLI, such as "Bash(git *)", and
-// says which tool calls one of them covers. It is the only place that knows their
-// language. The CLI alone decides what runs: this is how people are told what a
-// rule is good for.
+// Package rule parses the permission rules of the CLI, such as "Bash(git *)", and decides
+// which tool calls a rule covers. No other package knows the syntax of rules. It only
+// explains rules to people: the CLI alone decides what runs.
 //
-// The facts were seen with the CLI 2.1.197 and 2.1.329; where the two differ, this
-// package does as 2.1.329.
+// It implements the observed behavior of CLI 2.1.197 and 2.1.329; where they differ, that of
+// 2.1.329.
 package rule
 
 import (
@@ -18,15 +17,15 @@ import (
 // Rule is one permission rule.
 type Rule struct {
 	Tool    string // such as Bash, or mcp__server__tool
-	Content string // what stands in the brackets, "" when the rule is about every call
+	Content string // text in the parentheses, "" for a rule about every call
 }
 
-// Parse reads a rule as settings files hold it: Tool, or Tool(content), in which a
-// backslash takes the meaning from brackets and backslashes. What cannot be one is
-// a tool that does not exist, and covers nothing.
+// Parse parses a rule as settings files contain it: Tool or Tool(content), in which a
+// backslash escapes parentheses and backslashes. Invalid text becomes a rule for a tool that
+// does not exist, which covers nothing.
 func Parse(text string) Rule {
-	open := unescaped(text, '(')
-	if open <= 0 || text[len(text)-1] != ')' || escaped(text, len(text)-1) {
+	open := indexUnescaped(text, '(')
+	if open <= 0 || text[len(text)-1] != ')' || isEscaped(text, len(text)-1) {
 		return Rule{Tool: text}
 	}
 	content := text[open+1 : len(text)-1]
@@ -36,7 +35,7 @@ func Parse(text string) Rule {
 	return Rule{Tool: text[:open], Content: unescape.Replace(content)}
 }
 
-// String returns the rule as settings files hold it, so that Parse reads the same.
+// String returns the rule as settings files contain it. Parse reverses it.
 func (r Rule) String() string {
 	if r.Content == "" {
 		return r.Tool
@@ -49,8 +48,8 @@ var (
 	escape   = strings.NewReplacer(`(`, `\(`, `)`, `\)`, `\`, `\\`)
 )
 
-// escaped reports whether an odd number of backslashes stands before text[at].
-func escaped(text string, at int) bool {
+// isEscaped reports whether an odd number of backslashes precedes text[at].
+func isEscaped(text string, at int) bool {
 	n := 0
 	for at-n > 0 && text[at-n-1] == '\\' {
 		n++
@@ -58,45 +57,43 @@ func escaped(text string, at int) bool {
 	return n%2 == 1
 }
 
-// unescaped is where a character first stands without a backslash, -1 for nowhere.
-func unescaped(text string, c byte) int {
+// indexUnescaped returns the index of the first c without a backslash before it, or -1.
+func indexUnescaped(text string, c byte) int {
 	for i := range len(text) {
-		if text[i] == c && !escaped(text, i) {
+		if text[i] == c && !isEscaped(text, i) {
 			return i
 		}
 	}
 	return -1
 }
 
-// Call is a tool call that may be covered.
+// Call is a tool call that a rule may cover.
 type Call struct {
 	Tool  string
 	Input json.RawMessage
 	Dir   string // absolute path of the folder that Claude works in
-	Home  string // of the person whose CLI it is
-	// Commands are the simple commands of a command line, as a shell reads it; nil to
-	// have it split at its operators.
+	Home  string // of the CLI's user
+	// Commands are the simple commands of a command line, as a shell parses it. If nil,
+	// Covers splits the command line at its operators.
 	Commands []string
 }
 
-// The tools that rules for Edit and Read are about.
+// The tools that rules for Edit, Read and Agent cover.
 var (
 	editTools  = []string{"Edit", "Write", "MultiEdit", "NotebookEdit"}
 	readTools  = []string{"Read", "Grep", "Glob", "LS", "NotebookRead"}
 	agentTools = []string{"Agent", "Task"}
 )
 
-// Edits reports whether a tool is one of those that write files, and that rules
-// for Edit are about.
+// Edits reports whether rules for Edit cover a tool.
 func Edits(tool string) bool { return slices.Contains(editTools, tool) }
 
-// Reads reports whether a tool is one of those that read files, and that rules for
-// Read are about.
+// Reads reports whether rules for Read cover a tool.
 func Reads(tool string) bool { return slices.Contains(readTools, tool) }
 
-// About reports whether the rule is about calls of a tool, with some input. Edit
-// stands for every tool that edits and Read for every one that reads.
-func (r Rule) About(tool string) bool {
+// AppliesTo reports whether the rule can cover calls of a tool. Edit applies to every tool
+// that edits files and Read to every one that reads.
+func (r Rule) AppliesTo(tool string) bool {
 	switch {
 	case r.Tool == tool:
 		return true
@@ -107,7 +104,7 @@ func (r Rule) About(tool string) bool {
 	case slices.Contains(agentTools, r.Tool):
 		return slices.Contains(agentTools, tool)
 	case strings.HasPrefix(r.Tool, "mcp__"):
-		// mcp__server and mcp__server__* are all tools of a server.
+		// mcp__server and mcp__server__* cover all tools of a server.
 		_, name, named := strings.Cut(r.Tool[len("mcp__"):], "__")
 		if !named {
 			return strings.HasPrefix(tool, r.Tool+"__")
@@ -117,11 +114,10 @@ func (r Rule) About(tool string) bool {
 	return false
 }
 
-// Covers reports whether a call, or a part of a compound command, is one that the
-// rule is about.
+// Covers reports whether the rule covers a call or, for a compound command, part of it.
 func (r Rule) Covers(c Call) bool {
-	if !r.About(c.Tool) || r.Content == "" {
-		return r.About(c.Tool)
+	if !r.AppliesTo(c.Tool) || r.Content == "" {
+		return r.AppliesTo(c.Tool)
 	}
 	var in struct {
 		Command      string `json:"command"`
@@ -139,7 +135,7 @@ func (r Rule) Covers(c Call) bool {
 	case c.Tool == "Bash":
 		commands := c.Commands
 		if commands == nil {
-			commands = split(in.Command)
+			commands = splitCommands(in.Command)
 		}
 		return slices.ContainsFunc(commands, r.CoversCommand)
 	case c.Tool == "WebFetch":
@@ -162,20 +158,19 @@ func (r Rule) Covers(c Call) bool {
 	return false
 }
 
-// CoversCommand reports whether the content of a rule for Bash, such as "git
-// status", "git log:*" or "git * main", covers one simple command. Blanks between
-// words count as one, a comment is none of it, and the CLI looks through some
-// programs that run another.
+// CoversCommand reports whether the content of a rule for Bash, such as "git status", "git
+// log:*" or "git * main", covers one simple command. Repeated blanks count as one and
+// comments are ignored. Like the CLI, it looks through some programs that run another.
 func (r Rule) CoversCommand(command string) bool {
 	if r.Content == "" {
 		return true
 	}
-	words := wordsOf(command)
+	words := splitWords(command)
 	for {
 		if r.coversText(strings.Join(words, " ")) {
 			return true
 		}
-		inner := unwrap(words)
+		inner := unwrapCommand(words)
 		if inner == nil {
 			return false
 		}
@@ -185,18 +180,18 @@ func (r Rule) CoversCommand(command string) bool {
 
 func (r Rule) coversText(command string) bool {
 	if prefix, ok := strings.CutSuffix(r.Content, ":*"); ok {
-		// The prefix is taken as it stands, a star in it too.
+		// A prefix is literal, including any star.
 		return prefix != "" && (command == prefix || strings.HasPrefix(command, prefix+" "))
 	}
 	if prefix, ok := strings.CutSuffix(r.Content, " *"); ok && !strings.Contains(prefix, "*") && command == prefix {
-		return true // no argument is fine, too
+		return true // no argument matches, too
 	}
 	return Glob(r.Content, command)
 }
 
-// unwrap returns what a program that runs another would run, nil when it is none
-// through which the CLI looks.
-func unwrap(words []string) []string {
+// unwrapCommand returns the command that a wrapper runs, or nil if the CLI does not look
+// through the program.
+func unwrapCommand(words []string) []string {
 	if len(words) < 2 {
 		return nil
 	}
@@ -218,7 +213,7 @@ func unwrap(words []string) []string {
 		options("-i", "-o", "-e")
 	case "timeout":
 		options("-k", "-s", "--kill-after", "--signal")
-		rest = rest[min(1, len(rest)):] // for how long
+		rest = rest[min(1, len(rest)):] // the duration
 	case "xargs": // without options
 	default:
 		return nil
@@ -229,10 +224,10 @@ func unwrap(words []string) []string {
 	return rest
 }
 
-// wordsOf splits a simple command at blanks outside of quotes, and leaves out a
-// comment. Quotes stay: rules are compared with what is written.
-func wordsOf(command string) (words []string) {
-	scan(command, func(word string, _ byte) bool {
+// splitWords splits a simple command at blanks outside quotes and drops a comment. It keeps
+// the quotes, because rules are compared with the text as written.
+func splitWords(command string) (words []string) {
+	scanParts(command, func(word string, _ byte) bool {
 		if strings.HasPrefix(word, "#") {
 			return false
 		}
@@ -242,10 +237,10 @@ func wordsOf(command string) (words []string) {
 	return words
 }
 
-// split splits a command line into its simple commands. It knows quotes and no
-// more of the shell: a use that is overlooked is better than one that was none.
-func split(line string) (commands []string) {
-	scan(line, func(part string, _ byte) bool {
+// splitCommands splits a command line into simple commands. It understands quotes and nothing
+// else of the shell: missing a use of a rule is better than reporting a wrong one.
+func splitCommands(line string) (commands []string) {
+	scanParts(line, func(part string, _ byte) bool {
 		if part = strings.TrimSpace(part); part != "" {
 			commands = append(commands, part)
 		}
@@ -254,9 +249,9 @@ func split(line string) (commands []string) {
 	return commands
 }
 
-// scan gives what stands between separators outside of quotes, with the separator
-// after it, until each says no.
-func scan(text string, each func(part string, end byte) bool, separators string) {
+// scanParts calls each with every part between separators outside quotes, and the separator
+// after it, until each returns false.
+func scanParts(text string, each func(part string, end byte) bool, separators string) {
 	var quote byte
 	from := 0
 	for i := 0; i < len(text); i++ {
@@ -281,10 +276,10 @@ func scan(text string, each func(part string, end byte) bool, separators string)
 	}
 }
 
-// coversFile compares a file with a pattern as in a .gitignore: //x is absolute,
-// ~/x below the home folder, /x and ./x below the folder of the session, and x too
-// unless it has no other slash: then it is anywhere below. A pattern that fits a
-// folder covers what is in it. Case does not count, as it does not for the CLI.
+// coversFile compares a file with a pattern of .gitignore syntax: //x is absolute, ~/x is
+// below the home folder, /x and ./x are below the session's folder. So is x, unless it has no
+// other slash: then it may be anywhere below. A pattern that matches a folder covers its
+// contents. As in the CLI, case does not matter.
 func (r Rule) coversFile(c Call, file string) bool {
 	if !path.IsAbs(file) {
 		file = path.Join(c.Dir, file)

@@ -80,7 +80,7 @@ func LevelOf(r pending.Request, at review.Place) review.Level {
 	}
 	if r.BlockedPath != "" {
 		// The CLI has followed links that the input does not show.
-		level = Higher(level, at.LookLevel(r.BlockedPath))
+		level = Higher(level, at.ReadLevel(r.BlockedPath))
 	}
 	return level
 }

@@ -194,7 +194,7 @@ func (p Project) ruleRestricting(granted string) (Rule, bool) {
 		// A grant for "mcp__server" covers all tools of that server, and one for Edit also
 		// allows reading.
 		for _, tool := range []string{"Edit", "Write", "MultiEdit", "NotebookEdit", "Read", "Grep", "Glob", "LS", "Agent", "Task", strings.TrimRight(r.Tool, "*")} {
-			if r.appliesTo(tool) && (g.About(tool) || rule.Edits(g.Tool) && rule.Reads(tool)) {
+			if r.appliesTo(tool) && (g.AppliesTo(tool) || rule.Edits(g.Tool) && rule.Reads(tool)) {
 				return true
 			}
 		}

@@ -9,31 +9,31 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// call is one simple command, its wrappers taken off.
+// call is one simple command without its wrappers.
 type call struct {
 	w     *walker
 	name  string // without its folder, in lower case
-	path  string // as it is written
+	path  string // as written
 	args  []field
 	place place
-	stdin []*syntax.Redirect // where it reads from, of here-documents and strings
+	stdin []*syntax.Redirect // here-documents and here-strings it reads
 	found found
 }
 
 func (w *walker) callExpr(c *syntax.CallExpr, redirs []*syntax.Redirect) found {
 	for _, a := range c.Assigns {
-		w.assign(a)
+		w.walkAssign(a)
 	}
 	if len(c.Args) > 0 {
 		for _, a := range c.Assigns {
-			delete(w.vars, a.Name.Value) // it holds for this command alone
+			delete(w.vars, a.Name.Value) // it applies to this command alone
 		}
 	}
 	var args []field
 	for _, word := range c.Args {
-		w.inside(word)
+		w.walkWords(word)
 		if args = append(args, w.fields(word)...); len(args) > maxFields {
-			w.put(w.placeOf(c), Unreadable, Medium, "It has too many arguments to be read by machine.")
+			w.addMark(w.placeOf(c), Unreadable, Medium, "It has too many arguments to be read by machine.")
 			w.problem = "It has too many arguments to be read by machine."
 			args = args[:maxFields]
 			break
@@ -58,7 +58,7 @@ func (w *walker) callExpr(c *syntax.CallExpr, redirs []*syntax.Redirect) found {
 			in = append(in, r)
 		}
 	}
-	return w.run(args, at, in)
+	return w.runArgs(args, at, in)
 }
 
 func short(text string) string {
@@ -68,8 +68,8 @@ func short(text string) string {
 	return strings.ToValidUTF8(text[:maxStep], "") + "…"
 }
 
-// run says what becomes of a list of arguments that is run as a command.
-func (w *walker) run(args []field, at place, stdin []*syntax.Redirect) found {
+// runArgs assesses a list of arguments that is run as a command.
+func (w *walker) runArgs(args []field, at place, stdin []*syntax.Redirect) found {
 	if w.wrapped >= maxWrapped {
 		w.unreadable("It runs a command that runs a command, too deep to be followed.", &at)
 		return found{}
@@ -77,15 +77,15 @@ func (w *walker) run(args []field, at place, stdin []*syntax.Redirect) found {
 	w.wrapped++
 	defer func() { w.wrapped-- }()
 	if len(args) == 0 {
-		// $nothing: whatever it holds is run.
-		w.put(at, Computed, High, "Which command runs is computed.")
+		// Whatever the variable holds is run.
+		w.addMark(at, Computed, High, "Which command runs is computed.")
 		return found{}
 	}
 	head := args[0]
 	if !head.static || head.glob {
-		w.put(head.place, Computed, High, "Which command runs is computed.")
+		w.addMark(head.place, Computed, High, "Which command runs is computed.")
 		if head.text == "" || !head.static && !strings.ContainsAny(head.text, "/") && commands[strings.ToLower(path.Base(head.text))] == nil {
-			// The rest may still be what it looks like: "$x -rf /".
+			// The rest may still be recognizable: "$x -rf /".
 			w.invoke("", args)
 			return found{}
 		}
@@ -95,7 +95,7 @@ func (w *walker) run(args []field, at place, stdin []*syntax.Redirect) found {
 		name = ""
 	}
 	if strings.ContainsFunc(name, func(c rune) bool { return c > unicode.MaxASCII }) {
-		w.put(head.place, Hidden, High, "The name of the command has letters that only look like plain ones.")
+		w.addMark(head.place, Hidden, High, "The name of the command has letters that only look like plain ones.")
 	}
 	c := &call{w: w, name: name, path: head.text, args: args[1:], place: at, stdin: stdin}
 	if head.word != nil {
@@ -108,9 +108,9 @@ func (w *walker) run(args []field, at place, stdin []*syntax.Redirect) found {
 	rule := commands[c.name]
 	switch {
 	case w.known[name] && !strings.Contains(head.text, "/"):
-		// A function of the command itself, walked where it stands.
+		// A function of the command itself; its body is walked at the declaration.
 	case w.fetched[w.resolve(head.text)] && strings.Contains(head.text, "/"):
-		w.put(c.place, DownloadRun, High, "Runs a file that this command fetches from the network.")
+		w.addMark(c.place, DownloadRun, High, "Runs a file that this command fetches from the network.")
 	case rule != nil:
 		rule(c)
 	case harmless[c.name]:
@@ -123,37 +123,37 @@ func (w *walker) run(args []field, at place, stdin []*syntax.Redirect) found {
 	return c.found
 }
 
-// common is what holds for every command: secrets and devices among its arguments.
+// common checks what applies to every command: secrets and devices among its arguments.
 func (c *call) common() {
 	for _, a := range c.args {
 		if !a.static || strings.HasPrefix(a.text, "-") {
 			continue
 		}
 		if c.name != "echo" && c.name != "printf" && c.name != "test" && c.name != "[" && c.name != "ls" && c.name != "git" {
-			c.w.reads(a)
+			c.w.markRead(a)
 		}
 	}
 }
 
 func (c *call) mark(kind Risk, level Level, reason string) {
-	c.w.put(c.place, kind, level, reason)
+	c.w.addMark(c.place, kind, level, reason)
 }
 
-// whole marks the command from its name to its last argument.
-func (c *call) whole(kind Risk, level Level, reason string) {
+// markCommand marks the command from its name to its last argument.
+func (c *call) markCommand(kind Risk, level Level, reason string) {
 	at := c.place
 	for _, a := range c.args {
 		at.from, at.to = min(at.from, a.place.from), max(at.to, a.place.to)
 	}
-	c.w.put(at, kind, level, reason)
+	c.w.addMark(at, kind, level, reason)
 }
 
-func (c *call) at(f field, kind Risk, level Level, reason string) {
-	c.w.put(f.place, kind, level, reason)
+func (c *call) markArg(f field, kind Risk, level Level, reason string) {
+	c.w.addMark(f.place, kind, level, reason)
 }
 
-// has reports whether an option is given: a letter in a cluster, or a long one
-// with as much of its name as GNU asks for.
+// has reports whether an option is given: a letter in a cluster, or a long option, which GNU
+// programs accept abbreviated.
 func (c *call) has(letters string, long ...string) bool {
 	for _, a := range c.args {
 		switch {
@@ -171,13 +171,13 @@ func (c *call) has(letters string, long ...string) bool {
 	return false
 }
 
-// word reports whether an argument is given as it stands.
+// word reports whether an argument equals one of the words.
 func (c *call) word(words ...string) bool {
 	return slices.ContainsFunc(c.args, func(a field) bool { return slices.Contains(words, a.text) })
 }
 
-// plain are the arguments that are no options.
-func (c *call) plain() []field {
+// operands returns the arguments that are no options.
+func (c *call) operands() []field {
 	var out []field
 	over := false
 	for _, a := range c.args {
@@ -191,14 +191,14 @@ func (c *call) plain() []field {
 	return out
 }
 
-// computed reports whether an argument may hold anything, options too.
-func (c *call) computed() bool {
+// hasComputedArg reports whether an argument may contain anything, including options.
+func (c *call) hasComputedArg() bool {
 	return slices.ContainsFunc(c.args, func(a field) bool { return a.open })
 }
 
-// sub is the first argument that is no option, as "push" of "git push"; withValue
-// are the options that take the argument after them.
-func (c *call) sub(withValue ...string) (string, []field) {
+// subcommand returns the first operand, such as "push" of "git push". withValue are the
+// options that take the next argument as their value.
+func (c *call) subcommand(withValue ...string) (string, []field) {
 	for i := 0; i < len(c.args); i++ {
 		a := c.args[i]
 		if slices.Contains(withValue, a.text) {
@@ -216,10 +216,10 @@ func (c *call) sub(withValue ...string) (string, []field) {
 	return "", nil
 }
 
-// launch runs the rest of the arguments, from where options end, as a command.
-// withValue are the letters of options that take the argument after them.
+// launch assesses the arguments after the options as a command. withValue are the letters of
+// options that take the next argument as their value.
 func (c *call) launch(skipPlain int, withValue string, long ...string) {
-	if rest, sure := c.launched(); sure {
+	if rest, sure := c.launchedArgs(); sure {
 		c.launchRest(rest, skipPlain)
 		return
 	}
@@ -248,13 +248,13 @@ func (c *call) launch(skipPlain int, withValue string, long ...string) {
 	}
 }
 
-// launched is the command behind the options of a launcher; false when the options
-// are not all known.
-func (c *call) launched() ([]field, bool) {
+// launchedArgs returns the command after the options of a launcher. ok is false when not all
+// options are known.
+func (c *call) launchedArgs() ([]field, bool) {
 	o, ok := launchers[c.name]
 	rest, sure := o.rest(c.args)
 	if !ok || !sure {
-		c.w.calls.cut = true
+		c.w.calls.incomplete = true
 	}
 	return rest, ok && sure
 }
@@ -262,38 +262,38 @@ func (c *call) launched() ([]field, bool) {
 func (c *call) launchRest(rest []field, skip int) {
 	rest = rest[min(skip, len(rest)):]
 	if len(rest) > 0 {
-		c.found = c.found.or(c.w.run(rest, c.place, c.stdin))
+		c.found = c.found.merge(c.w.runArgs(rest, c.place, c.stdin))
 	}
 }
 
-// input runs what a command reads from its standard input, if that can be seen.
-func (c *call) input(language func(text string, at place)) {
+// runStdin assesses what a command runs from its standard input, if that is visible.
+func (c *call) runStdin(language func(text string, at place)) {
 	for _, r := range c.stdin {
 		switch {
 		case r.Hdoc != nil:
-			text := c.w.hdoc(r)
-			// Where the end mark is not quoted, the shell changes the text first.
-			c.w.calls.cut = c.w.calls.cut || strings.ContainsAny(text, "\\$`")
+			text := c.w.heredocText(r)
+			// If the end mark is not quoted, the shell expands the text first.
+			c.w.calls.incomplete = c.w.calls.incomplete || strings.ContainsAny(text, "\\$`")
 			language(text, c.w.placeOf(r.Hdoc))
 		case r.Op == syntax.WordHdoc:
 			fields := c.w.quotedFields(r.Word)
 			if len(fields) == 1 && fields[0].static {
 				language(fields[0].text, c.w.placeOf(r.Word))
 			} else {
-				c.w.put(c.w.placeOf(r.Word), Evaluated, High, "Runs a text that is computed.")
+				c.w.addMark(c.w.placeOf(r.Word), Evaluated, High, "Runs a text that is computed.")
 			}
 		default:
 			c.mark(Script, Medium, "Runs a file that is not shown here.")
 		}
 	}
-	c.w.calls.cut = c.w.calls.cut || len(c.stdin) == 0
+	c.w.calls.incomplete = c.w.calls.incomplete || len(c.stdin) == 0
 	if len(c.stdin) == 0 {
 		c.found.runsInput, c.found.inputAt = true, c.place
 	}
 }
 
-// hdoc is the text of a here-document, expansions as they are written.
-func (w *walker) hdoc(r *syntax.Redirect) string {
+// heredocText returns the text of a here-document, with unexpanded expansions.
+func (w *walker) heredocText(r *syntax.Redirect) string {
 	if len(r.Hdoc.Parts) == 1 {
 		if lit, ok := r.Hdoc.Parts[0].(*syntax.Lit); ok {
 			return lit.Value

@@ -8,13 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// OnDisk is a file as it is now.
-type OnDisk struct {
+// FileOnDisk is the current state of a file.
+type FileOnDisk struct {
 	State   string // of package workspace: read, missing, outside, other, large, denied
 	Data    []byte // with state read
 	Size    int64
 	ModTime time.Time
-	// TouchedAt is when Claude last read or wrote it, zero when it was not seen to.
+	// TouchedAt is when Claude last read or wrote it, zero when unknown.
 	TouchedAt time.Time
 }
 
@@ -24,13 +24,13 @@ type ChangeState string
 const (
 	NewFile     ChangeState = "new"
 	Changes     ChangeState = "changes"
-	Unchanged   ChangeState = "same"    // nothing would be different
-	NoFile      ChangeState = "no_file" // there is nothing to change
-	NotShown    ChangeState = "outside" // not in a folder that may be shown
+	Unchanged   ChangeState = "same"    // the result equals the file
+	NoFile      ChangeState = "no_file" // the file to edit does not exist
+	NotShown    ChangeState = "outside" // not in a folder that people may see
 	NotAFile    ChangeState = "other"   // a folder, a device, a pipe
 	TooLarge    ChangeState = "large"
 	NotReadable ChangeState = "denied"
-	Binary      ChangeState = "binary" // no text in UTF-8
+	Binary      ChangeState = "binary" // not UTF-8 text
 )
 
 // EditProblem is why one of the edits would fail.
@@ -44,18 +44,18 @@ const (
 	CellNotFound EditProblem = "no_cell"
 )
 
-// Failing is one edit that would fail, by its place in the list.
+// Failing is one edit that would fail, by its index.
 type Failing struct {
 	Edit    int
 	Problem EditProblem
-	Found   int // how often the text is there
+	Found   int // occurrences of the text
 }
 
-// LineEnds says how the lines of a text end.
+// LineEnds is the kind of line endings in a text.
 type LineEnds string
 
 const (
-	NoEnds    LineEnds = "" // there is one line, without an end
+	NoEnds    LineEnds = "" // one line without a line ending
 	LF        LineEnds = "lf"
 	CRLF      LineEnds = "crlf"
 	MixedEnds LineEnds = "mixed"
@@ -76,24 +76,24 @@ func lineEndsOf(text string) LineEnds {
 
 func asLF(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
-// Change is what a tool would do to a file as it is.
+// Change is what a tool would do to the current file.
 type Change struct {
 	State   ChangeState
 	Failing []Failing
 	// Drifted: the file was changed after Claude last read or wrote it.
 	Drifted bool
-	// Before and After are the lines that differ, with three around them; Line is
-	// the number of the first, from 1. They are LF alone.
+	// Before and After are the lines that differ, with three lines of context; Line is the
+	// number of the first, from 1. Their line endings are LF.
 	Line          int
 	Before, After string
-	// EndsBefore and EndsAfter are how the lines of the file end; both are [NoEnds]
-	// when there is nothing but LF.
+	// EndsBefore and EndsAfter are the line endings of the file; both are [NoEnds] when there
+	// is nothing but LF.
 	EndsBefore, EndsAfter LineEnds
 	// NoNewline: the last line before and after has no end.
 	NoNewlineBefore, NoNewlineAfter bool
 }
 
-// fileInput is what the tools that write files take.
+// fileInput is the input of the tools that write files.
 type fileInput struct {
 	FilePath     string  `json:"file_path"`
 	NotebookPath string  `json:"notebook_path"`
@@ -111,7 +111,7 @@ type fileInput struct {
 	EditMode  string `json:"edit_mode"`
 }
 
-// FilePath is the file that a tool is to write, "" when it is none of those that do.
+// FilePath returns the file that a tool would write, "" for other tools.
 func FilePath(tool string, input json.RawMessage) string {
 	var in fileInput
 	if json.Unmarshal(input, &in) != nil {
@@ -126,8 +126,8 @@ func FilePath(tool string, input json.RawMessage) string {
 	return ""
 }
 
-// ReadChange says what Write, Edit, MultiEdit or NotebookEdit would do to a file.
-func ReadChange(tool string, input json.RawMessage, disk OnDisk) Change {
+// ReadChange returns what Write, Edit, MultiEdit or NotebookEdit would do to a file.
+func ReadChange(tool string, input json.RawMessage, disk FileOnDisk) Change {
 	var in fileInput
 	if err := json.Unmarshal(input, &in); err != nil {
 		return Change{State: NotShown}
@@ -156,10 +156,10 @@ func ReadChange(tool string, input json.RawMessage, disk OnDisk) Change {
 	was := before
 	before = asLF(was)
 	after := before
-	is := was // with the ends of its lines
+	is := was // with its original line endings
 	switch {
 	case tool == "NotebookEdit":
-		return c.notebook(in, before, exists)
+		return c.editCell(in, before, exists)
 	case tool == "Write":
 		if in.Content != nil {
 			is = *in.Content
@@ -181,25 +181,26 @@ func ReadChange(tool string, input json.RawMessage, disk OnDisk) Change {
 			return Change{State: NoFile}
 		}
 		for i, e := range edits {
-			after = c.apply(i, after, e.OldString, e.NewString, e.ReplaceAll)
+			after = c.applyEdit(i, after, e.OldString, e.NewString, e.ReplaceAll)
 		}
-		if len(c.Failing) == 0 { // else the CLI writes nothing
-			is = editedEnds(was, after)
+		if len(c.Failing) == 0 { // otherwise the CLI writes nothing
+			is = restoreLineEnds(was, after)
 		}
 		after = asLF(after)
 	}
-	c.differ(before, after, exists)
-	c.ends(lineEndsOf(was), lineEndsOf(is))
+	c.setDiff(before, after, exists)
+	c.setLineEnds(lineEndsOf(was), lineEndsOf(is))
 	return c
 }
 
-// mostEndsIn is how far, in bytes, the CLI looks for the line end of a file.
-const mostEndsIn = 4096
+// maxLineEndScan is how many bytes the CLI reads to detect a file's line endings.
+const maxLineEndScan = 4096
 
-// editedEnds is an edited text as the CLI writes it: with CR LF throughout when most
-// lines at the beginning of the file end so, else as it is, whatever was mixed before.
-func editedEnds(was, text string) string {
-	head := was[:min(len(was), mostEndsIn)]
+// restoreLineEnds returns an edited text as the CLI writes it: with CRLF throughout if most
+// lines at the beginning of the file end with it, else unchanged, even where endings were
+// mixed.
+func restoreLineEnds(was, text string) string {
+	head := was[:min(len(was), maxLineEndScan)]
 	both := strings.Count(head, "\r\n")
 	if both <= strings.Count(head, "\n")-both {
 		return text
@@ -207,8 +208,8 @@ func editedEnds(was, text string) string {
 	return strings.ReplaceAll(asLF(text), "\n", "\r\n")
 }
 
-// ends takes in how lines end; a file in which nothing else differs does differ in that.
-func (c *Change) ends(before, after LineEnds) {
+// setLineEnds sets the line endings. A file in which nothing else differs may differ in them.
+func (c *Change) setLineEnds(before, after LineEnds) {
 	plain := func(e LineEnds) bool { return e == NoEnds || e == LF }
 	if plain(before) && plain(after) {
 		return
@@ -219,8 +220,8 @@ func (c *Change) ends(before, after LineEnds) {
 	}
 }
 
-// apply is one edit, as the CLI does it.
-func (c *Change) apply(i int, text, old, by string, all bool) string {
+// applyEdit applies one edit as the CLI does.
+func (c *Change) applyEdit(i int, text, old, by string, all bool) string {
 	fail := func(p EditProblem, found int) string {
 		c.Failing = append(c.Failing, Failing{Edit: i, Problem: p, Found: found})
 		return text
@@ -246,7 +247,7 @@ func (c *Change) apply(i int, text, old, by string, all bool) string {
 		return fail(FoundMany, found)
 	}
 	if all {
-		// Text that grows with each place is bounded by what is shown anyway.
+		// The text may grow with each replacement; it is bounded by what can be displayed.
 		if len(text)+found*max(len(by)-len(old), 0) > maxShownFile {
 			return fail(TextNotFound, found)
 		}
@@ -268,14 +269,14 @@ func findStraight(text, old string) (string, bool) {
 	return string(runes[from : from+len(plainOld)]), true
 }
 
-// maxShownFile is the largest text that is compared, in bytes.
+// maxShownFile bounds a text that is compared, in bytes.
 const maxShownFile = 2 << 20
 
-// around is how many lines stand before and after what differs.
-const around = 3
+// contextLines is how many lines of context surround the difference.
+const contextLines = 3
 
-// differ keeps of two texts the lines from the first that differs to the last.
-func (c *Change) differ(before, after string, exists bool) {
+// setDiff keeps the lines of two texts from the first difference to the last.
+func (c *Change) setDiff(before, after string, exists bool) {
 	c.NoNewlineBefore = exists && before != "" && !strings.HasSuffix(before, "\n")
 	c.NoNewlineAfter = after != "" && !strings.HasSuffix(after, "\n")
 	switch {
@@ -296,15 +297,15 @@ func (c *Change) differ(before, after string, exists bool) {
 	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
 		tail++
 	}
-	from := max(head-around, 0)
-	keep := max(tail-around, 0)
+	from := max(head-contextLines, 0)
+	keep := max(tail-contextLines, 0)
 	c.Line = from + 1
 	c.Before = strings.Join(a[from:len(a)-keep], "")
 	c.After = strings.Join(b[from:len(b)-keep], "")
 }
 
-// notebook is an edit of one cell.
-func (c Change) notebook(in fileInput, text string, exists bool) Change {
+// editCell applies an edit of one notebook cell.
+func (c Change) editCell(in fileInput, text string, exists bool) Change {
 	if !exists {
 		return Change{State: NoFile}
 	}
@@ -327,7 +328,7 @@ func (c Change) notebook(in fileInput, text string, exists bool) Change {
 		if json.Unmarshal(cell.Source, &lines) == nil {
 			before = strings.Join(lines, "")
 		} else {
-			_ = json.Unmarshal(cell.Source, &before) // a source of another shape is shown as empty
+			_ = json.Unmarshal(cell.Source, &before) // a source of another type is shown as empty
 		}
 		break
 	}

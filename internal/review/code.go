@@ -7,22 +7,22 @@ import (
 	"github.com/sayso-dev/sayso/internal/lazyregexp"
 )
 
-// interpreter runs code of another language.
+// interpreter assesses an interpreter of another language.
 func (c *call) interpreter(letters string) {
 	switch c.name {
 	case "sqlite3", "psql", "mysql":
 		c.database()
 		return
 	case "gdb":
-		c.whole(InlineCode, High, "A debugger, which can run any code in a process.")
+		c.markCommand(InlineCode, High, "A debugger, which can run any code in a process.")
 		return
 	}
 	if c.name == "bun" || c.name == "deno" {
-		if sub, _ := c.sub(); sub != "" && c.name == "bun" && sub != "run" {
+		if sub, _ := c.subcommand(); sub != "" && c.name == "bun" && sub != "run" {
 			c.npm()
 			return
 		} else if sub == "eval" || sub == "repl" {
-			c.whole(InlineCode, Medium, "Runs code that stands in the command.")
+			c.markCommand(InlineCode, Medium, "Runs code that stands in the command.")
 			return
 		}
 	}
@@ -30,76 +30,76 @@ func (c *call) interpreter(letters string) {
 		a := c.args[i]
 		switch {
 		case !a.static && a.proc == nil:
-			c.at(a, Evaluated, High, "Runs a text that is computed.")
+			c.markArg(a, Evaluated, High, "Runs a text that is computed.")
 			return
 		case strings.HasPrefix(a.text, "--eval"), strings.HasPrefix(a.text, "--print"), strings.HasPrefix(a.text, "--run"), strings.HasPrefix(a.text, "--exec"):
-			c.code(i)
+			c.optionCode(i)
 			return
 		case a.text == "--require" || a.text == "--import" || a.text == "-r" && c.name != "php" || a.text == "--loader":
 			i++
 		case a.text == "-m" && (c.name == "python" || c.name == "pypy"):
-			c.module(c.args[i+1:])
+			c.pythonModule(c.args[i+1:])
 			return
 		case a.text == "-", a.text == "/dev/stdin":
-			c.input(c.foreign)
+			c.runStdin(c.unreadCode)
 			return
 		case strings.HasPrefix(a.text, "--"), a.text == "-c" && c.name == "ruby", a.text == "-l" && c.name == "php":
 		case strings.HasPrefix(a.text, "-"):
 			if letters != "" && strings.ContainsAny(a.text[1:], letters) {
-				c.code(i)
+				c.optionCode(i)
 				return
 			}
 		case a.proc != nil:
-			c.w.runsText(a.place, *a.proc)
+			c.w.markRunsOutput(a.place, *a.proc)
 			return
 		default:
 			full := c.w.resolve(a.text)
 			switch {
 			case c.w.fetched[full]:
-				c.at(a, DownloadRun, High, "Runs a file that this command fetches from the network.")
+				c.markArg(a, DownloadRun, High, "Runs a file that this command fetches from the network.")
 			case full != "?" && c.w.inFolder(full) || c.name == "node" && a.text == "run":
-				c.at(a, Script, Low, "Runs a file of the project.")
+				c.markArg(a, Script, Low, "Runs a file of the project.")
 			default:
-				c.at(a, Script, Medium, "Runs a file from outside the folder of the session.")
+				c.markArg(a, Script, Medium, "Runs a file from outside the folder of the session.")
 			}
 			return
 		}
 	}
 	if !c.word("--version", "-V", "-v", "--help", "-h") {
-		c.input(c.foreign)
+		c.runStdin(c.unreadCode)
 	}
 }
 
 var runsPrograms = lazyregexp.New(`(?i)system|subprocess|popen|\bexec|spawn|child_process|shell_exec|passthru|backtick|%x|\beval\b|__import__|rmtree|unlink|os\.remove|rmsync|rm_rf|urlopen|requests\.|fetch\(|socket|https?:|b64decode|from_base64|do shell script|` + "`")
 
-// code is what stands behind the option of an interpreter that takes code.
-func (c *call) code(option int) {
+// optionCode assesses the code after an interpreter's option for code.
+func (c *call) optionCode(option int) {
 	level, why := Medium, "Runs code that stands in the command."
 	for i, a := range c.args[option:] {
 		if i == 0 && strings.HasPrefix(a.text, "--") {
 			_, a.text, _ = strings.Cut(a.text, "=")
 		}
 		if !a.static {
-			c.at(a, Evaluated, High, "Runs a text that is computed.")
+			c.markArg(a, Evaluated, High, "Runs a text that is computed.")
 			return
 		}
 		if runsPrograms.MatchString(a.text) {
 			level, why = High, "Runs code that stands in the command and can run programs, remove files or use the network."
 		}
 	}
-	c.whole(InlineCode, level, why)
+	c.markCommand(InlineCode, level, why)
 }
 
-// foreign is code of another language that is not read.
-func (c *call) foreign(text string, at place) {
+// unreadCode assesses code of another language, which is not parsed.
+func (c *call) unreadCode(text string, at place) {
 	if runsPrograms.MatchString(text) {
-		c.w.put(at, InlineCode, High, "Runs this code, which can run programs, remove files or use the network.")
+		c.w.addMark(at, InlineCode, High, "Runs this code, which can run programs, remove files or use the network.")
 		return
 	}
-	c.w.put(at, InlineCode, Medium, "Runs this code.")
+	c.w.addMark(at, InlineCode, Medium, "Runs this code.")
 }
 
-func (c *call) module(rest []field) {
+func (c *call) pythonModule(rest []field) {
 	if len(rest) == 0 {
 		return
 	}
@@ -107,10 +107,10 @@ func (c *call) module(rest []field) {
 	case "pip", "ensurepip", "pipx", "uv":
 		installs(c)
 	case "http.server", "SimpleHTTPServer":
-		c.whole(Network, Medium, "Lets other machines read files of this one.")
+		c.markCommand(Network, Medium, "Lets other machines read files of this one.")
 	case "pytest", "unittest", "mypy", "black", "ruff", "flake8", "venv", "json.tool", "timeit", "doctest", "compileall", "pylint", "build", "tox", "isort", "coverage", "this":
 	default:
-		c.at(rest[0], Script, Medium, "Runs a module that is not shown here.")
+		c.markArg(rest[0], Script, Medium, "Runs a module that is not shown here.")
 	}
 }
 
@@ -120,11 +120,11 @@ func (c *call) awk() {
 	for _, a := range c.args {
 		switch {
 		case !a.static:
-			c.at(a, Computed, Medium, "The program is computed.")
+			c.markArg(a, Computed, Medium, "The program is computed.")
 		case strings.Contains(a.text, "system") || strings.Contains(a.text, "getline") || strings.Contains(a.text, "/inet/"):
-			c.at(a, InlineCode, High, "Code that runs commands or talks to other machines.")
+			c.markArg(a, InlineCode, High, "Code that runs commands or talks to other machines.")
 		case awkRuns.MatchString(a.text):
-			c.at(a, InlineCode, Medium, "Code that runs commands or writes files.")
+			c.markArg(a, InlineCode, Medium, "Code that runs commands or writes files.")
 		}
 	}
 	if c.has("f", "file", "include") || c.word("-i", "-l") {
@@ -132,7 +132,7 @@ func (c *call) awk() {
 	}
 }
 
-func (c *call) base() {
+func (c *call) baseDecoder() {
 	if c.name == "xxd" {
 		c.found.decodes = c.has("r")
 		return
@@ -142,8 +142,8 @@ func (c *call) base() {
 
 func (c *call) openssl() {
 	c.found.decodes = true
-	if sub, _ := c.sub(); sub == "s_client" || sub == "s_server" {
-		talks(c)
+	if sub, _ := c.subcommand(); sub == "s_client" || sub == "s_server" {
+		usesNetwork(c)
 		c.found.fetches = true
 	}
 }
@@ -152,7 +152,7 @@ func (c *call) tar() {
 	if slices.ContainsFunc(c.args, func(a field) bool {
 		return strings.HasPrefix(a.text, "--checkpoint-action") || strings.HasPrefix(a.text, "--to-command") || strings.HasPrefix(a.text, "--use-compress-program") || strings.HasPrefix(a.text, "--rsh-command") || strings.HasPrefix(a.text, "--info-script") || strings.HasPrefix(a.text, "--new-volume-script") || a.text == "-I"
 	}) {
-		c.whole(Launcher, High, "Runs the program that an option names.")
+		c.markCommand(Launcher, High, "Runs the program that an option names.")
 	}
 	for i, a := range c.args {
 		if a.text == "-C" && i+1 < len(c.args) || strings.HasPrefix(a.text, "--directory") {
@@ -162,10 +162,10 @@ func (c *call) tar() {
 			} else if _, dir, ok := strings.Cut(a.text, "="); ok {
 				target.text = dir
 			}
-			c.w.writesTo(target)
+			c.w.markWriteTo(target)
 		}
 		if a.text == "-P" || a.text == "--absolute-names" {
-			c.at(a, WriteOutside, Medium, "Unpacks to wherever the archive says.")
+			c.markArg(a, WriteOutside, Medium, "Unpacks to wherever the archive says.")
 		}
 	}
 	c.found.decodes = true
@@ -179,21 +179,21 @@ func (c *call) database() {
 	for _, a := range c.args {
 		switch {
 		case !a.static:
-			c.at(a, Computed, Medium, "What is asked of the database is computed.")
+			c.markArg(a, Computed, Medium, "What is asked of the database is computed.")
 		case dropsData.MatchString(a.text):
-			c.at(a, Remote, High, "Removes data from a database.")
+			c.markArg(a, Remote, High, "Removes data from a database.")
 		case databaseRuns.MatchString(a.text):
-			c.at(a, Launcher, High, "Runs programs or writes files through the database.")
+			c.markArg(a, Launcher, High, "Runs programs or writes files through the database.")
 		case strings.ContainsAny(a.text, " ;"):
-			c.at(a, Remote, Medium, "Reads or changes a database.")
+			c.markArg(a, Remote, Medium, "Reads or changes a database.")
 		}
 	}
-	c.input(func(text string, at place) {
+	c.runStdin(func(text string, at place) {
 		if dropsData.MatchString(text) || databaseRuns.MatchString(text) {
-			c.w.put(at, Remote, High, "Removes data from a database, or runs programs through it.")
+			c.w.addMark(at, Remote, High, "Removes data from a database, or runs programs through it.")
 			return
 		}
-		c.w.put(at, Remote, Medium, "Reads or changes a database.")
+		c.w.addMark(at, Remote, Medium, "Reads or changes a database.")
 	})
 	c.found.runsInput = false
 }

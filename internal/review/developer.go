@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// verbs that take something away, or bring something to others, wherever they stand.
+// removingVerbs and changingVerbs are subcommands, at any position, that delete something, or
+// change or publish something elsewhere.
 var removingVerbs = set("delete", "destroy", "rm", "remove", "rb", "purge", "terminate", "drain", "evict", "prune", "uninstall", "rollback", "wipe", "drop", "purge-deleted", "delete-stack", "terminate-instances", "apps:destroy", "pg:reset", "nuke", "obliterate", "abandon", "strip")
 var changingVerbs = set("apply", "create", "deploy", "push", "publish", "up", "update", "upgrade", "install", "set", "put", "cp", "mv", "sync", "exec", "run", "replace", "patch", "scale", "restart", "import", "write", "edit", "attach", "release", "rollout", "port-forward", "ssh", "copy", "move", "commit", "merge", "secret", "secrets", "down", "stop")
 
@@ -25,7 +26,7 @@ func (c *call) remote() {
 		verb := strings.ToLower(a.text)
 		switch {
 		case removingVerbs[verb] || strings.HasPrefix(verb, "delete-") || strings.HasPrefix(verb, "terminate-") || strings.HasPrefix(verb, "remove-"):
-			c.whole(Remote, High, "Removes something on another machine or service.")
+			c.markCommand(Remote, High, "Removes something on another machine or service.")
 			return
 		case changingVerbs[verb] || strings.HasPrefix(verb, "create-") || strings.HasPrefix(verb, "put-") || strings.HasPrefix(verb, "update-") || strings.HasPrefix(verb, "run-"):
 			level = atLeast(level, Medium)
@@ -33,9 +34,9 @@ func (c *call) remote() {
 	}
 	switch level {
 	case High, Medium:
-		c.whole(Remote, level, "Changes something on another machine or service.")
+		c.markCommand(Remote, level, "Changes something on another machine or service.")
 	default:
-		c.whole(Network, Medium, "Talks to another machine or service.")
+		c.markCommand(Network, Medium, "Talks to another machine or service.")
 	}
 }
 
@@ -50,26 +51,26 @@ func (c *call) gh() {
 				}
 			}
 			if method == "DELETE" || c.word("graphql") && slices.ContainsFunc(c.args, func(f field) bool { return strings.Contains(f.text, "mutation") }) {
-				c.whole(Remote, High, "Asks the service to remove or change something.")
+				c.markCommand(Remote, High, "Asks the service to remove or change something.")
 				return
 			}
 			if method != "" && method != "GET" || c.has("fF", "field", "raw-field", "input") {
-				c.whole(Remote, Medium, "Asks the service to change something.")
+				c.markCommand(Remote, Medium, "Asks the service to change something.")
 				return
 			}
 		case "alias", "extension":
 			if i == 0 {
-				c.whole(Install, High, "Adds commands that run code of others.")
+				c.markCommand(Install, High, "Adds commands that run code of others.")
 				return
 			}
 		case "auth":
 			if c.word("token") {
-				c.whole(ReadSecret, High, "Prints a secret.")
+				c.markCommand(ReadSecret, High, "Prints a secret.")
 				return
 			}
 		case "view", "list", "status", "diff", "checks", "browse":
 			if i == 1 || i == 0 {
-				c.whole(Network, Low, "Reads from the service.")
+				c.markCommand(Network, Low, "Reads from the service.")
 				return
 			}
 		}
@@ -89,29 +90,29 @@ func (c *call) docker() {
 		}
 		switch {
 		case a.text == "--privileged" || strings.HasPrefix(a.text, "--cap-add") || strings.HasPrefix(a.text, "--device") || strings.HasPrefix(a.text, "--pid") && value == "host" || strings.HasPrefix(a.text, "--security-opt"):
-			c.at(a, Privilege, High, "Lets the container reach the machine.")
+			c.markArg(a, Privilege, High, "Lets the container reach the machine.")
 		case a.text == "-v" || strings.HasPrefix(a.text, "--volume") || strings.HasPrefix(a.text, "--mount"):
 			from, _, _ := strings.Cut(value, ":")
 			if strings.Contains(value, "docker.sock") || from == "/" || strings.HasPrefix(from, "~") || path.IsAbs(from) && !c.w.inFolder(path.Clean(from)) {
-				c.at(a, Privilege, High, "Lets the container reach files outside the folder of the session.")
+				c.markArg(a, Privilege, High, "Lets the container reach files outside the folder of the session.")
 			}
 		}
 	}
-	sub, rest := c.sub("-H", "--host", "--context", "-f", "--file", "-p", "--project-name")
+	sub, rest := c.subcommand("-H", "--host", "--context", "-f", "--file", "-p", "--project-name")
 	for _, a := range append([]field{{text: sub}}, rest...) {
 		if removingVerbs[a.text] || a.text == "rmi" || a.text == "kill" {
-			c.whole(Delete, High, "Removes containers, images or their data.")
+			c.markCommand(Delete, High, "Removes containers, images or their data.")
 			return
 		}
 	}
 	switch sub {
 	case "ps", "images", "logs", "inspect", "version", "info", "stats", "top", "port", "diff", "history":
 	case "exec":
-		c.whole(Launcher, Medium, "Runs a command in a container.")
+		c.markCommand(Launcher, Medium, "Runs a command in a container.")
 	case "push", "login":
-		c.whole(Remote, Medium, "Sends something to another machine.")
+		c.markCommand(Remote, Medium, "Sends something to another machine.")
 	default:
-		c.whole(Install, Medium, "Runs or fetches containers.")
+		c.markCommand(Install, Medium, "Runs or fetches containers.")
 	}
 }
 
@@ -129,12 +130,12 @@ func (c *call) git() {
 		case a.text == "-C":
 			if len(args) > 0 {
 				if full := c.w.resolve(args[0].text); !args[0].static || full == "?" || !c.w.inFolder(full) {
-					c.at(args[0], WriteOutside, Medium, "Works outside the folder of the session.")
+					c.markArg(args[0], WriteOutside, Medium, "Works outside the folder of the session.")
 				}
 				args = args[1:]
 			}
 		case strings.HasPrefix(a.text, "--exec-path="):
-			c.at(a, Launcher, High, "Runs programs from the folder that an option names.")
+			c.markArg(a, Launcher, High, "Runs programs from the folder that an option names.")
 		case a.text == "--git-dir" || a.text == "--work-tree" || a.text == "--namespace":
 			args = args[min(1, len(args)):]
 		case strings.HasPrefix(a.text, "-c"):
@@ -146,36 +147,36 @@ func (c *call) git() {
 		return
 	}
 	if !args[0].static {
-		c.at(args[0], Computed, High, "The Git command is computed when the command runs.")
+		c.markArg(args[0], Computed, High, "The Git command is computed when the command runs.")
 		return
 	}
 	sub := &call{w: c.w, name: "git " + args[0].text, args: args[1:], place: c.place}
 	sub.gitVerb(args[0].text)
 	for _, a := range sub.args {
 		if strings.HasPrefix(a.text, "--upload-pack") || strings.HasPrefix(a.text, "--receive-pack") || strings.HasPrefix(a.text, "--exec=") || strings.HasPrefix(a.text, "ext::") || strings.HasPrefix(a.text, "--open-files-in-pager") || strings.HasPrefix(a.text, "--ext-diff") || args[0].text == "grep" && strings.HasPrefix(a.text, "-O") {
-			c.at(a, Launcher, High, "Runs the program that an option names.")
+			c.markArg(a, Launcher, High, "Runs the program that an option names.")
 		}
 		if to, ok := strings.CutPrefix(a.text, "--output="); ok {
 			a.text = to
-			c.w.writesTo(a)
+			c.w.markWriteTo(a)
 		}
 	}
 }
 
-// gitConfig is a setting of git, as name=value.
+// gitConfig assesses a setting of Git, name=value.
 func (c *call) gitConfig(a field) {
 	name := strings.ToLower(a.text)
 	for _, part := range []string{"alias.", "core.sshcommand", "core.pager", "core.editor", "core.hookspath", "core.fsmonitor", "core.askpass", "core.gitproxy", "credential.", "diff.external", ".textconv", ".command", ".cmd", "pager.", "gpg.", "filter.", "sequence.editor", "uploadpack.", "protocol.ext", "include", "url.", "init.templatedir", ".process", ".clean", ".smudge", ".driver"} {
 		if strings.Contains(name, part) {
-			c.at(a, Launcher, High, "A setting of git that runs programs, or changes where it goes.")
+			c.markArg(a, Launcher, High, "A setting of git that runs programs, or changes where it goes.")
 			return
 		}
 	}
 	if !a.static {
-		c.at(a, Computed, High, "A setting of git that is computed.")
+		c.markArg(a, Computed, High, "A setting of git that is computed.")
 		return
 	}
-	c.at(a, Redefine, Low, "A setting of git.")
+	c.markArg(a, Redefine, Low, "A setting of git.")
 }
 
 func (c *call) gitVerb(verb string) {
@@ -187,19 +188,19 @@ func (c *call) gitVerb(verb string) {
 		return
 	}
 	first := ""
-	if list := c.plain(); len(list) > 0 {
+	if list := c.operands(); len(list) > 0 {
 		first = list[0].text
 	}
-	discard := func(level Level, why string) { c.whole(GitDiscard, level, why) }
+	discard := func(level Level, why string) { c.markCommand(GitDiscard, level, why) }
 	switch verb {
 	case "push":
 		switch {
-		case force || c.has("", "force-with-lease", "mirror", "delete", "prune") || c.has("d") || slices.ContainsFunc(c.plain(), func(a field) bool { return strings.HasPrefix(a.text, "+") || strings.HasPrefix(a.text, ":") }):
-			c.whole(GitForce, High, "Replaces or removes what is on the other side.")
-		case c.computed():
-			c.whole(GitForce, High, "What is pushed, and how, is computed.")
+		case force || c.has("", "force-with-lease", "mirror", "delete", "prune") || c.has("d") || slices.ContainsFunc(c.operands(), func(a field) bool { return strings.HasPrefix(a.text, "+") || strings.HasPrefix(a.text, ":") }):
+			c.markCommand(GitForce, High, "Replaces or removes what is on the other side.")
+		case c.hasComputedArg():
+			c.markCommand(GitForce, High, "What is pushed, and how, is computed.")
 		default:
-			c.whole(GitPush, Medium, "Sends work to another machine.")
+			c.markCommand(GitPush, Medium, "Sends work to another machine.")
 		}
 	case "reset":
 		if c.has("", "hard", "merge", "keep") {
@@ -251,7 +252,7 @@ func (c *call) gitVerb(verb string) {
 		discard(Medium, "Changes the repository below the usual commands.")
 	case "rebase":
 		if c.has("x", "exec") {
-			c.whole(Launcher, High, "Runs a command for each commit.")
+			c.markCommand(Launcher, High, "Runs a command for each commit.")
 		} else {
 			discard(Medium, "Rewrites commits.")
 		}
@@ -261,33 +262,33 @@ func (c *call) gitVerb(verb string) {
 		}
 	case "submodule":
 		if first == "foreach" {
-			for _, a := range c.plain()[1:] {
+			for _, a := range c.operands()[1:] {
 				if a.static {
-					c.w.nested(a.text, a.place)
+					c.w.walkNested(a.text, a.place)
 				} else {
-					c.at(a, Evaluated, High, "Runs a text that is computed.")
+					c.markArg(a, Evaluated, High, "Runs a text that is computed.")
 				}
 			}
 		} else if first == "add" || first == "update" {
-			c.whole(Install, Medium, "Fetches code of others.")
+			c.markCommand(Install, Medium, "Fetches code of others.")
 		}
 	case "config":
-		if c.has("l", "list", "get", "get-all", "get-regexp") || len(c.plain()) < 2 {
+		if c.has("l", "list", "get", "get-all", "get-regexp") || len(c.operands()) < 2 {
 			return
 		}
 		if c.has("", "global", "system") {
-			c.whole(Redefine, High, "Changes the settings of git outside this repository.")
+			c.markCommand(Redefine, High, "Changes the settings of git outside this repository.")
 		}
-		c.gitConfig(c.plain()[0])
+		c.gitConfig(c.operands()[0])
 	case "remote":
 		if first == "set-url" || first == "add" || first == "remove" || first == "rm" {
-			c.whole(Redefine, Medium, "Changes where git sends and fetches.")
+			c.markCommand(Redefine, Medium, "Changes where git sends and fetches.")
 		}
 	case "clone", "fetch", "pull", "ls-remote":
-		c.whole(Network, Low, "Fetches from another machine.")
+		c.markCommand(Network, Low, "Fetches from another machine.")
 	case "rm":
 		if c.has("r") || force {
-			c.whole(Delete, Medium, "Removes files.")
+			c.markCommand(Delete, Medium, "Removes files.")
 		}
 	case "worktree":
 		if first == "remove" || first == "prune" {
@@ -298,28 +299,28 @@ func (c *call) gitVerb(verb string) {
 			discard(Low, "Replaces the last commit.")
 		}
 		if c.has("n", "no-verify") {
-			c.whole(Redefine, Low, "Leaves out the checks before a commit.")
+			c.markCommand(Redefine, Low, "Leaves out the checks before a commit.")
 		}
 	case "send-email", "daemon", "instaweb":
 		uploads(c)
 	case "difftool", "mergetool":
-		c.whole(Launcher, Medium, "Starts another program.")
+		c.markCommand(Launcher, Medium, "Starts another program.")
 	}
 }
 
 func (c *call) npm() {
-	sub, _ := c.sub("--prefix", "-C", "--dir", "--filter", "-w", "--workspace", "--cwd")
+	sub, _ := c.subcommand("--prefix", "-C", "--dir", "--filter", "-w", "--workspace", "--cwd")
 	switch sub {
 	case "test", "t", "run", "run-script", "ls", "list", "view", "outdated", "why", "explain", "version", "help", "start", "lint", "build", "check", "typecheck", "format", "dev", "ping", "root", "bin", "pack", "fund", "doctor", "audit", "":
 		if sub == "audit" && c.word("fix") {
 			installs(c)
 		}
 	case "publish", "unpublish", "deprecate", "dist-tag", "owner", "access", "team", "token", "adduser", "login", "logout", "unstar", "star":
-		c.whole(Remote, High, "Changes what others get from the registry, or who may.")
+		c.markCommand(Remote, High, "Changes what others get from the registry, or who may.")
 	case "exec", "x", "dlx", "create", "init":
 		downloadsProgram(c)
 	case "config", "set":
-		c.whole(Redefine, Medium, "Changes the settings of the package tool.")
+		c.markCommand(Redefine, Medium, "Changes the settings of the package tool.")
 	default:
 		if c.name == "yarn" || c.name == "pnpm" || c.name == "bun" {
 			if sub != "add" && sub != "install" && sub != "i" && sub != "remove" && sub != "up" && sub != "upgrade" && sub != "update" && sub != "link" && sub != "global" {
@@ -332,7 +333,7 @@ func (c *call) npm() {
 }
 
 func (c *call) pip() {
-	sub, rest := c.sub("--project", "--directory")
+	sub, rest := c.subcommand("--project", "--directory")
 	switch sub {
 	case "list", "show", "freeze", "check", "search", "info", "env", "outdated", "--version", "tree", "":
 	case "run", "exec":
@@ -341,41 +342,41 @@ func (c *call) pip() {
 	case "tool", "x":
 		downloadsProgram(c)
 	case "publish", "push", "yank", "nuget":
-		c.whole(Remote, High, "Changes what others get from the registry.")
+		c.markCommand(Remote, High, "Changes what others get from the registry.")
 	default:
 		installs(c)
 	}
 }
 
 func (c *call) cargo() {
-	sub, _ := c.sub("--manifest-path", "--target-dir", "--config")
+	sub, _ := c.subcommand("--manifest-path", "--target-dir", "--config")
 	switch sub {
 	case "build", "b", "check", "c", "test", "t", "bench", "clippy", "fmt", "doc", "tree", "metadata", "clean", "run", "r", "nextest", "version", "search", "":
 		if c.has("", "config") {
-			c.whole(Launcher, High, "A setting that can run programs.")
+			c.markCommand(Launcher, High, "A setting that can run programs.")
 		}
 	case "publish", "yank", "owner", "login", "logout":
-		c.whole(Remote, High, "Changes what others get from the registry, or who may.")
+		c.markCommand(Remote, High, "Changes what others get from the registry, or who may.")
 	default:
 		installs(c)
 	}
 }
 
 func (c *call) golang() {
-	sub, rest := c.sub("-C")
+	sub, rest := c.subcommand("-C")
 	for i, a := range c.args {
 		if a.text == "-exec" || a.text == "-toolexec" || strings.HasPrefix(a.text, "-exec=") || strings.HasPrefix(a.text, "-toolexec=") || strings.HasPrefix(a.text, "--exec") || strings.HasPrefix(a.text, "--toolexec") || a.text == "-vettool" || strings.HasPrefix(a.text, "-vettool=") || strings.HasPrefix(a.text, "-overlay") {
-			c.whole(Launcher, High, "Runs the program that an option names.")
+			c.markCommand(Launcher, High, "Runs the program that an option names.")
 			return
 		}
 		if a.text == "-o" && i+1 < len(c.args) {
-			c.w.writesTo(c.args[i+1])
+			c.w.markWriteTo(c.args[i+1])
 		}
 	}
 	switch sub {
 	case "test", "build", "vet", "fmt", "list", "doc", "version", "env", "mod", "work", "clean", "fix", "help", "":
 		if sub == "env" && c.has("wu") {
-			c.whole(Redefine, High, "Changes the settings of Go for everything that follows.")
+			c.markCommand(Redefine, High, "Changes the settings of Go for everything that follows.")
 		}
 	case "run":
 		if len(rest) > 0 && slices.ContainsFunc(rest, func(a field) bool { return strings.Contains(a.text, "@") }) {
@@ -394,7 +395,7 @@ func (c *call) build() {
 	for _, a := range c.args {
 		switch a.text {
 		case "deploy", "publish", "upload", "release":
-			c.whole(Remote, High, "Changes what others get.")
+			c.markCommand(Remote, High, "Changes what others get.")
 			return
 		}
 	}
@@ -405,13 +406,13 @@ func (c *call) make() {
 		name, _, ok := strings.Cut(a.text, "=")
 		switch {
 		case ok && !strings.HasPrefix(a.text, "-") && (name == "SHELL" || name == "MAKEFLAGS" || strings.HasPrefix(name, ".")):
-			c.at(a, Launcher, High, "Decides which program runs the commands.")
+			c.markArg(a, Launcher, High, "Decides which program runs the commands.")
 		case strings.HasPrefix(a.text, "--eval") || strings.HasPrefix(a.text, "-E"):
-			c.at(a, Evaluated, High, "Runs a text as part of the makefile.")
+			c.markArg(a, Evaluated, High, "Runs a text as part of the makefile.")
 		case a.text == "-f" || strings.HasPrefix(a.text, "--file") || strings.HasPrefix(a.text, "--makefile"):
-			c.at(a, Script, Medium, "Runs a file that is not shown here.")
+			c.markArg(a, Script, Medium, "Runs a file that is not shown here.")
 		case a.text == "install" || a.text == "uninstall" || a.text == "deploy" || a.text == "publish" || a.text == "release":
-			c.at(a, System, Medium, "Changes more than the folder of the session.")
+			c.markArg(a, System, Medium, "Changes more than the folder of the session.")
 		}
 	}
 	if c.word("-f-", "-") {

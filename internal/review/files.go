@@ -11,51 +11,51 @@ import (
 
 func (c *call) rm() {
 	recursive := c.has("rR", "recursive", "no-preserve-root")
-	if recursive || c.computed() && !c.word("--") {
+	if recursive || c.hasComputedArg() && !c.word("--") {
 		c.tree()
 	} else {
-		c.whole(Delete, Medium, "Removes files.")
+		c.markCommand(Delete, Medium, "Removes files.")
 	}
-	for _, a := range c.plain() {
+	for _, a := range c.operands() {
 		if a.glob {
-			c.at(a, Delete, Medium, "A pattern: it may match more than it seems.")
+			c.markArg(a, Delete, Medium, "A pattern: it may match more than it seems.")
 		}
 	}
 	c.targets(recursive)
 }
 
-func (c *call) tree() { c.whole(DeleteTree, High, "Removes folders with all that is in them.") }
+func (c *call) tree() { c.markCommand(DeleteTree, High, "Removes folders with all that is in them.") }
 
-// targets marks what lies outside the folder of the session, or is all of it.
+// targets marks paths outside the session's folder, and the folder as a whole.
 func (c *call) targets(recursive bool) {
-	for _, a := range c.plain() {
+	for _, a := range c.operands() {
 		full := c.w.resolve(strings.TrimSuffix(strings.TrimSuffix(a.text, "*"), "/"))
 		switch {
 		case !a.static:
-			c.at(a, Computed, Medium, "Which file is meant is computed.")
+			c.markArg(a, Computed, Medium, "Which file is meant is computed.")
 		case full == "?" || !c.w.inFolder(full) && !strings.HasPrefix(full, "/tmp/"):
-			c.at(a, WriteOutside, High, "Outside the folder of the session.")
+			c.markArg(a, WriteOutside, High, "Outside the folder of the session.")
 		case recursive && full == c.w.root:
-			c.at(a, DeleteTree, High, "All of the folder of the session.")
-		case sensitive(full) != "":
-			c.at(a, WriteSensitive, High, sensitive(full))
+			c.markArg(a, DeleteTree, High, "All of the folder of the session.")
+		case whySensitive(full) != "":
+			c.markArg(a, WriteSensitive, High, whySensitive(full))
 		}
 	}
 }
 
 func (c *call) moves() {
 	c.mark(Overwrite, Low, "Moves files, and replaces what is where they go.")
-	for _, a := range c.plain() {
+	for _, a := range c.operands() {
 		if !a.static {
-			c.at(a, Computed, Medium, "Which file is meant is computed.")
+			c.markArg(a, Computed, Medium, "Which file is meant is computed.")
 		} else {
-			c.w.writesTo(a)
+			c.w.markWriteTo(a)
 		}
 	}
 }
 
 func (c *call) copies() {
-	list := c.plain()
+	list := c.operands()
 	if len(list) == 0 {
 		return
 	}
@@ -69,14 +69,14 @@ func (c *call) copies() {
 		}
 	}
 	if !last.static {
-		c.at(last, Computed, Medium, "Which file is written is computed.")
-	} else if !c.w.writesTo(last) {
+		c.markArg(last, Computed, Medium, "Which file is written is computed.")
+	} else if !c.w.markWriteTo(last) {
 		c.mark(Overwrite, Low, "Replaces what is where it goes.")
 	}
 	if c.name == "ln" {
 		for _, a := range list[:len(list)-1] {
 			if full := c.w.resolve(a.text); !a.static || !c.w.inFolder(full) {
-				c.at(a, WriteOutside, Medium, "Leads from the folder of the session to a place outside.")
+				c.markArg(a, WriteOutside, Medium, "Leads from the folder of the session to a place outside.")
 			}
 		}
 	}
@@ -86,39 +86,39 @@ func (c *call) copies() {
 }
 
 func (c *call) makes() {
-	for _, a := range c.plain() {
+	for _, a := range c.operands() {
 		if !a.static {
-			c.at(a, Computed, Low, "Which file is meant is computed.")
+			c.markArg(a, Computed, Low, "Which file is meant is computed.")
 		} else {
-			c.w.writesTo(a)
+			c.w.markWriteTo(a)
 		}
 	}
 }
 
 func (c *call) tee() {
-	for _, a := range c.plain() {
+	for _, a := range c.operands() {
 		if !a.static {
-			c.at(a, Computed, Medium, "Which file is written is computed.")
-		} else if !c.w.writesTo(a) && !c.has("a", "append") {
-			c.at(a, Overwrite, Low, "Replaces the file, if there is one.")
+			c.markArg(a, Computed, Medium, "Which file is written is computed.")
+		} else if !c.w.markWriteTo(a) && !c.has("a", "append") {
+			c.markArg(a, Overwrite, Low, "Replaces the file, if there is one.")
 		}
 	}
 }
 
 func (c *call) rsync() {
 	if c.has("", "delete", "remove-source-files") || c.word("--del") {
-		c.whole(DeleteTree, High, "Removes what is not on the other side.")
+		c.markCommand(DeleteTree, High, "Removes what is not on the other side.")
 	}
 	if c.has("e", "rsh", "rsync-path") {
-		c.whole(Launcher, High, "Runs the program that an option names.")
+		c.markCommand(Launcher, High, "Runs the program that an option names.")
 	}
-	list := c.plain()
+	list := c.operands()
 	for i, a := range list {
 		switch {
 		case strings.Contains(a.text, ":"):
-			c.at(a, Upload, Medium, "Copies files from or to another machine.")
+			c.markArg(a, Upload, Medium, "Copies files from or to another machine.")
 		case i == len(list)-1:
-			c.w.writesTo(a)
+			c.w.markWriteTo(a)
 		}
 	}
 }
@@ -129,21 +129,21 @@ var sedWrites = lazyregexp.New(`(^|[;{}\n/0-9$!\s])[wW]\s+\S|/[gipmIM0-9e]*w\s+\
 func (c *call) sed() {
 	if c.has("i", "in-place") {
 		c.mark(Overwrite, Low, "Changes files in place.")
-		for i, a := range c.plain() {
+		for i, a := range c.operands() {
 			if i > 0 || c.has("e", "expression") {
-				c.w.writesTo(a)
+				c.w.markWriteTo(a)
 			}
 		}
 	}
 	for _, a := range c.args {
 		switch {
 		case !a.static:
-			c.at(a, Computed, Low, "What is changed is computed.")
+			c.markArg(a, Computed, Low, "What is changed is computed.")
 		case strings.HasPrefix(a.text, "-") && !strings.HasPrefix(a.text, "-e"):
 		case sedRuns.MatchString(a.text):
-			c.at(a, InlineCode, High, "Text that runs as a command: e of sed.")
+			c.markArg(a, InlineCode, High, "Text that runs as a command: e of sed.")
 		case sedWrites.MatchString(a.text):
-			c.at(a, WriteOutside, Medium, "Writes to a file that its text names: w of sed.")
+			c.markArg(a, WriteOutside, Medium, "Writes to a file that its text names: w of sed.")
 		}
 	}
 	if c.has("f", "file") {
@@ -152,7 +152,7 @@ func (c *call) sed() {
 }
 
 func (c *call) editor() {
-	c.whole(InlineCode, Medium, "An editor, which can also run commands.")
+	c.markCommand(InlineCode, Medium, "An editor, which can also run commands.")
 }
 
 func (c *call) find() {
@@ -160,9 +160,9 @@ func (c *call) find() {
 		a := c.args[i]
 		switch a.text {
 		case "-delete":
-			c.whole(DeleteTree, High, "Removes every file that it finds.")
+			c.markCommand(DeleteTree, High, "Removes every file that it finds.")
 		case "-exec", "-execdir", "-ok", "-okdir":
-			c.at(a, Launcher, Low, "Runs a command for every file that it finds.")
+			c.markArg(a, Launcher, Low, "Runs a command for every file that it finds.")
 			end := i + 1
 			for end < len(c.args) && c.args[end].text != ";" && c.args[end].text != "+" {
 				end++
@@ -178,29 +178,29 @@ func (c *call) find() {
 			i = end
 		case "-fprint", "-fprintf", "-fls", "-fprint0":
 			if i+1 < len(c.args) {
-				c.w.writesTo(c.args[i+1])
+				c.w.markWriteTo(c.args[i+1])
 			}
 		}
 		if !a.static && a.open {
-			c.at(a, Computed, Medium, "What is looked for, or done with it, is computed.")
+			c.markArg(a, Computed, Medium, "What is looked for, or done with it, is computed.")
 		}
 	}
 }
 
-// run runs other arguments as a command, in the place of this one. What it says of
-// its input is for this one, too.
+// run assesses other arguments as a command in place of this one. What it finds about its
+// input applies to this command, too.
 func (c *call) run(args []field) {
 	if len(args) > 0 {
-		f := c.w.run(args, c.place, nil)
+		f := c.w.runArgs(args, c.place, nil)
 		f.runsInput = false
-		c.found = c.found.or(f)
+		c.found = c.found.merge(f)
 	}
 }
 
 func (c *call) fd() {
 	for i, a := range c.args {
 		if slices.Contains([]string{"-x", "-X", "--exec", "--exec-batch"}, a.text) {
-			c.at(a, Launcher, Low, "Runs a command for every file that it finds.")
+			c.markArg(a, Launcher, Low, "Runs a command for every file that it finds.")
 			c.run(c.args[i+1:])
 			return
 		}
@@ -209,36 +209,36 @@ func (c *call) fd() {
 
 func (c *call) rg() {
 	if c.has("", "pre") {
-		c.whole(Launcher, High, "Runs a program for every file: --pre.")
+		c.markCommand(Launcher, High, "Runs a program for every file: --pre.")
 	}
 }
 
 func (c *call) sort() {
 	if c.has("", "compress-program") {
-		c.whole(Launcher, High, "Runs a program: --compress-program.")
+		c.markCommand(Launcher, High, "Runs a program: --compress-program.")
 	}
 	for i, a := range c.args {
 		if a.text == "-o" && i+1 < len(c.args) {
-			c.w.writesTo(c.args[i+1])
+			c.w.markWriteTo(c.args[i+1])
 		} else if strings.HasPrefix(a.text, "-o") && len(a.text) > 2 {
 			a.text = a.text[2:]
-			c.w.writesTo(a)
+			c.w.markWriteTo(a)
 		} else if to, ok := strings.CutPrefix(a.text, "--output="); ok {
 			a.text = to
-			c.w.writesTo(a)
+			c.w.markWriteTo(a)
 		}
 	}
 }
 
 func (c *call) pager() {
 	if c.has("P", "pager") && c.name == "man" || c.has("K") && c.name == "less" {
-		c.whole(Launcher, High, "Runs a program that an option names.")
+		c.markCommand(Launcher, High, "Runs a program that an option names.")
 	}
 }
 
-// xargs runs a command with arguments that another one prints.
+// xargs assesses the command that xargs runs with arguments from its input.
 func (c *call) xargs() {
-	found, sure := c.launched()
+	found, sure := c.launchedArgs()
 	rest := c.args
 	for len(rest) > 0 && strings.HasPrefix(rest[0].text, "-") {
 		takes := slices.Contains([]string{"-n", "-P", "-I", "-L", "-d", "-s", "-E", "-a", "-j", "--max-args", "--max-procs", "--replace", "--jobs", "--arg-file", "--delimiter"}, rest[0].text)
@@ -265,20 +265,20 @@ func (c *call) xargs() {
 	} else {
 		printed = append(printed, field{place: c.place, open: true})
 	}
-	f := c.w.run(printed, c.place, nil)
+	f := c.w.runArgs(printed, c.place, nil)
 	name := strings.ToLower(path.Base(rest[0].text))
 	if f.runsInput || shells[name] || name == "eval" || name == "env" && len(rest) == 1 {
 		c.found.runsInput, c.found.inputAt = true, c.place
 	}
 	if name == "rm" || name == "rmdir" || name == "unlink" || name == "shred" {
-		c.whole(DeleteTree, High, "Removes whatever another command prints.")
+		c.markCommand(DeleteTree, High, "Removes whatever another command prints.")
 	}
 	if rest[0].static && strings.Contains(rest[0].text, "{}") {
-		c.at(rest[0], Computed, High, "Which command runs is computed.")
+		c.markArg(rest[0], Computed, High, "Which command runs is computed.")
 	}
 }
 
-// replaced is the text that xargs replaces by what it reads, among its own options.
+// replaced returns the placeholder in the options of xargs, and whether there is one.
 func (c *call) replaced(options int) (string, bool) {
 	for i, a := range c.args[:options] {
 		switch {
@@ -301,6 +301,6 @@ func (c *call) replaced(options int) (string, bool) {
 
 func (c *call) fzf() {
 	if c.has("", "bind", "preview", "execute") {
-		c.whole(Launcher, High, "Runs commands that its options name.")
+		c.markCommand(Launcher, High, "Runs commands that its options name.")
 	}
 }

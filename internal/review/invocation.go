@@ -10,14 +10,13 @@ import (
 	"github.com/sayso-dev/sayso/internal/lazyregexp"
 )
 
-// Argument is one argument of a program, as the program would get it: quotes,
-// escapes and braces are resolved.
+// Argument is one argument as the program gets it: quotes, escapes and braces are resolved.
 type Argument struct {
-	Text string // what is known of it
-	// Known: Text is all of it. Otherwise it holds an expansion, a pattern, or a
-	// variable that another part of the command may have changed.
+	Text string // the known text
+	// Known: Text is complete. Otherwise it contains an expansion, a pattern, or a variable
+	// that another part of the command may have changed.
 	Known bool
-	// Many: it can become any number of arguments, or none.
+	// Many: it may become any number of arguments, or none.
 	Many bool
 }
 
@@ -25,62 +24,60 @@ type Argument struct {
 type Redirection struct {
 	File   Argument
 	Path   string // absolute, "~/…", or "?" when it is computed
-	Writes bool   // <> does both and counts as writing
+	Writes bool   // <> reads and writes, and counts as writing
 }
 
-// Invocation is one program that a shell command starts, or one builtin of the shell.
-// A wrapper such as env gives two: its own and that of what it runs.
+// Invocation is one program, or builtin of the shell, that a shell command starts. A wrapper
+// such as env gives two: its own and that of the program it runs.
 type Invocation struct {
-	// Program is the base name in lower case (on some systems GIT is git), Word how
-	// the command names it: "/usr/bin/git". Both are "" where the name is computed,
-	// and for a statement that has redirections or assignments alone.
+	// Program is the base name in lower case (on some systems GIT is git). Word is the name
+	// as written, such as "/usr/bin/git". Both are "" when the name is computed, and for a
+	// statement that consists of redirections or assignments.
 	Program, Word string
 	Args          []Argument
-	// Subcommand is Args without the options of the program itself that come first:
-	// for git -C x push --force it is push --force. It is Args for a program of
-	// which no such options are known.
+	// Subcommand is Args without the leading options of the program itself: for git -C x push
+	// --force it is push --force. It equals Args for a program without such options.
 	Subcommand []Argument
-	// Dir is the folder in which it runs, absolute or "~/…"; "?" when it is computed
-	// or hangs on whether a cd succeeds. It follows cd, env -C, sudo -D and git -C.
+	// Dir is the folder in which it runs, absolute or "~/…". It is "?" when it is computed,
+	// or depends on whether a cd succeeds. It follows cd, env -C, sudo -D and git -C.
 	Dir string
-	// Opaque: it runs code that is not part of the command, such as the tests or the
-	// build scripts of a project.
+	// Opaque: it runs code that is not part of the command, such as tests or build scripts of
+	// a project.
 	Opaque       bool
 	Redirections []Redirection
 }
 
-// Invocations returns every program that a shell command starts when it runs in dir,
-// an absolute path, wherever it stands in the command: in lists, pipes, conditions,
-// functions, substitutions, in text for a shell, and behind wrappers. complete is
-// false when there may be others, or when one may be another than it seems: a program
-// whose name is computed, a script, code of another language, a redefined name, or
-// what is not known here.
+// Invocations returns every program that a shell command starts when it runs in dir, an
+// absolute path, anywhere in the command: in lists, pipes, conditions, functions,
+// substitutions, text for a shell, and behind wrappers. complete is false when there may be
+// other programs than those returned: because of a computed name, a script, code of another
+// language, a redefined name, or an unknown construct.
 func Invocations(command, dir string) (calls []Invocation, complete bool) {
 	w := newWalker(dir)
-	w.hidden(command)
+	w.markHidden(command)
 	w.parse(command, nil, 0)
-	return w.calls.list, !w.calls.cut && w.problem == "" && strings.HasPrefix(dir, "/")
+	return w.calls.list, !w.calls.incomplete && w.problem == "" && strings.HasPrefix(dir, "/")
 }
 
-// maxInvocations bounds what [Invocations] returns.
+// maxInvocations bounds the result of [Invocations].
 const maxInvocations = 2_000
 
-// invocations is what a walk collects.
+// invocations collects the invocations of a walk.
 type invocations struct {
-	list []Invocation
-	cut  bool // something could not be read to the end
+	list       []Invocation
+	incomplete bool // part of the command could not be analyzed
 }
 
 func (i *invocations) add(v Invocation) {
 	if len(i.list) >= maxInvocations {
-		i.cut = true
+		i.incomplete = true
 		return
 	}
 	i.list = append(i.list, v)
 }
 
-// unread reports whether a mark means that what runs does not follow from the text.
-func unread(kind Risk, level Level) bool {
+// isUnknown reports whether a mark means that the text does not show what runs.
+func isUnknown(kind Risk, level Level) bool {
 	switch kind {
 	case Computed, DownloadRun, DecodeRun, PipeRun, InlineCode, Script, Unknown, Redefine, Hidden, Unreadable:
 		return true
@@ -90,22 +87,22 @@ func unread(kind Risk, level Level) bool {
 	return false
 }
 
-// decides reports whether a variable has a say in which programs run, what they are
-// given, or where.
-func decides(name string) bool {
-	level, _ := riskyVariable(name)
+// affectsPrograms reports whether a variable influences which programs run, their arguments,
+// or their folder.
+func affectsPrograms(name string) bool {
+	level, _ := variableRisk(name)
 	return level != "" || strings.HasPrefix(name, "GIT_") || name == "OPTIND" || name == "PWD" || name == "OLDPWD" || name == "GLOBIGNORE"
 }
 
-// options are those that a program takes before what it is to do.
+// options describes the options that a program takes before its operands.
 type options struct {
-	flags, values    string // letters; values take the rest of the word or the next one
-	attached         string // letters that take the rest of the word, if there is any
+	flags, values    string // letters; values take the rest of the word or the next word
+	attached         string // letters that take the rest of the word, if any
 	long, longValues []string
 	assigns          bool // name=value may follow, as for env
 }
 
-// launchers are the programs that run the command behind their options.
+// launchers are the programs that run the command after their options.
 var launchers = map[string]options{
 	"env":        {flags: "i0v", values: "uCSP", long: []string{"--ignore-environment", "--null", "--debug", "--list-signal-handling", "--block-signal", "--default-signal", "--ignore-signal"}, longValues: []string{"--unset", "--chdir", "--split-string"}, assigns: true},
 	"sudo":       {flags: "ABbEHKknPS", values: "CDghpRrTtuU", long: []string{"--askpass", "--background", "--preserve-env", "--set-home", "--non-interactive", "--preserve-groups", "--stdin", "--reset-timestamp"}, longValues: []string{"--close-from", "--chdir", "--group", "--host", "--prompt", "--chroot", "--role", "--type", "--command-timeout", "--user", "--other-user"}, assigns: true},
@@ -132,7 +129,7 @@ var launchers = map[string]options{
 	"xargs":      {flags: "0oprtx", values: "adEILnPsJRS", attached: "eil", long: []string{"--null", "--no-run-if-empty", "--verbose", "--exit", "--interactive", "--open-tty", "--eof", "--replace", "--max-lines"}, longValues: []string{"--arg-file", "--delimiter", "--max-args", "--max-procs", "--max-chars", "--process-slot-var"}},
 }
 
-// globalOptions are those that stand between a program and its subcommand.
+// globalOptions are the options between a program and its subcommand.
 var globalOptions = map[string]options{
 	"git":       {flags: "pP", values: "Cc", long: []string{"--paginate", "--no-pager", "--no-replace-objects", "--no-lazy-fetch", "--no-optional-locks", "--no-advice", "--bare", "--literal-pathspecs", "--glob-pathspecs", "--noglob-pathspecs", "--icase-pathspecs", "--exec-path"}, longValues: []string{"--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--attr-source"}},
 	"npm":       {flags: "dgs", long: []string{"--silent", "--quiet", "--verbose", "--global", "--yes", "--no-audit", "--no-fund", "--json", "--workspaces"}, values: "Cw", longValues: []string{"--prefix", "--workspace", "--loglevel", "--registry", "--userconfig", "--cache", "--tag"}},
@@ -154,24 +151,24 @@ var globalOptions = map[string]options{
 	"apt":       {flags: "dfmqsyuVb", values: "cot", long: []string{"--yes", "--quiet", "--no-install-recommends"}},
 }
 
-// rest is what stands behind options; sure is false when one is not known, so that it
-// may begin elsewhere.
-func (o options) rest(args []field) (rest []field, sure bool) {
+// after returns the arguments after the options. sure is false when an option is unknown, so
+// the operands may start elsewhere.
+func (o options) rest(args []field) (after []field, sure bool) {
 	sure = true
 	for len(args) > 0 {
 		a := args[0]
 		switch {
-		case !a.plain():
+		case !a.isLiteral():
 			return args, false
 		case a.text == "--":
-			return o.assigned(args[1:]), sure
+			return o.skipAssignments(args[1:]), sure
 		case strings.HasPrefix(a.text, "--") || slices.Contains(o.longValues, a.text):
 			name, _, has := strings.Cut(a.text, "=")
 			args = args[1:]
 			switch {
 			case slices.Contains(o.longValues, name):
 				if !has && len(args) > 0 {
-					sure = sure && args[0].plain()
+					sure = sure && args[0].isLiteral()
 					args = args[1:]
 				}
 			case !slices.Contains(o.long, name):
@@ -183,7 +180,7 @@ func (o options) rest(args []field) (rest []field, sure bool) {
 				switch letter := a.text[i : i+1]; {
 				case strings.Contains(o.values, letter):
 					if i+1 == len(a.text) && len(args) > 0 {
-						sure = sure && (args[0].plain() || !args[0].open && !args[0].glob)
+						sure = sure && (args[0].isLiteral() || !args[0].open && !args[0].glob)
 						args = args[1:]
 					}
 					i = len(a.text)
@@ -196,24 +193,26 @@ func (o options) rest(args []field) (rest []field, sure bool) {
 		case a.text == "-" && o.assigns:
 			args = args[1:]
 		default:
-			return o.assigned(args), sure
+			return o.skipAssignments(args), sure
 		}
 	}
 	return nil, sure
 }
 
-func (o options) assigned(args []field) []field {
+func (o options) skipAssignments(args []field) []field {
 	for o.assigns && len(args) > 0 && strings.Contains(args[0].text, "=") {
 		args = args[1:]
 	}
 	return args
 }
 
-// plain reports whether an argument is just what it says.
-func (f field) plain() bool { return f.static && !f.open && !f.glob && !f.variable && f.proc == nil }
+// isLiteral reports whether an argument contains nothing that the shell expands.
+func (f field) isLiteral() bool {
+	return f.static && !f.open && !f.glob && !f.variable && f.proc == nil
+}
 
 func (f field) argument() Argument {
-	return Argument{Text: f.text, Known: f.plain(), Many: f.open || f.glob || f.variable}
+	return Argument{Text: f.text, Known: f.isLiteral(), Many: f.open || f.glob || f.variable}
 }
 
 func arguments(list []field) []Argument {
@@ -224,9 +223,9 @@ func arguments(list []field) []Argument {
 	return out
 }
 
-// dir is where a command runs, as far as that is certain.
+// dir returns the folder in which a command runs, if that is certain.
 func (w *walker) dir() string {
-	if w.unsure {
+	if w.cwdUncertain {
 		return "?"
 	}
 	return w.cwd
@@ -236,16 +235,16 @@ func (w *walker) dir() string {
 func (w *walker) invoke(name string, args []field) {
 	head := args[0]
 	v := Invocation{Program: name, Word: head.text, Args: arguments(args[1:]), Dir: w.dir(), Redirections: w.files}
-	if !head.plain() {
-		w.calls.cut = true
-		if !head.variable || !head.static { // a variable has the value it was given, if nothing changed it
+	if !head.isLiteral() {
+		w.calls.incomplete = true
+		if !head.variable || !head.static { // a variable has its assigned value unless something changed it
 			v.Program, v.Word = "", ""
 		}
 	}
 	v.Subcommand = v.Args
 	if o, ok := globalOptions[name]; ok {
 		rest, sure := o.rest(args[1:])
-		w.calls.cut = w.calls.cut || !sure
+		w.calls.incomplete = w.calls.incomplete || !sure
 		v.Subcommand = arguments(rest)
 	}
 	_, known := commands[name]
@@ -254,22 +253,22 @@ func (w *walker) invoke(name string, args []field) {
 	case w.known[name]:
 	case builds:
 		v.Opaque = true
-		w.calls.cut = w.calls.cut || verbs != nil && len(v.Subcommand) > 0 && !(v.Subcommand[0].Known && (verbs[v.Subcommand[0].Text] || strings.HasPrefix(v.Subcommand[0].Text, "-")))
+		w.calls.incomplete = w.calls.incomplete || verbs != nil && len(v.Subcommand) > 0 && !(v.Subcommand[0].Known && (verbs[v.Subcommand[0].Text] || strings.HasPrefix(v.Subcommand[0].Text, "-")))
 	case runners[name] && !(name == "awk" && plainAwk(args[1:])), !known && !harmless[name]:
-		v.Opaque, w.calls.cut = true, true
+		v.Opaque, w.calls.incomplete = true, true
 	}
-	w.calls.cut = w.calls.cut || evaluatesArguments(name, args[1:])
+	w.calls.incomplete = w.calls.incomplete || evaluatesArguments(name, args[1:])
 	if name == "git" {
 		v.Dir = w.gitDir(args[1:], v.Dir)
 	}
 	if strings.Contains(head.text, "/") && !systemProgram(head.text) {
-		w.calls.cut, v.Opaque = true, true
+		w.calls.incomplete, v.Opaque = true, true
 	}
 	w.calls.add(v)
 }
 
-// evaluatesAgain reports whether bash evaluates a text of a command once more where it
-// runs: the subscript in [[ -v 'a[$(x)]' ]] runs x.
+// evaluatesAgain reports whether bash evaluates a text of a command a second time. For
+// example, the subscript in [[ -v 'a[$(x)]' ]] runs x.
 func evaluatesAgain(file *syntax.File) (found bool) {
 	number := func(x any) bool {
 		w, ok := x.(*syntax.Word)
@@ -287,7 +286,7 @@ func evaluatesAgain(file *syntax.File) (found bool) {
 			found = found || n.Index != nil && !number(n.Index) || n.Excl && n.Names == 0 || n.Exp != nil && n.Exp.Op == syntax.OtherParamOps ||
 				n.Slice != nil && !(literalArithmetic(n.Slice.Offset) && (n.Slice.Length == nil || literalArithmetic(n.Slice.Length)))
 		case *syntax.Assign:
-			// declare -i, and declare with a text that is computed.
+			// declare -i, and declare with a computed text
 			found = found || n.Index != nil && !number(n.Index) || n.Naked && n.Value != nil && !plainDeclaration.MatchString(n.Value.Lit())
 		case *syntax.UnaryTest:
 			found = found || n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar
@@ -304,18 +303,18 @@ func evaluatesAgain(file *syntax.File) (found bool) {
 	return found
 }
 
-// evaluatesArguments reports whether a builtin may evaluate what it is given.
+// evaluatesArguments reports whether a builtin may evaluate its arguments.
 func evaluatesArguments(name string, args []field) bool {
 	variable := func(a field) bool {
-		return !a.plain() || strings.ContainsAny(a.text, "[$`")
+		return !a.isLiteral() || strings.ContainsAny(a.text, "[$`")
 	}
 	switch name {
 	case "let", "declare", "typeset", "local", "export", "readonly", "getopts", "mapfile", "readarray":
-		return true // of these only what the parser takes for a command comes here
+		return true // only what the parser takes for a command gets here
 	case "unset", "read", "wait":
 		return slices.ContainsFunc(args, variable)
 	case "printf":
-		return slices.ContainsFunc(args, func(a field) bool { return strings.HasPrefix(a.text, "-v") || a.text == "" && !a.static }) || len(args) > 0 && !args[0].plain()
+		return slices.ContainsFunc(args, func(a field) bool { return strings.HasPrefix(a.text, "-v") || a.text == "" && !a.static }) || len(args) > 0 && !args[0].isLiteral()
 	case "test", "[":
 		return slices.ContainsFunc(args, func(a field) bool {
 			return a.text == "-v" || a.text == "-R" || a.glob || a.open && !a.variable && len(args) > 3
@@ -324,9 +323,9 @@ func evaluatesArguments(name string, args []field) bool {
 	return false
 }
 
-// plainAwk reports whether a program for awk only prints fields of what it reads.
+// plainAwk reports whether an awk program only prints fields of its input.
 func plainAwk(args []field) bool {
-	return len(args) > 0 && args[0].plain() && awkPrints.MatchString(args[0].text) || len(args) > 1 && args[0].plain() && strings.HasPrefix(args[0].text, "-F") && plainAwk(args[1:])
+	return len(args) > 0 && args[0].isLiteral() && awkPrints.MatchString(args[0].text) || len(args) > 1 && args[0].isLiteral() && strings.HasPrefix(args[0].text, "-F") && plainAwk(args[1:])
 }
 
 // plainDeclaration matches the options of a declaration that evaluate nothing.
@@ -334,12 +333,12 @@ var plainDeclaration = lazyregexp.New(`^-[aAfFgprtux]*$`)
 
 var awkPrints = lazyregexp.New(`^\{ *print( *\$(\d+|NF|NR) *,?)* *\}$`)
 
-// gitDir follows git -C, each from where the one before leads.
+// gitDir applies git -C, each relative to the previous one.
 func (w *walker) gitDir(args []field, dir string) string {
 	for i := 0; i+1 < len(args) && strings.HasPrefix(args[i].text, "-"); i++ {
 		switch args[i].text {
 		case "-C":
-			dir = w.below(dir, args[i+1])
+			dir = w.joinDir(dir, args[i+1])
 			i++
 		case "-c", "--namespace", "--super-prefix", "--config-env", "--attr-source":
 			i++
@@ -351,9 +350,9 @@ func (w *walker) gitDir(args []field, dir string) string {
 	return dir
 }
 
-// below is a folder that is named where dir is.
-func (w *walker) below(dir string, name field) string {
-	if !name.plain() || name.text == "" {
+// joinDir returns a folder that is named relative to dir.
+func (w *walker) joinDir(dir string, name field) string {
+	if !name.isLiteral() || name.text == "" {
 		return "?"
 	}
 	at := *w
@@ -361,15 +360,13 @@ func (w *walker) below(dir string, name field) string {
 	return at.resolve(name.text)
 }
 
-// systemProgram reports whether a program is named by the folder that systems keep
-// their programs in.
+// systemProgram reports whether a program's path is in a folder for system programs.
 func systemProgram(word string) bool {
 	return slices.Contains([]string{"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin"}, path.Dir(word))
 }
 
-// builders run what a project consists of: its tests, its scripts, its recipes. What
-// else they run is not followed, so they are read to the end only with the subcommands
-// that are listed, or with any where none is.
+// builders run the tests, scripts or build recipes of a project, whose programs are unknown.
+// A call is complete only with a listed subcommand, or with any if none is listed.
 var builders = map[string]map[string]bool{
 	"go": set("build", "test", "vet", "fmt", "mod", "list", "version", "env", "doc", "generate", "run", "install", "get", "clean", "work"), "cargo": set("build", "b", "check", "c", "test", "t", "bench", "clippy", "fmt", "doc", "tree", "metadata", "clean", "run", "r", "add", "install", "publish"),
 	"npm": npmVerbs, "pnpm": npmVerbs, "yarn": npmVerbs, "bun": npmVerbs, "mvn": nil, "gradle": nil, "gradlew": nil, "make": nil, "gmake": nil, "ninja": nil, "meson": set("setup", "compile", "test"), "bazel": set("build", "test", "query"), "swift": set("build", "test"), "stack": set("build", "test"), "cabal": set("build", "test"), "mix": set("test", "compile", "format", "deps.get"), "dotnet": set("build", "test", "restore"),
@@ -379,10 +376,10 @@ var builders = map[string]map[string]bool{
 
 var npmVerbs = set("test", "t", "run", "run-script", "ls", "list", "view", "outdated", "why", "install", "i", "ci", "add", "remove", "update", "build", "lint", "start", "publish", "audit", "version", "pack", "typecheck", "dev")
 
-// runners start other programs in ways that are not followed here.
+// runners start other programs in ways that are not analyzed here.
 var runners = set("npx", "bunx", "pnpx", "uvx", "pipx", "nix-shell", "nix", "at", "batch", "crontab", "launchctl", "systemd-run", "tmux", "screen", "parallel", "ssh", "mosh", "less", "more", "man", "info", "bat", "delta", "entr", "nodemon", "firejail", "bwrap", "enable", "bind", "complete", "history", "fc", "hyperfine", "socat", "nc", "ncat", "netcat", "fzf", "tcpdump", "rclone", "direnv", "dotenv", "xvfb-run", "open", "xdg-open", "start", "ldd", "ip", "cmake", "ctest", "docker", "podman", "nerdctl", "docker-compose", "kubectl", "oc", "flatpak", "snap", "gdb", "claude", "perf", "ltrace", "nsenter", "unshare", "pkexec", "gosu", "setarch", "arch", "proxychains", "torsocks", "tput", "reset", "top", "su", "runuser", "zip", "rsync", "scp", "sftp", "ftp", "telnet", "mail", "mutt", "mapfile", "readarray", "hg", "svn", "jj", "ansible", "ansible-playbook", "gcc", "g++", "clang", "cc", "c++", "iconv", "awk", "gawk", "mawk", "nawk", "mount", "zpool", "java", "apt", "apt-get", "aptitude", "dpkg", "openssl", "gpg", "ghc", "javac", "rustc")
 
-// redirections are those of a statement and of the statements around it.
+// redirections returns those of a statement and of the statements around it.
 func (w *walker) redirections(list []*syntax.Redirect) []Redirection {
 	out := w.files[:len(w.files):len(w.files)]
 	for _, r := range list {
@@ -391,11 +388,11 @@ func (w *walker) redirections(list []*syntax.Redirect) []Redirection {
 			continue
 		}
 		for _, f := range w.fields(r.Word) {
-			if r.Op == syntax.DplOut && f.plain() && f.text != "" && strings.Trim(f.text, "0123456789-") == "" {
+			if r.Op == syntax.DplOut && f.isLiteral() && f.text != "" && strings.Trim(f.text, "0123456789-") == "" {
 				continue // another descriptor
 			}
 			to := Redirection{File: f.argument(), Path: "?", Writes: r.Op != syntax.RdrIn}
-			if f.plain() && (!w.unsure || path.IsAbs(f.text)) {
+			if f.isLiteral() && (!w.cwdUncertain || path.IsAbs(f.text)) {
 				to.Path = w.resolve(f.text)
 			}
 			out = append(out, to)

@@ -12,14 +12,14 @@ var opensFile = lazyregexp.New(`(^|,)[ugoa]*[+=][rwxXt]*s|^[2467][0-7]{3}$|^0?[0
 func (c *call) chmodMode() {
 	for _, a := range c.args {
 		if opensFile.MatchString(a.text) {
-			c.at(a, Permissions, High, "Lets everybody change it, or run it with the rights of its owner.")
+			c.markArg(a, Permissions, High, "Lets everybody change it, or run it with the rights of its owner.")
 		}
 	}
 }
 
 func (c *call) chmod() {
 	if c.has("R", "recursive") {
-		c.whole(Permissions, High, "Changes the permissions of a folder with all that is in it.")
+		c.markCommand(Permissions, High, "Changes the permissions of a folder with all that is in it.")
 	} else {
 		c.mark(Permissions, Low, "Changes who may read, write or run a file.")
 	}
@@ -32,21 +32,20 @@ func (c *call) chown() {
 	if c.has("R", "recursive") || c.has("b", "restore") {
 		level = High
 	}
-	c.whole(Permissions, level, "Changes who owns files, or what may be done with them.")
+	c.markCommand(Permissions, level, "Changes who owns files, or what may be done with them.")
 	c.owned()
 }
 
-// owned marks files outside the folder of the session; the first argument is a
-// mode or an owner.
+// owned marks files outside the session's folder. The first argument is a mode or an owner.
 func (c *call) owned() {
-	for i, a := range c.plain() {
+	for i, a := range c.operands() {
 		switch {
 		case i == 0:
 		case !a.static:
-			c.at(a, Computed, Medium, "Which file is meant is computed.")
+			c.markArg(a, Computed, Medium, "Which file is meant is computed.")
 		default:
 			if full := c.w.resolve(a.text); full == "?" || !c.w.inFolder(full) {
-				c.at(a, Permissions, High, "Outside the folder of the session.")
+				c.markArg(a, Permissions, High, "Outside the folder of the session.")
 			}
 		}
 	}
@@ -55,15 +54,15 @@ func (c *call) owned() {
 func (c *call) dd() {
 	for _, a := range c.args {
 		if strings.HasPrefix(a.text, "of=") {
-			c.at(a, Disk, High, "Writes raw data over a file or a disk.")
+			c.markArg(a, Disk, High, "Writes raw data over a file or a disk.")
 			return
 		}
 		if !a.static {
-			c.at(a, Disk, High, "Writes raw data, where to is computed.")
+			c.markArg(a, Disk, High, "Writes raw data, where to is computed.")
 			return
 		}
 		if from, ok := strings.CutPrefix(a.text, "if=/dev/"); ok && !strings.HasPrefix(from, "zero") && !strings.HasPrefix(from, "urandom") && !strings.HasPrefix(from, "random") && !strings.HasPrefix(from, "null") {
-			c.at(a, ReadSecret, High, "Reads a disk raw.")
+			c.markArg(a, ReadSecret, High, "Reads a disk raw.")
 		}
 	}
 	c.mark(Disk, Medium, "Copies raw data.")
@@ -80,15 +79,15 @@ func (c *call) kill() {
 	if c.word("-1", "1", "0") && c.name == "kill" && slices.ContainsFunc(c.args, func(a field) bool { return a.text == "-1" || a.text == "0" }) && len(c.args) > 1 || c.word("-u", "-U", "--euid") {
 		level = High
 	}
-	c.whole(Kill, level, "Ends processes.")
+	c.markCommand(Kill, level, "Ends processes.")
 }
 
 func (c *call) service() {
-	sub, _ := c.sub()
+	sub, _ := c.subcommand()
 	switch sub {
 	case "status", "list-units", "list-unit-files", "is-active", "is-enabled", "show", "cat":
 	case "enable", "daemon-reload", "link", "edit", "set-property":
-		later(c)
+		persists(c)
 	default:
 		system(c)
 	}
@@ -101,25 +100,25 @@ func (c *call) sysctl() {
 }
 
 func (c *call) defaults() {
-	if sub, _ := c.sub(); sub != "read" && sub != "find" && sub != "domains" {
+	if sub, _ := c.subcommand(); sub != "read" && sub != "find" && sub != "domains" {
 		system(c)
 	}
 }
 
 func (c *call) system() {
-	sub, _ := c.sub()
+	sub, _ := c.subcommand()
 	switch sub {
 	case "list", "search", "show", "info", "policy", "depends", "outdated", "config", "doctor", "-l", "deps", "why", "eval", "flake":
 		if c.name != "nix" {
 			return
 		}
 	case "remove", "purge", "autoremove", "uninstall", "erase", "cleanup":
-		c.whole(System, High, "Removes programs from this machine.")
+		c.markCommand(System, High, "Removes programs from this machine.")
 		return
 	case "":
 		if !c.has("SUiRrD") {
 			return
 		}
 	}
-	c.whole(Install, High, "Changes the programs of this machine.")
+	c.markCommand(Install, High, "Changes the programs of this machine.")
 }

@@ -23,7 +23,7 @@ func (c *call) curl() {
 			a.text = a.text[2:]
 			c.fetchedTo(a)
 		case a.text == "-K" || a.text == "--config":
-			c.at(a, Script, Medium, "Its options stand in a file that is not shown here.")
+			c.markArg(a, Script, Medium, "Its options stand in a file that is not shown here.")
 		case a.text == "-T" || strings.HasPrefix(a.text, "--upload"):
 			level, kind, why = High, Upload, "Sends a file to another machine."
 		case a.text == "-F" || strings.HasPrefix(a.text, "--form") || strings.HasPrefix(a.text, "--data") || strings.HasPrefix(a.text, "-d") || strings.HasPrefix(a.text, "--json") || strings.HasPrefix(a.text, "-F"):
@@ -44,18 +44,18 @@ func (c *call) curl() {
 		case (a.text == "-X" || a.text == "--request") && (next.text == "DELETE" || next.text == "delete"):
 			level, kind, why = High, Remote, "Asks another machine to remove something."
 		case strings.HasPrefix(a.text, "-") && strings.Contains(a.text, "O") && !strings.HasPrefix(a.text, "--"), a.text == "--remote-name":
-			for _, url := range c.plain() {
+			for _, url := range c.operands() {
 				c.w.fetched[c.w.resolve(path.Base(url.text))] = true
 			}
 		case strings.HasPrefix(a.text, "file:"):
-			c.at(a, ReadSecret, Medium, "Reads a file of this machine.")
+			c.markArg(a, ReadSecret, Medium, "Reads a file of this machine.")
 		case !a.static && a.open:
-			c.at(a, Upload, Medium, "What goes to another machine is computed.")
+			c.markArg(a, Upload, Medium, "What goes to another machine is computed.")
 		case !a.static && strings.Contains(a.text, "?"), !a.static && strings.Contains(a.text, "="):
 			level, kind, why = High, Upload, "Sends computed data to another machine."
 		}
 	}
-	c.whole(kind, level, why)
+	c.markCommand(kind, level, why)
 }
 
 func (c *call) fetchedTo(f field) {
@@ -63,11 +63,11 @@ func (c *call) fetchedTo(f field) {
 		return
 	}
 	c.w.fetched[c.w.resolve(f.text)] = true
-	c.w.writesTo(f)
+	c.w.markWriteTo(f)
 }
 
 func (c *call) wget() {
-	talks(c)
+	usesNetwork(c)
 	for i, a := range c.args {
 		switch {
 		case (a.text == "-O" || a.text == "--output-document") && i+1 < len(c.args):
@@ -82,9 +82,9 @@ func (c *call) wget() {
 			c.found.fetches = c.found.fetches || a.text == "-"
 			c.fetchedTo(a)
 		case strings.HasPrefix(a.text, "--post-") || strings.HasPrefix(a.text, "--body-"):
-			c.at(a, Upload, High, "Sends data to another machine.")
+			c.markArg(a, Upload, High, "Sends data to another machine.")
 		case strings.HasPrefix(a.text, "--use-askpass") || strings.HasPrefix(a.text, "-e") || strings.HasPrefix(a.text, "--execute"):
-			c.at(a, Launcher, High, "An option that can run a program.")
+			c.markArg(a, Launcher, High, "An option that can run a program.")
 		case !strings.HasPrefix(a.text, "-"):
 			base := path.Base(a.text)
 			base, _, _ = strings.Cut(base, "?")
@@ -96,27 +96,27 @@ func (c *call) wget() {
 func (c *call) netcat() {
 	c.found.fetches = true
 	if c.has("ec", "exec", "sh-exec") {
-		c.whole(Launcher, High, "Lets another machine run commands on this one.")
+		c.markCommand(Launcher, High, "Lets another machine run commands on this one.")
 		return
 	}
-	c.whole(Network, High, "Opens a bare connection to or from another machine.")
+	c.markCommand(Network, High, "Opens a bare connection to or from another machine.")
 }
 
 func (c *call) socat() {
 	c.found.fetches = true
-	c.whole(Network, High, "Connects programs, files and other machines with each other.")
+	c.markCommand(Network, High, "Connects programs, files and other machines with each other.")
 }
 
 func (c *call) ssh() {
 	c.found.fetches = true
-	talks(c)
+	usesNetwork(c)
 	for _, a := range c.args {
 		lower := strings.ToLower(a.text)
 		if strings.Contains(lower, "proxycommand") || strings.Contains(lower, "localcommand") || a.text == "-F" {
-			c.whole(Launcher, High, "Runs the program that an option names.")
+			c.markCommand(Launcher, High, "Runs the program that an option names.")
 		}
 		if a.text == "-R" || a.text == "-L" || a.text == "-D" || strings.HasPrefix(a.text, "-R") {
-			c.at(a, Network, High, "Opens a way between networks.")
+			c.markArg(a, Network, High, "Opens a way between networks.")
 		}
 	}
 	rest := c.args
@@ -133,33 +133,34 @@ func (c *call) ssh() {
 		}
 		return
 	}
-	c.whole(Remote, High, "Runs a command on another machine.")
+	c.markCommand(Remote, High, "Runs a command on another machine.")
 	var words []string
 	for _, a := range rest[1:] {
 		words = append(words, a.text)
 	}
-	// Paths there are not paths here; what it does is worth a mark all the same.
+	// Paths on the other machine are not paths here. What the command does is marked all the
+	// same.
 	at := rest[1].place
 	at.to = max(at.to, rest[len(rest)-1].place.to)
 	cwd := c.w.cwd
 	c.w.cwd = "?"
-	c.w.nested(strings.Join(words, " "), at)
+	c.w.walkNested(strings.Join(words, " "), at)
 	c.w.cwd = cwd
 }
 
 func (c *call) scp() {
 	if c.has("So") {
-		c.whole(Launcher, High, "Runs the program that an option names.")
+		c.markCommand(Launcher, High, "Runs the program that an option names.")
 	}
-	list := c.plain()
+	list := c.operands()
 	if len(list) == 0 {
 		return
 	}
 	last := list[len(list)-1]
 	if strings.Contains(last.text, ":") || !last.static {
-		c.whole(Upload, High, "Sends files to another machine.")
+		c.markCommand(Upload, High, "Sends files to another machine.")
 		return
 	}
-	talks(c)
+	usesNetwork(c)
 	c.fetchedTo(last)
 }

@@ -7,7 +7,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// parsers are used again: a new one is larger than the tree of a usual command.
+// parsers are reused: a new one is larger than the tree of a typical command.
 var parsers = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }}
 
 // parseBash returns the syntax tree of a text that bash would run.

@@ -9,19 +9,19 @@ import (
 	"github.com/sayso-dev/sayso/internal/lazyregexp"
 )
 
-// readerCall is a call of a program of the list, its options told from its operands.
+// readerCall is a call of a listed program, split into options and operands.
 type readerCall struct {
 	r        *reading
 	name     string
 	spec     reader
 	node     syntax.Node
-	piped    bool // it reads what another command prints, or a file by <
+	piped    bool // it reads the output of another command, or a file by <
 	args     []operand
 	options  map[string][]operand // by name, with their values
 	operands []operandOf
 }
 
-// operandOf is an operand with what it stands for.
+// operandOf is an operand with its kind.
 type operandOf struct {
 	operand
 	kind kind
@@ -43,19 +43,19 @@ func (c *readerCall) values(name string) (out []operandOf) {
 	return out
 }
 
-func (c *readerCall) no(at operand, kind Risk, reason string) bool {
+func (c *readerCall) reject(at operand, kind Risk, reason string) bool {
 	n := at.node
 	if n == nil {
 		n = c.node
 	}
-	c.r.no(n, kind, reason)
+	c.r.reject(n, kind, reason)
 	return false
 }
 
-// option is one that a program takes.
+// option is an option that a program accepts.
 type option struct {
-	value    kind // "" when it takes none
-	attached bool // only with "="
+	value    kind // "" if it takes no value
+	attached bool // its value must follow "="
 }
 
 var parsedOptions = sync.OnceValue(func() map[string]map[string]option {
@@ -83,9 +83,9 @@ var parsedOptions = sync.OnceValue(func() map[string]map[string]option {
 
 const notReading = "Not on the list of read-only options."
 
-// parse tells options from operands; false when something is not known, which is
-// marked then.
-func (c *readerCall) parse() bool {
+// parseOptions separates options from operands. It returns false, and marks the call, if an
+// option is unknown.
+func (c *readerCall) parseOptions() bool {
 	known := parsedOptions()[c.spec.options]
 	c.options = map[string][]operand{}
 	over := c.spec.raw
@@ -93,15 +93,15 @@ func (c *readerCall) parse() bool {
 	for i := 0; i < len(c.args); i++ {
 		a := c.args[i]
 		if name, value, has := strings.Cut(a.text, "="); has && a.glob && !over && known[name].value == glob && !strings.ContainsAny(name, "*?[") {
-			// The files that --include=*.go fits are other values of the same kind.
+			// The files that --include=*.go matches are other values of the same kind.
 			a.glob, a.text = false, name+"="+value
 		}
-		if !over && (a.glob || a.each != nil) && !c.startsSafe(a) {
-			return c.no(a, Wildcard, "A file whose name begins with a dash would count as an option.")
+		if !over && (a.glob || a.each != nil) && !c.cannotBecomeOption(a) {
+			return c.reject(a, Wildcard, "A file whose name begins with a dash would count as an option.")
 		}
 		if over || !a.plain() || len(a.text) < 2 || a.text[0] != '-' {
 			if !a.plain() && !over && a.computed && !c.spec.prints {
-				return c.no(a, Computed, "This argument is computed when the command runs.")
+				return c.reject(a, Computed, "This argument is computed when the command runs.")
 			}
 			over = over || c.spec.posix
 			plain = append(plain, a)
@@ -118,21 +118,21 @@ func (c *readerCall) parse() bool {
 			name, value, has := strings.Cut(a.text, "=")
 			o, ok := known[name]
 			if !ok || has && o.value == "" && !o.attached {
-				return c.no(a, Unproven, notReading)
+				return c.reject(a, Unproven, notReading)
 			}
 			v := operand{text: value, node: a.node}
 			if !has && o.value != "" {
 				i++
 				if i >= len(c.args) {
-					return c.no(a, Unproven, "An option has no value.")
+					return c.reject(a, Unproven, "An option has no value.")
 				}
 				v = c.args[i]
 			}
-			if !c.is(o.value, v) {
+			if !c.hasKind(o.value, v) {
 				return false
 			}
 			if o.attached && strings.Contains(value, "%G") {
-				return c.no(a, Launcher, "Starts a program to check signatures.")
+				return c.reject(a, Launcher, "Starts a program to check signatures.")
 			}
 			c.options[name] = append(c.options[name], v)
 			continue
@@ -141,7 +141,7 @@ func (c *readerCall) parse() bool {
 			letter := "-" + a.text[j:j+1]
 			o, ok := known[letter]
 			if !ok {
-				return c.no(a, Unproven, notReading)
+				return c.reject(a, Unproven, notReading)
 			}
 			v := operand{node: a.node}
 			if o.attached {
@@ -152,11 +152,11 @@ func (c *readerCall) parse() bool {
 				if j+1 == len(a.text) {
 					i++
 					if i >= len(c.args) {
-						return c.no(a, Unproven, "An option has no value.")
+						return c.reject(a, Unproven, "An option has no value.")
 					}
 					v = c.args[i]
 				}
-				if !c.is(o.value, v) {
+				if !c.hasKind(o.value, v) {
 					return false
 				}
 				j = len(a.text)
@@ -164,14 +164,14 @@ func (c *readerCall) parse() bool {
 			c.options[letter] = append(c.options[letter], v)
 		}
 	}
-	return c.assign(plain)
+	return c.assignKinds(plain)
 }
 
-// startsSafe reports whether no file that a pattern fits can be taken for an option
-// that does more than read.
-func (c *readerCall) startsSafe(a operand) bool {
+// cannotBecomeOption reports whether no file that a pattern matches can be taken for an
+// option that does more than read.
+func (c *readerCall) cannotBecomeOption(a operand) bool {
 	for _, one := range a.each {
-		if !c.startsSafe(one) {
+		if !c.cannotBecomeOption(one) {
 			return false
 		}
 	}
@@ -184,29 +184,29 @@ func (c *readerCall) startsSafe(a operand) bool {
 	return c.spec.anyName && !strings.HasPrefix(a.text, "-") || a.text != "" && !strings.ContainsAny(a.text[:1], "*?[-{")
 }
 
-// assign gives operands their kinds and checks each.
-func (c *readerCall) assign(plain []operand) bool {
+// assignKinds gives operands their kinds and checks each.
+func (c *readerCall) assignKinds(plain []operand) bool {
 	kinds := strings.Fields(c.spec.operands)
 	for i, a := range plain {
 		at := min(i, len(kinds)-1)
 		if at < 0 || i >= len(kinds) && !strings.HasSuffix(kinds[at], "*") {
-			return c.no(a, Unproven, "Not a read-only use of this program.")
+			return c.reject(a, Unproven, "Not a read-only use of this program.")
 		}
 		k := kind(strings.TrimRight(kinds[at], "*?"))
 		if (a.glob || a.split) && !strings.HasSuffix(kinds[at], "*") {
-			return c.no(a, Computed, "Can expand to more arguments than a read-only use takes.")
+			return c.reject(a, Computed, "Can expand to more arguments than a read-only use takes.")
 		}
 		c.operands = append(c.operands, operandOf{a, k})
 		if c.spec.searches {
 			continue
 		}
-		if !c.is(k, a) {
+		if !c.hasKind(k, a) {
 			return false
 		}
 	}
 	for _, k := range kinds[min(len(plain), len(kinds)):] {
 		if !strings.HasSuffix(k, "*") && !strings.HasSuffix(k, "?") && !c.spec.searches {
-			return c.no(operand{}, Unproven, "Not a read-only use of this program: an argument is missing.")
+			return c.reject(operand{}, Unproven, "Not a read-only use of this program: an argument is missing.")
 		}
 	}
 	return true
@@ -218,49 +218,49 @@ var (
 	wordValue   = lazyregexp.New(`^[A-Za-z0-9_\[][A-Za-z0-9_.+:,-]*$`)
 )
 
-// is checks an operand, or the value of an option, by its kind.
-func (c *readerCall) is(k kind, a operand) bool {
+// hasKind checks an operand, or the value of an option, against a kind.
+func (c *readerCall) hasKind(k kind, a operand) bool {
 	switch k {
 	case "":
 		return true
 	case text:
 		if !a.plain() && !c.spec.prints && a.each == nil {
-			return c.no(a, Computed, "This argument is computed when the command runs.")
+			return c.reject(a, Computed, "This argument is computed when the command runs.")
 		}
 		if strings.Contains(a.text, "%G") || strings.Contains(a.text, "signature") && c.spec.git {
-			return c.no(a, Launcher, "Starts a program to check signatures.")
+			return c.reject(a, Launcher, "Starts a program to check signatures.")
 		}
 		return true
 	case pattern, glob:
 		if !a.plain() {
-			return c.no(a, Computed, "This argument is computed when the command runs.")
+			return c.reject(a, Computed, "This argument is computed when the command runs.")
 		}
 		return true
 	case number:
 		if !a.plain() || !numberValue.MatchString(a.text) {
-			return c.no(a, Unproven, "Not a number, so not a read-only use.")
+			return c.reject(a, Unproven, "Not a number, so not a read-only use.")
 		}
 		return true
 	case word:
 		if !a.plain() || !wordValue.MatchString(a.text) {
-			return c.no(a, Unproven, "Not a plain word, so not a read-only use.")
+			return c.reject(a, Unproven, "Not a plain word, so not a read-only use.")
 		}
 		return true
 	case revision:
-		return c.revision(a)
+		return c.isRevision(a)
 	case file, name, folder:
-		why := c.r.path(a, k != name)
-		c.r.checked(a, why)
+		why := c.r.whyNotReadable(a, k != name)
+		c.r.checkPath(a, why)
 		return why == ""
 	}
-	return c.no(a, Unproven, notReading)
+	return c.reject(a, Unproven, notReading)
 }
 
-// revision checks a revision of git, or the files that it names.
-func (c *readerCall) revision(a operand) bool {
+// isRevision checks a Git revision, or the files that it names.
+func (c *readerCall) isRevision(a operand) bool {
 	for _, one := range a.each {
 		one.node = a.node
-		if !c.revision(one) {
+		if !c.isRevision(one) {
 			return false
 		}
 	}
@@ -268,13 +268,13 @@ func (c *readerCall) revision(a operand) bool {
 		return true
 	}
 	if a.glob || !a.plain() {
-		why := c.r.path(a, true)
-		c.r.checked(a, why)
+		why := c.r.whyNotReadable(a, true)
+		c.r.checkPath(a, why)
 		return why == ""
 	}
 	for _, piece := range strings.FieldsFunc(a.text, func(s rune) bool { return s == ':' || s == ')' || s == '(' }) {
 		piece = strings.TrimLeft(piece, "!^")
-		if piece == "" || !strings.ContainsAny(piece, "./") && !secret("/"+piece) {
+		if piece == "" || !strings.ContainsAny(piece, "./") && !isSecret("/"+piece) {
 			continue
 		}
 		if strings.HasSuffix(piece, "..") && piece != ".." && !strings.HasSuffix(piece, "/..") || strings.HasPrefix(piece, "..") && !strings.HasPrefix(piece, "../") && piece != ".." {
@@ -283,45 +283,45 @@ func (c *readerCall) revision(a operand) bool {
 		if piece == "" {
 			continue
 		}
-		if why := c.r.path(operand{text: piece, node: a.node}, true); why != "" {
-			c.r.checked(a, why)
+		if why := c.r.whyNotReadable(operand{text: piece, node: a.node}, true); why != "" {
+			c.r.checkPath(a, why)
 			return false
 		}
 	}
 	return true
 }
 
-// check looks at what options and operands mean together.
-func (c *readerCall) check() bool {
+// checkTogether checks what options and operands mean together.
+func (c *readerCall) checkTogether() bool {
 	if c.spec.also == nil {
 		return true
 	}
 	if why := c.spec.also(c); why != "" {
 		switch why {
 		case outsideFolder, looksSecret, serverState, patternFits, computedFile:
-			c.r.checked(operand{node: c.node}, why)
+			c.r.checkPath(operand{node: c.node}, why)
 			return false
 		}
-		return c.no(operand{}, Unproven, why)
+		return c.reject(operand{}, Unproven, why)
 	}
 	return true
 }
 
-// git takes the options of git itself off, and looks for its subcommand.
-func (c *readerCall) git() bool {
+// parseGit skips Git's own options and finds the subcommand.
+func (c *readerCall) parseGit() bool {
 	for len(c.args) > 0 {
 		a := c.args[0]
 		switch {
 		case !a.plain():
-			return c.no(a, Computed, "The Git command is computed when the command runs.")
+			return c.reject(a, Computed, "The Git command is computed when the command runs.")
 		case a.text == "--no-pager" || a.text == "--no-optional-locks" || a.text == "-P":
 			c.args = c.args[1:]
 			continue
 		case a.text == "-C" && len(c.args) > 1:
 			if !c.args[1].plain() {
-				return c.no(c.args[1], Computed, computedFile)
+				return c.reject(c.args[1], Computed, computedFile)
 			}
-			if !c.is(name, c.args[1]) {
+			if !c.hasKind(name, c.args[1]) {
 				return false
 			}
 			for _, dir := range c.r.dirs[:len(c.r.dirs):len(c.r.dirs)] {
@@ -332,13 +332,13 @@ func (c *readerCall) git() bool {
 		}
 		spec, ok := gitReaders[a.text]
 		if !ok {
-			return c.no(a, Unproven, "Not on the list of read-only Git commands.")
+			return c.reject(a, Unproven, "Not on the list of read-only Git commands.")
 		}
 		spec.git = true
 		c.name, c.spec, c.args = "git "+a.text, spec, c.args[1:]
 		return true
 	}
-	return c.no(operand{}, Unproven, "Not on the list of read-only Git commands.")
+	return c.reject(operand{}, Unproven, "Not on the list of read-only Git commands.")
 }
 
 var findTests = func() map[string]kind {
@@ -367,7 +367,7 @@ func findExpression(c *readerCall) string {
 		if !a.plain() && a.each == nil && !a.glob {
 			return "What find looks for is computed when the command runs."
 		}
-		if (a.glob || a.each != nil) && !c.startsSafe(a) {
+		if (a.glob || a.each != nil) && !c.cannotBecomeOption(a) {
 			return "A file whose name begins with a dash would count as an option."
 		}
 		k, known := findTests[a.text]
@@ -385,13 +385,13 @@ func findExpression(c *readerCall) string {
 			if !v.plain() {
 				return "What find looks for is computed when the command runs."
 			}
-			if !c.is(k, v) {
+			if !c.hasKind(k, v) {
 				return "Not on the list of read-only expressions."
 			}
 		case expression || strings.HasPrefix(a.text, "-"):
 			return "Not on the list of read-only expressions."
 		default:
-			if why := c.r.path(a, false); why != "" {
+			if why := c.r.whyNotReadable(a, false); why != "" {
 				return why
 			}
 		}
@@ -399,9 +399,9 @@ func findExpression(c *readerCall) string {
 	return ""
 }
 
-// searches checks grep and its like: a search through all files below a folder also
-// reads those with secrets, so it must be for something else.
-func searches(c *readerCall) string {
+// checkSearch checks grep and similar programs. A search through all files below a folder
+// also reads those with secrets, so its pattern must not match them.
+func checkSearch(c *readerCall) string {
 	patterns := append(c.values("-e"), c.values("--regexp")...)
 	files := c.operands
 	if len(patterns) == 0 && !c.has("--files", "--type-list") {
@@ -418,12 +418,12 @@ func searches(c *readerCall) string {
 	}
 	for _, f := range files {
 		if c.spec.git {
-			if !c.revision(f.operand) {
+			if !c.isRevision(f.operand) {
 				return outsideFolder
 			}
 			continue
 		}
-		if why := c.r.path(f.operand, true); why != "" {
+		if why := c.r.whyNotReadable(f.operand, true); why != "" {
 			return why
 		}
 		for _, p := range c.r.place.Private {
@@ -460,7 +460,7 @@ func searches(c *readerCall) string {
 	return ""
 }
 
-// sourceOnly reports whether a search only opens files of source code.
+// sourceOnly reports whether a search only opens source files.
 func (c *readerCall) sourceOnly() bool {
 	only := false
 	for _, name := range []string{"--include", "-g", "--glob"} {
@@ -476,7 +476,7 @@ func (c *readerCall) sourceOnly() bool {
 	}
 	for _, name := range []string{"-t", "--type"} {
 		for _, v := range c.options[name] {
-			if !sourceEnds[v.text] && v.text != "rust" && v.text != "python" && v.text != "cpp" {
+			if !sourceExtensions[v.text] && v.text != "rust" && v.text != "python" && v.text != "cpp" {
 				return false
 			}
 			only = true
@@ -487,28 +487,28 @@ func (c *readerCall) sourceOnly() bool {
 
 // sourceGlob is sourcePattern with braces: *.{ts,tsx}.
 func sourceGlob(pattern string) bool {
-	for _, one := range expand(pattern, maxBraces) {
-		// Grep takes several patterns with a blank or a comma between them.
-		if strings.ContainsAny(one, " \t\n,") || !sourcePattern(path1(one)) {
+	for _, one := range expandFirst(pattern, maxBraces) {
+		// Grep separates several patterns by a blank or a comma.
+		if strings.ContainsAny(one, " \t\n,") || !sourcePattern(baseName(one)) {
 			return false
 		}
 	}
 	return true
 }
 
-func path1(s string) string { return s[strings.LastIndex(s, "/")+1:] }
+func baseName(s string) string { return s[strings.LastIndex(s, "/")+1:] }
 
 var (
 	secretWords   = lazyregexp.New(`(?i)secret|passw|passphrase|pwd|token|credential|bearer|private|database_url|dsn|(^|[^a-z])(key|api|aws|auth|begin|rsa|pass|user)([^a-z]|$)|api_?key|access_?key|_key|_url|key_`)
 	searchWord    = lazyregexp.New(`[A-Za-z_][A-Za-z0-9_]{2,}`)
 	repeatedGroup = lazyregexp.New(`\)\\?[*?{]`)
 	patternParts  = lazyregexp.New(`\\?\||\n`)
-	// optional is what a text need not contain: a letter that may be left out, a class.
+	// optional matches what a text need not contain: an optional letter, a class.
 	optional = lazyregexp.New(`\[[^\]]*\][*+?{]?|\\?.[*?{]|\\[A-Za-z.]`)
 )
 
-// needsWord reports whether each line that a pattern fits has a word in it that is
-// none of those that secrets stand beside.
+// needsWord reports whether each line that a pattern matches contains a word that does not
+// typically occur next to secrets.
 func needsWord(pattern string) bool {
 	if strings.Contains(pattern, "(") && repeatedGroup.MatchString(pattern) || secretWords.MatchString(pattern) {
 		return false

@@ -7,55 +7,55 @@ import (
 	"github.com/sayso-dev/sayso/internal/lazyregexp"
 )
 
-// kind is what an operand of a program, or the value of an option, stands for. Only
-// what is checked by its kind can be of low risk.
+// kind is the meaning of an operand, or of the value of an option. A call is low only if
+// everything passes the check for its kind.
 type kind string
 
 const (
 	text    kind = "text"    // printed or compared, never opened and never evaluated
 	number  kind = "number"  // a count or a size, such as 20, +5 or 4K
-	file    kind = "file"    // a file whose content is read
-	name    kind = "name"    // a file or folder of which names, sizes and dates are read
-	folder  kind = "folder"  // where a search begins that reads all files below
-	pattern kind = "pattern" // what a search looks for
-	glob    kind = "glob"    // file names that a search leaves in or out
-	word    kind = "word"    // letters and digits: the name of a program, a format, a color
+	file    kind = "file"    // a file whose contents are read
+	name    kind = "name"    // a file or folder whose name, size or dates are read
+	folder  kind = "folder"  // the start of a search that reads all files below
+	pattern kind = "pattern" // the pattern of a search
+	glob    kind = "glob"    // file names that a search includes or excludes
+	word    kind = "word"    // letters and digits: a program name, a format, a color
 )
 
-// reader is what is known of a program: how it is called when it only reads. The
-// option or operand that is not here makes a call medium.
+// reader describes the calls of a program that only read. Any other option or operand makes a
+// call medium.
 type reader struct {
-	// options are the harmless ones, with "=kind" where they take a value and "?" for
-	// a value that only "=" can give. One dash and one letter can be joined, as in -la.
+	// options are the harmless ones, with "=kind" if they take a value, and "?" if they take
+	// one only after "=". Options of one letter can be joined, as in -la.
 	options string
-	// operands are the kinds in their order; "*" after the last stands for any number
-	// of it and "?" for one or none.
+	// operands are the kinds in order. "*" after the last means any number of them, "?" one
+	// or none.
 	operands string
 	// count: -20 is short for an option that takes a number.
 	count bool
-	// exact: options are whole words, as find and go have them: -name.
+	// exact: options are whole words, as in find and go: -name.
 	exact bool
-	// anyName: whatever file names a pattern such as * gives, none is an option that
-	// writes, runs a program or reads another file.
+	// anyName: no file name that a pattern such as * expands to can be an option that writes,
+	// runs a program or reads another file.
 	anyName bool
-	// raw: nothing is an option, whatever it begins with.
+	// raw: every argument is an operand.
 	raw bool
 	// posix: the first operand ends the options.
 	posix bool
-	// git: a subcommand of git.
+	// git: a subcommand of Git.
 	git bool
-	// searches: the first operand is what is searched for, unless an option is.
+	// searches: the first operand is the pattern, unless an option gives it.
 	searches bool
 	// prints: operands may be the output of other commands.
 	prints bool
-	// also checks what options and operands mean together; it returns why the call is
-	// not low, or "".
+	// also checks what options and operands mean together. It returns why the call is not
+	// low, or "".
 	also func(*readerCall) string
 }
 
-// readers are the programs that can be called with low risk. To add one, read its
-// manual to the end for options that write a file, start a program, read a list of
-// files, follow symbolic links or print the environment, and leave those out.
+// readers are the programs whose calls can be low. To add one, read its whole manual for
+// options that write a file, start a program, read a list of files, follow symbolic links or
+// print the environment, and omit those.
 var readers = map[string]reader{
 	// The shell's own words.
 	"cd": {operands: "name", posix: true, also: oneFolder}, "pwd": {options: "-L -P"}, "true": {}, "false": {}, ":": {},
@@ -104,8 +104,8 @@ var readers = map[string]reader{
 	"od":      {options: "-A=word -t=word -j=number -N=number -w=number -b -c -d -o -s -x -v", operands: "file*"},
 	"hexdump": {options: "-b -c -C -d -o -x -v -n=number -s=number", operands: "file*"},
 	"xxd":     {options: "-p -u -b -i -E -c=number -l=number -s=number -g=number", operands: "file?", also: noPatternOperand},
-	"grep":    {options: "-i -n -v -c -l -L -o -q -s -w -x -E -F -G -P -H -h -a -I -r -z -b -T -e=pattern -m=number -A=number -B=number -C=number --include=glob --exclude=glob --exclude-dir=glob --color? --colour? --ignore-case --line-number --invert-match --count --files-with-matches --files-without-match --only-matching --quiet --silent --no-messages --word-regexp --line-regexp --extended-regexp --fixed-strings --basic-regexp --perl-regexp --with-filename --no-filename --text --recursive --max-count=number --after-context=number --before-context=number --context=number --regexp=pattern --null", operands: "pattern file*", count: true, anyName: true, searches: true, also: searches},
-	"rg":      {options: "-i -n -N -v -c -l -o -q -w -x -F -s -S -U -P -H -I -p -0 -a -u -. -e=pattern -g=glob -t=word -T=word -A=number -B=number -C=number -m=number -M=number -j=number -d=number -r=text --glob=glob --iglob=glob --type=word --type-not=word --max-count=number --context=number --after-context=number --before-context=number --max-depth=number --sort=word --color=word --heading --no-heading --line-number --no-line-number --ignore-case --smart-case --case-sensitive --fixed-strings --word-regexp --invert-match --count --count-matches --files-with-matches --files-without-match --only-matching --multiline --pcre2 --hidden --no-ignore --no-ignore-vcs --no-filename --with-filename --no-messages --column --trim --stats --json --vimgrep --pretty --quiet --regexp=pattern --max-columns=number --files --type-list", operands: "pattern folder*", searches: true, also: searches},
+	"grep":    {options: "-i -n -v -c -l -L -o -q -s -w -x -E -F -G -P -H -h -a -I -r -z -b -T -e=pattern -m=number -A=number -B=number -C=number --include=glob --exclude=glob --exclude-dir=glob --color? --colour? --ignore-case --line-number --invert-match --count --files-with-matches --files-without-match --only-matching --quiet --silent --no-messages --word-regexp --line-regexp --extended-regexp --fixed-strings --basic-regexp --perl-regexp --with-filename --no-filename --text --recursive --max-count=number --after-context=number --before-context=number --context=number --regexp=pattern --null", operands: "pattern file*", count: true, anyName: true, searches: true, also: checkSearch},
+	"rg":      {options: "-i -n -N -v -c -l -o -q -w -x -F -s -S -U -P -H -I -p -0 -a -u -. -e=pattern -g=glob -t=word -T=word -A=number -B=number -C=number -m=number -M=number -j=number -d=number -r=text --glob=glob --iglob=glob --type=word --type-not=word --max-count=number --context=number --after-context=number --before-context=number --max-depth=number --sort=word --color=word --heading --no-heading --line-number --no-line-number --ignore-case --smart-case --case-sensitive --fixed-strings --word-regexp --invert-match --count --count-matches --files-with-matches --files-without-match --only-matching --multiline --pcre2 --hidden --no-ignore --no-ignore-vcs --no-filename --with-filename --no-messages --column --trim --stats --json --vimgrep --pretty --quiet --regexp=pattern --max-columns=number --files --type-list", operands: "pattern folder*", searches: true, also: checkSearch},
 	"jq":      {options: "-r -c -n -e -s -S -M -C -j -a -R --raw-output --compact-output --null-input --exit-status --slurp --sort-keys --monochrome-output --color-output --join-output --ascii-output --raw-input --tab --indent=number", operands: "text file*", also: jqFilter},
 	"sed":     {options: "-n -E -r -s -u -e=text --quiet --silent --regexp-extended --expression=text", operands: "text file*", also: sedScript},
 	"awk":     {options: "-F=text", operands: "text file*", also: awkProgram},
@@ -117,14 +117,14 @@ var readers = map[string]reader{
 	"cal":   {options: "-1 -3 -j -m -s -y", operands: "number? number?"},
 	"sleep": {operands: "number"},
 
-	// Versions. Not rustc, cargo, yarn, pnpm or go with more than version: a file of
-	// the project can say which program they run in their place.
+	// Versions. Not rustc, cargo, yarn, pnpm or go with more than version: a file of the
+	// project can choose which program they run.
 	"go": {operands: "word", also: firstWord("version")}, "node": version("--version -v"), "npm": version("--version -v"), "python": version("--version -V"), "python3": version("--version -V"), "gcc": version("--version"), "clang": version("--version"), "make": version("--version -v"), "docker": version("--version -v"), "perl": version("--version -v"), "ruby": version("--version -v"), "bash": version("--version"), "bun": version("--version -v"), "deno": version("--version -V"),
 
 	"git": {operands: "text*"}, // see gitReaders
 }
 
-// version is a program that is only asked for its version: without the option most
+// version is a program that is only asked for its version. Without the option most of them
 // run what they read.
 func version(options string) reader {
 	return reader{options: options, posix: true, also: hasOption(strings.Fields(options)...)}
@@ -141,9 +141,9 @@ func hasOption(names ...string) func(*readerCall) string {
 
 var checksum = reader{options: "-b -t -z --binary --text --tag --zero", operands: "file*", anyName: true}
 
-// gitReaders are the subcommands of git that can be called with low risk. What the
-// configuration of the repository makes them run is covered by the trust in its
-// folder. Revisions are text; a file in one is checked as a file.
+// gitReaders are the subcommands of Git whose calls can be low. Programs that the
+// repository's configuration makes them run are covered by the trust of its folder. Revisions
+// are text; a file in a revision is checked as a file.
 var gitReaders = map[string]reader{
 	"status":       {options: "-s -b -u? -v -z --short --branch --long --porcelain? --untracked-files? --ignored? --show-stash --ahead-behind --no-ahead-behind --renames --no-renames --column?", operands: "name*"},
 	"log":          {options: gitLog, operands: "revision*", count: true},
@@ -168,7 +168,7 @@ var gitReaders = map[string]reader{
 	"reflog":       {operands: "revision*", options: "-n=number --date=text --oneline --all", count: true, also: gitReflog},
 	"worktree":     {operands: "word", options: "--porcelain -v --verbose", also: firstWord("list")},
 	"version":      {}, "--version": {},
-	"grep":          {options: "-i -n -v -c -l -L -o -q -w -E -F -G -P -H -h -a -I -p -W -e=pattern -A=number -B=number -C=number -m=number --ignore-case --line-number --count --name-only --files-with-matches --word-regexp --extended-regexp --fixed-strings --perl-regexp --heading --break --cached --show-function --function-context --color? --column", operands: "pattern revision*", count: true, searches: true, also: searches},
+	"grep":          {options: "-i -n -v -c -l -L -o -q -w -E -F -G -P -H -h -a -I -p -W -e=pattern -A=number -B=number -C=number -m=number --ignore-case --line-number --count --name-only --files-with-matches --word-regexp --extended-regexp --fixed-strings --perl-regexp --heading --break --cached --show-function --function-context --color? --column", operands: "pattern revision*", count: true, searches: true, also: checkSearch},
 	"check-ignore":  {options: "-v -q -n --verbose --no-index", operands: "name*"},
 	"count-objects": {options: "-v -H"},
 }
@@ -177,7 +177,7 @@ const gitDiff = "-p -u -s -w -b -a -z -R -M? -C? -U=number -G=text -S=text -l=nu
 
 const gitLog = gitDiff + " -n=number -g -i -E -F -c -m -L=revision --oneline --graph --all --branches? --tags? --remotes? --decorate? --no-decorate --pretty? --format=text --date=text --relative-date --abbrev-commit --no-abbrev-commit --since=text --after=text --until=text --before=text --author=text --committer=text --grep=text --all-match --invert-grep --regexp-ignore-case --extended-regexp --fixed-strings --merges --no-merges --first-parent --follow --reverse --max-count=number --skip=number --topo-order --date-order --author-date-order --walk-reflogs --left-right --cherry-pick --cherry-mark --cherry --boundary --source --simplify-by-decoration --full-history --ancestry-path --no-notes --notes? --cc  --no-walk --show-notes"
 
-// revision is a revision of git or a file: HEAD~1, main..topic, HEAD:go.mod, src.
+// revision is a Git revision or a file: HEAD~1, main..topic, HEAD:go.mod, src.
 const revision kind = "revision"
 
 func oneFolder(c *readerCall) string {
@@ -241,7 +241,7 @@ func noPatternOperand(c *readerCall) string {
 	return ""
 }
 
-// noFolders: two folders are compared with all that is in them.
+// noFolders refuses folders: comparing two folders reads everything in them.
 func noFolders(c *readerCall) string {
 	for _, a := range c.operands {
 		if a.stream {
@@ -257,7 +257,7 @@ func noFolders(c *readerCall) string {
 var plainConversions = lazyregexp.New(`%[-0-9.]*[sbqc%]`)
 var numbers = lazyregexp.New(`^[-+]?[0-9]+(\.[0-9]+)?$`)
 
-// printfFormat: some shells evaluate what %d prints.
+// printfFormat checks the format, because some shells evaluate the arguments of %d.
 func printfFormat(c *readerCall) string {
 	if len(c.operands) == 0 {
 		return "An option has no value."
@@ -285,7 +285,7 @@ func testOperands(c *readerCall) string {
 		list = list[:len(list)-1]
 	}
 	for i, a := range c.operands {
-		// What is computed can be -v itself, where it is not clear what stands there.
+		// A computed operand can be -v itself.
 		if !a.plain() && !a.counts() && !(len(list) == 2 && i == 1 && list[0].plain() && list[0].text != "-v") && !(len(list) == 3 && i != 1 && list[1].plain() && (list[1].text == "=" || list[1].text == "==" || list[1].text == "!=")) {
 			return "What is tested is computed when the command runs."
 		}
@@ -313,7 +313,7 @@ func testOperands(c *readerCall) string {
 	}
 	for _, a := range c.operands {
 		if files && !a.counts() && !(a.plain() && testOperators[a.text]) {
-			if why := c.r.path(a.operand, false); why != "" {
+			if why := c.r.whyNotReadable(a.operand, false); why != "" {
 				return why
 			}
 		}
@@ -349,7 +349,7 @@ func sedScript(c *readerCall) string {
 	scripts := append(c.values("-e"), c.values("--expression")...)
 	if len(scripts) == 0 {
 		scripts = c.operands[:1]
-	} else if why := c.r.path(c.operands[0].operand, true); why != "" {
+	} else if why := c.r.whyNotReadable(c.operands[0].operand, true); why != "" {
 		return why
 	}
 	for _, s := range scripts {

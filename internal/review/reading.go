@@ -11,46 +11,45 @@ import (
 	"github.com/sayso-dev/sayso/internal/lazyregexp"
 )
 
-// Place is where a tool call runs, and what it must not read there.
+// Place is where a tool call runs, and the files that it must not read.
 type Place struct {
 	Dir string // the folder of the session, absolute
-	// Private are files and folders, absolute, that are never of low risk to read: the
-	// state of this server.
+	// Private are files and folders, as absolute paths, whose reading is never low: the state
+	// of this server.
 	Private []string
-	// Files follows symbolic links. Without it a path leads where it seems to.
+	// Files follows symbolic links. If nil, every path counts as having none.
 	Files Files
 }
 
-// Files is what is known of the files of a [Place]. Its methods take absolute paths.
+// Files reads the file system of a [Place]. Its methods take absolute paths.
 type Files interface {
-	// Real returns where a path leads when all links are followed; false when that
-	// cannot be told. The path of a file that does not exist leads to itself.
+	// Real resolves all links of a path; false when that fails. A missing file resolves to
+	// itself.
 	Real(path string) (string, bool)
 	IsDir(path string) bool
-	// Match returns the files that a pattern of the shell fits; false when there are
-	// too many.
+	// Match returns the files that a shell pattern matches; false when there are too many.
 	Match(pattern string) ([]string, bool)
 }
 
-// reading goes through a command and collects why it is not of low risk. It denies by
-// default: a part that it does not know is a reason.
+// reading checks a command and collects why it is not low. It denies by default: an unknown
+// construct is a reason.
 type reading struct {
-	w     *walker // resolves words; its marks are not used
+	w     *walker // expands words; its marks are not used
 	place Place
-	dirs  []string             // where commands may run: a cd can fail
-	loops map[string][]operand // what the variable of a loop can hold
+	dirs  []string             // where commands may run; several, because a cd can fail
+	loops map[string][]operand // the possible values of loop variables
 	marks []Mark
 }
 
-// operand is an argument as far as it is known before the command runs.
+// operand is what is known of an argument before the command runs.
 type operand struct {
 	text     string
 	glob     bool      // text is a pattern
-	computed bool      // text is not all of it
-	split    bool      // it can become several arguments
+	computed bool      // text is incomplete
+	split    bool      // it may become several arguments
 	count    bool      // it is a number, such as $?
 	stream   bool      // <(…)
-	each     []operand // one of these, in the body of a loop
+	each     []operand // in the body of a loop: one of these
 	node     syntax.Node
 }
 
@@ -60,8 +59,8 @@ func (o operand) plain() bool {
 func (o operand) many() bool   { return o.split }
 func (o operand) counts() bool { return o.count }
 
-// unproven returns the marks that say why a command is not of low risk, none when
-// each part of it is understood and only reads files of the folder.
+// unproven returns marks for the reasons why a command is not low. There are none if every
+// part is understood and only reads files of the folder.
 func unproven(src string, file *syntax.File, place Place) []Mark {
 	w := newWalker(place.Dir)
 	w.src, w.units = src, utf16Units(src)
@@ -70,7 +69,7 @@ func unproven(src string, file *syntax.File, place Place) []Mark {
 	return r.marks
 }
 
-func (r *reading) no(n syntax.Node, kind Risk, reason string) {
+func (r *reading) reject(n syntax.Node, kind Risk, reason string) {
 	at := r.w.placeOf(n)
 	r.marks = append(r.marks, Mark{From: at.from, To: at.to, Kind: kind, Level: Medium, Reason: reason})
 }
@@ -81,13 +80,13 @@ func (r *reading) statements(list []*syntax.Stmt) {
 	}
 }
 
-// statement checks one statement; piped says that it reads what another prints.
+// statement checks one statement. piped: it reads the output of another.
 func (r *reading) statement(s *syntax.Stmt, piped bool) {
 	if s == nil {
 		return
 	}
 	if s.Background || s.Coprocess || s.Disown {
-		r.no(s, Background, "Continues in the background after the call has ended.")
+		r.reject(s, Background, "Continues in the background after the call has ended.")
 	}
 	for _, d := range s.Redirs {
 		given := r.redirect(d)
@@ -120,32 +119,32 @@ func (r *reading) statement(s *syntax.Stmt, piped bool) {
 	case *syntax.TestClause:
 		r.test(c.X)
 	case *syntax.FuncDecl:
-		r.no(c, Redefine, "Defines a function, which can give a command another meaning.")
+		r.reject(c, Redefine, "Defines a function, which can give a command another meaning.")
 	case *syntax.ArithmCmd, *syntax.LetClause:
-		r.no(s, Evaluated, "Bash evaluates this arithmetic, which can run commands.")
+		r.reject(s, Evaluated, "Bash evaluates this arithmetic, which can run commands.")
 	case *syntax.DeclClause:
-		r.no(c, Unproven, "Sets variables.")
+		r.reject(c, Unproven, "Sets variables.")
 	default:
-		r.no(s, Unproven, "Not on the list of read-only statements.")
+		r.reject(s, Unproven, "Not on the list of read-only statements.")
 	}
 }
 
-// redirect reports whether it gives a text to read: with /dev/null rg searches the
-// folder instead.
+// redirect checks a redirection. It reports whether it provides text to read; with /dev/null,
+// for example, rg searches the folder instead.
 func (r *reading) redirect(d *syntax.Redirect) bool {
 	if d.N != nil && strings.Trim(d.N.Value, "0123456789") != "" {
-		r.no(d, Unproven, "Sets a variable.")
+		r.reject(d, Unproven, "Sets a variable.")
 		return false
 	}
 	switch d.Op {
 	case syntax.DplOut, syntax.DplIn:
 		if lit := d.Word.Lit(); lit == "" || strings.Trim(lit, "0123456789-") != "" {
-			r.no(d, Overwrite, "Writes to a file.")
+			r.reject(d, Overwrite, "Writes to a file.")
 		}
 		return false
 	case syntax.RdrOut, syntax.AppOut, syntax.RdrAll, syntax.AppAll:
 		if d.Word.Lit() != "/dev/null" {
-			r.no(d, Overwrite, "Writes to a file.")
+			r.reject(d, Overwrite, "Writes to a file.")
 		}
 		return false
 	case syntax.RdrIn:
@@ -153,9 +152,9 @@ func (r *reading) redirect(d *syntax.Redirect) bool {
 		switch {
 		case !ok:
 		case len(list) != 1 || !list[0].plain() || list[0].text == "-":
-			r.no(d, Computed, "The file name is computed when the command runs.")
+			r.reject(d, Computed, "The file name is computed when the command runs.")
 		default:
-			r.checked(list[0], r.path(list[0], true))
+			r.checkPath(list[0], r.whyNotReadable(list[0], true))
 			return list[0].text != "/dev/null"
 		}
 		return false
@@ -168,11 +167,11 @@ func (r *reading) redirect(d *syntax.Redirect) bool {
 		r.parts(d.Word.Parts, false)
 		return true
 	}
-	r.no(d, Overwrite, "Can write to a file.")
+	r.reject(d, Overwrite, "Can write to a file.")
 	return false
 }
 
-func (r *reading) checked(at operand, why string) {
+func (r *reading) checkPath(at operand, why string) {
 	if why == "" {
 		return
 	}
@@ -183,22 +182,22 @@ func (r *reading) checked(at operand, why string) {
 	case patternFits, computedFile:
 		kind = Computed
 	}
-	r.no(at.node, kind, why)
+	r.reject(at.node, kind, why)
 }
 
 var loopName = lazyregexp.New(`^[a-z][a-z0-9]{0,7}$`)
 
-// loop checks for x in …; do …; done. Names in capitals, and long ones, can be those
-// of variables that programs act on.
+// loop checks for x in …; do …; done. Programs may act on variables with upper-case or long
+// names, so those are refused.
 func (r *reading) loop(c *syntax.ForClause) {
 	words, ok := c.Loop.(*syntax.WordIter)
 	if !ok || c.Select || !loopName.MatchString(words.Name.Value) || !words.InPos.IsValid() {
-		r.no(c, Unproven, "This loop sets variables.")
+		r.reject(c, Unproven, "This loop sets variables.")
 		return
 	}
 	name := words.Name.Value
 	if _, again := r.loops[name]; again {
-		r.no(words.Name, Unproven, "Two loops set this variable.")
+		r.reject(words.Name, Unproven, "Two loops set this variable.")
 		return
 	}
 	var each []operand
@@ -209,14 +208,14 @@ func (r *reading) loop(c *syntax.ForClause) {
 		}
 		for _, o := range list {
 			if o.computed || o.stream || o.each != nil {
-				r.no(item, Computed, "What the loop goes through is computed when the command runs.")
+				r.reject(item, Computed, "What the loop goes through is computed when the command runs.")
 				return
 			}
 			each = append(each, o)
 		}
 	}
 	if len(each) == 0 || len(each) > 100 {
-		r.no(c, Computed, "What the loop goes through is computed when the command runs.")
+		r.reject(c, Computed, "What the loop goes through is computed when the command runs.")
 		return
 	}
 	r.loops[name] = each
@@ -237,13 +236,13 @@ func (r *reading) test(x syntax.TestExpr) {
 		case syntax.TsExists, syntax.TsRegFile, syntax.TsDirect, syntax.TsSmbLink, syntax.TsRead, syntax.TsWrite, syntax.TsExec, syntax.TsNoEmpty:
 			for _, o := range r.tested(x.X) {
 				if o.computed || o.glob {
-					r.no(x, Computed, "What is tested is computed when the command runs.")
+					r.reject(x, Computed, "What is tested is computed when the command runs.")
 				} else {
-					r.checked(o, r.path(o, false))
+					r.checkPath(o, r.whyNotReadable(o, false))
 				}
 			}
 		default:
-			r.no(x, Evaluated, "Not on the list of read-only tests.")
+			r.reject(x, Evaluated, "Not on the list of read-only tests.")
 		}
 	case *syntax.BinaryTest:
 		switch x.Op {
@@ -256,11 +255,11 @@ func (r *reading) test(x syntax.TestExpr) {
 		case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
 			for _, o := range append(r.tested(x.X), r.tested(x.Y)...) {
 				if !o.count && !(o.plain() && numbers.MatchString(o.text)) {
-					r.no(x, Evaluated, "Bash evaluates the numbers that it compares, which can run commands.")
+					r.reject(x, Evaluated, "Bash evaluates the numbers that it compares, which can run commands.")
 				}
 			}
 		default:
-			r.no(x, Evaluated, "Not on the list of read-only tests.")
+			r.reject(x, Evaluated, "Not on the list of read-only tests.")
 		}
 	default:
 		r.tested(x)
@@ -270,20 +269,20 @@ func (r *reading) test(x syntax.TestExpr) {
 func (r *reading) tested(x syntax.TestExpr) []operand {
 	word, ok := x.(*syntax.Word)
 	if !ok {
-		r.no(x, Evaluated, "Not on the list of read-only tests.")
+		r.reject(x, Evaluated, "Not on the list of read-only tests.")
 		return nil
 	}
 	list, _ := r.word(word)
 	return list
 }
 
-// programName is how a program of the list can be written: without a folder, quotes
-// and expansions.
+// programName matches how a listed program can be written: without a folder, quotes or
+// expansions.
 var programName = lazyregexp.New(`^[a-z0-9\[:]+$`)
 
 func (r *reading) call(c *syntax.CallExpr, piped bool) {
 	for _, a := range c.Assigns {
-		r.no(a, Unproven, "Sets a variable.")
+		r.reject(a, Unproven, "Sets a variable.")
 		return
 	}
 	if len(c.Args) == 0 {
@@ -292,7 +291,7 @@ func (r *reading) call(c *syntax.CallExpr, piped bool) {
 	head := c.Args[0].Lit()
 	spec, known := readers[head]
 	if !known || len(c.Args[0].Parts) != 1 || !programName.MatchString(head) {
-		r.no(c.Args[0], Unproven, "Not on the list of read-only programs.")
+		r.reject(c.Args[0], Unproven, "Not on the list of read-only programs.")
 		return
 	}
 	rc := &readerCall{r: r, name: head, spec: spec, node: c, piped: piped}
@@ -304,24 +303,24 @@ func (r *reading) call(c *syntax.CallExpr, piped bool) {
 		rc.args = append(rc.args, list...)
 	}
 	if len(rc.args) > maxFields {
-		r.no(c, Unreadable, "It has too many arguments to be read by machine.")
+		r.reject(c, Unreadable, "It has too many arguments to be read by machine.")
 		return
 	}
-	if head == "git" && !rc.git() {
+	if head == "git" && !rc.parseGit() {
 		return
 	}
-	if !rc.parse() || !rc.check() {
+	if !rc.parseOptions() || !rc.checkTogether() {
 		return
 	}
 	if head == "cd" {
-		// It may fail, so that what follows runs where it ran before.
+		// It may fail; then what follows runs in the same folder as before.
 		for _, dir := range slices.Clone(r.dirs) {
 			if to := join(dir, rc.operands[0].text); !slices.Contains(r.dirs, to) {
 				r.dirs = append(r.dirs, to)
 			}
 		}
 		if len(r.dirs) > 20 {
-			r.no(c, Unreadable, "Changes the folder too often.")
+			r.reject(c, Unreadable, "Changes the folder too often.")
 			r.dirs = r.dirs[:20]
 		}
 	}
@@ -334,8 +333,8 @@ func join(dir, name string) string {
 	return path.Join(dir, name)
 }
 
-// word is what arguments a word becomes; false when it is not understood, which is
-// marked then.
+// word returns the arguments that a word becomes. It returns false, and marks the word, if it
+// is not understood.
 func (r *reading) word(word *syntax.Word) ([]operand, bool) {
 	if word == nil {
 		return nil, false
@@ -355,27 +354,27 @@ func (r *reading) word(word *syntax.Word) ([]operand, bool) {
 			continue
 		}
 		value := lit.Value
-		// In zsh =ls is where ls lies.
+		// In zsh, =ls expands to the path of ls.
 		if i == 0 && (strings.HasPrefix(value, "~") || strings.HasPrefix(value, "=") && value != "=" && value != "==") {
-			r.no(word, ReadOutside, outsideFolder)
+			r.reject(word, ReadOutside, outsideFolder)
 			return nil, false
 		}
 		bare := unescaped(value)
 		glob = glob || strings.ContainsAny(bare, "*?[")
 		if strings.Contains(bare, "{") && (strings.Contains(bare, ",") || strings.Contains(bare, "..") || len(word.Parts) > 1) && !(len(word.Parts) == 1 && simpleBraces.MatchString(value)) {
-			r.no(word, Computed, "These braces are not expanded here.")
+			r.reject(word, Computed, "These braces are not expanded here.")
 			return nil, false
 		}
 	}
 	var out []operand
 	for _, f := range r.w.fields(word) {
 		if plain && !f.static {
-			r.no(word, Computed, "These braces are not expanded here.")
+			r.reject(word, Computed, "These braces are not expanded here.")
 			return nil, false
 		}
 		out = append(out, operand{text: f.text, glob: glob, computed: !plain, node: word})
 	}
-	if len(out) == 0 && !plain { // an expansion that is empty
+	if len(out) == 0 && !plain { // an empty expansion
 		return nil, true
 	}
 	for i, part := range word.Parts {
@@ -396,7 +395,7 @@ func (r *reading) word(word *syntax.Word) ([]operand, bool) {
 
 var simpleBraces = lazyregexp.New(`^[A-Za-z0-9_./*-]*\{[A-Za-z0-9_.,/*-]+\}[A-Za-z0-9_./*-]*$`)
 
-// unescaped leaves out what a backslash takes the meaning of.
+// unescaped removes the backslashes of escapes.
 func unescaped(value string) string {
 	var b strings.Builder
 	for i := 0; i < len(value); i++ {
@@ -409,8 +408,7 @@ func unescaped(value string) string {
 	return b.String()
 }
 
-// single understands words that are one expansion: the variable of a loop, $? and
-// <(…).
+// single expands words that are a single expansion: a loop variable, $? or <(…).
 func (r *reading) single(word *syntax.Word) ([]operand, bool) {
 	if len(word.Parts) != 1 {
 		return nil, false
@@ -452,49 +450,49 @@ func simpleParam(p *syntax.ParamExp) bool {
 	return p.Param != nil && p.Flags == nil && !p.Excl && !p.Length && !p.Width && !p.IsSet && p.NestedParam == nil && p.Index == nil && len(p.Modifiers) == 0 && p.Slice == nil && p.Repl == nil && p.Names == 0 && p.Exp == nil
 }
 
-// harmlessParams hold nothing secret, and nothing that somebody else chose.
+// harmlessParams hold no secret and nothing that an attacker can choose.
 var harmlessParams = set("?", "#", "$", "!", "PWD", "HOME", "USER", "LOGNAME", "SHELL", "HOSTNAME", "OSTYPE", "LANG", "RANDOM", "SECONDS", "LINENO", "EPOCHSECONDS", "BASH_VERSION", "PATH", "TERM", "UID", "EUID", "PPID")
 
-// parts checks the parts of a word and marks what is not understood. plain is false
-// when the text is not known before it runs.
+// parts checks the parts of a word and marks what is not understood. plain is false when the
+// text is unknown before the command runs.
 func (r *reading) parts(parts []syntax.WordPart, heredoc bool) (plain bool) {
 	plain = true
 	for i, part := range parts {
 		if p, ok := part.(*syntax.ParamExp); ok && p.Short && i+1 < len(parts) {
 			if next, ok := parts[i+1].(*syntax.Lit); ok && strings.ContainsAny(next.Value[:min(1, len(next.Value))], "[:") {
-				r.no(p, Evaluated, "Some shells evaluate a subscript here, which can run commands.")
+				r.reject(p, Evaluated, "Some shells evaluate a subscript here, which can run commands.")
 			}
 		}
 		switch p := part.(type) {
 		case *syntax.Lit:
 		case *syntax.SglQuoted:
 			if p.Dollar && !simpleEscapes.MatchString(p.Value) {
-				r.no(p, Unproven, "Not on the list of read-only expansions.")
+				r.reject(p, Unproven, "Not on the list of read-only expansions.")
 			}
 		case *syntax.DblQuoted:
 			if p.Dollar {
-				r.no(p, Unproven, "Bash translates this text before it uses it.")
+				r.reject(p, Unproven, "Bash translates this text before it uses it.")
 			}
 			plain = r.parts(p.Parts, heredoc) && plain
 		case *syntax.ParamExp:
 			plain = false
 			if _, loop := r.loops[paramName(p)]; !simpleParam(p) || !loop && !harmlessParams[p.Param.Value] {
-				r.no(p, Computed, "The value of this variable is not known.")
+				r.reject(p, Computed, "The value of this variable is not known.")
 			}
 		case *syntax.CmdSubst:
 			plain = false
 			if p.TempFile || p.ReplyVar {
-				r.no(p, Unproven, "Not on the list of read-only expansions.")
+				r.reject(p, Unproven, "Not on the list of read-only expansions.")
 			}
 			r.statements(p.Stmts)
 		case *syntax.ArithmExp:
 			plain = false
 			if p.Bracket || p.Unsigned || !literalArithmetic(p.X) {
-				r.no(p, Evaluated, "Bash evaluates this arithmetic, which can run commands.")
+				r.reject(p, Evaluated, "Bash evaluates this arithmetic, which can run commands.")
 			}
 		default:
 			plain = false
-			r.no(p, Computed, "Not on the list of read-only expansions.")
+			r.reject(p, Computed, "Not on the list of read-only expansions.")
 		}
 	}
 	return plain
@@ -509,8 +507,8 @@ func paramName(p *syntax.ParamExp) string {
 	return p.Param.Value
 }
 
-// literalArithmetic reports whether an expression has numbers alone: a name can hold
-// a text that is evaluated again.
+// literalArithmetic reports whether an expression contains only numbers. A variable can hold
+// text that is evaluated again.
 func literalArithmetic(x syntax.ArithmExpr) bool {
 	switch x := x.(type) {
 	case *syntax.BinaryArithm:
@@ -531,10 +529,10 @@ const (
 	computedFile  = "The file name is computed when the command runs."
 )
 
-// path says why reading a file, or looking at it, is not of low risk; "" when it is.
-func (r *reading) path(o operand, content bool) string {
+// whyNotReadable says why reading a file, or its attributes, is not low, or returns "".
+func (r *reading) whyNotReadable(o operand, content bool) string {
 	for _, one := range o.each {
-		if why := r.path(one, content); why != "" {
+		if why := r.whyNotReadable(one, content); why != "" {
 			return why
 		}
 	}
@@ -552,9 +550,9 @@ func (r *reading) path(o operand, content bool) string {
 		full := join(dir, o.text)
 		why := ""
 		if o.glob {
-			why = r.matches(full, content)
+			why = r.whyNotReadablePattern(full, content)
 		} else {
-			why = r.readable(full, content)
+			why = r.whyNotReadablePath(full, content)
 		}
 		if why != "" {
 			return why
@@ -567,10 +565,10 @@ func within(full, dir string) bool {
 	return full == dir || strings.HasPrefix(full, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// readable is path for one that is absolute and clean.
-func (r *reading) readable(full string, content bool) string {
+// whyNotReadablePath is whyNotReadable for an absolute, clean path.
+func (r *reading) whyNotReadablePath(full string, content bool) string {
 	root := path.Clean(r.place.Dir)
-	if why := r.allowed(full, root, content); why != "" || r.place.Files == nil {
+	if why := r.whyNotAllowed(full, root, content); why != "" || r.place.Files == nil {
 		return why
 	}
 	realRoot, ok := r.place.Files.Real(root)
@@ -578,42 +576,42 @@ func (r *reading) readable(full string, content bool) string {
 	if !ok || !found {
 		return outsideFolder
 	}
-	return r.allowed(real, realRoot, content)
+	return r.whyNotAllowed(real, realRoot, content)
 }
 
-func (r *reading) allowed(full, root string, content bool) string {
+func (r *reading) whyNotAllowed(full, root string, content bool) string {
 	switch {
 	case !within(full, root):
 		return outsideFolder
 	case slices.ContainsFunc(r.place.Private, func(p string) bool {
-		return within(full, p) || r.place.Files != nil && within(full, realOf(r.place.Files, p))
+		return within(full, p) || r.place.Files != nil && within(full, realPath(r.place.Files, p))
 	}):
 		return serverState
-	case content && secret(full):
+	case content && isSecret(full):
 		return looksSecret
 	}
 	return ""
 }
 
-func realOf(d Files, p string) string {
+func realPath(d Files, p string) string {
 	if real, ok := d.Real(p); ok {
 		return real
 	}
 	return p
 }
 
-// sourceEnds are how files of source code and documents end. Files with secrets do not
-// end so.
-var sourceEnds = set("go", "mod", "sum", "js", "mjs", "cjs", "jsx", "ts", "tsx", "vue", "svelte", "py", "rb", "rs", "c", "h", "cc", "cpp", "hpp", "cs", "java", "kt", "swift", "scala", "php", "pl", "lua", "ex", "exs", "erl", "hs", "ml", "zig", "dart", "css", "scss", "less", "html", "svg", "md", "mdx", "rst", "proto", "graphql", "cmake", "mk", "tex", "m", "mm", "r", "jl", "clj", "elm", "nix", "bazel", "gradle", "csv", "tsv")
+// sourceExtensions are the extensions of source files and documents. Files with secrets do
+// not have them.
+var sourceExtensions = set("go", "mod", "sum", "js", "mjs", "cjs", "jsx", "ts", "tsx", "vue", "svelte", "py", "rb", "rs", "c", "h", "cc", "cpp", "hpp", "cs", "java", "kt", "swift", "scala", "php", "pl", "lua", "ex", "exs", "erl", "hs", "ml", "zig", "dart", "css", "scss", "less", "html", "svg", "md", "mdx", "rst", "proto", "graphql", "cmake", "mk", "tex", "m", "mm", "r", "jl", "clj", "elm", "nix", "bazel", "gradle", "csv", "tsv")
 
-// matches is path for a pattern.
-func (r *reading) matches(full string, content bool) string {
+// whyNotReadablePattern is whyNotReadable for a pattern.
+func (r *reading) whyNotReadablePattern(full string, content bool) string {
 	at := strings.IndexAny(full, "*?[")
 	if at < 0 {
-		return r.readable(full, content)
+		return r.whyNotReadablePath(full, content)
 	}
 	base := path.Dir(full[:at] + "x")
-	if why := r.readable(base, false); why != "" {
+	if why := r.whyNotReadablePath(base, false); why != "" {
 		return why
 	}
 	for _, p := range r.place.Private {
@@ -632,21 +630,21 @@ func (r *reading) matches(full string, content bool) string {
 		return patternFits
 	}
 	for _, one := range list {
-		if why := r.readable(one, content); why != "" {
+		if why := r.whyNotReadablePath(one, content); why != "" {
 			return why
 		}
 	}
 	return ""
 }
 
-// sourcePattern reports whether all files that a pattern fits end as source does.
+// sourcePattern reports whether all files that a pattern matches have a source extension.
 func sourcePattern(base string) bool {
 	end := base[strings.LastIndexAny(base, "*?[]")+1:]
 	dot := strings.LastIndex(base, ".")
-	return dot >= 0 && !strings.ContainsAny(base[dot:], "*?[]{}") && sourceEnds[base[dot+1:]] && strings.Contains(end, ".") && !strings.HasPrefix(base, ".")
+	return dot >= 0 && !strings.ContainsAny(base[dot:], "*?[]{}") && sourceExtensions[base[dot+1:]] && strings.Contains(end, ".") && !strings.HasPrefix(base, ".")
 }
 
-// hiddenPattern reports whether a pattern asks for names that begin with a dot.
+// hiddenPattern reports whether a pattern matches names that begin with a dot.
 func hiddenPattern(full string) bool {
 	for part := range strings.SplitSeq(full, "/") {
 		if strings.HasPrefix(part, ".") && strings.ContainsAny(part, "*?[") {

@@ -63,7 +63,7 @@ func TestSmallestRules(t *testing.T) {
 	for _, c := range []struct{ tool, input, step string }{
 		{"Bash", `{}`, "go test ./..."}, {"Write", `{"file_path":"/w/a"}`, ""}, {"WebFetch", `{"url":"https://a.test/x"}`, ""}, {"mcp__s__t", `{}`, ""},
 	} {
-		rules := review.Smallest(c.tool, json.RawMessage(c.input), []string{c.step})
+		rules := review.NarrowestRules(c.tool, json.RawMessage(c.input), []string{c.step})
 		if len(rules) != 1 || !rule.Parse(rules[0].String()).Covers(rule.Call{Tool: c.tool, Input: json.RawMessage(c.input), Dir: "/w", Commands: []string{c.step}}) {
 			t.Errorf("%s %s: %v", c.tool, c.input, rules)
 		}

@@ -6,14 +6,14 @@ import (
 )
 
 func (c *call) sudo() {
-	c.whole(Privilege, High, "Runs as another user, with other rights.")
+	c.markCommand(Privilege, High, "Runs as another user, with other rights.")
 	if c.has("si", "shell", "login") {
-		rest := c.plain()
+		rest := c.operands()
 		if len(rest) == 0 {
 			c.found.runsInput, c.found.inputAt = true, c.place
 		}
 	}
-	if rest, sure := c.launched(); sure {
+	if rest, sure := c.launchedArgs(); sure {
 		c.inDir("D", "--chdir", func() { c.launchRest(rest, 0) })
 		return
 	}
@@ -35,7 +35,7 @@ func (c *call) sudo() {
 }
 
 func (c *call) su() {
-	c.whole(Privilege, High, "Runs as another user, with other rights.")
+	c.markCommand(Privilege, High, "Runs as another user, with other rights.")
 	for i, a := range c.args {
 		if (a.text == "-c" || a.text == "--command") && i+1 < len(c.args) {
 			c.text(c.args[i+1])
@@ -45,25 +45,25 @@ func (c *call) su() {
 	c.found.runsInput, c.found.inputAt = true, c.place
 }
 
-// text reads an argument that runs as a command of a shell.
+// text assesses an argument that runs as a shell command.
 func (c *call) text(a field) {
 	if !a.static {
-		c.at(a, Evaluated, High, "Runs a text that is computed.")
+		c.markArg(a, Evaluated, High, "Runs a text that is computed.")
 		return
 	}
-	c.w.calls.cut = c.w.calls.cut || !a.plain()
-	c.w.nested(a.text, a.place)
+	c.w.calls.incomplete = c.w.calls.incomplete || !a.isLiteral()
+	c.w.walkNested(a.text, a.place)
 }
 
 func (c *call) shell() {
 	if c.name == "nu" || c.name == "pwsh" || c.name == "powershell" || c.name == "elvish" || c.name == "fish" || c.name == "csh" || c.name == "tcsh" {
-		c.whole(InlineCode, High, "Runs a language that is not read here.")
+		c.markCommand(InlineCode, High, "Runs a language that is not read here.")
 	}
 	for i := 0; i < len(c.args); i++ {
 		a := c.args[i]
 		switch {
 		case !a.static && a.proc == nil:
-			c.at(a, Evaluated, High, "Runs a text that is computed.")
+			c.markArg(a, Evaluated, High, "Runs a text that is computed.")
 			return
 		case a.text == "--rcfile" || a.text == "--init-file" || a.text == "-o" || a.text == "+o" || a.text == "-O" || a.text == "+O":
 			i++
@@ -79,7 +79,7 @@ func (c *call) shell() {
 				return
 			}
 			if strings.Contains(a.text, "s") {
-				c.input(c.w.nested)
+				c.runStdin(c.w.walkNested)
 				return
 			}
 			if strings.HasSuffix(a.text, "o") || strings.HasSuffix(a.text, "O") {
@@ -90,26 +90,26 @@ func (c *call) shell() {
 			return
 		}
 	}
-	c.input(c.w.nested)
+	c.runStdin(c.w.walkNested)
 }
 
-// file is a script that is run.
+// file assesses a script that is run.
 func (c *call) file(a field) {
 	switch full := c.w.resolve(a.text); {
 	case a.proc != nil:
-		c.w.runsText(a.place, *a.proc)
+		c.w.markRunsOutput(a.place, *a.proc)
 	case a.text == "-" || full == "/dev/stdin" || full == "/dev/fd/0" || full == "/proc/self/fd/0":
-		c.input(c.w.nested)
+		c.runStdin(c.w.walkNested)
 	case !a.static:
-		c.at(a, Computed, High, "Which file runs is computed.")
+		c.markArg(a, Computed, High, "Which file runs is computed.")
 	case strings.HasPrefix(full, "/dev/tcp/"):
-		c.at(a, DownloadRun, High, "Runs what comes from the network, unseen.")
+		c.markArg(a, DownloadRun, High, "Runs what comes from the network, unseen.")
 	case c.w.fetched[full]:
-		c.at(a, DownloadRun, High, "Runs a file that this command fetches from the network.")
+		c.markArg(a, DownloadRun, High, "Runs a file that this command fetches from the network.")
 	case full == "?" || !c.w.inFolder(full):
-		c.at(a, Script, High, "Runs a file from outside the folder of the session.")
+		c.markArg(a, Script, High, "Runs a file from outside the folder of the session.")
 	default:
-		c.at(a, Script, Medium, "Runs a file that is not shown here.")
+		c.markArg(a, Script, Medium, "Runs a file that is not shown here.")
 	}
 }
 
@@ -117,21 +117,21 @@ func (c *call) eval() {
 	var words []string
 	for _, a := range c.args {
 		if !a.static {
-			c.whole(Evaluated, High, "Runs a text that is computed.")
+			c.markCommand(Evaluated, High, "Runs a text that is computed.")
 			return
 		}
 		words = append(words, a.text)
 	}
-	cut := c.w.calls.cut
+	cut := c.w.calls.incomplete
 	c.mark(Evaluated, Medium, "Runs a text as a command.")
-	c.w.calls.cut = cut || slices.ContainsFunc(c.args, func(a field) bool { return !a.plain() })
+	c.w.calls.incomplete = cut || slices.ContainsFunc(c.args, func(a field) bool { return !a.isLiteral() })
 	if len(c.args) > 0 {
 		at := c.args[0].place
 		at.to = max(at.to, c.args[len(c.args)-1].place.to)
 		cwd := c.w.cwd
-		c.w.nested(strings.Join(words, " "), at)
+		c.w.walkNested(strings.Join(words, " "), at)
 		c.w.cwd = cwd
-		c.w.unsure = true // a cd in it holds here, too
+		c.w.cwdUncertain = true // a cd in it applies here, too
 	}
 }
 
@@ -141,8 +141,8 @@ func (c *call) source() {
 	}
 	a := c.args[0]
 	if a.static && a.proc == nil && a.text != "-" && !strings.HasPrefix(c.w.resolve(a.text), "/dev/") && c.w.inFolder(c.w.resolve(a.text)) && !c.w.fetched[c.w.resolve(a.text)] {
-		c.at(a, Evaluated, Medium, "Runs a file in this shell, which is not shown here.")
-		c.w.calls.cut = true
+		c.markArg(a, Evaluated, Medium, "Runs a file in this shell, which is not shown here.")
+		c.w.calls.incomplete = true
 		return
 	}
 	c.file(a)
@@ -158,12 +158,12 @@ func (c *call) exec() {
 
 func (c *call) command() {
 	if c.has("vV") {
-		return // only looks where the command is
+		return // only prints where the command is
 	}
 	c.launch(0, "")
 }
 
-// inDir runs do where an option that names a folder leads.
+// inDir calls do in the folder that an option names.
 func (c *call) inDir(letter, long string, do func()) {
 	cwd := c.w.cwd
 	for i, a := range c.args {
@@ -176,9 +176,9 @@ func (c *call) inDir(letter, long string, do func()) {
 				value = a.text[2:]
 			}
 			a.text = value
-			c.w.cwd = c.w.below(cwd, a)
+			c.w.cwd = c.w.joinDir(cwd, a)
 		case (a.text == long || !strings.HasPrefix(a.text, "--") && strings.HasSuffix(a.text, letter)) && i+1 < len(c.args):
-			c.w.cwd = c.w.below(cwd, c.args[i+1])
+			c.w.cwd = c.w.joinDir(cwd, c.args[i+1])
 		}
 	}
 	do()
@@ -193,7 +193,7 @@ func (c *call) env() {
 
 func (c *call) envRuns() {
 	_, sure := launchers["env"].rest(c.args)
-	c.w.calls.cut = c.w.calls.cut || !sure
+	c.w.calls.incomplete = c.w.calls.incomplete || !sure
 	rest := c.args
 	for len(rest) > 0 {
 		a := rest[0]
@@ -218,9 +218,9 @@ func (c *call) envRuns() {
 		case strings.HasPrefix(a.text, "-"):
 			rest = rest[1:]
 		case assigns:
-			c.w.calls.cut = c.w.calls.cut || decides(name)
-			if level, why := riskyVariable(name); level != "" {
-				c.at(a, Environment, level, why)
+			c.w.calls.incomplete = c.w.calls.incomplete || affectsPrograms(name)
+			if level, why := variableRisk(name); level != "" {
+				c.markArg(a, Environment, level, why)
 			}
 			rest = rest[1:]
 		default:
@@ -232,7 +232,7 @@ func (c *call) envRuns() {
 }
 
 func (c *call) environment() {
-	if len(c.plain()) == 0 {
+	if len(c.operands()) == 0 {
 		c.mark(ReadSecret, Medium, "Prints the environment, which may hold secrets.")
 	}
 }
@@ -264,13 +264,13 @@ func (c *call) watch() {
 	}
 	for _, a := range rest {
 		if !a.static {
-			c.at(a, Evaluated, High, "Runs a text that is computed.")
+			c.markArg(a, Evaluated, High, "Runs a text that is computed.")
 			return
 		}
 		words = append(words, a.text)
 	}
 	if len(rest) > 0 {
-		c.w.nested(strings.Join(words, " "), c.place)
+		c.w.walkNested(strings.Join(words, " "), c.place)
 	}
 }
 
@@ -290,14 +290,14 @@ func (c *call) script() {
 }
 
 func (c *call) terminal() {
-	c.whole(Background, Medium, "Goes on in a terminal of its own after the call has ended.")
+	c.markCommand(Background, Medium, "Goes on in a terminal of its own after the call has ended.")
 	for _, a := range c.args {
 		if a.static && strings.ContainsAny(a.text, " ;|&") {
-			c.w.nested(a.text, a.place)
+			c.w.walkNested(a.text, a.place)
 		}
 	}
 	if c.word("-X", "-S", "send-keys", "run-shell") {
-		c.whole(Evaluated, High, "Runs a text as a command in another terminal.")
+		c.markCommand(Evaluated, High, "Runs a text as a command in another terminal.")
 		return
 	}
 	if c.name == "screen" {
@@ -306,24 +306,24 @@ func (c *call) terminal() {
 }
 
 func (c *call) trap() {
-	if list := c.plain(); len(list) > 1 {
-		c.at(list[0], Evaluated, Low, "Runs when the shell ends or gets a signal.")
-		unsure := c.w.unsure
-		c.w.unsure = true // it runs wherever the shell is then
+	if list := c.operands(); len(list) > 1 {
+		c.markArg(list[0], Evaluated, Low, "Runs when the shell ends or gets a signal.")
+		unsure := c.w.cwdUncertain
+		c.w.cwdUncertain = true // it runs in whatever folder the shell is then
 		c.text(list[0])
-		c.w.unsure = unsure
+		c.w.cwdUncertain = unsure
 	}
 }
 
 func (c *call) alias() {
 	for _, a := range c.args {
 		if name, body, ok := strings.Cut(a.text, "="); ok {
-			c.at(a, Redefine, High, "Gives the command “"+name+"” another meaning.")
+			c.markArg(a, Redefine, High, "Gives the command “"+name+"” another meaning.")
 			if a.static {
-				unsure := c.w.unsure
-				c.w.unsure = true
-				c.w.nested(body, a.place)
-				c.w.unsure = unsure
+				unsure := c.w.cwdUncertain
+				c.w.cwdUncertain = true
+				c.w.walkNested(body, a.place)
+				c.w.cwdUncertain = unsure
 			}
 		}
 	}
@@ -331,20 +331,20 @@ func (c *call) alias() {
 
 func (c *call) enable() {
 	if c.has("fn") {
-		c.whole(Redefine, High, "Gives a command of the shell another meaning.")
+		c.markCommand(Redefine, High, "Gives a command of the shell another meaning.")
 	}
 }
 
 func (c *call) hash() {
 	if c.has("p") {
-		c.whole(Redefine, High, "Gives a command another meaning.")
+		c.markCommand(Redefine, High, "Gives a command another meaning.")
 	}
 }
 
 func (c *call) mapfile() {
 	for i, a := range c.args {
 		if a.text == "-C" && i+1 < len(c.args) {
-			c.at(c.args[i+1], Evaluated, High, "Runs a text as a command.")
+			c.markArg(c.args[i+1], Evaluated, High, "Runs a text as a command.")
 		}
 	}
 }
@@ -355,12 +355,12 @@ func (c *call) sandboxed() {
 }
 
 func (c *call) later() {
-	later(c)
+	persists(c)
 	c.launch(0, "pu")
 }
 
 func (c *call) cd() {
-	list := c.plain()
+	list := c.operands()
 	if c.has("0123456789") && !strings.HasPrefix(c.name, "cd") {
 		c.w.cwd = "?"
 		return

@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// Limits of what [ToolLevel] reads: a form waits for its level, so what is longer is
-// medium, unread. Within them the worst command takes milliseconds.
+// Limits for [ToolLevel]. A form waits for its level, so longer input is medium without being
+// parsed. Within the limits the worst command takes milliseconds.
 const (
 	maxInput        = 64 << 10 // bytes of the whole input
 	maxFormCommand  = 8 << 10  // bytes of a command
-	maxFormBrackets = 100      // the text of what they hold is read again for each
+	maxFormBrackets = 100      // the contents of brackets are parsed again at each level
 )
 
-// ToolLevel is how much harm a tool call can do that is to run in cwd, an absolute
-// folder of which nothing else is known.
+// ToolLevel returns the risk level of a tool call that would run in cwd, an absolute folder.
+// It knows nothing about the files there.
 func ToolLevel(tool string, input json.RawMessage, cwd string) Level {
 	return Place{Dir: cwd}.ToolLevel(tool, input)
 }
 
-// lookingTools are the tools of Claude Code that only look, with the fields that are
-// known of their input.
-var lookingTools = map[string]map[string]bool{
+// readTools are the tools of Claude Code that only read, with the known fields of their
+// input.
+var readTools = map[string]map[string]bool{
 	"Read":         set("file_path", "limit", "offset", "pages"),
 	"NotebookRead": set("notebook_path", "cell_id"),
 	"LS":           set("path", "ignore"),
@@ -32,10 +32,10 @@ var lookingTools = map[string]map[string]bool{
 	"Bash":         set("command", "description", "timeout", "run_in_background", "dangerouslyDisableSandbox"),
 }
 
-// ToolLevel is how much harm a tool call can do in a place, as far as its input says.
-// Low is what was read whole and is known to only read: a command, or a tool of Claude
-// Code that looks into the folder and at nothing that holds secrets. Whatever changes
-// files or is not known here is at least medium, for what it does is not in its input.
+// ToolLevel returns the risk level of a tool call in a place, judged by its input. It is low
+// if the input was read completely and only reads: a command, or a tool of Claude Code, that
+// reads in the folder and no file that may hold secrets. A call that changes files, or is
+// unknown here, is at least medium, because its input does not show all it does.
 func (p Place) ToolLevel(tool string, input json.RawMessage) Level {
 	if len(input) > maxInput || !strings.HasPrefix(p.Dir, "/") {
 		return Medium
@@ -46,7 +46,7 @@ func (p Place) ToolLevel(tool string, input json.RawMessage) Level {
 	}
 	level := Low
 	for name := range in {
-		if !lookingTools[tool][name] {
+		if !readTools[tool][name] {
 			level = Medium
 		}
 	}
@@ -56,16 +56,16 @@ func (p Place) ToolLevel(tool string, input json.RawMessage) Level {
 		if !ok || len(command) > maxFormCommand || brackets(command) > maxFormBrackets {
 			return Medium
 		}
-		if in.set("run_in_background") || in.set("dangerouslyDisableSandbox") {
+		if in.isSet("run_in_background") || in.isSet("dangerouslyDisableSandbox") {
 			level = Medium
 		}
 		return atLeast(level, p.ReadCommand(command).Level)
 	case "Read":
-		return atLeast(level, in.lookedAt(p, "file_path"))
+		return atLeast(level, in.readLevel(p, "file_path"))
 	case "NotebookRead":
-		return atLeast(level, in.lookedAt(p, "notebook_path"))
+		return atLeast(level, in.readLevel(p, "notebook_path"))
 	case "LS":
-		return atLeast(level, in.lookedAt(p, "path"))
+		return atLeast(level, in.readLevel(p, "path"))
 	case "Grep":
 		return atLeast(level, atLeast(in.folder(p), in.search(p)))
 	case "Glob":
@@ -77,20 +77,20 @@ func (p Place) ToolLevel(tool string, input json.RawMessage) Level {
 	return Medium
 }
 
-// LookLevel is how much harm reading a file or a folder can do, by where it lies.
-func (p Place) LookLevel(file string) Level {
+// ReadLevel returns the risk level of reading a file or folder, by its path.
+func (p Place) ReadLevel(file string) Level {
 	w := newWalker(p.Dir)
-	w.hidden(file)
-	w.reads(field{text: file})
+	w.markHidden(file)
+	w.markRead(field{text: file})
 	r := &reading{w: w, place: p, dirs: []string{p.Dir}}
-	if file != "" && path.Clean(p.Dir) != "/" && !strings.HasPrefix(file, "~") && r.readable(join(p.Dir, file), true) == "" {
+	if file != "" && path.Clean(p.Dir) != "/" && !strings.HasPrefix(file, "~") && r.whyNotReadablePath(join(p.Dir, file), true) == "" {
 		return atLeast(*w.level, Low)
 	}
 	return atLeast(*w.level, Medium)
 }
 
-// toolFields are the fields of an input by their exact names: for the CLI, Command
-// is not command.
+// toolFields are the fields of an input by their exact names, because the CLI distinguishes
+// case: Command is not command.
 type toolFields map[string]json.RawMessage
 
 func fieldsOf(input json.RawMessage) (toolFields, bool) {
@@ -98,7 +98,7 @@ func fieldsOf(input json.RawMessage) (toolFields, bool) {
 	return in, json.Unmarshal(input, &in) == nil
 }
 
-// CommandOf is the command of an input of Bash, "" when there is none.
+// CommandOf returns the command in an input of Bash, "" when there is none.
 func CommandOf(input json.RawMessage) string {
 	in, _ := fieldsOf(input)
 	command, _ := in.text("command")
@@ -113,21 +113,21 @@ func (in toolFields) text(name string) (string, bool) {
 	return *s, true
 }
 
-// set reports whether a field says anything but no.
-func (in toolFields) set(name string) bool {
+// isSet reports whether a field has a value other than false, null or "".
+func (in toolFields) isSet(name string) bool {
 	v := string(in[name])
 	return v != "" && v != "false" && v != "null"
 }
 
-func (in toolFields) lookedAt(p Place, name string) Level {
+func (in toolFields) readLevel(p Place, name string) Level {
 	file, ok := in.text(name)
 	if !ok || file == "" {
 		return Medium
 	}
-	return p.LookLevel(file)
+	return p.ReadLevel(file)
 }
 
-// folder is where a search begins: the folder of the session when it is not said.
+// folder returns the level of the folder where a search starts, the session's by default.
 func (in toolFields) folder(p Place) Level {
 	dir := p.Dir
 	if _, there := in["path"]; there {
@@ -140,20 +140,20 @@ func (in toolFields) folder(p Place) Level {
 	if slices.ContainsFunc(p.Private, func(private string) bool { return within(private, join(p.Dir, dir)) }) {
 		return Medium
 	}
-	return p.LookLevel(dir)
+	return p.ReadLevel(dir)
 }
 
-// search checks what Grep looks for and in which files: a search through a whole folder
-// also reads the secrets in it, so it must be for something else.
+// search checks the pattern and the files of Grep. A search through a whole folder also reads
+// the secrets in it, so its pattern must not match them.
 func (in toolFields) search(p Place) Level {
 	level := in.pattern(p, "glob")
 	glob, _ := in.text("glob")
 	kind, _ := in.text("type")
-	if glob != "" && sourceGlob(glob) || sourceEnds[kind] {
+	if glob != "" && sourceGlob(glob) || sourceExtensions[kind] {
 		return level
 	}
 	for _, more := range []string{"multiline", "context", "-A", "-B", "-C"} {
-		if in.set(more) {
+		if in.isSet(more) {
 			return Medium
 		}
 	}
@@ -163,7 +163,7 @@ func (in toolFields) search(p Place) Level {
 	return level
 }
 
-// pattern holds the names that a search is for against where they may lead.
+// pattern checks which files the pattern of a search may match.
 func (in toolFields) pattern(p Place, name string) Level {
 	if _, there := in[name]; !there {
 		return Low
@@ -173,10 +173,10 @@ func (in toolFields) pattern(p Place, name string) Level {
 	case !ok, strings.Contains(pattern, ".."), strings.Contains(pattern, "{/"), strings.Contains(pattern, ",/"), strings.Contains(pattern, "~"):
 		return Medium
 	}
-	// ".env*" is for ".env", too.
+	// ".env*" matches ".env", too.
 	at := Place{Dir: p.Dir, Private: p.Private}
-	if start := strings.TrimRight(pattern, "*?"); start != "" && at.LookLevel(start) != Low {
+	if start := strings.TrimRight(pattern, "*?"); start != "" && at.ReadLevel(start) != Low {
 		return Medium
 	}
-	return at.LookLevel(pattern)
+	return at.ReadLevel(pattern)
 }

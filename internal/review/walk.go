@@ -11,29 +11,29 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// walker goes once through a command and the commands inside its strings.
+// walker walks once through a command and the commands inside its strings.
 type walker struct {
-	root string // the folder of the session
+	root string // the session's folder
 	cwd  string // where the next command runs, "?" when that is computed
 
 	src   string
 	file  *syntax.File // of the whole command
 	units []int        // of src: UTF-16 units before each byte; nil within a string
-	fixed *place       // within a string: where that stands
+	fixed *place       // within a string: the position of the string
 	depth int
 
-	vars    map[string]string // what was assigned, where that is known
-	fetched map[string]bool   // files that a former command fetched
-	known   map[string]bool   // functions of the command itself
-	procs   map[*syntax.ProcSubst]found
-	wrapped int             // how many commands run the one that is looked at
-	secrets map[string]bool // paths that were looked at, and whether they look like secrets
-	spent   *int            // bytes that were read of strings that run as commands
-	level   *Level
+	vars        map[string]string // assigned values, as far as they are known
+	fetched     map[string]bool   // files that an earlier command downloaded
+	known       map[string]bool   // functions that the command declares
+	procs       map[*syntax.ProcSubst]found
+	wrapped     int             // number of wrappers around the current command
+	secrets     map[string]bool // cache of isSecret, by path
+	nestedBytes *int            // bytes parsed so far of strings that run as commands
+	level       *Level
 
-	calls  *invocations
-	files  []Redirection // of the statements around the one that is looked at
-	unsure bool          // a cd before this may have failed
+	calls        *invocations
+	files        []Redirection // of the statements around the current one
+	cwdUncertain bool          // an earlier cd may have failed
 
 	marks   []Mark
 	steps   []Step
@@ -43,17 +43,17 @@ type walker struct {
 func newWalker(cwd string) *walker {
 	return &walker{
 		root: cwd, cwd: cwd, vars: map[string]string{}, fetched: map[string]bool{}, known: map[string]bool{},
-		procs: map[*syntax.ProcSubst]found{}, secrets: map[string]bool{}, spent: new(int), level: new(Level), calls: new(invocations),
+		procs: map[*syntax.ProcSubst]found{}, secrets: map[string]bool{}, nestedBytes: new(int), level: new(Level), calls: new(invocations),
 	}
 }
 
-// parse reads a command. at is where it stands when it is a string in another.
+// parse walks a command. at is its position if it is a string in another command.
 func (w *walker) parse(src string, at *place, depth int) found {
 	switch {
 	case depth > maxDepth:
 		w.unreadable("It holds commands inside commands, too deep to be followed.", at)
 		return found{}
-	case len(src) > MaxCommand || at != nil && *w.spent > 4*MaxCommand:
+	case len(src) > MaxCommand || at != nil && *w.nestedBytes > 4*MaxCommand:
 		w.unreadable("It is too long to be read by machine.", at)
 		return found{}
 	case brackets(src) > maxNesting:
@@ -61,20 +61,20 @@ func (w *walker) parse(src string, at *place, depth int) found {
 		return found{}
 	}
 	if at != nil {
-		*w.spent += len(src)
+		*w.nestedBytes += len(src)
 	}
 	file, err := parseBash(src)
 	if err != nil {
 		w.unreadable("It is not a command that a shell would read as a whole.", at)
 		return found{}
 	}
-	w.calls.cut = w.calls.cut || evaluatesAgain(file)
+	w.calls.incomplete = w.calls.incomplete || evaluatesAgain(file)
 	inner := *w
 	inner.src, inner.fixed, inner.depth, inner.units = src, at, depth, nil
 	if at == nil {
 		w.file, inner.units = file, utf16Units(src)
 	}
-	f := inner.stmts(file.Stmts)
+	f := inner.walkStmts(file.Stmts)
 	w.marks, w.steps, w.problem = inner.marks, inner.steps, cmp.Or(inner.problem, w.problem)
 	if at == nil {
 		w.cwd = inner.cwd
@@ -84,9 +84,9 @@ func (w *walker) parse(src string, at *place, depth int) found {
 
 func (w *walker) unreadable(why string, at *place) {
 	w.problem = why
-	w.calls.cut = true
+	w.calls.incomplete = true
 	if at != nil {
-		w.put(*at, Unreadable, High, "This text runs as a command, and could not be read.")
+		w.addMark(*at, Unreadable, High, "This text runs as a command, and could not be read.")
 	}
 }
 
@@ -107,17 +107,17 @@ func (w *walker) textOf(n syntax.Node) string {
 	return w.src[from:max(from, to)]
 }
 
-func (w *walker) put(at place, kind Risk, level Level, reason string) {
+func (w *walker) addMark(at place, kind Risk, level Level, reason string) {
 	*w.level = atLeast(*w.level, level)
-	w.calls.cut = w.calls.cut || unread(kind, level)
-	// The levels of all count; of the list, what is high is kept first.
+	w.calls.incomplete = w.calls.incomplete || isUnknown(kind, level)
+	// Every level counts; the list keeps the highest ones.
 	if len(w.marks) < 10*maxMarks || level == High && len(w.marks) < 20*maxMarks {
 		w.marks = append(w.marks, Mark{From: at.from, To: at.to, Kind: kind, Level: level, Reason: reason})
 	}
 }
 
-// hidden marks what a person cannot see or cannot tell apart.
-func (w *walker) hidden(s string) {
+// markHidden marks characters that are invisible or easily confused.
+func (w *walker) markHidden(s string) {
 	at := 0
 	for i, r := range s {
 		n := 1
@@ -126,25 +126,25 @@ func (w *walker) hidden(s string) {
 		}
 		switch {
 		case r == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError)):
-			w.put(place{at, at + n}, Hidden, High, "This is not text.")
+			w.addMark(place{at, at + n}, Hidden, High, "This is not text.")
 		case r == '\n' || r == '\t':
 		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), unicode.Is(unicode.Co, r), unicode.Is(unicode.Zl, r), unicode.Is(unicode.Zp, r),
 			r > ' ' && unicode.Is(unicode.Zs, r), r == 0x034f, r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0, r == 0x2800:
-			w.put(place{at, at + n}, Hidden, High, "A character that cannot be seen.")
+			w.addMark(place{at, at + n}, Hidden, High, "A character that cannot be seen.")
 		}
 		at += n
 	}
 }
 
-// found is what the rest of a pipeline must know of a statement.
+// found is what the rest of a pipeline needs to know about a statement.
 type found struct {
-	runsInput bool  // it runs what it reads from its standard input
-	inputAt   place // which part of it does
-	fetches   bool  // it prints what comes from the network
-	decodes   bool  // it prints what was decoded
+	runsInput bool  // it runs its standard input
+	inputAt   place // the part that does
+	fetches   bool  // it prints data from the network
+	decodes   bool  // it prints decoded data
 }
 
-func (f found) or(g found) found {
+func (f found) merge(g found) found {
 	if !f.runsInput {
 		f.runsInput, f.inputAt = g.runsInput, g.inputAt
 	}
@@ -153,29 +153,29 @@ func (f found) or(g found) found {
 	return f
 }
 
-func (w *walker) stmts(list []*syntax.Stmt) (f found) {
+func (w *walker) walkStmts(list []*syntax.Stmt) (f found) {
 	for _, s := range list {
 		cwd := w.cwd
-		f = f.or(w.stmt(s))
-		w.unsure = w.unsure || w.cwd != cwd // the next runs also when a cd fails
+		f = f.merge(w.walkStmt(s))
+		w.cwdUncertain = w.cwdUncertain || w.cwd != cwd // the next statement runs even if a cd fails
 	}
 	return f
 }
 
-// apart walks what runs in a shell of its own: a cd in it changes nothing outside.
-func (w *walker) apart(list []*syntax.Stmt) found {
-	cwd, unsure := w.cwd, w.unsure
-	f := w.stmts(list)
-	w.cwd, w.unsure = cwd, unsure
+// walkSubshell walks statements in a subshell: a cd in it changes nothing outside.
+func (w *walker) walkSubshell(list []*syntax.Stmt) found {
+	cwd, unsure := w.cwd, w.cwdUncertain
+	f := w.walkStmts(list)
+	w.cwd, w.cwdUncertain = cwd, unsure
 	return f
 }
 
-func (w *walker) stmt(s *syntax.Stmt) (f found) {
+func (w *walker) walkStmt(s *syntax.Stmt) (f found) {
 	if s == nil {
 		return f
 	}
 	if s.Background || s.Coprocess {
-		w.put(w.placeOf(s), Background, Medium, "Goes on in the background after the call has ended.")
+		w.addMark(w.placeOf(s), Background, Medium, "Goes on in the background after the call has ended.")
 	}
 	outer := w.files
 	w.files = w.redirections(s.Redirs)
@@ -184,53 +184,53 @@ func (w *walker) stmt(s *syntax.Stmt) (f found) {
 	case *syntax.CallExpr:
 		f = w.callExpr(c, s.Redirs)
 	case *syntax.BinaryCmd:
-		f = w.binary(c)
+		f = w.walkBinary(c)
 	case *syntax.Subshell:
-		f = w.apart(c.Stmts)
+		f = w.walkSubshell(c.Stmts)
 	case *syntax.Block:
-		f = w.stmts(c.Stmts)
+		f = w.walkStmts(c.Stmts)
 	case *syntax.IfClause:
 		for i := c; i != nil; i = i.Else {
-			f = f.or(w.stmts(i.Cond)).or(w.stmts(i.Then))
+			f = f.merge(w.walkStmts(i.Cond)).merge(w.walkStmts(i.Then))
 		}
 	case *syntax.WhileClause:
-		w.again(c)
-		f = w.stmts(c.Cond).or(w.stmts(c.Do))
+		w.beforeLoop(c)
+		f = w.walkStmts(c.Cond).merge(w.walkStmts(c.Do))
 	case *syntax.ForClause:
-		w.again(c)
+		w.beforeLoop(c)
 		if loop, ok := c.Loop.(*syntax.WordIter); ok {
 			delete(w.vars, loop.Name.Value)
-			w.calls.cut = w.calls.cut || decides(loop.Name.Value)
+			w.calls.incomplete = w.calls.incomplete || affectsPrograms(loop.Name.Value)
 			for _, item := range loop.Items {
-				w.inside(item)
+				w.walkWords(item)
 			}
 		} else {
-			w.inside(c.Loop)
+			w.walkWords(c.Loop)
 		}
-		f = w.stmts(c.Do)
+		f = w.walkStmts(c.Do)
 	case *syntax.CaseClause:
-		w.inside(c.Word)
+		w.walkWords(c.Word)
 		for _, item := range c.Items {
 			for _, p := range item.Patterns {
-				w.inside(p)
+				w.walkWords(p)
 			}
-			f = f.or(w.stmts(item.Stmts))
+			f = f.merge(w.walkStmts(item.Stmts))
 		}
 	case *syntax.FuncDecl:
 		w.funcDecl(c)
 	case *syntax.DeclClause:
 		for _, a := range c.Args {
-			w.assign(a)
+			w.walkAssign(a)
 		}
 	case *syntax.TimeClause:
-		f = w.stmt(c.Stmt)
+		f = w.walkStmt(c.Stmt)
 	case *syntax.CoprocClause:
-		w.put(w.placeOf(c), Background, Medium, "Goes on in the background after the call has ended.")
-		f = w.stmt(c.Stmt)
+		w.addMark(w.placeOf(c), Background, Medium, "Goes on in the background after the call has ended.")
+		f = w.walkStmt(c.Stmt)
 	case nil:
 		w.calls.add(Invocation{Dir: w.dir(), Redirections: w.files})
 	default:
-		w.inside(c)
+		w.walkWords(c)
 	}
 	_, isCall := s.Cmd.(*syntax.CallExpr)
 	for _, r := range s.Redirs {
@@ -239,30 +239,33 @@ func (w *walker) stmt(s *syntax.Stmt) (f found) {
 	return f
 }
 
-// again prepares for a body that runs several times: a cd in it moves what stands before.
-func (w *walker) again(n syntax.Node) {
+// beforeLoop prepares for a body that runs several times: a cd at its end affects its
+// beginning.
+func (w *walker) beforeLoop(n syntax.Node) {
 	text := w.textOf(n)
-	w.unsure = w.unsure || strings.Contains(text, "cd") || strings.Contains(text, "pushd") || strings.Contains(text, "popd") || strings.Contains(text, "eval")
+	w.cwdUncertain = w.cwdUncertain || strings.Contains(text, "cd") || strings.Contains(text, "pushd") || strings.Contains(text, "popd") || strings.Contains(text, "eval")
 }
 
 func (w *walker) funcDecl(c *syntax.FuncDecl) {
 	if c.Name != nil {
 		name := strings.ToLower(c.Name.Value)
 		_, launches := launchers[name]
-		w.calls.cut = w.calls.cut || launches
+		w.calls.incomplete = w.calls.incomplete || launches
 		w.known[name] = true
 		if _, ours := commands[name]; ours || harmless[name] || shells[name] || name == "cd" || name == "command" {
-			w.put(w.placeOf(c.Name), Redefine, High, "Gives the command “"+name+"” another meaning.")
+			w.addMark(w.placeOf(c.Name), Redefine, High, "Gives the command “"+name+"” another meaning.")
 		}
 	}
-	unsure := w.unsure
-	w.unsure = true // it runs where it is called
-	w.apart([]*syntax.Stmt{c.Body})
-	w.unsure = unsure
+	unsure := w.cwdUncertain
+	w.cwdUncertain = true // it runs where it is called
+	w.walkSubshell([]*syntax.Stmt{c.Body})
+	w.cwdUncertain = unsure
 }
 
-// binary walks && || and pipelines. These can be long, so lists are flattened.
-func (w *walker) binary(c *syntax.BinaryCmd) (f found) {
+// walkBinary walks &&
+//
+// and pipelines. These can be long, so lists are flattened.
+func (w *walker) walkBinary(c *syntax.BinaryCmd) (f found) {
 	var parts []*syntax.Stmt
 	pipe := c.Op == syntax.Pipe || c.Op == syntax.PipeAll
 	var flat func(s *syntax.Stmt)
@@ -277,24 +280,24 @@ func (w *walker) binary(c *syntax.BinaryCmd) (f found) {
 	flat(c.X)
 	flat(c.Y)
 	if !pipe {
-		if c.Op == syntax.AndStmt && !slices.ContainsFunc(parts, func(s *syntax.Stmt) bool { return s.Negated }) && allAnd(c) {
+		if c.Op == syntax.AndStmt && !slices.ContainsFunc(parts, func(s *syntax.Stmt) bool { return s.Negated }) && isAndList(c) {
 			for _, s := range parts {
-				f = f.or(w.stmt(s))
+				f = f.merge(w.walkStmt(s))
 			}
 			return f
 		}
-		return w.stmts(parts)
+		return w.walkStmts(parts)
 	}
 	var before found
 	for i, s := range parts {
-		cwd, unsure := w.cwd, w.unsure
-		now := w.stmt(s)
-		w.cwd, w.unsure = cwd, unsure
+		cwd, unsure := w.cwd, w.cwdUncertain
+		now := w.walkStmt(s)
+		w.cwd, w.cwdUncertain = cwd, unsure
 		if i > 0 && now.runsInput {
-			w.runsText(now.inputAt, before)
+			w.markRunsOutput(now.inputAt, before)
 			now.runsInput = false
 		}
-		before = before.or(now)
+		before = before.merge(now)
 		before.runsInput = before.runsInput && i == 0
 		if i == 0 {
 			f.runsInput, f.inputAt = now.runsInput, now.inputAt
@@ -304,9 +307,9 @@ func (w *walker) binary(c *syntax.BinaryCmd) (f found) {
 	return f
 }
 
-// allAnd reports whether a list has && alone: each part runs only when all before
-// it went well.
-func allAnd(c *syntax.BinaryCmd) bool {
+// isAndList reports whether a list contains only &&, so each part runs only if all before it
+// succeeded.
+func isAndList(c *syntax.BinaryCmd) bool {
 	for {
 		x, ok := c.X.Cmd.(*syntax.BinaryCmd)
 		if y, nested := c.Y.Cmd.(*syntax.BinaryCmd); c.Op != syntax.AndStmt || nested && y.Op == syntax.OrStmt {
@@ -319,28 +322,28 @@ func allAnd(c *syntax.BinaryCmd) bool {
 	}
 }
 
-// runsText marks what runs the output of other commands.
-func (w *walker) runsText(at place, from found) {
+// markRunsOutput marks a command that runs the output of other commands.
+func (w *walker) markRunsOutput(at place, from found) {
 	switch {
 	case from.fetches:
-		w.put(at, DownloadRun, High, "Runs what comes from the network, unseen.")
+		w.addMark(at, DownloadRun, High, "Runs what comes from the network, unseen.")
 	case from.decodes:
-		w.put(at, DecodeRun, High, "Runs what was decoded, unseen.")
+		w.addMark(at, DecodeRun, High, "Runs what was decoded, unseen.")
 	default:
-		w.put(at, PipeRun, High, "Runs what another command prints, unseen.")
+		w.addMark(at, PipeRun, High, "Runs what another command prints, unseen.")
 	}
 }
 
-// redirect marks where output goes. alone says that the statement is no simple
-// command, whose own words say what its input is.
+// redirect marks where output goes. alone: the statement is no simple command, whose own
+// assessment covers its input.
 func (w *walker) redirect(r *syntax.Redirect, f found, alone bool) {
 	if r.Word != nil {
-		w.inside(r.Word)
+		w.walkWords(r.Word)
 	}
 	if r.Hdoc != nil {
-		w.inside(r.Hdoc)
+		w.walkWords(r.Hdoc)
 		if alone && f.runsInput {
-			w.nested(w.sourceOf(r.Hdoc), w.placeOf(r.Hdoc))
+			w.walkNested(w.sourceOf(r.Hdoc), w.placeOf(r.Hdoc))
 		}
 	}
 	if r.N != nil && r.N.Value != "1" && r.N.Value != "2" && r.N.Value != "0" && r.Word == nil {
@@ -348,74 +351,75 @@ func (w *walker) redirect(r *syntax.Redirect, f found, alone bool) {
 	}
 	switch r.Op {
 	case syntax.RdrOut, syntax.RdrClob, syntax.RdrAll, syntax.RdrInOut:
-		w.writes(r.Word, false)
+		w.markWrite(r.Word, false)
 	case syntax.AppOut, syntax.AppAll:
-		w.writes(r.Word, true)
+		w.markWrite(r.Word, true)
 	case syntax.DplOut:
 		if fields := w.fields(r.Word); len(fields) == 1 && fields[0].static && strings.Trim(fields[0].text, "0123456789-") == "" {
 			return // another descriptor
 		}
-		w.writes(r.Word, false)
+		w.markWrite(r.Word, false)
 	case syntax.RdrIn:
 		for _, p := range w.fields(r.Word) {
-			w.reads(p)
+			w.markRead(p)
 		}
 	}
 }
 
-func (w *walker) writes(word *syntax.Word, appends bool) {
+func (w *walker) markWrite(word *syntax.Word, appends bool) {
 	for _, f := range w.fields(word) {
 		if !f.static {
-			w.put(w.placeOf(word), WriteOutside, Medium, "Writes to a file whose name is computed.")
+			w.addMark(w.placeOf(word), WriteOutside, Medium, "Writes to a file whose name is computed.")
 			continue
 		}
-		if !w.writesTo(f) && !appends {
-			w.put(f.place, Overwrite, Low, "Replaces the file, if there is one.")
+		if !w.markWriteTo(f) && !appends {
+			w.addMark(f.place, Overwrite, Low, "Replaces the file, if there is one.")
 		}
 	}
 }
 
-// writesTo marks a file that is written; false when it lies where the session works.
-func (w *walker) writesTo(f field) bool {
+// markWriteTo marks a written file. It returns false for one inside the session's folder.
+func (w *walker) markWriteTo(f field) bool {
 	full := w.resolve(f.text)
-	switch why := sensitive(full); {
+	switch why := whySensitive(full); {
 	case harmlessDevice(full):
 		return true
 	case strings.HasPrefix(full, "/dev/tcp/"), strings.HasPrefix(full, "/dev/udp/"):
-		w.put(f.place, Upload, High, "Sends data over the network.")
+		w.addMark(f.place, Upload, High, "Sends data over the network.")
 	case strings.HasPrefix(full, "/dev/"):
-		w.put(f.place, Disk, High, "Writes to a device.")
+		w.addMark(f.place, Disk, High, "Writes to a device.")
 	case why != "":
-		w.put(f.place, WriteSensitive, High, why)
+		w.addMark(f.place, WriteSensitive, High, why)
 	case full == "?":
-		w.put(f.place, WriteOutside, Medium, "Writes to a file in a folder that is computed.")
-	// A session may itself work below one of these; its own files are not outside then.
+		w.addMark(f.place, WriteOutside, Medium, "Writes to a file in a folder that is computed.")
+	// A session may itself run below one of these folders; its own files are not outside
+	// then.
 	case !w.inFolder(full) && (strings.HasPrefix(full, "/tmp/") || strings.HasPrefix(full, "/var/tmp/")):
-		w.put(f.place, WriteOutside, Low, "Writes to a folder for temporary files.")
+		w.addMark(f.place, WriteOutside, Low, "Writes to a folder for temporary files.")
 	case !w.inFolder(full):
-		w.put(f.place, WriteOutside, Medium, "Writes outside the folder of the session.")
+		w.addMark(f.place, WriteOutside, Medium, "Writes outside the folder of the session.")
 	default:
 		return false
 	}
 	return true
 }
 
-func (w *walker) reads(f field) {
+func (w *walker) markRead(f field) {
 	full := w.resolve(f.text)
 	switch {
 	case strings.HasPrefix(full, "/dev/tcp/"), strings.HasPrefix(full, "/dev/udp/"):
-		w.put(f.place, Network, High, "Talks to another machine.")
-	case f.text != "" && w.secret(full):
-		w.put(f.place, ReadSecret, Medium, "Reads what looks like a secret.")
+		w.addMark(f.place, Network, High, "Talks to another machine.")
+	case f.text != "" && w.isSecret(full):
+		w.addMark(f.place, ReadSecret, Medium, "Reads what looks like a secret.")
 	}
 }
 
-// secret is [secret], once for each path: a long command names the same ones again and
-// again behind its wrappers.
-func (w *walker) secret(full string) bool {
+// isSecret is the function isSecret with a cache: a long command names the same paths again
+// and again behind its wrappers.
+func (w *walker) isSecret(full string) bool {
 	found, known := w.secrets[full]
 	if !known {
-		found = secret(full)
+		found = isSecret(full)
 		w.secrets[full] = found
 	}
 	return found
@@ -429,8 +433,8 @@ func harmlessDevice(p string) bool {
 	return strings.HasPrefix(p, "/dev/fd/")
 }
 
-// resolve gives the absolute path of a name where the walker is, "~/…" as it
-// stands and "?" when it is not known.
+// resolve returns the absolute path of a name in the current folder. It leaves "~/…"
+// unchanged, and returns "?" when the path is unknown.
 func (w *walker) resolve(name string) string {
 	switch {
 	case name == "~" || strings.HasPrefix(name, "~"):
@@ -450,10 +454,10 @@ func (w *walker) inFolder(full string) bool {
 	return full == w.root || strings.HasPrefix(full, strings.TrimSuffix(w.root, "/")+"/")
 }
 
-// nested reads a text that a command runs as a command.
-func (w *walker) nested(src string, at place) { w.parse(src, &at, w.depth+1) }
+// walkNested walks a text that a command runs as a command.
+func (w *walker) walkNested(src string, at place) { w.parse(src, &at, w.depth+1) }
 
-// sourceOf is the text of a word, its expansions as they are written.
+// sourceOf returns the source text of a word, with unexpanded expansions.
 func (w *walker) sourceOf(word *syntax.Word) string {
 	if word == nil || len(word.Parts) == 0 {
 		return ""
@@ -464,53 +468,53 @@ func (w *walker) sourceOf(word *syntax.Word) string {
 	return w.textOf(word)
 }
 
-// inside walks the commands inside words, expansions and conditions.
-func (w *walker) inside(n syntax.Node) {
+// walkWords walks the commands inside words, expansions and conditions.
+func (w *walker) walkWords(n syntax.Node) {
 	if word, ok := n.(*syntax.Word); ok && word == nil {
 		return
 	}
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.CmdSubst:
-			w.put(w.placeOf(n), Substitution, Low, "Its output becomes part of the command.")
-			w.apart(n.Stmts)
+			w.addMark(w.placeOf(n), Substitution, Low, "Its output becomes part of the command.")
+			w.walkSubshell(n.Stmts)
 			return false
 		case *syntax.ProcSubst:
-			f := w.apart(n.Stmts)
+			f := w.walkSubshell(n.Stmts)
 			w.procs[n] = f
 			if n.Op == syntax.CmdOut && f.runsInput {
-				w.put(w.placeOf(n), PipeRun, High, "Runs what another command prints, unseen.")
+				w.addMark(w.placeOf(n), PipeRun, High, "Runs what another command prints, unseen.")
 			}
 			return false
 		case *syntax.ParamExp:
-			if n.Param != nil && secretVariable(n.Param.Value) {
-				w.put(w.placeOf(n), ReadSecret, Medium, "A variable that looks like it holds a secret.")
+			if n.Param != nil && isSecretVariable(n.Param.Value) {
+				w.addMark(w.placeOf(n), ReadSecret, Medium, "A variable that looks like it holds a secret.")
 			}
 			if n.Excl && n.Names == 0 {
-				w.put(w.placeOf(n), Computed, Medium, "The name of the variable is computed.")
+				w.addMark(w.placeOf(n), Computed, Medium, "The name of the variable is computed.")
 			}
 			if n.Exp != nil && n.Exp.Op == syntax.OtherParamOps && n.Exp.Word != nil && n.Exp.Word.Lit() == "P" {
-				w.put(w.placeOf(n), Evaluated, High, "Runs commands that stand in a variable.")
+				w.addMark(w.placeOf(n), Evaluated, High, "Runs commands that stand in a variable.")
 			}
 		}
 		return true
 	})
 }
 
-func (w *walker) assign(a *syntax.Assign) {
+func (w *walker) walkAssign(a *syntax.Assign) {
 	if a.Value != nil {
-		w.inside(a.Value)
+		w.walkWords(a.Value)
 	}
 	if a.Array != nil {
-		w.inside(a.Array)
+		w.walkWords(a.Array)
 	}
 	if a.Name == nil {
 		return
 	}
 	name := a.Name.Value
-	w.calls.cut = w.calls.cut || decides(name)
-	if level, why := riskyVariable(name); level != "" && !(a.Naked && a.Value == nil) {
-		w.put(w.placeOf(a), Environment, level, why)
+	w.calls.incomplete = w.calls.incomplete || affectsPrograms(name)
+	if level, why := variableRisk(name); level != "" && !(a.Naked && a.Value == nil) {
+		w.addMark(w.placeOf(a), Environment, level, why)
 	}
 	delete(w.vars, name)
 	if a.Value == nil || a.Append || a.Index != nil {
@@ -523,8 +527,8 @@ func (w *walker) assign(a *syntax.Assign) {
 	}
 }
 
-// secretVariable reports whether a variable is named as one that holds a secret.
-func secretVariable(name string) bool {
+// isSecretVariable reports whether a variable's name suggests a secret.
+func isSecretVariable(name string) bool {
 	for part := range strings.SplitSeq(strings.ToUpper(name), "_") {
 		switch part {
 		case "TOKEN", "SECRET", "SECRETS", "PASSWORD", "PASSWD", "PASSPHRASE", "APIKEY", "KEY", "CREDENTIALS":
@@ -534,8 +538,8 @@ func secretVariable(name string) bool {
 	return false
 }
 
-// riskyVariable says what may come of setting a variable, "" when nothing does.
-func riskyVariable(name string) (Level, string) {
+// variableRisk returns the risk of setting a variable; the reason is "" when there is none.
+func variableRisk(name string) (Level, string) {
 	switch name {
 	case "LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "BASH_ENV", "ENV", "PROMPT_COMMAND", "SHELLOPTS", "BASHOPTS", "PS4", "IFS",
 		"GIT_SSH_COMMAND", "GIT_SSH", "GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_EDITOR", "GIT_ASKPASS", "GIT_PROXY_COMMAND", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR",

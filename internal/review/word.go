@@ -11,51 +11,51 @@ import (
 // field is one argument as a command would get it.
 type field struct {
 	text   string
-	static bool // the text is known; otherwise it holds what is known of it
+	static bool // the text is complete; otherwise it is the known part
 	open   bool // an expansion outside quotes: it may become several arguments
 	glob   bool // a pattern outside quotes
 	place  place
-	word   *syntax.Word // where it comes from
+	word   *syntax.Word // its source
 	proc   *found       // it is the output of a command, as a file: <(…)
 	// variable: the text, or part of it, is what a variable was given before
 	variable bool
 }
 
-// maxBraces bounds what braces may grow a word to, maxFields a command.
+// maxBraces bounds the expansion of braces in a word, maxFields the fields of a command.
 const maxBraces = 512
 const maxFields = 2_000
 
-// splitter puts fields together out of the parts of a word.
+// splitter assembles fields from the parts of a word.
 type splitter struct {
-	w      *walker
-	word   *syntax.Word
-	quoted bool // nothing is split
-	done   []field
-	now    field
-	text   []byte // of now
-	begun  bool   // now holds something, be it the empty string in quotes
+	w       *walker
+	word    *syntax.Word
+	quoted  bool // nothing is split
+	done    []field
+	now     field
+	text    []byte // of now
+	started bool   // now contains something, possibly the empty string in quotes
 }
 
 func (s *splitter) flush() {
-	if s.begun && len(s.done) <= maxFields {
+	if s.started && len(s.done) <= maxFields {
 		s.now.text, s.now.place, s.now.word = string(s.text), s.w.placeOf(s.word), s.word
 		s.done = append(s.done, s.now)
 	}
-	s.now, s.text, s.begun = field{static: true}, nil, false
+	s.now, s.text, s.started = field{static: true}, nil, false
 }
 
 func (s *splitter) add(text string) {
 	s.text = append(s.text, text...)
-	s.begun = true
+	s.started = true
 }
 
 func (s *splitter) unknown(open bool) {
 	s.now.static = false
 	s.now.open = s.now.open || open
-	s.begun = true
+	s.started = true
 }
 
-// fields are the arguments that a word becomes.
+// fields returns the arguments that a word becomes.
 func (w *walker) fields(word *syntax.Word) []field {
 	if word == nil {
 		return nil
@@ -63,15 +63,15 @@ func (w *walker) fields(word *syntax.Word) []field {
 	s := splitter{w: w, word: word, now: field{static: true}}
 	s.parts(word.Parts, false)
 	s.flush()
-	return braces(s.done)
+	return expandBraces(s.done)
 }
 
-// quotedFields is the one argument that a word becomes where nothing is split, as
-// in an assignment.
+// quotedFields returns the single argument that a word becomes where nothing is split, as in
+// an assignment.
 func (w *walker) quotedFields(word *syntax.Word) []field {
 	s := splitter{w: w, word: word, quoted: true, now: field{static: true}}
 	s.parts(word.Parts, false)
-	s.begun = true
+	s.started = true
 	s.flush()
 	return s.done
 }
@@ -85,11 +85,11 @@ func (s *splitter) parts(parts []syntax.WordPart, quoted bool) {
 		case *syntax.SglQuoted:
 			text := p.Value
 			if p.Dollar {
-				text = ansiC(text)
+				text = unescapeANSI(text)
 			}
-			s.add(signs.Replace(text))
+			s.add(addQuoteSigns.Replace(text))
 		case *syntax.DblQuoted:
-			s.begun = true
+			s.started = true
 			s.parts(p.Parts, true)
 		case *syntax.ParamExp:
 			s.param(p, quoted)
@@ -101,8 +101,8 @@ func (s *splitter) parts(parts []syntax.WordPart, quoted bool) {
 			s.add(s.w.textOf(p))
 			s.now.glob = true
 		case *syntax.CmdSubst:
-			// $(echo rm) is the oldest trick there is.
-			if text, ok := s.w.echoed(p); ok {
+			// $(echo rm) is a common trick.
+			if text, ok := s.w.echoOutput(p); ok {
 				s.add(text)
 			} else {
 				s.unknown(!quoted)
@@ -113,9 +113,9 @@ func (s *splitter) parts(parts []syntax.WordPart, quoted bool) {
 	}
 }
 
-// literal adds text that stands in the command itself.
+// literal adds text of the command itself.
 func (s *splitter) literal(value string, quoted bool) {
-	s.begun = true
+	s.started = true
 	for i := 0; i < len(value); i++ {
 		c := value[i]
 		if c == '\\' && i+1 < len(value) {
@@ -125,7 +125,7 @@ func (s *splitter) literal(value string, quoted bool) {
 				if next == '\n' {
 					continue
 				}
-				s.text = append(s.text, escaped, next)
+				s.text = append(s.text, quoteSign, next)
 				continue
 			}
 		}
@@ -133,17 +133,17 @@ func (s *splitter) literal(value string, quoted bool) {
 			s.now.glob = true
 		}
 		if quoted && strings.IndexByte("{},", c) >= 0 {
-			s.text = append(s.text, escaped)
+			s.text = append(s.text, quoteSign)
 		}
 		s.text = append(s.text, c)
 	}
 }
 
-// escaped stands before a character that braces do not act on; [braces] removes it.
-const escaped = '\x00'
+// quoteSign precedes a quoted character that braces do not act on; [expandBraces] removes it.
+const quoteSign = '\x00'
 
-// signs puts it before what stands in quotes.
-var signs = strings.NewReplacer("{", "\x00{", "}", "\x00}", ",", "\x00,")
+// addQuoteSigns adds it to quoted text.
+var addQuoteSigns = strings.NewReplacer("{", "\x00{", "}", "\x00}", ",", "\x00,")
 
 func (s *splitter) param(p *syntax.ParamExp, quoted bool) {
 	if p.Param == nil || p.Excl || p.Length || p.Index != nil || p.Slice != nil || p.Repl != nil || p.Names != 0 {
@@ -160,14 +160,14 @@ func (s *splitter) param(p *syntax.ParamExp, quoted bool) {
 	case name == "HOME" && !known:
 		value, known = "~", true
 	case len(name) == 1 && strings.Contains("@*123456789", name):
-		value, known = "", true // of a command that was given none
-		s.w.calls.cut = true    // a function may be given some
+		value, known = "", true     // the command itself has no arguments
+		s.w.calls.incomplete = true // a function may have some
 	}
 	if p.Exp != nil {
-		// ${x:-rm}: which of the two it is depends on what nobody sees here.
+		// ${x:-rm}: either value is possible.
 		if !known && p.Exp.Word != nil && (p.Exp.Op == syntax.DefaultUnset || p.Exp.Op == syntax.DefaultUnsetOrNull || p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull) {
 			if alt := s.w.quotedFields(p.Exp.Word); len(alt) == 1 && alt[0].static {
-				s.text = append(s.text, signs.Replace(alt[0].text)...)
+				s.text = append(s.text, addQuoteSigns.Replace(alt[0].text)...)
 			}
 		}
 		s.unknown(!quoted)
@@ -179,7 +179,7 @@ func (s *splitter) param(p *syntax.ParamExp, quoted bool) {
 	}
 	s.now.variable = true
 	if quoted {
-		s.add(signs.Replace(value))
+		s.add(addQuoteSigns.Replace(value))
 		return
 	}
 	for i, piece := range strings.FieldsFunc(value, blank) {
@@ -199,8 +199,8 @@ func (s *splitter) param(p *syntax.ParamExp, quoted bool) {
 
 func blank(c rune) bool { return c == ' ' || c == '\t' || c == '\n' }
 
-// echoed is what a substitution prints when that can be told: $(echo rm).
-func (w *walker) echoed(p *syntax.CmdSubst) (string, bool) {
+// echoOutput returns the output of a substitution when it is known: $(echo rm).
+func (w *walker) echoOutput(p *syntax.CmdSubst) (string, bool) {
 	if len(p.Stmts) != 1 || len(p.Stmts[0].Redirs) > 0 {
 		return "", false
 	}
@@ -226,15 +226,15 @@ func (w *walker) echoed(p *syntax.CmdSubst) (string, bool) {
 	return "", false
 }
 
-// braces expands {a,b} and removes the signs before what was quoted. Ranges such
-// as {1..9} are left as unknown.
-func braces(list []field) []field {
+// expandBraces expands {a,b} and removes the signs of quoted characters. It leaves ranges
+// such as {1..9} as unknown.
+func expandBraces(list []field) []field {
 	var out []field
 	for _, f := range list {
-		for _, text := range expand(f.text, maxBraces) {
+		for _, text := range expandFirst(f.text, maxBraces) {
 			g := f
-			g.text = strings.ReplaceAll(text, string(escaped), "")
-			if i := strings.Index(text, "{"); i >= 0 && strings.Contains(text[i:], "..") && strings.Contains(text[i:], "}") && (i == 0 || text[i-1] != escaped) {
+			g.text = strings.ReplaceAll(text, string(quoteSign), "")
+			if i := strings.Index(text, "{"); i >= 0 && strings.Contains(text[i:], "..") && strings.Contains(text[i:], "}") && (i == 0 || text[i-1] != quoteSign) {
 				g.static = false
 			}
 			out = append(out, g)
@@ -243,17 +243,17 @@ func braces(list []field) []field {
 	return out
 }
 
-// expand gives what the first braces of a text make of it, and so on.
-func expand(text string, most int) []string {
-	for open := 0; open < len(text) && most > 1; open++ {
-		if text[open] == escaped {
+// expandFirst expands the first braces of a text, then the next, up to limit texts.
+func expandFirst(text string, limit int) []string {
+	for open := 0; open < len(text) && limit > 1; open++ {
+		if text[open] == quoteSign {
 			open++
 			continue
 		}
 		if text[open] != '{' || open > 0 && text[open-1] == '$' {
 			continue
 		}
-		options, end := alternatives(text, open)
+		options, end := braceAlternatives(text, open)
 		if end < 0 {
 			break
 		}
@@ -262,8 +262,8 @@ func expand(text string, most int) []string {
 		}
 		var out []string
 		for _, o := range options {
-			for _, whole := range expand(o+text[end+1:], most/len(options)) {
-				if out = append(out, text[:open]+whole); len(out) >= most {
+			for _, whole := range expandFirst(o+text[end+1:], limit/len(options)) {
+				if out = append(out, text[:open]+whole); len(out) >= limit {
 					return out
 				}
 			}
@@ -273,13 +273,13 @@ func expand(text string, most int) []string {
 	return []string{text}
 }
 
-// alternatives are what stands between the brace at open, the commas that belong
-// to it, and its end; -1 when it has none.
-func alternatives(text string, open int) (options []string, end int) {
+// braceAlternatives returns the texts between the brace at open, its commas and its end; end
+// is -1 when it has none.
+func braceAlternatives(text string, open int) (options []string, end int) {
 	depth, from := 0, open+1
 	for i := open; i < len(text); i++ {
 		switch text[i] {
-		case escaped:
+		case quoteSign:
 			i++
 		case '{':
 			depth++
@@ -297,8 +297,8 @@ func alternatives(text string, open int) (options []string, end int) {
 	return nil, -1
 }
 
-// ansiC reads the escapes of $'…'.
-func ansiC(s string) string {
+// unescapeANSI resolves the escapes of $'…'.
+func unescapeANSI(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
 		if s[i] != '\\' || i+1 == len(s) {

@@ -7,56 +7,57 @@ import (
 	"strings"
 )
 
-// active finds, in an agent, a command or a skill, what runs or permits something:
-// keys of the front matter, and commands that the CLI runs to fill in a text.
-var active = regexp.MustCompile(`(?i)hooks|mcp_?servers|permission_?mode|allowed[-_]?tools|^\s*"?tools|shell|plugin`)
+// activeParts matches what runs or permits something in an agent, a command or a skill: keys
+// of the front matter, and commands whose output the CLI inserts into the text.
+var activeParts = regexp.MustCompile(`(?i)hooks|mcp_?servers|permission_?mode|allowed[-_]?tools|^\s*"?tools|shell|plugin`)
 
-// prose looks at the files of agents, commands or skills in a folder.
-func (r *reader) prose(kind Kind, dir string) {
-	if r.isOwn(dir) {
+// readDefinitions reads the agents, commands or skills in a folder.
+func (r *reader) readDefinitions(kind Kind, dir string) {
+	if r.isUserFile(dir) {
 		return
 	}
 	files := 0
-	if !r.walk(kind, dir, 0, &files) {
+	if !r.readDefinitionsIn(kind, dir, 0, &files) {
 		r.add(Item{Kind: Unreadable, Danger: Changes, File: dir, Text: "It holds more files than can be looked at."})
 	}
 }
 
-// walk reports whether it could look at everything.
-func (r *reader) walk(kind Kind, dir string, depth int, files *int) bool {
+// readDefinitionsIn reads one folder and its subfolders. It reports whether it could read
+// everything.
+func (r *reader) readDefinitionsIn(kind Kind, dir string, depth int, files *int) bool {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		r.check(err)
-		return true // there is none, or the CLI, who is no better than we, cannot read it either
+		r.recordTransient(err)
+		return true // missing, or the CLI cannot read it either
 	}
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		info, err := os.Stat(path) // the CLI follows links
 		if err != nil {
-			r.check(err)
+			r.recordTransient(err)
 			continue
 		}
 		if !info.IsDir() && !strings.EqualFold(filepath.Ext(path), ".md") {
-			continue // what a skill brings along
+			continue // files that belong to a skill
 		}
 		if *files++; *files > maxFiles {
 			return false
 		}
 		switch {
-		case info.IsDir() && kind == Skill && r.exists(filepath.Join(dir, "SKILL.md")): // of the same skill
+		case info.IsDir() && kind == Skill && r.exists(filepath.Join(dir, "SKILL.md")): // belongs to the same skill
 		case info.IsDir():
-			if depth == maxDepth || !r.walk(kind, path, depth+1, files) {
+			if depth == maxDepth || !r.readDefinitionsIn(kind, path, depth+1, files) {
 				return false
 			}
 		case kind == Skill && !strings.EqualFold(e.Name(), "SKILL.md"):
 		default:
-			r.file(kind, path)
+			r.readDefinition(kind, path)
 		}
 	}
 	return true
 }
 
-func (r *reader) file(kind Kind, path string) {
+func (r *reader) readDefinition(kind Kind, path string) {
 	data, err := r.read(path)
 	if err != nil {
 		return
@@ -67,7 +68,7 @@ func (r *reader) file(kind Kind, path string) {
 		lines = append(lines, head)
 	} else {
 		for line := range strings.Lines(head) {
-			if active.MatchString(line) {
+			if activeParts.MatchString(line) {
 				lines = append(lines, head)
 				break
 			}
@@ -79,8 +80,8 @@ func (r *reader) file(kind Kind, path string) {
 		}
 	}
 	if len(lines) == 0 {
-		if len(r.told) < maxItems {
-			r.told = append(r.told, path)
+		if len(r.instructions) < maxItems {
+			r.instructions = append(r.instructions, path)
 		}
 		return
 	}
@@ -88,14 +89,14 @@ func (r *reader) file(kind Kind, path string) {
 	if kind == Skill {
 		name = filepath.Base(filepath.Dir(path))
 	}
-	// All of it counts: what runs may stand on the next line.
+	// The whole text counts, because the next line may contain the command.
 	r.add(Item{
 		Kind: kind, Danger: Runs, File: path, Name: name,
 		Text: strings.TrimSpace(strings.Join(lines, "\n")), Hash: hashOf(data),
 	})
 }
 
-// frontMatter splits the YAML at the head of a file from the rest.
+// frontMatter splits a file into its YAML front matter and the rest.
 func frontMatter(text string) (head, body string) {
 	text = strings.TrimPrefix(text, "\ufeff")
 	rest, ok := strings.CutPrefix(strings.TrimLeft(text, " \t\r\n"), "---")

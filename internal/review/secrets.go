@@ -8,9 +8,8 @@ import (
 	"github.com/sayso-dev/sayso/internal/lazyregexp"
 )
 
-// sensitive says why a file is worth a second look when it is written, "" when it
-// is not.
-func sensitive(full string) string {
+// whySensitive says why writing a file needs a second look, or returns "".
+func whySensitive(full string) string {
 	p := strings.ToLower(full)
 	base := path.Base(p)
 	within := func(dir string) bool { return strings.Contains(p+"/", "/"+dir+"/") }
@@ -33,8 +32,7 @@ func sensitive(full string) string {
 	return ""
 }
 
-// secretFolders hold keys, passwords and sign-ins of programs, whatever their files are
-// called.
+// secretFolders hold keys, passwords and credentials, in files of any name.
 var secretFolders = inSlashes(".ssh", ".aws", ".gnupg", ".kube", ".docker", ".azure", ".config/gcloud", ".config/gh", ".config/glab-cli", ".config/rclone", ".config/op", ".config/sops", ".config/google-chrome", ".config/chromium", ".mozilla", ".password-store", ".local/share/keyrings", "library/keychains", ".terraform.d", ".cargo/credentials", ".gem/credentials", ".oci", ".bluemix", ".minikube", ".vault", ".secrets", "secrets", ".step", ".config/sayso")
 
 func inSlashes(names ...string) []string {
@@ -44,32 +42,32 @@ func inSlashes(names ...string) []string {
 	return names
 }
 
-// secretFiles are names of files that hold them, wherever they lie.
+// secretFiles are names of files with secrets, in any folder.
 var secretFiles = set(".netrc", "_netrc", ".npmrc", ".yarnrc.yml", ".pypirc", ".git-credentials", ".pgpass", ".my.cnf", ".mylogin.cnf", ".s3cfg", ".boto", ".htpasswd", ".dockercfg", ".dockerconfigjson", ".vault-token", ".claude.json", ".credentials.json", ".rclone.conf", "rclone.conf", "kubeconfig", "auth.json", "credentials", "credentials.toml", "credentials.json", "credentials.yml", "credentials.yaml", "credentials.xml", "credentials.db", "client_secret.json", "htpasswd", "shadow", "gshadow", "sudoers", "wp-config.php", "terraform.rc", ".terraformrc", "login.keychain", "cookies", "cookies.sqlite", "logins.json", "key4.db", "wallet.dat", "master.key",
 	".bash_history", ".zsh_history", ".sh_history", ".history", ".psql_history", ".mysql_history", ".sqlite_history", ".python_history", ".node_repl_history", ".rediscli_history", ".lesshst", ".viminfo", "local.settings.json", "appsettings.production.json", "database.yml", ".envrc", ".flaskenv", ".dev.vars")
 
-// secretEnds are how names of files with keys and passwords end.
-var secretEnds = []string{".pem", ".key", ".p12", ".pfx", ".p8", ".jks", ".ppk", ".kdb", ".kdbx", ".keystore", ".keychain", ".keychain-db", ".gpg", ".pgp", ".age", ".ovpn", ".asc", ".crt.key", ".der", ".env", ".tfstate", ".tfstate.backup", ".tfvars", ".tfvars.json", ".secret", ".secrets", ".token", ".passwd", ".password", ".htpasswd", ".pkcs12", ".kwallet", ".agilekeychain", ".mobileprovision", ".rdp"}
+// secretExtensions end the names of files with keys and passwords.
+var secretExtensions = []string{".pem", ".key", ".p12", ".pfx", ".p8", ".jks", ".ppk", ".kdb", ".kdbx", ".keystore", ".keychain", ".keychain-db", ".gpg", ".pgp", ".age", ".ovpn", ".asc", ".crt.key", ".der", ".env", ".tfstate", ".tfstate.backup", ".tfvars", ".tfvars.json", ".secret", ".secrets", ".token", ".passwd", ".password", ".htpasswd", ".pkcs12", ".kwallet", ".agilekeychain", ".mobileprovision", ".rdp"}
 
 var secretName = lazyregexp.New(`^\.env([._-].*)?$|^env\.(local|prod.*|dev.*|stag.*)$|^id_[a-z0-9_]+$|^(client_)?secrets?([._-].*)?\.[a-z]+$|^.*[._-]secrets?\.[a-z]+$|^service[-_]?account.*\.json$|^.*[-_]?(passwords?|credentials?)\.(txt|json|ya?ml|toml|ini|cfg|conf|csv|xml)$|^.*-key\.json$|^.*\.kubeconfig$`)
 
-// secret reports whether a path looks like one that holds secrets.
-func secret(full string) bool {
+// isSecret reports whether a path looks like a file with secrets.
+func isSecret(full string) bool {
 	p := strings.ToLower(full)
 	base := path.Base(p)
 	switch {
 	case strings.HasSuffix(base, "example"), strings.HasSuffix(base, "sample"), strings.HasSuffix(base, "template"), strings.HasSuffix(base, ".dist"):
-		return !strings.HasPrefix(base, ".env") && !strings.HasPrefix(base, "env.") && secretIn(p)
+		return !strings.HasPrefix(base, ".env") && !strings.HasPrefix(base, "env.") && isInSecretFolder(p)
 	case strings.HasSuffix(base, ".pub"), base == "known_hosts":
 		return false
 	case secretFiles[base], secretName.MatchString(base), strings.HasSuffix(p, "/.git/config"), strings.HasSuffix(p, "/.m2/settings.xml"),
 		strings.HasPrefix(p, "/proc/") && (base == "environ" || base == "mem" || base == "cmdline" || base == "maps"), strings.HasPrefix(p, "/etc/ssl/private"), strings.HasPrefix(p, "/etc/ssh/ssh_host"), strings.HasPrefix(p, "/run/secrets/"):
 		return true
 	}
-	return slices.ContainsFunc(secretEnds, func(end string) bool { return strings.HasSuffix(base, end) }) || secretIn(p)
+	return slices.ContainsFunc(secretExtensions, func(end string) bool { return strings.HasSuffix(base, end) }) || isInSecretFolder(p)
 }
 
-// secretIn reports whether a file, in lower case, lies in one of the folders.
-func secretIn(p string) bool {
+// isInSecretFolder reports whether a path, in lower case, is in one of the folders.
+func isInSecretFolder(p string) bool {
 	return slices.ContainsFunc(secretFolders, func(dir string) bool { return strings.Contains(p, dir) })
 }
