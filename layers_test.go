@@ -189,6 +189,7 @@ var packages = map[string]rule{
 		layer:    2,
 		testOnly: true,
 		ours:     []string{"internal/memdir", "store/sqlite"},
+		external: []string{"modernc.org/libc", "modernc.org/sqlite"},
 		closed:   "it makes databases for tests, and for tests only",
 	},
 	"internal/memdir": {
@@ -370,6 +371,7 @@ var externalWhy = map[string]string{
 	"github.com/go-webauthn/webauthn":        "passkey ceremonies are handled in httpapi alone",
 	"github.com/prometheus/client_golang":    "metrics are measured in cmd/sayso and served by httpapi",
 	"github.com/jackc/pgx/v5":                "PostgreSQL is spoken in store/postgres alone",
+	"modernc.org/libc":                       "a test helper calls SQLite below its driver; nothing else does",
 	"modernc.org/sqlite":                     "SQLite is spoken in store/sqlite alone",
 	"github.com/BurntSushi/toml":             "settings are read in cmd/sayso and passed down as values",
 	"go.uber.org/goleak":                     "it is for tests",

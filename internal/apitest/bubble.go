@@ -53,8 +53,14 @@ func (p *Pipes) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 // InBubble runs a test with a harness where time moves only when everybody waits.
 func InBubble(t *testing.T, test func(t *testing.T, h *Harness), change ...func(*Options)) {
 	t.Helper()
+	InBubbleOn(t, sqlitetest.New(t), test, change...)
+}
+
+// InBubbleOn is InBubble on a database.
+func InBubbleOn(t *testing.T, path string, test func(t *testing.T, h *Harness), change ...func(*Options)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		h := Open(t, sqlitetest.New(t), change...)
+		h := Open(t, path, change...)
 		p := NewPipes()
 		h.Web = &httptest.Server{URL: "http://127.0.0.1:8787", Listener: p, Config: &http.Server{Handler: h.Server}}
 		client := &http.Client{Transport: &http.Transport{DialContext: p.Dial}}
