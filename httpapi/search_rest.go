@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -16,9 +17,9 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// searchStore holds what searchHandlers reads and writes.
+// searchStore holds what searchHandlers reads.
 type searchStore interface {
-	IndexTranscripts(ctx context.Context, most int) (more bool, err error)
+	IndexBehind(ctx context.Context) (bool, error)
 	SearchTranscripts(ctx context.Context, q session.Search) (matches []session.Match, next int64, err error)
 	MatchedItem(ctx context.Context, id int64) (session.Item, error)
 }
@@ -36,11 +37,9 @@ const (
 	maxResults        = 50
 	maxHitsPerSession = 3
 	matchesPerRead    = 500 // in one read
-	itemsPerIndexStep = 200 // in one step
-	maxIndexSteps     = 20  // before a search uses the index as it is
-	// maxSearchTime bounds how long one response searches. If few visible sessions
-	// match by then, the response has a cursor to continue.
+	// What one response may take; then it is incomplete and has a cursor to continue.
 	maxSearchTime = time.Second
+	maxMatches    = 10_000
 )
 
 // getSearch searches the transcripts of the sessions that a person may see.
@@ -68,80 +67,86 @@ func (s *searchHandlers) getSearch(w http.ResponseWriter, r *http.Request, who a
 	return nil
 }
 
+// search reads matches, newest first, until enough sessions are found or the limit of work
+// is reached. It ends with ctx.
 func (s *searchHandlers) search(ctx context.Context, q session.Search, limit int, who account.Identity) (wire.SearchResults, error) {
 	list := wire.SearchResults{Results: []wire.SearchResult{}}
 	if len(q.Words) == 0 {
 		return list, nil
 	}
-	// Index new items first, unless there are very many.
-	for range maxIndexSteps {
-		if more, err := s.store.IndexTranscripts(ctx, itemsPerIndexStep); err != nil || !more {
-			break // search what is indexed
-		}
+	limited, cancel := context.WithTimeout(ctx, maxSearchTime)
+	defer cancel()
+	var err error
+	if list.Indexing, err = s.store.IndexBehind(ctx); err != nil {
+		return wire.SearchResults{}, err
 	}
-	started := time.Now()
+	left := maxMatches
 	indexes := map[string]int{} // index in list.Results; -1 for sessions that the person may not see
-	for {
-		matches, next, err := s.store.SearchTranscripts(ctx, q)
-		if err != nil {
-			return wire.SearchResults{}, err
-		}
+	for done := false; !done; {
+		var matches []session.Match
+		var next int64
+		matches, next, err = s.store.SearchTranscripts(limited, q)
 		for _, match := range matches {
-			index, known := indexes[match.SessionID]
-			if !known {
-				found, _, err := s.guard.Session(ctx, who, project.See, match.SessionID)
-				switch {
-				case errors.Is(err, session.ErrNotFound):
-					index = -1
-				case err != nil:
-					return wire.SearchResults{}, err
-				default:
-					index = len(list.Results)
-					list.Results = append(list.Results, wire.SearchResult{
-						SessionID: found.SessionID, Title: found.Title, CWD: found.CWD, Archived: found.Archived, Hits: []wire.SearchHit{},
-					})
-				}
-				indexes[match.SessionID] = index
+			if err = s.add(limited, &list, indexes, match, q.Words, who); err != nil {
+				break
 			}
-			if index < 0 {
-				continue
-			}
-			result := &list.Results[index]
-			if len(result.Hits) == maxHitsPerSession {
-				result.More = true
-				continue
-			}
-			item, err := s.store.MatchedItem(ctx, match.ID)
-			if errors.Is(err, session.ErrNotFound) {
-				continue // deleted meanwhile
-			}
-			if err != nil {
-				return wire.SearchResults{}, err
-			}
-			result.Hits = append(result.Hits, wire.SearchHit{
-				Seq: item.Seq, Key: item.Key, Kind: item.Kind, At: wire.Seconds(item.At),
-				Excerpt: session.Excerpt(session.TextOf(item), q.Words),
-			})
+			q.Before = match.ID
+			left--
 		}
-		if next == 0 {
-			break
+		switch {
+		case err != nil && limited.Err() != nil && ctx.Err() == nil, err == nil && next > 0 && left <= 0:
+			list.Incomplete, done = true, true
+		case err != nil:
+			return wire.SearchResults{}, err
+		default:
+			done = next == 0 || len(list.Results) >= limit
 		}
-		q.Before = next
-		if len(list.Results) >= limit || time.Since(started) > maxSearchTime {
-			cursor := strconv.FormatInt(next, 10)
+		if done && q.Before > 0 && (next > 0 || err != nil) {
+			cursor := strconv.FormatInt(q.Before, 10)
 			list.Next = &cursor
-			break
 		}
 	}
 	list.Results = slices.DeleteFunc(list.Results, func(r wire.SearchResult) bool { return len(r.Hits) == 0 })
-	slices.SortStableFunc(list.Results, func(a, b wire.SearchResult) int {
-		switch {
-		case a.Hits[0].At > b.Hits[0].At:
-			return -1
-		case a.Hits[0].At < b.Hits[0].At:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(list.Results, func(a, b wire.SearchResult) int { return cmp.Compare(b.Hits[0].At, a.Hits[0].At) })
 	return list, nil
+}
+
+// add puts a match into the list, unless the person may not see its session.
+func (s *searchHandlers) add(ctx context.Context, list *wire.SearchResults, indexes map[string]int, match session.Match, words []string, who account.Identity) error {
+	index, known := indexes[match.SessionID]
+	if !known {
+		found, _, err := s.guard.Session(ctx, who, project.See, match.SessionID)
+		switch {
+		case errors.Is(err, session.ErrNotFound):
+			index = -1
+		case err != nil:
+			return err
+		default:
+			index = len(list.Results)
+			list.Results = append(list.Results, wire.SearchResult{
+				SessionID: found.SessionID, Title: found.Title, CWD: found.CWD, Archived: found.Archived, Hits: []wire.SearchHit{},
+			})
+		}
+		indexes[match.SessionID] = index
+	}
+	if index < 0 {
+		return nil
+	}
+	result := &list.Results[index]
+	if len(result.Hits) == maxHitsPerSession {
+		result.More = true
+		return nil
+	}
+	item, err := s.store.MatchedItem(ctx, match.ID)
+	if errors.Is(err, session.ErrNotFound) {
+		return nil // deleted meanwhile
+	}
+	if err != nil {
+		return err
+	}
+	result.Hits = append(result.Hits, wire.SearchHit{
+		Seq: item.Seq, Key: item.Key, Kind: item.Kind, At: wire.Seconds(item.At),
+		Excerpt: session.Excerpt(session.TextOf(item), words),
+	})
+	return nil
 }

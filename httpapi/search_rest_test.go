@@ -14,6 +14,7 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
+// words stores a text in a session whose turn has ended, and has it indexed.
 func (h *harness) words(id, key, text string) {
 	h.T.Helper()
 	body, err := json.Marshal(session.TextBody{Text: text})
@@ -22,6 +23,13 @@ func (h *harness) words(id, key, text string) {
 	}
 	if err := h.Store.PutItems(h.T.Context(), id, []session.Item{{Key: key, At: time.Unix(5, 0), Kind: session.ItemText, Body: body}}); err != nil {
 		h.T.Fatal(err)
+	}
+	h.SetState(id, session.UserTurn)
+	for more := true; more; {
+		var err error
+		if more, err = h.Store.IndexTranscripts(h.T.Context(), 1000); err != nil {
+			h.T.Fatal(err)
+		}
 	}
 }
 
@@ -44,7 +52,7 @@ func TestSearch(t *testing.T) {
 		return list
 	}
 	list := find("q=HER")
-	if len(list.Results) != 2 || list.Next != nil {
+	if len(list.Results) != 2 || list.Next != nil || list.Incomplete || list.Indexing {
 		t.Fatalf("got %+v", list)
 	}
 	by := map[string]wire.SearchResult{}
@@ -61,6 +69,16 @@ func TestSearch(t *testing.T) {
 		if list := find(query); len(list.Results) != 0 {
 			t.Errorf("%s: got %+v", query, list)
 		}
+	}
+	body, err := json.Marshal(session.TextBody{Text: "a crane"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Store.PutItems(t.Context(), one, []session.Item{{Key: "new", At: time.Unix(5, 0), Kind: session.ItemText, Body: body}}); err != nil {
+		t.Fatal(err)
+	}
+	if list := find("q=crane"); len(list.Results) != 0 || !list.Indexing {
+		t.Errorf("a search that must not index: got %+v", list)
 	}
 	apitest.CheckRefusal(t, h.CallAs(account.Viewer, "GET", "/api/search?q="+url.QueryEscape(strings.Repeat("x", 501)), nil), 400, "invalid")
 	apitest.CheckRefusal(t, h.CallAs(account.Viewer, "GET", "/api/search?q=x&cursor=y", nil), 400, "invalid")

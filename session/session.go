@@ -323,12 +323,15 @@ type Store interface {
 	// Waits lists when Claude waited for people since a moment, over all sessions.
 	Waits(ctx context.Context, since time.Time) ([]pending.Wait, error)
 
-	// IndexTranscripts takes in at most some items that searches do not know yet,
-	// and reports whether there may be more.
+	// IndexTranscripts makes some items searchable, at most as many as given, and reports
+	// whether there may be more to do. The items of a turn wait until it ends, unless they
+	// are many.
 	IndexTranscripts(ctx context.Context, most int) (more bool, err error)
+	// IndexBehind reports whether there are items that searches do not find yet.
+	IndexBehind(ctx context.Context) (bool, error)
 	// SearchTranscripts returns which items hold all words, those of a session from
-	// its end on, and where to go on, 0 at the end. It knows what IndexTranscripts
-	// took in.
+	// its end on, and where to go on, 0 at the end. It finds what IndexTranscripts
+	// has indexed. It ends with ctx, and the database then no longer works on it.
 	SearchTranscripts(ctx context.Context, q Search) (matches []Match, next int64, err error)
 	// MatchedItem returns the item of a match: [ErrNotFound] when it was deleted since.
 	MatchedItem(ctx context.Context, id int64) (Item, error)

@@ -52,11 +52,17 @@ func SearchWords(search string) []string {
 	return list
 }
 
-func isWord(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) || unicode.IsMark(c) }
+func isWord(c rune) bool {
+	if c < utf8.RuneSelf {
+		return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'
+	}
+	return unicode.IsLetter(c) || unicode.IsDigit(c) || unicode.IsMark(c)
+}
 
 // isUnspaced reports whether a character is of a script that writes its words without spaces.
 func isUnspaced(c rune) bool {
-	return unicode.In(c, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+	const first = 0xE00 // Thai is the lowest
+	return c >= first && unicode.In(c, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
 func runLength(text string) int {
@@ -71,7 +77,12 @@ func runLength(text string) int {
 	return len(text)
 }
 
-func fold(c rune) rune { return unicode.ToLower(unicode.ToUpper(c)) }
+func fold(c rune) rune {
+	if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' {
+		return c
+	}
+	return unicode.ToLower(unicode.ToUpper(c))
+}
 
 // eachWord calls found for each word with the place where it begins, until it
 // returns false.

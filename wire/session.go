@@ -79,6 +79,10 @@ type TerminalPage struct {
 type SearchResults struct {
 	Results []SearchResult `json:"results"`
 	Next    *string        `json:"next"` // cursor; a session may come again behind it
+	// Incomplete says that the search was stopped because it took too long.
+	Incomplete bool `json:"incomplete"`
+	// Indexing says that the newest items are not searchable yet.
+	Indexing bool `json:"indexing"`
 }
 
 // SearchResult is what was found in one session, from its end on.

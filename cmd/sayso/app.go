@@ -75,6 +75,7 @@ type app struct {
 	alerts       *alert.Alerter
 	requests     *pending.Registry
 	orchestrator *orchestrator.Orchestrator
+	indexer      *transcriptIndexer
 	agents       *mcpapi.Server
 	rules        *decision.Rules
 	tabs         *wsapi.Hub
@@ -322,6 +323,8 @@ func (a *app) connect(ctx context.Context) (err error) {
 	notifier.ListenLive(a.tabs.TouchLive)
 	notifier.Listen(a.orchestrator.SessionChanged)
 	notifier.Listen(a.alerts.Touch)
+	a.indexer = newTranscriptIndexer(a.store.IndexTranscripts, a.log)
+	notifier.Listen(a.indexer.Touch)
 	a.runtime.claude = func(ctx context.Context) string { return a.orchestrator.Environment(ctx).ClaudeVersion }
 	a.runtime.apply = func(now settings) error {
 		rules, err := rulesOf(now)
@@ -382,7 +385,7 @@ func (a *app) Run(ctx context.Context) error {
 	}
 	start(edges, edgesCtx, "model of the demo", a.model.Run)
 	start(edges, edgesCtx, "attachments", a.attachments.Run)
-	start(edges, edgesCtx, "search index", a.indexTranscripts)
+	start(edges, edgesCtx, "search index", a.indexer.Run)
 	start(edges, edgesCtx, "reserve", a.reserveDisk)
 	start(edges, edgesCtx, "check of the database", a.verifyDatabase)
 	if a.exclusive != nil {

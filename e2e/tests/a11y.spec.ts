@@ -393,6 +393,8 @@ test('what is found, and what a folder would do, can be used by everybody', once
       },
     ],
     next: 'c',
+    incomplete: true,
+    indexing: true,
   } satisfies SearchResults)
   await json(page, '**/api/sessions?*', { sessions: [session], next: 'c' })
   await json(page, '**/api/catch_up*', {

@@ -82,6 +82,8 @@ test('a search over all transcripts leads to the block @newest', async ({ page, 
   await cdp.send('Emulation.setCPUThrottlingRate', { rate: 1 })
   await page.goto(`/sessions/${other}`)
   await expect(app.said('Nothing.')).toBeVisible()
+  // Transcripts are indexed a moment after the turn.
+  await expect.poll(async () => (await rest.get<{ results: unknown[] }>(`/api/search?q=${word}`)).results.length).toBe(1)
 
   const field = page.getByRole('searchbox', { name: 'Search sessions' })
   await field.fill(`"${word.slice(0, 9).toUpperCase()} main.go*`)

@@ -278,13 +278,21 @@ func (s *Store) query(caller context.Context, what string, q sqlstore.Query, sca
 	if q.Long {
 		limit = longCallTimeout
 	}
+	if q.Long {
+		defer func() {
+			if err != nil && caller.Err() != nil { // to the database, it is an error of its own
+				err = fmt.Errorf("postgres: %s: %w", what, caller.Err())
+			}
+		}()
+	}
 	ctx, cancel := context.WithCancelCause(caller)
 	defer cancel(nil)
 	// Each row that arrives shows that the database replies.
 	silence := time.AfterFunc(limit, func() { cancel(context.DeadlineExceeded) })
 	defer silence.Stop()
-	rows, err := s.pool.Query(ctx, q.Text(sqlstore.Postgres), texts(args)...)
+	rows, release, err := s.rows(ctx, q, texts(args))
 	if err == nil {
+		defer release()
 		for err == nil && rows.Next() {
 			silence.Reset(limit)
 			err = scan(rows)
@@ -301,6 +309,47 @@ func (s *Store) query(caller context.Context, what string, q sqlstore.Query, sca
 		err = lost(caller, err)
 	}
 	return fmt.Errorf("postgres: %s: %w", what, err)
+}
+
+// cancelGrace is how long the database may take to give up a statement.
+const cancelGrace = time.Second
+
+// rows runs a query. When it succeeds, release must be called after the last row.
+func (s *Store) rows(ctx context.Context, q sqlstore.Query, args []any) (_ pgx.Rows, release func(), err error) {
+	if !q.Long {
+		rows, err := s.pool.Query(ctx, q.Text(sqlstore.Postgres), args...)
+		return rows, func() {}, err
+	}
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	// The database does not notice at once that a connection was closed, and would finish
+	// the statement. So it is asked to cancel it, while the connection is kept open.
+	running, giveUp := context.WithCancel(context.WithoutCancel(ctx))
+	cancelled := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(cancelled)
+		asking, cancel := context.WithTimeout(running, cancelGrace)
+		defer cancel()
+		_ = conn.Conn().PgConn().CancelRequest(asking) // giveUp follows in any case
+		<-asking.Done()
+		giveUp()
+	})
+	release = func() {
+		giveUp()
+		if !stop() {
+			<-cancelled
+			_ = conn.Conn().Close(running) // a late cancellation would hit the next statement
+		}
+		conn.Release()
+	}
+	rows, err := conn.Query(running, q.Text(sqlstore.Postgres), args...)
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	return rows, release, nil
 }
 
 // lost explains to a caller an error of a call that changes nothing, so that no outcome

@@ -1,8 +1,10 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/sayso-dev/sayso/session"
@@ -31,19 +33,29 @@ func (s *Store) IndexTranscripts(ctx context.Context, most int) (bool, error) {
 		return false, err
 	}
 	items, words, rev := sqlstore.NextToIndex(page, upTo)
+	type row struct {
+		wordID int64
+		words  string
+	}
 	err = s.write(ctx, sqlstore.Relaxed, "index the transcript of "+sessionID, func(ctx context.Context, t tx) error {
+		// An upsert has SQLite write what the index holds in memory, so all come first. The
+		// index writes that too when it gets a lower row than before.
+		rows := make([]row, len(items))
 		for i, item := range items {
-			var wordID int64
-			if err := t.row(ctx, []any{&wordID}, putWord, sessionID, item.Key); err != nil {
+			rows[i].words = strings.Join(words[i], " ")
+			if err := t.row(ctx, []any{&rows[i].wordID}, putWord, sessionID, item.Key); err != nil {
 				if orphan(err) {
 					return errNothing
 				}
 				return err
 			}
-			if _, err := t.exec(ctx, dropWords, wordID); err != nil {
+		}
+		slices.SortFunc(rows, func(a, b row) int { return cmp.Compare(a.wordID, b.wordID) })
+		for _, r := range rows {
+			if _, err := t.exec(ctx, dropWords, r.wordID); err != nil {
 				return err
 			}
-			if _, err := t.exec(ctx, insertWords, wordID, strings.Join(words[i], " ")); err != nil {
+			if _, err := t.exec(ctx, insertWords, r.wordID, r.words); err != nil {
 				return err
 			}
 		}

@@ -357,8 +357,10 @@ func (s *Store) query(ctx context.Context, what string, q sqlstore.Query, scan f
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	// A read lasts microseconds; to be interruptible it would start a goroutine.
-	ctx = context.WithoutCancel(ctx)
+	// Most reads last microseconds; to be interruptible they would start a goroutine.
+	if !q.Long {
+		ctx = context.WithoutCancel(ctx)
+	}
 	stmt, free, err := s.reader(ctx, q)
 	if err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// indexedBytes is about how much text one transaction takes in: others wait for it.
-const indexedBytes = 512 << 10
+// indexedBytes is about how much text one transaction indexes: other writes wait for it.
+const indexedBytes = 128 << 10
 
 // NextToIndex returns the items of a page that one transaction takes in, the words of each,
 // and the cursor behind them.
@@ -46,28 +46,43 @@ func matchAll(words []string, before, after, between string) string {
 }
 
 var (
-	SelectUnindexed   = query("SELECT session_id, rev, indexed_rev FROM processes WHERE rev > indexed_rev LIMIT 1")
+	// selectUnindexed leaves a turn that has just begun until it ends, as a tool call would
+	// be indexed once without and once with its result. Turns may last for hours.
+	selectUnindexed = query(`SELECT session_id, rev, indexed_rev FROM processes
+		WHERE rev > indexed_rev AND (state <> 'assistant_turn' OR rev > indexed_rev + 200) LIMIT 1`)
+	selectIndexBehind = query("SELECT 1 FROM processes WHERE rev > indexed_rev LIMIT 1")
 	selectMatches     = queryBoth(searchMatches("i.rowid", "transcript_index MATCH $1"), searchMatches("i.word_id", "i.words @@ $1::tsquery")).long()
 	selectMatchedItem = query("SELECT " + itemColumns + ` FROM transcript_words w
 		JOIN transcript t ON t.session_id = w.session_id AND t.key = w.key WHERE w.word_id = $1`)
 )
 
 // searchMatches is the search of transcripts; id is the column of their order. The items
-// are read one by one, as most of those that hold a common word are never shown.
+// are read one by one, as most of those that hold a common word are never shown. SQLite
+// finds a materialized result in the first step of the statement, the only one that can
+// be interrupted.
 func searchMatches(id, match string) string {
-	return "SELECT w.word_id, w.session_id FROM transcript_index i JOIN transcript_words w ON w.word_id = " + id + `
+	return "WITH found (word_id, session_id) AS MATERIALIZED (SELECT w.word_id, w.session_id FROM transcript_index i JOIN transcript_words w ON w.word_id = " + id + `
 		JOIN sessions s ON s.session_id = w.session_id
-		WHERE ` + match + " AND " + id + " < $2 AND ($3 OR NOT s.archived) ORDER BY " + id + " DESC LIMIT $4"
+		WHERE ` + match + " AND " + id + " < $2 AND ($3 OR NOT s.archived) ORDER BY " + id + " DESC LIMIT $4) SELECT word_id, session_id FROM found ORDER BY word_id DESC"
 }
 
-// Unindexed returns a session with items that no search finds yet: those after one
-// revision, up to another. found is false when there is none.
+// Unindexed returns a session to index: its items after one revision, up to another. found
+// is false when there is none.
 func (s Shared) Unindexed(ctx context.Context) (sessionID string, after, upTo int64, found bool, err error) {
-	err = s.e.Query(ctx, "unindexed transcripts", SelectUnindexed, func(row Row) error {
+	err = s.e.Query(ctx, "unindexed transcripts", selectUnindexed, func(row Row) error {
 		found = true
 		return row.Scan(&sessionID, &upTo, &after)
 	})
 	return sessionID, after, upTo, found && err == nil, err
+}
+
+// IndexBehind implements [session.Store].
+func (s Shared) IndexBehind(ctx context.Context) (behind bool, err error) {
+	err = s.e.Query(ctx, "unindexed transcripts", selectIndexBehind, func(Row) error {
+		behind = true
+		return nil
+	})
+	return behind, err
 }
 
 // SearchTranscripts implements [session.Store].

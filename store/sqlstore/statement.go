@@ -44,7 +44,7 @@ func (s *Statement) Unmatched() error { return s.unmatched }
 type Query struct {
 	*Statement
 	OnAnswerPath bool // every answer runs it, and it reads a few rows at most
-	Long         bool // it may read much, and no answer waits for it
+	Long         bool // it may read much, ends with its context, and no answer waits for it
 }
 
 var statements []*Statement // all, in the order of their definition
@@ -107,7 +107,8 @@ func (q Query) onAnswerPath() Query {
 	return q
 }
 
-// long marks a query that may read much, and for which no answer waits.
+// long marks a query that may read much, that ends with its context, and for which no
+// answer waits.
 func (q Query) long() Query {
 	q.Long = true
 	return q

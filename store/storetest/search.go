@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -132,6 +133,53 @@ func search(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 		equal(t, "found", len(got), 25)
 		equal(t, "the newest first", []string{got[0], got[24]}, []string{"k24", "k00"})
+	})
+
+	s.run("IndexAfterTheTurn", func(t *testing.T, st store.Store) {
+		id := newSession(t, st)
+		put := func(key string) { must(t, st.PutItems(ctx, id, []session.Item{said(key, "heron "+key)})) }
+		behind := func(want bool) {
+			t.Helper()
+			got, err := st.IndexBehind(ctx)
+			must(t, err)
+			equal(t, "behind", got, want)
+		}
+		set := func(state session.State) {
+			_, err := st.SaveProcess(ctx, session.ProcessState{SessionID: id, State: state})
+			must(t, err)
+		}
+		behind(false)
+		set(session.AssistantTurn)
+		put("a")
+		behind(true)
+		index(t, st)
+		finds(t, st, "heron")
+		behind(true)
+		set(session.UserTurn)
+		index(t, st)
+		finds(t, st, "heron", "a")
+		behind(false)
+		set(session.AssistantTurn)
+		for i := range 201 {
+			put(fmt.Sprint("long", i))
+		}
+		index(t, st)
+		finds(t, st, "long0", "long0") // turns may last for hours
+	})
+
+	s.run("EndsWithItsContext", func(t *testing.T, st store.Store) {
+		id := newSession(t, st)
+		must(t, st.PutItems(ctx, id, []session.Item{said("a", "heron")}))
+		index(t, st)
+		for i := range 50 {
+			ctx, cancel := context.WithTimeout(ctx, time.Duration(i)*20*time.Microsecond)
+			_, _, err := st.SearchTranscripts(ctx, session.Search{Words: []string{"heron"}, Limit: 5})
+			if err != nil {
+				is(t, "a search whose time is over", err, context.DeadlineExceeded)
+			}
+			cancel()
+			finds(t, st, "heron", "a")
+		}
 	})
 
 	s.run("NoSearchIsAnError", func(t *testing.T, st store.Store) {

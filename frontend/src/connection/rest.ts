@@ -136,11 +136,13 @@ export const rest = {
   queue: (id: string) => call<MessageList>('GET', `${session(id)}/messages`),
   unqueue: (id: string, messageID: string) =>
     call<null>('DELETE', `${session(id)}/messages/${encodeURIComponent(messageID)}`),
-  findSessions: (words: string, cursor: string | null) =>
+  findSessions: (words: string, cursor: string | null, signal: AbortSignal) =>
     call<SessionList>(
       'GET',
       '/api/sessions?' +
         new URLSearchParams({ archived: 'true', limit: '50', q: words, ...(cursor ? { cursor } : {}) }).toString(),
+      undefined,
+      signal,
     ),
   terminalSessions: () => call<TerminalSessionList>('GET', '/api/terminal_sessions'),
   terminalSession: (id: string) => call<TerminalSession>('GET', `/api/terminal_sessions/${encodeURIComponent(id)}`),

@@ -125,6 +125,8 @@ export const words = {
     results: 'Transcript results',
     count: (n: number) => count(n, 'session', 'sessions'),
     more: 'This session has more matches. Open it and search there.',
+    incomplete: 'Search took too long and was stopped. Add a word to narrow it down.',
+    indexing: 'The newest messages are not searchable yet.',
   },
   terminal: {
     title: 'Terminal sessions',

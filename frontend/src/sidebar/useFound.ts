@@ -1,5 +1,6 @@
 import { useTimeoutFn } from '@vueuse/core'
 import { computed, onBeforeUnmount, watch } from 'vue'
+import { sentence } from '@/connection/sentence'
 import { useLoaded } from '@/connection/useLoaded'
 
 interface Page<T> {
@@ -11,7 +12,7 @@ interface Page<T> {
 /**
  * useFound searches delayMs after each change of the words, and delayFirstMs after the page
  * opened. found is null until the first answer; more fetches the next page. A search that is
- * out of date is aborted. find gets what is shown already.
+ * out of date is aborted as soon as the words change. find gets what is shown already.
  */
 export function useFound<T>(
   words: () => string,
@@ -28,7 +29,7 @@ export function useFound<T>(
       const page = await find(words().trim(), after, signal, known)
       return { found: [...known, ...page.found], next: page.next }
     },
-    { later: true },
+    { later: true, describe: (err) => (search.signal.aborted ? '' : sentence(err)) },
   )
   const { start } = useTimeoutFn(
     () => {
@@ -38,7 +39,14 @@ export function useFound<T>(
     () => (value.value === null ? delayFirstMs : delayMs),
     { immediate: false },
   )
-  watch(words, () => start(), { immediate: true })
+  watch(
+    words,
+    () => {
+      search.abort()
+      start()
+    },
+    { immediate: true },
+  )
   onBeforeUnmount(() => search.abort())
 
   const next = computed(() => value.value?.next ?? null)

@@ -460,6 +460,8 @@ export interface Upload {
 export interface SearchResults {
   results: SearchResult[]
   next: string | null
+  incomplete: boolean
+  indexing: boolean
 }
 
 export interface TerminalSessionList {
