@@ -141,7 +141,7 @@ func (r *messagesRequest) scripted() (name, body string, spent int, ok bool) {
 			previous = m.Role
 			continue
 		}
-		if m.serversConnecting() && spent > 0 {
+		if (m.serversConnecting() || r.connectedSince(m)) && spent > 0 {
 			spent-- // the reply is given again
 		}
 		for _, b := range m.Content {
@@ -181,12 +181,30 @@ func (m message) waitsForServers() bool {
 // serversConnecting reports whether every call of a message was refused because its MCP
 // server is not connected yet.
 func (m message) serversConnecting() bool {
+	return m.refused(func(reason string) bool { return strings.Contains(reason, connecting) })
+}
+
+// unknownTool is how the CLI refuses a call of a tool that its request did not offer.
+var unknownTool = regexp.MustCompile(`No such tool available: (mcp__\w+)`)
+
+// connectedSince reports whether every call of m was refused for a tool that is on offer
+// now. 2.1.197 does so when the MCP server connects after the request was sent and before
+// its reply: the server is no longer connecting, and the turn does not know its tools yet.
+func (r *messagesRequest) connectedSince(m message) bool {
+	return m.refused(func(reason string) bool {
+		found := unknownTool.FindStringSubmatch(reason)
+		return found != nil && !strings.Contains(reason, connecting) && r.offers(found[1])
+	})
+}
+
+// refused reports whether m has results of calls, and each is an error with a text that matches.
+func (m message) refused(matches func(reason string) bool) bool {
 	refused := false
 	for _, b := range m.Content {
 		if b.Type != "tool_result" {
 			continue
 		}
-		if !b.IsError || !strings.Contains(b.Content.text(), connecting) {
+		if !b.IsError || !matches(b.Content.text()) {
 			return false
 		}
 		refused = true

@@ -59,7 +59,8 @@
 // type, size, hash and title of all images and documents) and {{fill:N}}, N bytes.
 //
 // Where the CLI says that an MCP server is still connecting, the model waits for it
-// with WaitForMcpServers and gives the same reply again.
+// with WaitForMcpServers and gives the same reply again. It also does where a call of an
+// MCP tool was refused as unknown and the tool is on offer now.
 //
 // A script that cannot be read is answered by a text that says why.
 //

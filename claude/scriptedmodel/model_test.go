@@ -180,6 +180,35 @@ func TestModelWaitsForAnMCPServer(t *testing.T) {
 	}
 }
 
+// An MCP server that connects between a request and its reply: 2.1.197 refuses the call without
+// saying why, and offers the tool in the next request.
+func TestModelCallsAgainWhatIsOfferedSince(t *testing.T) {
+	t.Parallel()
+	model := scriptedmodel.New(scriptedmodel.Options{})
+	turns := []turn{
+		user(fenced(`[[{"tool":"mcp__sayso__ask_user"}],[{"text":"Then: {{last_tool_result}}"}]]`)),
+		{"assistant", []any{map[string]any{"type": "tool_use", "name": "mcp__sayso__ask_user"}}},
+		{"user", []any{toolResult("<tool_use_error>Error: No such tool available: mcp__sayso__ask_user</tool_use_error>", true)}},
+	}
+	if got := ask(t, model, turns...); !strings.HasPrefix(got, "Then: ") {
+		t.Errorf("for a tool that is still unknown the model says %q", got)
+	}
+	offering := func(turns ...turn) map[string]any {
+		r := request(false, turns...)
+		r["tools"] = []any{map[string]any{"name": "Bash"}, map[string]any{"name": "mcp__sayso__ask_user"}}
+		return r
+	}
+	var again struct{ Content []struct{ Name string } }
+	if err := json.Unmarshal(post(t, model, t.Context(), offering(turns...)).Body.Bytes(), &again); err != nil || len(again.Content) != 1 || again.Content[0].Name != "mcp__sayso__ask_user" {
+		t.Errorf("once the tool is on offer the model does %+v, %v", again, err)
+	}
+	turns = append(turns, turns[1], turn{"user", []any{toolResult("yes", false)}})
+	var then struct{ Content []struct{ Text string } }
+	if err := json.Unmarshal(post(t, model, t.Context(), offering(turns...)).Body.Bytes(), &then); err != nil || len(then.Content) != 1 || then.Content[0].Text != "Then: yes" {
+		t.Errorf("after the answer the model says %+v, %v", then, err)
+	}
+}
+
 func TestTextIsFilledFromTheConversation(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ script, want string }{
