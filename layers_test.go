@@ -51,6 +51,16 @@ var packages = map[string]rule{
 		external: []string{"github.com/coder/websocket", "github.com/google/uuid"},
 		closed:   "it is a program that talks to the server from outside",
 	},
+	"cmd/bench/fanouthub": {
+		layer:  5,
+		ours:   []string{"internal/access", "internal/account", "internal/alert", "internal/command", "internal/decision", "internal/project", "internal/refusal", "session", "wsapi"},
+		closed: "it is a program; it serves the hub alone, for cmd/bench",
+	},
+	"cmd/bench/anchors": { // a module of its own
+		layer:    5,
+		external: []string{"github.com/centrifugal/centrifuge", "github.com/coder/websocket", "github.com/gorilla/websocket", "github.com/lxzan/gws"},
+		closed:   "it is a program; it is what cmd/bench compares the fan-out with",
+	},
 	"cmd/torture": {
 		layer:    5,
 		ours:     []string{"claude/claudetest", "cmd/blackbox", "store/postgrestest"},
@@ -373,6 +383,9 @@ var externalWhy = map[string]string{
 	"github.com/jackc/pgx/v5":                "PostgreSQL is spoken in store/postgres alone",
 	"modernc.org/libc":                       "a test helper calls SQLite below its driver; nothing else does",
 	"modernc.org/sqlite":                     "SQLite is spoken in store/sqlite alone",
+	"github.com/centrifugal/centrifuge":      "cmd/bench/anchors compares sayso with it; nothing else depends on it",
+	"github.com/gorilla/websocket":           "cmd/bench/anchors compares sayso with it; nothing else depends on it",
+	"github.com/lxzan/gws":                   "cmd/bench/anchors compares sayso with it; nothing else depends on it",
 	"github.com/BurntSushi/toml":             "settings are read in cmd/sayso and passed down as values",
 	"go.uber.org/goleak":                     "it is for tests",
 	"pgregory.net/rapid":                     "it is for tests",

@@ -101,10 +101,12 @@ func (w *way) turn(ctx context.Context, name string) error {
 	return err
 }
 
-// processor is how long the threads of the server ran so far; 0 where the system
-// does not say.
-func (v *server) processor() (ran time.Duration) {
-	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", v.PID()))
+func (v *server) processor() time.Duration { return processor(v.PID()) }
+
+// processor is how long the threads of a process ran so far; 0 where the system does not
+// say.
+func processor(pid int) (ran time.Duration) {
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	for _, task := range tasks {
 		text, _ := os.ReadFile(task) // a thread may end meanwhile
 		var ns int64

@@ -64,14 +64,16 @@ type settings struct {
 	sayso  string
 	sdk    string // folder in which the official TypeScript SDK is installed
 	rounds int
-	report *report
+	// anchors is the path of the program of cmd/bench/anchors.
+	anchors string
+	report  *report
 }
 
 // parts are what -only takes, in the order in which they are measured.
 var parts = []struct {
 	name string
 	run  func(context.Context, settings) error
-}{{"start", benchStart}, {"path", benchPath}, {"memory", benchMemory}, {"ingest", benchIngest}}
+}{{"start", benchStart}, {"path", benchPath}, {"memory", benchMemory}, {"ingest", benchIngest}, {"fanout", benchFanOut}}
 
 func measure(ctx context.Context, args []string) error {
 	self, err := os.Executable()
@@ -85,6 +87,7 @@ func measure(ctx context.Context, args []string) error {
 	s := settings{self: self, sayso: filepath.Join(filepath.Dir(self), "sayso"), report: newReport()}
 	flags := flag.NewFlagSet("bench measure", flag.ContinueOnError)
 	flags.StringVar(&s.sdk, "sdk", "", "folder with the official TypeScript SDK, to compare with")
+	flags.StringVar(&s.anchors, "anchors", "", "program of cmd/bench/anchors, which fan-out is compared with")
 	flags.IntVar(&s.rounds, "rounds", 5, "how often each figure is taken, in turn with its anchor")
 	only := flags.String("only", "", "one of "+strings.Join(names, ", ")+"; all when empty")
 	file := flags.String("json", "", "file that gets the samples; parts that it has from the same commit are replaced")
