@@ -36,7 +36,7 @@ func (s *Server) newRegistry() *prometheus.Registry {
 			func() float64 { return float64(s.o.Commands.Answers(result)) })
 	}
 	counter("sayso_refusals_total", "HTTP requests refused.", nil, func() float64 { return float64(s.refusals.Load()) })
-	counter("sayso_faults_total", "HTTP requests that failed inside the server.", nil, func() float64 { return float64(s.faults.Load()) })
+	counter("sayso_faults_total", "HTTP requests that failed inside the server.", nil, func() float64 { return float64(s.faults.Load() + s.o.Live.Faults()) })
 	counter("sayso_slow_tabs_total", "WebSockets closed because they were too slow.", nil, func() float64 { return float64(s.o.Live.SlowTabs()) })
 	counter("sayso_uptime_seconds", "Time since the server started.", nil, func() float64 { return time.Since(s.started).Seconds() })
 	return r

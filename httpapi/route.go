@@ -159,7 +159,7 @@ func routes() []route {
 	}
 }
 
-// getSocket upgrades the request to a WebSocket and serves it until it ends.
+// getSocket upgrades the request to a WebSocket.
 func (s *Server) getSocket(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	return s.o.Live.ServeTab(w, r, who)
 }

@@ -53,7 +53,7 @@ type Requests interface {
 
 // Live keeps the tabs up to date; see wsapi.Hub.
 type Live interface {
-	// ServeTab turns a request into a WebSocket and serves it until it ends.
+	// ServeTab turns a request into a WebSocket, which it serves after it has returned.
 	ServeTab(w http.ResponseWriter, r *http.Request, who account.Identity) error
 	// Running reports whether tabs are served.
 	Running() bool
@@ -63,6 +63,8 @@ type Live interface {
 	Tabs() int
 	// SlowTabs returns how many tabs were closed because they were too slow.
 	SlowTabs() int64
+	// Faults returns how many tabs ended because of a defect of the server.
+	Faults() int64
 	// Readers returns how many tabs show a session.
 	Readers(sessionID string) int
 	// Deleting announces that a session is about to be deleted.

@@ -97,6 +97,8 @@ type Options struct {
 type Hub struct {
 	o    Options
 	slow atomic.Int64 // tabs cut because they were too slow
+	// faults counts tabs that ended because a command failed in an unexpected way.
+	faults atomic.Int64
 
 	wake    chan struct{} // capacity 1: there is something for Run
 	recheck chan struct{} // capacity 1: a sign-in ended
@@ -300,6 +302,9 @@ func (h *Hub) Tabs() int {
 
 // SlowTabs returns how many tabs were cut since the start because they were too slow.
 func (h *Hub) SlowTabs() int64 { return h.slow.Load() }
+
+// Faults returns how many tabs ended since the start because of a defect of the server.
+func (h *Hub) Faults() int64 { return h.faults.Load() }
 
 // Readers returns how many tabs read a session.
 func (h *Hub) Readers(sessionID string) int {

@@ -2,6 +2,7 @@ package wsapi
 
 import (
 	"bufio"
+	"context"
 	"net"
 	"net/http"
 	"time"
@@ -15,22 +16,36 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
+// Sizes of the buffers of one tab. Most tabs are idle most of the time.
+const (
+	readBuffer  = 512
+	writeBuffer = 2048 // most messages fit, so that they are one system call
+)
+
 // upgrade keeps the connection that the library takes over.
 type upgrade struct {
 	http.ResponseWriter
 	wire net.Conn
 }
 
-// Hijack implements [http.Hijacker].
+// Hijack implements [http.Hijacker]. It replaces the buffers of the HTTP server by smaller
+// ones.
 func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, buffered, err := http.NewResponseController(u.ResponseWriter).Hijack()
+	if err != nil {
+		return nil, nil, err
+	}
 	u.wire = conn
-	return conn, buffered, err
+	if buffered.Reader.Buffered() == 0 { // else the client has sent more than the request
+		buffered.Reader = bufio.NewReaderSize(conn, readBuffer)
+	}
+	buffered.Writer = bufio.NewWriterSize(conn, writeBuffer)
+	return conn, buffered, nil
 }
 
-// ServeTab turns a request into a tab and serves it until it ends. The caller has
-// authenticated who and checked the origin. An error is the refusal of a request that
-// was not answered.
+// ServeTab turns a request into a tab and returns; [Hub.Run] owns the tab until it ends. So
+// nothing of the request is kept as long as the tab. The caller has authenticated who and
+// checked the origin. An error is the refusal of a request that was not answered.
 func (h *Hub) ServeTab(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	if r.Header.Get("Upgrade") == "" {
 		ref := refusal.New("upgrade_required")
@@ -50,7 +65,6 @@ func (h *Hub) ServeTab(w http.ResponseWriter, r *http.Request, who account.Ident
 		h.o.Log.DebugContext(r.Context(), "upgrade failed", "error", err)
 		return nil // Accept has answered
 	}
-	defer func() { _ = conn.CloseNow() }()
 	conn.SetReadLimit(command.SpeechLimit + command.SmallLimit)
 	t := &tab{
 		hub: h, conn: conn, wire: up.wire, who: who,
@@ -63,14 +77,16 @@ func (h *Hub) ServeTab(w http.ResponseWriter, r *http.Request, who account.Ident
 	if p := r.URL.Query().Get("protocol"); p != "" && p != "1" {
 		t.end(wire.CloseOldVersion, errorFrame("old_protocol"))
 		t.close()
+		t.cut()
 		return nil
 	}
 	if !h.join(t) {
 		t.end(wire.CloseGoingAway, errorFrame("too_many_connections"))
 		t.close()
+		t.cut()
 		return nil
 	}
-	t.serve(r.Context())
+	go t.serve(context.WithoutCancel(r.Context())) // until leave
 	return nil
 }
 

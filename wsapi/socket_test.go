@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -641,5 +642,34 @@ func TestVersionsNeverFall(t *testing.T) {
 			last = v
 			return v == float64(want.Version)
 		})
+	}
+}
+
+// defectiveRequests fails in a way that nobody expects.
+type defectiveRequests struct{ command.Requests }
+
+func (defectiveRequests) Answer(context.Context, pending.Submission) (pending.Request, error) {
+	panic("a defect")
+}
+
+// TestDefectEndsTheTabAlone: the server goes on when a command of a tab panics.
+func TestDefectEndsTheTabAlone(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, func(o *apitest.Options) { o.Command.Requests = defectiveRequests{o.Command.Requests} })
+	id := h.NewSession("one")
+	r, _ := h.Ask(id, "a", nil)
+	tab, other := h.OpenTab(account.Member), h.OpenTab(account.Member)
+	tab.Send("pending_request_response", apitest.Allow(r))
+	for {
+		if _, _, err := tab.Conn.Read(t.Context()); err != nil {
+			break
+		}
+	}
+	other.Do("ping", nil)
+	for h.Hub.Tabs() != 1 {
+		runtime.Gosched() // the tab leaves after its connection has ended
+	}
+	if n := h.Hub.Faults(); n != 1 {
+		t.Errorf("got %d faults, want 1", n)
 	}
 }

@@ -3,6 +3,7 @@ package wsapi
 import (
 	"context"
 	"net"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -98,6 +99,8 @@ const (
 func (t *tab) serve(ctx context.Context) {
 	defer t.hub.leave(t)
 	defer t.hub.o.Alerts.RemoveTab(t)
+	defer func() { _ = t.conn.CloseNow() }()
+	defer t.recover(ctx)
 	ctx, cancel := context.WithCancel(ctx)
 	t.cut = func() {
 		cancel()
@@ -111,6 +114,14 @@ func (t *tab) serve(ctx context.Context) {
 	t.end(wire.CloseGoingAway, wire.ErrorFrame{}) // the connection is gone
 	<-t.closed
 	t.work.Wait()
+}
+
+// recover ends the tab, and not the server, when a command fails in an unexpected way.
+func (t *tab) recover(ctx context.Context) {
+	if fault := recover(); fault != nil {
+		t.hub.faults.Add(1)
+		t.hub.o.Log.ErrorContext(ctx, "tab failed", "panic", fault, "stack", string(debug.Stack()))
+	}
 }
 
 // end asks for the connection to be closed. It does not block. A message that the tab
