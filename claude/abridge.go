@@ -6,40 +6,41 @@ import (
 	"unicode/utf8"
 )
 
-// Abridger shortens a long line of the CLI while it is read, so that it need never be in
-// memory as a whole: of a long text in the result of a tool it keeps the beginning. All
-// else stays as it is, and the line stays JSON. The zero Abridger is ready for one line.
+// Abridger shortens a long line of the CLI while it is read, so that the whole line is never
+// in memory. It keeps only the beginning of a long text in the result of a tool. Everything
+// else stays unchanged, and the line stays valid JSON. The zero Abridger is ready for one
+// line.
 //
-// [User.OmittedBytes] says how much is missing.
+// [User.OmittedBytes] returns the number of bytes left out.
 type Abridger struct {
-	stack    []place
-	inString bool
-	escape   []byte // the escape sequence that is not whole
-	isKey    bool
-	name     []byte // the beginning of a key
-	keeps    int    // how many bytes of the string may be kept; -1 for all
-	counts   bool   // what is left out counts
-	kept     int
-	full     bool  // nothing more of the string is kept
-	omitted  int64 // bytes that count, decoded
+	stack        []container
+	inString     bool
+	escape       []byte // an incomplete escape sequence
+	isKey        bool
+	name         []byte // the beginning of a key
+	limit        int    // bytes of the string that are kept; -1 for all
+	counted      bool   // omitted bytes of the string are counted
+	kept         int
+	truncated    bool  // the limit is reached
+	omittedBytes int64 // decoded bytes left out of counted strings
 }
 
-// place is a container that the current byte is in.
-type place struct {
+// container is an object or array around the current byte.
+type container struct {
 	array   bool
 	wantKey bool
 	key     []byte
 }
 
 const (
-	// keptText is what remains of a text, in bytes as they stand in the line. Whoever
-	// shows it shows less, also where each byte of it is escaped.
-	keptText = 1 << 20
-	// keptOutput is the same for what a tool returned beside its text. It is more than
-	// anybody decodes.
-	keptOutput = 5 << 20
+	// maxText bounds a text, in bytes of the line. Even where each byte is escaped, it
+	// exceeds what any client displays.
+	maxText = 1 << 20
+	// maxOutput is the same for the structured output of a tool. It exceeds what any caller
+	// decodes.
+	maxOutput = 5 << 20
 
-	// maxKey is more than any key has that matters, in bytes.
+	// maxKey exceeds the length of every relevant key, in bytes.
 	maxKey = 64
 
 	omittedKey = "sayso_omitted_bytes"
@@ -50,7 +51,7 @@ func (a *Abridger) Add(dst, part []byte) []byte {
 	for len(part) > 0 {
 		if a.inString {
 			var n int
-			dst, n = a.text(dst, part)
+			dst, n = a.addText(dst, part)
 			part = part[n:]
 			continue
 		}
@@ -58,29 +59,29 @@ func (a *Abridger) Add(dst, part []byte) []byte {
 		if n < 0 {
 			return append(dst, part...)
 		}
-		a.structure(part[n])
+		a.addStructure(part[n])
 		dst = append(dst, part[:n+1]...)
 		part = part[n+1:]
 	}
 	return dst
 }
 
-// End returns the line, of which dst is what Add returned last.
+// End returns the complete line. dst is what Add returned last.
 func (a *Abridger) End(dst []byte) []byte {
 	end := bytes.LastIndexByte(dst, '}')
-	if a.omitted == 0 || end < 0 || len(a.stack) > 0 {
+	if a.omittedBytes == 0 || end < 0 || len(a.stack) > 0 {
 		return dst
 	}
 	dst = append(dst[:end], `,"`+omittedKey+`":`...)
-	return append(strconv.AppendInt(dst, a.omitted, 10), '}')
+	return append(strconv.AppendInt(dst, a.omittedBytes, 10), '}')
 }
 
-// structure takes a byte outside of strings.
-func (a *Abridger) structure(b byte) {
+// addStructure handles a byte outside of strings.
+func (a *Abridger) addStructure(b byte) {
 	top := len(a.stack) - 1
 	switch b {
 	case '{', '[':
-		a.stack = append(a.stack, place{array: b == '[', wantKey: b == '{'})
+		a.stack = append(a.stack, container{array: b == '[', wantKey: b == '{'})
 	case '}', ']':
 		if top >= 0 {
 			a.stack = a.stack[:top]
@@ -94,26 +95,26 @@ func (a *Abridger) structure(b byte) {
 			a.stack[top].wantKey = !a.stack[top].array
 		}
 	case '"':
-		a.inString, a.kept, a.full, a.name = true, 0, false, a.name[:0]
+		a.inString, a.kept, a.truncated, a.name = true, 0, false, a.name[:0]
 		a.isKey = top >= 0 && a.stack[top].wantKey
-		a.keeps, a.counts = a.mayKeep()
+		a.limit, a.counted = a.limitOfString()
 	}
 }
 
-// mayKeep says how much of the string that begins may be kept.
-func (a *Abridger) mayKeep() (bytes int, counts bool) {
+// limitOfString returns how many bytes of the string that starts here are kept.
+func (a *Abridger) limitOfString() (bytes int, counts bool) {
 	switch {
 	case a.isKey:
-	case a.in("message", "content", "", "content"), a.in("message", "content", "", "content", "", "text"):
-		return keptText, true
+	case a.atPath("message", "content", "", "content"), a.atPath("message", "content", "", "content", "", "text"):
+		return maxText, true
 	case len(a.stack) > 0 && string(a.stack[0].key) == "tool_use_result":
-		return keptOutput, false
+		return maxOutput, false
 	}
 	return -1, false
 }
 
-// in reports whether the current value is at a path; "" stands for an element of a list.
-func (a *Abridger) in(path ...string) bool {
+// atPath reports whether the current value is at a path; "" matches any array element.
+func (a *Abridger) atPath(path ...string) bool {
 	if len(a.stack) != len(path) {
 		return false
 	}
@@ -125,8 +126,8 @@ func (a *Abridger) in(path ...string) bool {
 	return true
 }
 
-// text takes bytes up to the end of the string and returns how many.
-func (a *Abridger) text(dst, part []byte) (out []byte, n int) {
+// addText handles bytes up to the end of the string and returns their number.
+func (a *Abridger) addText(dst, part []byte) (out []byte, n int) {
 	for n < len(part) {
 		switch c := part[n]; {
 		case len(a.escape) > 0 || c == '\\':
@@ -151,34 +152,34 @@ func (a *Abridger) text(dst, part []byte) (out []byte, n int) {
 }
 
 func (a *Abridger) appendPlain(dst, run []byte) []byte {
-	if a.keeps < 0 {
+	if a.limit < 0 {
 		if a.isKey && len(a.name) < maxKey {
 			a.name = append(a.name, run[:min(len(run), maxKey)]...)
 		}
 		return append(dst, run...)
 	}
 	n := 0
-	if !a.full {
-		n = min(max(0, a.keeps-a.kept), len(run))
-		for n < len(run) && !utf8.RuneStart(run[n]) { // a character is not cut
+	if !a.truncated {
+		n = min(max(0, a.limit-a.kept), len(run))
+		for n < len(run) && !utf8.RuneStart(run[n]) { // keep characters whole
 			n++
 		}
 		a.kept += n
-		a.full = n < len(run)
+		a.truncated = n < len(run)
 	}
-	if a.counts {
-		a.omitted += int64(len(run) - n)
+	if a.counted {
+		a.omittedBytes += int64(len(run) - n)
 	}
 	return append(dst, run[:n]...)
 }
 
-// appendEscape appends an escape sequence as a whole, or leaves it out.
+// appendEscape appends a whole escape sequence, or omits it.
 func (a *Abridger) appendEscape(dst []byte) []byte {
 	escape := a.escape
 	a.escape = a.escape[:0]
-	if a.full = a.full || a.keeps >= 0 && a.kept >= a.keeps; a.full {
-		if a.counts {
-			a.omitted += decodedSize(escape)
+	if a.truncated = a.truncated || a.limit >= 0 && a.kept >= a.limit; a.truncated {
+		if a.counted {
+			a.omittedBytes += decodedSize(escape)
 		}
 		return dst
 	}
@@ -186,8 +187,8 @@ func (a *Abridger) appendEscape(dst []byte) []byte {
 	return append(dst, escape...)
 }
 
-// decodedSize is that of an escape sequence in UTF-8; the first half of a pair counts for
-// both.
+// decodedSize returns the size of an escape sequence in UTF-8. The first half of a surrogate
+// pair counts for both.
 func decodedSize(escape []byte) int64 {
 	if len(escape) < 6 {
 		return 1

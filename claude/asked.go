@@ -1,24 +1,25 @@
 package claude
 
-// Asked says what a line of the CLI does to the permission requests that are open.
-type Asked struct {
-	Opened    string // the id of the request that it makes, "" for none
-	ToolUseID string // of the call that Opened is about
-	Withdrawn string // the id of the request that it withdraws, "" for none
+// RequestChange is the effect of a line of the CLI on its open permission requests.
+type RequestChange struct {
+	Opened    string // id of the request that the line opens, or ""
+	ToolUseID string // of the tool call that Opened is about
+	Withdrawn string // id of the request that the line withdraws, or ""
 }
 
-// ReadAsked reads what a line of the CLI asks. A line that is no message asks nothing.
-func ReadAsked(line []byte) Asked {
+// ReadRequestChange returns the effect of a line of the CLI. A line that is no message has
+// none.
+func ReadRequestChange(line []byte) RequestChange {
 	e, err := ReadEnvelope(line)
 	switch {
 	case err != nil:
 	case e.Type == "control_cancel_request":
-		return Asked{Withdrawn: e.RequestID}
+		return RequestChange{Withdrawn: e.RequestID}
 	case e.Type == "control_request":
 		fields, err := appendFields(nil, e.Request)
 		if err == nil && text(lookup(fields, "subtype")) == "can_use_tool" {
-			return Asked{Opened: e.RequestID, ToolUseID: text(lookup(fields, "tool_use_id"))}
+			return RequestChange{Opened: e.RequestID, ToolUseID: text(lookup(fields, "tool_use_id"))}
 		}
 	}
-	return Asked{}
+	return RequestChange{}
 }

@@ -1,28 +1,25 @@
 package claude
 
-// body is what a message of the model or of the user says, as spans of the
-// line. It is found in the pass that routes the line, so that nothing is looked
-// at twice; what the spans hold is decoded when somebody wants it.
+// body is the content of a message, as spans of the line. The pass that routes the line finds
+// them, so nothing is scanned twice; they are decoded on demand.
 type body struct {
 	err                                   error // why it cannot be decoded
 	id, model, stopReason, content, usage []byte
-	blocks                                []blockSpans // of content, when it is an array; its memory serves every line
+	blocks                                []blockSpans // of content if it is an array; its memory is reused for every line
 }
 
 type blockSpans struct {
 	raw, kind, text, id, name, input, toolUseID, content, isError []byte
 }
 
-// reset forgets the line, so that its memory does not stay with a session that
-// idles.
+// reset drops the line, so that its memory is not retained while a session idles.
 func (m *body) reset() {
 	clear(m.blocks)
 	*m = body{blocks: m.blocks[:0]}
 }
 
-// read returns the index after the object that begins at b[i], or -1. Like
-// [skipComposite] it wants no more than balanced brackets and closed strings;
-// what is wrong besides it notes in err.
+// read returns the index after the object that begins at b[i], or -1. Like [skipComposite] it
+// checks only brackets and strings. It stores other errors in err.
 func (m *body) read(b []byte, i int) int {
 	m.reset()
 	end, err := object(b, i, func(key []byte, i int) int {
@@ -57,8 +54,8 @@ func (m *body) read(b []byte, i int) int {
 	return end
 }
 
-// readBlocks reads the array that begins at b[i] and returns the index after it,
-// or -1. Elements that are no objects are left out.
+// readBlocks reads the array that begins at b[i] and returns the index after it, or -1. It
+// skips elements that are no objects.
 func (m *body) readBlocks(b []byte, i int) int {
 	m.blocks = m.blocks[:0]
 	end, err := array(b, i, func(i int) int {
@@ -108,8 +105,8 @@ func (s *blockSpans) read(b []byte, i int) int {
 	return end
 }
 
-// decode returns the content of the body: blocks, or a plain string, which is
-// one text block. valid says that it is valid UTF-8.
+// decode returns the content of the body: blocks, or one text block for a plain string.
+// valid: the line is valid UTF-8.
 func (m *body) decode(valid bool) []ContentBlock {
 	if len(m.content) == 0 {
 		return nil
@@ -125,15 +122,14 @@ func (m *body) decode(valid bool) []ContentBlock {
 	for n := range m.blocks {
 		s := &m.blocks[n]
 		blocks[n] = ContentBlock{
-			Type: word(s.kind), Text: longText(s.text, valid), ID: text(s.id), Name: text(s.name), Input: s.input,
+			Type: internedText(s.kind), Text: longText(s.text, valid), ID: text(s.id), Name: text(s.name), Input: s.input,
 			ToolUseID: text(s.toolUseID), Content: s.content, IsError: isTrue(s.isError), Raw: s.raw,
 		}
 	}
 	return blocks
 }
 
-// longText is text of v, which is not looked through again when it is known to
-// be valid UTF-8.
+// longText decodes a text. It skips the validation if v is known to be valid UTF-8.
 func longText(v []byte, valid bool) string {
 	if !valid || len(v) < 2 || v[0] != '"' || v[len(v)-1] != '"' {
 		return text(v)

@@ -12,44 +12,44 @@ import (
 	"github.com/sayso-dev/sayso/internal/failpoint"
 )
 
-// call is a request of the CLI that waits for its answer. It is settled once:
-// by its answer, by a cancel of the CLI, or by the end. Who removes it from
-// Client.calls has settled it.
+// call is a request of the CLI that waits for its answer. It is settled once: when it is
+// answered, withdrawn by the CLI, or the conversation ends. Whoever removes it from
+// Client.calls settles it.
 type call struct {
 	id, subtype string
-	asked       uint64 // hash of what came from the CLI; 0 when an earlier client had it
+	requestHash uint64 // hash of the request; 0 when an earlier client received it
 	cancel      context.CancelCauseFunc
-	ended       error // ErrWithdrawn or ErrClosed when settled so; protected by Client.mu
+	endErr      error // ErrWithdrawn or ErrClosed if it was settled that way; protected by Client.mu
 }
 
-// answeredIDs remembers the last ids that were answered, with the hash of what was
-// asked: the CLI may list a request as open although its answer is on the way.
+// answeredIDs remembers the latest answered ids with the hashes of their requests. The CLI
+// may list a request as open while its answer is in flight.
 type answeredIDs struct {
 	set  map[string]uint64
 	ring []string
 	next int
 }
 
-const answeredKept = 1024
+const maxAnsweredIDs = 1024
 
-// askedSeed is that of the hashes that tell two requests of one id apart.
-var askedSeed = maphash.MakeSeed()
+// requestSeed seeds the hashes that distinguish two requests with the same id.
+var requestSeed = maphash.MakeSeed()
 
 func (a *answeredIDs) add(id string, asked uint64) {
 	if a.set == nil {
 		a.set = make(map[string]uint64)
 	}
-	if len(a.ring) < answeredKept {
+	if len(a.ring) < maxAnsweredIDs {
 		a.ring = append(a.ring, id)
 	} else {
 		delete(a.set, a.ring[a.next])
 		a.ring[a.next] = id
-		a.next = (a.next + 1) % answeredKept
+		a.next = (a.next + 1) % maxAnsweredIDs
 	}
 	a.set[id] = asked
 }
 
-// PanicError is what a callback panicked with.
+// PanicError is the panic of a callback.
 type PanicError struct {
 	Value any
 	Stack []byte
@@ -59,17 +59,16 @@ func (e *PanicError) Error() string { return fmt.Sprintf("callback panicked: %v"
 
 var errCallbackGone = errors.New("callback ended its goroutine")
 
-// dispatch starts the callback for a request of the CLI, unless the same
-// request is in flight or was answered. What it needs of body it copies. tell
-// says whether OnRequest is told.
-func (l *readLoop) dispatch(id string, body json.RawMessage, tell bool) error {
+// dispatch starts the callback for a request of the CLI, unless the same request is in flight
+// or was answered. It copies what it needs of body. notify: OnRequest is called for it.
+func (l *readLoop) dispatch(id string, body json.RawMessage, notify bool) error {
 	if id == "" {
-		// Nothing can be answered without an id.
+		// Without an id, no answer is possible.
 		return fmt.Errorf("%w: a control_request without request_id", ErrMalformed)
 	}
 	fields, err := appendFields(nil, body)
 	if err != nil {
-		fields = nil // answered as an unknown subtype: the CLI must not wait
+		fields = nil // answered as an unknown subtype, because the CLI waits for an answer
 	}
 	subtype := text(lookup(fields, "subtype"))
 	handle, known := handlers[subtype]
@@ -80,27 +79,27 @@ func (l *readLoop) dispatch(id string, body json.RawMessage, tell bool) error {
 
 	ctx, cancel := context.WithCancelCause(l.life)
 	k := &call{id: id, subtype: subtype, cancel: cancel}
-	if tell {
-		k.asked = maphash.Bytes(askedSeed, body)
+	if notify {
+		k.requestHash = maphash.Bytes(requestSeed, body)
 	}
 	c := l.client
 	c.mu.Lock()
 	asked, known := c.answered.set[id]
 	reused := ErrReusedAnswered
 	if open := c.calls[id]; open != nil {
-		asked, known, reused = open.asked, true, ErrReused
+		asked, known, reused = open.requestHash, true, ErrReused
 	}
 	if known {
 		c.mu.Unlock()
 		cancel(nil)
-		if asked != 0 && k.asked != 0 && asked != k.asked {
+		if asked != 0 && k.requestHash != 0 && asked != k.requestHash {
 			return reused
 		}
 		return err
 	}
 	c.calls[id] = k
 	c.mu.Unlock()
-	if tell && c.options.OnRequest != nil {
+	if notify && c.options.OnRequest != nil {
 		c.options.OnRequest(id, subtype, body)
 	}
 	l.callbacks.Go(func() {
@@ -110,8 +109,8 @@ func (l *readLoop) dispatch(id string, body json.RawMessage, tell bool) error {
 	return err
 }
 
-// answerer runs a callback and returns what goes to the CLI. Its failed method
-// turns a failure of the callback into an answer.
+// answerer runs a callback and returns the response for the CLI. Its failed method turns an
+// error of the callback into a response.
 type answerer struct {
 	run    func(ctx context.Context) (response, error)
 	failed func(err error) response
@@ -128,33 +127,33 @@ type response struct {
 func (c *Client) answer(ctx context.Context, k *call, a answerer) {
 	returned := false
 	defer func() {
-		if !returned { // runtime.Goexit, as by testing.T.FailNow
-			c.failed(k, errCallbackGone)
-			c.finish(ctx, k, a.failed(errCallbackGone))
+		if !returned { // runtime.Goexit, as called by testing.T.FailNow
+			c.reportError(k, errCallbackGone)
+			c.sendUnlessSettled(ctx, k, a.failed(errCallbackGone))
 		}
 	}()
 	r, err := guard(ctx, a.run)
 	returned = true
 	if errors.Is(err, ErrNoAnswer) {
-		_ = c.settle(k, false) // settled before: as well
+		_ = c.settle(k, false) // an error means that it was settled before
 		return
 	}
 	if err != nil {
 		if ctx.Err() == nil {
-			c.failed(k, err)
+			c.reportError(k, err)
 		}
 		r = a.failed(err)
 	}
-	c.finish(ctx, k, r)
+	c.sendUnlessSettled(ctx, k, r)
 }
 
-// finish sends the answer unless the call is settled.
-func (c *Client) finish(ctx context.Context, k *call, r response) {
+// sendUnlessSettled sends the answer unless the call is settled.
+func (c *Client) sendUnlessSettled(ctx context.Context, k *call, r response) {
 	outcome := c.settle(k, true)
 	if outcome == nil {
-		outcome = c.insist(ctx, k, appendResponse(nil, k.id, r))
+		outcome = c.sendUntilTaken(ctx, k, appendResponse(nil, k.id, r))
 		if outcome != nil && !errors.Is(outcome, ErrRepeated) {
-			c.forget(k.id)
+			c.forgetAnswered(k.id)
 		}
 	}
 	if r.sent != nil {
@@ -162,17 +161,17 @@ func (c *Client) finish(ctx context.Context, k *call, r response) {
 			r.sent(outcome)
 			return response{}, nil
 		}); err != nil {
-			c.failed(k, err)
+			c.reportError(k, err)
 		}
 	}
 }
 
-// resendPause is how long an answer waits that could not be sent.
-const resendPause = time.Second
+// resendDelay is the pause before an answer is sent again.
+const resendDelay = time.Second
 
-// insist sends an answer until the transport has taken it or the CLI is gone:
-// the CLI waits for it, and nobody else would say it again.
-func (c *Client) insist(ctx context.Context, k *call, line []byte) error {
+// sendUntilTaken sends an answer until the transport takes it or the CLI is gone. The CLI
+// waits for the answer, and nobody else would send it.
+func (c *Client) sendUntilTaken(ctx context.Context, k *call, line []byte) error {
 	for told := false; ; told = true {
 		err := failpoint.Hit("decision.before_send")
 		if err == nil {
@@ -182,21 +181,21 @@ func (c *Client) insist(ctx context.Context, k *call, line []byte) error {
 			return err
 		}
 		if !told {
-			c.failed(k, err)
+			c.reportError(k, err)
 		}
 		if errors.Is(err, ErrTooLarge) {
 			return err
 		}
 		select {
-		case <-time.After(resendPause):
+		case <-time.After(resendDelay):
 		case <-ctx.Done():
 			return err
 		}
 	}
 }
 
-// guard turns a panic into an error: a callback must not end the process, and
-// the CLI must have its answer.
+// guard turns a panic into an error: a callback must not end the process, and the CLI needs
+// an answer.
 func guard(ctx context.Context, f func(context.Context) (response, error)) (r response, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -206,40 +205,40 @@ func guard(ctx context.Context, f func(context.Context) (response, error)) (r re
 	return f(ctx)
 }
 
-func (c *Client) failed(k *call, err error) {
+func (c *Client) reportError(k *call, err error) {
 	if f := c.options.OnCallbackError; f != nil {
 		f(k.subtype, k.id, err)
 	}
 }
 
-// settle returns nil if k was still unsettled, else why it was settled before:
-// ErrWithdrawn or ErrClosed.
+// settle returns nil if it settled k, else why k was settled before: ErrWithdrawn or
+// ErrClosed.
 func (c *Client) settle(k *call, answered bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if k.ended != nil {
-		return k.ended
+	if k.endErr != nil {
+		return k.endErr
 	}
 	delete(c.calls, k.id)
 	if answered {
-		c.answered.add(k.id, k.asked)
+		c.answered.add(k.id, k.requestHash)
 	}
 	return nil
 }
 
-// forget makes a request whose answer could not be sent known as unanswered.
-func (c *Client) forget(id string) {
+// forgetAnswered removes an id whose answer could not be sent.
+func (c *Client) forgetAnswered(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.answered.set, id)
 }
 
-// withdraw settles a call because the CLI cancelled it.
+// withdraw settles a call that the CLI cancelled.
 func (c *Client) withdraw(id string) {
 	c.mu.Lock()
 	k := c.calls[id]
 	if k != nil {
-		k.ended = ErrWithdrawn
+		k.endErr = ErrWithdrawn
 		delete(c.calls, id)
 	}
 	c.mu.Unlock()
@@ -248,8 +247,8 @@ func (c *Client) withdraw(id string) {
 	}
 }
 
-// AnswerTo reads from a line to the CLI the id of the request that it answers. It
-// is not ok for a line that is no answer.
+// AnswerTo returns the id of the request that a line to the CLI answers. ok is false for any
+// other line.
 func AnswerTo(line []byte) (requestID string, ok bool) {
 	e, err := ReadEnvelope(line)
 	if err != nil || e.Type != "control_response" {

@@ -22,13 +22,13 @@ type ElicitationRequest struct {
 // ElicitationAnswer answers an [ElicitationRequest].
 type ElicitationAnswer struct {
 	Action  string          // accept, decline or cancel
-	Content json.RawMessage // with accept: an object that fits the schema
-	// Sent, if not nil, is called once with the fate of the answer, as that of a
-	// [ToolDecision].
+	Content json.RawMessage // with accept: an object that matches the schema
+	// Sent, if not nil, is called once with the result of sending the answer, like
+	// [ToolDecision.Sent].
 	Sent func(error)
 }
 
-// HookRequest runs a hook that was registered by callback id.
+// HookRequest calls a hook that was registered by callback id.
 type HookRequest struct {
 	RequestID  string
 	CallbackID string
@@ -51,8 +51,8 @@ type UserDialogRequest struct {
 	Payload    json.RawMessage
 }
 
-// handlers has the requests of the CLI that this package knows. A handler
-// copies what it needs of body before it returns.
+// handlers maps the known subtypes of requests. A handler copies what it needs of body before
+// it returns.
 var handlers = map[string]func(o *Options, id string, body json.RawMessage, fields []field) answerer{
 	"can_use_tool":        handleToolRequest,
 	"elicitation":         handleElicitation,
@@ -61,8 +61,7 @@ var handlers = map[string]func(o *Options, id string, body json.RawMessage, fiel
 	"request_user_dialog": handleUserDialog,
 }
 
-// refuseUnknown answers what this package does not know: the CLI waits for ever
-// for an answer that never comes.
+// refuseUnknown answers a request of an unknown subtype, because the CLI would wait for ever.
 func refuseUnknown(_ *Options, _ string, _ json.RawMessage, fields []field) answerer {
 	subtype := text(lookup(fields, "subtype"))
 	return refuse(fmt.Sprintf("unsupported control request %q", subtype), "unsupported_request")
@@ -165,8 +164,7 @@ func handleMCPMessage(o *Options, id string, _ json.RawMessage, fields []field) 
 		run: func(ctx context.Context) (response, error) {
 			out, err := o.MCPMessage(ctx, r)
 			if err == nil && out == nil {
-				// A notification has no response, but the request that carried it
-				// must have one.
+				// A notification has no response, but the request that carried it needs one.
 				out = json.RawMessage(`{"jsonrpc":"2.0","result":{},"id":0}`)
 			}
 			return wrap(`{"mcp_response":`, out, err)

@@ -13,76 +13,73 @@ import (
 
 // Errors of a [Client].
 var (
-	// ErrClosed: the conversation with the CLI is over. It is what a waiting call
-	// returns then, and the cause with which the context of a callback ends.
+	// ErrClosed: the conversation with the CLI is over. Waiting calls return it, and it is
+	// the cause of the end of a callback's context.
 	ErrClosed = errors.New("conversation with the CLI is over")
-	// ErrWithdrawn is the cause with which the context of a callback ends when
-	// the CLI no longer wants the answer.
+	// ErrWithdrawn is the cause of the end of a callback's context when the CLI cancelled the
+	// request.
 	ErrWithdrawn = errors.New("the CLI withdrew the request")
-	// ErrNoAnswer is for a callback to return when nothing may be sent, because
-	// somebody else answers.
+	// ErrNoAnswer is returned by a callback to send nothing, because somebody else answers.
 	ErrNoAnswer = errors.New("no answer is to be sent")
-	// ErrInvalidUTF8 comes with a line that was used all the same.
+	// ErrInvalidUTF8 reports a line that was used nevertheless.
 	ErrInvalidUTF8 = errors.New("line holds bytes that are no UTF-8")
 	// ErrTooLarge: a line is larger than the CLI accepts, or than a budget allows.
 	ErrTooLarge = errors.New("line is too large")
-	// ErrReused: a control_request has the id of one that is open, and asks something
-	// else. The open one stays as it is; nothing answers the other.
+	// ErrReused: a control_request has the id of an open one, and other content. The open one
+	// stays open; the new one gets no answer.
 	ErrReused = errors.New("the CLI asks something else under the id of another request")
-	// ErrReusedAnswered is the [ErrReused] of an id that was answered: the answer stays
-	// the only one.
+	// ErrReusedAnswered is [ErrReused] for the id of an answered request, whose answer stays
+	// valid.
 	ErrReusedAnswered = fmt.Errorf("%w, which was answered", ErrReused)
-	// ErrRepeated is what a [Transport] that outlives its user may return from Send
-	// for a line that the CLI got before, and only once.
+	// ErrRepeated is returned by Send of a [Transport] that outlives its client, for a line
+	// that the CLI has already received.
 	ErrRepeated = errors.New("the line was sent before")
 )
 
-// MaxSent is the largest line that is sent, in bytes: the CLI exits on more.
+// MaxSent bounds a line to the CLI, in bytes: the CLI exits on a longer one.
 const MaxSent = 256 << 20
 
-// Options are the callbacks of a [Client]. All may be nil. Callbacks that
-// return an answer run in a goroutine of their own, several at once, and may
-// take as long as they like; their context ends with cause [ErrWithdrawn] when
-// the CLI cancels and [ErrClosed] at the end, after which their answer is
-// dropped. A callback that fails or panics never allows anything.
+// Options are the callbacks of a [Client]. All may be nil. Callbacks that return an answer
+// run concurrently in goroutines of their own, without a time limit. Their context ends with
+// the cause [ErrWithdrawn] when the CLI cancels and [ErrClosed] at the end; after that their
+// answer is dropped. A callback that fails or panics never allows anything.
 type Options struct {
-	// CanUseTool decides whether a tool may run. Nil denies. An error or a panic
-	// is a deny that tells the model of a technical failure.
+	// CanUseTool decides whether a tool may run. If nil, tools are denied. An error or a
+	// panic denies with a message to the model about a technical failure.
 	CanUseTool func(ctx context.Context, r ToolRequest) (ToolDecision, error)
 	// Elicitation answers a question of an MCP server. Nil declines.
 	Elicitation func(ctx context.Context, r ElicitationRequest) (ElicitationAnswer, error)
 	// HookCallback runs a hook that [InitializeRequest.Hooks] registered and
 	// returns the hook's output, a JSON object. Nil refuses.
 	HookCallback func(ctx context.Context, r HookRequest) (json.RawMessage, error)
-	// MCPMessage takes a JSON-RPC message for an MCP server of this process and
-	// returns the JSON-RPC response; nil output for a notification. Nil refuses.
+	// MCPMessage handles a JSON-RPC message for an MCP server of this process and returns the
+	// JSON-RPC response, or nil for a notification. If nil, messages are refused.
 	MCPMessage func(ctx context.Context, r MCPMessageRequest) (json.RawMessage, error)
 	// UserDialog shows a dialog of a kind that
 	// [InitializeRequest.SupportedDialogKinds] names and returns its result.
 	// Nil cancels the dialog.
 	UserDialog func(ctx context.Context, r UserDialogRequest) (json.RawMessage, error)
 
-	// Open are requests that an earlier client of the same CLI left without an
-	// answer, by id: the object inside the control_request. Their callbacks are
-	// called before anything is read, so that a cancel finds them. It is for what
-	// the CLI does not list in its answer to initialize, such as elicitations.
+	// Open are requests that an earlier client of the same CLI left unanswered, by id: the
+	// object inside the control_request. Their callbacks start before anything is read, so
+	// that a cancel finds them. Use it for requests that the CLI does not list in its answer
+	// to initialize, such as elicitations.
 	Open map[string]json.RawMessage
-	// OnRequest gets every request of the CLI that is new, on the read loop and
-	// before its callback is called; body is borrowed.
+	// OnRequest receives every new request of the CLI, on the read loop, before its callback
+	// starts; body is borrowed.
 	OnRequest func(requestID, subtype string, body json.RawMessage)
-	// OnWithdrawn gets the id of every request that the CLI waits for no longer, on
-	// the read loop; also of one that an earlier client of the same CLI was asked.
+	// OnWithdrawn receives the id of every request that the CLI cancelled, on the read loop,
+	// including requests to an earlier client of the same CLI.
 	OnWithdrawn func(requestID string)
-	// OnMessage gets every message in order, on the read loop: while it runs
-	// nothing else is read. Raw parts of m are borrowed, see [Header].
+	// OnMessage receives every message in order, on the read loop: nothing else is read until
+	// it returns. Raw parts of m are borrowed, see [Header].
 	OnMessage func(m Message)
-	// OnUnreadable gets a line that is no message, and why: [ErrMalformed],
-	// [ErrTooLarge] with no line, or [ErrInvalidUTF8] for a line that was used all
-	// the same. It runs on the read loop and line is borrowed.
+	// OnUnreadable receives a line that is no message, with the reason: [ErrMalformed],
+	// [ErrTooLarge] without a line, or [ErrInvalidUTF8] for a line that was used
+	// nevertheless. It runs on the read loop and line is borrowed.
 	OnUnreadable func(line []byte, err error)
-	// OnCallbackError gets what a callback returned or panicked with, a
-	// *[PanicError], and the failures to send an answer. It runs in the
-	// callback's goroutine.
+	// OnCallbackError receives the error or panic (a *[PanicError]) of a callback, and
+	// failures to send an answer. It runs in the callback's goroutine.
 	OnCallbackError func(subtype, requestID string, err error)
 }
 
@@ -90,24 +87,24 @@ type Options struct {
 //
 // # Concurrency
 //
-// Run reads; every other method may be called from any goroutine while it
-// runs, callbacks included, but not from OnMessage or OnUnreadable when it waits
-// for the CLI: those hold up the reading.
+// Run reads. While it runs, every other method may be called from any goroutine, including
+// callbacks. OnMessage and OnUnreadable must not call methods that wait for the CLI, because
+// they block the reading.
 type Client struct {
 	transport Transport
 	options   Options
-	idPrefix  string // keeps our request ids apart from those of an earlier client of the same CLI
+	idPrefix  string // distinguishes our request ids from those of an earlier client of the same CLI
 
 	mu       sync.Mutex
 	started  bool
 	closed   bool
 	lastID   int
-	waiting  map[string]waitingReply // our requests
-	calls    map[string]*call        // the CLI's requests that nobody has settled
+	waiting  map[string]waitingReply // our requests, by id
+	calls    map[string]*call        // the CLI's unsettled requests
 	answered answeredIDs
 }
 
-// reply is what the CLI said to one of our requests.
+// reply is the CLI's answer to one of our requests.
 type reply struct {
 	response json.RawMessage // the inner response of a success
 	outer    json.RawMessage // the object that holds it and its siblings
@@ -125,10 +122,10 @@ func NewClient(t Transport, o Options) *Client {
 	}
 }
 
-// Run reads until the transport ends or ctx does, and closes the transport. It
-// returns nil at a clean end, the cause of ctx, or what broke the transport.
-// When it returns, the context of every callback has ended, every callback has
-// returned, and every call that waited has failed with [ErrClosed].
+// Run reads until the transport or ctx ends, and closes the transport. It returns nil at a
+// clean end, the cause of ctx, or the error of the transport. When it returns, the contexts
+// of all callbacks have ended, all callbacks have returned, and all waiting calls have failed
+// with [ErrClosed].
 func (c *Client) Run(ctx context.Context) error {
 	c.mu.Lock()
 	if c.started {
@@ -139,7 +136,7 @@ func (c *Client) Run(ctx context.Context) error {
 	c.mu.Unlock()
 
 	var callbacks sync.WaitGroup
-	// The values of ctx, not its end: the cause that callbacks see is ErrClosed.
+	// Callbacks get the values of ctx but not its end: their cause is ErrClosed.
 	life, endLife := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { c.transport.Close() })
 
@@ -174,7 +171,7 @@ func (c *Client) close() {
 		delete(c.waiting, id)
 	}
 	for _, k := range c.calls {
-		k.ended = ErrClosed
+		k.endErr = ErrClosed
 	}
 	clear(c.calls)
 }
@@ -184,7 +181,7 @@ type readLoop struct {
 	client    *Client
 	life      context.Context
 	callbacks *sync.WaitGroup
-	envelope  Envelope // its memory serves every line
+	envelope  Envelope // its memory is reused for every line
 }
 
 func (l *readLoop) run() error {
@@ -206,8 +203,8 @@ func (l *readLoop) run() error {
 			continue
 		}
 		l.line(line)
-		// What still pointed at the line would keep its memory while the CLI idles.
-		l.envelope.forget()
+		// References to the line would keep its memory while the CLI idles.
+		l.envelope.reset()
 	}
 }
 
@@ -253,9 +250,9 @@ func (l *readLoop) line(line []byte) {
 	}
 }
 
-// response gives the CLI's answer to whoever waits for it. An id that nobody
-// waits for is no fault: its caller may have given up, or it belongs to an
-// earlier client of the same CLI.
+// response passes the CLI's answer to the caller that waits for it. An unknown id is no
+// error: the caller may have stopped waiting, or an earlier client of the same CLI sent the
+// request.
 func (l *readLoop) response(body json.RawMessage) error {
 	fields, err := appendFields(nil, body)
 	if err != nil {
@@ -276,8 +273,8 @@ func (l *readLoop) response(body json.RawMessage) error {
 	} else {
 		r.response = clone(lookup(fields, "response"))
 	}
-	// Here and not in Initialize: a cancel may be the very next line. A CLI
-	// before 2.1.161 has the list on the error of a second initialize.
+	// Here and not in Initialize, because a cancel may be the next line. Before 2.1.161 the
+	// list comes with the error of a second initialize.
 	for _, key := range []string{"pending_permission_requests", "pending_elicitation_requests", "pending_user_dialog_requests"} {
 		if w.listOnly {
 			break
@@ -290,10 +287,10 @@ func (l *readLoop) response(body json.RawMessage) error {
 	return nil
 }
 
-// waitingReply is where the answer to a request of ours goes.
+// waitingReply is the destination of the answer to one of our requests.
 type waitingReply struct {
 	reply    chan<- reply // capacity 1, filled at most once
-	listOnly bool         // what the CLI lists as open is not dispatched
+	listOnly bool         // open requests listed in the answer are not dispatched
 }
 
 // dispatchList dispatches open requests that the CLI lists.
@@ -312,14 +309,14 @@ func (l *readLoop) dispatchList(list []byte) error {
 			err = l.dispatch(text(lookup(fields, "request_id")), lookup(fields, "request"), true)
 		}
 		if errors.Is(err, ErrReusedAnswered) {
-			err = nil // its answer is on the way, and a list need not say all that was asked
+			err = nil // its answer is in flight, and the list may omit parts of the request
 		}
 		all = errors.Join(all, err)
 	}
 	return all
 }
 
-// nextID makes the id of a request of ours; c.mu is held.
+// nextID returns the id of a new request of ours. The caller holds c.mu.
 func (c *Client) nextID() string {
 	c.lastID++
 	return c.idPrefix + strconv.Itoa(c.lastID)

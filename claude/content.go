@@ -19,9 +19,8 @@ type ContentBlock struct {
 	Raw       json.RawMessage // borrowed
 }
 
-// ResultText returns the text of a tool_result: at most limit bytes of it, cut
-// between characters, and the size in bytes of all of it. Blocks that are no
-// text are left out.
+// ResultText returns up to limit bytes of the text of a tool_result, without splitting a
+// character, and the size of the whole text in bytes. It skips blocks other than text.
 func (b *ContentBlock) ResultText(limit int) (text string, size int) {
 	if len(b.Content) > 0 && b.Content[0] == '"' {
 		return unquotePrefix(b.Content[1:len(b.Content)-1], limit)
@@ -36,7 +35,7 @@ func (b *ContentBlock) ResultText(limit int) (text string, size int) {
 			continue
 		}
 		block, err := appendFields(nil, v)
-		if err != nil || word(lookup(block, "type")) != "text" {
+		if err != nil || internedText(lookup(block, "type")) != "text" {
 			continue
 		}
 		s := lookup(block, "text")
@@ -56,8 +55,8 @@ func (b *ContentBlock) ResultText(limit int) (text string, size int) {
 	return out.String(), size
 }
 
-// ContentBlockParam is one block of a message to the CLI. Make it with
-// [TextBlock], [ImageBlock], [PDFBlock] or [TextDocumentBlock].
+// ContentBlockParam is one block of a message to the CLI. Create it with [TextBlock],
+// [ImageBlock], [PDFBlock] or [TextDocumentBlock].
 type ContentBlockParam struct {
 	Type   string       `json:"type"`
 	Text   string       `json:"text,omitempty"`
@@ -72,35 +71,34 @@ type SourceParam struct {
 	Data      string `json:"data"`
 }
 
-// TextBlock is a block of plain text.
+// TextBlock returns a block of plain text.
 func TextBlock(text string) ContentBlockParam {
 	return ContentBlockParam{Type: "text", Text: text}
 }
 
-// ImageBlock is an image; mediaType is image/png, image/jpeg, image/gif or
-// image/webp.
+// ImageBlock returns an image; mediaType is image/png, image/jpeg, image/gif or image/webp.
 func ImageBlock(mediaType string, data []byte) ContentBlockParam {
 	return ContentBlockParam{Type: "image", Source: &SourceParam{
 		Type: "base64", MediaType: mediaType, Data: base64.StdEncoding.EncodeToString(data),
 	}}
 }
 
-// PDFBlock is a PDF document.
+// PDFBlock returns a PDF document.
 func PDFBlock(title string, data []byte) ContentBlockParam {
 	return ContentBlockParam{Type: "document", Title: title, Source: &SourceParam{
 		Type: "base64", MediaType: "application/pdf", Data: base64.StdEncoding.EncodeToString(data),
 	}}
 }
 
-// TextDocumentBlock is a document of plain text.
+// TextDocumentBlock returns a document of plain text.
 func TextDocumentBlock(title, text string) ContentBlockParam {
 	return ContentBlockParam{Type: "document", Title: title, Source: &SourceParam{
 		Type: "text", MediaType: "text/plain", Data: text,
 	}}
 }
 
-// AttachmentBlock is the block for a file of the given media type: an image, a
-// PDF, or else a document of plain text.
+// AttachmentBlock returns the block for a file of the given media type: an image, a PDF, or
+// else a document of plain text.
 func AttachmentBlock(name, mediaType string, data []byte) ContentBlockParam {
 	switch {
 	case strings.HasPrefix(mediaType, "image/"):

@@ -14,8 +14,8 @@ func appendString(b []byte, s string) []byte {
 	return append(b, v...)
 }
 
-// marshal is json.Marshal that leaves <, > and & as they are: commands are full
-// of them, and people read what was sent.
+// marshal is json.Marshal without escaping <, > and &: commands are full of them, and people
+// read what was sent.
 func marshal(v any) ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
@@ -35,9 +35,8 @@ func compact(v json.RawMessage) (json.RawMessage, error) {
 	return out.Bytes(), nil
 }
 
-// escapeSeparators writes U+2028 and U+2029 as escapes. They can stand only in
-// strings, where JSON allows them raw, but readers of lines in JavaScript break
-// a line there.
+// escapeSeparators escapes U+2028 and U+2029. JSON allows them in strings, but JavaScript
+// line readers break lines there.
 func escapeSeparators(line []byte) []byte {
 	prefix := []byte("\u2028")[:2]
 	if !bytes.Contains(line, prefix) {

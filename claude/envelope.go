@@ -5,10 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// Envelope is what routing needs to know of a line, found in one structural
-// pass that decodes nothing else. Keys may stand in any order; of a key that
-// stands twice the last one counts, as it does in JavaScript. A field of an
-// unexpected type reads as absent.
+// Envelope is what routing needs to know of a line, found in one structural pass that decodes
+// nothing else. Keys may be in any order; of equal keys the last one counts, as in
+// JavaScript. A field of an unexpected type counts as absent.
 type Envelope struct {
 	Raw             json.RawMessage // the line
 	Type            string
@@ -21,23 +20,22 @@ type Envelope struct {
 	// The bodies, as spans of Raw; nil when absent.
 	Message, Request, Response, Event json.RawMessage
 
-	// InvalidUTF8: the line holds bytes that are no UTF-8. They decode to U+FFFD.
+	// InvalidUTF8: the line contains bytes that are no UTF-8. They decode to U+FFFD.
 	InvalidUTF8 bool
 
 	fields []field
 	body   body // of Message, when that is an object
 }
 
-// ReadEnvelope routes one line. It returns [ErrMalformed] when the line is not
-// one JSON object. What lies deeper than the top level is checked for balanced
-// brackets and closed strings only.
+// ReadEnvelope parses the envelope of one line. It returns [ErrMalformed] unless the line is
+// one JSON object. Below the top level it checks only brackets and strings.
 func ReadEnvelope(line []byte) (Envelope, error) {
 	var e Envelope
 	err := e.read(line)
 	return e, err
 }
 
-// read is ReadEnvelope into an envelope whose memory is used again.
+// read is ReadEnvelope into an envelope whose memory is reused.
 func (e *Envelope) read(line []byte) error {
 	*e = Envelope{Raw: line, fields: e.fields[:0], body: e.body}
 	i, err := object(line, skipSpace(line, 0), func(key []byte, i int) int {
@@ -62,9 +60,9 @@ func (e *Envelope) read(line []byte) error {
 	for _, f := range e.fields {
 		switch string(f.key) {
 		case "type":
-			e.Type = word(f.value)
+			e.Type = internedText(f.value)
 		case "subtype":
-			e.Subtype = word(f.value)
+			e.Subtype = internedText(f.value)
 		case "request_id":
 			e.RequestID = text(f.value)
 		case "session_id":
@@ -86,8 +84,8 @@ func (e *Envelope) read(line []byte) error {
 	return nil
 }
 
-// forget lets go of the line and keeps the envelope's own memory.
-func (e *Envelope) forget() {
+// reset drops the line and keeps the envelope's own memory.
+func (e *Envelope) reset() {
 	clear(e.fields)
 	e.body.reset()
 	*e = Envelope{fields: e.fields[:0], body: e.body}
@@ -105,8 +103,8 @@ func lookup(fields []field, key string) []byte {
 	return nil
 }
 
-// word is text, without an allocation for the words that nearly every line has.
-func word(v []byte) string {
+// internedText is text without an allocation for words that nearly every line contains.
+func internedText(v []byte) string {
 	switch string(v) {
 	case `"assistant"`:
 		return "assistant"

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// inherited are the variables that reach the CLI; a trailing * stands for any
-// end of the name.
+// inherited are the variables that the CLI inherits; a trailing * matches any suffix.
 var inherited = []string{
 	"HOME", "PATH", "LANG", "LANGUAGE", "LC_*", "TERM", "COLORTERM", "TZ", "USER", "LOGNAME", "SHELL", "TMPDIR", "XDG_*",
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy",
@@ -17,24 +16,24 @@ var inherited = []string{
 	"DISABLE_AUTOUPDATER", "DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING", "DISABLE_PROMPT_CACHING",
 }
 
-// inheritedWith are inherited when the variable that turns the provider on is
-// set; without it they would only be secrets within Claude's reach.
+// inheritedWith are inherited when the variable that enables the provider is set. Without it
+// they would only be secrets within Claude's reach.
 var inheritedWith = map[string][]string{
 	"CLAUDE_CODE_USE_BEDROCK": {"AWS_*"},
 	"CLAUDE_CODE_USE_VERTEX":  {"GOOGLE_*", "CLOUD_ML_REGION", "VERTEX_*", "GCLOUD_PROJECT", "CLOUDSDK_*"},
 }
 
-// neverInherited win over inherited: the first two make the CLI believe that it
-// runs inside another one, the others are ours to set.
+// neverInherited takes precedence over inherited: the first two make the CLI believe that it
+// runs inside another one, the others are set by us.
 var neverInherited = []string{
 	"CLAUDECODE", "CLAUDE_CODE_SESSION_ID",
 	"CLAUDE_CODE_RESUME_INTERRUPTED_TURN", "CLAUDE_CODE_RESUME_REASON",
 }
 
-// Environ returns the environment of a CLI that works in dir, sorted: what the
-// allowlist takes from parent (KEY=value, as of os.Environ), PWD, a
-// CLAUDE_CODE_ENTRYPOINT unless the parent has one, and extra, which wins and is
-// for the host's own settings, never for anything a client sent.
+// Environ returns the environment of a CLI that works in dir, sorted: the allowed variables
+// of parent (KEY=value, as in os.Environ), PWD, a CLAUDE_CODE_ENTRYPOINT unless the parent
+// has one, and extra. extra takes precedence and is for the host's settings, never for
+// anything a client sent.
 func Environ(parent []string, dir string, extra map[string]string) []string {
 	allowed := inherited
 	for provider, more := range inheritedWith {

@@ -6,7 +6,7 @@ import (
 	"errors"
 )
 
-// InitializeRequest is what the CLI is told first. All fields are optional.
+// InitializeRequest is the first request to the CLI. All fields are optional.
 type InitializeRequest struct {
 	Hooks                map[string][]HookMatcher   `json:"hooks,omitempty"` // by hook event, such as PreToolUse
 	SDKMCPServers        []string                   `json:"sdkMcpServers,omitempty"`
@@ -37,21 +37,22 @@ type InitializeResponse struct {
 	Commands          []CommandInfo   `json:"commands"`
 	OutputStyle       string          `json:"output_style"`
 	ClaudeCodeVersion string          `json:"claude_code_version"`
-	// PendingPermissionRequests are the requests that the CLI has open; those not
-	// in flight here have been given to [Options.CanUseTool].
+	// PendingPermissionRequests are the requests that the CLI has open; those not in flight
+	// here have been passed to [Options.CanUseTool].
 	PendingPermissionRequests []ToolRequest `json:"-"`
 	// PendingElicitationRequests are the same for [Options.Elicitation].
 	PendingElicitationRequests []ElicitationRequest `json:"-"`
 }
 
-// ModelInfo is a model that can be chosen.
+// ModelInfo is an available model.
 type ModelInfo struct {
 	Value       string `json:"value"` // for --model and set_model
 	DisplayName string `json:"displayName"`
 	Description string `json:"description"`
 }
 
-// AccountInfo says as whom the CLI is signed in; all empty when as nobody.
+// AccountInfo is the account that the CLI is signed in to; all fields are empty when it is
+// signed out.
 type AccountInfo struct {
 	Email            string `json:"email"`
 	Organization     string `json:"organization"`
@@ -68,16 +69,14 @@ type CommandInfo struct {
 	ArgumentHint string `json:"argumentHint"`
 }
 
-// Initialize opens the conversation. Repeated on a living CLI it returns what
-// the CLI has open, which is how a client that attaches later comes to know:
-// each pending request that is not in flight here is dispatched as if it had
-// just arrived.
+// Initialize opens the conversation. Repeated on a running CLI it returns the open requests,
+// for a client that attaches later: each pending request that is not in flight here is
+// dispatched as if it had just arrived.
 func (c *Client) Initialize(ctx context.Context, r InitializeRequest) (*InitializeResponse, error) {
 	return c.initialize(ctx, r, false)
 }
 
-// ListOpen repeats Initialize and dispatches nothing: it only looks at what the CLI has
-// open.
+// ListOpen repeats Initialize without dispatching: it only returns the open requests.
 func (c *Client) ListOpen(ctx context.Context, r InitializeRequest) (*InitializeResponse, error) {
 	return c.initialize(ctx, r, true)
 }
@@ -94,7 +93,7 @@ func (c *Client) initialize(ctx context.Context, r InitializeRequest, listOnly b
 		PendingElicitationRequests: pendingRequests(got.outer, "pending_elicitation_requests", readElicitation),
 	}
 	if err != nil {
-		// A CLI before 2.1.161 refuses a second initialize and still lists.
+		// A CLI before 2.1.161 refuses a second initialize and lists them all the same.
 		if len(out.PendingPermissionRequests) > 0 || len(out.PendingElicitationRequests) > 0 {
 			return out, nil
 		}
@@ -108,7 +107,7 @@ func (c *Client) initialize(ctx context.Context, r InitializeRequest, listOnly b
 	return out, nil
 }
 
-// pendingRequests reads a list of open requests that stands beside a response.
+// pendingRequests parses a list of open requests next to a response.
 func pendingRequests[R any](outer json.RawMessage, key string, read func(id string, body json.RawMessage, fields []field) R) []R {
 	fields, err := appendFields(nil, outer)
 	if err != nil {

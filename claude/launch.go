@@ -12,14 +12,14 @@ import (
 	"unicode/utf8"
 )
 
-// ErrLaunch: a [Launch] cannot become an argv. The text names the field.
+// ErrLaunch: a [Launch] is invalid. The text names the field.
 var ErrLaunch = errors.New("claude cannot be launched as asked")
 
-// PermissionModes are the modes that the CLI knows.
+// PermissionModes are the modes of the CLI.
 var PermissionModes = []string{"default", "acceptEdits", "plan", "dontAsk", "auto", "bypassPermissions"}
 
-// Launch says how to start the CLI. What becomes an argument is checked, so that
-// a value can never be taken for a flag.
+// Launch is how to start the CLI. Arguments are checked, so that no value can be taken for a
+// flag.
 type Launch struct {
 	Path string // of the CLI
 	Dir  string // absolute path of the folder to work in
@@ -27,13 +27,12 @@ type Launch struct {
 	// SessionID names a new session, a UUID. With Resume it is allowed only
 	// together with Fork, for the id of the copy.
 	SessionID string
-	Resume    string // id of the session to continue, a UUID; "" to begin afresh
+	Resume    string // id of the session to continue, a UUID; "" for a new one
 	Fork      bool   // with Resume: continue under a new id
 
-	// PermissionMode is required: a CLI that is not told may start in a mode that
-	// does not ask.
+	// PermissionMode is required: without it, a CLI may start in a mode that does not ask.
 	PermissionMode string
-	// AllowBypass permits the mode bypassPermissions, in which nothing is asked.
+	// AllowBypass permits the mode bypassPermissions, which never asks.
 	AllowBypass bool
 
 	Model                  string
@@ -44,7 +43,7 @@ type Launch struct {
 	SettingSources         []string // of user, project, local; nil for the CLI's default, empty for none
 	AppendSystemPrompt     string
 	MCPConfig              json.RawMessage // {"mcpServers":{…}}; nil for none
-	MCPConfigFile          string          // absolute path of such a file, instead: what is secret in it stays out of the argv
+	MCPConfigFile          string          // absolute path of such a file instead; it keeps secrets out of the argv
 	StrictMCPConfig        bool            // only MCPConfig, not what the folder configures
 	MaxTurns               int
 	IncludePartialMessages bool
@@ -56,22 +55,21 @@ var (
 	modelPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]*$`)
 )
 
-// ValidModel reports whether a model name may become an argument. "" is none.
+// ValidModel reports whether a model name may become an argument. It returns false for "".
 func ValidModel(model string) bool { return len(model) <= maxName && modelPattern.MatchString(model) }
 
-// maxName bounds a name in bytes. In a pattern the bound would make a copy of it for
-// each, 200 kB that every process of ours, shims too, would hold.
+// maxName bounds a name, in bytes. Inside the pattern, the bound would copy it that many
+// times: 200 kB in every process of ours, including shims.
 const maxName = 200
 
-// askInPlanMode keeps the CLI asking after the model has entered plan mode, which
-// it may do by itself at any time: unless told otherwise plan mode turns on auto
-// mode, in which 2.1.197 runs commands that change files unasked, and 2.1.329
-// refuses them unasked.
+// askInPlanMode makes the CLI ask also after the model has entered plan mode, which it may do
+// at any time. By default plan mode turns on auto mode, in which 2.1.197 runs commands that
+// change files without asking, and 2.1.329 refuses them without asking.
 const askInPlanMode = `--settings={"useAutoModeDuringPlan":false}`
 
-// Args returns the arguments after the program's name: always stream-json both
-// ways, permission requests over stdio, an explicit mode, and --flag=value for
-// every value. The error is an [ErrLaunch].
+// Args returns the arguments after the program's name: always stream-json in both directions,
+// permission requests over stdio, an explicit mode, and --flag=value for every value. It
+// returns an [ErrLaunch] for an invalid Launch.
 func (l Launch) Args() ([]string, error) {
 	args := []string{
 		"--output-format=stream-json",
@@ -200,9 +198,9 @@ func (l Launch) Args() ([]string, error) {
 	return args, nil
 }
 
-// badRule says why a permission rule cannot stand in a list of rules: the CLI
-// splits the list at commas and spaces outside of parentheses and knows no
-// escapes, so a rule could become two. "" when it can.
+// badRule says why a permission rule cannot be part of a list of rules, or returns "". The
+// CLI splits the list at commas and spaces outside of parentheses and knows no escapes, so a
+// rule could become two.
 func badRule(rule string) string {
 	name, spec, hasSpec := strings.Cut(rule, "(")
 	switch {

@@ -9,60 +9,60 @@ import (
 )
 
 const (
-	readSize  = 64 << 10  // what a pipe holds unless told otherwise
-	keptSize  = 256 << 10 // a larger buffer is given back before waiting for more
-	stderrMax = 64 << 10
+	readSize    = 64 << 10  // the default capacity of a pipe
+	maxRetained = 256 << 10 // a larger buffer is freed before waiting for more
+	maxStderr   = 64 << 10
 )
 
-// lineReader cuts a stream into lines of any length up to max bytes.
+// lineReader splits a stream into lines of up to max bytes.
 type lineReader struct {
 	r   io.Reader
 	max int
 
-	buf        []byte
-	start, end int // what is buffered and not yet returned
-	huge       int // length of the last line that did not fit into keptSize
-	dropped    int // bytes of the oversize line that is being dropped
-	err        error
+	buf          []byte
+	start, end   int // the buffered bytes that are not yet returned
+	hugeSize     int // length of the last line longer than maxRetained
+	droppedBytes int // bytes of the oversize line that is being skipped
+	err          error
 }
 
-// next returns the next line without its newline, valid until the call after. A
-// line over max is dropped and reported as [ErrTooLarge]; the reader goes on
-// behind it. A last line without a newline counts.
+// next returns the next line without its newline, valid until the next call. It skips a line
+// over max, returns [ErrTooLarge] for it, and continues after it. The last line may lack a
+// newline.
 func (l *lineReader) next() ([]byte, error) {
 	scanned := l.start
 	for {
 		if i := bytes.IndexByte(l.buf[scanned:l.end], '\n'); i >= 0 {
 			line := l.buf[l.start : scanned+i]
 			l.start = scanned + i + 1
-			if l.dropped > 0 || len(line) > l.max {
-				size := l.dropped + len(line)
-				l.dropped = 0
+			if l.droppedBytes > 0 || len(line) > l.max {
+				size := l.droppedBytes + len(line)
+				l.droppedBytes = 0
 				return nil, tooLarge(size)
 			}
-			if len(line) > keptSize {
-				l.huge = len(line)
+			if len(line) > maxRetained {
+				l.hugeSize = len(line)
 			}
 			return line, nil
 		}
-		if l.dropped > 0 || l.end-l.start > l.max {
-			l.dropped += l.end - l.start
+		if l.droppedBytes > 0 || l.end-l.start > l.max {
+			l.droppedBytes += l.end - l.start
 			l.start, l.end = 0, 0
 		}
 		if l.err != nil {
 			line := l.buf[l.start:l.end]
 			l.start = l.end
 			switch {
-			case l.dropped > 0:
-				size := l.dropped
-				l.dropped = 0
+			case l.droppedBytes > 0:
+				size := l.droppedBytes
+				l.droppedBytes = 0
 				return nil, tooLarge(size)
 			case len(line) > 0 && l.err == io.EOF:
 				return line, nil
 			}
 			return nil, l.err
 		}
-		l.makeRoom()
+		l.reserve()
 		scanned = l.end
 		var n int
 		n, l.err = l.r.Read(l.buf[l.end:])
@@ -70,12 +70,12 @@ func (l *lineReader) next() ([]byte, error) {
 	}
 }
 
-// makeRoom makes room for a read.
-func (l *lineReader) makeRoom() {
+// reserve makes space for a read.
+func (l *lineReader) reserve() {
 	held := l.end - l.start
 	switch {
-	case l.buf == nil, len(l.buf) > keptSize && held < readSize:
-		// The memory of a huge line must not stay with a session that idles.
+	case l.buf == nil, len(l.buf) > maxRetained && held < readSize:
+		// The memory of a huge line must not be retained while a session idles.
 		fresh := make([]byte, 2*readSize)
 		copy(fresh, l.buf[l.start:l.end])
 		l.buf = fresh
@@ -84,11 +84,11 @@ func (l *lineReader) makeRoom() {
 	case len(l.buf)-held >= len(l.buf)/2:
 		copy(l.buf, l.buf[l.start:l.end])
 	default:
-		// Where one line was huge the next one often is: a file that is edited again.
-		// Growing at once copies it once.
+		// After a huge line, the next one is often huge too, as when a file is edited again.
+		// Growing to its size at once copies it once.
 		size := 2 * len(l.buf)
-		if size > keptSize {
-			size = max(size, l.huge+readSize)
+		if size > maxRetained {
+			size = max(size, l.hugeSize+readSize)
 		}
 		fresh := make([]byte, size)
 		copy(fresh, l.buf[l.start:l.end])
@@ -101,22 +101,22 @@ func tooLarge(size int) error {
 	return fmt.Errorf("claude: dropped a line of %d bytes: %w", size, ErrTooLarge)
 }
 
-// tail keeps the last stderrMax bytes that were written to it.
+// tail keeps the last maxStderr bytes that were written to it.
 type tail struct {
 	mu   sync.Mutex
-	buf  []byte // at most twice stderrMax
-	lost bool   // something was written that is no longer there
+	buf  []byte // at most twice maxStderr
+	lost bool   // older bytes were dropped
 }
 
 func (t *tail) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n := len(b)
-	if len(b) > stderrMax {
-		b, t.lost = b[len(b)-stderrMax:], true
+	if len(b) > maxStderr {
+		b, t.lost = b[len(b)-maxStderr:], true
 	}
-	if len(t.buf)+len(b) > 2*stderrMax {
-		t.buf, t.lost = append(t.buf[:0], t.buf[len(t.buf)-stderrMax:]...), true
+	if len(t.buf)+len(b) > 2*maxStderr {
+		t.buf, t.lost = append(t.buf[:0], t.buf[len(t.buf)-maxStderr:]...), true
 	}
 	t.buf = append(t.buf, b...)
 	return n, nil
@@ -126,8 +126,8 @@ func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	b, lost := t.buf, t.lost
-	if len(b) > stderrMax {
-		b, lost = b[len(b)-stderrMax:], true
+	if len(b) > maxStderr {
+		b, lost = b[len(b)-maxStderr:], true
 	}
 	if lost {
 		if i := bytes.IndexByte(b, '\n'); i >= 0 {

@@ -6,30 +6,29 @@ import (
 	"fmt"
 )
 
-// Message is one line of the CLI that is no part of the control protocol:
-// *[SystemInit], *[SystemStatus], *[System], *[Assistant], *[User], *[Result],
-// *[StreamEvent], or *[Other] for what this package does not know.
+// Message is a line of the CLI outside the control protocol: *[SystemInit], *[SystemStatus],
+// *[System], *[Assistant], *[User], *[Result], *[StreamEvent], or *[Other] for an unknown
+// type.
 type Message interface {
-	// Base returns what every message has.
+	// Base returns the common fields.
 	Base() *Header
 }
 
-// Header is what every message has.
+// Header holds the common fields of all messages.
 type Header struct {
 	Type      string
 	SessionID string
 	UUID      string
-	// Raw is the whole line; fields that this package does not know are in it.
-	// It and every other json.RawMessage of a message are borrowed: valid only
-	// during the call that delivers the message. Strings may be kept.
+	// Raw is the whole line, including fields that this package does not know. It and every
+	// other json.RawMessage of a message are borrowed: valid only during the call that
+	// delivers the message. Strings may be kept.
 	Raw json.RawMessage
 }
 
 // Base implements [Message].
 func (h *Header) Base() *Header { return h }
 
-// SystemInit says how the CLI is set up. It comes at the start of every turn,
-// not once.
+// SystemInit describes the configuration of the CLI. It comes at the start of every turn.
 type SystemInit struct {
 	Header            `json:"-"`
 	CWD               string      `json:"cwd"`
@@ -52,7 +51,7 @@ type MCPServer struct {
 	Status string `json:"status"` // connected, failed, needs-auth, pending, disabled
 }
 
-// SystemStatus says what the CLI is busy with, and a change of permission mode.
+// SystemStatus reports what the CLI is doing, or a change of permission mode.
 type SystemStatus struct {
 	Header         `json:"-"`
 	Status         string `json:"status"` // compacting, requesting, or ""
@@ -67,8 +66,8 @@ type System struct {
 	Subtype string
 }
 
-// Assistant is one completed content block (seldom more) of what the model
-// said. Several messages share a MessageID.
+// Assistant is one completed content block (seldom more) of the model's message. Several
+// messages share a MessageID.
 type Assistant struct {
 	Header
 	MessageID       string
@@ -76,7 +75,7 @@ type Assistant struct {
 	StopReason      string // "" on all but the last
 	Content         []ContentBlock
 	Usage           json.RawMessage // not final before StopReason is set
-	ParentToolUseID string          // the Task call whose subagent speaks, "" for the main thread
+	ParentToolUseID string          // the Task call of the subagent, "" for the main thread
 	AgentID         string
 	SubagentType    string
 	TaskDescription string
@@ -84,7 +83,7 @@ type Assistant struct {
 	Aborted         bool   // cut short by an interrupt
 }
 
-// User is what the model was told: a prompt, or the results of tools.
+// User is a message to the model: a prompt, or the results of tools.
 type User struct {
 	Header
 	Content         []ContentBlock // a plain string is one text block
@@ -93,20 +92,19 @@ type User struct {
 	IsReplay        bool // an echo of what was sent on stdin
 	IsSynthetic     bool
 	ToolUseResult   json.RawMessage // structured output of the tool, or nil
-	// OmittedBytes is how much an [Abridger] left out of the results in Content.
+	// OmittedBytes is how many bytes an [Abridger] left out of the results in Content.
 	OmittedBytes int
 }
 
-// ToolPermission says why a tool call was allowed to run or not, as the CLI tells
-// it beside the result.
+// ToolPermission is why the CLI let a tool call run or not. It comes with the result.
 type ToolPermission struct {
 	Decision string `json:"decision"`    // accept or reject
-	Source   string `json:"source"`      // config: what is set, without asking; hook; and others
+	Source   string `json:"source"`      // config: by the settings, without asking; hook; and others
 	Reason   string `json:"reason_type"` // rule, subcommandResults, mode, and others
 }
 
-// Permission is that of the call whose result this message brings. 2.1.197 says
-// nothing of it.
+// Permission returns the permission of the call whose result this message contains. 2.1.197
+// does not send it.
 func (m *User) Permission(toolUseID string) (ToolPermission, bool) {
 	var told struct {
 		Meta []struct {
@@ -115,7 +113,7 @@ func (m *User) Permission(toolUseID string) (ToolPermission, bool) {
 		} `json:"tool_result_meta"`
 	}
 	if json.Unmarshal(m.Raw, &told) != nil {
-		return ToolPermission{}, false // of another shape: it is advice
+		return ToolPermission{}, false // of another shape; it is only informative
 	}
 	for _, t := range told.Meta {
 		if t.ID == toolUseID && t.Permission != nil {
@@ -156,14 +154,14 @@ type Usage struct {
 	CacheReadInputTokens     int `json:"cache_read_input_tokens"`
 }
 
-// PermissionDenial is a tool call that was not allowed to run.
+// PermissionDenial is a tool call that was denied.
 type PermissionDenial struct {
 	ToolName  string          `json:"tool_name"`
 	ToolUseID string          `json:"tool_use_id"`
 	ToolInput json.RawMessage `json:"tool_input"`
 }
 
-// StreamEvent is a piece of a message that still grows; it comes with
+// StreamEvent is a part of an incomplete message; it comes with
 // [Launch.IncludePartialMessages].
 type StreamEvent struct {
 	Header
@@ -177,11 +175,11 @@ type StreamEvent struct {
 	ParentToolUseID string
 }
 
-// Other is a message of a type that this package does not know.
+// Other is a message of an unknown type.
 type Other struct{ Header }
 
-// Decode reads one line as a message. Lines of the control protocol decode to
-// *[Other]. Raw parts of the message are spans of line.
+// Decode parses one line as a message. Lines of the control protocol become *[Other]. Raw
+// parts of the message are spans of line.
 func Decode(line []byte) (Message, error) {
 	e, err := ReadEnvelope(line)
 	if err != nil {
@@ -267,7 +265,7 @@ func (e *Envelope) streamEvent(h Header) (Message, error) {
 	if err != nil {
 		return nil, fmt.Errorf("claude: decode stream_event: %w", err)
 	}
-	m.EventType = word(lookup(event, "type"))
+	m.EventType = internedText(lookup(event, "type"))
 	m.Index = number(lookup(event, "index"))
 	if v := lookup(event, "delta"); isObject(v) {
 		var memory [4]field
@@ -275,7 +273,7 @@ func (e *Envelope) streamEvent(h Header) (Message, error) {
 		if err != nil {
 			return nil, fmt.Errorf("claude: decode stream_event: %w", err)
 		}
-		m.DeltaType = word(lookup(delta, "type"))
+		m.DeltaType = internedText(lookup(delta, "type"))
 		for _, key := range []string{"text", "thinking", "partial_json"} {
 			if v := lookup(delta, key); v != nil {
 				m.Text = text(v)
@@ -287,7 +285,7 @@ func (e *Envelope) streamEvent(h Header) (Message, error) {
 		if err != nil {
 			return nil, fmt.Errorf("claude: decode stream_event: %w", err)
 		}
-		m.BlockType = word(lookup(block, "type"))
+		m.BlockType = internedText(lookup(block, "type"))
 	}
 	if v := lookup(event, "message"); isObject(v) {
 		message, err := appendFields(nil, v)
@@ -306,8 +304,8 @@ func lenientMessage(raw []byte, m Message) (Message, error) {
 	return m, nil
 }
 
-// lenient decodes into a struct and leaves fields of an unexpected type at zero:
-// they are still in Raw, and one of them must not cost the message.
+// lenient decodes into a struct and leaves fields of an unexpected type zero. They are still
+// in Raw, and one of them must not make the message unreadable.
 func lenient(raw []byte, into any) error {
 	err := json.Unmarshal(raw, into)
 	var wrongType *json.UnmarshalTypeError

@@ -7,8 +7,7 @@ import (
 	"fmt"
 )
 
-// ToolRequest asks whether a tool may run. Its raw parts are copies and may be
-// kept.
+// ToolRequest asks whether a tool may run. Its raw parts are copies and may be kept.
 type ToolRequest struct {
 	RequestID             string
 	ToolName              string
@@ -17,65 +16,64 @@ type ToolRequest struct {
 	Title                 string
 	DisplayName           string
 	Description           string
-	DecisionReason        string // may hold terminal escapes
+	DecisionReason        string // may contain terminal escapes
 	DecisionReasonType    string // rule, mode, hook, safetyCheck, …
 	BlockedPath           string
-	Input                 json.RawMessage // byte for byte as asked
+	Input                 json.RawMessage // the exact bytes of the request
 	PermissionSuggestions json.RawMessage // array of rules to grant, or nil
 
-	// DefaultToNo: a single stray keystroke must not approve it.
+	// DefaultToNo: a single accidental keystroke must not approve it.
 	DefaultToNo bool
-	// SuppressAlwaysAllowRule: no rule may be granted with an allow, nor offered.
+	// SuppressAlwaysAllowRule: no rule may be offered or granted with an allow.
 	SuppressAlwaysAllowRule bool
-	// RequiresUserInteraction: nobody may approve it who has not opened it.
+	// RequiresUserInteraction: it may be approved only by somebody who has opened it.
 	RequiresUserInteraction bool
-	// MatchedAskRule is the rule of a person's settings that has the CLI ask, although
-	// it gives another reason; nil when there is none.
+	// MatchedAskRule is the rule of a person's settings that makes the CLI ask, although it
+	// gives another reason; nil when there is none.
 	MatchedAskRule *AskRule
-	// ClassifierApprovable is about the safety checks that have the CLI ask: false when
-	// one of them must be approved by a person, nil when there is none.
+	// ClassifierApprovable is false when the CLI asks because of a safety check that a person
+	// must approve, and nil when there is no such check.
 	ClassifierApprovable *bool
-	// MCPServer serves the tool; nil for a tool of the CLI, and from CLIs that do not
-	// tell.
+	// MCPServer provides the tool; nil for a tool of the CLI, and from CLIs that do not send
+	// it.
 	MCPServer *MCPProvenance
 
 	Raw json.RawMessage // the whole request object
 }
 
-// AskRule is a rule of permissions.ask. All of it is text from outside.
+// AskRule is a rule of permissions.ask. All fields are untrusted text.
 type AskRule struct {
-	Source      string `json:"source"` // where it stands, such as userSettings
+	Source      string `json:"source"` // where it is configured, such as userSettings
 	ToolName    string `json:"tool_name"`
 	RuleContent string `json:"rule_content,omitempty"`
 }
 
-// MCPProvenance names an MCP server as its configuration does. All of it is text from
-// outside; what Source says can be trusted, what Name says cannot.
+// MCPProvenance names an MCP server as configured. All fields are untrusted text, except that
+// Source can be relied on.
 type MCPProvenance struct {
 	Name   string `json:"name"`
 	Source string `json:"source"` // sdk, plugin, user, project, local, dynamic, managed, …
 }
 
-// demanded reads a restriction. What is neither false nor absent restricts: a CLI that
-// says it in another way meant something.
-func demanded(value json.RawMessage) bool {
+// isDemanded reads a restriction. Any value other than false or absent restricts, because a
+// CLI that encodes it differently meant to restrict.
+func isDemanded(value json.RawMessage) bool {
 	return len(value) > 0 && string(value) != "false" && string(value) != "null"
 }
 
 // ToolDecision answers a [ToolRequest].
 type ToolDecision struct {
 	Allow bool
-	// UpdatedInput is the input to run instead, a JSON object; nil for the
-	// original. An empty object is refused unless the original is empty: the CLI
-	// would take it for "the original".
+	// UpdatedInput is the input to run instead, a JSON object; nil for the original. An empty
+	// object is refused unless the original is empty, because the CLI would run the original.
 	UpdatedInput json.RawMessage
 	// UpdatedPermissions are rules to grant with an allow, a JSON array, or nil.
 	UpdatedPermissions json.RawMessage
-	Message            string // why not, for the model; a deny without one gets a plain sentence
+	Message            string // the reason, for the model; a deny without one gets a default sentence
 	Interrupt          bool   // with a deny: also end the turn
-	// Sent, if not nil, is called once with the fate of the answer: nil when the
-	// transport took the whole line, [ErrWithdrawn] or [ErrClosed] when nobody
-	// wanted it any more, or what Send returned.
+	// Sent, if not nil, is called once with the result of sending the answer: nil when the
+	// transport took the whole line, [ErrWithdrawn] or [ErrClosed] when it was no longer
+	// wanted, or the error of Send.
 	Sent func(error)
 }
 
@@ -114,13 +112,13 @@ func readToolRequest(id string, body json.RawMessage, fields []field) ToolReques
 				r.PermissionSuggestions = clone(f.value)
 			}
 		case "default_to_no":
-			r.DefaultToNo = demanded(f.value)
+			r.DefaultToNo = isDemanded(f.value)
 		case "suppress_always_allow_rule":
-			r.SuppressAlwaysAllowRule = demanded(f.value)
+			r.SuppressAlwaysAllowRule = isDemanded(f.value)
 		case "requires_user_interaction":
-			r.RequiresUserInteraction = demanded(f.value)
+			r.RequiresUserInteraction = isDemanded(f.value)
 		case "matched_ask_rule":
-			if demanded(f.value) {
+			if isDemanded(f.value) {
 				r.MatchedAskRule = new(AskRule)
 				_ = json.Unmarshal(f.value, r.MatchedAskRule) // of another shape it is a rule all the same
 			}
@@ -161,9 +159,8 @@ func handleToolRequest(o *Options, id string, body json.RawMessage, fields []fie
 	}
 }
 
-// decide makes the payload of an answer. updatedInput and toolUseID are always
-// there: CLIs before 2.1.207 fail an allow without the first, and the second is
-// the key by which the CLI knows a repeated answer.
+// decide encodes an answer. It always contains updatedInput and toolUseID: CLIs before
+// 2.1.207 reject an allow without the former, and recognize a repeated answer by the latter.
 func decide(r ToolRequest, d ToolDecision) (json.RawMessage, error) {
 	if !d.Allow {
 		return deny(r, d), nil
@@ -183,8 +180,7 @@ func decide(r ToolRequest, d ToolDecision) (json.RawMessage, error) {
 		}
 		b = append(b, input...)
 	case isObject(r.Input):
-		// Routing checked only its brackets, and the CLI exits on a line that is
-		// no JSON.
+		// Routing checked only its brackets, and the CLI exits on a line of invalid JSON.
 		if !json.Valid(r.Input) {
 			return nil, errors.New("claude: the original input is no valid JSON")
 		}

@@ -21,18 +21,18 @@ var (
 )
 
 const (
-	// MaxLine is the largest line that is read unless [Command.MaxLine] says
-	// otherwise, in bytes. Real lines carry PDFs and whole tool results; a larger
-	// one is a fault or an attack, and is dropped so that the server lives.
+	// MaxLine bounds a line of the CLI unless [Command.MaxLine] is set, in bytes. Real lines
+	// contain PDFs and whole tool results. A larger one is a fault or an attack and is
+	// dropped, so that the server survives.
 	MaxLine = 256 << 20
-	// drainDelay is how long output is waited for after the CLI has exited: a
-	// grandchild may hold the pipes open for ever.
-	drainDelay = time.Second
-	// pipeCapacity is the most that a pipe holds. What the CLI wrote before it
-	// exited is among that many bytes; all that follows is a grandchild's.
+	// drainTimeout bounds the wait for output after the CLI has exited, because a grandchild
+	// may keep the pipes open for ever.
+	drainTimeout = time.Second
+	// pipeCapacity is the maximum capacity of a pipe. What the CLI wrote before it exited is
+	// within that many bytes; later bytes are from a grandchild.
 	pipeCapacity = 1 << 20
-	// inputGrace is how long CloseInput lets a line that is being written go on.
-	inputGrace = time.Second
+	// inputGracePeriod is how long CloseInput waits for a line that is being written.
+	inputGracePeriod = time.Second
 )
 
 // Command is a program to start as a [Process].
@@ -40,17 +40,16 @@ type Command struct {
 	Path    string   // of the program; a bare name is looked up in PATH
 	Args    []string // after the program's name
 	Dir     string   // folder to work in; "" for the current one
-	Env     []string // KEY=value; exactly this, nil is an empty environment
+	Env     []string // KEY=value; the whole environment, nil is empty
 	MaxLine int      // bytes; MaxLine when 0
 }
 
-// Process is a CLI that runs as a child of this process, in a process group of
-// its own, with descriptors 0 to 2 and no others. It is a [Transport] over its
-// standard input and output.
+// Process is a CLI that runs as a child of this process, in its own process group, with only
+// the descriptors 0 to 2. It is a [Transport] over its standard input and output.
 //
-// Whoever starts a Process reads it to its end, by [Client.Run] or Recv, and
-// ends it with CloseInput, Terminate or Kill; Close alone ends the conversation
-// and not the program. When the CLI exits, what is left of its group is killed.
+// Whoever starts a Process must read it to its end, by [Client.Run] or Recv, and end it with
+// CloseInput, Terminate or Kill. Close alone ends the conversation and not the program. When
+// the CLI exits, the rest of its group is killed.
 type Process struct {
 	cmd    *exec.Cmd
 	stdin  *os.File
@@ -58,23 +57,23 @@ type Process struct {
 	lines  lineReader
 	stderr tail
 
-	draining bool // drainDelay is over; only Recv touches it and drained
+	draining bool // drainTimeout has passed; only Recv uses it and drained
 	drained  int  // bytes read since then
 
 	writing sync.Mutex // held while a line is written
-	torn    error      // set under writing: a line was cut off, nothing may follow
+	tornErr error      // set under writing: a line is incomplete, so no other may follow
 
 	closed chan struct{} // closed by the first Close
 	once   sync.Once
 
-	alive   sync.Mutex // held while a signal is sent, so that none goes to a reaped pid
+	alive   sync.Mutex // held while a signal is sent, so that it never reaches a reaped pid
 	exited  bool
 	done    chan struct{} // closed after exitErr is set and stderr is read
 	exitErr error
 }
 
-// Start starts a program. The error is one of [ErrCLIMissing],
-// [ErrCLINotExecutable] and [ErrFolderMissing] where it can be told.
+// Start starts a program. The error is [ErrCLIMissing], [ErrCLINotExecutable] or
+// [ErrFolderMissing] where the cause is known.
 func Start(c Command) (*Process, error) {
 	if c.Dir != "" {
 		if info, err := os.Stat(c.Dir); err != nil || !info.IsDir() {
@@ -116,8 +115,8 @@ func Start(c Command) (*Process, error) {
 		done:   make(chan struct{}),
 	}
 	p.lines = lineReader{r: outputReader{p}, max: c.MaxLine}
-	// Given as files, so that exec starts no copying of its own, which would wait
-	// for a grandchild.
+	// Passed as files, so that exec starts no copying goroutines, which would wait for a
+	// grandchild.
 	p.cmd = &exec.Cmd{
 		Path: path, Args: append([]string{c.Path}, c.Args...), Dir: c.Dir, Env: append([]string{}, c.Env...),
 		Stdin: theirs[0], Stdout: theirs[1], Stderr: theirs[2],
@@ -133,8 +132,8 @@ func Start(c Command) (*Process, error) {
 	return p, nil
 }
 
-// sealDescriptors keeps what this process itself inherited open from reaching
-// the CLI; what Go opens never does.
+// sealDescriptors keeps descriptors that this process itself inherited from the CLI. Go marks
+// its own as close-on-exec.
 var sealDescriptors = sync.OnceFunc(func() {
 	dir, err := os.Open("/dev/fd")
 	if err != nil {
@@ -159,7 +158,7 @@ func startError(c Command, err error) error {
 		return fmt.Errorf("%w: %w", why, ErrCLINotExecutable)
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
 		if _, statErr := os.Stat(c.Path); statErr == nil {
-			// It is there, so what is missing is the interpreter that it names.
+			// The file exists, so its interpreter is missing.
 			return fmt.Errorf("%w: %w", why, ErrCLINotExecutable)
 		}
 		return fmt.Errorf("%w: %w", why, ErrCLIMissing)
@@ -173,15 +172,15 @@ func (p *Process) reap(stderr *os.File) {
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		_, _ = io.Copy(&p.stderr, stderr) // ends at the deadline below at the latest
+		_, _ = io.Copy(&p.stderr, stderr) // ends no later than the deadline below
 		stderr.Close()
 	}()
 	err := p.cmd.Wait()
 	p.alive.Lock()
 	p.exited = true
-	_ = killGroup(p.PID(), syscall.SIGKILL) // mostly there is none left
+	_ = killGroup(p.PID(), syscall.SIGKILL) // usually the group is empty
 	p.alive.Unlock()
-	deadline := time.Now().Add(drainDelay)
+	deadline := time.Now().Add(drainTimeout)
 	_ = p.stdout.SetReadDeadline(deadline) // fails only when closed
 	_ = stderr.SetReadDeadline(deadline)
 	<-read
@@ -197,8 +196,8 @@ func (p *Process) Recv() ([]byte, error) {
 	return line, err
 }
 
-// outputReader is the stdout of a process. It ends when all writers have closed
-// it or, once the CLI has exited, when no more of the CLI's can come.
+// outputReader is the stdout of a process. It ends when all writers have closed it or, after
+// the CLI has exited, when all of the CLI's output has been read.
 type outputReader struct{ p *Process }
 
 func (r outputReader) Read(b []byte) (int, error) {
@@ -208,15 +207,14 @@ func (r outputReader) Read(b []byte) (int, error) {
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			return n, err
 		}
-		// The CLI is gone and drainDelay over. A past deadline hides what waits in
-		// the pipe, and whoever receives may have been slow.
+		// The CLI has exited and drainTimeout has passed. A past deadline would hide what is
+		// left in the pipe, and the receiver may have been slow.
 		if err := p.stdout.SetReadDeadline(time.Time{}); err != nil {
 			return 0, err
 		}
 		p.draining = true
 	}
-	// Only what is there already, without waiting: a grandchild that goes on
-	// writing would otherwise keep the end away for as long as it likes.
+	// Read without waiting: a grandchild that keeps writing could delay the end for ever.
 	if p.drained >= pipeCapacity {
 		return 0, io.EOF
 	}
@@ -242,13 +240,12 @@ func (r outputReader) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// Send implements [Transport]. It waits as long as the CLI does not read; Close
-// unblocks it.
+// Send implements [Transport]. It blocks while the CLI does not read; Close unblocks it.
 func (p *Process) Send(line []byte) error {
 	p.writing.Lock()
 	defer p.writing.Unlock()
-	if p.torn != nil {
-		return p.torn
+	if p.tornErr != nil {
+		return p.tornErr
 	}
 	if p.isClosed() {
 		return ErrClosed
@@ -258,20 +255,20 @@ func (p *Process) Send(line []byte) error {
 	if err != nil {
 		err = fmt.Errorf("claude: write to the CLI: %w", err)
 		if n > 0 {
-			p.torn = err
+			p.tornErr = err
 		}
 	}
 	return err
 }
 
-// CloseInput says that nothing more will be sent: the CLI ends its turn and
-// exits. A line that is being written may finish for a moment.
+// CloseInput closes the CLI's input: it ends its turn and exits. A line that is being written
+// may finish within inputGracePeriod.
 func (p *Process) CloseInput() error {
-	_ = p.stdin.SetWriteDeadline(time.Now().Add(inputGrace)) // fails only when closed
+	_ = p.stdin.SetWriteDeadline(time.Now().Add(inputGracePeriod)) // fails only when closed
 	p.writing.Lock()
 	defer p.writing.Unlock()
-	if p.torn == nil {
-		p.torn = ErrClosed
+	if p.tornErr == nil {
+		p.tornErr = ErrClosed
 	}
 	if err := p.stdin.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return fmt.Errorf("claude: close input: %w", err)
@@ -301,8 +298,8 @@ func (p *Process) isClosed() bool {
 // PID is the id of the process and of its group.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Done is closed once the program has exited and its stderr is read. Its output
-// may still wait in Recv.
+// Done is closed after the program has exited and its stderr has been read. Recv may still
+// return output.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
 // Wait waits for Done and returns ExitError.
@@ -311,12 +308,11 @@ func (p *Process) Wait() error {
 	return p.exitErr
 }
 
-// ExitError says how the program exited: nil for status 0, else mostly an
-// *exec.ExitError. It may be called only after Done.
+// ExitError returns how the program exited: nil for status 0, else usually an
+// *exec.ExitError. Call it only after Done.
 func (p *Process) ExitError() error { return p.exitErr }
 
-// Stderr returns the end of what the program printed there, at most 64 KiB,
-// from the beginning of a line.
+// Stderr returns the last lines of the program's stderr, up to 64 KiB.
 func (p *Process) Stderr() string { return p.stderr.String() }
 
 // Signal sends a signal to the process group. It does nothing after the exit.
@@ -329,10 +325,10 @@ func (p *Process) Signal(s syscall.Signal) error {
 	return killGroup(p.PID(), s)
 }
 
-// Terminate asks the process group to end.
+// Terminate sends SIGTERM to the process group.
 func (p *Process) Terminate() error { return p.Signal(syscall.SIGTERM) }
 
-// Kill ends the process group and every descendant that has left it.
+// Kill kills the process group and every descendant that has left it.
 func (p *Process) Kill() error {
 	p.alive.Lock()
 	defer p.alive.Unlock()

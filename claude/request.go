@@ -12,7 +12,7 @@ import (
 // RequestError is the CLI's refusal of a request.
 type RequestError struct {
 	Subtype  string // of the request
-	Sentence string // of the CLI
+	Sentence string // sentence of the CLI
 	Code     string // "" when the CLI gave none
 }
 
@@ -20,11 +20,10 @@ func (e *RequestError) Error() string {
 	return fmt.Sprintf("the CLI refused %s: %s", e.Subtype, e.Sentence)
 }
 
-// Request sends a control request and returns the CLI's response, nil when
-// there is none in it. fields is what the request has besides its subtype:
-// anything that marshals to a JSON object, or nil. It waits until the CLI has
-// answered, ctx has ended, or the conversation is over ([ErrClosed]); a refusal
-// is a *[RequestError].
+// Request sends a control request and returns the CLI's response, or nil if it is empty.
+// fields are the fields besides the subtype: anything that marshals to a JSON object, or nil.
+// It blocks until the CLI answers, ctx ends, or the conversation is over ([ErrClosed]). A
+// refusal is a *[RequestError].
 func (c *Client) Request(ctx context.Context, subtype string, fields any) (json.RawMessage, error) {
 	r, err := c.request(ctx, subtype, fields)
 	return r.response, err
@@ -34,8 +33,8 @@ func (c *Client) request(ctx context.Context, subtype string, fields any) (reply
 	return c.requestListing(ctx, subtype, fields, false)
 }
 
-// requestListing is request; with listOnly, what the CLI lists as open beside its answer
-// is not dispatched.
+// requestListing is request. With listOnly, open requests that the answer lists are not
+// dispatched.
 func (c *Client) requestListing(ctx context.Context, subtype string, fields any, listOnly bool) (reply, error) {
 	body := append([]byte(`{"subtype":`), appendString(nil, subtype)...)
 	if fields != nil {
@@ -67,7 +66,7 @@ func (c *Client) requestListing(ctx context.Context, subtype string, fields any,
 	line := append([]byte(`{"type":"control_request","request_id":`), appendString(nil, id)...)
 	line = append(append(append(line, `,"request":`...), body...), `}}`...)
 	if err := c.send(line); err != nil {
-		if c.unwait(id) {
+		if c.cancelWait(id) {
 			return reply{}, fmt.Errorf("claude: %s: %w: %w", subtype, ErrClosed, err)
 		}
 		// The end came first and its ErrClosed waits in the channel.
@@ -83,13 +82,13 @@ func (c *Client) requestListing(ctx context.Context, subtype string, fields any,
 		}
 		return r, nil
 	case <-ctx.Done():
-		c.unwait(id)
+		c.cancelWait(id)
 		return reply{}, fmt.Errorf("claude: %s: %w", subtype, context.Cause(ctx))
 	}
 }
 
-// unwait reports whether the request was still waiting.
-func (c *Client) unwait(id string) bool {
+// cancelWait removes a request and reports whether it was still waiting.
+func (c *Client) cancelWait(id string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	_, waited := c.waiting[id]
@@ -97,8 +96,8 @@ func (c *Client) unwait(id string) bool {
 	return waited
 }
 
-// Interrupt ends the current turn; the CLI stays ready for the next message. It
-// returns when the CLI has taken note, which may be before the turn's result.
+// Interrupt ends the current turn; the CLI stays ready for the next message. It returns when
+// the CLI has acknowledged, which may be before the turn's result.
 func (c *Client) Interrupt(ctx context.Context) error {
 	_, err := c.Request(ctx, "interrupt", nil)
 	return err
@@ -120,9 +119,9 @@ func (c *Client) SetPermissionMode(ctx context.Context, mode string) error {
 	return err
 }
 
-// SessionCost returns what the CLI has counted so far, in US dollars: what its
-// results call total_cost_usd, rounded to cents from half a dollar on. A CLI of
-// 2.1.3xx that resumes a conversation begins with what it cost before.
+// SessionCost returns the cost that the CLI has counted so far, in US dollars: total_cost_usd
+// of its results, rounded to cents from half a dollar on. A CLI of 2.1.3xx that resumes a
+// conversation starts with the previous cost.
 func (c *Client) SessionCost(ctx context.Context) (float64, error) {
 	raw, err := c.Request(ctx, "get_session_cost", nil)
 	if err != nil {
@@ -147,9 +146,9 @@ func (c *Client) SessionCost(ctx context.Context) (float64, error) {
 	return usd, nil
 }
 
-// ApplySettings lays settings over those of every file, for the life of the
-// process: a top-level key replaces the one that was given before, null takes it
-// away. It holds from the next tool call on.
+// ApplySettings overrides the settings of all files for the lifetime of the process: a
+// top-level key replaces its previous value, null removes it. It takes effect with the next
+// tool call.
 func (c *Client) ApplySettings(ctx context.Context, settings map[string]any) error {
 	_, err := c.Request(ctx, "apply_flag_settings", map[string]any{"settings": settings})
 	return err

@@ -8,21 +8,22 @@ import (
 	"strings"
 )
 
-// RunAs is the user as whom CLIs run when that is not the user of this process. A
-// nil *RunAs is the user of this process.
+// RunAs is the user that CLIs run as, if that is not the user of this process. Nil stands for
+// the user of this process.
 type RunAs struct {
-	Name     string // "" for one that the machine has no name for
+	Name     string // "" for a user without a name on this machine
 	UID, GID int
 	Groups   []int  // supplementary
 	Home     string // absolute
 }
 
-// ErrRunAs: this process may not act as another user, or not on this system.
+// ErrRunAs: this process lacks the right to act as another user, or the system does not
+// support it.
 var ErrRunAs = errors.New("claude: cannot act as another user")
 
-// Numbers are the user in the form that [ParseRunAs] reads: uid:gid, and behind
-// another colon the supplementary groups, separated by commas.
-func (u *RunAs) Numbers() string {
+// Format returns the user in the form that [ParseRunAs] reads: uid:gid and, after another
+// colon, the supplementary groups, separated by commas.
+func (u *RunAs) Format() string {
 	groups := make([]string, len(u.Groups))
 	for i, g := range u.Groups {
 		groups[i] = strconv.Itoa(g)
@@ -30,15 +31,15 @@ func (u *RunAs) Numbers() string {
 	return fmt.Sprintf("%d:%d:%s", u.UID, u.GID, strings.Join(groups, ","))
 }
 
-// Called is how a person knows the user.
-func (u *RunAs) Called() string {
+// DisplayName returns the name, or else the number, of the user.
+func (u *RunAs) DisplayName() string {
 	if u.Name != "" {
 		return u.Name
 	}
 	return fmt.Sprintf("%d:%d", u.UID, u.GID)
 }
 
-// ParseRunAs reads the numbers of a user; the groups may be left out.
+// ParseRunAs parses the ids of a user; the groups are optional.
 func ParseRunAs(text string) (*RunAs, error) {
 	parts := strings.Split(text, ":")
 	if len(parts) < 2 || len(parts) > 3 {
@@ -59,8 +60,8 @@ func ParseRunAs(text string) (*RunAs, error) {
 	return &RunAs{UID: read[0], GID: read[1], Groups: read[2:]}, nil
 }
 
-// Environ returns parent, the environment of this process, with what says whose it
-// is replaced by what says so of the user.
+// Environ returns parent, the environment of this process, with the variables that name its
+// user replaced.
 func (u *RunAs) Environ(parent []string) []string {
 	if u == nil {
 		return parent
@@ -76,22 +77,22 @@ func (u *RunAs) Environ(parent []string) []string {
 	return own
 }
 
-// Do calls f, on a thread that has the user's rights to files and none of ours: what
-// it opens, makes and changes it does as the user, whose links lead it nowhere that
-// the user could not go. f must not start goroutines that need them, too. The error
-// is that of f, or an [ErrRunAs].
+// Do calls f on a thread that has the user's file rights and none of ours. So what f opens,
+// creates or changes, it does as the user, and the user's links lead it nowhere that the user
+// could not go. f must not start goroutines that need these rights, too. Do returns the error
+// of f, or an [ErrRunAs].
 func (u *RunAs) Do(f func() error) error {
 	if u == nil {
 		return f()
 	}
-	return onThread(u.takeFiles, f)
+	return onThread(u.takeFileRights, f)
 }
 
-// InGroup calls f, on a thread that makes files in the group of the user; all else
-// is as ever.
+// InGroup calls f on a thread that creates files in the group of the user, with our rights
+// otherwise.
 func (u *RunAs) InGroup(f func() error) error {
 	if u == nil {
 		return f()
 	}
-	return onThread(u.takeGroup, f)
+	return onThread(u.takeFileGroup, f)
 }

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// Of the kernel and not in package syscall.
+// Constants of the kernel that package syscall lacks.
 const (
 	prSetNoNewPrivs  = 38
 	prCapAmbient     = 47
@@ -19,8 +19,8 @@ const (
 	capabilityBlocks = 2
 )
 
-// onThread calls f on a thread of its own, which goes afterwards: no other
-// goroutine ever runs on one whose credentials were changed.
+// onThread calls f on a new thread that ends afterwards, so that no other goroutine ever runs
+// on a thread with changed credentials.
 func onThread(change func() error, f func() error) error {
 	var err error
 	var broken any
@@ -28,7 +28,7 @@ func onThread(change func() error, f func() error) error {
 	go func() {
 		defer close(done)
 		defer func() { broken = recover() }()
-		runtime.LockOSThread() // and never unlocked
+		runtime.LockOSThread() // never unlocked, so that the thread ends with the goroutine
 		if err = change(); err == nil {
 			err = f()
 		}
@@ -40,22 +40,22 @@ func onThread(change func() error, f func() error) error {
 	return err
 }
 
-// takeFiles gives this thread the file rights of the user. The calls are the
-// kernel's own, which are for one thread: those of package syscall are for all.
-func (u *RunAs) takeFiles() error {
+// takeFileRights gives this thread the file rights of the user. It makes the system calls
+// directly, for one thread; those of package syscall change all threads.
+func (u *RunAs) takeFileRights() error {
 	if err := u.takeGroups(); err != nil {
 		return err
 	}
-	if err := u.takeGroup(); err != nil {
+	if err := u.takeFileGroup(); err != nil {
 		return err
 	}
-	if err := setFS("setfsuid", syscall.SYS_SETFSUID, u.UID); err != nil {
+	if err := setFSID("setfsuid", syscall.SYS_SETFSUID, u.UID); err != nil {
 		return err
 	}
 	return noCapabilities()
 }
 
-func (u *RunAs) takeGroup() error { return setFS("setfsgid", syscall.SYS_SETFSGID, u.GID) }
+func (u *RunAs) takeFileGroup() error { return setFSID("setfsgid", syscall.SYS_SETFSGID, u.GID) }
 
 func (u *RunAs) takeGroups() error {
 	groups := make([]uint32, len(u.Groups)+1) // never empty, so that it has an address
@@ -68,9 +68,9 @@ func (u *RunAs) takeGroups() error {
 	return nil
 }
 
-// setFS sets one of the two ids for files, whose calls tell no error: asked again
-// they say what holds.
-func setFS(name string, call uintptr, id int) error {
+// setFSID sets a file system id. The system call reports no error, so a second call checks
+// the result.
+func setFSID(name string, call uintptr, id int) error {
 	_, _, _ = syscall.RawSyscall(call, uintptr(id), 0, 0)
 	if now, _, _ := syscall.RawSyscall(call, noChange, 0, 0); now&lowest32 != uintptr(id) {
 		return fmt.Errorf("%w: %s to %d", ErrRunAs, name, id)
@@ -78,12 +78,12 @@ func setFS(name string, call uintptr, id int) error {
 	return nil
 }
 
-// Become makes the user that of this process, for good: no saved id, no group, no
-// capability of before is left, and no program that it runs gets any. When the
-// parent of this process ends, so does what it becomes. It is for a process that
-// executes another program next, from the same goroutine.
+// Become changes the user of this process irreversibly: no saved id, group or capability
+// remains, and no program that it runs gets any. When the parent of this process ends, so
+// does this process. It is for a process that executes another program next, from the same
+// goroutine.
 func (u *RunAs) Become() error {
-	runtime.LockOSThread() // death with the parent is a thread's, and so is the exec
+	runtime.LockOSThread() // the parent death signal is set per thread, and the exec comes from this one
 	parent := os.Getppid()
 	if err := syscall.Setgroups(u.Groups); err != nil {
 		return fmt.Errorf("%w: setgroups: %w", ErrRunAs, err)
@@ -103,7 +103,7 @@ func (u *RunAs) Become() error {
 	if err := prctl(prSetNoNewPrivs, 1); err != nil {
 		return err
 	}
-	// The change of ids has undone what our parent had asked the kernel for.
+	// The change of ids has cleared the parent death signal.
 	if err := prctl(syscall.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL)); err != nil {
 		return err
 	}
@@ -113,8 +113,8 @@ func (u *RunAs) Become() error {
 	return nil
 }
 
-// noCapabilities leaves this thread without any. A change from one uid to another,
-// neither of which is 0, takes none of them away.
+// noCapabilities drops all capabilities of this thread. A change between two uids other than
+// 0 keeps them.
 func noCapabilities() error {
 	header := struct {
 		version uint32

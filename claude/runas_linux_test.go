@@ -25,7 +25,7 @@ func TestNumbersOfAUser(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		again, err := claude.ParseRunAs(got.Numbers())
+		again, err := claude.ParseRunAs(got.Format())
 		if got.UID != want.UID || got.GID != want.GID || !slices.Equal(got.Groups, want.Groups) || err != nil || !reflect.DeepEqual(again, got) {
 			t.Errorf("%s: %+v, again %+v, %v", text, got, again, err)
 		}

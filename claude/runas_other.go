@@ -4,8 +4,8 @@ package claude
 
 func onThread(change func() error, _ func() error) error { return change() }
 
-func (u *RunAs) takeFiles() error { return ErrRunAs }
-func (u *RunAs) takeGroup() error { return ErrRunAs }
+func (u *RunAs) takeFileRights() error { return ErrRunAs }
+func (u *RunAs) takeFileGroup() error { return ErrRunAs }
 
-// Become works on Linux alone.
+// Become is supported on Linux only.
 func (u *RunAs) Become() error { return ErrRunAs }

@@ -20,23 +20,22 @@ import (
 	"time"
 )
 
-// SavedFolder reads the conversations that CLIs of this user have saved, in their
-// configuration folder (~/.claude unless CLAUDE_CONFIG_DIR says otherwise). The
-// files are the CLI's own: they are only read, and what is not understood is left
-// out. Its methods may be called from any goroutine.
+// SavedFolder reads the conversations that CLIs of this user have saved in their
+// configuration folder (~/.claude unless CLAUDE_CONFIG_DIR is set). It never changes the
+// CLI's files, and skips what it cannot parse. Its methods may be called from any goroutine.
 type SavedFolder struct {
 	dir string
 
 	mu    sync.Mutex // protects following
-	known map[string]Saved
+	known map[string]SavedConversation
 }
 
-// NewSavedFolder returns what reads a configuration folder. It need not be there.
+// NewSavedFolder returns a reader of a configuration folder, which may be missing.
 func NewSavedFolder(dir string) *SavedFolder {
-	return &SavedFolder{dir: dir, known: map[string]Saved{}}
+	return &SavedFolder{dir: dir, known: map[string]SavedConversation{}}
 }
 
-// ConfigDir is the configuration folder of a CLI with an environment of KEY=value.
+// ConfigDir returns the configuration folder of a CLI with an environment of KEY=value.
 func ConfigDir(environ []string) string {
 	home := ""
 	for _, e := range environ {
@@ -50,32 +49,32 @@ func ConfigDir(environ []string) string {
 	return filepath.Join(home, ".claude")
 }
 
-// Saved is a conversation that a CLI has saved.
-type Saved struct {
+// SavedConversation is a conversation that a CLI has saved.
+type SavedConversation struct {
 	SessionID string
-	CWD       string // where it began
-	Title     string // as the CLI or the person named it, else the first words of the first prompt
+	CWD       string // folder in which it started
+	Title     string // the name that the CLI or the person gave it, else the first words of the first prompt
 	ChangedAt time.Time
 	Size      int64 // bytes of the file
-	Running   bool  // a CLI says that it is in this conversation just now
+	Running   bool  // a running CLI has this conversation open
 
 	file string // below projects
 }
 
-// ErrNotSaved: no conversation of that id was saved.
+// ErrNotSaved: there is no saved conversation with that id.
 var ErrNotSaved = errors.New("no saved conversation of that id")
 
 var savedName = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\.jsonl$`)
 
-// Of a file this much is read to list it, at its beginning and at its end: it may
-// have hundreds of megabytes.
+// How much of a file is read to list it, from its start and its end: it may have hundreds of
+// megabytes.
 const (
-	savedHead = 256 << 10
-	savedTail = 64 << 10
+	headBytes = 256 << 10
+	tailBytes = 64 << 10
 )
 
-// List returns the conversations that changed last, at most some.
-func (f *SavedFolder) List(most int) ([]Saved, error) {
+// List returns up to limit conversations, the latest first.
+func (f *SavedFolder) List(limit int) ([]SavedConversation, error) {
 	root, err := os.OpenRoot(filepath.Join(f.dir, "projects"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -88,7 +87,7 @@ func (f *SavedFolder) List(most int) ([]Saved, error) {
 	if err != nil {
 		return nil, fmt.Errorf("claude: saved conversations: %w", err)
 	}
-	var list []Saved
+	var list []SavedConversation
 	for _, file := range files {
 		if !savedName.MatchString(path.Base(file)) {
 			continue
@@ -97,17 +96,19 @@ func (f *SavedFolder) List(most int) ([]Saved, error) {
 		if err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		list = append(list, Saved{
+		list = append(list, SavedConversation{
 			SessionID: strings.TrimSuffix(path.Base(file), ".jsonl"), ChangedAt: info.ModTime(), Size: info.Size(), file: file,
 		})
 	}
-	slices.SortFunc(list, func(a, b Saved) int { return cmp.Or(b.ChangedAt.Compare(a.ChangedAt), cmp.Compare(a.file, b.file)) })
-	list = list[:min(len(list), most)]
+	slices.SortFunc(list, func(a, b SavedConversation) int {
+		return cmp.Or(b.ChangedAt.Compare(a.ChangedAt), cmp.Compare(a.file, b.file))
+	})
+	list = list[:min(len(list), limit)]
 	running := f.running()
 	out := list[:0]
 	for _, s := range list {
-		if s = f.described(root, s); s.CWD == "" {
-			continue // nobody said anything in it
+		if s = f.describe(root, s); s.CWD == "" {
+			continue // it has no messages
 		}
 		s.Running = running[s.SessionID]
 		out = append(out, s)
@@ -115,34 +116,34 @@ func (f *SavedFolder) List(most int) ([]Saved, error) {
 	return out, nil
 }
 
-// Find returns one conversation; [ErrNotSaved].
-func (f *SavedFolder) Find(sessionID string) (Saved, error) {
+// Find returns one conversation, or [ErrNotSaved].
+func (f *SavedFolder) Find(sessionID string) (SavedConversation, error) {
 	if !savedName.MatchString(sessionID + ".jsonl") {
-		return Saved{}, ErrNotSaved
+		return SavedConversation{}, ErrNotSaved
 	}
 	root, err := os.OpenRoot(filepath.Join(f.dir, "projects"))
 	if err != nil {
-		return Saved{}, fmt.Errorf("%w: %w", ErrNotSaved, err)
+		return SavedConversation{}, fmt.Errorf("%w: %w", ErrNotSaved, err)
 	}
 	defer root.Close()
 	files, err := fs.Glob(root.FS(), "*/"+sessionID+".jsonl")
 	if err != nil || len(files) == 0 {
-		return Saved{}, ErrNotSaved
+		return SavedConversation{}, ErrNotSaved
 	}
 	info, err := root.Lstat(files[0])
 	if err != nil || !info.Mode().IsRegular() {
-		return Saved{}, ErrNotSaved
+		return SavedConversation{}, ErrNotSaved
 	}
-	s := f.described(root, Saved{SessionID: sessionID, ChangedAt: info.ModTime(), Size: info.Size(), file: files[0]})
+	s := f.describe(root, SavedConversation{SessionID: sessionID, ChangedAt: info.ModTime(), Size: info.Size(), file: files[0]})
 	if s.CWD == "" {
-		return Saved{}, ErrNotSaved
+		return SavedConversation{}, ErrNotSaved
 	}
 	s.Running = f.running()[sessionID]
 	return s, nil
 }
 
-// described adds where a conversation began and what it is called.
-func (f *SavedFolder) described(root *os.Root, s Saved) Saved {
+// describe adds the folder and the title of a conversation.
+func (f *SavedFolder) describe(root *os.Root, s SavedConversation) SavedConversation {
 	f.mu.Lock()
 	known, ok := f.known[s.file]
 	f.mu.Unlock()
@@ -154,9 +155,9 @@ func (f *SavedFolder) described(root *os.Root, s Saved) Saved {
 		return s
 	}
 	defer file.Close()
-	head := make([]byte, min(s.Size, savedHead))
+	head := make([]byte, min(s.Size, headBytes))
 	n, _ := file.ReadAt(head, 0)
-	tail := make([]byte, min(s.Size, savedTail))
+	tail := make([]byte, min(s.Size, tailBytes))
 	m, _ := file.ReadAt(tail, s.Size-int64(len(tail)))
 	prompt, named := "", ""
 	for _, part := range [][]byte{head[:n], tail[:m]} {
@@ -171,7 +172,7 @@ func (f *SavedFolder) described(root *os.Root, s Saved) Saved {
 				Summary     string `json:"summary"`
 			}
 			if json.Unmarshal(line, &e) != nil {
-				continue // a line that is cut off
+				continue // an incomplete line
 			}
 			if s.CWD == "" && filepath.IsAbs(e.CWD) {
 				s.CWD = e.CWD
@@ -197,15 +198,15 @@ func (f *SavedFolder) described(root *os.Root, s Saved) Saved {
 	s.Title = firstLine(cmp.Or(named, prompt))
 	f.mu.Lock()
 	if len(f.known) > 4096 {
-		f.known = map[string]Saved{}
+		f.known = map[string]SavedConversation{}
 	}
 	f.known[s.file] = s
 	f.mu.Unlock()
 	return s
 }
 
-// PromptOf is what a person said in a saved message; "" when it holds no words of a
-// person: results of tools, and what the CLI put in, which it marks with tags.
+// PromptOf returns what a person wrote in a saved message, or "": results of tools and texts
+// that the CLI adds, which it marks with tags, are no prompts.
 func PromptOf(u *User) string {
 	var words []string
 	for _, b := range u.Content {
@@ -221,22 +222,23 @@ func PromptOf(u *User) string {
 
 var ownWords = regexp.MustCompile(`^\s*(<(command-name|command-message|local-command-\w+|system-reminder|bash-\w+|user-memory-input|task-notification)>|\[Request interrupted by user|Caveat: The messages below)`)
 
-// processLives reports whether there is a process of that id.
+// processLives reports whether a process with that id exists.
 func processLives(pid int) bool {
 	err := syscall.Kill(pid, 0)
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
 func firstLine(s string) string {
-	const most = 200 // bytes
+	const maxBytes = 200 // bytes
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
+	if len(s) > maxBytes {
+		s = strings.ToValidUTF8(s[:maxBytes], "") + "…"
 	}
 	return strings.TrimSpace(s)
 }
 
-// running are the conversations in which a CLI says to be. Older ones say nothing.
+// running returns the conversations that running CLIs have open. Older CLIs do not report
+// them.
 func (f *SavedFolder) running() map[string]bool {
 	found := map[string]bool{}
 	files, _ := filepath.Glob(filepath.Join(f.dir, "sessions", "*.json"))
@@ -261,11 +263,11 @@ type SavedMessage struct {
 	IsMeta  bool // the CLI's own, not a person's
 }
 
-// Read calls each for the messages of the piece of a file that ends at a place, -1
-// for its end, and has about that many bytes; and returns where the piece begins,
-// which is the end of the one before it and 0 for the first. Lines of subagents
-// and lines longer than a piece are left out.
-func (f *SavedFolder) Read(s Saved, end int64, size int64, each func(SavedMessage)) (begin int64, err error) {
+// Read calls each for the messages in a chunk of a file: about size bytes that end at offset
+// end, or at the end of the file for -1. It returns the start of the chunk, which is the end
+// of the previous one and 0 for the first. It skips lines of subagents and lines longer than
+// a chunk.
+func (f *SavedFolder) Read(s SavedConversation, end int64, size int64, each func(SavedMessage)) (begin int64, err error) {
 	file, err := os.OpenInRoot(filepath.Join(f.dir, "projects"), s.file)
 	if err != nil {
 		return 0, fmt.Errorf("claude: saved conversation %s: %w", s.SessionID, err)
@@ -277,10 +279,10 @@ func (f *SavedFolder) Read(s Saved, end int64, size int64, each func(SavedMessag
 	begin = max(0, end-size)
 	in := bufio.NewReaderSize(io.NewSectionReader(file, begin, end-begin), 64<<10)
 	if begin > 0 {
-		// The line that the piece begins in belongs to the one before.
+		// The line in which the chunk begins belongs to the previous chunk.
 		skipped, err := skipLine(in)
 		if errors.Is(err, io.EOF) || err == nil && begin+skipped >= end {
-			return begin, nil // all of the piece is inside one line
+			return begin, nil // the whole chunk is inside one line
 		}
 		if err != nil {
 			return 0, fmt.Errorf("claude: saved conversation %s: %w", s.SessionID, err)
@@ -301,9 +303,9 @@ func (f *SavedFolder) Read(s Saved, end int64, size int64, each func(SavedMessag
 	}
 }
 
-// Holds reports whether a conversation has a message of that UUID, or any other
-// mention of it. It reads the file from its beginning to its end.
-func (f *SavedFolder) Holds(s Saved, uuid string) (bool, error) {
+// Mentions reports whether a conversation contains a message with that UUID, or a reference
+// to it. It reads the whole file.
+func (f *SavedFolder) Mentions(s SavedConversation, uuid string) (bool, error) {
 	file, err := os.OpenInRoot(filepath.Join(f.dir, "projects"), s.file)
 	if err != nil {
 		return false, fmt.Errorf("claude: saved conversation %s: %w", s.SessionID, err)
@@ -311,7 +313,7 @@ func (f *SavedFolder) Holds(s Saved, uuid string) (bool, error) {
 	defer file.Close()
 	wanted := []byte(uuid)
 	piece := make([]byte, 256<<10)
-	kept := 0 // of the piece before, in which it may begin
+	kept := 0 // bytes of the previous chunk, in which it may begin
 	for {
 		n, err := file.Read(piece[kept:])
 		if bytes.Contains(piece[:kept+n], wanted) {

@@ -44,7 +44,7 @@ func TestSavedFolderHolds(t *testing.T) {
 			t.Fatal(err)
 		}
 		for uuid, want := range map[string]bool{wanted: true, strings.Replace(wanted, "3c", "4c", 1): false} {
-			if holds, err := f.Holds(s, uuid); err != nil || holds != want {
+			if holds, err := f.Mentions(s, uuid); err != nil || holds != want {
 				t.Errorf("%s after %d bytes: %t, %v", uuid, before, holds, err)
 			}
 		}

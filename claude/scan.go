@@ -15,8 +15,8 @@ import (
 // ErrMalformed: a line is not one JSON object.
 var ErrMalformed = errors.New("line is not a JSON object")
 
-// maxDepth bounds nesting, as encoding/json does: a line of a million brackets
-// must cost a refusal and not the stack of whoever decodes it later.
+// maxDepth bounds nesting, as encoding/json does: a line of a million brackets is refused
+// before it can exhaust the stack of a decoder.
 const maxDepth = 10_000
 
 func malformed(offset int, what string) error {
@@ -30,8 +30,8 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// skipString returns the index after the string that begins at b[i], or -1. It
-// jumps from quote to quote; a quote after an odd run of backslashes is data.
+// skipString returns the index after the string that begins at b[i], or -1. It jumps from
+// quote to quote; a quote after an odd number of backslashes is escaped.
 func skipString(b []byte, i int) int {
 	start := i + 1
 	j := start
@@ -52,8 +52,8 @@ func skipString(b []byte, i int) int {
 	}
 }
 
-// skipComposite returns the index after the object or array that begins at
-// b[i], or -1. It holds brackets against each other and looks at nothing else.
+// skipComposite returns the index after the object or array that begins at b[i], or -1. It
+// only matches brackets.
 func skipComposite(b []byte, i int) int {
 	var kinds uint64   // one bit a level, the innermost lowest; set for objects
 	var outer []uint64 // the kinds of 64 further levels each
@@ -116,14 +116,13 @@ func skipValue(b []byte, i int) int {
 	return -1
 }
 
-// field is one member of an object. Both parts are spans of the object's bytes:
-// the key without quotes, unescaped when it held an escape, the value as it
-// stands.
+// field is one member of an object. Both parts are spans of the object's bytes: the key
+// without quotes, unescaped if it contained an escape; the value unchanged.
 type field struct{ key, value []byte }
 
-// object walks over the object that begins at b[i] and returns the index after
-// it. member is told each key, unescaped, and where its value begins; it returns
-// the index after the value, or -1.
+// object walks over the object that begins at b[i] and returns the index after it. It calls
+// member with each unescaped key and the index of its value; member returns the index after
+// the value, or -1.
 func object(b []byte, i int, member func(key []byte, i int) int) (int, error) {
 	if i >= len(b) || b[i] != '{' {
 		return 0, malformed(i, "no object")
@@ -172,8 +171,8 @@ func object(b []byte, i int, member func(key []byte, i int) int) (int, error) {
 	}
 }
 
-// array walks over the array that begins at b[i] and returns the index after it.
-// element is told where each element begins and returns the index after it, or -1.
+// array walks over the array that begins at b[i] and returns the index after it. It calls
+// element with the index of each element; element returns the index after it, or -1.
 func array(b []byte, i int, element func(i int) int) (int, error) {
 	if i >= len(b) || b[i] != '[' {
 		return 0, malformed(i, "no array")
@@ -239,8 +238,8 @@ func end(b []byte, i int) error {
 	return nil
 }
 
-// unquote decodes a JSON string with its quotes. Invalid UTF-8 and lone
-// surrogates become U+FFFD. It reports false when v is no string.
+// unquote decodes a quoted JSON string. Invalid UTF-8 and lone surrogates become U+FFFD. ok
+// is false when v is no string.
 func unquote(v []byte) (string, bool) {
 	if len(v) < 2 || v[0] != '"' || v[len(v)-1] != '"' {
 		return "", false
@@ -252,9 +251,9 @@ func unquote(v []byte) (string, bool) {
 	return unescapeAll(v)
 }
 
-// unescapeAll decodes the inside of a JSON string that is valid UTF-8. Escapes
-// stand close together in code, so it copies eight bytes at a time until it sees
-// one: a search for the next would cost more than the copy.
+// unescapeAll decodes the inside of a JSON string of valid UTF-8. Escapes are close together
+// in code, so it copies eight bytes at a time until it sees one: a search for the next would
+// cost more than the copy.
 func unescapeAll(v []byte) (string, bool) {
 	i := bytes.IndexByte(v, '\\')
 	if i < 0 {
@@ -300,19 +299,19 @@ func unescapeAll(v []byte) (string, bool) {
 	return out.String(), true
 }
 
-// beforeBackslash is how many bytes of the word, the lowest first, come before
-// the first backslash: 8 when it has none.
+// beforeBackslash returns how many bytes of the word, the lowest first, precede the first
+// backslash: 8 when it has none.
 func beforeBackslash(word uint64) int {
 	const ones, high = 0x0101010101010101, 0x8080808080808080
 	x := word ^ '\\'*ones
 	return bits.TrailingZeros64((x-ones)&^x&high) >> 3
 }
 
-// simpleEscapes are what the escapes of one character stand for.
+// simpleEscapes maps the character of a short escape to its value.
 var simpleEscapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f'}
 
-// unquotePrefix decodes the inside of a JSON string: as many whole characters
-// as fit into limit bytes, and the decoded size of all of it.
+// unquotePrefix decodes the inside of a JSON string: as many whole characters as fit into
+// limit bytes, and the decoded size of the whole string.
 func unquotePrefix(v []byte, limit int) (prefix string, size int) {
 	if !utf8.Valid(v) {
 		v = replaceInvalid(v)
@@ -349,8 +348,7 @@ func unquotePrefix(v []byte, limit int) (prefix string, size int) {
 	}
 }
 
-// replaceInvalid replaces every byte that belongs to no character by U+FFFD, as
-// encoding/json does.
+// replaceInvalid replaces every byte of invalid UTF-8 by U+FFFD, as encoding/json does.
 func replaceInvalid(v []byte) []byte {
 	out := make([]byte, 0, len(v)+16)
 	for len(v) > 0 {
@@ -361,8 +359,7 @@ func replaceInvalid(v []byte) []byte {
 	return out
 }
 
-// unescape decodes the escape with which v begins and returns its length, 0 when
-// it is none.
+// unescape decodes the escape at the start of v and returns its length, 0 when there is none.
 func unescape(v []byte) (r rune, size int) {
 	if len(v) < 2 {
 		return 0, 0
@@ -411,8 +408,8 @@ func hex4(v []byte) (rune, bool) {
 	return r, true
 }
 
-// text is the string v, or "" when v is anything else: a field of another type
-// than today's must not cost the message.
+// text decodes the string v. It returns "" for any other type: a field of an unexpected type
+// must not make the message unreadable.
 func text(v []byte) string {
 	s, _ := unquote(v)
 	return s

@@ -8,13 +8,13 @@ import (
 	"github.com/sayso-dev/sayso/internal/procfs"
 )
 
-// killTree kills root, its group, and all its descendants, also those that made
-// a session of their own. All are stopped first: a process that still runs could
-// fork, and once its parent is dead its children can no longer be found.
+// killTree kills root, its group, and all its descendants, including those with sessions of
+// their own. It stops all of them first: a running process could fork, and once its parent is
+// dead its children can no longer be found.
 func killTree(root int) error {
 	stopped := map[int]bool{}
 	var scanErr error
-	const rounds = 20 // each finds what was forked during the one before
+	const rounds = 20 // each finds what was forked during the previous one
 	for range rounds {
 		table, err := procfs.Table()
 		if err != nil {
@@ -41,7 +41,7 @@ func killTree(root int) error {
 	return errors.Join(err, scanErr)
 }
 
-// descendants lists root and all below it.
+// descendants lists root and all its descendants.
 func descendants(table map[int]procfs.Process, root int) []int {
 	children := make(map[int][]int, len(table))
 	for pid, p := range table {

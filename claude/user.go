@@ -5,17 +5,17 @@ import (
 	"fmt"
 )
 
-// UserMessage is what a person says.
+// UserMessage is a message of a person.
 type UserMessage struct {
 	UUID   string // of the message, "" to let the CLI choose
 	Text   string
-	Blocks []ContentBlockParam // stand before Text
+	Blocks []ContentBlockParam // precede Text
 	// Priority is now, next or later for a message sent during a turn; "" for the
 	// CLI's default.
 	Priority string
 }
 
-// SendUser gives the CLI a message. It returns once the transport took it.
+// SendUser sends a message to the CLI. It returns when the transport has taken it.
 func (c *Client) SendUser(ctx context.Context, m UserMessage) error {
 	type inner struct {
 		Role    string `json:"role"`
@@ -25,7 +25,7 @@ func (c *Client) SendUser(ctx context.Context, m UserMessage) error {
 		Type            string  `json:"type"`
 		Message         inner   `json:"message"`
 		ParentToolUseID *string `json:"parent_tool_use_id"`
-		SessionID       string  `json:"session_id"` // the CLI knows better; the official SDKs send ""
+		SessionID       string  `json:"session_id"` // the CLI ignores it; the official SDKs send ""
 		UUID            string  `json:"uuid,omitempty"`
 		Priority        string  `json:"priority,omitempty"`
 	}{Type: "user", Message: inner{Role: "user", Content: m.Text}, UUID: m.UUID, Priority: m.Priority}

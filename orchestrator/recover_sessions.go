@@ -33,7 +33,7 @@ func (o *Orchestrator) recoverSession(ctx context.Context, left launch.Leftover)
 	if !origin.Alive {
 		return nil, nil
 	}
-	var saved claude.Saved
+	var saved claude.SavedConversation
 	err := o.o.CLI.As(func() (err error) {
 		saved, err = o.o.CLI.Saved().Find(id.SessionID)
 		return err

@@ -111,7 +111,7 @@ func (v *RequestViews) compare() {
 func (p *process) openInJournal(conn launch.JournalReader) (ids []string, whole bool, err error) {
 	open := map[string]bool{} // by the id that the CLI gave
 	whole, err = conn.ReadLines(func(line []byte) {
-		asked := claude.ReadAsked(line)
+		asked := claude.ReadRequestChange(line)
 		if asked.Opened != "" {
 			open[asked.Opened] = true
 		}

@@ -305,7 +305,7 @@ func (rs *requests) forgottenAnswer(ctx context.Context, req pending.Request) (*
 		err := rs.o.o.CLI.As(func() error {
 			saved, err := rs.o.o.CLI.Saved().Find(rs.sessionID)
 			if err == nil {
-				holds, err = rs.o.o.CLI.Saved().Holds(saved, `"tool_use_id":"`+old.AskerToolUseID+`"`)
+				holds, err = rs.o.o.CLI.Saved().Mentions(saved, `"tool_use_id":"`+old.AskerToolUseID+`"`)
 			}
 			return err
 		})

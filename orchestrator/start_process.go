@@ -116,7 +116,7 @@ func (o *Orchestrator) unsaved(ctx context.Context, s session.Session, cutOff *b
 		if err != nil {
 			return nil // what the CLI does not find it says itself
 		}
-		holds, err := o.o.CLI.Saved().Holds(saved, known.Sending)
+		holds, err := o.o.CLI.Saved().Mentions(saved, known.Sending)
 		if err == nil && !holds {
 			messageID = known.Sending
 		}

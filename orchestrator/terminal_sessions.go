@@ -44,7 +44,7 @@ const (
 // SavedSessions lists what was saved in folders inside the workspace roots, what
 // changed last first.
 func (o *Orchestrator) SavedSessions(ctx context.Context) ([]SavedSession, error) {
-	var all []claude.Saved
+	var all []claude.SavedConversation
 	err := o.o.CLI.As(func() (err error) {
 		all, err = o.o.CLI.Saved().List(maxSaved)
 		return err
@@ -78,7 +78,7 @@ func (o *Orchestrator) SavedSessions(ctx context.Context) ([]SavedSession, error
 	return list, nil
 }
 
-func savedSession(s claude.Saved, folder string) SavedSession {
+func savedSession(s claude.SavedConversation, folder string) SavedSession {
 	return SavedSession{SessionID: s.SessionID, Title: s.Title, CWD: folder, ChangedAt: s.ChangedAt, Size: s.Size, Running: s.Running}
 }
 
@@ -103,7 +103,7 @@ func (o *Orchestrator) SavedTranscript(sessionID string, before int64) (SavedPag
 	return page, err
 }
 
-func (o *Orchestrator) findSaved(sessionID string) (s claude.Saved, folder string, err error) {
+func (o *Orchestrator) findSaved(sessionID string) (s claude.SavedConversation, folder string, err error) {
 	err = o.o.CLI.As(func() (err error) {
 		s, err = o.o.CLI.Saved().Find(sessionID)
 		return err
@@ -128,7 +128,7 @@ func (o *Orchestrator) resolve(roots workspace.Roots, cwd string) (real string, 
 			return err
 		}
 		if _, err := os.Stat(real + "/."); err != nil && o.o.CLI.RunAs != nil {
-			return problem.New("folder_no_access", "folder", cwd, "user", o.o.CLI.RunAs.Called())
+			return problem.New("folder_no_access", "folder", cwd, "user", o.o.CLI.RunAs.DisplayName())
 		}
 		return nil
 	})
@@ -136,7 +136,7 @@ func (o *Orchestrator) resolve(roots workspace.Roots, cwd string) (real string, 
 }
 
 // readSaved turns a piece of a saved conversation into items in our words.
-func (o *Orchestrator) readSaved(s claude.Saved, end, size int64) ([]session.Item, int64, error) {
+func (o *Orchestrator) readSaved(s claude.SavedConversation, end, size int64) ([]session.Item, int64, error) {
 	items := transcript.NewSaved()
 	var begin int64
 	err := o.o.CLI.As(func() (err error) {

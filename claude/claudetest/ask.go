@@ -14,10 +14,10 @@ type ask struct {
 	requestID string
 	toolUseID string
 	request   map[string]any
-	answers   chan<- answer // capacity for every ask that shares it
+	answers   chan<- answer // has capacity for every ask that shares it
 }
 
-// answer is what became of an ask.
+// answer is the result of an ask.
 type answer struct {
 	ask     *ask
 	line    []byte // the control_response; nil when there is none
@@ -40,8 +40,8 @@ func (c *CLI) pendingRequests() []any {
 	return list
 }
 
-// asks sends the requests of a step and does with the answers what the real CLI
-// does: a tool that was allowed has the result "ran <tool> with <input>".
+// asks sends the requests of a step and handles the answers as the real CLI does: an allowed
+// tool has the result "ran <tool> with <input>".
 func (c *CLI) asks(s Step) error {
 	count := max(1, s.Count)
 	answers := make(chan answer, count)
@@ -103,7 +103,7 @@ func (a *ask) toolName() string {
 	return s
 }
 
-// parent is the Task call of the subagent that asks.
+// parent returns the id of the Task call of the subagent that asks.
 func (a *ask) parent() any {
 	if s, ok := a.request["agent_id"].(string); ok {
 		return "toolu_task_" + s
@@ -135,8 +135,8 @@ func (c *CLI) await(answers <-chan answer, count, cancelMS int) error {
 				c.toolResult(a.toolUseID, "The user doesn't want to proceed with this tool use.", true, a.parent())
 			}
 			return errInterrupted
-		case <-c.over:
-			return errOver
+		case <-c.exited:
+			return errExited
 		}
 	}
 	return nil
@@ -154,8 +154,7 @@ func (c *CLI) withdrawAll() {
 	}
 }
 
-// settle emits the tool result that an answer leads to and reports whether it
-// ends the turn.
+// settle emits the tool result for an answer and reports whether the turn ends.
 func (c *CLI) settle(a answer) (interrupt bool) {
 	parent := a.ask.parent()
 	if a.problem != "" {
@@ -188,7 +187,7 @@ func (c *CLI) settle(a answer) (interrupt bool) {
 		c.toolResult(a.ask.toolUseID, *r.Message, true, parent)
 		return r.Interrupt
 	default:
-		// What 2.1.197 says to an allow without updatedInput.
+		// The message of 2.1.197 for an allow without updatedInput.
 		c.toolResult(a.ask.toolUseID, "Tool permission request failed: ZodError: invalid_union", true, parent)
 	}
 	return false

@@ -17,10 +17,10 @@ import (
 	"github.com/sayso-dev/sayso/claude"
 )
 
-// Version is what the CLI claims to be.
+// Version is the version that the CLI reports.
 const Version = "2.1.329"
 
-// Record is one thing the CLI received or did.
+// Record is one input or action of the CLI.
 type Record struct {
 	// Kind is start, initialize, interrupt, control_request, asked,
 	// control_response, user, eof or exit.
@@ -34,8 +34,7 @@ type Record struct {
 	Status    int             `json:"status,omitempty"`
 }
 
-// CLI plays a CLI on its side of a transport. The zero value of every field but
-// Transport will do.
+// CLI plays a CLI on its side of a transport. Only Transport is required.
 type CLI struct {
 	Transport      claude.Transport // Recv is its stdin, Send its stdout
 	Script         Script
@@ -44,26 +43,26 @@ type CLI struct {
 	CWD            string
 	Model          string
 	PermissionMode string
-	Partial        bool // also sends the pieces of a text
+	Partial        bool // also sends partial texts
 
 	host host
 	mu   sync.Mutex // protects following
 	open map[string]*ask
 	// abort is closed by an interrupt of the turn; nil between turns.
 	abort    chan struct{}
-	aborted  chan []*ask // what an interrupt left without an answer; capacity 1
+	aborted  chan []*ask // the requests that an interrupt left unanswered; capacity 1
 	cost     *float64    // so far, in US dollars; nil before it was counted
 	stubborn bool
 	eof      bool
 
-	over   chan struct{} // closed by exit
+	exited chan struct{} // closed by exit
 	status int           // set before over is closed
 	once   sync.Once
 	turns  chan string // prompts; closed at the end of input
 	deaf   chan struct{}
 }
 
-// host is what only a program can do; all nil in memory.
+// host is what only a program can do; all fields are nil in memory.
 type host struct {
 	stdout io.Writer // for bytes that are no line
 	stderr io.Writer
@@ -72,11 +71,11 @@ type host struct {
 	exit   func(status int)
 }
 
-// Run plays until the input ends, the script exits or ctx ends, and returns the
+// Run plays the script until the input ends, the script exits or ctx ends, and returns the
 // exit status.
 func (c *CLI) Run(ctx context.Context) int {
 	c.open = make(map[string]*ask)
-	c.over = make(chan struct{})
+	c.exited = make(chan struct{})
 	c.deaf = make(chan struct{})
 	c.turns = make(chan string, 1024)
 	c.SessionID = orElse(c.SessionID, uuid.NewString())
@@ -97,7 +96,7 @@ func (c *CLI) Run(ctx context.Context) int {
 		c.exit(0)
 	})
 	tasks.Wait()
-	<-c.over
+	<-c.exited
 	return c.status
 }
 
@@ -108,12 +107,12 @@ func (c *CLI) exit(status int) {
 			c.host.exit(status)
 		}
 		c.status = status
-		close(c.over)
+		close(c.exited)
 		c.Transport.Close()
 	})
 }
 
-// fail exits as the real CLI does when its input makes no sense.
+// fail exits as the real CLI does for invalid input.
 func (c *CLI) fail(why string) {
 	if c.host.stderr != nil {
 		fmt.Fprintln(c.host.stderr, "Error parsing streaming input line: "+why)
@@ -153,10 +152,10 @@ func (c *CLI) read() {
 			return
 		}
 		select {
-		case <-c.over:
+		case <-c.exited:
 			return
 		case <-c.deaf:
-			<-c.over
+			<-c.exited
 			return
 		default:
 		}
@@ -179,7 +178,7 @@ func (c *CLI) endOfInput() {
 		a.answers <- answer{ask: a, problem: "Tool permission request failed: Error: Tool permission stream closed before response received"}
 	}
 	if stubborn {
-		<-c.over
+		<-c.exited
 	}
 }
 

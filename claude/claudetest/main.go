@@ -16,9 +16,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// Main plays the CLI on this process's standard streams and exits. It obeys
-// CLAUDETEST_SCRIPT (a script as JSON, or the path of one), CLAUDETEST_RECORD
-// (file to append [Record] lines to) and CLAUDETEST_VERSION.
+// Main plays the CLI on this process's standard streams and exits. It reads CLAUDETEST_SCRIPT
+// (a script as JSON, or the path of one), CLAUDETEST_RECORD (a file to which it appends
+// [Record] lines) and CLAUDETEST_VERSION.
 func Main() {
 	version := orElse(os.Getenv("CLAUDETEST_VERSION"), Version)
 	c := &CLI{Transport: &stdio{in: bufio.NewReaderSize(os.Stdin, 64<<10)}}
@@ -96,7 +96,7 @@ func (c *CLI) configure() error {
 	return nil
 }
 
-// spawnChild starts a child that outlives the CLI and holds its stdout.
+// spawnChild starts a child that outlives the CLI and keeps its stdout open.
 func spawnChild(kind string) error {
 	cmd := exec.Command("sleep", "600")
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr

@@ -8,10 +8,9 @@ import (
 	"github.com/sayso-dev/sayso/claude"
 )
 
-// Pipe returns the two ends of a conversation in memory: what one end sends the
-// other receives. Nothing is buffered beyond one line each way, and everything
-// blocks on channels only, so that it works under testing/synctest. After one
-// end is closed the other receives what was sent before and then io.EOF.
+// Pipe returns the two ends of a conversation in memory. It buffers at most one line in each
+// direction and blocks only on channels, so it works under testing/synctest. After one end is
+// closed, the other receives the lines sent before and then io.EOF.
 func Pipe() (host, cli claude.Transport) {
 	down, up := make(chan []byte, 1), make(chan []byte, 1)
 	h := &end{in: up, out: down, closed: make(chan struct{})}
@@ -41,7 +40,7 @@ func (e *end) Recv() ([]byte, error) {
 		return nil, io.EOF
 	case <-e.other.closed:
 	}
-	select { // what was sent before the close counts
+	select { // lines sent before the close still arrive
 	case line := <-e.in:
 		return line, nil
 	default:

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 )
 
-var errOver = errors.New("the CLI has exited")
+var errExited = errors.New("the CLI has exited")
 
 // play runs steps until one ends the turn or the CLI.
 func (c *CLI) play(steps []Step) error {
@@ -20,8 +20,8 @@ func (c *CLI) play(steps []Step) error {
 			return err
 		}
 		select {
-		case <-c.over:
-			return errOver
+		case <-c.exited:
+			return errExited
 		default:
 		}
 	}
@@ -50,7 +50,7 @@ func (c *CLI) step(s Step) error {
 		return c.pause(-1)
 	case s.Exit != nil:
 		c.exit(*s.Exit)
-		return errOver
+		return errExited
 	case s.Rubbish:
 		for i := range 50 {
 			_ = c.Transport.Send(fmt.Appendf(nil, "[SandboxDebug] line %d of 50 that is no JSON", i+1))
@@ -63,7 +63,7 @@ func (c *CLI) step(s Step) error {
 			_ = c.Transport.Send([]byte(half))
 		}
 		c.exit(1)
-		return errOver
+		return errExited
 	case s.Stderr != "" && c.host.stderr != nil:
 		fmt.Fprintln(c.host.stderr, s.Stderr)
 	case s.StderrFlood > 0 && c.host.stderr != nil:
@@ -74,7 +74,7 @@ func (c *CLI) step(s Step) error {
 	case s.SpawnChild != "" && c.host.spawn != nil:
 		if err := c.host.spawn(s.SpawnChild); err != nil {
 			c.fail(err.Error())
-			return errOver
+			return errExited
 		}
 	case s.Stubborn:
 		c.mu.Lock()
@@ -105,8 +105,8 @@ func (c *CLI) pause(d time.Duration) error {
 		return nil
 	case <-abort:
 		return errInterrupted
-	case <-c.over:
-		return errOver
+	case <-c.exited:
+		return errExited
 	}
 }
 
@@ -150,7 +150,7 @@ func (c *CLI) toolResult(id, text string, isError bool, parent any) {
 	}})
 }
 
-// flood writes messages in pieces of 64 KiB, which is what a busy CLI does.
+// flood writes messages in chunks of 64 KiB, as a busy CLI does.
 func (c *CLI) flood(f Flood) {
 	line, err := json.Marshal(map[string]any{
 		"type": "assistant", "session_id": c.SessionID, "uuid": uuid.NewString(), "parent_tool_use_id": nil,

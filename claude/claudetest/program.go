@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// asProgram is set in the environment of a test binary that is to play the CLI.
+// asProgram is set in the environment of a test binary that plays the CLI.
 const asProgram = "CLAUDETEST_AS_PROGRAM"
 
-// A test binary that links this package can play the CLI itself, so that tests
-// need not build a program and leave none behind.
+// A test binary that links this package can play the CLI itself, so that tests build no
+// program.
 func init() {
 	if os.Getenv(asProgram) != "" {
 		os.Unsetenv(asProgram)
@@ -22,9 +22,9 @@ func init() {
 	}
 }
 
-// Program makes an executable that plays script (this test binary behind a
-// wrapper), and returns its path and the path of the file in which it records.
-// The environment that starts it need not let anything through.
+// Program creates an executable that plays script (a wrapper around this test binary). It
+// returns its path and the path of its record file. The executable needs no variables of the
+// environment.
 func Program(t testing.TB, script Script) (path, record string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -62,7 +62,7 @@ func ReadRecords(t testing.TB, path string) []Record {
 	for r := bufio.NewReader(f); ; {
 		line, err := r.ReadString('\n')
 		if err != nil {
-			return all // what is left is a line that is being written
+			return all // the last line is incomplete
 		}
 		var rec Record
 		if err := json.Unmarshal([]byte(strings.TrimSpace(line)), &rec); err != nil {

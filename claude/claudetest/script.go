@@ -8,70 +8,70 @@ import (
 	"strings"
 )
 
-// Script says what the CLI does. As JSON it is an object with the keys start
-// and turn, or just the array of turn.
+// Script is what the CLI does. As JSON it is an object with the keys start and turn, or just
+// the array of turn.
 type Script struct {
 	Start []Step `json:"start"` // before it reads anything
-	// Turn is for every user message, unless the message brings steps of its own
-	// in a fenced block marked claudetest.
+	// Turn is played for every user message, unless the message has steps of its own in a
+	// fenced block marked claudetest.
 	Turn []Step `json:"turn"`
-	// Restored is what it counts already when it begins, as newer CLIs do when they
-	// resume, in US dollars.
+	// Restored is the cost that it reports at the start, in US dollars, as newer CLIs do when
+	// they resume.
 	Restored float64 `json:"restored,omitempty"`
-	// Interrupt is how it takes an interrupt: "" ends the turn, "ignored" says that it
-	// did and goes on, "refused" says that it does not, "unanswered" says nothing.
+	// Interrupt is its reaction to an interrupt: "" ends the turn, "ignored" confirms and
+	// continues, "refused" refuses, "unanswered" sends nothing.
 	Interrupt string `json:"interrupt,omitempty"`
 }
 
-// Step is one thing the CLI does. Exactly one of the fields above the line is
-// set; those below qualify it.
+// Step is one action of the CLI. Exactly one of the fields above the line is set; those below
+// qualify it.
 type Step struct {
-	// Ask sends can_use_tool with these members and waits for the answer.
-	// tool_use_id is made up when it is not there.
+	// Ask sends can_use_tool with these members and waits for the answer. A missing
+	// tool_use_id is generated.
 	Ask        map[string]any `json:"ask,omitempty"`
-	Text       string         `json:"text,omitempty"`         // the model says this
-	Raw        string         `json:"raw,omitempty"`          // a line as it is
+	Text       string         `json:"text,omitempty"`         // text of the model
+	Raw        string         `json:"raw,omitempty"`          // a line, unchanged
 	Bytes      int            `json:"bytes,omitempty"`        // a tool result of that many bytes
 	Flood      *Flood         `json:"flood,omitempty"`        // many messages at once
-	SleepMS    int            `json:"sleep_ms,omitempty"`     // nothing
-	Silent     bool           `json:"silent,omitempty"`       // nothing until interrupted
+	SleepMS    int            `json:"sleep_ms,omitempty"`     // does nothing
+	Silent     bool           `json:"silent,omitempty"`       // does nothing until interrupted
 	Exit       *int           `json:"exit,omitempty"`         // exits with this status
 	Rubbish    bool           `json:"rubbish,omitempty"`      // 50 lines that are no JSON
 	DieMidLine bool           `json:"die_mid_line,omitempty"` // half a line, then exits with status 1
 	Stderr     string         `json:"stderr,omitempty"`       // a line on stderr
 	// StderrFlood prints that many bytes on stderr.
 	StderrFlood int `json:"stderr_flood,omitempty"`
-	// SpawnChild starts a child that sleeps and holds stdout and stderr: "group"
-	// in the CLI's process group, "setsid" in a session of its own.
+	// SpawnChild starts a child that sleeps and keeps stdout and stderr open: "group" in the
+	// CLI's process group, "setsid" in its own session.
 	SpawnChild string `json:"spawn_child,omitempty"`
 	// Stubborn makes it ignore SIGTERM and the end of its input from now on.
 	Stubborn bool `json:"stubborn,omitempty"`
 	// Deaf makes it stop reading its input.
 	Deaf bool `json:"deaf,omitempty"`
-	// Cost is added to what results call total_cost_usd, in US dollars; what is
-	// below 0 takes from it, down to nothing, as /clear does.
+	// Cost is added to total_cost_usd of results, in US dollars. A negative cost lowers it,
+	// at most to 0, as /clear does.
 	Cost float64 `json:"cost,omitempty"`
 
 	// ------------------------------------------------------------------------
 
-	// Proposed is what the model calls the tool with, where that is not the input of
-	// Ask: a hook has changed it.
+	// Proposed is the input of the model's tool call, if it differs from the input of Ask
+	// because a hook changed it.
 	Proposed map[string]any `json:"proposed,omitempty"`
 
 	Count    int  `json:"count,omitempty"`     // of Ask: how often, 1 when 0
-	Parallel bool `json:"parallel,omitempty"`  // of Ask: all before the first answer
-	EveryMS  int  `json:"every_ms,omitempty"`  // of Ask: the pause after each
-	CancelMS int  `json:"cancel_ms,omitempty"` // of Ask: withdraws what is open after that long
+	Parallel bool `json:"parallel,omitempty"`  // all requests are sent before the first answer
+	EveryMS  int  `json:"every_ms,omitempty"`  // pause after each request
+	CancelMS int  `json:"cancel_ms,omitempty"` // withdraws the open requests after this time
 }
 
-// Flood is many messages at once.
+// Flood sends many messages at once.
 type Flood struct {
 	Lines int `json:"lines"`
-	Bytes int `json:"bytes"` // of each line, about
+	Bytes int `json:"bytes"` // of each line, approximately
 }
 
-// ParseScript reads a script. Unknown keys are an error, so that a typing error
-// does not make a test that checks nothing.
+// ParseScript parses a script. Unknown keys are errors, so that a typo does not make a test
+// pass.
 func ParseScript(text string) (Script, error) {
 	var s Script
 	into := any(&s)
@@ -88,18 +88,18 @@ func ParseScript(text string) (Script, error) {
 
 const fence = "```claudetest"
 
-// Prompt returns a prompt that carries steps for its turn.
+// Prompt returns a prompt that contains the steps of its turn.
 func Prompt(steps ...Step) string {
 	text, err := json.Marshal(steps)
 	if err != nil {
-		panic(err) // a Step holds nothing that cannot be marshalled, unless Ask does
+		panic(err) // only Ask can hold values that cannot be marshalled
 	}
 	return fence + "\n" + string(text) + "\n```"
 }
 
 var errNoFence = errors.New("no steps in the prompt")
 
-// stepsOf finds the steps that a prompt brings.
+// stepsOf returns the steps in a prompt.
 func stepsOf(prompt string) ([]Step, error) {
 	_, rest, found := strings.Cut(prompt, fence)
 	if !found {

@@ -1,6 +1,5 @@
-// Package config edits the files of a person's Claude CLI, ~/.claude.json and
-// settings.json. They are not ours: what is not the one value that is changed
-// stays as it is, byte for byte, also what this program knows nothing of.
+// Package config edits the files of a person's Claude CLI, ~/.claude.json and settings.json.
+// It changes single values and preserves all other bytes, including what it does not know.
 package config
 
 import (
@@ -16,19 +15,19 @@ import (
 var (
 	// ErrNotJSON: a file does not hold one JSON object, so nothing was written.
 	ErrNotJSON = errors.New("is not valid JSON")
-	// ErrShape: a value on the way is no object, so nothing can be put into it.
+	// ErrShape: a parent of the value is not an object, so the value cannot be set.
 	ErrShape = errors.New("is not an object")
-	// ErrBusy: other programs changed or held the file at every try.
+	// ErrBusy: other programs changed or locked the file during every attempt.
 	ErrBusy = errors.New("is being changed by another program")
 )
 
-// Get returns the value at the path of keys, as it stands; nil when there is
-// none. Of equal keys the last one counts, as for the CLI.
+// Get returns the value at the path of keys, unchanged, or nil. Of equal keys the last one
+// counts, as for the CLI.
 func Get(data []byte, path ...string) (json.RawMessage, error) {
 	if err := check(data); err != nil {
 		return nil, err
 	}
-	at := start(data)
+	at := skipToStart(data)
 	for i, key := range path {
 		if data[at] != '{' {
 			return nil, fmt.Errorf("%s %w", name(path[:i]), ErrShape)
@@ -39,11 +38,11 @@ func Get(data []byte, path ...string) (json.RawMessage, error) {
 		}
 		at = m.value
 	}
-	return json.RawMessage(bytes.Clone(data[at:end(data, at)])), nil
+	return json.RawMessage(bytes.Clone(data[at:endOfValue(data, at)])), nil
 }
 
-// Set returns data with value at the path, whose objects are made where they are
-// missing. A nil value removes what is there. The bytes around stay.
+// Set returns data with value at the path. It creates missing objects. A nil value removes
+// the member. The other bytes stay.
 func Set(data []byte, value json.RawMessage, path ...string) ([]byte, error) {
 	if err := check(data); err != nil {
 		return nil, err
@@ -52,7 +51,7 @@ func Set(data []byte, value json.RawMessage, path ...string) ([]byte, error) {
 		return nil, errors.New("config: the value to write is not valid JSON")
 	}
 	style := styleOf(data)
-	at := start(data)
+	at := skipToStart(data)
 	for depth, key := range path {
 		if data[at] != '{' {
 			return nil, fmt.Errorf("%s %w", name(path[:depth]), ErrShape)
@@ -71,28 +70,28 @@ func Set(data []byte, value json.RawMessage, path ...string) ([]byte, error) {
 		case value == nil:
 			return data, nil
 		}
-		return style.insert(data, at, all, key, nest(value, rest), depth), nil
+		return style.insert(data, at, all, key, wrapInObjects(value, rest), depth), nil
 	}
 	return nil, errors.New("config: no path was given")
 }
 
-// nest puts a value into objects of these keys, the first outermost.
-func nest(value json.RawMessage, keys []string) json.RawMessage {
+// wrapInObjects wraps a value in objects with these keys, the first outermost.
+func wrapInObjects(value json.RawMessage, keys []string) json.RawMessage {
 	for _, key := range slices.Backward(keys) {
 		value = slices.Concat([]byte("{"), quote(key), []byte(":"), value, []byte("}"))
 	}
 	return value
 }
 
-// style is how a file is laid out.
+// style is the formatting of a file.
 type style struct{ unit string } // of indentation; "" when all is on one line
 
 func styleOf(data []byte) style {
-	all := members(data, start(data))
+	all := members(data, skipToStart(data))
 	if len(all) == 0 {
 		return style{"  "} // as the CLI writes
 	}
-	before := data[start(data)+1 : all[0].key]
+	before := data[skipToStart(data)+1 : all[0].key]
 	i := bytes.LastIndexByte(before, '\n')
 	if i < 0 {
 		return style{}
@@ -100,7 +99,7 @@ func styleOf(data []byte) style {
 	return style{string(before[i+1:])}
 }
 
-// format lays a value out that stands in an object of this depth.
+// format formats a value inside an object at this depth.
 func (s style) format(value json.RawMessage, depth int) []byte {
 	var b bytes.Buffer
 	if s.unit == "" {
@@ -111,7 +110,7 @@ func (s style) format(value json.RawMessage, depth int) []byte {
 	return b.Bytes()
 }
 
-// insert adds a member behind the others of the object at a place.
+// insert appends a member to the object at an offset.
 func (s style) insert(data []byte, at int, all []member, key string, value json.RawMessage, depth int) []byte {
 	colon, line, back := ":", "", ""
 	if s.unit != "" {
@@ -119,14 +118,14 @@ func (s style) insert(data []byte, at int, all []member, key string, value json.
 	}
 	added := slices.Concat([]byte(line), quote(key), []byte(colon), s.format(value, depth+1))
 	if len(all) == 0 {
-		return splice(data, at+1, end(data, at)-1, append(added, back...))
+		return splice(data, at+1, endOfValue(data, at)-1, append(added, back...))
 	}
 	behind := all[len(all)-1].end
 	return splice(data, behind, behind, append([]byte(","), added...))
 }
 
-// remove drops every member of that key from the object at a place: without the
-// last of equal keys the one before it would count.
+// remove removes every member with that key from the object at an offset. If only the last
+// one went, the previous one would count.
 func remove(data []byte, at int, key string) []byte {
 	for {
 		all := members(data, at)
@@ -139,17 +138,17 @@ func remove(data []byte, at int, key string) []byte {
 		case len(all) > 1:
 			data = splice(data, all[0].key, all[1].key, nil)
 		default:
-			data = splice(data, at+1, end(data, at)-1, nil)
+			data = splice(data, at+1, endOfValue(data, at)-1, nil)
 		}
 	}
 }
 
-// splice returns a copy in which the bytes from..to are others.
+// splice returns a copy with the bytes from..to replaced.
 func splice(data []byte, from, to int, by []byte) []byte {
 	return slices.Concat(data[:from], by, data[to:])
 }
 
-// member is one key with its value, by their places in the text.
+// member is one key with its value, as offsets into the text.
 type member struct {
 	name       string
 	key        int // of the quote before the key
@@ -165,50 +164,50 @@ func last(all []member, key string) (member, bool) {
 	return member{}, false
 }
 
-// check says whether data is one JSON object. What follows relies on it.
+// check returns an error unless data is one JSON object. The functions below rely on it.
 func check(data []byte) error {
 	if !json.Valid(data) {
-		var nothing any
-		err := json.Unmarshal(data, &nothing)
+		var value any
+		err := json.Unmarshal(data, &value)
 		return fmt.Errorf("%w: %w", ErrNotJSON, err)
 	}
-	if data[start(data)] != '{' {
+	if data[skipToStart(data)] != '{' {
 		return fmt.Errorf("%w: it holds no object", ErrNotJSON)
 	}
 	return nil
 }
 
-// members reads the object that begins at a place.
+// members parses the object at an offset.
 func members(data []byte, at int) []member {
 	var all []member
-	for i := skip(data, at+1); data[i] != '}'; {
+	for i := skipSpace(data, at+1); data[i] != '}'; {
 		if data[i] == ',' {
-			i = skip(data, i+1)
+			i = skipSpace(data, i+1)
 		}
 		m := member{key: i}
-		i = end(data, i)
+		i = endOfValue(data, i)
 		_ = json.Unmarshal(data[m.key:i], &m.name) // it is a valid string
-		m.value = skip(data, skip(data, i)+1)
-		m.end = end(data, m.value)
+		m.value = skipSpace(data, skipSpace(data, i)+1)
+		m.end = endOfValue(data, m.value)
 		all = append(all, m)
-		i = skip(data, m.end)
+		i = skipSpace(data, m.end)
 	}
 	return all
 }
 
-// start is where the value of a text begins.
-func start(data []byte) int { return skip(data, 0) }
+// skipToStart returns the offset of the value of a text.
+func skipToStart(data []byte) int { return skipSpace(data, 0) }
 
-// skip passes over white space.
-func skip(data []byte, i int) int {
+// skipSpace skips white space.
+func skipSpace(data []byte, i int) int {
 	for data[i] == ' ' || data[i] == '\t' || data[i] == '\n' || data[i] == '\r' {
 		i++
 	}
 	return i
 }
 
-// end is the place behind the value that begins at i.
-func end(data []byte, i int) int {
+// endOfValue returns the offset after the value that begins at i.
+func endOfValue(data []byte, i int) int {
 	depth := 0
 	for ; i < len(data); i++ {
 		switch data[i] {
@@ -224,7 +223,7 @@ func end(data []byte, i int) int {
 		case '}', ']':
 			depth--
 		case ',', ':', ' ', '\t', '\n', '\r':
-			continue // inside, as a value begins with none of them
+			continue // only these start a composite value or a string
 		default: // a number, true, false or null
 			for i+1 < len(data) && !strings.ContainsRune(",:]} \t\n\r", rune(data[i+1])) {
 				i++
@@ -237,12 +236,12 @@ func end(data []byte, i int) int {
 	return i
 }
 
-// quote is a key as the CLI would write it.
+// quote encodes a key as the CLI would.
 func quote(key string) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(key) // a string is always encoded
+	_ = e.Encode(key) // never fails for a string
 	return bytes.TrimRight(b.Bytes(), "\n")
 }
 

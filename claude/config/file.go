@@ -14,24 +14,22 @@ import (
 )
 
 const (
-	// lockStale is how old the lock of a dead program is: the CLI renews its own
-	// every few seconds, and takes an older one for left behind.
-	lockStale = 10 * time.Second
-	lockPause = 50 * time.Millisecond
-	tries     = 20
+	// staleLockAge is the age at which a lock counts as abandoned: the CLI renews its own
+	// every few seconds, and uses the same limit.
+	staleLockAge   = 10 * time.Second
+	lockRetryDelay = 50 * time.Millisecond
+	maxAttempts    = 20
 )
 
-// Update lets edit change a file, which need not be there yet: then edit gets an
-// empty object. Either the whole change is in the file afterwards or none of it,
-// whenever this program dies. Mode and owner stay, and a symbolic link is
-// followed. What another program writes meanwhile is not lost: the CLI's own lock
-// is held, and edit is called again when the file is another one than it was.
+// Update calls edit to change a file; for a missing file edit gets an empty object. The
+// change is atomic, even if this program dies. Mode and owner are kept, and symbolic links
+// are followed. No change of another program is lost: Update holds the CLI's own lock, and
+// calls edit again if the file changed meanwhile.
 //
-// It writes nothing when edit returns the same bytes or an error. Besides those
-// of edit, errors are [ErrNotJSON], [ErrBusy] and those of the file system, with
-// the file named.
+// It writes nothing if edit returns the same bytes or an error. Other errors are
+// [ErrNotJSON], [ErrBusy] and those of the file system, and name the file.
 func Update(ctx context.Context, path string, edit func(data []byte) ([]byte, error)) error {
-	real, err := target(path)
+	real, err := resolveLinks(path)
 	if err != nil {
 		return err
 	}
@@ -40,7 +38,7 @@ func Update(ctx context.Context, path string, edit func(data []byte) ([]byte, er
 		return fmt.Errorf("%s %w", path, err)
 	}
 	defer unlock()
-	for range tries {
+	for range maxAttempts {
 		before, info, err := read(real)
 		if err != nil {
 			return err
@@ -59,7 +57,7 @@ func Update(ctx context.Context, path string, edit func(data []byte) ([]byte, er
 		case bytes.Equal(after, data):
 			return nil
 		}
-		if err := check(after); err != nil { // our own fault, but a person's file
+		if err := check(after); err != nil { // a bug of ours must not break a person's file
 			return fmt.Errorf("%s: the change %w; it was left as it is", path, err)
 		}
 		switch done, err := replace(real, before, info, after); {
@@ -72,8 +70,8 @@ func Update(ctx context.Context, path string, edit func(data []byte) ([]byte, er
 	return fmt.Errorf("%s %w", path, ErrBusy)
 }
 
-// target follows symbolic links to the file that they mean.
-func target(path string) (string, error) {
+// resolveLinks follows symbolic links to the file.
+func resolveLinks(path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, lerr := os.Lstat(path); lerr == nil {
@@ -84,7 +82,7 @@ func target(path string) (string, error) {
 	return real, err
 }
 
-// read returns the file and what is known of it; nil when it is not there.
+// read returns the contents and attributes of a file, or nil for a missing one.
 func read(path string) ([]byte, fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -97,8 +95,7 @@ func read(path string) ([]byte, fs.FileInfo, error) {
 	return data, info, err
 }
 
-// replace puts after in the place of before, unless the file is another one by
-// now: then done is false.
+// replace replaces before by after. done is false if the file has changed.
 func replace(path string, before []byte, info fs.FileInfo, after []byte) (done bool, err error) {
 	mode := fs.FileMode(0o600)
 	if info != nil {
@@ -121,7 +118,7 @@ func replace(path string, before []byte, info fs.FileInfo, after []byte) (done b
 	return true, syncDir(filepath.Dir(path))
 }
 
-// Write puts data into a file for its owner alone: whole or not at all.
+// Write writes a file atomically, readable by its owner alone.
 func Write(path string, data []byte) error {
 	temp, err := writeTemp(path, data, 0o600, nil)
 	if err != nil {
@@ -133,7 +130,7 @@ func Write(path string, data []byte) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// Remove deletes a file for good; one that is not there is no error.
+// Remove deletes a file durably. A missing one is no error.
 func Remove(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -141,8 +138,8 @@ func Remove(path string) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// writeTemp writes a file beside path, down to the disk. It is readable by its
-// owner alone until it has the mode that it shall have.
+// writeTemp writes a file next to path and syncs it. It is readable by its owner alone until
+// its mode is set.
 func writeTemp(path string, data []byte, mode fs.FileMode, like fs.FileInfo) (temp string, err error) {
 	temp = path + ".sayso." + rand.Text()
 	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -157,7 +154,7 @@ func writeTemp(path string, data []byte, mode fs.FileMode, like fs.FileInfo) (te
 	_, err = f.Write(data)
 	if like != nil && err == nil {
 		if stat, ok := like.Sys().(*syscall.Stat_t); ok && int(stat.Uid) != os.Geteuid() {
-			err = f.Chown(int(stat.Uid), int(stat.Gid)) // root at work on a person's file
+			err = f.Chown(int(stat.Uid), int(stat.Gid)) // root may edit a person's file
 		}
 	}
 	if err == nil {
@@ -178,12 +175,12 @@ func syncDir(dir string) error {
 	return d.Sync()
 }
 
-// lock takes the lock that the CLI takes for the same file: a folder beside it.
+// lock acquires the lock that the CLI uses for the same file: a folder next to it.
 func lock(ctx context.Context, path string) (unlock func(), err error) {
 	for began := time.Now(); ; {
 		err := os.Mkdir(path, 0o700)
 		if err == nil {
-			return func() { _ = os.Remove(path) }, nil // one left behind goes stale
+			return func() { _ = os.Remove(path) }, nil // an abandoned lock expires
 		}
 		if !errors.Is(err, fs.ErrExist) {
 			return nil, err
@@ -192,18 +189,18 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			continue
-		case err == nil && time.Since(info.ModTime()) > lockStale:
+		case err == nil && time.Since(info.ModTime()) > staleLockAge:
 			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return nil, err
 			}
 			continue
-		case time.Since(began) > 2*lockStale:
+		case time.Since(began) > 2*staleLockAge:
 			return nil, ErrBusy
 		}
 		select {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
-		case <-time.After(lockPause):
+		case <-time.After(lockRetryDelay):
 		}
 	}
 }

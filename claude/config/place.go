@@ -9,8 +9,7 @@ import (
 	"syscall"
 )
 
-// File is the path of .claude.json, and Settings that of the person's
-// settings.json, as the CLI finds them. getenv is os.Getenv.
+// File returns the path of .claude.json, as the CLI finds it. getenv is os.Getenv.
 func File(getenv func(string) string, home string) string {
 	if dir := getenv("CLAUDE_CONFIG_DIR"); dir != "" {
 		return filepath.Join(dir, ".claude.json")
@@ -18,7 +17,7 @@ func File(getenv func(string) string, home string) string {
 	return filepath.Join(home, ".claude.json")
 }
 
-// Dir is the folder of settings, transcripts and running sessions.
+// Dir returns the folder of settings, transcripts and running sessions.
 func Dir(getenv func(string) string, home string) string {
 	if dir := getenv("CLAUDE_CONFIG_DIR"); dir != "" {
 		return dir
@@ -26,14 +25,13 @@ func Dir(getenv func(string) string, home string) string {
 	return filepath.Join(home, ".claude")
 }
 
-// Settings is the path of the person's settings.json.
+// Settings returns the path of the person's settings.json.
 func Settings(getenv func(string) string, home string) string {
 	return filepath.Join(Dir(getenv, home), "settings.json")
 }
 
-// Project is the key under which the CLI keeps what belongs to the project of a
-// folder: the root of its Git repository, else the folder itself, without
-// symbolic links.
+// Project returns the key under which the CLI stores the project of a folder: the root of its
+// Git repository, else the folder itself, without symbolic links.
 func Project(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -56,7 +54,7 @@ func Project(dir string) (string, error) {
 	}
 }
 
-// mainRepository is the root of the repository whose worktree has this .git file.
+// mainRepository returns the root of the repository whose worktree has this .git file.
 func mainRepository(git, worktree string) (string, error) {
 	text, err := os.ReadFile(git)
 	if err != nil {
@@ -71,7 +69,7 @@ func mainRepository(git, worktree string) (string, error) {
 	}
 	common, err := os.ReadFile(filepath.Join(gitDir, "commondir"))
 	if err != nil {
-		return worktree, outOfResources(err) // a submodule, when there is no such file
+		return worktree, outOfResources(err) // a submodule, if that file is missing
 	}
 	dir := string(bytes.TrimSpace(common))
 	if !filepath.IsAbs(dir) {
@@ -83,7 +81,7 @@ func mainRepository(git, worktree string) (string, error) {
 	return filepath.Dir(dir), nil
 }
 
-// outOfResources returns errors that say nothing about the file.
+// outOfResources returns err if it says nothing about the file, else nil.
 func outOfResources(err error) error {
 	for _, e := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EIO} {
 		if errors.Is(err, e) {

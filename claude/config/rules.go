@@ -5,23 +5,23 @@ import (
 	"fmt"
 )
 
-// The lists of a settings file that grants something without asking.
+// The lists of a settings file that grant permissions.
 var (
 	allowList       = []string{"permissions", "allow"}
 	directoriesList = []string{"permissions", "additionalDirectories"}
 )
 
-// Granted are the rules and folders that a settings file allows, in its order.
-// What is no text in those lists is left out.
-func Granted(data []byte) (rules, directories []string, err error) {
-	if rules, err = texts(data, allowList); err != nil {
+// GrantsOf returns the rules and folders that a settings file allows, in its order. It skips
+// elements that are no strings.
+func GrantsOf(data []byte) (rules, directories []string, err error) {
+	if rules, err = textsAt(data, allowList); err != nil {
 		return nil, nil, err
 	}
-	directories, err = texts(data, directoriesList)
+	directories, err = textsAt(data, directoriesList)
 	return rules, directories, err
 }
 
-func texts(data []byte, path []string) ([]string, error) {
+func textsAt(data []byte, path []string) ([]string, error) {
 	value, err := Get(data, path...)
 	if err != nil || value == nil {
 		return nil, err
@@ -40,21 +40,23 @@ func texts(data []byte, path []string) ([]string, error) {
 	return found, nil
 }
 
-// WithoutRule returns data without that rule among what it allows; the same bytes
-// when it is not there. All else stays as it is.
-func WithoutRule(data []byte, rule string) ([]byte, error) { return without(data, allowList, rule) }
-
-// WithoutDirectory does so for a folder that Claude may work in.
-func WithoutDirectory(data []byte, directory string) ([]byte, error) {
-	return without(data, directoriesList, directory)
+// WithoutRule returns data without that allow rule, or unchanged if there is none.
+func WithoutRule(data []byte, rule string) ([]byte, error) {
+	return withoutElement(data, allowList, rule)
 }
 
-// without drops every element of a list that is this text.
-func without(data []byte, path []string, text string) ([]byte, error) {
-	if _, err := texts(data, path); err != nil {
+// WithoutDirectory returns data without that additional folder, or unchanged if there is
+// none.
+func WithoutDirectory(data []byte, directory string) ([]byte, error) {
+	return withoutElement(data, directoriesList, directory)
+}
+
+// withoutElement removes every element of a list that equals text.
+func withoutElement(data []byte, path []string, text string) ([]byte, error) {
+	if _, err := textsAt(data, path); err != nil {
 		return nil, err
 	}
-	at, found := place(data, path)
+	at, found := indexOf(data, path)
 	if !found {
 		return data, nil
 	}
@@ -75,14 +77,14 @@ func without(data []byte, path []string, text string) ([]byte, error) {
 		case len(all) > 1:
 			data = splice(data, all[0].from, all[1].from, nil)
 		default:
-			data = splice(data, at+1, end(data, at)-1, nil)
+			data = splice(data, at+1, endOfValue(data, at)-1, nil)
 		}
 	}
 }
 
-// place is where the value at a path begins.
-func place(data []byte, path []string) (at int, found bool) {
-	at = start(data)
+// indexOf returns the offset of the value at a path.
+func indexOf(data []byte, path []string) (at int, found bool) {
+	at = skipToStart(data)
 	for _, key := range path {
 		m, ok := last(members(data, at), key)
 		if !ok {
@@ -93,19 +95,19 @@ func place(data []byte, path []string) (at int, found bool) {
 	return at, true
 }
 
-// element is one value of a list, by its place in the text.
+// element is one value of a list, as offsets into the text.
 type element struct{ from, to int }
 
-// elements reads the list that begins at a place.
+// elements parses the list at an offset.
 func elements(data []byte, at int) []element {
 	var all []element
-	for i := skip(data, at+1); data[i] != ']'; {
+	for i := skipSpace(data, at+1); data[i] != ']'; {
 		if data[i] == ',' {
-			i = skip(data, i+1)
+			i = skipSpace(data, i+1)
 		}
-		e := element{from: i, to: end(data, i)}
+		e := element{from: i, to: endOfValue(data, i)}
 		all = append(all, e)
-		i = skip(data, e.to)
+		i = skipSpace(data, e.to)
 	}
 	return all
 }

@@ -37,7 +37,7 @@ func TestWithoutRule(t *testing.T) {
 			t.Errorf("%s was edited", broken)
 		}
 	}
-	rules, directories, err := config.Granted([]byte(`{"permissions":{"allow":["a",1,"b"],"additionalDirectories":["/x"]}}`))
+	rules, directories, err := config.GrantsOf([]byte(`{"permissions":{"allow":["a",1,"b"],"additionalDirectories":["/x"]}}`))
 	if err != nil || !slices.Equal(rules, []string{"a", "b"}) || !slices.Equal(directories, []string{"/x"}) {
 		t.Errorf("got %v, %v, %v", rules, directories, err)
 	}

@@ -15,32 +15,31 @@ import (
 	"time"
 )
 
-// Ending says why a dialog needs no answer any longer.
+// Ending is the reason why a dialog needs no answer any more.
 type Ending string
 
 const (
 	InDialog Ending = "terminal" // it was answered in the terminal
-	Exited   Ending = "ended"    // the CLI is gone
+	Exited   Ending = "ended"    // the CLI has ended
 )
 
 const (
-	lookEvery = 250 * time.Millisecond
-	// settled is how many looks in a row must find that the CLI waits no longer:
-	// between two dialogs it may seem so for a moment.
-	settled = 4
-	// tailBytes is how much of a transcript is read at first: the call that is asked
-	// about is at its end.
+	pollInterval = 250 * time.Millisecond
+	// idlePolls is how many polls in a row must find the CLI no longer waiting: between two
+	// dialogs it may seem so for a moment.
+	idlePolls = 4
+	// tailBytes is how much of a transcript is read at first. The call of the dialog is near
+	// its end.
 	tailBytes = 8 << 20
 )
 
-// Await returns once the dialog of a PermissionRequest was answered in the
-// terminal, or the CLI has ended; "" when ctx ends first. dir is the CLI's
-// configuration folder.
+// Await returns when the dialog of a PermissionRequest has been answered in the terminal or
+// the CLI has ended; it returns "" when ctx ends first. dir is the CLI's configuration
+// folder.
 //
-// It looks at what the CLI writes down: the result of the call, in the
-// transcript, and what the CLI waits for, in its file under sessions. The second
-// is quicker, because the result of an allowed call comes when the tool has run.
-// What is not there, or not as expected, says nothing.
+// It polls what the CLI writes: the result of the call, in the transcript, and what the CLI
+// waits for, in its file under sessions. The latter is faster, because the result of an
+// allowed call appears only after the tool has run. Missing or unexpected data is ignored.
 func Await(ctx context.Context, in Input, dir string, getenv func(string) string) Ending {
 	calls := &transcript{path: in.TranscriptPath, tool: in.ToolName, since: in.At, open: map[string]bool{}}
 	if in.AgentID != "" {
@@ -48,13 +47,13 @@ func Await(ctx context.Context, in Input, dir string, getenv func(string) string
 	}
 	_ = json.Unmarshal(in.ToolInput, &calls.input)
 	cli := &process{dir: filepath.Join(dir, "sessions"), sessionID: in.SessionID, pid: getenv("CLAUDE_PID")}
-	every := time.NewTicker(lookEvery)
+	every := time.NewTicker(pollInterval)
 	defer every.Stop()
 	for {
-		if calls.answered() {
+		if calls.isAnswered() {
 			return InDialog
 		}
-		if ending := cli.look(); ending != "" {
+		if ending := cli.poll(); ending != "" {
 			return ending
 		}
 		select {
@@ -65,15 +64,15 @@ func Await(ctx context.Context, in Input, dir string, getenv func(string) string
 	}
 }
 
-// process is what the CLI says of itself in sessions/PID.json.
+// process is the CLI's own status in sessions/PID.json.
 type process struct {
 	dir, sessionID, pid string
 
-	waited bool // it was seen waiting for the person
-	idle   int  // looks since that found it waiting no longer
+	wasWaiting bool // it was found waiting for the person
+	idleCount  int  // polls since then that found it no longer waiting
 }
 
-func (p *process) look() Ending {
+func (p *process) poll() Ending {
 	s, found := p.read()
 	if !found {
 		return ""
@@ -83,9 +82,9 @@ func (p *process) look() Ending {
 	}
 	switch {
 	case s.Status == "waiting":
-		p.waited, p.idle = true, 0
-	case s.Status != "" && p.waited:
-		if p.idle++; p.idle >= settled {
+		p.wasWaiting, p.idleCount = true, 0
+	case s.Status != "" && p.wasWaiting:
+		if p.idleCount++; p.idleCount >= idlePolls {
 			return InDialog
 		}
 	}
@@ -98,8 +97,8 @@ type status struct {
 	Status    string `json:"status"`
 }
 
-// read finds the file by the process id, which older CLIs do not tell their hooks,
-// else by the session.
+// read finds the file by the process id, or, for older CLIs, which do not tell hooks their
+// id, by the session.
 func (p *process) read() (status, bool) {
 	if _, err := strconv.Atoi(p.pid); err == nil {
 		return p.readFile(p.pid + ".json")
@@ -120,14 +119,14 @@ func (p *process) read() (status, bool) {
 func (p *process) readFile(name string) (s status, found bool) {
 	data, err := os.ReadFile(filepath.Join(p.dir, name))
 	if errors.Is(err, os.ErrNotExist) {
-		// It takes its file away when it ends; killed, it leaves it.
+		// The CLI deletes the file when it ends, but not when it is killed.
 		if pid, err := strconv.Atoi(p.pid); err == nil {
 			return status{PID: pid}, true
 		}
 		return status{}, false
 	}
 	if err != nil || json.Unmarshal(data, &s) != nil || s.PID <= 0 {
-		return status{}, false // half written
+		return status{}, false // incomplete
 	}
 	return s, true
 }
@@ -137,22 +136,21 @@ func alive(pid int) bool {
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
-// transcript looks for the result of a call. The CLI does not say which call a
-// dialog is about, so it is known by tool and input; where two calls are alike,
-// both must have ended.
+// transcript searches for the result of a call. The CLI does not say which call a dialog is
+// about, so it is matched by tool and input. Of two equal calls, both must have ended.
 type transcript struct {
 	path, tool string
 	input      any
 	since      time.Time // when the dialog opened
 
 	offset int64
-	rest   []byte // the line that is not whole yet
+	rest   []byte // an incomplete line
 	open   map[string]bool
-	seen   bool // a call like this was open since the dialog is
+	found  bool // an equal call was open after the dialog opened
 }
 
-// answered reads on and reports whether no call like this is open any longer.
-func (t *transcript) answered() bool {
+// isAnswered reads the new lines and reports whether no equal call is open any more.
+func (t *transcript) isAnswered() bool {
 	f, err := os.Open(t.path)
 	if err != nil {
 		return false
@@ -176,17 +174,17 @@ func (t *transcript) answered() bool {
 	t.rest = bytes.Clone(data[end:])
 	for line := range bytes.Lines(data[:end]) {
 		if whole {
-			t.read(line)
+			t.readLine(line)
 		}
 		whole = true
 	}
 	if len(t.open) > 0 {
-		t.seen = true
+		t.found = true
 	}
-	return t.seen && len(t.open) == 0
+	return t.found && len(t.open) == 0
 }
 
-func (t *transcript) read(line []byte) {
+func (t *transcript) readLine(line []byte) {
 	if !bytes.Contains(line, []byte(`"tool_`)) {
 		return
 	}
@@ -212,7 +210,7 @@ func (t *transcript) read(line []byte) {
 			t.open[b.ID] = true
 		case b.Type == "tool_result" && t.open[b.ToolUseID]:
 			delete(t.open, b.ToolUseID)
-			t.seen = t.seen || entry.At.After(t.since)
+			t.found = t.found || entry.At.After(t.since)
 		}
 	}
 }

@@ -1,10 +1,10 @@
-// Package hook speaks the protocol of Claude Code's settings hooks, so that what
-// a claude in somebody's terminal asks there can be answered elsewhere too:
-// docs/contributing/claude-cli.md says what was seen of it.
+// Package hook implements the protocol of Claude Code's settings hooks, so that questions of
+// a claude in somebody's terminal can be answered elsewhere, too.
+// docs/contributing/claude-cli.md describes it.
 //
-// The CLI runs a PermissionRequest hook beside its own dialog, and the first
-// answer counts. It tells a hook that a dialog was refused, by SIGTERM, but not
-// that it was answered: [Await] looks for that.
+// The CLI runs a PermissionRequest hook while it shows its own dialog, and the first answer
+// counts. It ends the hook by SIGTERM if the dialog was refused, but does not tell it that
+// the dialog was answered: [Await] detects that.
 package hook
 
 import (
@@ -18,14 +18,13 @@ import (
 // Names of hooks.
 const (
 	PermissionRequest = "PermissionRequest" // a dialog opens; the output may answer it
-	Notification      = "Notification"      // the CLI wants somebody to look
+	Notification      = "Notification"      // the CLI wants attention
 )
 
-// maxInput bounds what is read of a hook's input, in bytes.
+// maxInput bounds a hook's input, in bytes.
 const maxInput = 64 << 20
 
-// Input is what a hook gets on its stdin. Fields that are not of this hook are
-// empty.
+// Input is the input of a hook on stdin. Fields of other hooks are empty.
 type Input struct {
 	Name           string `json:"hook_event_name"` // of the hook
 	SessionID      string `json:"session_id"`
@@ -65,7 +64,7 @@ func Read(r io.Reader) (Input, error) {
 // Decision answers a dialog.
 type Decision struct {
 	Allow              bool
-	Message            string          // why not, for the model
+	Message            string          // the reason, for the model
 	Interrupt          bool            // with a refusal: also end the turn
 	UpdatedInput       json.RawMessage // to run instead; nil for the original
 	UpdatedPermissions json.RawMessage // rules to grant, a list; nil for none
@@ -87,7 +86,7 @@ func Output(in Input, d Decision) ([]byte, error) {
 		said = decision{Behavior: "allow", UpdatedInput: d.UpdatedInput, UpdatedPermissions: d.UpdatedPermissions}
 	}
 	if d.Allow && len(d.Answers) > 0 {
-		// The tool's own input with the answers put in; the rest as it came.
+		// The tool's own input with the answers added.
 		input := map[string]json.RawMessage{}
 		if err := json.Unmarshal(in.ToolInput, &input); err != nil {
 			return nil, fmt.Errorf("hook: put answers into the input: %w", err)
@@ -110,9 +109,9 @@ func Output(in Input, d Decision) ([]byte, error) {
 	return append(out, '\n'), nil
 }
 
-// InTerminal reports whether the CLI that runs this hook shows its dialogs in a
-// terminal. Another program that drives a CLI puts its questions elsewhere, and
-// with -p nobody is there. getenv is os.Getenv.
+// InTerminal reports whether the CLI that runs this hook shows its dialogs in a terminal. A
+// program that drives a CLI shows its questions elsewhere, and with -p there is nobody to
+// ask. getenv is os.Getenv.
 func InTerminal(getenv func(string) string) bool {
 	entry := getenv("CLAUDE_CODE_ENTRYPOINT")
 	return entry == "" || entry == "cli"

@@ -8,14 +8,13 @@ import (
 	"github.com/sayso-dev/sayso/claude/config"
 )
 
-// How long the CLI lets a hook run, in seconds: a person may take a day, a
-// notice takes a moment.
+// Timeouts of the hooks, in seconds: a person may take a day, a notification takes a moment.
 const (
 	askTimeout    = 24 * 60 * 60
 	noticeTimeout = 10
 )
 
-// names are the hooks that are installed, in the order in which they are written.
+// names are the installed hooks, in the order in which they are written.
 var (
 	names    = []string{PermissionRequest, Notification}
 	timeouts = map[string]int{PermissionRequest: askTimeout, Notification: noticeTimeout}
@@ -32,9 +31,9 @@ type command struct {
 	Timeout int    `json:"timeout,omitempty"`
 }
 
-// Install returns the text of a settings.json with a hook that runs program with
-// these arguments for every dialog and every notification. One that was installed
-// before with the same arguments is replaced, and nothing else is touched.
+// Install returns the text of a settings.json with a hook that runs program with these
+// arguments for every dialog and every notification. It replaces a hook that it installed
+// before with the same arguments, and changes nothing else.
 func Install(settings []byte, program string, args ...string) ([]byte, error) {
 	settings, err := Uninstall(settings, args...)
 	if err != nil {
@@ -45,7 +44,7 @@ func Install(settings []byte, program string, args ...string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		ours, err := json.Marshal(command{"command", quote(program) + tail(args), timeouts[name]})
+		ours, err := json.Marshal(command{"command", quote(program) + commandSuffix(args), timeouts[name]})
 		if err != nil {
 			return nil, err
 		}
@@ -60,8 +59,7 @@ func Install(settings []byte, program string, args ...string) ([]byte, error) {
 	return settings, nil
 }
 
-// Uninstall takes away what Install put there with the same arguments, whatever
-// the program was.
+// Uninstall removes what Install added with the same arguments, for any program.
 func Uninstall(settings []byte, args ...string) ([]byte, error) {
 	for _, name := range names {
 		list, err := hooksOf(settings, name)
@@ -70,7 +68,7 @@ func Uninstall(settings []byte, args ...string) ([]byte, error) {
 		}
 		kept, changed := list[:0:0], false
 		for _, raw := range list {
-			left, found := without(raw, tail(args))
+			left, found := withoutCommands(raw, commandSuffix(args))
 			changed = changed || found
 			if left != nil {
 				kept = append(kept, left)
@@ -86,9 +84,9 @@ func Uninstall(settings []byte, args ...string) ([]byte, error) {
 	return settings, nil
 }
 
-// without takes the commands with that end out of one entry; nil when nothing is
-// left of it. An entry that it cannot read stays.
-func without(raw json.RawMessage, tail string) (left json.RawMessage, found bool) {
+// withoutCommands removes the commands with that suffix from one entry. It returns nil when
+// nothing is left. It leaves an entry that it cannot parse.
+func withoutCommands(raw json.RawMessage, tail string) (left json.RawMessage, found bool) {
 	var entry struct {
 		Hooks []json.RawMessage `json:"hooks"`
 	}
@@ -132,7 +130,7 @@ func hooksOf(settings []byte, name string) ([]json.RawMessage, error) {
 	return list, nil
 }
 
-// setHooks writes the hooks of one name; what would be empty goes.
+// setHooks writes the hooks of one name and removes empty objects.
 func setHooks(settings []byte, name string, list []json.RawMessage) ([]byte, error) {
 	if len(list) > 0 {
 		raw, err := json.Marshal(list)
@@ -152,8 +150,8 @@ func setHooks(settings []byte, name string, list []json.RawMessage) ([]byte, err
 	return config.Set(settings, nil, "hooks")
 }
 
-// tail is the end of our command: by it we know it again.
-func tail(args []string) string {
+// commandSuffix returns the end of our command, by which Uninstall recognizes it.
+func commandSuffix(args []string) string {
 	var b strings.Builder
 	for _, arg := range args {
 		b.WriteString(" " + quote(arg))
@@ -161,7 +159,7 @@ func tail(args []string) string {
 	return b.String()
 }
 
-// quote makes one word of a text for sh, which runs the command.
+// quote quotes a text as one word for sh, which runs the command.
 func quote(s string) string {
 	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./") == "" {
 		return s

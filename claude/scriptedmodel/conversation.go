@@ -45,15 +45,15 @@ type contentBlock struct {
 	} `json:"source"`
 }
 
-// attached describes an image or a document: what it is, how many bytes it has and
-// the beginning of their SHA-256. It is "" for another block.
+// attached describes an image or a document: its type, size in bytes and the start of its
+// SHA-256. It returns "" for another block.
 func (b contentBlock) attached() string {
 	if b.Type != "image" && b.Type != "document" {
 		return ""
 	}
 	data := []byte(b.Source.Data)
 	if b.Source.Type == "base64" {
-		data, _ = base64.StdEncoding.DecodeString(b.Source.Data) // what cannot be read counts as what could
+		data, _ = base64.StdEncoding.DecodeString(b.Source.Data) // invalid base64 has size 0
 	}
 	sum := sha256.Sum256(data)
 	return strings.TrimSpace(fmt.Sprintf("%s %s %d %x %s", b.Type, b.Source.MediaType, len(data), sum[:4], b.Title))
@@ -100,8 +100,8 @@ func (r *messagesRequest) toolNames() []string {
 	return names
 }
 
-// offers tells whether a tool can be called. New CLIs list some by name alone, a
-// line each, and load their schemas later; a call works all the same.
+// offers reports whether a tool can be called. New CLIs list some tools only by name, one a
+// line, and load their schemas later; a call works all the same.
 func (r *messagesRequest) offers(tool string) bool {
 	for _, name := range r.toolNames() {
 		// The API's name of Task is Agent; the CLI takes both.
@@ -128,11 +128,10 @@ func (r *messagesRequest) holds(condition string) bool {
 	return true
 }
 
-// scripted finds the script that governs the conversation and how many replies
-// were spent since. A script in a tool result does not count: a file that
-// Claude reads must not take over.
+// scripted returns the script of the conversation and how many of its replies were used. It
+// ignores scripts in tool results, because a file that Claude reads must not take over.
 func (r *messagesRequest) scripted() (name, body string, spent int, ok bool) {
-	var previous string // role of the API message before, remarks aside
+	var previous string // role of the previous API message, except remarks
 	for _, m := range r.Messages {
 		if m.Role == "assistant" {
 			if m.Content.text() != noResponse && !m.waitsForServers() {
@@ -142,7 +141,7 @@ func (r *messagesRequest) scripted() (name, body string, spent int, ok bool) {
 			continue
 		}
 		if (m.serversConnecting() || r.connectedSince(m)) && spent > 0 {
-			spent-- // the reply is given again
+			spent-- // the reply is sent again
 		}
 		for _, b := range m.Content {
 			if b.Type != "text" {
@@ -150,13 +149,13 @@ func (r *messagesRequest) scripted() (name, body string, spent int, ok bool) {
 				continue
 			}
 			if m.Role != "user" && !midTurn.MatchString(b.Text) {
-				continue // new CLIs put their own remarks in as "system"
+				continue // new CLIs insert their own remarks as "system"
 			}
 			if n, s, found := findScript(b.Text); found {
 				name, body, spent, ok = n, s, 0, true
 			}
-			// A reply that was interrupted before its first block leaves no
-			// assistant message; else the remark follows the assistant's at once.
+			// A reply that was interrupted before its first block leaves no assistant
+			// message; otherwise the remark directly follows the assistant's message.
 			if strings.HasPrefix(b.Text, interrupted) && previous != "assistant" {
 				spent++
 			}
@@ -166,14 +165,14 @@ func (r *messagesRequest) scripted() (name, body string, spent int, ok bool) {
 	return name, body, spent, ok
 }
 
-// waitTool is the tool with which a model waits until the MCP servers are connected. The
-// CLI begins a turn after about two seconds, whether they are or not.
+// waitTool is the tool with which a model waits until the MCP servers are connected. The CLI
+// starts a turn after about two seconds even if they are not.
 const waitTool = "WaitForMcpServers"
 
-// connecting is how the CLI refuses a call of an MCP server that is not connected yet.
+// connecting is the CLI's refusal of a call to an MCP server that is not connected yet.
 const connecting = "is still connecting. Call " + waitTool
 
-// waitsForServers reports whether an assistant message does nothing else.
+// waitsForServers reports whether an assistant message only calls waitTool.
 func (m message) waitsForServers() bool {
 	return len(m.Content) == 1 && m.Content[0].Name == waitTool
 }
@@ -214,22 +213,22 @@ func (m message) refused(matches func(reason string) bool) bool {
 
 const (
 	interrupted = "[Request interrupted by user]"
-	// noResponse is what the CLI makes the model say for a turn that was lost.
+	// noResponse is the model's message that the CLI inserts for a lost turn.
 	noResponse = "No response requested."
 )
 
-// midTurn is how the CLI passes on what a person typed while a turn ran.
+// midTurn matches how the CLI passes on what a person sent during a turn.
 var midTurn = regexp.MustCompile(`(?s)^(?:<system-reminder>\s*)?The user sent a new message while you were working:\n(.*?)\n\n(?:IMPORTANT: After completing|This is how Claude Code)`)
 
-// ToolResult is what a tool of Claude's returned to the model.
+// ToolResult is the result of a tool, as sent to the model.
 type ToolResult struct {
 	ToolUseID string `json:"tool_use_id"`
 	Text      string `json:"text"`
 	IsError   bool   `json:"is_error"`
-	Bytes     int    `json:"bytes"` // length of Text before it was cut for the record
+	Bytes     int    `json:"bytes"` // length of Text before the record truncated it
 }
 
-// toolResults returns those after the last assistant message.
+// toolResults returns the results after the last assistant message.
 func (r *messagesRequest) toolResults() []ToolResult {
 	var out []ToolResult
 	for i := r.lastAssistant() + 1; i < len(r.Messages); i++ {
@@ -252,10 +251,11 @@ func (r *messagesRequest) lastAssistant() int {
 	return -1
 }
 
-// The CLI adds its own remarks to what a person typed, as blocks or inside them.
+// reminder matches the remarks that the CLI adds to what a person typed, as blocks or inside
+// them.
 var reminder = regexp.MustCompile(`(?s)<(system-reminder|command-[a-z]+|local-command-[a-z]+)>.*?</(?:system-reminder|command-[a-z]+|local-command-[a-z]+)>`)
 
-// lastUserText is what was typed last, without the CLI's own remarks.
+// lastUserText returns what was typed last, without the CLI's own remarks.
 func (r *messagesRequest) lastUserText() string {
 	for i := len(r.Messages) - 1; i >= 0; i-- {
 		m := r.Messages[i]
@@ -286,7 +286,7 @@ var (
 	planFile   = regexp.MustCompile("/[^\\s`'\"]*/plans/[^\\s`'\"]+\\.md")
 )
 
-// allText is every text of the request that the CLI or a person wrote.
+// allText returns all texts of the request that the CLI or a person wrote.
 func (r *messagesRequest) allText() string {
 	var b strings.Builder
 	var system content
@@ -311,7 +311,7 @@ type expander struct {
 	req *messagesRequest
 }
 
-// answered is how the CLI tells the model what AskUserQuestion brought.
+// answered matches how the CLI tells the model the answers of AskUserQuestion.
 var answered = regexp.MustCompile(`"([^"]+)"="([^"]*)"`)
 
 var placeholder = regexp.MustCompile(`\{\{(last_tool_result|tool_results|answers|last_user_text|cwd|plan_file|attached|fill:[0-9]{1,8})\}\}`)
@@ -371,7 +371,7 @@ func (e expander) text(s string) string {
 	return placeholder.ReplaceAllStringFunc(s, func(m string) string { return e.value(m[2 : len(m)-2]) })
 }
 
-// json expands inside the strings of a JSON text, so values are escaped.
+// json expands inside the strings of a JSON text and escapes the values.
 func (e expander) json(raw json.RawMessage) json.RawMessage {
 	return placeholder.ReplaceAllFunc(raw, func(m []byte) []byte {
 		q, err := json.Marshal(e.value(string(m[2 : len(m)-2])))

@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// DemoPrompt is what a demo session is asked, in permission mode default, when
-// its model runs with Options{Default: Demo()}. With any model the reference
-// "```script demo```" in a prompt does the same.
+// DemoPrompt is the first message of a demo session, in permission mode default, when its
+// model runs with Options{Default: Demo()}. With any model, the reference "```script demo```"
+// in a prompt does the same.
 const DemoPrompt = "Show me round: work on a small task in this folder and ask me before you do anything."
 
-// DemoEnv is what the CLI needs in its environment, beside ANTHROPIC_BASE_URL and
-// a made-up ANTHROPIC_API_KEY, to show the whole demo: without the first, new
-// versions offer no todo list with their default model; with the second, both
-// have TodoWrite, which sends the list as a whole.
+// DemoEnv is what the CLI needs in its environment, besides ANTHROPIC_BASE_URL and a fake
+// ANTHROPIC_API_KEY, to show the whole demo: without the first, new versions offer no todo
+// list with their default model; with the second, both have TodoWrite, which sends the list
+// as a whole.
 var DemoEnv = []string{
 	"CLAUDE_CODE_ENABLE_TODO_TOOLS=1",
 	"CLAUDE_CODE_ENABLE_TASKS=0",
@@ -21,14 +21,13 @@ var DemoEnv = []string{
 	"DISABLE_AUTOUPDATER=1",
 }
 
-// demoPace is the pause after each piece, in milliseconds: about as fast as the
-// real model writes.
+// demoPace is the pause after each chunk, in milliseconds, about the speed of the real model.
 const demoPace = 20
 
-// Demo is the script of the demo session: thinking aloud, a todo list, approvals
-// of a command, a new file and an edit, a plan, three questions, two subagents
-// that ask at the same time, and a summary. Each reply stands by its position, so
-// saying no to a step, or interrupting and going on, leads to the next one.
+// Demo returns the script of the demo session: visible thinking, a todo list, approvals of a
+// command, a new file and an edit, a plan, three questions, two subagents that ask at the
+// same time, and a summary. Replies are chosen by position, so after a denial or an interrupt
+// the next one follows.
 func Demo() *Script {
 	script := &Script{After: demoAfter}
 	add := func(blocks ...Block) {
@@ -41,8 +40,8 @@ func Demo() *Script {
 		{Text: "Hello! I am the **demo model**: the Claude Code CLI around me is the real one, only my words come from a script. I will write a tiny greeter in this folder, and you decide about every step.\n\nFirst a command. It makes a folder and a file in it."},
 	}
 	first = append(first, newTodos()...)
-	// The greeter of an earlier demo goes: the CLI refuses to write over a file
-	// that was not read.
+	// Deletes the greeter of an earlier demo: the CLI refuses to overwrite a file that was
+	// not read.
 	add(append(first, call("Bash", map[string]any{
 		"command":     "mkdir -p greetings && rm -f greetings/greet.sh && printf 'Hello from sayso\\n' > greetings/hello.txt",
 		"description": "Start afresh, with a first greeting",
@@ -95,7 +94,7 @@ func Demo() *Script {
 		"description": "Look at what is there",
 	}))...)
 
-	// One block each: the CLI's result carries only the last one.
+	// One block each, because the CLI's result contains only the last one.
 	add(
 		Block{If: "ok", Text: demoListing + demoSummary + demoTry},
 		Block{If: "error", Text: demoNothing + demoSummary},
@@ -111,8 +110,8 @@ func call(tool string, input any) Block {
 	return Block{Tool: tool, Input: raw}
 }
 
-// subagent starts one that runs a command of its own. It runs in the foreground,
-// so that the turn waits for it: new CLIs would put it in the background.
+// subagent starts a subagent that runs a command of its own. It runs in the foreground, so
+// that the turn waits for it; new CLIs would put it in the background.
 func subagent(description, prompt, language, greeting string) Block {
 	b := call("Task", map[string]any{
 		"description": description, "prompt": prompt, "subagent_type": "general-purpose", "run_in_background": false,
@@ -142,7 +141,7 @@ var demoSteps = []struct{ content, active string }{
 	{"Add French and German with two subagents", "Adding languages"},
 }
 
-// newTodos begins the list, with whichever todo tool this CLI has.
+// newTodos starts the list with the todo tool of this CLI.
 func newTodos() []Block {
 	out := []Block{todoWrite(0)}
 	for _, s := range demoSteps {
@@ -153,7 +152,7 @@ func newTodos() []Block {
 	return append(out, taskUpdate(1, "in_progress"))
 }
 
-// todos marks the first n steps as done and the next one as begun.
+// todos marks the first n steps as done and the next one as in progress.
 func todos(n int) []Block {
 	out := []Block{todoWrite(n), taskUpdate(n, "completed")}
 	if n < len(demoSteps) {

@@ -18,14 +18,14 @@ import (
 
 // Options of a [Model].
 type Options struct {
-	// Default speaks in conversations without a script; nil greets.
+	// Default is the script of conversations that have none; nil greets.
 	Default *Script
-	// Scripts can be named in a prompt. "demo" is always there.
+	// Scripts are the scripts that a prompt can name. "demo" always exists.
 	Scripts map[string]*Script
 }
 
-// A Model answers as the Messages API does, by script. It is an http.Handler
-// and safe for concurrent use.
+// A Model answers as the Messages API does, by script. It is an http.Handler and safe for
+// concurrent use.
 type Model struct {
 	opts Options
 	mux  *http.ServeMux
@@ -41,7 +41,7 @@ func New(opts Options) *Model {
 	m.mux.HandleFunc("POST /v1/messages", m.messages)
 	m.mux.HandleFunc("POST /v1/messages/count_tokens", m.countTokens)
 	m.mux.HandleFunc("GET /_requests", m.requests)
-	m.mux.HandleFunc("/", m.rest)
+	m.mux.HandleFunc("/", m.serveOther)
 	return m
 }
 
@@ -55,14 +55,14 @@ func (m *Model) Requests() []Request {
 	return all
 }
 
-// AwaitRequest returns the first recorded request that matches, waiting for it
-// if need be. The error is that of ctx.
+// AwaitRequest returns the first recorded request that matches. It blocks until there is one,
+// or returns the error of ctx.
 func (m *Model) AwaitRequest(ctx context.Context, match func(Request) bool) (Request, error) {
 	return m.seen.await(ctx, match)
 }
 
-// maxRequest bounds a request body: the real API refuses beyond 32 MB, and a
-// test may send more to see what the CLI does.
+// maxRequest bounds a request body. The real API refuses more than 32 MB, and a test may send
+// more to see what the CLI does.
 const maxRequest = 256 << 20
 
 func (m *Model) messages(w http.ResponseWriter, r *http.Request) {
@@ -96,18 +96,17 @@ func (m *Model) messages(w http.ResponseWriter, r *http.Request) {
 	}
 	rec.Outcome = outcome(reply, rec.Outcome)
 	m.seen.add(rec)
-	if !give(w, r, req, reply, len(body)) {
-		panic(http.ErrAbortHandler) // drops the connection; returning would end the answer properly
+	if !sendReply(w, r, req, reply, len(body)) {
+		panic(http.ErrAbortHandler) // drops the connection; returning would end the response properly
 	}
 }
 
-// choose picks the reply. The key names it among all replies, so that failures
-// can be counted.
+// choose returns the reply. key identifies it among all replies, to count failures.
 func (m *Model) choose(req *messagesRequest, rec *Request) (reply Reply, key string) {
 	rec.Index = -1
 	if len(req.Tools) == 0 {
 		rec.Outcome = "canned"
-		return Reply{Blocks: textBlocks(canned(req))}, ""
+		return Reply{Blocks: textBlocks(cannedReply(req))}, ""
 	}
 	name, body, index, ok := req.scripted()
 	script := m.opts.Default
@@ -116,7 +115,7 @@ func (m *Model) choose(req *messagesRequest, rec *Request) (reply Reply, key str
 		rec.Outcome = "greeting"
 		return Reply{Blocks: textBlocks(greeting)}, ""
 	case ok && name != "":
-		if script = m.named(name); script == nil {
+		if script = m.scriptNamed(name); script == nil {
 			rec.Outcome = "bad_script"
 			return Reply{Blocks: textBlocks("There is no script named " + strconv.Quote(name) + ".")}, ""
 		}
@@ -144,7 +143,7 @@ func (m *Model) choose(req *messagesRequest, rec *Request) (reply Reply, key str
 	return script.Replies[index], fmt.Sprintf("%x/%d", sum[:8], index)
 }
 
-func (m *Model) named(name string) *Script {
+func (m *Model) scriptNamed(name string) *Script {
 	if s := m.opts.Scripts[name]; s != nil {
 		return s
 	}
@@ -161,7 +160,7 @@ func lastPace(s *Script) int {
 	return s.Replies[len(s.Replies)-1].ChunkMS
 }
 
-// maxFailureKeys bounds the memory of Times. Past it, counting begins anew.
+// maxFailureKeys bounds the memory of Times. Beyond it, counting starts again.
 const maxFailureKeys = 4096
 
 func (m *Model) failAgain(key string, times int) bool {
@@ -196,9 +195,8 @@ func outcome(r Reply, was string) string {
 
 const greeting = "This is sayso's demo model. It follows a script and does not think. You said:\n\n> {{last_user_text}}"
 
-// canned answers what the CLI asks on its own account, without tools: titles,
-// summaries, page digests.
-func canned(req *messagesRequest) string {
+// cannedReply answers the CLI's own requests without tools: titles, summaries, page digests.
+func cannedReply(req *messagesRequest) string {
 	if strings.Contains(req.allText(), `"title"`) {
 		return `{"title": "A scripted session"}`
 	}
@@ -207,9 +205,9 @@ func canned(req *messagesRequest) string {
 
 func textBlocks(s string) []Block { return []Block{{Text: s}} }
 
-// give sends the reply. It reports false when the answer must not end properly:
-// the client or the server went away, or the script says so.
-func give(w http.ResponseWriter, r *http.Request, req *messagesRequest, reply Reply, size int) bool {
+// sendReply sends the reply. It returns false when the response must not end properly: the
+// client or the server is gone, or the script says so.
+func sendReply(w http.ResponseWriter, r *http.Request, req *messagesRequest, reply Reply, size int) bool {
 	ctx := r.Context()
 	if !wait(ctx, time.Duration(reply.DelayMS)*time.Millisecond) {
 		return false
@@ -231,7 +229,7 @@ func give(w http.ResponseWriter, r *http.Request, req *messagesRequest, reply Re
 	out := render(req, reply, size)
 	if !req.Stream {
 		if reply.StreamError != "" {
-			// The CLI asks again without streaming when a stream fails.
+			// The CLI repeats a failed stream without streaming.
 			writeError(w, http.StatusInternalServerError, reply.StreamError, "Scripted error")
 			return true
 		}
@@ -328,8 +326,8 @@ func withScript(input json.RawMessage, s *Script) json.RawMessage {
 	return out
 }
 
-// tokens is a rough count: four bytes make one. It is bounded, because the CLI
-// compacts a conversation that claims to be near its limit.
+// tokens estimates a number of tokens: one for four bytes. It is bounded, because the CLI
+// compacts a conversation that is near its limit.
 func tokens(bytes int) int { return min(bytes/4+1, 40_000) }
 
 func newID(prefix string) string {
@@ -353,9 +351,9 @@ func (m *Model) requests(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]any{"requests": m.Requests()})
 }
 
-// rest is everything but the Messages API. The CLI probes with HEAD / before
-// its first turn.
-func (m *Model) rest(w http.ResponseWriter, r *http.Request) {
+// serveOther answers everything but the Messages API. The CLI probes with HEAD / before its
+// first turn.
+func (m *Model) serveOther(w http.ResponseWriter, r *http.Request) {
 	rec := newRequest(r)
 	m.seen.add(rec)
 	if r.URL.Path == "/" && (r.Method == http.MethodHead || r.Method == http.MethodGet) {
@@ -379,7 +377,7 @@ func newRequest(r *http.Request) Request {
 	return q
 }
 
-// errorTypes are the types the real API gives with a status.
+// errorTypes are the types of the real API for a status.
 var errorTypes = map[int]string{
 	400: "invalid_request_error", 401: "authentication_error", 402: "billing_error", 403: "permission_error",
 	404: "not_found_error", 413: "request_too_large", 429: "rate_limit_error", 500: "api_error",
@@ -423,5 +421,5 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.WriteHeader(status)
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v) // the client may have gone; nobody is left to tell
+	_ = enc.Encode(v) // the client may be gone
 }

@@ -34,16 +34,16 @@ type Request struct {
 	Outcome string `json:"outcome"`
 }
 
-// What the record keeps. A demo that runs for weeks must not grow.
+// Limits of the record, so that a demo of several weeks does not grow.
 const (
-	keptRequests   = 512
-	keptBodies     = 32
+	maxRequests    = 512
+	maxBodies      = 32
 	maxBody        = 256 << 10
 	maxKeptResult  = 8 << 10
 	maxKeptUserLen = 8 << 10
 )
 
-// record is the requests seen, the newest kept.
+// record holds the latest requests.
 type record struct {
 	mu      sync.Mutex
 	total   int
@@ -53,9 +53,9 @@ type record struct {
 
 func (r *record) add(q Request) {
 	for i := range q.ToolResults {
-		q.ToolResults[i].Text = cut(q.ToolResults[i].Text, maxKeptResult)
+		q.ToolResults[i].Text = truncate(q.ToolResults[i].Text, maxKeptResult)
 	}
-	q.UserText = cut(q.UserText, maxKeptUserLen)
+	q.UserText = truncate(q.UserText, maxKeptUserLen)
 	if len(q.Body) > maxBody {
 		q.Body = nil
 	}
@@ -63,11 +63,11 @@ func (r *record) add(q Request) {
 	defer r.mu.Unlock()
 	r.total++
 	q.Number = r.total
-	if len(r.kept) == keptRequests {
+	if len(r.kept) == maxRequests {
 		r.kept = append(r.kept[:0], r.kept[1:]...)
 	}
 	r.kept = append(r.kept, q)
-	if old := len(r.kept) - keptBodies - 1; old >= 0 {
+	if old := len(r.kept) - maxBodies - 1; old >= 0 {
 		r.kept[old].Body = nil
 	}
 	if r.changed != nil {
@@ -102,7 +102,7 @@ func (r *record) await(ctx context.Context, match func(Request) bool) (Request, 
 	}
 }
 
-func cut(s string, n int) string {
+func truncate(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// A Script is what the model says in one conversation, reply by reply.
+// A Script is the sequence of the model's replies in one conversation.
 type Script struct {
 	Replies []Reply `json:"replies"`
-	// After is said when the replies have run out; "" means "Done.".
+	// After is the reply when Replies are used up; "" means "Done.".
 	After string `json:"after,omitempty"`
 }
 
-// A Reply is one assistant message, or one way of failing to give it.
+// A Reply is one assistant message, or a failure to deliver it.
 type Reply struct {
 	Blocks []Block `json:"blocks,omitempty"`
 
@@ -30,8 +30,8 @@ type Reply struct {
 	RetryAfter int    `json:"retry_after,omitempty"`
 	Message    string `json:"message,omitempty"`
 
-	// Stall never finishes: silent at once when there are no blocks, else after
-	// half of them have been streamed.
+	// Stall never finishes: it is silent from the start if there are no blocks, else after
+	// half of them.
 	Stall bool `json:"stall,omitempty"`
 	// Cut drops the connection, after half of the blocks have been streamed.
 	Cut bool `json:"cut,omitempty"`
@@ -43,15 +43,15 @@ type Reply struct {
 	// requests for this reply fail, later ones get its blocks. 0 fails always.
 	Times int `json:"times,omitempty"`
 
-	// StopReason replaces the one that follows from the blocks.
+	// StopReason replaces the reason derived from the blocks.
 	StopReason string `json:"stop_reason,omitempty"`
 	Usage      *Usage `json:"usage,omitempty"`
 }
 
 // A Block is one content block. Exactly one of Text, Thinking and Tool is set.
 type Block struct {
-	// If leaves the block out unless it holds: "ok" and "error" are about the
-	// last tool result, "tool:NAME" and "no_tool:NAME" about the tools on offer.
+	// If omits the block unless it is true: "ok" and "error" are about the last tool result,
+	// "tool:NAME" and "no_tool:NAME" about the offered tools.
 	If string `json:"if,omitempty"`
 
 	Text     string `json:"text,omitempty"`
@@ -64,7 +64,7 @@ type Block struct {
 	Script *Script `json:"script,omitempty"`
 }
 
-// Usage is what a reply says it cost, in tokens.
+// Usage is the cost that a reply reports, in tokens.
 type Usage struct {
 	InputTokens              int `json:"input_tokens"`
 	OutputTokens             int `json:"output_tokens"`
@@ -72,19 +72,19 @@ type Usage struct {
 	CacheReadInputTokens     int `json:"cache_read_input_tokens"`
 }
 
-// Fence is the script as a fenced block, ready to be put into a prompt.
+// Fence returns the script as a fenced block for a prompt.
 func (s *Script) Fence() string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(s); err != nil { // only an Input that is not JSON
+	if err := enc.Encode(s); err != nil { // only for an Input that is not JSON
 		return "```script\n" + err.Error() + "\n```"
 	}
 	return "```script\n" + b.String() + "```"
 }
 
-// WithPace is the script with chunkMS, in milliseconds, as the pace of every
-// reply that has one, those of subagents included.
+// WithPace returns the script with chunkMS, in milliseconds, as the pace of every reply that
+// has one, including those of subagents.
 func (s *Script) WithPace(chunkMS int) *Script {
 	if s == nil {
 		return nil
@@ -105,9 +105,8 @@ func (s *Script) WithPace(chunkMS int) *Script {
 	return out
 }
 
-// ParseScript reads a script: an object with "replies", or the bare list of
-// replies, each an object or the bare list of its blocks. Unknown fields are
-// errors, so that a misspelt option is noticed.
+// ParseScript parses a script: an object with "replies", or the list of replies, each an
+// object or the list of its blocks. Unknown fields are errors, so that typos are noticed.
 func ParseScript(data []byte) (*Script, error) {
 	s := new(Script)
 	if err := json.Unmarshal(data, s); err != nil {
@@ -206,11 +205,11 @@ func (b *Block) check() error {
 	return nil
 }
 
-// A closing fence stands on a line of its own. A script inside a script needs no
-// escaping of ours: in JSON its line breaks are \n, so its fence is no line.
+// A closing fence is on a line of its own. A script inside a script needs no escaping: in
+// JSON its line breaks are \n, so its fence is no line.
 var fence = regexp.MustCompile("(?ms)^[ \t]*```script(?:[ \t]+([A-Za-z0-9_-]+))?[ \t]*(?:```[ \t]*$|\r?\n(.*?)(?:\r?\n)?^[ \t]*```[ \t]*$)")
 
-// findScript returns the last fenced script of a text: its name or its body.
+// findScript returns the name or the body of the last fenced script of a text.
 func findScript(text string) (name, body string, ok bool) {
 	if !strings.Contains(text, "```script") {
 		return "", "", false

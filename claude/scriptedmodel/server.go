@@ -15,7 +15,7 @@ type Server struct {
 	listener net.Listener
 }
 
-// Listen opens addr, such as "127.0.0.1:0". Nothing is served before Run.
+// Listen opens addr, such as "127.0.0.1:0". It serves nothing before Run.
 func Listen(addr string, model *Model) (*Server, error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -60,5 +60,5 @@ func (s *Server) Run(ctx context.Context) error {
 	return fmt.Errorf("scriptedmodel: %w", err)
 }
 
-// Close gives up the address of a server that never ran.
+// Close releases the address of a server that never ran.
 func (s *Server) Close() error { return s.listener.Close() }

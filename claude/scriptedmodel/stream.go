@@ -27,8 +27,7 @@ type renderedBlock struct {
 	input json.RawMessage
 }
 
-// object is the block as a whole; with empty it has the shape that starts a
-// streamed block.
+// object encodes the block; with empty, in the shape that starts a streamed block.
 func (b renderedBlock) object(empty bool) map[string]any {
 	text, input := b.text, b.input
 	if empty {
@@ -48,7 +47,7 @@ func (b renderedBlock) object(empty bool) map[string]any {
 	}
 }
 
-// thinkingSignature stands for the opaque proof the real API signs thinking with.
+// thinkingSignature stands for the opaque signature of thinking in the real API.
 const thinkingSignature = "c2NyaXB0ZWQ="
 
 func (b renderedBlock) deltas() []map[string]any {
@@ -60,7 +59,7 @@ func (b renderedBlock) deltas() []map[string]any {
 		}
 		out = append(out, map[string]any{"type": "signature_delta", "signature": thinkingSignature})
 	case "tool_use":
-		// The real API opens with an empty piece.
+		// The real API opens with an empty delta.
 		out = append(out, map[string]any{"type": "input_json_delta", "partial_json": ""})
 		for _, c := range chunks(string(b.input)) {
 			out = append(out, map[string]any{"type": "input_json_delta", "partial_json": c})
@@ -74,11 +73,11 @@ func (b renderedBlock) deltas() []map[string]any {
 }
 
 const (
-	chunkBytes = 12   // about two words: what a person sees arriving
+	chunkBytes = 12   // about two words, the granularity that a person sees
 	maxChunks  = 2000 // of one block; beyond it the chunks grow
 )
 
-// chunks cuts a text between runes, after a space where one is near.
+// chunks splits a text between runes, after a space if one is near.
 func chunks(s string) []string {
 	size := max(chunkBytes, len(s)/maxChunks)
 	var out []string
@@ -110,7 +109,7 @@ func (r *rendered) object() map[string]any {
 	}
 }
 
-// frame is one server-sent event. piece marks those a person sees arriving.
+// frame is one server-sent event. piece marks those that add visible text.
 type frame struct {
 	name  string
 	body  any
@@ -148,8 +147,8 @@ func (r *rendered) frames() []frame {
 	)
 }
 
-// half is the number of frames after which a reply breaks off: half of its
-// pieces are out, and no block is left to begin.
+// half returns the number of frames after which a reply breaks off: half of its pieces are
+// sent, and no block is left to start.
 func half(frames []frame) int {
 	pieces := 0
 	for _, f := range frames {
@@ -168,8 +167,8 @@ func half(frames []frame) int {
 	return len(frames)
 }
 
-// stream sends the frames, pausing after each piece. It reports whether all of
-// them went out.
+// stream sends the frames, pausing after each piece. It reports whether all of them were
+// sent.
 func stream(ctx context.Context, w http.ResponseWriter, frames []frame, pause time.Duration) bool {
 	flusher := http.NewResponseController(w)
 	var line bytes.Buffer
@@ -186,7 +185,7 @@ func stream(ctx context.Context, w http.ResponseWriter, frames []frame, pause ti
 			return false
 		}
 		if !f.piece || pause > 0 {
-			// A recorder in a test cannot fail to flush; a lost connection shows in ctx.
+			// Flushing a test recorder never fails; a lost connection ends ctx.
 			_ = flusher.Flush()
 		}
 		if f.piece && !wait(ctx, pause) {
@@ -197,7 +196,7 @@ func stream(ctx context.Context, w http.ResponseWriter, frames []frame, pause ti
 	return true
 }
 
-// wait reports whether the time passed before the client went away.
+// wait reports whether the time passed before the client was gone.
 func wait(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

@@ -129,7 +129,7 @@ func claudeUser(s settings, exe string) (*claude.RunAs, error) {
 	if place, may := mayReplace(u, private); may {
 		return refuse("it may write to %s, and so put something else in place of %s", place, private)
 	}
-	try := exec.Command(exe, "enter", "--as="+u.Numbers(), "/", exe, "version")
+	try := exec.Command(exe, "enter", "--as="+u.Format(), "/", exe, "version")
 	if said, err := try.CombinedOutput(); err != nil {
 		return refuse("it cannot run %s (%w): %s", exe, err, strings.TrimSpace(string(said)))
 	}

@@ -62,7 +62,7 @@ func sandboxOf(s settings, exe string, runAs *claude.RunAs) (*launch.Sandbox, er
 	if runAs != nil {
 		box.Private = privateIn(state)
 		if os.Geteuid() != 0 { // as the CLIs will be
-			args = append([]string{exe, "enter", "--as=" + runAs.Numbers(), "/"}, args...)
+			args = append([]string{exe, "enter", "--as=" + runAs.Format(), "/"}, args...)
 		}
 	}
 	try := exec.Command(args[0], args[1:]...)

@@ -123,7 +123,7 @@ func (f Files) Find(found *Found, scope pending.Scope, folder string) {
 		}
 		var rules, directories []string
 		if err == nil {
-			rules, directories, err = config.Granted(data)
+			rules, directories, err = config.GrantsOf(data)
 		}
 		if err != nil {
 			found.Problems = append(found.Problems, statement.New("file_unreadable", "file", path, "detail", err.Error()))

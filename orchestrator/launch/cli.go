@@ -51,7 +51,7 @@ func (c *CLI) As(f func() error) error { return c.RunAs.Do(f) }
 // asUser returns a command that becomes the user of CLIs and then runs command.
 func (c *CLI) asUser(command claude.Command) claude.Command {
 	if c.RunAs != nil {
-		command.Args = append([]string{"enter", "--as=" + c.RunAs.Numbers(), command.Dir, command.Path}, command.Args...)
+		command.Args = append([]string{"enter", "--as=" + c.RunAs.Format(), command.Dir, command.Path}, command.Args...)
 		command.Path = c.Exe
 		if os.Geteuid() != 0 { // the server itself may not enter the folder
 			command.Dir = "/"

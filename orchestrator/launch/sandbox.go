@@ -63,7 +63,7 @@ func (s *Sandbox) wrap(c claude.Command, cli *CLI, writable []string, shown []st
 	// bubblewrap opens the folder by its name: enter checks that it is still the same.
 	args = append(args, "--", s.Exe, "enter")
 	if cli.RunAs != nil && !outside {
-		args = append(args, "--as="+cli.RunAs.Numbers())
+		args = append(args, "--as="+cli.RunAs.Format())
 	}
 	args = append(args, c.Dir, c.Path)
 	c.Path, c.Args = s.Bwrap, append(args, c.Args...)
