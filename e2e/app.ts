@@ -197,7 +197,12 @@ export class App {
       .getByText(/^(Ended|Failed)$/)
   problem = (sentence: RegExp) => this.page.getByText(sentence).filter({ visible: true }).first()
   reconnecting = () => this.page.getByText(/^Reconnecting|^No connection to the server/).first()
-  waitingForYou = () => this.page.getByRole('region', { name: /^Needs you/ })
+  waitingForYou = () =>
+    this.page.getByRole('navigation', { name: 'Sessions' }).getByRole('link', { name: /^Needs you/ })
+  async signOut() {
+    await this.page.getByRole('link', { name: /^Account/ }).click()
+    await this.page.getByRole('button', { name: 'Sign out', exact: true }).click()
+  }
   // Decides whatever asks next with yes, or the first option.
   async sayYes() {
     // Reading an attribute goes on to no next request; expecting something does.

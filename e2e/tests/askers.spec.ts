@@ -466,7 +466,7 @@ test('an agent outside asks twice at once; its session takes answers and nothing
   const here = await App.home(page, server.url)
   await here
     .waitingForYou()
-    .getByRole('link', { name: /Reviewer/ })
+    .filter({ hasText: /Reviewer/ })
     .click()
   await expect(here.cards()).toHaveCount(2)
   await expect(here.cards().getByText('agent Reviewer over MCP')).toHaveCount(2)

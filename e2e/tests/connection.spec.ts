@@ -128,7 +128,7 @@ test('what is answered offline goes out once, when the network is back; signed o
   ]
   await expect(near.said('It is made.')).toBeVisible()
   await expect(far.said('It is made.')).toBeVisible()
-  await near.page.getByRole('button', { name: 'Sign out' }).click()
+  await near.signOut()
   await App.expectSignedOut(far.page)
   await expect(far.page).toHaveURL(/\/sign-in\?next=/)
   await expect(far.page.getByText('You’re signed out. Sign in again.')).toBeVisible()

@@ -14,6 +14,7 @@ import {
   type TrustedFolder,
 } from '../../frontend/src/wire/messages.gen.ts'
 import { DESK, expectAccessible, PHONE } from '../a11y.ts'
+import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
 import { root } from '../machine.ts'
 import { Stage } from '../stage.ts'
@@ -357,7 +358,7 @@ test(
     await expect(dialog.getByText('Sending')).toHaveCount(1)
     await expectAccessible(page, 'a batch', 'dialog[open]')
     await page.keyboard.press('Escape')
-    await page.getByRole('button', { name: 'Sign out' }).click()
+    await App.of(page).signOut()
     await expect(dialog).toContainText('1 answer or message not sent yet')
     await expectAccessible(page, 'before who has not sent all signs out', 'dialog[open]')
     await dialog.getByRole('button', { name: 'Stay signed in' }).click()

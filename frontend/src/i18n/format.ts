@@ -7,11 +7,22 @@ let plurals = new Intl.PluralRules(locale)
 let lists = new Intl.ListFormat(locale)
 let spans = new Intl.RelativeTimeFormat(locale, { style: 'short' })
 
+const UNITS = [
+  [86_400, 'day'],
+  [3_600, 'hour'],
+  [60, 'minute'],
+  [1, 'second'],
+] as const
+const shortUnits = () =>
+  UNITS.map(([, unit]) => new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'narrow' }))
+let units = shortUnits()
+
 export function writeAs(language: string): void {
   locale = navigator.languages.find((l) => l.split('-')[0] === language) ?? language
   plurals = new Intl.PluralRules(locale)
   lists = new Intl.ListFormat(locale)
   spans = new Intl.RelativeTimeFormat(locale, { style: 'short' })
+  units = shortUnits()
 }
 
 export function count(n: number, one: string, other: string): string {
@@ -27,6 +38,13 @@ export function ago(seconds: number): string {
   if (s < 60) return spans.format(-s, 'second')
   if (s < 3600) return spans.format(-Math.floor(s / 60), 'minute')
   return spans.format(-Math.floor(s / 3600), 'hour')
+}
+
+/** A span of time in its largest unit, as short as the language has it: "31s", "2m", "5d". */
+export function age(seconds: number): string {
+  const s = Math.max(1, Math.floor(seconds))
+  const i = UNITS.findIndex(([length]) => s >= length)
+  return units[i]!.format(Math.floor(s / UNITS[i]![0]))
 }
 
 /** The time of day, of a Date or of Unix seconds. */

@@ -39,6 +39,7 @@ export const de: Messages = {
   shell: {
     sessions: 'Sitzungen',
     newSession: 'Neue Sitzung',
+    sidebar: 'Seitenleiste',
     settings: 'Einstellungen',
     theme: 'Erscheinungsbild',
     themes: { system: 'System', light: 'Hell', dark: 'Dunkel' },
@@ -46,7 +47,6 @@ export const de: Messages = {
     account: 'Konto',
     inbox: 'Eingang',
     admin: 'Verwaltung',
-    waiting: (n) => `${n} offen`,
     nothingWaits: 'Alles erledigt.',
     someWait: (n) => `${count(n, 'Anfrage wartet', 'Anfragen warten')} auf dich.`,
     choose: 'Wähle eine Sitzung oder starte eine neue.',
@@ -107,13 +107,6 @@ export const de: Messages = {
   },
 
   session: {
-    group: {
-      waiting: 'Wartet auf dich',
-      running: 'Läuft',
-      your_turn: 'Du bist dran',
-      idle: 'Inaktiv',
-      ended: 'Beendet',
-    },
     stateOf: {
       waiting: 'Wartet auf dich',
       running: 'Läuft',
@@ -122,8 +115,6 @@ export const de: Messages = {
       ended: 'Beendet',
     },
     unseen: (n) => `${n} neu`,
-    unseenWords: 'Neu seit deinem letzten Besuch',
-    review: 'Ansehen',
     failed: 'Fehlgeschlagen',
     untitled: 'Sitzung ohne Titel',
     demo: 'Demo',
@@ -157,7 +148,6 @@ export const de: Messages = {
     interrupt: 'Unterbrechen',
     resume: 'Fortsetzen',
     kill: 'Beenden',
-    killNamed: (title) => `Sitzung ${title} beenden`,
     killTitle: (title) => `„${title}“ beenden?`,
     killWords: (open) =>
       (open > 0
@@ -218,6 +208,7 @@ export const de: Messages = {
     archived: 'Archiviert',
     inTerminals: 'Terminalsitzungen',
     inArchive: 'Archiv',
+    search: 'Suchen',
     searchSessions: 'Sitzungen suchen',
     jump: 'Zum Ende springen',
     newItems: (n) => `${n} neu`,

@@ -33,6 +33,7 @@ export const en = {
   shell: {
     sessions: 'Sessions',
     newSession: 'New session',
+    sidebar: 'Sidebar',
     settings: 'Settings',
     theme: 'Theme',
     themes: { system: 'System', light: 'Light', dark: 'Dark' },
@@ -40,7 +41,6 @@ export const en = {
     account: 'Account',
     inbox: 'Inbox',
     admin: 'Admin',
-    waiting: (n: number) => `${n} waiting`,
     nothingWaits: 'You’re all caught up.',
     someWait: (n: number) => `${count(n, 'request needs', 'requests need')} your attention.`,
     choose: 'Select a session or start a new one.',
@@ -101,11 +101,8 @@ export const en = {
   },
 
   session: {
-    group: { waiting: 'Needs you', running: 'Running', your_turn: 'Your turn', idle: 'Idle', ended: 'Ended' },
     stateOf: { waiting: 'Needs you', running: 'Running', your_turn: 'Your turn', idle: 'Idle', ended: 'Ended' },
     unseen: (n: number) => `${n} new`,
-    unseenWords: 'New since your last visit',
-    review: 'Review',
     failed: 'Failed',
     untitled: 'Untitled session',
     demo: 'Demo',
@@ -139,7 +136,6 @@ export const en = {
     interrupt: 'Interrupt',
     resume: 'Resume',
     kill: 'Kill',
-    killNamed: (title: string) => `Kill session ${title}`,
     killTitle: (title: string) => `Kill “${title}”?`,
     killWords: (open: number) =>
       (open > 0
@@ -197,6 +193,7 @@ export const en = {
     archived: 'Archived',
     inTerminals: 'Terminal sessions',
     inArchive: 'Archive',
+    search: 'Search',
     searchSessions: 'Search sessions',
     jump: 'Jump to end',
     newItems: (n: number) => `${n} new`,

@@ -11,6 +11,8 @@ export const words: typeof english = {
     more: (n) => `und ${n} weitere`,
   },
   tabs: 'Hauptnavigation',
+  tabNew: 'Neu',
+  tabYou: 'Du',
   list: 'Offene Anfragen',
   region: 'Ausgewählte Anfrage',
   empty: 'Alles erledigt.',

@@ -10,6 +10,8 @@ export const words = {
     more: (n: number) => `and ${n} more`,
   },
   tabs: 'Main navigation',
+  tabNew: 'New',
+  tabYou: 'You',
   list: 'Pending requests',
   region: 'Selected request',
   empty: 'You’re all caught up.',

@@ -1,53 +1,84 @@
 import { expect, test } from 'vitest'
 import type { SessionState } from '@/state/reducer'
 import type { Request } from '@/wire/messages.gen'
-import { grouped } from './groups'
+import { byFolder } from './groups'
 import { look } from './seen'
 
-const session = (session_id: string, more: Partial<SessionState>): SessionState =>
+const session = (session_id: string, more: Partial<SessionState> = {}): SessionState =>
   ({
     session_id,
     state: 'assistant_turn',
     state_changed_at: 1,
     updated_at: 1,
+    cwd: '/srv/shop',
+    node_id: 'atlas',
     pending_requests: [],
     ...more,
   }) as SessionState
 const asks = (created_at: number) => [{ created_at } as Request]
+const ids = (sessions: SessionState[]) => byFolder(sessions).folders.map((f) => f.ids)
 
 test('who waits comes first, longest first, whatever the process does', () => {
   expect(
-    grouped([
+    ids([
       session('late', { pending_requests: asks(9) }),
+      session('runs'),
       session('orphaned', { state: 'dead', pending_requests: asks(2) }),
-      session('runs', {}),
     ]),
-  ).toMatchObject({ waiting: ['orphaned', 'late'], running: ['runs'] })
+  ).toEqual([['orphaned', 'late', 'runs']])
 })
 
 test('whose turn ended is idle once that was seen', () => {
   look('seen', 4)
   look('once', 4)
   expect(
-    grouped([
+    ids([
+      session('empty', { state: 'user_turn' }),
       session('seen', { state: 'user_turn', items: 4 }),
       session('once', { state: 'user_turn', items: 5 }),
       session('never', { state: 'user_turn', items: 1 }),
-      session('asks', { state: 'user_turn', items: 9, pending_requests: asks(3) }),
-      session('over', { state: 'dead', items: 9 }),
-      session('empty', { state: 'user_turn' }),
+      session('runs'),
     ]),
-  ).toEqual({ waiting: ['asks'], running: [], your_turn: ['never', 'once'], idle: ['empty', 'seen'], ended: ['over'] })
+  ).toEqual([['runs', 'never', 'once', 'empty', 'seen']])
 })
 
 test('the rest is newest first', () => {
   expect(
-    grouped([
+    byFolder([
       session('a', { state: 'user_turn', state_changed_at: 1, items: 1 }),
       session('b', { state: 'user_turn', state_changed_at: 2, items: 1 }),
       session('c', { state: 'dead', updated_at: 5 }),
       session('d', { state: 'dead', updated_at: 6 }),
-      session('e', { state: 'starting' }),
     ]),
-  ).toEqual({ waiting: [], running: ['e'], your_turn: ['b', 'a'], idle: [], ended: ['d', 'c'] })
+  ).toMatchObject({ folders: [{ ids: ['b', 'a'] }], ended: ['d', 'c'] })
+})
+
+test('what ended stays with its folder until it was read, and leaves the list when it is archived', () => {
+  look('read', 4)
+  look('unread', 4)
+  expect(
+    byFolder([
+      session('read', { state: 'dead', items: 4 }),
+      session('unread', { state: 'dead', items: 5 }),
+      session('history', { state: 'dead', items: 9 }),
+      session('archived', { state: 'dead', archived: true }),
+      session('asks', { state: 'dead', archived: true, pending_requests: asks(1) }),
+    ]),
+  ).toMatchObject({ folders: [{ ids: ['asks', 'unread'] }], ended: ['history', 'read'] })
+})
+
+test('folders are apart by path and by machine, in the order of their names', () => {
+  expect(
+    byFolder([
+      session('s', { cwd: '/srv/shop' }),
+      session('b', { cwd: '/srv/billing' }),
+      session('other', { cwd: '/home/ada/shop' }),
+      session('far', { cwd: '/srv/shop', node_id: 'build-02' }),
+    ]).folders.map((f) => [f.cwd, f.node, ...f.ids]),
+  ).toEqual([
+    ['/srv/billing', 'atlas', 'b'],
+    ['/home/ada/shop', 'atlas', 'other'],
+    ['/srv/shop', 'atlas', 's'],
+    ['/srv/shop', 'build-02', 'far'],
+  ])
 })

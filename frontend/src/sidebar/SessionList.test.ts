@@ -5,12 +5,11 @@ import { nextTick } from 'vue'
 import { createMemoryHistory, createRouter } from 'vue-router'
 import { process, request } from '@/pending/testdock'
 import type { ProcessState } from '@/wire/messages.gen'
-import { portKey, type Port } from '@/connection/port'
 import SessionList from './SessionList.vue'
 import { look } from '@/session/seen'
 import { useSessions } from '@/state/sessions'
 
-function list(processes: ProcessState[], role: 'viewer' | 'member' = 'member') {
+function list(processes: ProcessState[]) {
   const pinia = createPinia()
   setActivePinia(pinia)
   const store = useSessions()
@@ -21,66 +20,23 @@ function list(processes: ProcessState[], role: 'viewer' | 'member' = 'member') {
         protocol: 1,
         server_version: '0',
         node_id: 'n',
-        user: { name: 'ada', role },
+        user: { name: 'ada', role: 'member' },
         server_time: Date.now() / 1000,
       },
       { type: 'active_processes', processes },
     ],
     { now: Date.now(), commandOf: () => undefined },
   )
-  const answer = vi.fn<Port['answer']>()
   const router = createRouter({
     history: createMemoryHistory(),
     routes: [{ path: '/:any(.*)*', component: { template: '<p></p>' } }],
   })
   const shown = mount(SessionList, {
-    global: { plugins: [pinia, router], provide: { [portKey as symbol]: { answer } as unknown as Port } },
+    global: { plugins: [pinia, router] },
     attachTo: document.body,
   })
-  return {
-    shown,
-    store,
-    answer,
-    router,
-    quick: () => shown.findAll('button').filter((b) => b.text().startsWith('Approve')),
-  }
+  return { shown, store, router }
 }
-
-const low = () => process([request('a', { risk: 'low', tool_input: { command: 'git status && git diff --stat' } })])
-
-test('what is of low risk is approved from the list, once the whole of it was shown', async () => {
-  const { quick, answer } = list([low()])
-  expect(quick()).toHaveLength(1)
-  await quick()[0]!.trigger('click')
-  await vi.waitFor(
-    () => expect(document.querySelector('dialog')?.textContent).toContain('command: git status && git diff --stat'),
-    { timeout: 60_000 },
-  )
-  expect(answer).not.toHaveBeenCalled()
-  await flushPromises()
-})
-
-test('what may be risky, and what is not theirs to answer, is not', () => {
-  expect(list([process([request('b', { risk: 'medium' })])]).quick()).toHaveLength(0)
-  expect(list([process([request('c', { risk: 'high' })])]).quick()).toHaveLength(0)
-  expect(list([low()], 'viewer').quick()).toHaveLength(0)
-})
-
-test('whatever else waits leads to its card', () => {
-  const { shown } = list([
-    process([request('d', { risk: 'high', tool_input: { command: 'rm -rf x' } }), request('e')]),
-    process([], { session_id: 'quiet', items: 1 }),
-  ])
-  const review = shown.findAll('a').filter((a) => a.text() === 'Review')
-  expect(review.map((a) => [a.attributes('href'), a.attributes('aria-label')])).toEqual([
-    ['/sessions/s?request=d', 'Review Bash: rm -rf x · 1 more'],
-  ])
-  expect(
-    list([low()], 'viewer')
-      .shown.findAll('a')
-      .filter((a) => a.text() === 'Review'),
-  ).toHaveLength(1)
-})
 
 test('a row leads to its session as any link does', async () => {
   const { shown, router } = list([process([], { session_id: 'a' }), process([], { session_id: 'b' })])
@@ -99,7 +55,7 @@ test('a row leads to its session as any link does', async () => {
   ])
 })
 
-test('a row says how much came since somebody looked, where nothing more comes by itself', async () => {
+test('a row is bold and says how much came since somebody looked, where nothing more comes by itself', async () => {
   look('read', 3)
   const { shown } = list([
     process([], { session_id: 'read', state: 'user_turn', items: 5 }),
@@ -107,58 +63,65 @@ test('a row says how much came since somebody looked, where nothing more comes b
     process([], { session_id: 'new', state: 'user_turn', items: 240 }),
     process([], { session_id: 'old', state: 'dead', items: 9 }),
   ])
-  const said = () =>
+  await shown.get('button[aria-expanded]').trigger('click')
+  const fresh = () =>
     Object.fromEntries(
       shown
         .findAll('.link')
-        .map((a) => [a.attributes('href')!.slice(10), a.find('.unseen').exists() ? a.find('.unseen').text() : null]),
+        .map((a) => [a.attributes('href')!.slice(10), a.classes('fresh') && /(\d+) new/.exec(a.text())![1]]),
     )
-  expect(said()).toEqual({ read: '22 new', runs: null, new: '99+240 new', old: null })
+  expect(fresh()).toEqual({ read: '2', runs: false, new: '240', old: false })
   look('read', 5)
   await nextTick()
-  expect(said()['read']).toBeNull()
+  expect(fresh()['read']).toBe(false)
 })
 
-test('a row that moves to another group keeps the focus', async () => {
+test('a row that moves keeps the focus, and none moves while somebody points at the list', async () => {
   vi.useFakeTimers()
   const { shown, store } = list([
     process([], { session_id: 'a', state: 'user_turn', items: 1 }),
     process([], { session_id: 'b' }),
   ])
+  const order = () => shown.findAll('.link').map((a) => a.attributes('href')!.slice(10))
   const link = () => shown.find('a[href="/sessions/a"]').element as HTMLElement
   link().focus()
-  store.apply([process([], { session_id: 'a', items: 1 })], { now: Date.now(), commandOf: () => undefined })
+  expect(order()).toEqual(['b', 'a'])
+  await shown.trigger('pointermove')
+  store.apply([process([request('x')], { session_id: 'a', cwd: '/srv/aviary' })], {
+    now: Date.now(),
+    commandOf: () => undefined,
+  })
   await nextTick()
-  await vi.advanceTimersByTimeAsync(2_000)
-  expect(shown.findAll('h2').map((h) => h.text())).toEqual(['Running 2'])
+  expect(order()).toEqual(['b', 'a'])
+  await vi.advanceTimersByTimeAsync(1_500)
+  expect(order()).toEqual(['a', 'b'])
   expect(document.activeElement).toBe(link())
   vi.useRealTimers()
 })
 
-test('the button of a row comes and goes with its place, so that nothing moves under a pointer', async () => {
-  vi.useFakeTimers()
-  const { shown, store } = list([process([], { session_id: 'a' })])
-  const apply = (requests: ReturnType<typeof request>[]) =>
-    store.apply([process(requests, { session_id: 'a' })], { now: Date.now(), commandOf: () => undefined })
-  const line = () => [
-    shown
-      .findAll('h2')
+test('folders of one name are told apart, and machines are named where there are several', () => {
+  const heads = (...processes: ProcessState[]) =>
+    list(processes)
+      .shown.findAll('h2')
       .map((h) => h.text())
-      .join(),
-    shown.find('.inline').exists(),
-  ]
-  await shown.trigger('pointermove')
-  apply([request('x')])
+  const one = process([], { session_id: 'a', cwd: '/srv/shop', node_id: 'atlas' })
+  expect(heads(one)).toEqual(['shop'])
+  expect(
+    heads(
+      one,
+      process([], { session_id: 'b', cwd: '/home/ada/shop', node_id: 'atlas' }),
+      process([], { session_id: 'c', cwd: '/srv/docs', node_id: 'build-02' }),
+    ),
+  ).toEqual(['docsbuild-02', 'ada/shopatlas', 'srv/shopatlas'])
+})
+
+test('what ended is folded with its count, unless it is open or all there is', async () => {
+  const dead = process([], { session_id: 'over', state: 'dead' })
+  const folded = list([process([], { session_id: 'runs' }), dead])
+  expect(folded.shown.find('button[aria-expanded=false]').text()).toBe('Ended1')
+  expect(folded.shown.findAll('.link')).toHaveLength(1)
+  await folded.router.push('/sessions/over')
   await nextTick()
-  expect(line()).toEqual(['Running 1', false])
-  await vi.advanceTimersByTimeAsync(1_500)
-  expect(line()).toEqual(['Needs you 1', true])
-  await shown.trigger('pointermove')
-  apply([])
-  await nextTick()
-  expect(line()).toEqual(['Needs you 1', true])
-  expect(shown.find('.inline').attributes('aria-hidden')).toBe('true')
-  await vi.advanceTimersByTimeAsync(1_500)
-  expect(line()).toEqual(['Running 1', false])
-  vi.useRealTimers()
+  expect(folded.shown.findAll('.link')).toHaveLength(2)
+  expect(list([dead]).shown.findAll('.link')).toHaveLength(1)
 })

@@ -6,6 +6,8 @@
 export const BREAKPOINTS = {
   /** A phone: either the list or what is open. */
   narrow: '(max-width: 767px)',
+  /** The list of sessions begins collapsed. */
+  compact: '(max-width: 1099px)',
   /** No room for a panel beside a session, or for a list beside what is chosen in it. */
   single: '(max-width: 1023px)',
   /** A desktop at 200 %, or a phone on its side. */
