@@ -3,10 +3,7 @@ package wsapi
 import (
 	"bytes"
 	"context"
-	"sync"
 	"time"
-
-	"github.com/coder/websocket"
 
 	"github.com/sayso-dev/sayso/internal/failpoint"
 	"github.com/sayso-dev/sayso/wire"
@@ -44,9 +41,6 @@ func (t *tab) sendOutbox(ctx context.Context) {
 
 // pooledBytes bounds the buffers that are kept for further batches.
 const pooledBytes = 4 * batchBytes
-
-// buffers hold batches while they are sent.
-var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // sendOnce sends what the outbox holds: hello, then what runs, then what changes. It
 // returns false when the tab is to end.
@@ -216,7 +210,7 @@ func (t *tab) send(message []byte) bool {
 	defer t.writing.Store(0)
 	err := failpoint.Hit("frame.before_send")
 	if err == nil {
-		err = failpoint.After("frame.after_send", t.conn.Write(context.Background(), websocket.MessageText, message))
+		err = failpoint.After("frame.after_send", t.wire.writeText(message))
 	}
 	return err == nil && !t.isEnding()
 }

@@ -19,13 +19,13 @@ import (
 // Sizes of the buffers of one tab. Most tabs are idle most of the time.
 const (
 	readBuffer  = 512
-	writeBuffer = 2048 // most messages fit, so that they are one system call
+	writeBuffer = 256 // of the library, for its control frames
 )
 
 // upgrade keeps the connection that the library takes over.
 type upgrade struct {
 	http.ResponseWriter
-	wire net.Conn
+	wire *frameConn
 }
 
 // Hijack implements [http.Hijacker]. It replaces the buffers of the HTTP server by smaller
@@ -35,12 +35,12 @@ func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	u.wire = conn
+	u.wire = &frameConn{Conn: conn, turn: make(chan struct{}, 1)}
 	if buffered.Reader.Buffered() == 0 { // else the client has sent more than the request
 		buffered.Reader = bufio.NewReaderSize(conn, readBuffer)
 	}
-	buffered.Writer = bufio.NewWriterSize(conn, writeBuffer)
-	return conn, buffered, nil
+	buffered.Writer = bufio.NewWriterSize(u.wire, writeBuffer)
+	return u.wire, buffered, nil
 }
 
 // ServeTab turns a request into a tab and returns; [Hub.Run] owns the tab until it ends. So

@@ -2,7 +2,6 @@ package wsapi
 
 import (
 	"context"
-	"net"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -34,7 +33,7 @@ const (
 type tab struct {
 	hub  *Hub
 	conn *websocket.Conn
-	wire net.Conn // below conn
+	wire *frameConn // below conn
 	who  account.Identity
 
 	ackSlots chan struct{} // acks in the outbox; the reader waits for a free slot
@@ -153,9 +152,7 @@ func (t *tab) close() {
 	cut := time.AfterFunc(cutAfter, t.cut)        // the last frame and the close together
 	defer cut.Stop()
 	if t.last != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), cutAfter)
-		defer cancel()
-		_ = t.conn.Write(ctx, websocket.MessageText, t.last) // the close follows either way
+		_ = t.wire.writeText(t.last) // the close follows either way
 	}
 	t.shut(t.code, "")
 }

@@ -1,0 +1,78 @@
+package wsapi
+
+import (
+	"bytes"
+	"encoding/binary"
+	"net"
+	"sync"
+)
+
+// The first bytes of a frame; see RFC 6455, section 5.2.
+const (
+	wholeText   = 0x81 // a text message in one frame
+	opcodeBits  = 0x0f
+	closeOpcode = 0x08
+	length16    = 126 // the length follows in 2 bytes
+	length64    = 127 // the length follows in 8 bytes
+)
+
+// copiedBytes is the longest message that is copied behind its header, which costs less
+// than a system call with two parts.
+const copiedBytes = 16 << 10
+
+// A frameConn is the connection of a tab. Messages go to it past the library, because for
+// each the library takes two locks and as many allocations as a context needs; see
+// docs/adr/0050-messages-past-the-library.md. The library handles the rest, and writes only
+// control frames.
+type frameConn struct {
+	net.Conn
+	// turn has capacity 1. Whoever writes a frame holds it: a channel, because a test
+	// with a clock of its own does not see that somebody waits for a mutex.
+	turn      chan struct{}
+	closeSent bool // nothing may follow; whoever has the turn may use it
+}
+
+// Write writes a control frame for the library, whose buffer holds a whole one, and waits
+// until the message before it is written.
+func (c *frameConn) Write(frame []byte) (int, error) {
+	c.turn <- struct{}{}
+	defer func() { <-c.turn }()
+	c.closeSent = c.closeSent || frame[0]&opcodeBits == closeOpcode
+	return c.Conn.Write(frame)
+}
+
+// writeText writes a text message and blocks until the kernel has it or the connection is
+// closed. It fails with [net.ErrClosed] once a close frame was sent.
+func (c *frameConn) writeText(body []byte) error {
+	c.turn <- struct{}{}
+	defer func() { <-c.turn }()
+	if c.closeSent {
+		return net.ErrClosed
+	}
+	if len(body) > copiedBytes {
+		parts := net.Buffers{appendTextHeader(nil, len(body)), body}
+		_, err := parts.WriteTo(c.Conn)
+		return err
+	}
+	buf := buffers.Get().(*bytes.Buffer)
+	defer buffers.Put(buf)
+	buf.Reset()
+	buf.Write(appendTextHeader(buf.AvailableBuffer(), len(body)))
+	buf.Write(body)
+	_, err := c.Conn.Write(buf.Bytes())
+	return err
+}
+
+// buffers hold messages while they are written.
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// appendTextHeader appends the header of a text message of so many bytes.
+func appendTextHeader(b []byte, length int) []byte {
+	switch {
+	case length < length16:
+		return append(b, wholeText, byte(length))
+	case length < 1<<16:
+		return binary.BigEndian.AppendUint16(append(b, wholeText, length16), uint16(length))
+	}
+	return binary.BigEndian.AppendUint64(append(b, wholeText, length64), uint64(length))
+}
