@@ -175,12 +175,12 @@ func newForm(f *pending.Form) *Form {
 func NewItems(items []session.Item) []Item {
 	w := make([]Item, 0, len(items))
 	for _, it := range items {
-		body := it.Body
-		if len(body) == 0 || !json.Valid(body) || bytes.TrimSpace(body)[0] != '{' {
+		body := json.RawMessage(bytes.TrimSpace(it.Body))
+		if !isObject(body) {
 			body = Encode(map[string]string{"text": string(it.Body)})
 		}
 		w = append(w, Item{
-			Seq: it.Seq, Rev: it.Rev, Key: it.Key, At: it.At, Kind: it.Kind, AgentID: it.AgentID, Body: body,
+			Seq: it.Seq, Rev: it.Rev, Key: it.Key, At: it.At, Kind: it.Kind, AgentID: it.AgentID, Body: body, checked: true,
 		})
 	}
 	return w

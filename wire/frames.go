@@ -270,28 +270,41 @@ type Item struct {
 	Kind    session.ItemKind
 	AgentID string // null on the wire for the main thread
 	Body    json.RawMessage
+
+	// checked is that Body is a JSON object without space around it, so that it goes into
+	// a frame as it is.
+	checked bool
 }
 
 // MarshalJSON joins the head of the item with the fields of its body.
-func (it Item) MarshalJSON() ([]byte, error) {
-	body := bytes.TrimSpace(it.Body)
-	if len(body) < 2 || body[0] != '{' || body[len(body)-1] != '}' || !json.Valid(body) {
-		return nil, fmt.Errorf("wire: body of transcript item %s is no JSON object", it.Key)
+func (it Item) MarshalJSON() ([]byte, error) { return it.append(nil) }
+
+// append appends the item as JSON to b.
+func (it Item) append(b []byte) ([]byte, error) {
+	body := it.Body
+	if !it.checked {
+		body = bytes.TrimSpace(body)
+		if !isObject(body) {
+			return nil, fmt.Errorf("wire: body of transcript item %s is no JSON object", it.Key)
+		}
 	}
-	var b []byte
 	b = append(b, `{"seq":`...)
 	b = strconv.AppendInt(b, it.Seq, 10)
 	b = append(b, `,"rev":`...)
 	b = strconv.AppendInt(b, it.Rev, 10)
 	b = append(b, `,"key":`...)
-	b = append(b, Encode(it.Key)...)
+	b = appendString(b, it.Key)
 	b = append(b, `,"at":`...)
 	b = strconv.AppendFloat(b, Seconds(it.At), 'f', -1, 64)
 	b = append(b, `,"kind":`...)
-	b = append(b, Encode(string(it.Kind))...)
-	if it.Kind != session.ItemSubagent {
+	b = appendString(b, string(it.Kind))
+	switch {
+	case it.Kind == session.ItemSubagent:
+	case it.AgentID == "":
+		b = append(b, `,"agent_id":null`...)
+	default:
 		b = append(b, `,"agent_id":`...)
-		b = append(b, Encode(OrNull(it.AgentID))...)
+		b = appendString(b, it.AgentID)
 	}
 	if inner := bytes.TrimSpace(body[1 : len(body)-1]); len(inner) > 0 {
 		b = append(b, ',')
