@@ -221,6 +221,8 @@ type Subscribe struct {
 	Type string `json:"type" ts:"'subscribe'" validate:"omitempty,eq=subscribe"`
 	SessionHead
 	After int64 `json:"after,omitempty" validate:"min=0"`
+	// LiveAppend says that the tab takes [LiveAppend] frames instead of the whole block.
+	LiveAppend bool `json:"live_append,omitempty"`
 }
 
 // Unsubscribe ends a [Subscribe].

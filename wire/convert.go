@@ -186,10 +186,7 @@ func NewItems(items []session.Item) []Item {
 	return w
 }
 
-// NewLive converts the growing last block of a transcript, nil when there is none.
-func NewLive(l session.Live, ok bool) *Live {
-	if !ok {
-		return nil
-	}
-	return &Live{Kind: l.Kind, Text: l.Text, Tool: l.Tool, AgentID: OrNull(l.AgentID), At: Seconds(l.Began)}
+// NewLive converts the growing last block of a transcript.
+func NewLive(l session.Live, rev int64) *Live {
+	return &Live{Kind: l.Kind, Text: l.Text, Tool: l.Tool, AgentID: OrNull(l.AgentID), At: Seconds(l.Began), Rev: rev}
 }

@@ -50,6 +50,8 @@ type Hello struct {
 	// them, it shows and sends only for them.
 	UserID     string  `json:"user_id,omitempty"`
 	ServerTime float64 `json:"server_time"`
+	// LiveAppend says that [Subscribe] may carry the field of that name.
+	LiveAppend bool `json:"live_append,omitempty"`
 }
 
 // ActiveProcesses holds every session that runs or has an open request. It is
@@ -257,6 +259,11 @@ type Transcript struct {
 	Items     []Item `json:"items"`          // in the order of Seq
 	Total     int64  `json:"total"`          // items in the whole transcript
 	Live      *Live  `json:"live"`
+	// LiveRev comes to a tab that takes [LiveAppend], which has the live block of this
+	// rev. Without LiveItem the tab keeps the block. With it, the block has become the
+	// item of this key, and the text of the block belongs before the text of the item.
+	LiveRev  int64  `json:"live_rev,omitempty"`
+	LiveItem string `json:"live_item,omitempty"`
 }
 
 // Item is one block of a transcript; the fields of Body, which depend on Kind,
@@ -319,7 +326,19 @@ type Live struct {
 	Text    string           `json:"text"` // so far; of a tool call its partial input
 	Tool    string           `json:"tool,omitempty"`
 	AgentID *string          `json:"agent_id"`
-	At      float64          `json:"at,omitempty"` // when it began
+	At      float64          `json:"at,omitempty"`  // when it began
+	Rev     int64            `json:"rev,omitempty"` // of this text, on this connection
+}
+
+// LiveAppend is what the live block of a session has grown by. It comes to a tab that
+// asked for it in [Subscribe] and that has the block of the rev After, which is of the
+// rev Rev then.
+type LiveAppend struct {
+	Type      string `json:"type" ts:"'live_append'"`
+	SessionID string `json:"session_id"`
+	After     int64  `json:"after"`
+	Rev       int64  `json:"rev"`
+	Text      string `json:"text"` // goes at the end of the text of the block
 }
 
 // Batch is several frames in one message, in order.

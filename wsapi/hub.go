@@ -128,13 +128,14 @@ type feed struct {
 	requests  map[string]struct{} // open ones, as last told
 
 	// Transcript. round counts the times that the readers were told to look.
-	round int64
-	due   time.Time // when they must be told again; zero when there is nothing new
-	next  time.Time // not before
-	piece *piece    // of the last round, shared by the readers
+	round  int64
+	due    time.Time // when they must be told again; zero when there is nothing new
+	next   time.Time // not before
+	pieces []*piece  // of the last round, shared by the readers
 
-	live      *wire.Live
-	liveRound int64 // counts the changes of live
+	// The block that grows, and the one before it. liveRev counts what became of them.
+	block, before block
+	liveRev       int64
 
 	// changes counts what the store may know; at the count of the end, the transcript had
 	// no more than the total, up to the cursor.
@@ -196,12 +197,12 @@ func (h *Hub) Touch(sessionID string) {
 func (h *Hub) TouchLive(sessionID string) {
 	h.mu.Lock()
 	f := h.feeds[sessionID]
-	read := f != nil && len(f.readers) > 0
-	if read {
+	due := f != nil && len(f.readers) > 0 && f.due.IsZero()
+	if due {
 		f.tellReaders()
 	}
 	h.mu.Unlock()
-	if read {
+	if due {
 		wake(h.wake)
 	}
 }

@@ -480,6 +480,7 @@ type collector struct {
 	gate   chan struct{} // closed while reading
 	frames []map[string]any
 	count  int // messages
+	bytes  int // of them
 	err    error
 }
 
@@ -503,6 +504,7 @@ func (h *harness) collect(role account.Role) *collector {
 				return
 			}
 			c.count++
+			c.bytes += len(data)
 			var f map[string]any
 			if err := json.Unmarshal(data, &f); err != nil {
 				panic(fmt.Sprintf("message %q: %v", data, err))
@@ -579,6 +581,12 @@ func (c *collector) messages() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.count
+}
+
+func (c *collector) received() (bytes int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.bytes
 }
 
 func (c *collector) ended() bool {

@@ -82,7 +82,7 @@ func (t *tab) greet() bool {
 		o := t.hub.o
 		if !t.send(wire.Encode(wire.Hello{
 			Type: "hello", Protocol: wire.Protocol, ServerVersion: o.Version, NodeID: o.NodeID,
-			User: wire.User{Name: t.who.User.Name, Role: t.who.User.Role}, UserID: t.who.User.UserID, ServerTime: wire.Seconds(time.Now()),
+			User: wire.User{Name: t.who.User.Name, Role: t.who.User.Role}, UserID: t.who.User.UserID, ServerTime: wire.Seconds(time.Now()), LiveAppend: true,
 		})) {
 			return false
 		}
@@ -158,9 +158,12 @@ func (t *tab) take(ctx context.Context, frames [][]byte) (_ [][]byte, more bool)
 // new, and whether to look again.
 func (t *tab) transcript(ctx context.Context, r *reading) (frame []byte, again bool) {
 	t.mu.Lock()
-	cursor := r.cursor
+	at := place{cursor: r.cursor}
+	if r.appends {
+		at.live = r.live
+	}
 	t.mu.Unlock()
-	p := t.hub.read(ctx, r.feed, cursor)
+	p := t.hub.read(ctx, r.feed, at)
 
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -173,10 +176,10 @@ func (t *tab) transcript(ctx context.Context, r *reading) (frame []byte, again b
 	if t.readings[r.feed.sessionID] != r {
 		return nil, false // it subscribed anew or left meanwhile
 	}
-	if p.empty && !r.first && p.liveRound == r.liveRound {
+	if p.empty && !r.first && p.next.live == r.live {
 		return nil, false
 	}
-	r.first, r.cursor, r.liveRound = false, p.next, p.liveRound
+	r.first, r.cursor, r.live = false, p.next.cursor, p.next.live
 	r.dirty = r.dirty || p.more
 	return p.frame, r.dirty
 }

@@ -3,6 +3,7 @@ package wsapi
 import (
 	"context"
 	"errors"
+	"slices"
 	"sort"
 	"time"
 
@@ -13,36 +14,48 @@ import (
 // reading is the place of one tab in one transcript. The tab's mutex protects
 // it, but for what is typed, which the hub's does.
 type reading struct {
-	feed      *feed
-	cursor    int64
-	liveRound int64
-	first     bool // nothing was sent yet
-	dirty     bool
+	feed    *feed
+	cursor  int64
+	live    liveRev // of the block that grows
+	appends bool    // it takes what is appended to a block
+	first   bool    // nothing was sent yet
+	dirty   bool
 
 	typingUntil time.Time
 	typingIn    string // request id
 }
 
-// piece is one transcript frame, read and encoded once.
-type piece struct {
-	after, round int64
-	done         chan struct{} // closed when the following are set
-	frame        []byte
-	next         int64
-	empty, more  bool
-	liveRound    int64
-	err          error
+// place is up to where a tab has a transcript. Tabs at the same place share what follows.
+type place struct {
+	cursor int64
+	live   liveRev // zero for a tab that needs the whole block
 }
 
-// subscribe makes a tab read a transcript from a cursor on.
-func (h *Hub) subscribe(t *tab, sessionID string, after int64) {
+// piece is one frame of a transcript, read and encoded once.
+type piece struct {
+	place
+	round int64
+	done  chan struct{} // closed when the following are set
+	frame []byte
+	next  place
+	empty bool // there are no items
+	more  bool // another piece follows at once
+	err   error
+}
+
+// maxPieces bounds what is kept of a round for other tabs.
+const maxPieces = 4
+
+// subscribe makes a tab read a transcript from a cursor on. appends says that it takes
+// what is appended to the block that grows.
+func (h *Hub) subscribe(t *tab, sessionID string, after int64, appends bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if _, ok := h.tabs[t]; !ok {
 		return
 	}
 	f := h.feed(sessionID)
-	r := &reading{feed: f, cursor: after, first: true, dirty: true}
+	r := &reading{feed: f, cursor: after, appends: appends, first: true, dirty: true}
 	if old := f.readers[t]; old != nil {
 		r.typingUntil, r.typingIn = old.typingUntil, old.typingIn
 	}
@@ -65,66 +78,116 @@ func (h *Hub) unsubscribe(t *tab, sessionID string) {
 	}
 }
 
-// read returns the transcript frame from a cursor on. Readers of the same round
-// with the same cursor share one read and one encoding.
-func (h *Hub) read(ctx context.Context, f *feed, after int64) *piece {
+// read returns the frame that follows a place. Readers of the same round at the same
+// place share one read and one encoding.
+func (h *Hub) read(ctx context.Context, f *feed, at place) *piece {
 	h.mu.Lock()
-	p := f.piece
-	mine := p == nil || p.after != after || p.round != f.round
-	if mine {
-		p = &piece{after: after, round: f.round, done: make(chan struct{})}
-		f.piece = p
-	}
-	changes := f.changes
-	unchanged := f.end.changes == changes && f.end.cursor == after && f.end.cursor > 0
-	page := session.Page{Next: after, Total: f.end.total}
-	h.mu.Unlock()
-	if !mine {
-		select {
-		case <-p.done:
-			return p
-		case <-ctx.Done():
-			return &piece{err: ctx.Err()}
+	for _, p := range f.pieces {
+		if p.round == f.round && p.place == at {
+			h.mu.Unlock()
+			select {
+			case <-p.done:
+				return p
+			case <-ctx.Done():
+				return &piece{err: ctx.Err()}
+			}
 		}
 	}
+	f.pieces = slices.DeleteFunc(f.pieces, func(p *piece) bool { return p.round != f.round })
+	if len(f.pieces) == maxPieces {
+		f.pieces = slices.Delete(f.pieces, 0, 1)
+	}
+	p := &piece{place: at, round: f.round, done: make(chan struct{})}
+	f.pieces = append(f.pieces, p)
+	h.mu.Unlock()
 	defer close(p.done)
 	// Others wait for this read, so it must not end with this tab.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	var err error
-	if !unchanged {
-		page, err = h.o.Store.Transcript(ctx, f.sessionID, after, pieceItems)
-	}
-	if err != nil && !errors.Is(err, session.ErrNotFound) {
-		p.err = err
+	if p.err = h.fill(ctx, f, p); p.err != nil {
 		h.mu.Lock()
-		if f.piece == p {
-			f.piece = nil
-		}
+		f.pieces = slices.DeleteFunc(f.pieces, func(other *piece) bool { return other == p })
 		h.mu.Unlock()
-		return p
+	}
+	return p
+}
+
+// fill makes the frame of a piece.
+func (h *Hub) fill(ctx context.Context, f *feed, p *piece) error {
+	after := p.cursor
+	h.mu.Lock()
+	changes := f.changes
+	unchanged := f.end.changes == changes && f.end.cursor == after && f.end.cursor > 0
+	page := session.Page{Next: after, Total: f.end.total}
+	h.mu.Unlock()
+	readItems := func() (err error) {
+		page, err = h.o.Store.Transcript(ctx, f.sessionID, after, pieceItems)
+		if errors.Is(err, session.ErrNotFound) {
+			err = nil
+		}
+		page = cut(page, after)
+		return err
+	}
+	if !unchanged {
+		if err := readItems(); err != nil {
+			return err
+		}
 	}
 	live, ok := h.o.Processes.Live(f.sessionID)
-	page = cut(page, after)
+	if len(page.Items) == 0 && h.hasEnded(f, live, ok) {
+		// What the block has become was stored before it ended, maybe after the read.
+		if err := readItems(); err != nil {
+			return err
+		}
+	}
+	if ok && live.Key != "" && slices.ContainsFunc(page.Items, func(it session.Item) bool { return it.Key == live.Key }) {
+		ok = false
+	}
 	frame := wire.Transcript{
-		Type: "transcript", SessionID: f.sessionID, From: after, Next: page.Next, More: page.More,
-		Items: wire.NewItems(page.Items), Total: page.Total,
+		Type: "transcript", SessionID: f.sessionID, From: after, Next: page.Next, More: page.More, Total: page.Total,
 	}
-	if !page.More {
-		frame.Live = wire.NewLive(live, ok)
-	}
-	p.frame, p.next, p.more, p.empty = wire.Encode(frame), page.Next, page.More, len(page.Items) == 0
+	p.next, p.more, p.empty = place{cursor: page.Next}, page.More, len(page.Items) == 0
+	grown := wire.LiveAppend{Type: "live_append", SessionID: f.sessionID, After: p.live.rev}
+
 	h.mu.Lock()
 	if !page.More {
 		f.end.changes, f.end.cursor, f.end.total = changes, page.Next, page.Total
+		f.setLive(live, ok)
+		p.next.live = f.has()
 	}
-	if !page.More && !sameLive(f.live, frame.Live) {
-		f.live = frame.Live
-		f.liveRound++
+	held := f.held(p.live)
+	var heldText string
+	if held != nil {
+		heldText = held.Text[:p.live.size]
 	}
-	p.liveRound = f.liveRound
+	switch {
+	case page.More:
+	case held == &f.block && held.open:
+		grown.Rev, grown.Text = f.liveRev, held.Text[p.live.size:]
+		frame.LiveRev = p.live.rev
+	case f.block.open:
+		frame.Live = wire.NewLive(f.block.Live, f.liveRev)
+	}
 	h.mu.Unlock()
-	return p
+
+	switch {
+	case p.empty && p.live.rev > 0 && p.next.live == p.live:
+		return nil // the tab has it all
+	case p.empty && frame.LiveRev > 0:
+		p.frame = wire.Encode(grown)
+		return nil
+	case frame.LiveRev > 0:
+		p.next.live = p.live
+		p.more = grown.Text != ""
+	default:
+		page.Items, frame.LiveItem = continued(page.Items, heldText)
+		if frame.LiveItem != "" {
+			frame.LiveRev = p.live.rev
+		}
+	}
+	frame.Items = wire.NewItems(page.Items)
+	p.frame = wire.Encode(frame)
+	return nil
 }
 
 // cut shortens a page to what fits in a frame. Items are in the order of Seq,
@@ -153,12 +216,4 @@ func cut(page session.Page, after int64) session.Page {
 	sort.Slice(byRev, func(i, j int) bool { return byRev[i].Seq < byRev[j].Seq })
 	page.Items = byRev
 	return page
-}
-
-func sameLive(a, b *wire.Live) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.Kind == b.Kind && a.Text == b.Text && a.Tool == b.Tool && a.At == b.At &&
-		(a.AgentID == b.AgentID || a.AgentID != nil && b.AgentID != nil && *a.AgentID == *b.AgentID)
 }

@@ -253,7 +253,7 @@ func (t *tab) own(ctx context.Context, c wire.Command, who account.Identity, rej
 		if !t.ack(ctx, wire.Ack{CommandID: commandID, Result: wire.Applied}) {
 			return false
 		}
-		t.hub.subscribe(t, sessionID, c.After)
+		t.hub.subscribe(t, sessionID, c.After, c.LiveAppend)
 		if ses.Lifecycle != nil {
 			t.putProgress(sessionID, newProgress(sessionID, ses.Lifecycle))
 		}

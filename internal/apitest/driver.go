@@ -243,9 +243,19 @@ func (d *Driver) Live(sessionID string) (session.Live, bool) {
 	return l, ok
 }
 
+// Write has a session stream a text.
 func (d *Driver) Write(sessionID, text string) {
+	d.WriteBlock(sessionID, &session.Live{Kind: session.ItemText, Text: text})
+}
+
+// WriteBlock has a session stream a block, nil for none.
+func (d *Driver) WriteBlock(sessionID string, live *session.Live) {
 	d.Mu.Lock()
-	d.Writing[sessionID] = session.Live{Kind: session.ItemText, Text: text}
+	if live == nil {
+		delete(d.Writing, sessionID)
+	} else {
+		d.Writing[sessionID] = *live
+	}
 	d.Mu.Unlock()
 	d.harness.Notifier.NotifyLive(sessionID)
 }

@@ -162,7 +162,7 @@ func items() []session.Item {
 // Frames are what the server sends, by the name of their file.
 func Frames() map[string]any {
 	hello := wire.Hello{Type: "hello", Protocol: wire.Protocol, ServerVersion: "0.1.0", NodeID: "node-1", UserID: "0198c0de-0000-7000-8000-00000000000a",
-		User: wire.User{Name: "ada", Role: account.Admin}, ServerTime: 1763692800.25}
+		User: wire.User{Name: "ada", Role: account.Admin}, ServerTime: 1763692800.25, LiveAppend: true}
 	idle := NewProcessState(with(processState(), func(p *session.ProcessState) { p.State = session.UserTurn; p.Model = "opus"; p.Items = 12 }))
 	approval := NewProcessState(with(processState(), func(p *session.ProcessState) {
 		p.Version = 43
@@ -224,6 +224,12 @@ func Frames() map[string]any {
 	tool.Live = &wire.Live{Kind: session.ItemToolCall, Tool: "Write", Text: `{"file_path":"/tmp/a","cont`}
 	thinking := live
 	thinking.Live = &wire.Live{Kind: session.ItemThinking, Text: "Hm, so", At: 1763693395.5}
+	growing := live
+	growing.Live = &wire.Live{Kind: session.ItemText, Text: "I am just sa", AgentID: &agent, Rev: 3}
+	kept := transcript
+	kept.LiveRev, kept.Items, kept.Next = 3, transcript.Items[:2], 2
+	ended := kept
+	ended.LiveItem = ended.Items[1].Key
 	more := transcript
 	more.Next, more.More, more.Items = 2, true, transcript.Items[:2]
 	extended := 1763693400.25
@@ -250,6 +256,10 @@ func Frames() map[string]any {
 		"transcript.live":             live,
 		"transcript.live_tool":        tool,
 		"transcript.live_thinking":    thinking,
+		"transcript.live_rev":         growing,
+		"transcript.live_kept":        kept,
+		"transcript.live_item":        ended,
+		"live_append":                 wire.LiveAppend{Type: "live_append", SessionID: sessID, After: 3, Rev: 4, Text: "ying <hi> \u2028\n"},
 		"batch":                       wire.Batch{Type: "batch", Frames: []json.RawMessage{wire.Encode(many), wire.Encode(live)}},
 		"ack.applied":                 ack(wire.Ack{Result: wire.Applied}),
 		"ack.applied_session":         ack(wire.Ack{Result: wire.Applied, SessionID: sess2ID}),
@@ -335,6 +345,7 @@ func Commands() map[string]any {
 		"command.set_model":                       &wire.SetModel{Type: "set_model", SessionHead: wire.SessionHead{Head: wire.Head{CommandID: cmdID}, SessionID: sessID}, Model: "sonnet"},
 		"command.set_permission_mode":             &wire.SetPermissionMode{Type: "set_permission_mode", SessionHead: wire.SessionHead{Head: wire.Head{CommandID: cmdID}, SessionID: sessID}, PermissionMode: "acceptEdits"},
 		"command.subscribe":                       &wire.Subscribe{Type: "subscribe", SessionHead: wire.SessionHead{Head: wire.Head{CommandID: cmdID}, SessionID: sessID}, After: 11},
+		"command.subscribe_append":                &wire.Subscribe{Type: "subscribe", SessionHead: wire.SessionHead{Head: wire.Head{CommandID: cmdID}, SessionID: sessID}, LiveAppend: true},
 		"command.unsubscribe":                     &wire.Unsubscribe{Type: "unsubscribe", SessionHead: wire.SessionHead{Head: wire.Head{CommandID: cmdID}, SessionID: sessID}},
 		"command.draft": &wire.Draft{Type: "draft", Head: wire.Head{CommandID: cmdID}, SessionID: sessID, RequestID: QuestionRequest().RequestID,
 			Value: json.RawMessage(`{"responses":[{"id":"q1","values":["Summary"]}]}`)},

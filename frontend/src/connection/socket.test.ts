@@ -2,7 +2,7 @@ import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { useSessions } from '@/state/sessions'
 import { golden } from '@/testframes'
-import type { Command, ProcessState, ServerFrame } from '@/wire/messages.gen'
+import type { Command, Hello, Live, ProcessState, ServerFrame } from '@/wire/messages.gen'
 import { createSocket } from './socket'
 import { onTrustRequired, type Consent } from './trust'
 
@@ -26,7 +26,7 @@ class FakeSocket {
   say(frame: ServerFrame) {
     this.onmessage?.({ data: JSON.stringify(frame) } as MessageEvent)
   }
-  hello() {
+  hello(more: Partial<Hello> = {}) {
     this.say({
       type: 'hello',
       protocol: 1,
@@ -34,6 +34,7 @@ class FakeSocket {
       node_id: 'n',
       user: { name: 'ada', role: 'admin' },
       server_time: 1,
+      ...more,
     })
   }
   of(type: Command['type']) {
@@ -161,6 +162,24 @@ test('a transcript with a gap is asked for again at once, from before the gap', 
   vi.advanceTimersByTime(20)
   expect(store.transcript('s')?.cursor).toBe(12)
   expect(last().of('subscribe')).toHaveLength(2)
+})
+
+test('what is appended to a block is taken from a server that offers it, and asked for again when it does not fit', () => {
+  last().hello()
+  socket.follow('s')
+  expect(last().of('subscribe')[0]).not.toHaveProperty('live_append')
+  reconnect()
+  last().hello({ live_append: true })
+  expect(last().of('subscribe')).toMatchObject([{ session_id: 's', live_append: true }])
+  const live: Live = { kind: 'text', text: 'one', agent_id: null, rev: 4 }
+  last().say({ type: 'transcript', session_id: 's', from: 0, next: 7, items: [], total: 7, live })
+  last().say({ type: 'live_append', session_id: 's', after: 4, rev: 5, text: ' two' })
+  vi.advanceTimersByTime(20)
+  expect(store.transcript('s')?.live?.text).toBe('one two')
+  expect(last().of('subscribe')).toHaveLength(1)
+  last().say({ type: 'live_append', session_id: 's', after: 6, rev: 7, text: ' four' })
+  vi.advanceTimersByTime(20)
+  expect(last().of('subscribe')).toMatchObject([{}, { session_id: 's', after: 7, live_append: true }])
 })
 
 test('frames are taken in once for each animation frame', () => {

@@ -37,6 +37,8 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
   const offered = new Set<string>()
   // Whether the server knows the field that says whose a command is.
   let names = false
+  // Whether it can send what is appended to a block instead of the whole block.
+  let appends = false
   // A frame is reduced later than it arrives, when its command has left the outbox.
   const answered = new Map<string, DurableCommand>()
 
@@ -60,9 +62,9 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
   /** The transcripts of which a frame tells more than was taken. */
   function beyond(frame: ServerFrame | Listing): string[] {
     if (frame.type === 'batch') return frame.frames.flatMap(beyond)
-    return frame.type === 'transcript' && frame.next > (store.transcript(frame.session_id)?.cursor ?? 0)
-      ? [frame.session_id]
-      : []
+    if (frame.type !== 'transcript' && frame.type !== 'live_append') return []
+    const known = store.transcript(frame.session_id)
+    return known?.torn || (frame.type === 'transcript' && frame.next > (known?.cursor ?? 0)) ? [frame.session_id] : []
   }
 
   const connection = new Connection<ServerFrame>({
@@ -96,6 +98,7 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
   function enter(hello: Hello): void {
     const id = hello.user_id ?? hello.user.name
     names = hello.user_id !== undefined
+    appends = hello.live_append === true
     if (id !== owner()) {
       queue.flush()
       answered.clear()
@@ -146,7 +149,8 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
 
   function subscribe(id: string): void {
     const after = store.transcript(id)?.cursor ?? 0
-    connection.send({ type: 'subscribe', command_id: uuid(), session_id: id, after } satisfies Command)
+    const command: Command = { type: 'subscribe', command_id: uuid(), session_id: id, after }
+    connection.send(appends ? { ...command, live_append: true } : command)
   }
 
   function enqueue(command: DurableCommand): void {

@@ -298,6 +298,121 @@ describe('a transcript over a bad line', () => {
   })
 })
 
+describe('a block that grows', () => {
+  const text = (from: number, next: number, more: Partial<Transcript>): Transcript => ({
+    ...piece(from, next, []),
+    ...more,
+  })
+  const live = (said: string, rev: number) => ({ kind: 'text' as const, text: said, agent_id: null, rev })
+  const grown = (after: number, rev: number, said: string): ServerFrame => ({
+    type: 'live_append',
+    session_id: 's',
+    after,
+    rev,
+    text: said,
+  })
+  const of = (s: State) => s.transcripts.get('s')
+
+  test('takes what is appended to the rev that it has, once', () => {
+    const state = run([
+      text(0, 0, { live: live('one', 1) }),
+      grown(1, 2, ' two'),
+      grown(1, 2, ' two'),
+      grown(2, 5, ' three'),
+    ])
+    expect(of(state)).toMatchObject({ live: live('one two three', 5) })
+    expect(of(state)?.torn).toBeUndefined()
+  })
+
+  test('is asked for again when something is missing, and whole then', () => {
+    const state = run([text(0, 0, { live: live('one', 1) }), grown(2, 3, ' three')])
+    expect(of(state)).toMatchObject({ live: live('one', 1), torn: true })
+    const again = run([text(0, 0, { live: live('one two three', 3) })], state)
+    expect(of(again)).toMatchObject({ live: live('one two three', 3) })
+    expect(of(again)?.torn).toBeUndefined()
+  })
+
+  test('stays while other items come, and gives its text to the item that it becomes', () => {
+    const kept = run([text(0, 0, { live: live('one', 1) }), { ...piece(0, 1, [item(1, 1)]), live_rev: 1 }])
+    expect(of(kept)).toMatchObject({ cursor: 1, live: live('one', 1) })
+    const rest = { ...item(2, 2), text: ' two' } as Item
+    const ended = { ...piece(1, 2, [rest]), live_rev: 1, live_item: rest.key }
+    const after = run([ended, ended], kept)
+    expect(of(after)).toMatchObject({ cursor: 2, live: null })
+    expect(of(after)?.items[1]).toMatchObject({ key: rest.key, text: 'one two' })
+    // Without the block, the item is asked for whole.
+    expect(of(run([ended], run([piece(0, 1, [item(1, 1)])])))).toMatchObject({ cursor: 1, torn: true })
+  })
+
+  // The server's side of one connection: what was sent to this tab last, and the truth.
+  test('ends as the database has it, whatever is lost or comes twice', () => {
+    const step = fc.oneof(
+      { weight: 6, arbitrary: fc.record({ do: fc.constant('grow' as const), said: fc.string() }) },
+      {
+        weight: 1,
+        arbitrary: fc.record({
+          do: fc.constantFrom('start' as const, 'end' as const, 'drop' as const, 'other' as const),
+        }),
+      },
+    )
+    const fate = fc.constantFrom('once' as const, 'once' as const, 'once' as const, 'twice' as const, 'lost' as const)
+    fc.assert(
+      fc.property(fc.array(fc.tuple(step, fate), { maxLength: 60 }), (steps) => {
+        const all: Item[] = []
+        let rev = 0
+        let now: string | null = null
+        let has: { cursor: number; rev: number } = { cursor: 0, rev: 0 }
+        const whole = (from: number): Transcript => ({
+          ...piece(from, all.length, all.slice(from)),
+          live: now === null ? null : live(now, rev),
+        })
+        let state = run([whole(0)])
+        const texts = new Map<number, string | null>()
+        for (const [s, how] of steps) {
+          let frame: ServerFrame
+          const held = now
+          if (s.do === 'grow' && now !== null) {
+            now += s.said
+            frame = grown(has.rev, ++rev, s.said)
+          } else if (s.do === 'other') {
+            all.push(item(all.length + 1, all.length + 1))
+            frame = {
+              ...piece(has.cursor, all.length, all.slice(has.cursor)),
+              ...(now === null ? {} : { live_rev: rev }),
+            }
+          } else if (s.do === 'end' && held !== null) {
+            const it = { ...item(all.length + 1, all.length + 1), text: held + '!' } as Item
+            all.push(it)
+            frame = {
+              ...piece(has.cursor, all.length, [{ ...it, text: '!' } as Item]),
+              live_rev: rev,
+              live_item: it.key,
+            }
+            now = null
+            rev++
+          } else {
+            now = s.do === 'start' ? '' : null
+            rev++
+            frame = { ...whole(has.cursor) }
+          }
+          has = { cursor: all.length, rev }
+          texts.set(rev, now)
+          if (how !== 'lost') state = run(how === 'twice' ? [frame, frame] : [frame], state)
+          const known = of(state)!
+          if (known.torn || ('next' in frame && frame.next > known.cursor)) state = run([whole(known.cursor)], state)
+          expect(of(state)!.items).toEqual(all.slice(0, of(state)!.cursor))
+          const shown = of(state)!.live
+          if (shown) expect(shown.text).toBe(texts.get(shown.rev!))
+        }
+        state = run([whole(of(state)!.cursor)], state)
+        expect(of(state)?.items).toEqual(all)
+        expect(of(state)?.live?.text ?? null).toBe(now)
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
+
 describe('hello and the list', () => {
   const hello = (server_version: string): ServerFrame => ({
     type: 'hello',

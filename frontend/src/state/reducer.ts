@@ -7,6 +7,7 @@ import type {
   KeptDraft,
   Lifecycle,
   Live,
+  LiveAppend,
   Notice,
   ProcessState,
   Request,
@@ -38,6 +39,8 @@ export interface TranscriptState {
   readonly live: Live | null
   /** Whether the server has more to send at once. */
   readonly more: boolean
+  /** Whether what followed did not fit: the transcript must be asked for again. */
+  readonly torn?: boolean
 }
 
 /** Why a process ended. */
@@ -142,6 +145,8 @@ export function reduce(state: State, frame: ServerFrame | Listing, context: Cont
       return process(state, frame, context)
     case 'transcript':
       return transcript(state, frame)
+    case 'live_append':
+      return append(state, frame)
     case 'ack':
       return ack(state, frame, context)
     case 'listing':
@@ -265,13 +270,17 @@ function transcript(state: State, frame: Transcript): State {
   if (known && frame.next < known.cursor) return state
   // Behind a gap: taken, it would hide from the next subscription what is missing.
   if (frame.from > (known?.cursor ?? 0)) return state
-  const items = merge(known?.items ?? [], frame.items)
+  const held = known?.live ?? null
+  if (frame.live_rev && held?.rev !== frame.live_rev)
+    return frame.next > (known?.cursor ?? 0) ? torn(state, frame.session_id) : state
+  const changes = frame.live_item ? frame.items.map((it) => continued(it, frame.live_item!, held!.text)) : frame.items
+  const items = merge(known?.items ?? [], changes)
   const transcripts = new Map(state.transcripts)
   transcripts.set(frame.session_id, {
     items,
     cursor: frame.next,
     total: frame.total,
-    live: frame.live ?? null,
+    live: frame.live ?? (frame.live_rev && !frame.live_item ? held : null),
     more: frame.more === true,
   })
   const ended = frame.items.filter((it) => it.kind === 'resolved')
@@ -287,6 +296,23 @@ function transcript(state: State, frame: Transcript): State {
     })
   }
   return { ...state, transcripts, resolutions }
+}
+
+/** An item that a block has become has only the text that came after the block's. */
+const continued = (it: Item, key: string, text: string): Item =>
+  it.key === key && (it.kind === 'text' || it.kind === 'thinking') ? { ...it, text: text + it.text } : it
+
+function append(state: State, frame: LiveAppend): State {
+  const known = state.transcripts.get(frame.session_id)
+  const live = known?.live
+  if (live?.rev !== frame.after) return live?.rev === frame.rev ? state : torn(state, frame.session_id)
+  const grown = { ...known!, live: { ...live, text: live.text + frame.text, rev: frame.rev } }
+  return { ...state, transcripts: new Map(state.transcripts).set(frame.session_id, grown) }
+}
+
+function torn(state: State, id: string): State {
+  const known = state.transcripts.get(id)
+  return known ? { ...state, transcripts: new Map(state.transcripts).set(id, { ...known, torn: true }) } : state
 }
 
 /** Upserts by key, in the order of seq; of two revisions the higher stays. */

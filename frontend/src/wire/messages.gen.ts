@@ -140,7 +140,7 @@ export type Item =
   | (ItemHead & { kind: 'resolved' } & ResolvedBody)
   | (ItemHead & { kind: 'result' } & ResultBody)
 
-export type ServerFrame = Hello | ActiveProcesses | ProcessState | Transcript | Batch | Ack | Presence | KeptDraft | Lifecycle | Notice | Toasts | ErrorFrame
+export type ServerFrame = Hello | ActiveProcesses | ProcessState | Transcript | LiveAppend | Batch | Ack | Presence | KeptDraft | Lifecycle | Notice | Toasts | ErrorFrame
 
 export type Command = CreateSession | Draft | Extend | ForkSession | Interrupt | KillProcess | Looking | Noticed | PendingRequestResponse | Ping | ResumeSession | SendMessage | SetModel | SetPermissionMode | Subscribe | Typing | Undo | Unsubscribe | WithdrawApproval
 
@@ -152,6 +152,7 @@ export interface Hello {
   user: User
   user_id?: string
   server_time: number
+  live_append?: boolean
 }
 
 export interface ActiveProcesses {
@@ -200,6 +201,16 @@ export interface Transcript {
   items: Item[]
   total: number
   live: Live | null
+  live_rev?: number
+  live_item?: string
+}
+
+export interface LiveAppend {
+  type: 'live_append'
+  session_id: string
+  after: number
+  rev: number
+  text: string
 }
 
 export interface Batch {
@@ -393,6 +404,7 @@ export interface Subscribe {
   command_id: string
   session_id: string
   after?: number
+  live_append?: boolean
 }
 
 export interface Typing {
@@ -857,6 +869,7 @@ export interface Live {
   tool?: string
   agent_id: string | null
   at?: number
+  rev?: number
 }
 
 export type AckResult = 'applied' | 'already_resolved' | 'stale' | 'rejected'

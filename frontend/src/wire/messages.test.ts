@@ -26,6 +26,7 @@ describe('golden frames', () => {
     'active_processes',
     'process_state',
     'transcript',
+    'live_append',
     'draft',
     'batch',
     'ack',
