@@ -46,9 +46,7 @@ func Exclude(ctx context.Context, dsn string, wait time.Duration) (*Exclusive, e
 	e := &Exclusive{config: config.ConnConfig, name: fmt.Sprintf("sayso serve %.24s %d %.12s", host, os.Getpid(), rand.Text())}
 	e.config.RuntimeParams["application_name"] = e.name
 	// A server that is cut off from the database must not keep others out for hours.
-	for name, value := range map[string]string{"tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3"} {
-		e.config.RuntimeParams[name] = value
-	}
+	settleConnections(e.config, map[string]string{"tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3"})
 	for start := time.Now(); ; {
 		err := e.take(ctx)
 		if err == nil {

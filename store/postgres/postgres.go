@@ -20,7 +20,8 @@
 // processes, sessions. Where the database still gives up a transaction
 // (deadlock, serialisation), nothing was changed and it is run again here.
 //
-// Connections must keep their session state: a pooler works in session mode.
+// A connection must be one to the same process of PostgreSQL for as long as it is open: a
+// pooler works in session mode, and another mode is refused (connect.go).
 package postgres
 
 import (
@@ -28,7 +29,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/url"
 	"strings"
@@ -79,7 +79,7 @@ func open(ctx context.Context, dsn string, settings map[string]string, schema fu
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	maps.Copy(config.ConnConfig.RuntimeParams, settings)
+	settleConnections(config.ConnConfig, settings)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w: %w", sqlstore.ErrDSN, err)
@@ -144,8 +144,6 @@ func parse(dsn string) (*pgxpool.Config, error) {
 	if runtime["application_name"] == "" {
 		runtime["application_name"] = "sayso"
 	}
-	// The statements rely on seeing what was committed while they waited.
-	runtime["default_transaction_isolation"] = "read committed"
 	return config, nil
 }
 

@@ -357,6 +357,8 @@ func (s *Store) rows(ctx context.Context, q sqlstore.Query, args []any) (_ pgx.R
 func lost(caller context.Context, err error) error {
 	var pg *pgconn.PgError
 	switch {
+	case errors.Is(err, errSharedConnection):
+		return errSharedConnection
 	case refused(err) != nil:
 		return explain(caller, err)
 	case errors.As(err, &pg) && (pg.Code[:2] == "28" || pg.Code == "3D000"): // not let in, no such database
