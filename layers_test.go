@@ -47,9 +47,9 @@ var packages = map[string]rule{
 
 	"cmd/bench": {
 		layer:    5,
-		ours:     []string{"claude", "cmd/blackbox"},
+		ours:     []string{"claude", "claude/scriptedmodel", "cmd/blackbox", "session", "store", "store/postgrestest"},
 		external: []string{"github.com/coder/websocket", "github.com/google/uuid"},
-		closed:   "it is a program that talks to the server from outside",
+		closed:   "it is a program that talks to the server from outside, and fills databases for it",
 	},
 	"cmd/bench/fanouthub": {
 		layer:  5,

@@ -67,13 +67,22 @@ type settings struct {
 	// anchors is the path of the program of cmd/bench/anchors.
 	anchors string
 	report  *report
+
+	// Of the servers that are started; the stub and nothing else unless set.
+	claude  string
+	flags   []string // of serve
+	environ []string // KEY=value
 }
 
 // parts are what -only takes, in the order in which they are measured.
 var parts = []struct {
 	name string
 	run  func(context.Context, settings) error
-}{{"start", benchStart}, {"path", benchPath}, {"memory", benchMemory}, {"ingest", benchIngest}, {"fanout", benchFanOut}}
+}{
+	{"start", benchStart}, {"path", benchPath}, {"memory", benchMemory}, {"ingest", benchIngest}, {"fanout", benchFanOut},
+	{"sessions", benchSessions}, {"load", benchLoad}, {"growing", benchGrowing}, {"cli", benchCLI},
+	{"database", benchDatabase}, {"postgres", benchPostgres}, {"curves", benchCurves},
+}
 
 func measure(ctx context.Context, args []string) error {
 	self, err := os.Executable()

@@ -82,25 +82,6 @@ type point struct {
 	Samples []float64 `json:"samples"`
 }
 
-// inTurn takes samples of both sides, one round after the other, so that both meet the
-// same of what else the machine does. A nil anchor is left out.
-func inTurn(count int, ours, anchor func() ([]float64, error)) ([]round, error) {
-	rounds := make([]round, count)
-	for i := range rounds {
-		var err error
-		if rounds[i].Samples, err = ours(); err != nil {
-			return nil, err
-		}
-		if anchor == nil {
-			continue
-		}
-		if rounds[i].Anchor, err = anchor(); err != nil {
-			return nil, fmt.Errorf("anchor: %w", err)
-		}
-	}
-	return rounds, nil
-}
-
 // add completes a measurement, keeps it and prints its row.
 func (r *report) add(m measurement) {
 	if m.Percentile == 0 {
@@ -186,7 +167,10 @@ func (r *report) belowFloor() (names []string) {
 
 // newReport describes the machine and what is measured.
 func newReport() *report {
-	r := &report{Time: time.Now().UTC(), Versions: map[string]string{"go": runtime.Version()}}
+	r := &report{
+		Time: time.Now().UTC(), Commit: said("git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"),
+		Versions: map[string]string{"go": runtime.Version()}, Curves: []curve{},
+	}
 	r.Machine = machine{OS: runtime.GOOS, Arch: runtime.GOARCH, Processors: runtime.NumCPU(), Kernel: said("uname", "-r")}
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
 		r.Machine.Processor = after(string(text), "model name")
@@ -195,14 +179,6 @@ func newReport() *report {
 		r.Machine.Memory = after(string(text), "MemTotal")
 	}
 	if build, ok := debug.ReadBuildInfo(); ok {
-		for _, setting := range build.Settings {
-			switch {
-			case setting.Key == "vcs.revision":
-				r.Commit = setting.Value + r.Commit
-			case setting.Key == "vcs.modified" && setting.Value == "true":
-				r.Commit += "-dirty"
-			}
-		}
 		for _, dep := range build.Deps {
 			if slices.Contains([]string{"modernc.org/sqlite", "github.com/jackc/pgx/v5", "github.com/coder/websocket"}, dep.Path) {
 				r.Versions[dep.Path] = dep.Version

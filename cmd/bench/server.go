@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -12,6 +15,7 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+	"github.com/google/uuid"
 
 	"github.com/sayso-dev/sayso/cmd/blackbox"
 )
@@ -30,7 +34,9 @@ func startServer(ctx context.Context, s settings, folder string) (*server, error
 	if err != nil {
 		return nil, err
 	}
-	started, err := blackbox.Start(ctx, blackbox.Options{Path: s.sayso, Folder: folder, Address: address, Claude: s.self})
+	started, err := blackbox.Start(ctx, blackbox.Options{
+		Path: s.sayso, Folder: folder, Address: address, Claude: cmp.Or(s.claude, s.self), Settings: s.flags, Environ: s.environ,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -53,6 +59,99 @@ func (v *server) session(ctx context.Context, prompt string) (string, error) {
 	}
 	id, _ := made["session_id"].(string)
 	return id, nil
+}
+
+// atRest waits until all these sessions wait for a person, as the tab hears.
+func atRest(ctx context.Context, t *tab, sessions ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	busy := map[string]bool{}
+	for _, id := range sessions {
+		busy[id] = true
+	}
+	for len(busy) > 0 {
+		if err := t.next(ctx, func(f frame) error {
+			if f.Type == "process_state" && f.State == "user_turn" {
+				delete(busy, f.SessionID)
+			}
+			return nil
+		}); err != nil {
+			return fmt.Errorf("%d sessions do not come to rest: %w", len(busy), err)
+		}
+	}
+	return nil
+}
+
+// get reads a path and returns how long that took.
+func (v *server) get(ctx context.Context, path string) (time.Duration, error) {
+	started := time.Now()
+	var body json.RawMessage
+	err := v.Do(ctx, http.MethodGet, path, nil, &body)
+	return time.Since(started), err
+}
+
+// gets reads a path again and again, in ms.
+func (v *server) gets(ctx context.Context, path string, count int) ([]float64, error) {
+	var took []time.Duration
+	for range count {
+		d, err := v.get(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		took = append(took, d)
+	}
+	return in(time.Millisecond, took), nil
+}
+
+// say has a session's stub do something.
+func (v *server) say(ctx context.Context, session, orders string) error {
+	_, err := v.post(ctx, "/api/sessions/"+session+"/messages", map[string]any{"text": orders})
+	return err
+}
+
+// shims returns the process ids of the shims: they are the parents of the CLIs.
+func (v *server) shims(ctx context.Context) (pids []int, err error) {
+	var all struct {
+		Processes []struct {
+			PID int `json:"pid"`
+		} `json:"processes"`
+	}
+	if err := v.Do(ctx, http.MethodGet, "/api/processes", nil, &all); err != nil {
+		return nil, err
+	}
+	for _, p := range all.Processes {
+		if p.PID == 0 {
+			continue
+		}
+		out, err := exec.Command("ps", "-o", "ppid=", "-p", strconv.Itoa(p.PID)).Output()
+		if err != nil {
+			return nil, err
+		}
+		pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
+		if err != nil {
+			return nil, err
+		}
+		pids = append(pids, pid)
+	}
+	return pids, nil
+}
+
+// procValue sums the values of some names in a file of /proc of a process, in the unit of
+// that file.
+func procValue(pid int, file string, names ...string) (sum int, err error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file))
+	if err != nil {
+		return 0, err
+	}
+	for _, name := range names {
+		value, _, _ := strings.Cut(after(string(text), name), " ")
+		n, err := strconv.Atoi(value)
+		if err != nil {
+			return 0, fmt.Errorf("%s of process %d: %w", name, pid, err)
+		}
+		sum += n
+	}
+	return sum, nil
 }
 
 // memory is what the server alone holds resident, in bytes.
@@ -96,22 +195,41 @@ type frame struct {
 	Error  json.RawMessage `json:"error"`
 }
 
-// next calls see for each frame of the next message.
-func (t *tab) next(ctx context.Context, see func(frame) error) error {
+// next calls look for each frame of the next message.
+func (t *tab) next(ctx context.Context, look func(frame) error) error {
 	_, message, err := t.conn.Read(ctx)
 	if err != nil {
 		return err
 	}
+	return see(message, look)
+}
+
+// see calls look for each frame of a message.
+func see(message []byte, look func(frame) error) error {
 	var f frame
 	if err := json.Unmarshal(message, &f); err != nil {
 		return err
 	}
 	for _, inner := range append(f.Frames, f.Processes...) {
-		if err := see(inner); err != nil {
+		if err := look(inner); err != nil {
 			return err
 		}
 	}
-	return see(f)
+	return look(f)
+}
+
+// subscribe has the tab read the transcript of a session.
+func (t *tab) subscribe(ctx context.Context, session string) error {
+	return t.send(ctx, map[string]any{"type": "subscribe", "command_id": uuid.NewString(), "session_id": session})
+}
+
+// discard reads what comes until the connection ends.
+func (t *tab) discard(ctx context.Context) {
+	for {
+		if _, _, err := t.conn.Read(ctx); err != nil {
+			return
+		}
+	}
 }
 
 func (t *tab) send(ctx context.Context, v any) error {

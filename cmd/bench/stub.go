@@ -17,6 +17,8 @@ import (
 //	ask COUNT GAP FILE   COUNT requests, each GAP after the answer to the one
 //	                     before; FILE gets the round trips in ns, one a line
 //	flood LINES BYTES    LINES messages of about BYTES each
+//	deltas COUNT GAP BYTES  one message that grows COUNT times by BYTES, GAP apart
+//	open COUNT           COUNT requests at once, and then nothing
 //
 // A request carries in its input, as written_at, the Unix nanosecond at which it
 // was written; the result of a flood that of its first line, as its text.
@@ -105,6 +107,21 @@ func (w *stubOutput) turn(prompt string, answers *bufio.Reader) error {
 			size, _ := strconv.Atoi(words[2])
 			text = strconv.FormatInt(time.Now().UnixNano(), 10)
 			w.flood(count, size)
+		case len(words) == 4 && words[0] == "deltas":
+			count, _ := strconv.Atoi(words[1])
+			gap, err := time.ParseDuration(words[2])
+			if err != nil {
+				return err
+			}
+			size, _ := strconv.Atoi(words[3])
+			w.deltas(count, gap, size)
+		case len(words) == 2 && words[0] == "open":
+			count, _ := strconv.Atoi(words[1])
+			for range count {
+				w.request()
+			}
+			_, err := io.Copy(io.Discard, answers)
+			return err
 		}
 	}
 	w.line(`{"type":"result","subtype":"success","is_error":false,"duration_ms":1,"duration_api_ms":1,"num_turns":1,"result":%q,"stop_reason":"end_turn","session_id":%q,"total_cost_usd":0,"usage":{"input_tokens":1,"output_tokens":1},"modelUsage":{},"permission_denials":[],"uuid":"u"}`, text, stubSession)
@@ -114,10 +131,8 @@ func (w *stubOutput) turn(prompt string, answers *bufio.Reader) error {
 func (w *stubOutput) ask(count int, gap time.Duration, file string, answers *bufio.Reader) error {
 	trips := make([]string, 0, count)
 	for range count {
-		w.ids++
-		id := fmt.Sprintf("request-%d-%d", os.Getpid(), w.ids)
 		started := time.Now()
-		w.line(`{"type":"control_request","request_id":%q,"request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"touch file","written_at":%d},"tool_use_id":"toolu_%d"}}`, id, started.UnixNano(), w.ids)
+		id := w.request()
 		if w.err != nil {
 			return w.err
 		}
@@ -136,6 +151,39 @@ func (w *stubOutput) ask(count int, gap time.Duration, file string, answers *buf
 		time.Sleep(gap)
 	}
 	return os.WriteFile(file, []byte(strings.Join(trips, "\n")), 0o600)
+}
+
+// request asks for the use of a tool and returns the id of the request.
+func (w *stubOutput) request() string {
+	w.ids++
+	id := fmt.Sprintf("request-%d-%d", os.Getpid(), w.ids)
+	w.line(`{"type":"control_request","request_id":%q,"request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"touch file","written_at":%d},"tool_use_id":"toolu_%d"}}`, id, time.Now().UnixNano(), w.ids)
+	return id
+}
+
+// deltas says one message of count pieces of about so many bytes each, with a gap after each.
+func (w *stubOutput) deltas(count int, gap time.Duration, size int) {
+	w.ids++
+	event := func(format string, args ...any) {
+		w.line(`{"type":"stream_event","event":`+format+`,"parent_tool_use_id":null,"session_id":%q,"uuid":"u"}`, append(args, stubSession)...)
+	}
+	piece := strings.Repeat("word ", max(1, size/5))
+	event(`{"type":"message_start","message":{"id":"msg_%d","type":"message","role":"assistant","model":"stub","content":[]}}`, w.ids)
+	event(`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`)
+	for range count {
+		event(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":%q}}`, piece)
+		time.Sleep(gap)
+	}
+	event(`{"type":"content_block_stop","index":0}`)
+	w.line(`{"type":"assistant","message":{"id":"msg_%d","type":"message","role":"assistant","model":"stub","content":[{"type":"text","text":%q}],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}},"parent_tool_use_id":null,"session_id":%q,"uuid":"u"}`, w.ids, strings.Repeat(piece, count), stubSession)
+	event(`{"type":"message_stop"}`)
+}
+
+// deltasSize is the number of bytes that deltas writes.
+func deltasSize(count, size int) int {
+	var c counter
+	(&stubOutput{w: &c}).deltas(count, 0, size)
+	return int(c)
 }
 
 // flood writes in pieces of 64 KiB, as the real CLI's runtime does.
