@@ -9,10 +9,12 @@ import (
 
 var (
 	countItems = define("SELECT items, rev, version FROM processes WHERE session_id = ?")
-	putItem    = define(`INSERT INTO transcript (session_id, seq, rev, key, at, kind, agent_id, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (session_id, key) DO UPDATE SET rev = excluded.rev, at = excluded.at, kind = excluded.kind,
-		agent_id = excluded.agent_id, body = excluded.body RETURNING seq`)
-	setItems = define("UPDATE processes SET items = ?, rev = ?, updated_at = ? WHERE session_id = ?")
+	// Two statements, as one with RETURNING makes a table of its own for each item, and most
+	// items are new.
+	addItem = define(`INSERT INTO transcript (session_id, seq, rev, key, at, kind, agent_id, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (session_id, key) DO NOTHING`)
+	changeItem = define("UPDATE transcript SET rev = ?, at = ?, kind = ?, agent_id = ?, body = ? WHERE session_id = ? AND key = ?")
+	setItems   = define("UPDATE processes SET items = ?, rev = ?, updated_at = ? WHERE session_id = ?")
 )
 
 // PutItems implements [session.Store].
@@ -34,12 +36,15 @@ func (t tx) putItems(ctx context.Context, sessionID string, items []session.Item
 	}
 	for _, item := range items {
 		rev++
-		var seq int64
-		if err := t.row(ctx, []any{&seq}, putItem, sessionID, count+1, rev, item.Key, sqlstore.Micros(item.At), string(item.Kind),
-			sqlstore.SanitizeText(item.AgentID), bind(item.Body)); err != nil {
+		at, kind, agentID, body := sqlstore.Micros(item.At), string(item.Kind), sqlstore.SanitizeText(item.AgentID), bind(item.Body)
+		added, err := t.exec(ctx, addItem, sessionID, count+1, rev, item.Key, at, kind, agentID, body)
+		if err == nil && added == 0 { // a known key keeps its place
+			_, err = t.exec(ctx, changeItem, rev, at, kind, agentID, body, sessionID, item.Key)
+		}
+		if err != nil {
 			return 0, err
 		}
-		count = max(count, seq) // a known key keeps its place
+		count += added
 	}
 	if len(items) > 0 {
 		_, err = t.exec(ctx, setItems, count, rev, t.now.UnixMicro(), sessionID)
