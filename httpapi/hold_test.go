@@ -177,7 +177,7 @@ func TestHeldAnswerOfSomebodyRemoved(t *testing.T) {
 	default:
 	}
 	now, err := h.Store.Request(t.Context(), r.RequestID)
-	if err != nil || now.Status != pending.Open || now.Held.Stands() {
+	if err != nil || now.Status != pending.Open || now.Held.Active() {
 		t.Fatalf("got %+v, %v", now, err)
 	}
 	if got := h.Call("POST", "/api/pending/"+r.RequestID+"/response", map[string]any{"request_type": "tool_approval", "decision": "allow"}, ben.way); got.Status != 200 {

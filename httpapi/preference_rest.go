@@ -130,7 +130,7 @@ func (s *preferenceHandlers) getWaits(w http.ResponseWriter, r *http.Request, wh
 		return err
 	}
 	list := wire.WaitList{Waits: []wire.Waited{}}
-	for id, d := range pending.Waited(waits, since, now) {
+	for id, d := range pending.WaitedBySession(waits, since, now) {
 		if isVisible(id) {
 			list.Waits = append(list.Waits, wire.Waited{SessionID: id, Waited: d.Seconds()})
 		}

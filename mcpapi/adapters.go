@@ -19,7 +19,7 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// AdapterStore is what the adapters read and write of sessions.
+// AdapterStore is the part of the session store that the adapters use.
 type AdapterStore interface {
 	Session(ctx context.Context, sessionID string) (session.Session, error)
 	CreateSession(ctx context.Context, s session.Session) error
@@ -29,7 +29,7 @@ type AdapterStore interface {
 	SetDelivery(ctx context.Context, requestID string, d pending.Delivery) error
 }
 
-// AdapterRequests holds the questions that wait; see pending.Registry.
+// AdapterRequests holds the waiting questions; see pending.Registry.
 type AdapterRequests interface {
 	Open(ctx context.Context, sessionID string) ([]pending.Request, error)
 	Request(ctx context.Context, sessionID, requestID string) (pending.Request, error)
@@ -45,12 +45,12 @@ type AdapterOptions struct {
 	Log       *slog.Logger
 }
 
-// Adapters are the routes of askers that speak no MCP: the hook of a claude that
-// runs in somebody's terminal, and the PromptManager's. They poll: a question
-// stays open while its asker comes back for the answer.
+// Adapters serves askers that do not speak MCP: the hook of a claude in somebody's terminal,
+// and PromptManager. They poll: a question stays open as long as its asker returns for the
+// answer.
 //
-// It is an http.Handler for [Adapters.Paths], behind whatever checks hosts. It
-// takes questions while [Server.Run] does.
+// It is an http.Handler for [Adapters.Paths], behind the checks of the host. It accepts
+// questions while [Server.Run] runs.
 type Adapters struct {
 	o         AdapterOptions
 	policy    func(context.Context, session.Session) Policy
@@ -64,8 +64,8 @@ type adapterRoute struct {
 	serve  func(w http.ResponseWriter, r *http.Request) error
 }
 
-// Adapters returns the routes beside MCP; their questions wait where those of the
-// server do. The error names an option that is missing.
+// Adapters returns the routes besides MCP. Their questions are held by the server. The error
+// names an option that is missing.
 func (s *Server) Adapters(o AdapterOptions) (*Adapters, error) {
 	if err := options.Check("mcpapi", o); err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (s *Server) Adapters(o AdapterOptions) (*Adapters, error) {
 	return a, nil
 }
 
-// Paths are those that the adapters serve.
+// Paths lists the paths that the adapters serve.
 func (a *Adapters) Paths() []string {
 	paths := make([]string, 0, len(a.paths))
 	for path := range a.paths {
@@ -91,21 +91,20 @@ func (a *Adapters) Paths() []string {
 }
 
 const (
-	// adapterBody bounds what an asker may send, in bytes: a tool's input may carry
-	// a whole file.
+	// adapterBody bounds a request body, in bytes: a tool's input may contain a whole file.
 	adapterBody    = 8 << 20
 	adapterTimeout = time.Minute
-	// longestPoll bounds how long one request waits for an answer. Askers come back.
-	longestPoll = 55 * time.Second
+	// maxPoll bounds how long one request waits for an answer. Askers poll again.
+	maxPoll = 55 * time.Second
 )
 
-// refused is an error that an asker sees.
-type refused struct {
+// refusal is an error that an asker receives.
+type refusal struct {
 	status        int
 	code, message string
 }
 
-func (e *refused) Error() string { return e.message }
+func (e *refusal) Error() string { return e.message }
 
 // ServeHTTP answers one request.
 func (a *Adapters) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -113,9 +112,9 @@ func (a *Adapters) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		return
 	}
-	var ref *refused
+	var ref *refusal
 	if !errors.As(err, &ref) {
-		ref = &refused{http.StatusServiceUnavailable, "unavailable", "The server cannot do this now. Try again in a moment."}
+		ref = &refusal{http.StatusServiceUnavailable, "unavailable", "The server cannot do this now. Try again in a moment."}
 		w.Header().Set("Retry-After", "1")
 		if r.Context().Err() == nil && !errors.Is(err, errStopping) {
 			a.o.Log.ErrorContext(r.Context(), "a question of an outside asker failed", "path", r.URL.Path, "error", err)
@@ -131,13 +130,13 @@ func (a *Adapters) serve(w http.ResponseWriter, r *http.Request) error {
 	route, ok := a.paths[r.URL.Path]
 	switch {
 	case !ok:
-		return &refused{http.StatusNotFound, "not_found", "There is nothing at this address."}
+		return &refusal{http.StatusNotFound, "not_found", "There is nothing at this address."}
 	case len(r.Header.Values("Origin")) > 0 || r.Header.Get("Sec-Fetch-Site") != "":
-		// No browser asks here, so whatever a browser sends was made by a page.
-		return &refused{http.StatusForbidden, "wrong_origin", "Pages cannot use this address."}
+		// Askers are no browsers, so a request from a browser was made by a page.
+		return &refusal{http.StatusForbidden, "wrong_origin", "Pages cannot use this address."}
 	case r.Method != route.method:
 		w.Header().Set("Allow", route.method)
-		return &refused{http.StatusMethodNotAllowed, "method_not_allowed", "This address does not take this method."}
+		return &refusal{http.StatusMethodNotAllowed, "method_not_allowed", "This address does not take this method."}
 	}
 	if !a.questions.beginCall() {
 		return errStopping
@@ -147,25 +146,24 @@ func (a *Adapters) serve(w http.ResponseWriter, r *http.Request) error {
 		return tooLarge()
 	}
 	if r.ContentLength != 0 {
-		// A transport without deadlines is none that strangers reach.
+		// Only test transports lack deadlines.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(adapterTimeout))
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, adapterBody)
 	return route.serve(w, r)
 }
 
-// await puts a request before people and waits for its end, at most so long, or
-// until whoever asks hangs up or still fails: it says whether they may still ask.
-// It returns the row as it then stands; one that is still open waits for the asker
-// to come back.
-func (a *Adapters) await(r *http.Request, req pending.Request, wait time.Duration, still func() error) (pending.Request, error) {
+// await opens a request and waits for its end, for at most wait, until the asker disconnects,
+// or until mayAsk, which is checked regularly, fails. It returns the row as it is then. An
+// open request keeps waiting for its asker to return.
+func (a *Adapters) await(r *http.Request, req pending.Request, wait time.Duration, mayAsk func() error) (pending.Request, error) {
 	ctx := r.Context()
 	now, err := a.o.Requests.Request(ctx, req.SessionID, req.RequestID)
 	switch {
 	case err == nil && (now.InputHash != pending.HashInput(req.ToolInput) || now.ToolName != req.ToolName):
-		return now, &refused{http.StatusConflict, "conflict", "This id belongs to another question."}
+		return now, &refusal{http.StatusConflict, "conflict", "This id belongs to another question."}
 	case err == nil && now.Status.Final():
-		return now, nil // told again
+		return now, nil // delivered again
 	case err != nil && !errors.Is(err, pending.ErrNotFound):
 		return now, err
 	}
@@ -173,24 +171,24 @@ func (a *Adapters) await(r *http.Request, req pending.Request, wait time.Duratio
 	h, err := a.questions.join(req, !known)
 	switch {
 	case errors.Is(err, errTooMany):
-		return now, &refused{http.StatusTooManyRequests, "too_many", fmt.Sprintf("%d questions wait for an answer already. Wait for one of them.", MaxOpen)}
+		return now, &refusal{http.StatusTooManyRequests, "too_many", fmt.Sprintf("%d questions wait for an answer already. Wait for one of them.", MaxOpen)}
 	case errors.Is(err, errTooFast):
-		return now, &refused{http.StatusTooManyRequests, "too_many", fmt.Sprintf("There were more than %d questions in a minute. Wait before you ask again.", MaxPerMinute)}
+		return now, &refusal{http.StatusTooManyRequests, "too_many", fmt.Sprintf("There were more than %d questions in a minute. Wait before you ask again.", MaxPerMinute)}
 	case err != nil:
 		return now, err
 	}
 	defer a.questions.pause(h)
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
-	look := time.NewTicker(lookEvery)
+	look := time.NewTicker(tokenCheckInterval)
 	defer look.Stop()
 	for waiting := true; waiting; {
 		select {
 		case <-h.done:
 			waiting = false
 		case <-look.C:
-			var ref *refused
-			if err := still(); errors.As(err, &ref) {
+			var ref *refusal
+			if err := mayAsk(); errors.As(err, &ref) {
 				return now, err
 			}
 		case <-timer.C:
@@ -202,7 +200,7 @@ func (a *Adapters) await(r *http.Request, req pending.Request, wait time.Duratio
 	select {
 	case <-h.done:
 		if errors.Is(h.err, pending.ErrConflict) {
-			return now, &refused{http.StatusConflict, "conflict", "This id belongs to another question."}
+			return now, &refusal{http.StatusConflict, "conflict", "This id belongs to another question."}
 		}
 		if h.row.Status.Final() {
 			return h.row, nil
@@ -215,7 +213,7 @@ func (a *Adapters) await(r *http.Request, req pending.Request, wait time.Duratio
 	return a.o.Requests.Request(context.WithoutCancel(ctx), req.SessionID, req.RequestID)
 }
 
-// pause ends the wait of a poll; the asker is expected back.
+// pause ends the wait of a poll; the asker is expected to return.
 func (d *questions) pause(h *openQuestion) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -223,7 +221,7 @@ func (d *questions) pause(h *openQuestion) {
 	d.startGrace(h, AskerGone)
 }
 
-// delivered notes that the asker was told; it will be told again if it asks again.
+// delivered records that the asker got the answer. It gets it again if it asks again.
 func (a *Adapters) delivered(ctx context.Context, row pending.Request) {
 	if row.Delivery != pending.Queued {
 		return
@@ -233,9 +231,9 @@ func (a *Adapters) delivered(ctx context.Context, row pending.Request) {
 	}
 }
 
-// agent is who sent a request, by its bearer token.
+// agent returns the token that a request carries.
 func (a *Adapters) agent(r *http.Request) (account.AgentToken, error) {
-	unknown := &refused{http.StatusUnauthorized, "not_signed_in", "This token is unknown here, or it was revoked."}
+	unknown := &refusal{http.StatusUnauthorized, "not_signed_in", "This token is unknown here, or it was revoked."}
 	values := r.Header.Values("Authorization")
 	if len(values) != 1 {
 		return account.AgentToken{}, unknown
@@ -251,31 +249,30 @@ func (a *Adapters) agent(r *http.Request) (account.AgentToken, error) {
 	return token, err
 }
 
-// readJSON decodes a body. Fields that it does not know, such as one in another case,
-// are left alone: an asker may be newer than this server. A field that is there twice
-// is refused.
+// readJSON decodes a body. It ignores unknown fields, including those that differ in case,
+// because an asker may be newer than this server. It refuses duplicate fields.
 func readJSON(w http.ResponseWriter, r *http.Request, dst any) error {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "application/json" {
-		return &refused{http.StatusUnsupportedMediaType, "unsupported_media_type", "Send the body as application/json."}
+		return &refusal{http.StatusUnsupportedMediaType, "unsupported_media_type", "Send the body as application/json."}
 	}
 	data, err := io.ReadAll(r.Body)
-	// A deadline that passes while the asker waits would look like its end.
+	// A read deadline that passes while the asker waits would look like a disconnect.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
 		return tooLarge()
 	case err != nil:
-		return bad("The body did not arrive whole.")
+		return badRequest("The body did not arrive whole.")
 	}
 	unexpected := func(err error) error {
-		return bad("The body is not the JSON that is expected here: " + err.Error() + ".")
+		return badRequest("The body is not the JSON that is expected here: " + err.Error() + ".")
 	}
 	if err := pending.CheckJSON(data); err != nil {
 		return unexpected(err)
 	}
-	fields, err := objectOf(data)
+	fields, err := parseObject(data)
 	if err != nil {
 		return unexpected(err)
 	}
@@ -293,10 +290,10 @@ func readJSON(w http.ResponseWriter, r *http.Request, dst any) error {
 	return nil
 }
 
-func bad(message string) error { return &refused{http.StatusBadRequest, "invalid", message} }
+func badRequest(message string) error { return &refusal{http.StatusBadRequest, "invalid", message} }
 
 func tooLarge() error {
-	return &refused{http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("The body is larger than %d MB.", adapterBody>>20)}
+	return &refusal{http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("The body is larger than %d MB.", adapterBody>>20)}
 }
 
 func reply(w http.ResponseWriter, status int, v any) {
@@ -307,5 +304,5 @@ func reply(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(data) // who has gone asks again
+	_, _ = w.Write(data) // an asker that is gone asks again
 }

@@ -17,24 +17,24 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// question is what a tool wants to know, before it is a request.
+// question is the question of a tool call before it becomes a request.
 type question struct {
 	tool        string // name of the tool that was called
 	requestType pending.RequestType
-	toolName    string // that people see
+	toolName    string // name for people
 	input       json.RawMessage
 	toolUseID   string
 	form        *pending.Form
 	timeout     time.Duration // 0 for none
-	// mayTicket is false for a tool whose caller understands no ticket.
-	mayTicket bool
+	// mayIssueTicket is false for a tool whose caller does not understand tickets.
+	mayIssueTicket bool
 }
 
-// ask puts a question before a person and returns the result of its tool.
+// ask asks a person a question and returns the result of its tool.
 func (s *Server) ask(ctx context.Context, c *call, req *mcp.CallToolRequest, q question) (*mcp.CallToolResult, error) {
-	policy := s.policy(ctx, c)
+	policy := s.policyOf(ctx, c)
 	if policy.Disabled && q.requestType == pending.AskUserQuestion {
-		return failed("Asking is switched off for this project. Go on without an answer, using your best judgment."), nil
+		return errorResult("Asking is switched off for this project. Go on without an answer, using your best judgment."), nil
 	}
 	key, exact := c.key(q.tool, q.input)
 	request := pending.Request{
@@ -47,31 +47,31 @@ func (s *Server) ask(ctx context.Context, c *call, req *mcp.CallToolRequest, q q
 		request.ExpiresAt = request.CreatedAt.Add(q.timeout)
 	}
 	for nth := 1; ; nth++ {
-		known, err := s.place(ctx, c, &request, key, exact, nth)
+		known, err := s.assignID(ctx, c, &request, key, exact, nth)
 		if err != nil {
-			return s.failure(ctx, err), nil
+			return s.failureResult(ctx, err), nil
 		}
 		h, err := s.questions.join(request, !known)
 		if err != nil {
-			return s.failure(ctx, err), nil
+			return s.failureResult(ctx, err), nil
 		}
-		row, result, err := s.wait(ctx, c, req, h, q.mayTicket)
+		row, result, err := s.wait(ctx, c, req, h, q.mayIssueTicket)
 		switch {
 		case result != nil:
 			return result, nil
 		case isAbandoned(row, err) && c.ctx.Err() == nil && nth < 100:
-			// It was taken away because this call seemed to be gone. Here it is.
+			// It was withdrawn because this call seemed to be gone.
 			continue
 		case row.Resolution == nil:
-			return s.failure(ctx, err), nil
+			return s.failureResult(ctx, err), nil
 		}
 		return s.result(c, policy, row), nil
 	}
 }
 
-// place gives a request its id: that of the question which this call asked before,
-// if it did. known says that there is such a question.
-func (s *Server) place(ctx context.Context, c *call, request *pending.Request, key string, exact bool, nth int) (known bool, err error) {
+// assignID sets the id of a request: that of the question which this call asked before, if
+// there is one. known reports whether there is.
+func (s *Server) assignID(ctx context.Context, c *call, request *pending.Request, key string, exact bool, nth int) (known bool, err error) {
 	request.RequestID = c.requestID(key, fmt.Sprint(nth))
 	if exact {
 		row, err := s.o.Requests.Request(ctx, request.SessionID, request.RequestID)
@@ -83,12 +83,12 @@ func (s *Server) place(ctx context.Context, c *call, request *pending.Request, k
 		case row.InputHash != request.InputHash:
 			return false, pending.ErrConflict
 		case isAbandoned(row, nil):
-			return s.place(ctx, c, request, key, exact, nth+1)
+			return s.assignID(ctx, c, request, key, exact, nth+1)
 		}
 		return true, nil
 	}
-	// Such a key comes again once its client counts from the beginning again: only a
-	// question that still waits, or whose answer was never taken, is the same.
+	// Such a key repeats when its client restarts its counter. So only an open question, or
+	// one whose answer was never delivered, counts as the same.
 	request.RequestID = c.requestID(key, rand.Text())
 	open, err := s.o.Requests.Open(ctx, request.SessionID)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *Server) place(ctx context.Context, c *call, request *pending.Request, k
 	}
 	for _, row := range slices.Concat(open, undelivered) {
 		if old := row.Resolution != nil && time.Since(row.Resolution.At) > AnswerKept; old {
-			continue // what a person said to the run of another day
+			continue // answered in an earlier run of the client
 		}
 		if row.Source == pending.SourceMCP && row.AskerRequestID == key && row.InputHash == request.InputHash {
 			request.RequestID = row.RequestID
@@ -122,12 +122,12 @@ func isAbandoned(row pending.Request, err error) bool {
 	return why != nil && why.Reason == string(errAskerGone)
 }
 
-// wait waits for the end of a question, of the call, or of its patience. A result
-// that is not nil is what to tell the client instead of the outcome.
+// wait waits for the end of the question or of the call, or until a ticket is due. If result
+// is not nil, it is sent to the client instead of the outcome.
 func (s *Server) wait(ctx context.Context, c *call, req *mcp.CallToolRequest, h *openQuestion, mayTicket bool) (pending.Request, *mcp.CallToolResult, error) {
 	began := time.Now()
 	token := req.Params.GetProgressToken()
-	look := time.NewTimer(lookEvery)
+	look := time.NewTimer(tokenCheckInterval)
 	defer look.Stop()
 	var patience <-chan time.Time
 	progress := time.NewTimer(0)
@@ -136,7 +136,7 @@ func (s *Server) wait(ctx context.Context, c *call, req *mcp.CallToolRequest, h 
 	if token != nil {
 		progress.Reset(soon[0])
 		defer progress.Stop()
-		s.progress(ctx, req, token, began) // at once, so that the client sees the beginning of its response
+		s.progress(ctx, req, token, began) // at once, so that the client sees the start of its response
 	}
 	if mayTicket && !c.unlimited {
 		t := time.NewTimer(TicketSilent)
@@ -152,7 +152,7 @@ func (s *Server) wait(ctx context.Context, c *call, req *mcp.CallToolRequest, h 
 			return h.row, nil, h.err
 		case <-c.ctx.Done():
 			s.questions.leave(h, c)
-			return pending.Request{}, failed("The call has ended."), nil // nobody hears it
+			return pending.Request{}, errorResult("The call has ended."), nil // nobody receives it
 		case <-patience:
 			s.questions.ticket(h)
 			s.questions.leave(h, c)
@@ -168,24 +168,24 @@ func (s *Server) wait(ctx context.Context, c *call, req *mcp.CallToolRequest, h 
 		case <-look.C:
 			if _, err := s.o.Directory.Agent(ctx, c.secret); errors.Is(err, account.ErrRefused) {
 				s.questions.leaveRevoked(h)
-				return pending.Request{}, failed(errTokenEnded.Error()), nil
+				return pending.Request{}, errorResult(errTokenEnded.Error()), nil
 			}
-			look.Reset(lookEvery)
+			look.Reset(tokenCheckInterval)
 		}
 	}
 }
 
-// progress says that the call still waits. A client that cannot be told is found
-// by its connection.
+// progress notifies the client that the call still waits. A dead client is detected by its
+// connection.
 func (s *Server) progress(ctx context.Context, req *mcp.CallToolRequest, token any, began time.Time) {
 	_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
 		ProgressToken: token, Progress: time.Since(began).Seconds(), Message: "Waiting for a person to answer.",
 	})
 }
 
-// ticket is what a client gets that must not wait any longer.
+// ticket returns the result for a client that must not wait any longer.
 func ticket(requestID string) *mcp.CallToolResult {
-	return said(encoded(struct {
+	return textResult(encodeJSON(struct {
 		Status  string `json:"status"`
 		Ticket  string `json:"ticket"`
 		Message string `json:"message"`
@@ -193,31 +193,31 @@ func ticket(requestID string) *mcp.CallToolResult {
 		"Call ask_user_wait with this ticket now to go on waiting for the answer. Do not ask again."}))
 }
 
-// waitFor goes on with a question that has a ticket.
+// waitFor continues to wait for a question with a ticket.
 func (s *Server) waitFor(ctx context.Context, c *call, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	arguments, err := inputOf(req.Params.Arguments)
+	arguments, err := parseInput(req.Params.Arguments)
 	if err != nil {
-		return invalid(err), nil
+		return invalidResult(err), nil
 	}
 	id, err := arguments.text("ticket", 100)
 	if err == nil && strings.TrimSpace(id) == "" {
 		err = errors.New("ticket is required")
 	}
 	if err != nil {
-		return invalid(err), nil
+		return invalidResult(err), nil
 	}
 	for nth := 1; ; nth++ {
-		row, known, err := s.ticketed(ctx, c.session.SessionID, id)
+		row, known, err := s.findTicket(ctx, c.session.SessionID, id)
 		switch {
 		case errors.Is(err, pending.ErrNotFound), err == nil && row.Source != pending.SourceMCP:
-			return failed("There is no question with this ticket. Ask again if you still need the answer."), nil
+			return errorResult("There is no question with this ticket. Ask again if you still need the answer."), nil
 		case err != nil:
-			return s.failure(ctx, err), nil
+			return s.failureResult(ctx, err), nil
 		}
 		if !row.Status.Final() {
 			h, err := s.questions.join(row, !known)
 			if err != nil {
-				return s.failure(ctx, err), nil
+				return s.failureResult(ctx, err), nil
 			}
 			s.questions.ticket(h)
 			var result *mcp.CallToolResult
@@ -226,32 +226,31 @@ func (s *Server) waitFor(ctx context.Context, c *call, req *mcp.CallToolRequest)
 			case result != nil:
 				return result, nil
 			case isAbandoned(row, err) && c.ctx.Err() == nil && nth < 100:
-				continue // it was taken away in the instant before this call
+				continue // it was withdrawn just before this call
 			case row.Resolution == nil:
-				return s.failure(ctx, err), nil
+				return s.failureResult(ctx, err), nil
 			}
 		}
-		return s.result(c, s.policy(ctx, c), row), nil
+		return s.result(c, s.policyOf(ctx, c), row), nil
 	}
 }
 
-// ticketed is the question of a ticket. One that was taken away because its asker
-// did not come back is the same question anew, which known says was put before
-// people already.
-func (s *Server) ticketed(ctx context.Context, sessionID, id string) (row pending.Request, known bool, err error) {
+// findTicket returns the question of a ticket. A question that was withdrawn because its
+// asker did not return is opened again; known reports whether people have seen it before.
+func (s *Server) findTicket(ctx context.Context, sessionID, id string) (row pending.Request, known bool, err error) {
 	if row, err = s.o.Requests.Request(ctx, sessionID, id); err != nil {
 		return row, false, err
 	}
 	for isAbandoned(row, nil) {
-		anew := row
-		anew.RequestID = pending.NewRequestID(sessionID, "", "ticket/"+row.RequestID)
-		anew.Status, anew.Delivery, anew.Resolution, anew.CreatedAt = pending.Open, pending.NotDelivered, nil, time.Now()
-		switch row, err = s.o.Requests.Request(ctx, sessionID, anew.RequestID); {
-		case errors.Is(err, pending.ErrNotFound) && !anew.ExpiresAt.IsZero() && !anew.ExpiresAt.After(anew.CreatedAt):
-			anew.Status = pending.Expired // while its asker was away
-			return anew, false, nil
+		renewed := row
+		renewed.RequestID = pending.NewRequestID(sessionID, "", "ticket/"+row.RequestID)
+		renewed.Status, renewed.Delivery, renewed.Resolution, renewed.CreatedAt = pending.Open, pending.NotDelivered, nil, time.Now()
+		switch row, err = s.o.Requests.Request(ctx, sessionID, renewed.RequestID); {
+		case errors.Is(err, pending.ErrNotFound) && !renewed.ExpiresAt.IsZero() && !renewed.ExpiresAt.After(renewed.CreatedAt):
+			renewed.Status = pending.Expired // while its asker was away
+			return renewed, false, nil
 		case errors.Is(err, pending.ErrNotFound):
-			return anew, false, nil
+			return renewed, false, nil
 		case err != nil:
 			return row, false, err
 		}
@@ -259,45 +258,46 @@ func (s *Server) ticketed(ctx context.Context, sessionID, id string) (row pendin
 	return row, true, nil
 }
 
-func (s *Server) policy(ctx context.Context, c *call) Policy {
+func (s *Server) policyOf(ctx context.Context, c *call) Policy {
 	if s.o.Policy == nil {
 		return Policy{}
 	}
 	return s.o.Policy(ctx, c.session)
 }
 
-// failure is the result of a question that could not be asked.
-func (s *Server) failure(ctx context.Context, err error) *mcp.CallToolResult {
+// failureResult returns the result of a question that could not be asked.
+func (s *Server) failureResult(ctx context.Context, err error) *mcp.CallToolResult {
 	switch {
 	case errors.Is(err, errTooMany):
-		return failed(fmt.Sprintf("Too many questions are open: %d of yours wait for an answer already. Wait for one of them before you ask another.", MaxOpen))
+		return errorResult(fmt.Sprintf("Too many questions are open: %d of yours wait for an answer already. Wait for one of them before you ask another.", MaxOpen))
 	case errors.Is(err, errTooFast):
-		return failed(fmt.Sprintf("Too many questions: you have asked %d within a minute. Ask again later, and several things in one question.", MaxPerMinute))
+		return errorResult(fmt.Sprintf("Too many questions: you have asked %d within a minute. Ask again later, and several things in one question.", MaxPerMinute))
 	case errors.Is(err, pending.ErrConflict):
-		return failed("The key of this call was used for another question. Give every question a key of its own.")
+		return errorResult("The key of this call was used for another question. Give every question a key of its own.")
 	}
 	s.o.Log.ErrorContext(ctx, "cannot put the question of an agent before a person", "error", err)
-	return failed("The question could not be put before a person because of a technical problem. Nothing was decided; try again later.")
+	return errorResult("The question could not be put before a person because of a technical problem. Nothing was decided; try again later.")
 }
 
-// said is a result of one text.
-func said(text string) *mcp.CallToolResult {
+// textResult returns a result of one text.
+func textResult(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
 
-// failed is said as an error of the tool.
-func failed(text string) *mcp.CallToolResult {
-	r := said(text)
+// errorResult returns textResult as an error of the tool.
+func errorResult(text string) *mcp.CallToolResult {
+	r := textResult(text)
 	r.IsError = true
 	return r
 }
 
-// invalid says what is wrong with the input of a tool.
-func invalid(err error) *mcp.CallToolResult { return failed("Validation error: " + err.Error()) }
+// invalidResult returns the error for invalid input of a tool.
+func invalidResult(err error) *mcp.CallToolResult {
+	return errorResult("Validation error: " + err.Error())
+}
 
-// encoded is the JSON of a value of ours, as a text without escapes that only a
-// browser needs.
-func encoded(v any) string {
+// encodeJSON encodes a value of ours without escaping <, > and &.
+func encodeJSON(v any) string {
 	text, err := marshal(v)
 	if err != nil {
 		panic(fmt.Sprintf("mcpapi: encode %T: %v", v, err))

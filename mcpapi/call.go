@@ -24,7 +24,7 @@ type errorMessage string
 
 func (m errorMessage) Error() string { return string(m) }
 
-// ending is why a question is taken away: a reason in the table of statements.
+// ending is the reason why a question is withdrawn, from the table of statements.
 type ending string
 
 func (e ending) Error() string { return statement.New(string(e)) }
@@ -42,24 +42,24 @@ type call struct {
 	session   session.Session
 	unlimited bool // its client waits without limit
 
-	// Of the message in its body.
+	// Fields of the message in its body.
 	method    string
-	id        string // the JSON-RPC id as it was written, "" for a notification
+	id        string // the JSON-RPC id as written, "" for a notification
 	cancelled string // the id that a cancellation names
 	idemKey   string // the client's own key of the call
-	toolUseID string // the tool_use block of Claude that calls
+	toolUseID string // the tool_use block of Claude's call
 
-	ctx  context.Context // of the HTTP request, which this is
+	ctx  context.Context // of the HTTP request
 	end  context.CancelCauseFunc
-	gate *gate
+	gate *gatedWriter
 	// cancelledByClient is set when the client cancelled the call.
 	cancelledByClient atomic.Bool
-	// answered is the request whose answer the response holds.
+	// answered is the request whose answer is in the response.
 	answered string
 }
 
-// read takes from a message what the SDK does not hand to tools. What cannot be
-// read is left to the SDK to refuse.
+// read parses what the SDK does not pass to tools. It ignores errors, because the SDK reports
+// them.
 func (c *call) read(h http.Header, body []byte) {
 	var m struct {
 		ID     json.RawMessage `json:"id"`
@@ -74,7 +74,7 @@ func (c *call) read(h http.Header, body []byte) {
 	}
 	c.method, c.id, c.cancelled = m.Method, string(bytes.TrimSpace(m.ID)), string(bytes.TrimSpace(m.Params.RequestID))
 	text := func(key string) (s string) {
-		_ = json.Unmarshal(m.Params.Meta[key], &s) // anything but a text is none
+		_ = json.Unmarshal(m.Params.Meta[key], &s) // any other type counts as absent
 		return s
 	}
 	c.toolUseID = text("claudecode/toolUseId")
@@ -83,8 +83,8 @@ func (c *call) read(h http.Header, body []byte) {
 	}
 }
 
-// key names the question of this call so that the call, issued again, has the
-// same. exact says that no other question ever has it.
+// key returns the key of this call's question, which is the same when the call is repeated.
+// exact reports that no other question can have it.
 func (c *call) key(tool string, arguments []byte) (key string, exact bool) {
 	switch {
 	case c.toolUseID != "":
@@ -95,7 +95,7 @@ func (c *call) key(tool string, arguments []byte) (key string, exact bool) {
 	return digest("call", c.token.TokenID, c.id, tool, string(arguments)), false
 }
 
-// digest is a text of fixed length for a list of texts.
+// digest returns a hash of a list of texts.
 func digest(parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {
@@ -110,22 +110,22 @@ func (c *call) requestID(key, nth string) string {
 	return pending.NewRequestID(c.session.SessionID, "", "mcp/"+key+"/"+nth)
 }
 
-// idSurvivesSDK reports whether the SDK gives an id back as it came: it keeps numbers
-// as floating-point ones, and cuts off their fraction.
+// idSurvivesSDK reports whether the SDK returns an id unchanged. It stores numbers as
+// floating-point numbers and truncates them.
 func idSurvivesSDK(id string) bool {
 	if id == "" || id[0] != '-' && (id[0] < '0' || id[0] > '9') {
-		return true // none, a text, or what the SDK refuses
+		return true // absent, a string, or refused by the SDK
 	}
 	n, err := strconv.ParseInt(id, 10, 64)
 	return err == nil && -1<<53 <= n && n <= 1<<53
 }
 
-// name is how a client calls a call: by its token and the JSON-RPC id.
+// name identifies a call as its client does: by token and JSON-RPC id.
 func (c *call) name() string { return nameOf(c.token.TokenID, c.id) }
 
 func nameOf(tokenID, id string) string { return tokenID + " " + id }
 
-// asker names who asks, for people.
+// asker returns the name of the asker for people.
 func (c *call) asker() string {
 	if c.token.Name == "" && c.session.Kind == session.Ours {
 		return ""
@@ -136,8 +136,8 @@ func (c *call) asker() string {
 	return "agent " + c.token.Name + " over MCP"
 }
 
-// calls are the requests under way, so that a cancellation, which comes as a
-// request of its own, finds what it cancels.
+// calls are the calls in flight, by name, so that a cancellation, which is a separate
+// request, finds its call.
 type calls struct {
 	mu   sync.Mutex
 	all  map[*call]struct{}
@@ -148,7 +148,7 @@ func newCalls() *calls {
 	return &calls{all: map[*call]struct{}{}, byID: map[string]map[*call]struct{}{}}
 }
 
-// add enlists a call and returns how to take it off again.
+// add adds a call and returns a function that removes it.
 func (l *calls) add(c *call) (remove func()) {
 	key := c.name()
 	l.mu.Lock()
@@ -169,9 +169,8 @@ func (l *calls) add(c *call) (remove func()) {
 	}
 }
 
-// cancel ends the call of that name. Where two clients share a token and an id,
-// none is ended, and clear is false: it is not known whose was meant, and a form
-// too many does less harm than an answer too few.
+// cancel cancels the call with a name. If two clients share a token and an id, it cancels
+// none and returns false: an unneeded form is better than a lost answer.
 func (l *calls) cancel(name string) (clear bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -195,43 +194,43 @@ func (l *calls) abortAll() {
 	}
 }
 
-// errUnread is the cause of a call whose client does not read.
-var errUnread = errors.New("the client does not read what it is sent")
+// errSlowClient is the cause of a call whose client does not read.
+var errSlowClient = errors.New("the client does not read what it is sent")
 
-// gate is a response that can be shut, so that nothing more of it goes out. A
-// client that does not read ends its call. One goroutine at a time writes.
-type gate struct {
+// gatedWriter is a response that can be closed, after which it sends nothing more. A client
+// that does not read ends its call. Only one goroutine may write at a time.
+type gatedWriter struct {
 	http.ResponseWriter
-	ctx    context.Context // of the call
-	end    context.CancelCauseFunc
-	closed atomic.Bool
-	out    atomic.Bool // what was written last has gone out to a reader who was there
+	ctx     context.Context // of the call
+	end     context.CancelCauseFunc
+	closed  atomic.Bool
+	flushed atomic.Bool // the last write was flushed to a connected client
 }
 
-var errShut = errors.New("the response is over")
+var errGateClosed = errors.New("the response is over")
 
-func (g *gate) Write(b []byte) (int, error) {
-	g.out.Store(false)
+func (g *gatedWriter) Write(b []byte) (int, error) {
+	g.flushed.Store(false)
 	if g.closed.Load() {
-		return 0, errShut
+		return 0, errGateClosed
 	}
 	control := http.NewResponseController(g.ResponseWriter)
-	_ = control.SetWriteDeadline(time.Now().Add(writeTimeout)) // a transport without deadlines is none that strangers reach
+	_ = control.SetWriteDeadline(time.Now().Add(writeTimeout)) // only test transports lack deadlines
 	n, err := g.ResponseWriter.Write(b)
 	if err != nil {
-		g.end(errUnread)
+		g.end(errSlowClient)
 	}
 	return n, err
 }
 
-func (g *gate) WriteHeader(status int) {
+func (g *gatedWriter) WriteHeader(status int) {
 	if !g.closed.Load() {
 		g.ResponseWriter.WriteHeader(status)
 	}
 }
 
 // Flush implements http.Flusher.
-func (g *gate) Flush() {
+func (g *gatedWriter) Flush() {
 	if g.closed.Load() {
 		return
 	}
@@ -239,7 +238,7 @@ func (g *gate) Flush() {
 	err := control.Flush()
 	_ = control.SetWriteDeadline(time.Time{})
 	if err != nil {
-		g.end(errUnread)
+		g.end(errSlowClient)
 	}
-	g.out.Store(g.ctx.Err() == nil)
+	g.flushed.Store(g.ctx.Err() == nil)
 }

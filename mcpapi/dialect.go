@@ -13,27 +13,27 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// What the systems say that these tools stand in for, word for word.
+// The exact texts of the systems that these tools replace.
 const (
 	sentenceTimeout      = "User did not respond within the timeout period. Proceeding with your best judgment."
 	sentenceThreeMinutes = "No response received within 3 minutes — proceed using your best judgment."
 )
 
-// Limits of what the systems accept that name one, and of what the others do.
+// Limits of the replaced systems where they have any, and ours for the rest.
 const (
-	maxQuestions   = 10
-	maxQuestion    = 1000 // characters, of a question of several
-	maxTitle       = 100
-	maxLone        = pending.MaxQuestionBytes / 4 // characters, of a lone question
-	maxLabel       = pending.MaxLabelBytes / 4
-	maxDescription = 2000
-	minTimeout     = 10_000 // milliseconds
-	maxTimeout     = 1_800_000
-	defaultTimeout = 300_000
-	threeMinutes   = 3 * time.Minute
+	maxQuestions    = 10
+	maxQuestion     = 1000 // characters, of one of several questions
+	maxTitle        = 100
+	maxLoneQuestion = pending.MaxQuestionBytes / 4 // characters, of a single question
+	maxLabel        = pending.MaxLabelBytes / 4
+	maxDescription  = 2000
+	minTimeout      = 10_000 // milliseconds
+	maxTimeout      = 1_800_000
+	defaultTimeout  = 300_000
+	threeMinutes    = 3 * time.Minute
 )
 
-// parseAskUser reads the input of ask_user, in the dialect that its keys tell.
+// parseAskUser parses the input of ask_user. Its keys select the dialect.
 func parseAskUser(input object, policy Policy, seed string) (*pending.Form, time.Duration, error) {
 	one, several := input.has("question"), input.has("questions")
 	switch {
@@ -48,7 +48,7 @@ func parseAskUser(input object, policy Policy, seed string) (*pending.Form, time
 	return nil, 0, errors.New("question text is required")
 }
 
-// parseSeveral reads {questions, title, timeout}.
+// parseSeveral parses {questions, title, timeout}.
 func parseSeveral(input object, seed string) (*pending.Form, time.Duration, error) {
 	list, err := input.list("questions")
 	switch {
@@ -88,9 +88,9 @@ func parseSeveral(input object, seed string) (*pending.Form, time.Duration, erro
 	return form, time.Duration(timeout) * time.Millisecond, nil
 }
 
-// parseMember reads one of several questions.
+// parseMember parses one of several questions.
 func parseMember(raw json.RawMessage) (pending.Question, error) {
-	input, err := objectOf(raw)
+	input, err := parseObject(raw)
 	if err != nil {
 		return pending.Question{}, errors.New("every question must be an object")
 	}
@@ -133,10 +133,10 @@ func parseMember(raw json.RawMessage) (pending.Question, error) {
 	}
 	for _, raw := range options {
 		var label string
-		if err := json.Unmarshal(raw, &label); err != nil || missing(raw) {
+		if err := json.Unmarshal(raw, &label); err != nil || isMissing(raw) {
 			return pending.Question{}, errors.New("every option must be a string")
 		}
-		if err := offer(&q, label, label, ""); err != nil {
+		if err := addOption(&q, label, label, ""); err != nil {
 			return pending.Question{}, err
 		}
 	}
@@ -156,11 +156,11 @@ func questionText(input object, limit int) (string, error) {
 	return text, nil
 }
 
-// parseOne reads {question, options, multiSelect}.
+// parseOne parses {question, options, multiSelect}.
 func parseOne(input object) (*pending.Form, error) {
 	q := pending.Question{ID: "q1", Kind: pending.Text, Required: true, FreeText: true}
 	var err error
-	if q.Question, err = questionText(input, maxLone); err != nil {
+	if q.Question, err = questionText(input, maxLoneQuestion); err != nil {
 		return nil, err
 	}
 	multi, err := input.flag("multiSelect", false)
@@ -179,9 +179,9 @@ func parseOne(input object) (*pending.Form, error) {
 	return &pending.Form{Questions: []pending.Question{q}}, nil
 }
 
-// parseOptions reads options of {label, description}, with a value of their own where
-// the dialect has one.
-func parseOptions(input object, q *pending.Question, valued bool) error {
+// parseOptions parses options {label, description}, with a separate value where the dialect
+// has one.
+func parseOptions(input object, q *pending.Question, withValues bool) error {
 	options, err := input.list("options")
 	switch {
 	case err != nil:
@@ -190,8 +190,8 @@ func parseOptions(input object, q *pending.Question, valued bool) error {
 		return fmt.Errorf("options array exceeds maximum of %d", pending.MaxOptions)
 	}
 	for _, raw := range options {
-		o, err := objectOf(raw)
-		if err != nil || missing(raw) {
+		o, err := parseObject(raw)
+		if err != nil || isMissing(raw) {
 			return errors.New("every option must be an object")
 		}
 		label, err := o.text("label", maxLabel)
@@ -203,7 +203,7 @@ func parseOptions(input object, q *pending.Question, valued bool) error {
 			return err
 		}
 		value := label
-		if valued {
+		if withValues {
 			if value, err = o.text("value", maxLabel); err != nil {
 				return err
 			}
@@ -211,15 +211,16 @@ func parseOptions(input object, q *pending.Question, valued bool) error {
 				return errors.New("every option needs a value")
 			}
 		}
-		if err := offer(q, label, value, description); err != nil {
+		if err := addOption(q, label, value, description); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// offer adds an option. Two of one value could not be told apart in the answer.
-func offer(q *pending.Question, label, value, description string) error {
+// addOption adds an option. It refuses a duplicate value, because answers could not
+// distinguish them.
+func addOption(q *pending.Question, label, value, description string) error {
 	switch {
 	case strings.TrimSpace(label) == "":
 		return errors.New("every option needs a label")
@@ -232,11 +233,11 @@ func offer(q *pending.Question, label, value, description string) error {
 	return nil
 }
 
-// parseAskQuestion reads {question, options, allow_free_text}.
+// parseAskQuestion parses {question, options, allow_free_text}.
 func parseAskQuestion(input object) (*pending.Form, error) {
 	q := pending.Question{ID: "q1", Kind: pending.Text, Required: true}
 	var err error
-	if q.Question, err = questionText(input, maxLone); err != nil {
+	if q.Question, err = questionText(input, maxLoneQuestion); err != nil {
 		return nil, err
 	}
 	if q.FreeText, err = input.flag("allow_free_text", true); err != nil {
@@ -254,8 +255,7 @@ func parseAskQuestion(input object) (*pending.Form, error) {
 	return &pending.Form{Questions: []pending.Question{q}}, nil
 }
 
-// result is what a tool returns once its request has ended, in the words of its
-// dialect.
+// result returns the result of a tool whose request has ended, in its dialect.
 func (s *Server) result(c *call, policy Policy, row pending.Request) *mcp.CallToolResult {
 	if row.Status == pending.Answered || row.Status == pending.Denied {
 		c.answered = row.RequestID
@@ -263,34 +263,34 @@ func (s *Server) result(c *call, policy Policy, row pending.Request) *mcp.CallTo
 	switch {
 	case row.RequestType == pending.ToolApproval:
 		return approvalResult(row)
-	case row.ToolName == toolAskUser && several(row):
+	case row.ToolName == toolAskUser && hasSeveralQuestions(row):
 		return severalResult(row)
 	}
 	if row.Status == pending.Answered {
 		switch text := oneAnswer(row); {
 		case row.ToolName == toolAskUser:
-			return said("User selected: " + text)
+			return textResult("User selected: " + text)
 		case row.ToolName == toolAskQuestion && !policy.BareAnswer:
-			return said(encoded(struct {
+			return textResult(encodeJSON(struct {
 				Answer string `json:"answer"`
 			}{text}))
 		default:
-			return said(text)
+			return textResult(text)
 		}
 	}
 	if row.Status == pending.Expired {
 		switch row.ToolName {
 		case toolAskUser:
-			return failed(sentenceTimeout)
+			return errorResult(sentenceTimeout)
 		case toolAskUserThreeMinutes:
-			return said(sentenceThreeMinutes)
+			return textResult(sentenceThreeMinutes)
 		}
-		return failed("Nobody answered in time.")
+		return errorResult("Nobody answered in time.")
 	}
-	return failed(noAnswer(row))
+	return errorResult(noAnswer(row))
 }
 
-// noAnswer says why there is none.
+// noAnswer returns the reason for a missing answer.
 func noAnswer(row pending.Request) string {
 	switch {
 	case row.Status == pending.Denied && row.Resolution.Answer != nil && row.Resolution.Answer.Message != "":
@@ -305,9 +305,9 @@ func noAnswer(row pending.Request) string {
 	return "The question was withdrawn."
 }
 
-// several reports whether ask_user was called with several questions.
-func several(row pending.Request) bool {
-	input, err := objectOf(row.ToolInput)
+// hasSeveralQuestions reports whether ask_user was called with several questions.
+func hasSeveralQuestions(row pending.Request) bool {
+	input, err := parseObject(row.ToolInput)
 	return err == nil && input.has("questions")
 }
 
@@ -335,13 +335,13 @@ func severalResult(row pending.Request) *mcp.CallToolResult {
 	case pending.Expired:
 		o.TimedOut = true
 	default:
-		return failed(noAnswer(row))
+		return errorResult(noAnswer(row))
 	}
 	if !o.Answered {
-		return said(encoded(o))
+		return textResult(encodeJSON(o))
 	}
 	for _, q := range row.Form.Questions {
-		a := outcomeAnswer{QuestionID: q.ID, Values: []string{}} // stays so when it was skipped
+		a := outcomeAnswer{QuestionID: q.ID, Values: []string{}} // stays empty if the question was skipped
 		if given, ok := responseTo(row, q.ID); ok {
 			a.Values = append(a.Values, given.Values...)
 			switch {
@@ -353,7 +353,7 @@ func severalResult(row pending.Request) *mcp.CallToolResult {
 		}
 		o.Answers = append(o.Answers, a)
 	}
-	return said(encoded(o))
+	return textResult(encodeJSON(o))
 }
 
 func responseTo(row pending.Request, questionID string) (pending.Response, bool) {
@@ -365,8 +365,8 @@ func responseTo(row pending.Request, questionID string) (pending.Response, bool)
 	return pending.Response{}, false
 }
 
-// oneAnswer is the answer to a lone question: the values of what was chosen, a
-// text of one's own behind them.
+// oneAnswer returns the answer to a single question: the values of the chosen options,
+// followed by any free text.
 func oneAnswer(row pending.Request) string {
 	var words []string
 	for _, r := range row.Resolution.Answer.Responses {
@@ -378,7 +378,7 @@ func oneAnswer(row pending.Request) string {
 	return strings.Join(words, ", ")
 }
 
-// approvalResult is what a Claude reads that was started with
+// approvalResult returns the result for a Claude that was started with
 // --permission-prompt-tool.
 func approvalResult(row pending.Request) *mcp.CallToolResult {
 	type allow struct {
@@ -397,15 +397,15 @@ func approvalResult(row pending.Request) *mcp.CallToolResult {
 		if a.UpdatedInput != nil {
 			input = a.UpdatedInput
 		}
-		return said(encoded(allow{"allow", input, a.UpdatedPermissions}))
+		return textResult(encodeJSON(allow{"allow", input, a.UpdatedPermissions}))
 	case row.Status == pending.Denied && a != nil:
 		message := a.Message
 		if message == "" {
 			message = pending.DeniedAction
 		}
-		return said(encoded(deny{"deny", message, a.Interrupt}))
+		return textResult(encodeJSON(deny{"deny", message, a.Interrupt}))
 	case row.Status == pending.Expired:
-		return said(encoded(deny{"deny", "Nobody answered in time.", false}))
+		return textResult(encodeJSON(deny{"deny", "Nobody answered in time.", false}))
 	}
-	return said(encoded(deny{"deny", "The request was withdrawn before a person decided.", false}))
+	return textResult(encodeJSON(deny{"deny", "The request was withdrawn before a person decided.", false}))
 }

@@ -19,7 +19,7 @@ func FuzzForms(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		input, err := objectOf(raw)
+		input, err := parseObject(raw)
 		if err != nil {
 			return
 		}

@@ -18,25 +18,24 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// hookPrefix begins the asker's id of a question that a hook asks.
+// hookPrefix starts the asker's id of a hook's question.
 const hookPrefix = "hook/"
 
-// questionTool is the tool whose permission request is really a question.
+// questionTool is the tool whose permission request is a question.
 const questionTool = "AskUserQuestion"
 
-// terminalNamespace keeps ids of sessions in terminals apart from every other
-// UUIDv5.
+// terminalNamespace separates the ids of terminal sessions from all other version 5 UUIDs.
 var terminalNamespace = uuid.MustParse("b8d3f1f4-5a0e-5d8d-8b5e-2f6c7d9a1e30")
 
-// HookAsk is the body of POST /hook/ask: what the claude of a terminal asks the
-// person there, who may also answer here. It is sent again, with the same Key,
-// until an answer is there: a poll.
+// HookAsk is the body of POST /hook/ask: a question of the claude in a terminal, which can be
+// answered there or here. The hook polls by sending it again, with the same Key, until there
+// is an answer.
 type HookAsk struct {
 	Key       string  `json:"key"`        // of this question; chosen by the hook
 	Host      string  `json:"host"`       // name of the machine
 	SessionID string  `json:"session_id"` // Claude's own
 	CWD       string  `json:"cwd"`
-	Wait      float64 `json:"wait"` // how long this poll may take, in seconds; at most 55
+	Wait      float64 `json:"wait"` // maximum duration of this poll, in seconds; at most 55
 
 	ToolName              string          `json:"tool_name"`
 	ToolInput             json.RawMessage `json:"tool_input"`
@@ -46,45 +45,45 @@ type HookAsk struct {
 	AgentType             string          `json:"agent_type,omitempty"`
 }
 
-// HookStatus says what became of a question.
+// HookStatus is the state of a question.
 type HookStatus string
 
 const (
 	HookWaiting  HookStatus = "waiting"  // 202: ask again
-	HookAnswered HookStatus = "answered" // 200: by a person, here
-	HookOver     HookStatus = "over"     // 200: it was withdrawn; say nothing
-	HookNone     HookStatus = "none"     // 200: it is asked in another way; say nothing
+	HookAnswered HookStatus = "answered" // 200: by a person in sayso
+	HookOver     HookStatus = "over"     // 200: it was withdrawn; print nothing
+	HookNone     HookStatus = "none"     // 200: it is asked in another way; print nothing
 )
 
 // HookReply is the body of the reply to a [HookAsk].
 type HookReply struct {
 	Status HookStatus `json:"status"`
-	// The rest is there with HookAnswered.
+	// The other fields are set with HookAnswered.
 	Decision           pending.Decision  `json:"decision,omitempty"`
 	Message            string            `json:"message,omitempty"` // with a deny, for Claude
 	Interrupt          bool              `json:"interrupt,omitempty"`
-	UpdatedInput       json.RawMessage   `json:"updated_input,omitempty"` // nil: as asked
+	UpdatedInput       json.RawMessage   `json:"updated_input,omitempty"` // nil: unchanged
 	UpdatedPermissions json.RawMessage   `json:"updated_permissions,omitempty"`
 	Answers            map[string]string `json:"answers,omitempty"` // of a question, by its text
 }
 
-// HookGone is the body of POST /hook/gone: nobody needs the answer any longer.
+// HookGone is the body of POST /hook/gone: the answer is no longer needed.
 type HookGone struct {
 	Key       string `json:"key"`
 	SessionID string `json:"session_id"`
 	Reason    string `json:"reason"` // terminal, ended or late
 }
 
-// goneReasons are the statements that people read, by HookGone.Reason. The asker's own words
-// are not shown.
+// goneReasons are the statements for people, by HookGone.Reason. The asker's own text is not
+// shown.
 var goneReasons = map[string]string{
 	"terminal": "terminal_answered",
 	"refused":  "terminal_denied",
 	"ended":    "terminal_ended",
 }
 
-// HookNotice is the body of POST /hook/notice: something to know of a claude in a
-// terminal. Only the last one is kept.
+// HookNotice is the body of POST /hook/notice: a notification of a claude in a terminal. Only
+// the latest one is kept.
 type HookNotice struct {
 	Host      string `json:"host"`
 	SessionID string `json:"session_id"`
@@ -102,20 +101,21 @@ func (a *Adapters) postHookAsk(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	switch {
-	case !short(ask.Key, 200) || ask.Key == "":
-		return bad("key must be a text of 1 to 200 bytes.")
-	case !short(ask.ToolName, 300) || ask.ToolName == "":
-		return bad("tool_name must be a text of 1 to 300 bytes.")
+	case !isShortText(ask.Key, 200) || ask.Key == "":
+		return badRequest("key must be a text of 1 to 200 bytes.")
+	case !isShortText(ask.ToolName, 300) || ask.ToolName == "":
+		return badRequest("tool_name must be a text of 1 to 300 bytes.")
 	case !isObject(ask.ToolInput):
-		return bad("tool_input must be an object.")
+		return badRequest("tool_input must be an object.")
 	case len(ask.PermissionSuggestions) > 0 && !isList(ask.PermissionSuggestions):
-		return bad("permission_suggestions must be a list.")
-	case !short(ask.ToolUseID, 300) || !short(ask.AgentID, 300) || !short(ask.AgentType, 300):
-		return bad("An id is too long.")
+		return badRequest("permission_suggestions must be a list.")
+	case !isShortText(ask.ToolUseID, 300) || !isShortText(ask.AgentID, 300) || !isShortText(ask.AgentType, 300):
+		return badRequest("An id is too long.")
 	}
 	ctx := r.Context()
 	if state, err := a.o.Store.ProcessState(ctx, ask.SessionID); err == nil && state.Running() {
-		// One of ours, whose CLI has the person's hooks too: it asks us itself.
+		// A session of this server, whose CLI also has the person's hooks: it asks through
+		// its own connection.
 		reply(w, http.StatusOK, HookReply{Status: HookNone})
 		return nil
 	} else if err != nil && !errors.Is(err, session.ErrNotFound) {
@@ -126,7 +126,7 @@ func (a *Adapters) postHookAsk(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	req := hookRequest(s, ask)
-	row, err := a.await(r, req, seconds(ask.Wait), func() error { _, err := a.terminal(r); return err })
+	row, err := a.await(r, req, pollDuration(ask.Wait), func() error { _, err := a.terminal(r); return err })
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (a *Adapters) postHookAsk(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// hookRequest turns what a claude in a terminal asks into what a person sees.
+// hookRequest converts a hook's question to a request.
 func hookRequest(s session.Session, ask HookAsk) pending.Request {
 	req := pending.Request{
 		RequestID:   pending.NewRequestID(s.SessionID, "", hookPrefix+ask.Key),
@@ -154,7 +154,7 @@ func hookRequest(s session.Session, ask HookAsk) pending.Request {
 	}
 	if ask.ToolName == questionTool {
 		req.RequestType = pending.AskUserQuestion
-		req.Form, _ = pending.FormOfQuestions(ask.ToolInput) // without a form it can be declined
+		req.Form, _ = pending.FormOfQuestions(ask.ToolInput) // without a form it can only be declined
 	}
 	return req
 }
@@ -194,18 +194,18 @@ func (a *Adapters) postHookGone(w http.ResponseWriter, r *http.Request) error {
 	reason, known := goneReasons[gone.Reason]
 	switch {
 	case !known:
-		return bad("reason must be terminal, refused or ended.")
-	case !short(gone.Key, 200) || gone.Key == "":
-		return bad("key must be a text of 1 to 200 bytes.")
-	case !short(gone.SessionID, 200) || gone.SessionID == "":
-		return bad("session_id must be a text of 1 to 200 bytes.")
+		return badRequest("reason must be terminal, refused or ended.")
+	case !isShortText(gone.Key, 200) || gone.Key == "":
+		return badRequest("key must be a text of 1 to 200 bytes.")
+	case !isShortText(gone.SessionID, 200) || gone.SessionID == "":
+		return badRequest("session_id must be a text of 1 to 200 bytes.")
 	}
 	sessionID := terminalSessionID(token, gone.SessionID)
 	row, err := a.o.Requests.Request(r.Context(), sessionID, pending.NewRequestID(sessionID, "", hookPrefix+gone.Key))
 	if err == nil {
 		err = a.o.Requests.Withdraw(r.Context(), row.RequestID, statement.New(reason))
 	}
-	// One that is not there, or answered here already, needs no withdrawal.
+	// A question that is unknown or was answered here needs no withdrawal.
 	if err != nil && !errors.Is(err, pending.ErrNotFound) && !errors.Is(err, pending.ErrNotOpen) {
 		return err
 	}
@@ -222,8 +222,8 @@ func (a *Adapters) postHookNotice(w http.ResponseWriter, r *http.Request) error 
 	if err := readJSON(w, r, &notice); err != nil {
 		return err
 	}
-	if !short(notice.Message, 2000) || strings.TrimSpace(notice.Message) == "" {
-		return bad("message must be a text of 1 to 2000 bytes.")
+	if !isShortText(notice.Message, 2000) || strings.TrimSpace(notice.Message) == "" {
+		return badRequest("message must be a text of 1 to 2000 bytes.")
 	}
 	s, err := a.terminalSession(r, token, notice.Host, notice.SessionID, notice.CWD)
 	if err != nil {
@@ -233,7 +233,7 @@ func (a *Adapters) postHookNotice(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	// One key, so that a claude that waits for days fills nothing.
+	// A single key, so that a claude that waits for days adds one item only.
 	item := session.Item{Key: "hook-notice", At: time.Now(), Kind: session.ItemNote, Body: body}
 	if err := a.o.Store.PutItems(r.Context(), s.SessionID, []session.Item{item}); err != nil {
 		return err
@@ -243,7 +243,8 @@ func (a *Adapters) postHookNotice(w http.ResponseWriter, r *http.Request) error 
 	return nil
 }
 
-// terminal returns the token of a terminal's hook. Other agents use other routes.
+// terminal returns the token of a terminal's hook. It refuses other agents, which use other
+// routes.
 func (a *Adapters) terminal(r *http.Request) (account.AgentToken, error) {
 	token, err := a.agent(r)
 	if err != nil {
@@ -254,27 +255,27 @@ func (a *Adapters) terminal(r *http.Request) (account.AgentToken, error) {
 	case err != nil:
 		return account.AgentToken{}, err
 	case s.Kind != session.Terminal:
-		return account.AgentToken{}, &refused{http.StatusForbidden, "forbidden", "This token is not one of a terminal. Install the hook again."}
+		return account.AgentToken{}, &refusal{http.StatusForbidden, "forbidden", "This token is not one of a terminal. Install the hook again."}
 	}
 	return token, nil
 }
 
-// terminalSessionID is the session here of a claude there: the same for one
-// token and one conversation, and nobody else's.
+// terminalSessionID derives the id of the session for one token and one conversation of
+// Claude.
 func terminalSessionID(token account.AgentToken, claudeSessionID string) string {
 	return uuid.NewSHA1(terminalNamespace, []byte(token.SessionID+"/"+claudeSessionID)).String()
 }
 
-// terminalSession finds or makes the session of a claude in a terminal. It
-// belongs to whoever installed the hook.
+// terminalSession finds or creates the session of a claude in a terminal. Its owner is the
+// person who installed the hook.
 func (a *Adapters) terminalSession(r *http.Request, token account.AgentToken, host, claudeSessionID, cwd string) (session.Session, error) {
 	switch {
-	case !short(claudeSessionID, 200) || claudeSessionID == "":
-		return session.Session{}, bad("session_id must be a text of 1 to 200 bytes.")
-	case !short(host, 200) || host == "" || strings.ContainsFunc(host, unicode.IsControl):
-		return session.Session{}, bad("host must be a name of 1 to 200 bytes.")
-	case !short(cwd, 4096) || !filepath.IsAbs(cwd):
-		return session.Session{}, bad("cwd must be an absolute path.")
+	case !isShortText(claudeSessionID, 200) || claudeSessionID == "":
+		return session.Session{}, badRequest("session_id must be a text of 1 to 200 bytes.")
+	case !isShortText(host, 200) || host == "" || strings.ContainsFunc(host, unicode.IsControl):
+		return session.Session{}, badRequest("host must be a name of 1 to 200 bytes.")
+	case !isShortText(cwd, 4096) || !filepath.IsAbs(cwd):
+		return session.Session{}, badRequest("cwd must be an absolute path.")
 	}
 	ctx, id := r.Context(), terminalSessionID(token, claudeSessionID)
 	s, err := a.o.Store.Session(ctx, id)
@@ -296,16 +297,16 @@ func (a *Adapters) terminalSession(r *http.Request, token account.AgentToken, ho
 	return s, nil
 }
 
-// seconds is how long a poll may wait.
-func seconds(s float64) time.Duration {
-	return time.Duration(min(max(s, 0), longestPoll.Seconds()) * float64(time.Second))
+// pollDuration returns how long a poll may wait.
+func pollDuration(s float64) time.Duration {
+	return time.Duration(min(max(s, 0), maxPoll.Seconds()) * float64(time.Second))
 }
 
-// terminalOn names an asker for people.
+// terminalOn returns the name of an asker for people.
 func terminalOn(host string) string { return "terminal on " + host }
 
-// short reports whether a text from outside can be kept and shown.
-func short(s string, limit int) bool {
+// isShortText reports whether an untrusted text can be stored and shown.
+func isShortText(s string, limit int) bool {
 	return len(s) <= limit && utf8.ValidString(s) && !strings.ContainsRune(s, 0)
 }
 

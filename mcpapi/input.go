@@ -11,13 +11,13 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// object is the input of a tool, or an object in it. encoding/json would take
-// "Question" for "question" where it fills a struct; a map tells them apart.
+// object is a JSON object in the input of a tool. A map distinguishes "Question" and
+// "question", which encoding/json treats alike when it fills a struct.
 type object map[string]json.RawMessage
 
-// objectOf reads an object; nothing is an empty one.
-func objectOf(raw json.RawMessage) (object, error) {
-	if missing(raw) {
+// parseObject parses an object. A missing one is empty.
+func parseObject(raw json.RawMessage) (object, error) {
+	if isMissing(raw) {
 		return object{}, nil
 	}
 	var o object
@@ -27,26 +27,26 @@ func objectOf(raw json.RawMessage) (object, error) {
 	return o, nil
 }
 
-// inputOf reads the arguments of a call. Fields that no tool knows are left alone, as
-// the protocol has it; what two readers would understand differently is refused.
-func inputOf(arguments json.RawMessage) (object, error) {
-	if !missing(arguments) {
+// parseInput parses the arguments of a call. It ignores unknown fields, as the protocol
+// requires, and refuses what two parsers would read differently.
+func parseInput(arguments json.RawMessage) (object, error) {
+	if !isMissing(arguments) {
 		if err := pending.CheckJSON(arguments); err != nil {
 			return nil, fmt.Errorf("arguments cannot be read: %w", err)
 		}
 	}
-	return objectOf(arguments)
+	return parseObject(arguments)
 }
 
-func missing(raw json.RawMessage) bool {
+func isMissing(raw json.RawMessage) bool {
 	raw = bytes.TrimSpace(raw)
 	return len(raw) == 0 || string(raw) == "null"
 }
 
-// has reports whether a field is there.
-func (o object) has(key string) bool { return !missing(o[key]) }
+// has reports whether a field exists.
+func (o object) has(key string) bool { return !isMissing(o[key]) }
 
-// text reads a text of at most limit characters; "" when it is missing.
+// text returns a string of at most limit characters; "" when it is missing.
 func (o object) text(key string, limit int) (string, error) {
 	if !o.has(key) {
 		return "", nil
@@ -61,10 +61,10 @@ func (o object) text(key string, limit int) (string, error) {
 	return s, nil
 }
 
-// flag reads a boolean, with what holds when it is missing.
-func (o object) flag(key string, otherwise bool) (bool, error) {
+// flag returns a boolean, or fallback when it is missing.
+func (o object) flag(key string, fallback bool) (bool, error) {
 	if !o.has(key) {
-		return otherwise, nil
+		return fallback, nil
 	}
 	var b bool
 	if err := json.Unmarshal(o[key], &b); err != nil {
@@ -73,7 +73,7 @@ func (o object) flag(key string, otherwise bool) (bool, error) {
 	return b, nil
 }
 
-// number reads a number that is not infinite; nil when it is missing.
+// number returns a finite number; nil when it is missing.
 func (o object) number(key string) (*float64, error) {
 	if !o.has(key) {
 		return nil, nil
@@ -85,7 +85,7 @@ func (o object) number(key string) (*float64, error) {
 	return &f, nil
 }
 
-// list reads an array; nil when it is missing.
+// list returns an array; nil when it is missing.
 func (o object) list(key string) ([]json.RawMessage, error) {
 	if !o.has(key) {
 		return nil, nil
@@ -97,7 +97,7 @@ func (o object) list(key string) ([]json.RawMessage, error) {
 	return list, nil
 }
 
-// marshal is JSON without the escapes that only a browser needs.
+// marshal is json.Marshal without escaping <, > and &.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -20,30 +20,30 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// RelayConfig is the configuration file of the PromptManager's MCP server, which
-// [RunRelay] takes the place of. The file holds a secret.
+// RelayConfig is the configuration file of PromptManager's MCP server, which [RunRelay]
+// replaces. The file contains a secret.
 type RelayConfig struct {
 	APIURL      string `json:"apiUrl"`      // on this machine, such as http://localhost:8080
 	StreamToken string `json:"streamToken"` // UUID
 	UserID      int    `json:"userId"`
 	ProjectID   int    `json:"projectId"`
 	CSRFToken   string `json:"csrfToken"`
-	Timeout     int    `json:"timeout"` // seconds a person has; 300 unless said
+	Timeout     int    `json:"timeout"` // seconds until a question times out; 300 by default
 }
 
 // Times of a relay.
 const (
-	relayTimeout    = 300     // seconds, when the file does not say
+	relayTimeout    = 300     // seconds, the default
 	maxRelayTimeout = 30 * 60 // seconds
-	relayPause      = 2 * time.Second
+	relayRetryDelay = 2 * time.Second
 	relayPoll       = 25 * time.Second
 )
 
-// relayTimedOut is what Claude is told when time runs out.
+// relayTimedOut is the text for Claude when a question times out.
 const relayTimedOut = "User did not respond within the timeout period. Proceeding with your best judgment."
 
-// ReadRelayConfig reads the file and refuses one that others can read, or that
-// leads away from this machine.
+// ReadRelayConfig reads the file. It refuses one that others can read, or whose URL is not on
+// this machine.
 func ReadRelayConfig(path string) (RelayConfig, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -58,7 +58,7 @@ func ReadRelayConfig(path string) (RelayConfig, error) {
 	}
 	c := RelayConfig{Timeout: relayTimeout}
 	if err := json.Unmarshal(data, &c); err != nil {
-		return RelayConfig{}, fmt.Errorf("the configuration file %s is not the JSON that is expected", path) // its text holds the secret
+		return RelayConfig{}, fmt.Errorf("the configuration file %s is not the JSON that is expected", path) // the error could contain the secret
 	}
 	at, err := url.Parse(c.APIURL)
 	switch {
@@ -76,7 +76,7 @@ func ReadRelayConfig(path string) (RelayConfig, error) {
 	return c, nil
 }
 
-// loopback reports whether every address of a host is of this machine.
+// loopback reports whether all addresses of a host are on this machine.
 func loopback(host string) bool {
 	if ip := net.ParseIP(host); ip != nil {
 		return ip.IsLoopback()
@@ -90,9 +90,9 @@ func loopback(host string) bool {
 	return err == nil && len(addresses) > 0
 }
 
-// RunRelay is the PromptManager's MCP server: the tool ask_user on stdin and
-// stdout, until stdin has ended and all that was read is answered, or until ctx ends.
-// It asks at the PromptManager's own routes, or at ours.
+// RunRelay runs PromptManager's MCP server: the tool ask_user on stdin and stdout. It returns
+// when stdin has ended and everything is answered, or when ctx ends. It asks at
+// PromptManager's own routes, or at ours.
 func RunRelay(ctx context.Context, c RelayConfig, in io.Reader, out io.Writer, version string) error {
 	r := newRelayClient(c)
 	defer r.client.CloseIdleConnections()
@@ -102,11 +102,11 @@ func RunRelay(ctx context.Context, c RelayConfig, in io.Reader, out io.Writer, v
 		Description: "Ask the user a question and wait for their response. Use this when you need clarification, " +
 			"a choice between options, or confirmation before proceeding.",
 		InputSchema: json.RawMessage(relaySchema),
-		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}, // else Claude asks one at a time
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}, // otherwise Claude asks one question at a time
 	}, func(call context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		call, end := context.WithCancel(call)
 		defer end()
-		defer context.AfterFunc(ctx, end)() // the end of the server waits for its calls
+		defer context.AfterFunc(ctx, end)() // the server waits for its calls before it ends
 		key, _ := req.Params.Meta["claudecode/toolUseId"].(string)
 		if key == "" {
 			key = uuid.NewString()
@@ -128,15 +128,15 @@ const relaySchema = `{"type":"object","required":["question"],"properties":{
 	"description":{"type":"string","description":"Longer explanation of what this option means"}}}},
 "multiSelect":{"type":"boolean","default":false,"description":"Whether the user can select multiple options"}}}`
 
-// relayClient asks over the PromptManager's routes.
+// relayClient asks through PromptManager's routes.
 type relayClient struct {
 	c      RelayConfig
 	client *http.Client
 }
 
 func newRelayClient(c RelayConfig) *relayClient {
-	dialer := &net.Dialer{Timeout: relayPause, Control: func(_, address string, _ syscall.RawConn) error {
-		// A name may mean another address by now.
+	dialer := &net.Dialer{Timeout: relayRetryDelay, Control: func(_, address string, _ syscall.RawConn) error {
+		// The name may now resolve to another address.
 		if host, _, err := net.SplitHostPort(address); err != nil || !loopback(host) {
 			return fmt.Errorf("%s is not of this machine", address)
 		}
@@ -148,8 +148,8 @@ func newRelayClient(c RelayConfig) *relayClient {
 	}}
 }
 
-// ask asks one question and returns what Claude is told, and whether it failed. A
-// server that is away is waited for while there is time.
+// ask asks one question and returns the text for Claude and whether it failed. It retries
+// while a server is unreachable, until the timeout.
 func (r *relayClient) ask(ctx context.Context, key string, arguments json.RawMessage) (text string, failed bool) {
 	q := RelayQuestion{}
 	if err := json.Unmarshal(arguments, &q); err != nil {
@@ -180,7 +180,7 @@ func (r *relayClient) ask(ctx context.Context, key string, arguments json.RawMes
 		case err == nil && status >= 400 && status < 500:
 			return "The question could not be asked: " + http.StatusText(status) + ".", true
 		default:
-			pause(ctx, relayPause)
+			sleep(ctx, relayRetryDelay)
 			continue
 		}
 		break
@@ -201,14 +201,14 @@ func (r *relayClient) ask(ctx context.Context, key string, arguments json.RawMes
 		case err == nil && status == http.StatusForbidden:
 			return "The question was not answered: this stream has ended.", true
 		}
-		// A server that lets a poll wait needs no pause between two of them.
+		// A server that supports long polls needs no pause between them.
 		if time.Since(began) < relayPoll/2 {
-			pause(ctx, relayPause-time.Since(began))
+			sleep(ctx, relayRetryDelay-time.Since(began))
 		}
 	}
 }
 
-func pause(ctx context.Context, d time.Duration) {
+func sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -247,6 +247,6 @@ func (r *relayClient) send(ctx context.Context, method, path string, query url.V
 	if err != nil {
 		return 0, answer, err
 	}
-	_ = json.Unmarshal(said, &answer) // what cannot be read is no answer
+	_ = json.Unmarshal(said, &answer) // an invalid body is no answer
 	return resp.StatusCode, answer, nil
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// errAskerGone is why a question is taken away that nobody waits for.
+// errAskerGone withdraws a question whose asker is gone.
 const errAskerGone = ending("asker_gone")
 
-// errTokenEnded is why a question is taken away whose asker may not ask any longer.
+// errTokenEnded withdraws a question whose asker's token has ended.
 const errTokenEnded = ending("agent_session_ended")
 
 var (
@@ -22,41 +22,41 @@ var (
 	errStopping = errors.New("the server is going away")
 )
 
-// questions holds the questions that are asked here. Each has one goroutine, which
-// outlives the calls that wait for it.
+// questions holds the open questions of this server. Each has one goroutine, which outlives
+// the calls that wait for it.
 type questions struct {
 	requests Requests
 	log      *slog.Logger
-	ended    func(context.Context, pending.Request) // called off the way of the answer
+	ended    func(context.Context, pending.Request) // called outside the path of the answer
 
-	mu      sync.Mutex
-	running bool
-	open    map[string]*openQuestion
-	recent  map[string][]time.Time // session → when it asked, over the last minute
-	work    sync.WaitGroup         // questions and calls
+	mu       sync.Mutex
+	running  bool
+	open     map[string]*openQuestion
+	askTimes map[string][]time.Time // session → when it asked, over the last minute
+	work     sync.WaitGroup         // questions and calls
 }
 
-// openQuestion is one question that is asked here.
+// openQuestion is one open question.
 type openQuestion struct {
 	requestID, sessionID string
 	cancel               context.CancelCauseFunc
-	done                 chan struct{} // closed once row and err are set
+	done                 chan struct{} // closed after row and err are set
 	row                  pending.Request
 	err                  error
 
 	// Guarded by questions.mu.
 	calls    int
 	last     string      // name of the call that left last; see calls
-	ticketed bool        // its asker was told to come back for the answer
-	grace    *time.Timer // runs while nobody waits
+	ticketed bool        // its asker has a ticket
+	grace    *time.Timer // runs while no call waits
 }
 
 func newQuestions(requests Requests, log *slog.Logger) *questions {
-	return &questions{requests: requests, log: log, open: map[string]*openQuestion{}, recent: map[string][]time.Time{}}
+	return &questions{requests: requests, log: log, open: map[string]*openQuestion{}, askTimes: map[string][]time.Time{}}
 }
 
-// Run owns the questions until ctx ends; then it lets go of them, open as they
-// are, and has the calls break off.
+// Run owns the questions until ctx ends. Then it detaches them, still open, and calls
+// breakOff to end the calls.
 func (d *questions) Run(ctx context.Context, breakOff func()) error {
 	d.mu.Lock()
 	d.running = true
@@ -77,8 +77,8 @@ func (d *questions) Run(ctx context.Context, breakOff func()) error {
 	return nil
 }
 
-// resumeStored takes up what an earlier server left open. Nobody waits for it yet; whoever
-// asked has some time to say that it still does.
+// resumeStored resumes the open questions of an earlier server. No call waits for them yet;
+// their askers have some time to return.
 func (d *questions) resumeStored(ctx context.Context) {
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 10*time.Second) {
 		rows, err := d.requests.Open(ctx, "")
@@ -101,7 +101,7 @@ func (d *questions) resumeStored(ctx context.Context) {
 	}
 }
 
-// resume holds a question that nobody here waits for.
+// resume holds a question without a waiting call.
 func (d *questions) resume(row pending.Request) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -111,7 +111,7 @@ func (d *questions) resume(row pending.Request) {
 	d.startGrace(d.ask(row), ServerGone)
 }
 
-// beginCall counts a call; false while Run does not run.
+// beginCall counts a call. It returns false unless Run runs.
 func (d *questions) beginCall() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -123,8 +123,8 @@ func (d *questions) beginCall() bool {
 
 func (d *questions) endCall() { d.work.Done() }
 
-// join lets a call wait for a question, which is asked when it is not held yet.
-// limited holds it against what one session may ask.
+// join lets a call wait for a question, and asks it if it is new. limited: it counts against
+// the limits of the session.
 func (d *questions) join(req pending.Request, limited bool) (*openQuestion, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -145,7 +145,7 @@ func (d *questions) join(req pending.Request, limited bool) (*openQuestion, erro
 	return h, nil
 }
 
-// admit counts a new question of a session, or says why there may be no more.
+// admit counts a new question of a session. It returns an error beyond the limits.
 func (d *questions) admit(sessionID string, now time.Time) error {
 	open := 0
 	for _, h := range d.open {
@@ -157,7 +157,7 @@ func (d *questions) admit(sessionID string, now time.Time) error {
 		return errTooMany
 	}
 	var recent []time.Time
-	for _, at := range d.recent[sessionID] {
+	for _, at := range d.askTimes[sessionID] {
 		if now.Sub(at) < time.Minute {
 			recent = append(recent, at)
 		}
@@ -165,12 +165,12 @@ func (d *questions) admit(sessionID string, now time.Time) error {
 	if len(recent) >= MaxPerMinute {
 		return errTooFast
 	}
-	for id, asked := range d.recent {
+	for id, asked := range d.askTimes {
 		if now.Sub(asked[len(asked)-1]) >= time.Minute {
-			delete(d.recent, id)
+			delete(d.askTimes, id)
 		}
 	}
-	d.recent[sessionID] = append(recent, now)
+	d.askTimes[sessionID] = append(recent, now)
 	return nil
 }
 
@@ -195,9 +195,8 @@ func (d *questions) ask(req pending.Request) *openQuestion {
 	return h
 }
 
-// leave ends the wait of a call: it was cancelled, its connection has gone, or it
-// was given a ticket. The last one that is cancelled takes the question along; of
-// any other it is known some time later that its asker is gone.
+// leave ends the wait of a call that was cancelled, disconnected or given a ticket. If the
+// last call was cancelled, the question is withdrawn at once; otherwise after a while.
 func (d *questions) leave(h *openQuestion, c *call) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -214,8 +213,7 @@ func (d *questions) leave(h *openQuestion, c *call) {
 	}
 }
 
-// leaveRevoked ends the wait of a call whose token is no longer good, and with it the
-// question: who held the token has none left to ask with.
+// leaveRevoked ends the wait of a call whose token has ended, and withdraws the question.
 func (d *questions) leaveRevoked(h *openQuestion) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -223,9 +221,8 @@ func (d *questions) leaveRevoked(h *openQuestion) {
 	h.cancel(errTokenEnded)
 }
 
-// cancel takes away the question whose last call has gone, because its client says
-// that it went on purpose. A client may cut the connection before it says so; who
-// sets givenUp before misses no call that leaves.
+// cancel withdraws the question whose last call has left, because its client cancelled it. A
+// client may disconnect before it cancels; because givenUp is set first, no call is missed.
 func (d *questions) cancel(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -236,20 +233,20 @@ func (d *questions) cancel(name string) {
 	}
 }
 
-// ticket notes that the asker of a question comes back for it.
+// ticket records that the asker of a question has a ticket.
 func (d *questions) ticket(h *openQuestion) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	h.ticketed = true
 }
 
-// startGrace takes a question away when nobody waits for it for some time.
-func (d *questions) startGrace(h *openQuestion, patience time.Duration) {
+// startGrace withdraws a question after timeout unless a call waits for it by then.
+func (d *questions) startGrace(h *openQuestion, timeout time.Duration) {
 	if h.calls > 0 || !d.running {
 		return
 	}
 	h.stopGrace()
-	h.grace = time.AfterFunc(patience, func() {
+	h.grace = time.AfterFunc(timeout, func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if h.calls == 0 && d.running {

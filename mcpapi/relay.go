@@ -20,19 +20,18 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// The PromptManager's routes. There a stream had one slot, which the next
-// question overwrote, and an answer was deleted once read. Here every question is
-// a request of its own, the next one waits its turn, and an answer is told as
-// often as it is asked for.
+// PromptManager's routes. In PromptManager a stream has one slot, which the next question
+// overwrites, and an answer is deleted once read. Here every question is a request of its
+// own, the next one waits for its turn, and an answer can be read repeatedly.
 
-// relayPrefix begins the asker's id of a question that was relayed.
+// relayPrefix starts the asker's id of a relayed question.
 const relayPrefix = "relay/"
 
-// relayTurn is how long the next question of a stream leaves the one before it to
-// an asker that polls no more. The PromptManager's polls every two seconds.
-const relayTurn = 5 * time.Second
+// relayTurnTimeout is how long the next question of a stream waits after the last poll for
+// the previous one. PromptManager polls every two seconds.
+const relayTurnTimeout = 5 * time.Second
 
-// relayTool names relayed questions for people.
+// relayTool is the name of relayed questions for people.
 const relayTool = "ask_user"
 
 // RelayQuestion is the body of POST /claude/relay-question.
@@ -41,10 +40,10 @@ type RelayQuestion struct {
 	Question    string        `json:"question"`
 	Options     []RelayOption `json:"options,omitempty"`
 	MultiSelect bool          `json:"multiSelect,omitempty"`
-	// QuestionID is ours, chosen by the asker: with it a question may be sent again,
+	// QuestionID is our extension, chosen by the asker: with it a question may be sent again,
 	// and several may be open in one stream.
 	QuestionID string `json:"questionId,omitempty"`
-	// Timeout is ours: the seconds after which the asker gives up, 0 for never.
+	// Timeout is our extension: the seconds after which the asker gives up, 0 for never.
 	Timeout float64 `json:"timeout,omitempty"`
 }
 
@@ -54,34 +53,31 @@ type RelayOption struct {
 	Description string `json:"description,omitempty"`
 }
 
-// RelayStatus says what became of a relayed question. The PromptManager knows the
-// first two.
+// RelayStatus is the state of a relayed question. PromptManager knows the first two.
 type RelayStatus string
 
 const (
 	RelayWaiting  RelayStatus = "waiting"  // 202
 	RelayAnswered RelayStatus = "answered" // 200
-	RelayDeclined RelayStatus = "declined" // 200: a person would not answer
-	RelayOver     RelayStatus = "over"     // 410: nobody will answer any more
+	RelayDeclined RelayStatus = "declined" // 200: a person declined
+	RelayOver     RelayStatus = "over"     // 410: it can no longer be answered
 )
 
 // RelayAnswer is the body of the reply to GET /claude/poll-answer.
 type RelayAnswer struct {
 	Status          RelayStatus `json:"status"`
 	Answer          string      `json:"answer,omitempty"`
-	SelectedOptions []int       `json:"selectedOptions,omitzero"` // from 0; always there in an answer
+	SelectedOptions []int       `json:"selectedOptions,omitzero"` // from 0; always present in an answer
 	Reason          string      `json:"reason,omitempty"`
 }
 
-// relays knows of each stream, by its session, what the PromptManager's poll does
-// not say.
+// relays remembers for each stream, by its session, what PromptManager's poll does not send.
 type relays struct {
 	mu      sync.Mutex
 	streams map[string]stream
 }
 
-// stream is the question that was asked last in it, "" for none, and when somebody
-// last wanted its answer.
+// stream is the latest question in a stream, "" for none, and the time of the last poll.
 type stream struct {
 	requestID string
 	wanted    time.Time
@@ -89,10 +85,10 @@ type stream struct {
 
 var streamToken = regexp.MustCompile(`^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$`)
 
-// relayer is who relays, by the token of the stream, which is the agent's secret,
-// and the project that the address names.
+// relayer returns the token of the agent whose secret is the stream's token, if the project
+// matches.
 func (a *Adapters) relayer(ctx context.Context, token string, project int64) (account.AgentToken, error) {
-	unknown := &refused{http.StatusForbidden, "forbidden", "This stream is unknown here, or it has ended."}
+	unknown := &refusal{http.StatusForbidden, "forbidden", "This stream is unknown here, or it has ended."}
 	if !streamToken.MatchString(token) {
 		return account.AgentToken{}, unknown
 	}
@@ -101,16 +97,16 @@ func (a *Adapters) relayer(ctx context.Context, token string, project int64) (ac
 	case errors.Is(err, account.ErrRefused):
 		return account.AgentToken{}, unknown
 	case err == nil && !agent.OfProject(project):
-		return account.AgentToken{}, &refused{http.StatusForbidden, "forbidden", "This stream belongs to another project than p says."}
+		return account.AgentToken{}, &refusal{http.StatusForbidden, "forbidden", "This stream belongs to another project than p says."}
 	}
 	return agent, err
 }
 
-// project is the number of the project that an address names.
+// project returns the number of the project in the path.
 func project(r *http.Request) (int64, error) {
 	number, ok := account.ParseStreamProject(r.URL.Query()["p"])
 	if !ok {
-		return 0, bad("p must be the number of a project.")
+		return 0, badRequest("p must be the number of a project.")
 	}
 	return number, nil
 }
@@ -140,7 +136,7 @@ func (a *Adapters) postRelay(w http.ResponseWriter, r *http.Request) error {
 	if a.policy != nil {
 		policy := a.policy(ctx, s)
 		if policy.Disabled {
-			return &refused{http.StatusForbidden, "disabled", "Asking is switched off for this project."}
+			return &refusal{http.StatusForbidden, "disabled", "Asking is switched off for this project."}
 		}
 		if q.Timeout == 0 {
 			q.Timeout = policy.Timeout.Seconds()
@@ -167,7 +163,7 @@ func (a *Adapters) postRelay(w http.ResponseWriter, r *http.Request) error {
 func relayRequest(agent account.AgentToken, q RelayQuestion, key string, form *pending.Form) pending.Request {
 	input, err := json.Marshal(map[string]any{"question": q.Question, "options": q.Options, "multiSelect": q.MultiSelect})
 	if err != nil {
-		panic(fmt.Sprintf("mcpapi: encode a question: %v", err)) // of texts alone
+		panic(fmt.Sprintf("mcpapi: encode a question: %v", err)) // never fails for texts
 	}
 	req := pending.Request{
 		RequestID:   relayID(agent.SessionID, key),
@@ -189,19 +185,19 @@ func relayID(sessionID, key string) string {
 	return pending.NewRequestID(sessionID, "", relayPrefix+key)
 }
 
-// relayForm is the form of a relayed question.
+// relayForm returns the form of a relayed question.
 func relayForm(q RelayQuestion) (*pending.Form, error) {
 	switch {
 	case strings.TrimSpace(q.Question) == "":
-		return nil, bad("question must be a text.")
-	case !short(q.Question, pending.MaxQuestionBytes):
-		return nil, bad(fmt.Sprintf("question is longer than %d bytes, or no text.", pending.MaxQuestionBytes))
+		return nil, badRequest("question must be a text.")
+	case !isShortText(q.Question, pending.MaxQuestionBytes):
+		return nil, badRequest(fmt.Sprintf("question is longer than %d bytes, or no text.", pending.MaxQuestionBytes))
 	case len(q.Options) > pending.MaxOptions:
-		return nil, bad(fmt.Sprintf("There are %d options, at most %d.", len(q.Options), pending.MaxOptions))
-	case !short(q.QuestionID, 200):
-		return nil, bad("questionId is longer than 200 bytes, or no text.")
+		return nil, badRequest(fmt.Sprintf("There are %d options, at most %d.", len(q.Options), pending.MaxOptions))
+	case !isShortText(q.QuestionID, 200):
+		return nil, badRequest("questionId is longer than 200 bytes, or no text.")
 	case q.Timeout < 0 || q.Timeout > pending.MaxWait.Seconds():
-		return nil, bad(fmt.Sprintf("timeout must be a number of seconds up to %.0f.", pending.MaxWait.Seconds()))
+		return nil, badRequest(fmt.Sprintf("timeout must be a number of seconds up to %.0f.", pending.MaxWait.Seconds()))
 	}
 	one := pending.Question{ID: "q1", Question: q.Question, Kind: pending.Text, Required: true, FreeText: true}
 	if len(q.Options) > 0 {
@@ -212,43 +208,43 @@ func relayForm(q RelayQuestion) (*pending.Form, error) {
 	}
 	for i, o := range q.Options {
 		switch {
-		case strings.TrimSpace(o.Label) == "" || !short(o.Label, pending.MaxLabelBytes):
-			return nil, bad(fmt.Sprintf("Option %d needs a label of at most %d bytes.", i+1, pending.MaxLabelBytes))
+		case strings.TrimSpace(o.Label) == "" || !isShortText(o.Label, pending.MaxLabelBytes):
+			return nil, badRequest(fmt.Sprintf("Option %d needs a label of at most %d bytes.", i+1, pending.MaxLabelBytes))
 		case slices.ContainsFunc(one.Options, func(other pending.Option) bool { return other.Label == o.Label }):
-			return nil, bad(fmt.Sprintf("Option %d is there twice.", i+1)) // the answer could not tell which
-		case !short(o.Description, pending.MaxQuestionBytes):
-			return nil, bad(fmt.Sprintf("The description of option %d is too long.", i+1))
+			return nil, badRequest(fmt.Sprintf("Option %d is there twice.", i+1)) // the answer could not distinguish them
+		case !isShortText(o.Description, pending.MaxQuestionBytes):
+			return nil, badRequest(fmt.Sprintf("The description of option %d is too long.", i+1))
 		}
 		one.Options = append(one.Options, pending.Option{Label: o.Label, Value: o.Label, Description: o.Description})
 	}
 	return &pending.Form{Questions: []pending.Question{one}}, nil
 }
 
-// put puts a question before people without waiting for one.
+// put opens a request without waiting for its answer.
 func (a *Adapters) put(r *http.Request, req pending.Request) error {
 	for {
 		_, err := a.await(r, req, 10*time.Millisecond, func() error { return nil })
 		if !errors.Is(err, pending.ErrNotFound) {
 			return err
 		}
-		// The store has not taken it yet.
+		// The store has not stored it yet.
 		if err := r.Context().Err(); err != nil {
 			return err
 		}
 	}
 }
 
-// takeTurn waits until the question before has ended: a poll that names no
-// question would give its answer to the wrong asker. One that nobody polls for any
-// longer is withdrawn.
+// takeTurn waits until the previous question has ended: a poll without a question id could
+// return its answer to the wrong asker. It withdraws a question that nobody polls for any
+// more.
 func (a *Adapters) takeTurn(ctx context.Context, sessionID string) error {
 	for {
-		s, err := a.lastRelay(ctx, sessionID)
+		s, err := a.currentQuestion(ctx, sessionID)
 		if err != nil || s.requestID == "" {
 			return err
 		}
 		row, err := a.o.Requests.Request(ctx, sessionID, s.requestID)
-		idle := time.Since(s.wanted) > relayTurn
+		idle := time.Since(s.wanted) > relayTurnTimeout
 		switch {
 		case errors.Is(err, pending.ErrNotFound):
 			return nil
@@ -275,9 +271,9 @@ func (a *Adapters) takeTurn(ctx context.Context, sessionID string) error {
 	}
 }
 
-// lastRelay is the question that a poll without a name means. After a restart it
-// is the newest that is open or whose answer nobody has fetched.
-func (a *Adapters) lastRelay(ctx context.Context, sessionID string) (stream, error) {
+// currentQuestion returns the question of a poll without a question id. After a restart it is
+// the newest one that is open or whose answer nobody has read.
+func (a *Adapters) currentQuestion(ctx context.Context, sessionID string) (stream, error) {
 	if s := a.relays.get(sessionID); s.requestID != "" {
 		return s, nil
 	}
@@ -311,7 +307,7 @@ func (l *relays) set(sessionID string, s stream) {
 	l.streams[sessionID] = s
 }
 
-// awaitTurn notes that somebody wants the answer of a question now.
+// awaitTurn records a poll for a question.
 func (l *relays) awaitTurn(sessionID, requestID string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -333,12 +329,12 @@ func (a *Adapters) getPoll(w http.ResponseWriter, r *http.Request) error {
 	wait := 0.0
 	if text := query.Get("wait"); text != "" {
 		if wait, err = strconv.ParseFloat(text, 64); err != nil || !(wait >= 0) {
-			return bad("wait must be a number of seconds.")
+			return badRequest("wait must be a number of seconds.")
 		}
 	}
 	requestID := relayID(agent.SessionID, query.Get("questionId"))
 	if !query.Has("questionId") {
-		last, err := a.lastRelay(ctx, agent.SessionID)
+		last, err := a.currentQuestion(ctx, agent.SessionID)
 		if err != nil {
 			return err
 		}
@@ -347,11 +343,11 @@ func (a *Adapters) getPoll(w http.ResponseWriter, r *http.Request) error {
 	a.relays.awaitTurn(agent.SessionID, requestID)
 	row, err := a.o.Requests.Request(ctx, agent.SessionID, requestID)
 	if err == nil && !row.Status.Final() {
-		row, err = a.await(r, row, seconds(wait), func() error { _, err := a.relayer(ctx, query.Get("streamToken"), p); return err })
+		row, err = a.await(r, row, pollDuration(wait), func() error { _, err := a.relayer(ctx, query.Get("streamToken"), p); return err })
 	}
 	switch {
 	case errors.Is(err, pending.ErrNotFound):
-		reply(w, http.StatusAccepted, RelayAnswer{Status: RelayWaiting}) // as there: nothing was asked yet
+		reply(w, http.StatusAccepted, RelayAnswer{Status: RelayWaiting}) // as in PromptManager: nothing was asked yet
 		return nil
 	case err != nil:
 		return err

@@ -1,26 +1,25 @@
-// Package mcpapi is the edge for agents: MCP over streamable HTTP, as docs/integrating
-// says. An agent can ask people through it, in the words of each of the systems
-// that sayso stands in for, and never answer.
+// Package mcpapi is the API for agents: MCP over streamable HTTP, described in
+// docs/integrating. Agents can ask people questions through it, with the tools of each system
+// that sayso replaces, and never answer.
 //
 // # Who asks
 //
-// Every call carries the token of an agent, which is bound to one session. What
-// is asked belongs to that session, and answers go to it alone.
+// Every call carries the token of an agent, which is bound to one session. Its questions
+// belong to that session, and only calls with tokens of that session get the answers.
 //
 // # How long a question lasts
 //
-// A question is asked here for as long as one of its calls waits. A call that
-// breaks off leaves the question open for [AskerGone], so that the same call,
-// issued again, finds it and its answer; one that is cancelled takes it away at
-// once. A client that would cut a long call gets a ticket in time and goes on
-// with ask_user_wait, which it has [TicketGone] for. Of an asker that does not come
-// back it is taken to be gone, and its question goes; one that comes back later with
-// its ticket has the question put before people again.
+// A question is open while one of its calls waits. If the connection breaks, it stays open
+// for [AskerGone], so that the repeated call finds it and its answer; if the call is
+// cancelled, it is withdrawn at once. A client that would abort a long call gets a ticket in
+// time and continues with ask_user_wait within [TicketGone]. If the asker does not return,
+// the question is withdrawn. If it returns later with its ticket, the question is opened
+// again.
 //
 // # Concurrency
 //
-// [Server] is an http.Handler. [Server.Run] owns every question that is asked
-// here; before and after, calls get 503.
+// [Server] is an http.Handler. [Server.Run] owns all open questions; before and after it
+// runs, calls get 503.
 package mcpapi
 
 import (
@@ -44,60 +43,60 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Times of a wait. Clients are known to cut a call at 60 s when nothing comes, and
-// at about 350 s whatever comes.
+// Times of a wait. Some clients abort a call after 60 s without progress, and after about 350
+// s in any case.
 const (
-	ProgressEvery  = 10 * time.Second  // while a call waits that wants progress
-	TicketSilent   = 45 * time.Second  // for a call that gets no progress
-	TicketProgress = 300 * time.Second // for a call that gets progress
-	// AskerGone, TicketGone and ServerGone are how long a question waits for its asker
-	// to come back: after a call or a poll that ended without an answer, after one that
-	// was given a ticket, and after a start of the server.
+	ProgressEvery  = 10 * time.Second  // between progress notifications, if the client wants them
+	TicketSilent   = 45 * time.Second  // after this, a call without progress gets a ticket
+	TicketProgress = 300 * time.Second // after this, a call with progress gets a ticket
+	// AskerGone, TicketGone and ServerGone are how long a question waits for its asker to
+	// return: after a call or a poll that ended without an answer, after a ticket, and after
+	// a start of the server.
 	AskerGone  = 10 * time.Second
 	TicketGone = 60 * time.Second
 	ServerGone = 60 * time.Second
-	// AnswerKept is how long an answer that its asker did not hear is given to the
-	// same call without a key of its own.
+	// AnswerKept is how long an undelivered answer is kept for the same call, if the call has
+	// no key of its own.
 	AnswerKept = 10 * time.Minute
 )
 
-// earlyProgress are the pauses before the first notifications of progress after
-// the one at once; then [ProgressEvery] holds. A client that cuts calls within
-// seconds unless it sees them move is told so early.
+// earlyProgress are the delays of the first notifications of progress after the immediate
+// one; then [ProgressEvery] applies. They are for clients that abort calls within seconds
+// without progress.
 var earlyProgress = [...]time.Duration{2 * time.Second, 3 * time.Second, 5 * time.Second}
 
-// Limits of what one session may ask.
+// Limits of one session.
 const (
-	MaxOpen      = 10 // questions at once
+	MaxOpen      = 10 // open questions
 	MaxPerMinute = 30 // new questions
 )
 
-// WaitsHeader, set to anything, says that the caller waits without limit, so that
-// it gets no ticket; "sayso mcp" sends it.
+// WaitsHeader, with any value, tells that the caller waits without limit, so that it gets no
+// ticket; "sayso mcp" sends it.
 const WaitsHeader = "Sayso-Waits"
 
-// KeyHeader holds the client's own key of a call: the same key is the same
-// question, and gets the same answer.
+// KeyHeader is the client's own key of a call: calls with the same key share a question and
+// its answer.
 const KeyHeader = "Idempotency-Key"
 
 const (
 	bodyLimit   = 1 << 20
 	bodyTimeout = 15 * time.Second
-	// lookEvery is how often a call that waits looks whether its token is still
-	// good: a right that ends, ends within a second.
-	lookEvery = 900 * time.Millisecond
-	// writeTimeout is how long one message may take to go out.
+	// tokenCheckInterval is how often a waiting call checks its token, so that a revoked
+	// token ends it within a second.
+	tokenCheckInterval = 900 * time.Millisecond
+	// writeTimeout bounds the writing of one message.
 	writeTimeout = 30 * time.Second
 )
 
-// Requests holds the questions that wait; see pending.Registry.
+// Requests holds the waiting questions; see pending.Registry.
 type Requests interface {
 	Ask(ctx context.Context, req pending.Request) (pending.Request, error)
 	Open(ctx context.Context, sessionID string) ([]pending.Request, error)
 	Request(ctx context.Context, sessionID, requestID string) (pending.Request, error)
 }
 
-// Store is what this package reads and writes itself.
+// Store is the part of the store that this package uses itself.
 type Store interface {
 	Session(ctx context.Context, sessionID string) (session.Session, error)
 	SetLifecycle(ctx context.Context, sessionID string, l session.Lifecycle) error
@@ -107,31 +106,30 @@ type Store interface {
 	PutItems(ctx context.Context, sessionID string, items []session.Item) error
 }
 
-// Policy is what holds for the questions of one session.
+// Policy applies to the questions of one session.
 type Policy struct {
-	Disabled bool // nothing may be asked
-	// Timeout is the deadline of a question in a dialect that leaves it to the
-	// project; 0 for none.
+	Disabled bool // all questions are refused
+	// Timeout is the deadline of a question in dialects without their own; 0 for none.
 	Timeout time.Duration
-	// BareAnswer makes ask_question answer with the text alone, not {answer}.
+	// BareAnswer makes ask_question return the text itself, not {answer}.
 	BareAnswer bool
 }
 
-// Options configures a [Server]. What may be nil says so; the rest is required.
+// Options configures a [Server]. All fields are required unless they say otherwise.
 type Options struct {
 	Requests  Requests
 	Store     Store
 	Directory *account.Directory
-	// Notifier is told of changes that this package makes itself.
+	// Notifier is called for changes that this package makes itself.
 	Notifier session.Notifier
-	// Policy returns what holds for the questions of a session; nil for the zero Policy.
+	// Policy returns the policy for the questions of a session; nil for the zero Policy.
 	Policy  func(context.Context, session.Session) Policy `optional:"true"`
 	Version string
 	Log     *slog.Logger
 }
 
-// Server serves MCP. It is an http.Handler for the path /mcp, behind whatever
-// checks hosts and origins.
+// Server serves MCP. It is an http.Handler for the path /mcp, behind the checks of host and
+// origin.
 type Server struct {
 	o         Options
 	questions *questions
@@ -139,34 +137,34 @@ type Server struct {
 	handler   http.Handler
 }
 
-// New returns a server, which takes calls while Run does. The error names an option that is
+// New returns a server, which accepts calls while Run runs. The error names an option that is
 // missing.
 func New(o Options) (*Server, error) {
 	if err := options.Check("mcpapi", o); err != nil {
 		return nil, err
 	}
 	s := &Server{o: o, questions: newQuestions(o.Requests, o.Log), calls: newCalls()}
-	s.questions.ended = s.record
+	s.questions.ended = s.writeRecord
 	server := mcp.NewServer(&mcp.Implementation{Name: "sayso", Title: "sayso", Version: o.Version}, &mcp.ServerOptions{
 		Instructions: "Ask the person who watches over this session. A call blocks until a person has answered.",
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 	})
-	server.AddReceivingMiddleware(declared)
+	server.AddReceivingMiddleware(rejectUndeclared)
 	for _, t := range s.tools() {
 		server.AddTool(t.tool, t.handler(s))
 	}
-	// Without sessions of the protocol: what must outlive a connection is in the
-	// store, and 2026-07-28 has no others.
+	// Without sessions of the protocol: durable state is in the store, and 2026-07-28 has no
+	// sessions.
 	s.handler = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
 		Stateless: true, MaxRequestBodyBytes: bodyLimit,
-		DisableLocalhostProtection: true, // the handler before this one knows which hosts are ours
+		DisableLocalhostProtection: true, // the previous handler checks the host
 	})
 	return s, nil
 }
 
-// declared turns away what this server does not declare. The SDK would
-// answer with empty lists.
-func declared(next mcp.MethodHandler) mcp.MethodHandler {
+// rejectUndeclared refuses methods that this server does not declare. The SDK would answer
+// with empty lists.
+func rejectUndeclared(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		for _, area := range []string{"prompts/", "resources/", "completion/"} {
 			if strings.HasPrefix(method, area) {
@@ -177,9 +175,9 @@ func declared(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// record writes the records of what an outsider asked and has ended: nobody else
-// writes in the transcript of such a session.
-func (s *Server) record(ctx context.Context, row pending.Request) {
+// writeRecord writes the transcript record of an ended request of an external agent, because
+// no other component writes the transcripts of such sessions.
+func (s *Server) writeRecord(ctx context.Context, row pending.Request) {
 	err := func() error {
 		ses, err := s.o.Store.Session(ctx, row.SessionID)
 		if err != nil || ses.Kind == session.Ours {
@@ -198,15 +196,15 @@ func (s *Server) record(ctx context.Context, row pending.Request) {
 	switch {
 	case errors.Is(err, session.ErrNotFound): // deleted
 	case err != nil:
-		// The next one that ends writes this record too.
+		// The next request that ends writes this record, too.
 		s.o.Log.ErrorContext(ctx, "cannot record how a question of an agent ended", "request_id", row.RequestID, "error", err)
 	default:
 		s.o.Notifier.Notify(row.SessionID)
 	}
 }
 
-// Run takes calls until ctx ends and returns once the last has. What is asked
-// then stays open for the next server, and its callers see their connection break.
+// Run accepts calls until ctx ends and returns after the last one has ended. Open questions
+// stay open for the next server; their callers are disconnected.
 func (s *Server) Run(ctx context.Context) error { return s.questions.Run(ctx, s.calls.abortAll) }
 
 // ServeHTTP answers one HTTP request.
@@ -237,8 +235,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, end := context.WithCancelCause(r.Context())
 	defer end(nil)
-	c.ctx, c.end, c.gate = ctx, end, &gate{ResponseWriter: w, ctx: ctx, end: end}
-	defer s.calls.add(c)() // before enter, so that the end of Run finds every call that got in
+	c.ctx, c.end, c.gate = ctx, end, &gatedWriter{ResponseWriter: w, ctx: ctx, end: end}
+	defer s.calls.add(c)() // before enter, so that the end of Run finds every call that entered
 	if !s.questions.beginCall() {
 		w.Header().Set("Retry-After", "1")
 		refuse(w, http.StatusServiceUnavailable, "unavailable", "The server is starting or going away. Try again in a moment.")
@@ -247,18 +245,18 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.questions.endCall()
 
 	s.handler.ServeHTTP(c.gate, r.WithContext(context.WithValue(ctx, callKey{}, c)))
-	if c.answered != "" && c.gate.out.Load() {
+	if c.answered != "" && c.gate.flushed.Load() {
 		if err := s.o.Store.SetDelivery(context.WithoutCancel(ctx), c.answered, pending.Delivered); err != nil {
 			s.o.Log.ErrorContext(ctx, "cannot note that an answer was delivered", "request_id", c.answered, "error", err)
 		}
 	}
 	if c.gate.closed.Load() {
-		// Not a clean end: the client must see that its answer is still to come.
+		// Not a clean end, so that the client knows that its answer is still to come.
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// authenticate finds the token of a request.
+// authenticate returns the token of a request.
 func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (token account.AgentToken, secret string, ok bool) {
 	if values := r.Header.Values("Authorization"); len(values) == 1 {
 		scheme, rest, _ := strings.Cut(values[0], " ")
@@ -282,11 +280,10 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request) (token acc
 	return token, secret, true
 }
 
-// readBody reads the body whole and what of it must be known before the SDK
-// does.
+// readBody reads the whole body and parses what is needed before the SDK runs.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, c *call) bool {
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // a transport without deadlines is none that strangers reach
+	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout)) // only test transports lack deadlines
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyLimit))
 	var large *http.MaxBytesError
 	switch {
@@ -297,7 +294,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, c *call) bool 
 		refuse(w, http.StatusBadRequest, "bad_request", "The body did not arrive whole.")
 		return false
 	}
-	// A deadline that passes while the call waits would look like its end.
+	// A read deadline that passes while the call waits would look like a disconnect.
 	_ = control.SetReadDeadline(time.Time{})
 	if first := bytes.TrimLeft(body, " \t\r\n"); len(first) > 0 && first[0] == '[' {
 		refuse(w, http.StatusBadRequest, "bad_request", "Batches are not part of this protocol any longer. Send one message.")
@@ -324,11 +321,11 @@ func unauthorized(w http.ResponseWriter) {
 	refuse(w, http.StatusUnauthorized, "not_signed_in", "This needs the token of an agent, which its session has not or has no longer. Make one with: sayso token --agent NAME")
 }
 
-// refuse writes an error in the form of every refusal of sayso.
+// refuse writes an error in sayso's standard format.
 func refuse(w http.ResponseWriter, status int, code, message string) {
 	body, err := json.Marshal(map[string]any{"error": map[string]string{"code": code, "message": message}})
 	if err != nil {
-		body = []byte(`{"error":{"code":"internal","message":""}}`) // strings always have JSON
+		body = []byte(`{"error":{"code":"internal","message":""}}`) // strings can always be encoded
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")

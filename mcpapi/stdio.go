@@ -15,9 +15,9 @@ import (
 // maxStdioLine bounds one message on stdin, in bytes.
 const maxStdioLine = 16 << 20
 
-// stdio is a transport of one message a line. Unlike the one of the SDK it outlives
-// the end of its input until every request that was read is answered, and answers a
-// line that is no message instead of breaking off.
+// stdio is a transport of one message a line. Unlike the SDK's, it stays open after the end
+// of its input until every request is answered, and answers an invalid line instead of
+// closing.
 type stdio struct {
 	in  io.Reader
 	out io.Writer
@@ -26,7 +26,7 @@ type stdio struct {
 // Connect implements [mcp.Transport]. The connection owns in and out.
 func (s *stdio) Connect(context.Context) (mcp.Connection, error) {
 	c := &stdioConn{out: s.out, lines: make(chan []byte), closed: make(chan struct{}), open: map[jsonrpc.ID]bool{}, answered: make(chan struct{}, 1)}
-	go func() { // reading a pipe cannot be interrupted; the end of the process ends it
+	go func() { // reading a pipe cannot be interrupted; it ends with the process
 		defer close(c.lines)
 		scanner := bufio.NewScanner(s.in)
 		scanner.Buffer(make([]byte, 0, 64<<10), maxStdioLine)
@@ -50,8 +50,8 @@ type stdioConn struct {
 
 	mu       sync.Mutex
 	out      io.Writer
-	open     map[jsonrpc.ID]bool // requests that were read and have no answer
-	answered chan struct{}       // a buffer of one: open has become smaller
+	open     map[jsonrpc.ID]bool // requests without a response yet
+	answered chan struct{}       // capacity 1: open has become smaller
 }
 
 // SessionID implements [mcp.Connection].
@@ -76,7 +76,7 @@ func (c *stdioConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 			}
 			message, err := jsonrpc.DecodeMessage(line)
 			if err == nil {
-				c.note(message)
+				c.trackRequest(message)
 				return message, nil
 			}
 			if err := c.write([]byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`)); err != nil {
@@ -90,8 +90,8 @@ func (c *stdioConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// note counts a request that needs an answer; one that is cancelled needs none.
-func (c *stdioConn) note(message jsonrpc.Message) {
+// trackRequest counts a request that needs a response; a cancelled one needs none.
+func (c *stdioConn) trackRequest(message jsonrpc.Message) {
 	request, ok := message.(*jsonrpc.Request)
 	switch {
 	case !ok:
@@ -107,12 +107,12 @@ func (c *stdioConn) note(message jsonrpc.Message) {
 			return
 		}
 		if id, err := jsonrpc.MakeID(params.RequestID); err == nil {
-			c.settle(id)
+			c.finishRequest(id)
 		}
 	}
 }
 
-func (c *stdioConn) settle(id jsonrpc.ID) {
+func (c *stdioConn) finishRequest(id jsonrpc.ID) {
 	c.mu.Lock()
 	delete(c.open, id)
 	c.mu.Unlock()
@@ -122,7 +122,7 @@ func (c *stdioConn) settle(id jsonrpc.ID) {
 	}
 }
 
-// drain waits until all is answered and returns why there is no more to read.
+// drain waits until everything is answered and returns why the input ended.
 func (c *stdioConn) drain(ctx context.Context) error {
 	for {
 		c.mu.Lock()
@@ -153,7 +153,7 @@ func (c *stdioConn) Write(_ context.Context, message jsonrpc.Message) error {
 	}
 	err = c.write(data)
 	if response, ok := message.(*jsonrpc.Response); ok {
-		c.settle(response.ID)
+		c.finishRequest(response.ID)
 	}
 	return err
 }

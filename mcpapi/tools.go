@@ -27,12 +27,12 @@ const (
 	toolApproval            = "approval_prompt"
 )
 
-// ToolNames are the tools of this server, as tools/list names them.
+// ToolNames lists the tools of this server, as tools/list does.
 func ToolNames() []string {
 	return []string{toolAskUser, toolAskUserThreeMinutes, toolAskQuestion, toolWait, toolLifecycle, toolStatus, toolApproval}
 }
 
-// tool is one tool with what it does.
+// tool is a tool and its implementation.
 type tool struct {
 	tool *mcp.Tool
 	do   func(s *Server, ctx context.Context, c *call, req *mcp.CallToolRequest) (*mcp.CallToolResult, error)
@@ -48,8 +48,8 @@ func (t tool) handler(s *Server) mcp.ToolHandler {
 	}
 }
 
-// The input schemas have no oneOf: models' interfaces take none at the top. Nor
-// are they checked by the SDK, whose words are not those of the seeds.
+// The input schemas have no oneOf, because model APIs do not accept it at the top level. The
+// SDK does not check them, because its messages differ from those of the replaced systems.
 const (
 	askUserSchema = `{"type":"object","properties":{
 "question":{"type":"string","description":"The question to ask the user. Give this for one question, or questions for several."},
@@ -85,8 +85,7 @@ const (
 "tool_use_id":{"type":"string","description":"The id of its use"}}}`
 )
 
-// lifecycleTypes are what the documentation of the bridge names and what its code
-// does.
+// lifecycleTypes are the event types that the bridge documents or implements.
 var lifecycleTypes = []string{"phase-started", "phase-completed", "plan-started", "plan-completed", "task-started", "task-completed",
 	"verification-started", "verification-completed", "phase-complete", "plan-complete"}
 
@@ -98,14 +97,14 @@ var lifecycleSchema = `{"type":"object","required":["event_type"],"properties":{
 "total_steps":{"type":"number","description":"total steps in sequence"}}}`
 
 func (s *Server) tools() []tool {
-	// Claude runs tools side by side only if they say that they change nothing, and
-	// asking does not.
+	// Claude runs tools concurrently only if they declare to change nothing, which is true of
+	// asking.
 	asks := &mcp.ToolAnnotations{ReadOnlyHint: true}
 	def := func(name, description, schema string, notes *mcp.ToolAnnotations) *mcp.Tool {
 		return &mcp.Tool{Name: name, Description: description, InputSchema: json.RawMessage(schema), Annotations: notes}
 	}
-	// New CLIs show their model no more than the names of tools, to be looked up. The
-	// one that it is told of in its prompt is to be at hand.
+	// New CLIs show their model only the names of tools, to be looked up. The tool that the
+	// prompt mentions should be available at once.
 	atHand := func(t *mcp.Tool) *mcp.Tool {
 		t.Meta = mcp.Meta{"anthropic/alwaysLoad": true}
 		return t
@@ -126,13 +125,13 @@ func (s *Server) tools() []tool {
 func (s *Server) askUser(ctx context.Context, c *call, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	return s.askForm(ctx, c, req, toolAskUser, func(input object) (*pending.Form, time.Duration, error) {
 		key, _ := c.key(toolAskUser, arguments(req))
-		return parseAskUser(input, s.policy(ctx, c), key)
+		return parseAskUser(input, s.policyOf(ctx, c), key)
 	})
 }
 
 func (s *Server) askThreeMinutes(ctx context.Context, c *call, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	return s.askForm(ctx, c, req, toolAskUserThreeMinutes, func(input object) (*pending.Form, time.Duration, error) {
-		text, err := questionText(input, maxLone)
+		text, err := questionText(input, maxLoneQuestion)
 		return &pending.Form{Questions: []pending.Question{{ID: "q1", Question: text, Kind: pending.Text, Required: true, FreeText: true}}}, threeMinutes, err
 	})
 }
@@ -144,55 +143,55 @@ func (s *Server) askQuestion(ctx context.Context, c *call, req *mcp.CallToolRequ
 	})
 }
 
-// askForm asks what read makes of the arguments.
+// askForm asks the form that read parses from the arguments.
 func (s *Server) askForm(ctx context.Context, c *call, req *mcp.CallToolRequest, name string, read func(object) (*pending.Form, time.Duration, error)) (*mcp.CallToolResult, error) {
-	input, err := inputOf(req.Params.Arguments)
+	input, err := parseInput(req.Params.Arguments)
 	if err != nil {
-		return invalid(err), nil
+		return invalidResult(err), nil
 	}
 	form, timeout, err := read(input)
 	if err != nil {
-		return invalid(err), nil
+		return invalidResult(err), nil
 	}
 	return s.ask(ctx, c, req, question{
 		tool: name, requestType: pending.AskUserQuestion, toolName: name, input: arguments(req), toolUseID: c.toolUseID,
-		form: form, timeout: timeout, mayTicket: true,
+		form: form, timeout: timeout, mayIssueTicket: true,
 	})
 }
 
-// arguments are those of a call as they came.
+// arguments returns the raw arguments of a call.
 func arguments(req *mcp.CallToolRequest) json.RawMessage {
-	if missing(req.Params.Arguments) {
+	if isMissing(req.Params.Arguments) {
 		return json.RawMessage(`{}`)
 	}
 	return req.Params.Arguments
 }
 
-// approve asks whether a tool may run. Its caller takes nothing but a decision, so
-// it gets no ticket.
+// approve asks whether a tool may run. Its caller accepts only a decision, so it gets no
+// ticket.
 func (s *Server) approve(ctx context.Context, c *call, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	input, err := inputOf(req.Params.Arguments)
+	input, err := parseInput(req.Params.Arguments)
 	if err != nil {
-		return invalid(err), nil
+		return invalidResult(err), nil
 	}
 	name, err := input.text("tool_name", 500)
 	if err == nil && strings.TrimSpace(name) == "" {
 		err = errors.New("tool_name is required")
 	}
 	if err != nil {
-		return invalid(err), nil
+		return invalidResult(err), nil
 	}
-	if what, err := objectOf(input["input"]); err != nil || what == nil || !input.has("input") {
-		return invalid(errors.New("input must be an object")), nil
+	if what, err := parseObject(input["input"]); err != nil || what == nil || !input.has("input") {
+		return invalidResult(errors.New("input must be an object")), nil
 	}
 	useID, err := input.text("tool_use_id", 200)
 	if err != nil {
-		return invalid(err), nil
+		return invalidResult(err), nil
 	}
 	if useID == "" {
 		useID = c.toolUseID
 	} else if c.toolUseID == "" {
-		c.toolUseID = useID // of the tool that waits for the decision, so as good a key
+		c.toolUseID = useID // of the tool that waits for the decision, so it identifies the call, too
 	}
 	return s.ask(ctx, c, req, question{
 		tool: toolApproval, requestType: pending.ToolApproval, toolName: name, input: input["input"], toolUseID: useID,
@@ -202,19 +201,19 @@ func (s *Server) approve(ctx context.Context, c *call, req *mcp.CallToolRequest)
 func (s *Server) lifecycle(ctx context.Context, c *call, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	l, err := lifecycleOf(req.Params.Arguments)
 	if err != nil {
-		return invalid(err), nil
+		return invalidResult(err), nil
 	}
 	l.At = time.Now()
 	if err := s.o.Store.SetLifecycle(ctx, c.session.SessionID, l); err != nil {
 		s.o.Log.ErrorContext(ctx, "cannot store how far an agent has come", "error", err)
-		return failed("The event could not be stored because of a technical problem."), nil
+		return errorResult("The event could not be stored because of a technical problem."), nil
 	}
 	s.o.Notifier.Notify(c.session.SessionID)
-	return said(`{"status":"ok"}`), nil
+	return textResult(`{"status":"ok"}`), nil
 }
 
 func lifecycleOf(arguments json.RawMessage) (l session.Lifecycle, err error) {
-	input, err := inputOf(arguments)
+	input, err := parseInput(arguments)
 	if err != nil {
 		return l, err
 	}
@@ -243,7 +242,7 @@ func (s *Server) phaseStatus(ctx context.Context, c *call, _ *mcp.CallToolReques
 	open, err := s.o.Requests.Open(ctx, c.session.SessionID)
 	if err != nil {
 		s.o.Log.ErrorContext(ctx, "cannot read the open questions of an agent", "error", err)
-		return failed("The status could not be read because of a technical problem."), nil
+		return errorResult("The status could not be read because of a technical problem."), nil
 	}
 	type event struct {
 		EventType   string   `json:"event_type"`
@@ -264,5 +263,5 @@ func (s *Server) phaseStatus(ctx context.Context, c *call, _ *mcp.CallToolReques
 	if l := c.session.Lifecycle; l != nil {
 		status.LastLifecycleEvent = &event{l.EventType, l.PhaseName, l.PhaseNumber, l.Step, l.TotalSteps}
 	}
-	return said(encoded(status)), nil
+	return textResult(encodeJSON(status)), nil
 }

@@ -11,36 +11,36 @@ import (
 	"github.com/sayso-dev/sayso/internal/statement"
 )
 
-// DeniedAction is what an agent reads whose tool was denied without a reason: the
-// sentence of the protocol of pending requests.
+// DeniedAction is the text for an agent whose tool call was denied without a reason, as the
+// protocol of pending requests defines it.
 const DeniedAction = "User denied this action"
 
-// Bounds of an answer.
+// Limits of an answer.
 const (
-	MaxTextBytes         = 100_000 // of a free text or the reason of a deny
+	MaxTextBytes         = 100_000 // of a free text or the reason of a denial
 	MaxUpdatedInputBytes = 4 << 20 // of an edited tool input: a whole file fits
 	MaxPermissionsBytes  = 1 << 20 // of the rules granted with an allow
 	MaxPermissions       = 100     // number of those rules
 )
 
 const (
-	summaryRunes = 200 // of a line that sums up an answer
-	nameRunes    = 60  // of a question named in a sentence
-	yes, no      = "yes", "no"
+	maxSummaryRunes = 200 // of a one-line summary of an answer
+	maxNameRunes    = 60  // of a question's name in a sentence
+	yes, no         = "yes", "no"
 )
 
-// planTool asks to leave plan mode: the mode to go to is a part of its approval.
+// planTool asks to leave plan mode. Its approval includes the next mode.
 const planTool = "ExitPlanMode"
 
-// separator stands between the labels of one answer, here as in the CLI.
+// separator separates the labels of one answer, as in the CLI.
 const separator = ", "
 
-// Normalise holds a submission against the request it answers and returns it in
-// the one form that is stored: labels are resolved to values, responses stand in
-// the order of the form, an edit that changes nothing is no edit. Every error is
-// a [problem.Error] that is [ErrInvalid].
+// Normalise validates a submission against the request it answers and returns it in the form
+// that is stored: labels are resolved to values, responses are in the order of the form, and
+// an edit that changes nothing is dropped. Every error is a [problem.Error] that is
+// [ErrInvalid].
 //
-// It looks at neither ids nor hash nor status; that is [Registry.Answer].
+// It checks neither ids nor hash nor status; [Registry.Answer] does.
 func Normalise(r Request, s Submission) (Answer, error) {
 	if s.RequestType != r.RequestType {
 		return Answer{}, problem.New("answer_type", "got", string(s.RequestType), "want", string(r.RequestType))
@@ -94,12 +94,12 @@ func normaliseApproval(r Request, s Submission) (Answer, error) {
 	case "":
 		return Answer{}, problem.New("answer_decision_missing")
 	}
-	return Answer{}, problem.New("answer_decision_unknown", "decision", line(string(s.Decision), nameRunes))
+	return Answer{}, problem.New("answer_decision_unknown", "decision", singleLine(string(s.Decision), maxNameRunes))
 }
 
-// normaliseInput returns the edited input, nil when nothing is edited. A person
-// changes what the agent asked for; a key that it did not ask for is another
-// call than the one that was shown.
+// normaliseInput returns the edited input, nil when nothing is edited. A person may change
+// only what the agent asked for: a new key would make it another call than the one that was
+// shown.
 func normaliseInput(original, edited json.RawMessage) (json.RawMessage, error) {
 	if isNull(edited) {
 		return nil, nil
@@ -127,20 +127,19 @@ func normaliseInput(original, edited json.RawMessage) (json.RawMessage, error) {
 	case !ok:
 		return nil, problem.New("input_not_editable")
 	case len(object) == 0:
-		// The CLI takes {} for "as asked", which is not what the person sees.
+		// The CLI treats {} as the original input, which is not what the person sees.
 		return nil, problem.New("input_empty")
 	}
 	for _, key := range sortedKeys(object) {
 		if _, ok := known[key]; !ok {
-			return nil, problem.New("input_new_field", "name", line(key, nameRunes))
+			return nil, problem.New("input_new_field", "name", singleLine(key, maxNameRunes))
 		}
 	}
 	return compact(edited), nil
 }
 
-// normalisePermissions returns the granted rules, nil when there are none. A
-// person can grant what was suggested, choose for how long it holds, and switch
-// the mode of the session; never more.
+// normalisePermissions returns the granted rules, nil when there are none. A person can grant
+// what was suggested, choose its scope, and switch the mode of the session; never more.
 func normalisePermissions(suggested, granted json.RawMessage) (json.RawMessage, error) {
 	if isNull(granted) {
 		return nil, nil
@@ -181,8 +180,8 @@ func normalisePermissions(suggested, granted json.RawMessage) (json.RawMessage, 
 	return compact(granted), nil
 }
 
-// isSessionMode reports whether the grant is a switch of mode, for this session
-// alone, to one that still asks.
+// isSessionMode reports whether the grant switches the mode of this session alone, to a mode
+// that still asks.
 func isSessionMode(grant map[string]any) bool {
 	if len(grant) != 3 || grant["type"] != "setMode" || grant["destination"] != "session" {
 		return false
@@ -190,8 +189,8 @@ func isSessionMode(grant map[string]any) bool {
 	return grant["mode"] == "default" || grant["mode"] == "acceptEdits" || grant["mode"] == "plan"
 }
 
-// covers reports whether the grant is the offer, or the offer for another
-// destination that a person may choose.
+// covers reports whether the grant equals the offer, except for a destination that a person
+// may choose.
 func covers(offer any, grant map[string]any) bool {
 	if same(offer, grant) {
 		return true
@@ -205,10 +204,10 @@ func covers(offer any, grant map[string]any) bool {
 	default:
 		return false
 	}
-	return same(without(o, "destination"), without(grant, "destination"))
+	return same(withoutKey(o, "destination"), withoutKey(grant, "destination"))
 }
 
-func without(object map[string]any, key string) map[string]any {
+func withoutKey(object map[string]any, key string) map[string]any {
 	rest := make(map[string]any, len(object))
 	for k, v := range object {
 		if k != key {
@@ -233,12 +232,12 @@ func normaliseQuestions(r Request, s Submission) (Answer, error) {
 		}
 		return Answer{Decision: Deny, Message: s.Message, Interrupt: s.Interrupt}, nil
 	default:
-		return Answer{}, problem.New("answer_decision_unknown", "decision", line(string(s.Decision), nameRunes))
+		return Answer{}, problem.New("answer_decision_unknown", "decision", singleLine(string(s.Decision), maxNameRunes))
 	}
 	if r.Form == nil || len(r.Form.Questions) == 0 {
 		return Answer{}, problem.New("questions_unreadable")
 	}
-	given, err := gather(r.Form, s)
+	given, err := collectResponses(r.Form, s)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -252,16 +251,16 @@ func normaliseQuestions(r Request, s Submission) (Answer, error) {
 		case !empty:
 			answer.Responses = append(answer.Responses, response)
 		case q.Required:
-			return Answer{}, problem.For(q.ID, "question_unanswered", "question", name(q))
+			return Answer{}, problem.For(q.ID, "question_unanswered", "question", displayName(q))
 		}
 	}
 	if r.Source == SourceElicitation {
-		// All its questions may be optional: then an empty answer accepts, too, if it says
-		// that it is one.
+		// All questions may be optional. Then an empty answer is accepted if it is marked as
+		// one.
 		if s.Decision == "" && s.Answers == nil && s.Responses == nil {
 			return Answer{}, problem.New("answer_missing")
 		}
-		return answer, fitElicitation(r, answer)
+		return answer, checkElicitation(r, answer)
 	}
 	if len(answer.Responses) == 0 {
 		return Answer{}, problem.New("answer_none")
@@ -269,8 +268,8 @@ func normaliseQuestions(r Request, s Submission) (Answer, error) {
 	return answer, nil
 }
 
-// gather returns the responses by question id, the short form spelled out.
-func gather(form *Form, s Submission) (map[string]Response, error) {
+// collectResponses returns the responses by question id, with the short form expanded.
+func collectResponses(form *Form, s Submission) (map[string]Response, error) {
 	byID := make(map[string]Question, len(form.Questions))
 	byText := make(map[string][]Question, len(form.Questions))
 	for _, q := range form.Questions {
@@ -281,17 +280,17 @@ func gather(form *Form, s Submission) (map[string]Response, error) {
 	for _, response := range s.Responses {
 		q, ok := byID[response.ID]
 		if !ok {
-			return nil, problem.For(response.ID, "question_id_unknown", "id", line(response.ID, nameRunes))
+			return nil, problem.For(response.ID, "question_id_unknown", "id", singleLine(response.ID, maxNameRunes))
 		}
 		if _, twice := given[q.ID]; twice {
-			return nil, problem.For(q.ID, "question_answered_twice", "question", name(q))
+			return nil, problem.For(q.ID, "question_answered_twice", "question", displayName(q))
 		}
 		given[q.ID] = response
 	}
 	for _, text := range sortedKeys(s.Answers) {
 		questions := byText[text]
 		if len(questions) == 0 {
-			return nil, problem.New("question_unknown", "question", line(text, nameRunes))
+			return nil, problem.New("question_unknown", "question", singleLine(text, maxNameRunes))
 		}
 		open := slices.DeleteFunc(slices.Clone(questions), func(q Question) bool {
 			_, answered := given[q.ID]
@@ -299,9 +298,9 @@ func gather(form *Form, s Submission) (map[string]Response, error) {
 		})
 		switch {
 		case len(open) == 0:
-			return nil, problem.For(questions[0].ID, "question_answered_twice", "question", name(questions[0]))
+			return nil, problem.For(questions[0].ID, "question_answered_twice", "question", displayName(questions[0]))
 		case len(questions) > 1:
-			return nil, problem.For(open[0].ID, "question_asked_twice", "question", name(open[0]))
+			return nil, problem.For(open[0].ID, "question_asked_twice", "question", displayName(open[0]))
 		default:
 			response, err := parseShortForm(open[0], s.Answers[text])
 			if err != nil {
@@ -313,10 +312,10 @@ func gather(form *Form, s Submission) (map[string]Response, error) {
 	return given, nil
 }
 
-// parseShortForm turns the short form of one answer into a response.
+// parseShortForm converts the short form of one answer to a response.
 func parseShortForm(q Question, text string) (Response, error) {
 	response := Response{ID: q.ID}
-	// Before the search below, whose time grows with the length.
+	// Checked first, because the time of the search below grows with the length.
 	if err := checkAnswerText(q, text); err != nil {
 		return Response{}, err
 	}
@@ -327,22 +326,22 @@ func parseShortForm(q Question, text string) (Response, error) {
 		}
 		return response, nil
 	case Select:
-		if o, ok := chosen(q, text); ok {
+		if o, ok := optionByLabel(q, text); ok {
 			response.Values = []string{o.Value}
 			return response, nil
 		}
-		// A label with more behind it is a choice and a text, or several choices:
+		// A label followed by more text is a choice and a text, or several choices;
 		// normaliseResponse refuses both.
-		response.Values, text = split(q, text)
+		response.Values, text = splitLabels(q, text)
 	case MultiSelect:
-		response.Values, text = split(q, text)
+		response.Values, text = splitLabels(q, text)
 	}
 	response.Text = text
 	return response, nil
 }
 
-// chosen finds an option by what people see, its label, else by its value.
-func chosen(q Question, text string) (Option, bool) {
+// optionByLabel finds an option by its label, else by its value.
+func optionByLabel(q Question, text string) (Option, bool) {
 	for _, o := range q.Options {
 		if o.Label == text {
 			return o, true
@@ -356,14 +355,13 @@ func chosen(q Question, text string) (Option, bool) {
 	return Option{}, false
 }
 
-// split reads labels joined by the separator, which labels may contain and
-// which may begin like each other. Of all readings it takes the one that covers
-// most of the text, and of those the one with the longest labels first; what
-// follows the covered part is returned as it stands. So the labels and the rest,
-// joined again, are the text.
-func split(q Question, text string) (values []string, rest string) {
-	// pick[i] is the best label at a place where one can begin, reach[i] where
-	// the reading that goes on with it ends.
+// splitLabels splits labels joined by the separator. Labels may contain it, and one may be a
+// prefix of another. It chooses the split that covers most of the text and, among those, the
+// one with the longest labels first. rest is the uncovered end, so labels and rest, joined
+// again, give the text.
+func splitLabels(q Question, text string) (values []string, rest string) {
+	// pick[i] is the best label that starts at i, reach[i] the end of the covered text if it
+	// is chosen.
 	type choice struct{ pick, reach int }
 	best := make(map[int]choice)
 	at := func(i int) bool { return i == 0 || strings.HasSuffix(text[:i], separator) }
@@ -404,7 +402,7 @@ func split(q Question, text string) (values []string, rest string) {
 	return values, text[min(i, len(text)):]
 }
 
-// normaliseResponse checks the response to one question. An unanswered one has
+// normaliseResponse validates the response to one question. A question without an answer has
 // neither values nor text.
 func normaliseResponse(q Question, given Response) (Response, error) {
 	if err := checkAnswerText(q, given.Text); err != nil {
@@ -412,12 +410,12 @@ func normaliseResponse(q Question, given Response) (Response, error) {
 	}
 	response := Response{ID: q.ID, Values: []string{}, Text: given.Text}
 	if strings.TrimSpace(given.Text) == "" {
-		response.Text = "" // a blank "Other" says nothing
+		response.Text = "" // a blank "Other" is no answer
 	}
 	switch q.Kind {
 	case Text:
 		if len(given.Values) > 0 {
-			return Response{}, problem.For(q.ID, "question_no_options", "question", name(q))
+			return Response{}, problem.For(q.ID, "question_no_options", "question", displayName(q))
 		}
 		return response, nil
 	case Confirm:
@@ -432,34 +430,34 @@ func normaliseResponse(q Question, given Response) (Response, error) {
 				}
 			}
 		}
-		return Response{}, problem.For(q.ID, "question_yes_or_no", "question", name(q))
+		return Response{}, problem.For(q.ID, "question_yes_or_no", "question", displayName(q))
 	case Select, MultiSelect:
 	default:
-		return Response{}, problem.For(q.ID, "question_not_shown", "question", name(q))
+		return Response{}, problem.For(q.ID, "question_not_shown", "question", displayName(q))
 	}
 	for _, v := range given.Values {
-		o, ok := valued(q, v)
+		o, ok := optionByValue(q, v)
 		switch {
 		case !ok:
-			return Response{}, problem.For(q.ID, "option_unknown", "option", line(v, nameRunes), "question", name(q))
+			return Response{}, problem.For(q.ID, "option_unknown", "option", singleLine(v, maxNameRunes), "question", displayName(q))
 		case slices.Contains(response.Values, o.Value):
-			return Response{}, problem.For(q.ID, "option_twice", "option", line(o.Label, nameRunes), "question", name(q))
+			return Response{}, problem.For(q.ID, "option_twice", "option", singleLine(o.Label, maxNameRunes), "question", displayName(q))
 		}
 		response.Values = append(response.Values, o.Value)
 	}
 	switch {
 	case response.Text != "" && !q.FreeText:
-		return Response{}, problem.For(q.ID, "option_unknown", "option", line(response.Text, nameRunes), "question", name(q))
+		return Response{}, problem.For(q.ID, "option_unknown", "option", singleLine(response.Text, maxNameRunes), "question", displayName(q))
 	case q.Kind == Select && len(response.Values) > 1:
-		return Response{}, problem.For(q.ID, "question_one_option", "question", name(q))
+		return Response{}, problem.For(q.ID, "question_one_option", "question", displayName(q))
 	case q.Kind == Select && len(response.Values) == 1 && response.Text != "":
-		return Response{}, problem.For(q.ID, "question_option_or_text", "question", name(q))
+		return Response{}, problem.For(q.ID, "question_option_or_text", "question", displayName(q))
 	}
 	return response, nil
 }
 
-// valued finds an option by its value, else by its label.
-func valued(q Question, v string) (Option, bool) {
+// optionByValue finds an option by its value, else by its label.
+func optionByValue(q Question, v string) (Option, bool) {
 	for _, o := range q.Options {
 		if o.Value == v {
 			return o, true
@@ -473,10 +471,10 @@ func valued(q Question, v string) (Option, bool) {
 	return Option{}, false
 }
 
-// Summary says in one line of at most 200 characters how a person answered.
+// Summary describes an answer in one line of at most 200 characters.
 func (a Answer) Summary(r Request) string {
 	if a.Decision == Deny {
-		message := line(a.Message, summaryRunes)
+		message := singleLine(a.Message, maxSummaryRunes)
 		said := ""
 		switch asked := r.RequestType == AskUserQuestion; {
 		case asked && a.Interrupt:
@@ -492,7 +490,7 @@ func (a Answer) Summary(r Request) string {
 		default:
 			said = statement.New("record_denied")
 		}
-		return line(said, summaryRunes)
+		return singleLine(said, maxSummaryRunes)
 	}
 	if r.RequestType != AskUserQuestion || r.Form == nil {
 		switch edited, granted := a.UpdatedInput != nil, a.UpdatedPermissions != nil; {
@@ -510,18 +508,18 @@ func (a Answer) Summary(r Request) string {
 		if response, ok := a.response(q.ID); ok {
 			head := q.Header
 			if strings.TrimSpace(head) == "" {
-				head = line(q.Question, nameRunes)
+				head = singleLine(q.Question, maxNameRunes)
 			}
-			said = append(said, head+": "+inWords(q, response))
+			said = append(said, head+": "+displayText(q, response))
 		}
 	}
-	return line(strings.Join(said, "; "), summaryRunes)
+	return singleLine(strings.Join(said, "; "), maxSummaryRunes)
 }
 
-// AnswersByText gives each answered question of a request, by its text, what was
-// answered: labels joined with ", ", a free text behind them. It is the form in
-// which Claude's AskUserQuestion takes answers. Where two questions share a text,
-// their answers are joined with "; ", because one key is all there is.
+// AnswersByText returns the answer to each answered question, by its text: labels joined with
+// ", ", followed by any free text. Claude's AskUserQuestion takes answers in this form. If
+// two questions have the same text, their answers are joined with "; ", because they share
+// one key.
 func AnswersByText(r Request, a Answer) map[string]string {
 	answers := map[string]string{}
 	if r.Form == nil {
@@ -532,7 +530,7 @@ func AnswersByText(r Request, a Answer) map[string]string {
 		if !ok {
 			continue
 		}
-		words := inWords(q, response)
+		words := displayText(q, response)
 		if before, twice := answers[q.Question]; twice {
 			words = before + "; " + words
 		}
@@ -549,11 +547,11 @@ func (a Answer) response(questionID string) (Response, bool) {
 	return a.Responses[i], true
 }
 
-// inWords is a response as people read it.
-func inWords(q Question, r Response) string {
+// displayText returns a response as people read it.
+func displayText(q Question, r Response) string {
 	words := make([]string, 0, len(r.Values)+1)
 	for _, v := range r.Values {
-		o, ok := valued(q, v)
+		o, ok := optionByValue(q, v)
 		switch {
 		case ok:
 			v = o.Label
@@ -570,38 +568,39 @@ func inWords(q Question, r Response) string {
 	return strings.Join(words, separator)
 }
 
-func name(q Question) string { return line(q.Question, nameRunes) }
+func displayName(q Question) string { return singleLine(q.Question, maxNameRunes) }
 
-// checkMessage refuses a message that is too long or that a database cannot keep.
+// checkMessage refuses a message that is too long or that a database cannot store.
 func checkMessage(text string) error {
 	switch {
 	case len(text) > MaxTextBytes:
 		return problem.New("message_too_long", "max", MaxTextBytes/1000)
-	case !isText(text):
+	case !isStorableText(text):
 		return problem.New("message_not_text")
 	}
 	return nil
 }
 
-// checkAnswerText refuses the text of an answer that is too long or that a database
-// cannot keep.
+// checkAnswerText refuses an answer's text that is too long or that a database cannot store.
 func checkAnswerText(q Question, text string) error {
 	switch {
 	case len(text) > MaxTextBytes:
-		return problem.For(q.ID, "answer_too_long", "question", name(q), "max", MaxTextBytes/1000)
-	case !isText(text):
-		return problem.For(q.ID, "answer_not_text", "question", name(q))
+		return problem.For(q.ID, "answer_too_long", "question", displayName(q), "max", MaxTextBytes/1000)
+	case !isStorableText(text):
+		return problem.For(q.ID, "answer_not_text", "question", displayName(q))
 	}
 	return nil
 }
 
-// isText reports whether a database can keep a text.
-func isText(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
+// isStorableText reports whether a database can store a text.
+func isStorableText(text string) bool {
+	return utf8.ValidString(text) && !strings.ContainsRune(text, 0)
+}
 
-// line makes one line of at most limit characters out of a text from outside.
-func line(text string, limit int) string {
+// singleLine joins the lines of an untrusted text and truncates it to limit characters.
+func singleLine(text string, limit int) string {
 	fields := strings.FieldsFunc(text, func(c rune) bool {
-		// Bidi_Control: it could make a line read otherwise than it is.
+		// Bidi_Control: it could change how a line reads.
 		return unicode.IsSpace(c) || unicode.IsControl(c) || unicode.Is(unicode.Bidi_Control, c)
 	})
 	runes := []rune(strings.Join(fields, " "))

@@ -8,17 +8,17 @@ import (
 	"github.com/sayso-dev/sayso/internal/problem"
 )
 
-// approve takes one of the two approvals that a request needs. The first is noted
-// and leaves the request open; the second, of another person, resolves it.
-func (r *Registry) approve(ctx context.Context, row Request, s Submission, res Resolution) (Request, error) {
+// approveFirst adds one of the two approvals that a request needs. The first is stored and
+// leaves the request open; the second, by another person, resolves it.
+func (r *Registry) approveFirst(ctx context.Context, row Request, s Submission, res Resolution) (Request, error) {
 	if res.Answer.UpdatedInput != nil || res.Answer.UpdatedPermissions != nil {
 		return row, problem.New("two_people_plain")
 	}
-	ctx, cancel := bounded(ctx)
+	ctx, cancel := withSettleTimeout(ctx)
 	defer cancel()
 	failed := func(err error) error { return fmt.Errorf("pending: approve %s: %w", s.RequestID, err) }
-	const tries = 5 // somebody may approve and take it back meanwhile
-	for range tries {
+	const maxAttempts = 5 // others may approve and undo meanwhile
+	for range maxAttempts {
 		first := row.Approval
 		switch {
 		case row.Status.Final():
@@ -36,14 +36,14 @@ func (r *Registry) approve(ctx context.Context, row Request, s Submission, res R
 		case first == nil:
 			now, done, err := r.store.ApproveRequest(ctx, row.RequestID, Approval{Actor: s.Actor, At: res.At, CommandID: s.CommandID, CredentialID: s.CredentialID})
 			if done || err != nil {
-				r.notifier.Notify(row.SessionID) // after an error too: it may have been done
+				r.notifier.Notify(row.SessionID) // after an error too, because the change may be stored
 			}
 			if done || err != nil {
-				return now, wrapped(err, failed)
+				return now, wrapIf(err, failed)
 			}
 			row = now
 		case first.Actor.UserID == s.Actor.UserID && first.CommandID == s.CommandID:
-			return row, nil // the same command again
+			return row, nil // a repeated command
 		case first.Actor.UserID == s.Actor.UserID:
 			return row, failed(ErrAnotherNeeded)
 		default:
@@ -72,9 +72,8 @@ func (r *Registry) approve(ctx context.Context, row Request, s Submission, res R
 	return row, failed(ErrUnavailable)
 }
 
-// Unapprove takes back the first approval that a person gave. The error is
-// [ErrNotApproved] when there is none of theirs, [ErrNotFound] for a request of
-// another session, or a [NotOpenError].
+// Unapprove removes the first approval if this person gave it. It returns [ErrNotApproved]
+// when they gave none, [ErrNotFound] for a request of another session, or a [NotOpenError].
 func (r *Registry) Unapprove(ctx context.Context, sessionID, requestID string, by Actor) error {
 	row, err := r.read(ctx, sessionID, requestID)
 	if err == nil && !row.Status.Final() {

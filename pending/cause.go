@@ -6,24 +6,24 @@ import (
 	"github.com/sayso-dev/sayso/internal/statement"
 )
 
-// Causes with which an asker ends the context of [Registry.Ask]; see there.
+// Causes with which an asker ends the context of [Registry.Ask].
 var (
-	// ErrDeadline: a deadline that the asker set has passed.
+	// ErrDeadline: the deadline that the asker set has passed.
 	ErrDeadline = errors.New("nobody answered in time")
-	// ErrDetached: this server stops waiting, but the asker does not; somebody
-	// will ask the same request again.
+	// ErrDetached: this server stops waiting, but the asker does not. Another server, or this
+	// one later, asks the same request again.
 	ErrDetached = errors.New("the server stopped waiting; the question stays open")
 )
 
-// ErrAskerDied is the cause of an asker whose process ended with the question
-// open, which stays answerable.
+// ErrAskerDied is the cause when the asker's process has ended. The question stays
+// answerable.
 type ErrAskerDied struct {
 	Reason string // a sentence for people
 }
 
 func (e ErrAskerDied) Error() string { return e.Reason }
 
-// ending says how a request ends whose asker stopped waiting for this cause.
+// ending returns the status and reason of a request whose asker stopped waiting for a cause.
 func ending(cause error) (Status, string) {
 	var died ErrAskerDied
 	switch {

@@ -17,28 +17,27 @@ import (
 	"github.com/sayso-dev/sayso/internal/problem"
 )
 
-// MaxChoices bounds the choices of one property of an elicitation: a list of
-// countries fits.
+// MaxChoices bounds the choices of one property of an elicitation, enough for a list of
+// countries.
 const MaxChoices = 500
 
-// maxSafe is the largest whole number that every reader of JSON keeps as it is.
-const maxSafe = 1<<53 - 1
+// maxSafeInteger is the largest integer that every JSON parser represents exactly.
+const maxSafeInteger = 1<<53 - 1
 
-// consentID is the id of the one question of an elicitation that asks for no
-// values: yes accepts it, no declines it.
+// consentID is the id of the only question of an elicitation without values: yes accepts it,
+// no declines it.
 const consentID = "accept"
 
-// FormOfElicitation reads the form out of an MCP server's elicitation, as the CLI
-// forwards it: {message, mode, requested_schema, property_order, url}. In form
-// mode each property of the schema becomes a question with the property's name as
-// its id; a schema without properties, and url mode, become one question for yes
-// or no. The address of url mode is not in the form, it stays in the input.
+// FormOfElicitation converts an MCP server's elicitation, as the CLI forwards it, to a form:
+// {message, mode, requested_schema, property_order, url}. In form mode each property of the
+// schema becomes a question with the property's name as its id. A schema without properties,
+// and url mode, become one yes-or-no question. The URL stays in the input and is not part of
+// the form.
 //
-// Of the schema this is read: strings (minLength, maxLength, pattern, format),
-// numbers and integers (minimum, maximum), booleans, enums (enum, enumNames,
-// oneOf) and lists of them (minItems, maxItems), with title, description, default
-// and required. Other words leave the checking to the server; other types, and an
-// address that is not http or https, are an [ErrNoForm].
+// It supports strings (minLength, maxLength, pattern, format), numbers and integers (minimum,
+// maximum), booleans, enums (enum, enumNames, oneOf) and lists of them (minItems, maxItems),
+// with title, description, default and required. The MCP server checks other keywords. Other
+// types, and a URL that is not http or https, return [ErrNoForm].
 func FormOfElicitation(input json.RawMessage) (*Form, error) {
 	e, err := readElicitation(input)
 	if err != nil {
@@ -54,9 +53,9 @@ func FormOfElicitation(input json.RawMessage) (*Form, error) {
 	return form, nil
 }
 
-// ElicitationResult is what the MCP server is told once a person has answered:
-// action accept or decline and, with an accept in form mode, the content, an
-// object whose values have the types of the schema.
+// ElicitationResult returns the result for the MCP server once a person has answered: the
+// action accept or decline and, for an accept in form mode, the content, an object whose
+// values have the types of the schema.
 func ElicitationResult(r Request, a Answer) (action string, content json.RawMessage, err error) {
 	if a.Decision == Deny {
 		return "decline", nil, nil
@@ -76,10 +75,10 @@ func ElicitationResult(r Request, a Answer) (action string, content json.RawMess
 	values := map[string]any{}
 	for _, p := range e.properties {
 		said, ok := a.response(p.question.ID)
-		if !ok && !(p.must && p.kind == listProperty) {
-			continue // an empty list is the answer of who chooses nothing
+		if !ok && !(p.required && p.kind == listProperty) {
+			continue // an empty list is a valid answer
 		}
-		if values[p.question.ID], ok = p.value(said); !ok {
+		if values[p.question.ID], ok = p.parseValue(said); !ok {
 			return "", nil, fmt.Errorf("pending: result of elicitation %s: %w", r.RequestID, ErrInvalid)
 		}
 	}
@@ -87,23 +86,23 @@ func ElicitationResult(r Request, a Answer) (action string, content json.RawMess
 	return "accept", content, err
 }
 
-// fitElicitation holds an answer to an elicitation against its schema.
-func fitElicitation(r Request, a Answer) error {
+// checkElicitation validates an answer to an elicitation against its schema.
+func checkElicitation(r Request, a Answer) error {
 	e, err := readElicitation(r.ToolInput)
 	if err != nil {
 		return problem.New("questions_unreadable")
 	}
 	for _, p := range e.properties {
 		if said, ok := a.response(p.question.ID); ok {
-			if _, fits := p.value(said); !fits {
-				return problem.For(p.question.ID, "question_value", "question", name(p.question), "expected", p.takes())
+			if _, fits := p.parseValue(said); !fits {
+				return problem.For(p.question.ID, "question_value", "question", displayName(p.question), "expected", p.expectation())
 			}
 		}
 	}
 	return nil
 }
 
-// elicitation is an elicitation that can be shown.
+// elicitation is a parsed elicitation that can be shown.
 type elicitation struct {
 	message    string
 	byURL      bool
@@ -125,7 +124,7 @@ const (
 type property struct {
 	question Question
 	kind     propertyKind
-	must     bool // required by the schema
+	required bool // required by the schema
 	format   Format
 	pattern  *regexp.Regexp // nil for none
 	min, max *float64       // of the length, the number or the count; nil for none
@@ -208,15 +207,15 @@ func propertiesOf(schema map[string]any, order []string) ([]property, error) {
 		object, _ := described[key].(map[string]any)
 		p, err := propertyOf(key, object, required[key])
 		if err != nil {
-			return nil, fmt.Errorf("property %q: %w", line(key, nameRunes), err)
+			return nil, fmt.Errorf("property %q: %w", singleLine(key, maxNameRunes), err)
 		}
 		properties = append(properties, p)
 	}
 	return properties, nil
 }
 
-// orderOf is the order in which the server named the properties, as far as it can
-// be told: new CLIs say it, old ones keep it.
+// orderOf returns the order of the properties, as far as it is known: new CLIs send it, old
+// ones preserve it.
 func orderOf(input json.RawMessage, object map[string]any) []string {
 	var order []string
 	add := func(key string) {
@@ -256,7 +255,7 @@ func orderOf(input json.RawMessage, object map[string]any) []string {
 }
 
 func propertyOf(key string, object map[string]any, required bool) (property, error) {
-	p := property{must: required, question: Question{ID: key, Required: required}}
+	p := property{required: required, question: Question{ID: key, Required: required}}
 	q := &p.question
 	if len(key) > MaxLabelBytes {
 		return p, fmt.Errorf("name of %d bytes, at most %d", len(key), MaxLabelBytes)
@@ -295,7 +294,7 @@ func propertyOf(key string, object map[string]any, required bool) (property, err
 			return p, err
 		}
 		if pattern != "" {
-			// One that this engine does not know is left to the server.
+			// The server checks patterns that this engine does not support.
 			p.pattern, _ = regexp.Compile(pattern)
 		}
 	case "number", "integer":
@@ -331,14 +330,14 @@ func propertyOf(key string, object map[string]any, required bool) (property, err
 	if p.kind == listProperty {
 		q.Required = required && p.min != nil && *p.min > 0
 	}
-	p.bound(q)
+	p.setBounds(q)
 	q.Placeholder = p.hint()
 	q.Default = p.defaultOf(object["default"])
 	return p, nil
 }
 
-// bound tells the form what an answer must be.
-func (p property) bound(q *Question) {
+// setBounds copies the bounds of the property to the question.
+func (p property) setBounds(q *Question) {
 	count := func(f *float64) int {
 		if f == nil || *f < 0 {
 			return 0
@@ -375,8 +374,7 @@ func numberOf(object map[string]any, key string) (*float64, error) {
 	return &f, nil
 }
 
-// choicesOf reads the choices of an enum in any of its spellings; nil when the
-// schema has none.
+// choicesOf returns the choices of an enum in any notation; nil when the schema has none.
 func choicesOf(object map[string]any) ([]Option, error) {
 	titled := object["oneOf"]
 	if titled == nil {
@@ -437,15 +435,14 @@ func choicesOf(object map[string]any) ([]Option, error) {
 			return nil, fmt.Errorf("choice %d is longer than %d bytes", i+1, MaxLabelBytes)
 		}
 		if slices.ContainsFunc(options, func(o Option) bool { return o.Value == value }) {
-			return nil, fmt.Errorf("the choice %q stands twice", line(value, nameRunes))
+			return nil, fmt.Errorf("the choice %q stands twice", singleLine(value, maxNameRunes))
 		}
 		options = append(options, Option{Label: label, Value: value})
 	}
 	return options, nil
 }
 
-// defaultOf is what the form begins with; nil when that does not fit the property
-// itself.
+// defaultOf returns the default, or nil if the property itself does not allow it.
 func (p property) defaultOf(v any) []string {
 	var said Response
 	switch v := v.(type) {
@@ -469,7 +466,7 @@ func (p property) defaultOf(v any) []string {
 	if said.Text == "" && len(said.Values) == 0 {
 		return nil
 	}
-	if _, fits := p.value(said); !fits {
+	if _, fits := p.parseValue(said); !fits {
 		return nil
 	}
 	if len(said.Values) > 0 {
@@ -478,23 +475,23 @@ func (p property) defaultOf(v any) []string {
 	return []string{said.Text}
 }
 
-// value is the answer in the property's own type; fits is false when it is none.
-func (p property) value(said Response) (v any, fits bool) {
+// parseValue converts a response to the property's type.
+func (p property) parseValue(said Response) (v any, ok bool) {
 	text := strings.TrimSpace(said.Text)
 	switch p.kind {
 	case stringProperty:
 		if formats[p.format] == "" {
 			text = said.Text
 		}
-		fits = len(said.Values) == 0 && p.formatted(text) && !p.outside(float64(utf8.RuneCountInString(text))) &&
+		ok = len(said.Values) == 0 && p.hasFormat(text) && !p.isOutOfBounds(float64(utf8.RuneCountInString(text))) &&
 			(p.pattern == nil || p.pattern.MatchString(text))
-		return text, fits
+		return text, ok
 	case integerProperty:
 		n, err := strconv.ParseInt(text, 10, 64)
-		return n, err == nil && n <= maxSafe && n >= -maxSafe && !p.outside(float64(n))
+		return n, err == nil && n <= maxSafeInteger && n >= -maxSafeInteger && !p.isOutOfBounds(float64(n))
 	case numberProperty:
 		f, err := strconv.ParseFloat(text, 64)
-		return f, err == nil && strings.Trim(text, "0123456789.eE+-") == "" && !p.outside(f)
+		return f, err == nil && strings.Trim(text, "0123456789.eE+-") == "" && !p.isOutOfBounds(f)
 	case booleanProperty:
 		return slices.Equal(said.Values, []string{yes}), slices.Equal(said.Values, []string{yes}) || slices.Equal(said.Values, []string{no})
 	}
@@ -509,14 +506,14 @@ func (p property) value(said Response) (v any, fits bool) {
 		}
 		return said.Values[0], true
 	}
-	return append([]string{}, said.Values...), !p.outside(float64(len(said.Values)))
+	return append([]string{}, said.Values...), !p.isOutOfBounds(float64(len(said.Values)))
 }
 
-func (p property) outside(n float64) bool {
+func (p property) isOutOfBounds(n float64) bool {
 	return p.min != nil && n < *p.min || p.max != nil && n > *p.max
 }
 
-// formats are those of MCP, each with what people call it.
+// formats are the formats of MCP with their names for people.
 var formats = map[Format]string{
 	Email:    "an e-mail address",
 	URI:      "an address such as https://example.org",
@@ -524,7 +521,7 @@ var formats = map[Format]string{
 	DateTime: "a date and time such as 2026-11-21T14:30:00Z",
 }
 
-func (p property) formatted(text string) bool {
+func (p property) hasFormat(text string) bool {
 	switch p.format {
 	case Email:
 		a, err := mail.ParseAddress(text)
@@ -542,19 +539,19 @@ func (p property) formatted(text string) bool {
 	return true
 }
 
-// hint is what an empty field shows, "" when anything will do.
+// hint returns the placeholder of the field, "" when any text is valid.
 func (p property) hint() string {
 	switch p.kind {
 	case stringProperty, numberProperty, integerProperty:
-		if what := p.takes(); what != "a text" {
+		if what := p.expectation(); what != "a text" {
 			return what
 		}
 	}
 	return ""
 }
 
-// takes says what the property takes.
-func (p property) takes() string {
+// expectation describes the values that the property accepts.
+func (p property) expectation() string {
 	what, unit := "a text", ""
 	switch p.kind {
 	case stringProperty:
@@ -586,7 +583,7 @@ func (p property) takes() string {
 		what += fmt.Sprintf(", at most %s%s", number(p.max), unit)
 	}
 	if p.pattern != nil {
-		what += " that matches " + line(p.pattern.String(), nameRunes)
+		what += " that matches " + singleLine(p.pattern.String(), maxNameRunes)
 	}
 	return what
 }

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// Bounds of a form read by [FormOfQuestions]: far above what the tool's own
-// schema lets through (4 questions, 4 options, a label of a few words), low
-// enough that no form is a burden to a tab.
+// Limits of a form for [FormOfQuestions]: far above those of the tool's own schema (4
+// questions, 4 options, short labels), and low enough for every tab.
 const (
 	MaxQuestions     = 50
 	MaxOptions       = 50
@@ -18,18 +17,17 @@ const (
 	MaxPreviewBytes  = 200_000
 )
 
-// ErrNoForm: an input does not hold questions that can be put as a form. People
-// are shown the input as it is and can only decline.
+// ErrNoForm: the input contains no questions that can be shown as a form. People see the raw
+// input and can only decline.
 var ErrNoForm = errors.New("input holds no questions that can be shown")
 
-// FormOfQuestions reads the form out of the input of Claude's AskUserQuestion
-// tool. Questions get the ids q1, q2 and so on. All are required, and all take a
-// free text, because the tool tells the model not to offer an "Other" itself. A
-// question without options becomes one of kind [Text]. Every error is an
-// [ErrNoForm].
+// FormOfQuestions converts the input of Claude's AskUserQuestion tool to a form. The
+// questions have the ids q1, q2 and so on. All are required, and all accept free text,
+// because the tool tells the model to offer no "Other" option. A question without options has
+// the kind [Text]. Every error is an [ErrNoForm].
 func FormOfQuestions(toolInput json.RawMessage) (*Form, error) {
-	// Not into structs: encoding/json would take "Question" for "question" and
-	// the last of two equal keys, and so show another form than the CLI's.
+	// Not into structs: encoding/json would accept "Question" for "question" and the last of
+	// duplicate keys, and so show another form than the CLI's.
 	input, err := decode(toolInput)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoForm, err)
@@ -124,7 +122,7 @@ func optionOf(item any) (Option, error) {
 	return o, nil
 }
 
-// stringOf returns a string of an object, "" when it is missing or null.
+// stringOf returns a string member of an object, "" when it is missing or null.
 func stringOf(object map[string]any, key string, limit int) (string, error) {
 	switch v := object[key].(type) {
 	case nil:

@@ -11,48 +11,48 @@ import (
 	"github.com/sayso-dev/sayso/claude/rule"
 )
 
-// GrantKind says what a [Grant] lets Claude do without asking.
+// GrantKind is the kind of a [Grant].
 type GrantKind string
 
 const (
-	GrantRule      GrantKind = "rule"      // what a permission rule covers
+	GrantRule      GrantKind = "rule"      // calls that a permission rule covers
 	GrantDirectory GrantKind = "directory" // work in a folder
 	GrantMode      GrantKind = "mode"      // what a permission mode allows
 )
 
-// Scope says where a grant holds. The words are those of the CLI.
+// Scope is where a grant applies, in the CLI's terms.
 type Scope string
 
 const (
 	ScopeSession Scope = "session"         // the process that asked
-	ScopeLocal   Scope = "localSettings"   // the folder, for the person whose CLI it is
+	ScopeLocal   Scope = "localSettings"   // the folder, for the CLI's user
 	ScopeProject Scope = "projectSettings" // the folder, for everybody who works in it
 	ScopeUser    Scope = "userSettings"    // every folder
 )
 
-// Grant is one "always allow": what a person said beside an approval so that
-// Claude does not ask again.
+// Grant is a permission that a person gave with an approval ("always allow") so that Claude
+// does not ask again.
 type Grant struct {
-	GrantID   string // UUID; for a grant of an answer it follows from the request
+	GrantID   string // UUID; derived from the request for a grant that came with an answer
 	Kind      GrantKind
-	Rule      string // as settings files hold it; a folder; or a mode
+	Rule      string // a rule as settings files contain it, a folder, or a mode
 	Scope     Scope
-	Folder    string // of the session, whose settings file it is in for ScopeLocal and ScopeProject
-	SessionID string // that asked, "" for what was found in a settings file
-	ProcessID string // that asked, "" when no process of ours did
-	RequestID string // "" for what was found in a settings file
-	ToolName  string // that was approved with it
+	Folder    string // of the session; for ScopeLocal and ScopeProject its settings file contains the grant
+	SessionID string // session that asked, "" for a grant found in a settings file
+	ProcessID string // process that asked, "" when it was not ours
+	RequestID string // "" for a grant found in a settings file
+	ToolName  string // tool that was approved with it
 	By        Actor
 	At        time.Time
-	// Uses counts the calls that were allowed without asking and that it covers. The
-	// CLI does not name the rule that it went by, so this is inferred.
+	// Uses counts the calls that ran without asking and that the grant covers. The CLI does
+	// not report the rule it applied, so this is inferred.
 	Uses       int
 	LastUsedAt time.Time // zero when it was never used
-	RevokedAt  time.Time // zero while it was not taken back
+	RevokedAt  time.Time // zero unless it was revoked
 	RevokedBy  string    // name
 }
 
-// GrantUse is some uses of a grant.
+// GrantUse is a number of uses of a grant.
 type GrantUse struct {
 	GrantID string
 	Uses    int
@@ -63,34 +63,32 @@ type GrantUse struct {
 type GrantQuery struct {
 	GrantID      string    // "" for all
 	RequestID    string    // "" for all
-	UserID       string    // of who made them, "" for everybody
-	RevokedSince time.Time // only those taken back then or later; zero for those that are not
-	All          bool      // both those taken back and those that are not
-	Limit        int       // at most; 1000 when 0
+	UserID       string    // of the person who gave them, "" for everybody
+	RevokedSince time.Time // only those revoked at that time or later; zero for those that are in force
+	All          bool      // both revoked ones and those in force
+	Limit        int       // maximum number; 0 means 1000
 }
 
-// GrantStore remembers grants. The store writes them by itself, in the
-// transaction of the answer that they come with.
+// GrantStore stores grants. The store itself inserts them in the transaction of their answer.
 type GrantStore interface {
 	Grants(ctx context.Context, q GrantQuery) ([]Grant, error)
-	// UseGrants adds uses; it need not survive a power cut.
+	// UseGrants adds uses; they may be lost in a power cut.
 	UseGrants(ctx context.Context, uses []GrantUse) error
-	// RevokeGrant marks as taken back every grant of that kind and rule in that
-	// place, which is stored when it is not known, and puts it on record. It returns
-	// how many were in force, and survives a power cut.
+	// RevokeGrant revokes every grant of that kind and rule in that place, and stores an
+	// unknown one as revoked; it also adds an audit record. It returns how many were in
+	// force, and survives a power cut.
 	RevokeGrant(ctx context.Context, g Grant, by Actor, at time.Time) (int, error)
 }
 
-// grantNamespace keeps ids of grants apart from every other UUIDv5.
+// grantNamespace separates the ids of grants from all other version 5 UUIDs.
 var grantNamespace = uuid.MustParse("0d0a0f9a-58d3-5e0c-9b7c-5f3f0f1e7b53")
 
-// FoundGrantID is the id of a grant that is not one of ours, but stands in a
-// settings file.
+// FoundGrantID returns the id of a grant that was found in a settings file.
 func FoundGrantID(g Grant) string {
 	return uuid.NewSHA1(grantNamespace, []byte(string(g.Scope)+"\x00"+g.Folder+"\x00"+string(g.Kind)+"\x00"+g.Rule)).String()
 }
 
-// maxGrants bounds how many grants one answer makes; the CLI suggests a few.
+// maxGrants bounds the grants of one answer; the CLI suggests a few.
 const maxGrants = 1000
 
 // permission is one entry of Answer.UpdatedPermissions.
@@ -106,15 +104,14 @@ type permission struct {
 	Destination Scope    `json:"destination"`
 }
 
-// GrantsOf are the grants that an answer makes, without the folder, which the
-// session knows.
+// GrantsOf returns the grants of an answer, without the folder, which the session knows.
 func GrantsOf(r Request, res Resolution) []Grant {
 	if res.Answer == nil || len(res.Answer.UpdatedPermissions) == 0 {
 		return nil
 	}
 	var list []permission
 	if json.Unmarshal(res.Answer.UpdatedPermissions, &list) != nil {
-		return nil // none that the CLI would take
+		return nil // the CLI would not accept them
 	}
 	var grants []Grant
 	add := func(kind GrantKind, text string, scope Scope) {
@@ -137,7 +134,7 @@ func GrantsOf(r Request, res Resolution) []Grant {
 			for _, dir := range p.Directories {
 				add(GrantDirectory, dir, p.Destination)
 			}
-		case p.Type == "setMode" && p.Mode != "default" && p.Mode != "plan": // in these two Claude asks
+		case p.Type == "setMode" && p.Mode != "default" && p.Mode != "plan": // in these two modes Claude asks
 			add(GrantMode, p.Mode, p.Destination)
 		}
 	}

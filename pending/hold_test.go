@@ -64,7 +64,7 @@ func TestHeldAnswerCountsWhenItsTimeHasPassed(t *testing.T) {
 		n, a := watchedAsk(t)
 		for range 2 { // the same command again
 			row, err := n.Answer(t.Context(), holding("r", "s", "c"))
-			if err != nil || row.Status != pending.Open || !row.Held.Stands() {
+			if err != nil || row.Status != pending.Open || !row.Held.Active() {
 				t.Fatalf("got %+v, %v", row, err)
 			}
 		}
@@ -219,7 +219,7 @@ func TestDenialWinsOverWhatComesWhileItIsGiven(t *testing.T) {
 						h := pending.Held{Actor: ann, At: at, Until: at.Add(time.Hour), CommandID: string(rune('a' + between)), Answer: pending.Answer{Decision: pending.Allow}}
 						was := between
 						between = 5 // not about what we do here
-						if row, _ := store.Request(t.Context(), "r"); row.Held.Stands() {
+						if row, _ := store.Request(t.Context(), "r"); row.Held.Active() {
 							_, _, _ = store.UnholdRequest(t.Context(), "r", row.Held.CommandID, ann, "")
 						}
 						_, _, _ = store.HoldRequest(t.Context(), "r", h)
@@ -320,12 +320,12 @@ func TestHeldAnswerOfWhoMayNoLongerIsDropped(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		row := stored(t, n, "r")
-		if a.returned() || row.Status != pending.Open || row.Held.Stands() || row.Held.Dropped != "Ann was removed." || asked != 2 {
+		if a.returned() || row.Status != pending.Open || row.Held.Active() || row.Held.Dropped != "Ann was removed." || asked != 2 {
 			t.Fatalf("asked %d times, got %+v holding %+v", asked, row, row.Held)
 		}
 		bobs := holding("r", "s", "d")
 		bobs.Actor = bob
-		if row, err := n.Answer(t.Context(), bobs); err != nil || !row.Held.Stands() {
+		if row, err := n.Answer(t.Context(), bobs); err != nil || !row.Held.Active() {
 			t.Fatalf("got %+v, %v", row.Held, err)
 		}
 		a.cancel(errors.New("Gone."))

@@ -11,21 +11,20 @@ import (
 	"unicode/utf8"
 )
 
-// CheckJSON reports why readers could understand a JSON text differently: it is not
-// valid JSON or UTF-8, there is something behind it, or an object has a key twice.
+// CheckJSON returns an error if two parsers could read a JSON text differently: it is not
+// valid JSON or UTF-8, something follows it, or an object has duplicate keys.
 func CheckJSON(raw []byte) error {
 	_, err := decode(raw)
 	return err
 }
 
-// decode reads one JSON text strictly: valid UTF-8, nothing behind it, and no
-// object with the same key twice, which readers would understand differently.
-// Numbers stay as written ([json.Number]).
+// decode parses one JSON text strictly: valid UTF-8, nothing after it, and no duplicate keys,
+// which parsers treat differently. Numbers stay as written ([json.Number]).
 func decode(raw []byte) (any, error) {
 	switch {
 	case !utf8.Valid(raw):
 		return nil, errors.New("not valid UTF-8")
-	case !json.Valid(raw): // also bounds the depth of what follows
+	case !json.Valid(raw): // also bounds the nesting of what follows
 		return nil, errors.New("not valid JSON")
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -71,7 +70,7 @@ func next(d *json.Decoder) (any, error) {
 	return token, nil
 }
 
-// same reports whether two decoded texts mean the same.
+// same reports whether two decoded texts are equivalent.
 func same(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:
@@ -104,9 +103,9 @@ func same(a, b any) bool {
 	return a == b
 }
 
-// sameNumber knows 1.0 for 1, because a browser writes numbers in its own way.
-// Up to 15 digits a float64 tells all decimal numbers apart; beyond, only the
-// same spelling is the same number.
+// sameNumber treats 1.0 as equal to 1, because browsers format numbers in their own way. Up
+// to 15 digits, a float64 distinguishes all decimal numbers; beyond that, only equal texts
+// are equal numbers.
 func sameNumber(a, b string) bool {
 	if a == b {
 		return true
@@ -123,12 +122,12 @@ func short(n string) (float64, bool) {
 	if err != nil || len(digits) > 15 {
 		return 0, false
 	}
-	const normal = 1e-300 // below, digits are lost
+	const normal = 1e-300 // digits are lost below it
 	return f, digits == "" || math.Abs(f) > normal
 }
 
-// compact returns a JSON text without line breaks of any kind: what is sent to
-// the CLI is a line, and its reader also breaks lines at U+2028 and U+2029.
+// compact returns a JSON text without line breaks of any kind. The CLI reads lines, and its
+// reader also breaks them at U+2028 and U+2029.
 func compact(raw []byte) json.RawMessage {
 	var b bytes.Buffer
 	b.Grow(len(raw))

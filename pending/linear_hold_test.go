@@ -234,7 +234,7 @@ func heldRound(t *testing.T, n node, counting *releases, round int) []porcupine.
 	clients.Wait()
 	for i := range ids {
 		// Whoever is left decides, once nothing is held any more.
-		for row := stored(t, n, ids[i]); row.Held.Stands(); row = stored(t, n, ids[i]) {
+		for row := stored(t, n, ids[i]); row.Held.Active(); row = stored(t, n, ids[i]) {
 			runtime.Gosched()
 		}
 		give(0, i, "last", answer)

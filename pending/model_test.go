@@ -222,7 +222,7 @@ func (m *model) answer(t *rapid.T) {
 		m.answered(r, s)
 	}
 	if err == nil && r.held != nil {
-		if !now.Held.Stands() || now.Held.CommandID != s.CommandID || now.Status.Final() {
+		if !now.Held.Active() || now.Held.CommandID != s.CommandID || now.Status.Final() {
 			t.Fatalf("I3: applied, but the row holds %+v", now.Held)
 		}
 		return
@@ -493,7 +493,7 @@ func (m *model) check(t *rapid.T) {
 		if err != nil || row.Status != r.status {
 			t.Fatalf("%s is %q, want %q: %v", id, row.Status, r.status, err)
 		}
-		if row.Held.Stands() != (r.held != nil) || r.held != nil && row.Held.CommandID != r.held.CommandID {
+		if row.Held.Active() != (r.held != nil) || r.held != nil && row.Held.CommandID != r.held.CommandID {
 			t.Fatalf("%s holds %+v, want %+v", id, row.Held, r.held)
 		}
 		if !r.status.Final() {

@@ -15,54 +15,53 @@ import (
 )
 
 const (
-	// settleTime bounds every write that must outlive the context of its caller:
-	// longer than a busy database or a failover of one, short enough for a kill.
-	settleTime = 5 * time.Second
-	// settlePause is the first pause between two attempts to settle.
-	settlePause = 50 * time.Millisecond
-	// rereadPause and rereadPauseMax space the reads of a waiter that was woken
-	// while the store was out of order.
-	rereadPause    = time.Second
-	rereadPauseMax = 30 * time.Second
-	// MaxWait is how long after its creation a request may end at the latest by
-	// [Registry.Extend].
+	// settleTimeout bounds every write that must outlive the context of its caller: longer
+	// than a busy database or a failover, short enough for a kill.
+	settleTimeout = 5 * time.Second
+	// settleRetryDelay is the first delay between two attempts to settle.
+	settleRetryDelay = 50 * time.Millisecond
+	// rereadDelay and maxRereadDelay bound the delays between the reads of a waiter that was
+	// woken while the store failed.
+	rereadDelay    = time.Second
+	maxRereadDelay = 30 * time.Second
+	// MaxWait bounds the deadline that [Registry.Extend] sets, from the creation of the
+	// request.
 	MaxWait = 30 * time.Minute
 )
 
-// Notifier announces that a session changed; the part of session.Notifier that this package
-// needs.
+// Notifier announces that a session changed. It is the part of session.Notifier that this
+// package needs.
 type Notifier interface {
-	// Notify never blocks on a listener's work.
+	// Notify must not block on the work of listeners.
 	Notify(sessionID string)
 }
 
-// Registry is where askers wait and people answer. It has no policy: nobody
-// answers on a person's behalf here.
+// Registry is where askers wait and people answer. It has no policy: it never answers on a
+// person's behalf.
 //
-// The row in the [Store] is the truth. The Registry keeps only who waits in this
-// process, so that any number of them can share one store.
+// The row in the [Store] decides. The Registry only holds the waiters of this process, so
+// several registries can share one store.
 //
-// Requests that it returns share memory with each other; treat them as read-only.
+// The requests that it returns share memory; treat them as read-only.
 type Registry struct {
 	store    Store
 	notifier Notifier
-	// notifyDeferred announces what an asker who waits here has first to pass on.
+	// notifyDeferred announces a change after the asker here had time to pass it on.
 	notifyDeferred func(sessionID string)
 
 	mu        sync.Mutex
 	byRequest map[string]map[*waiter]struct{}
 	bySession map[string]map[*waiter]struct{}
 
-	// unsettled are requests whose asker waits no longer, and whose row the store could
-	// not take that from.
-	unsettled map[string]*unsettled
+	// unsettled are requests whose asker has stopped waiting while the store failed.
+	unsettled map[string]*unsettledEnd
 
-	// held says that an answer is held that RunHolds may not know. A buffer of one.
+	// wakes RunHolds for a hold it may not know; capacity 1
 	held chan struct{}
 }
 
-// NewRegistry returns a registry over store that calls notifier after every
-// change. One that also has NotifyDeferred gets by that what an asker hears first.
+// NewRegistry returns a registry over store that calls notifier after every change. If
+// notifier also has NotifyDeferred, that is used for changes that an asker must hear first.
 func NewRegistry(store Store, notifier Notifier) *Registry {
 	notifyDeferred := notifier.Notify
 	if n, ok := notifier.(interface{ NotifyDeferred(sessionID string) }); ok {
@@ -74,33 +73,30 @@ func NewRegistry(store Store, notifier Notifier) *Registry {
 		notifyDeferred: notifyDeferred,
 		byRequest:      map[string]map[*waiter]struct{}{},
 		bySession:      map[string]map[*waiter]struct{}{},
-		unsettled:      map[string]*unsettled{},
+		unsettled:      map[string]*unsettledEnd{},
 		held:           make(chan struct{}, 1),
 	}
 }
 
-// Ask opens the request, or finds it when it was asked before, and blocks until
-// it is resolved. Every Ask of one request gets the same resolution, also one
-// that comes after it.
+// Ask opens the request, or finds it if it was asked before, and blocks until it is resolved.
+// Every Ask of one request returns the same resolution, also if it is called after it.
 //
-// The error is nil exactly when the returned row is resolved and it was not the
-// end of ctx that did so; its Status may then still be [Withdrawn] or [Expired]
-// with no Answer.
+// The error is nil if and only if the returned row is resolved and not by the end of ctx. Its
+// Status may then still be [Withdrawn] or [Expired], without an Answer.
 //
-// When ctx ends first, the row is settled by the cause of ctx and the error is
-// that cause: [ErrDeadline] or [context.DeadlineExceeded] make it [Expired];
-// [ErrAskerDied] makes it, and the other open requests of its session,
-// [Orphaned]; [ErrDetached] leaves it as it is; anything else makes it
-// [Withdrawn] for the reason that the cause states. Whoever ends Asks with
-// ErrAskerDied lets them return before the session gets another process. If the
-// store cannot settle the row for some seconds, its error is joined and the row
-// is left open until [Registry.Recover].
+// If ctx ends first, its cause decides the status of the row, and is returned as the error:
+// [ErrDeadline] and [context.DeadlineExceeded] make it [Expired]; [ErrAskerDied] makes it,
+// and the other open requests of its session, [Orphaned]; [ErrDetached] leaves it unchanged;
+// any other cause makes it [Withdrawn], with the cause as the reason. Whoever ends Asks with
+// ErrAskerDied must let them return before the session gets another process. If the store
+// fails for some seconds, its error is joined and the row stays open until
+// [Registry.Recover].
 //
 // A row that the database has lost is stored again: see [Registry.Recover].
 //
-// An ExpiresAt expires the request by itself, at the time that it has then: see
-// [Registry.Extend]. [ErrConflict] says that the id
-// belongs to another request, [ErrNotFound] that the row was deleted meanwhile.
+// A request with an ExpiresAt expires at that time, which [Registry.Extend] can move. Ask
+// returns [ErrConflict] if another request has the id, and [ErrNotFound] if the row was
+// deleted meanwhile.
 func (r *Registry) Ask(ctx context.Context, req Request) (Request, error) {
 	if req.RequestID == "" || req.SessionID == "" {
 		return Request{}, errors.New("pending: ask: request and session need an id")
@@ -111,8 +107,8 @@ func (r *Registry) Ask(ctx context.Context, req Request) (Request, error) {
 		req.CreatedAt = time.Now()
 	}
 
-	// Enlisted before the row exists: an answer given in the instant after the
-	// row is visible finds the waiter.
+	// Added before the row exists, so that an answer right after the row becomes visible
+	// finds the waiter.
 	w := r.addWaiter(req.SessionID, req.RequestID)
 	defer r.removeWaiter(w)
 
@@ -124,12 +120,12 @@ func (r *Registry) Ask(ctx context.Context, req Request) (Request, error) {
 	var reread <-chan time.Time
 	expiry := time.NewTimer(forever)
 	defer expiry.Stop()
-	var armed time.Time // the deadline that expiry is set to
-	pause := rereadPause
+	var armed time.Time // the deadline of the expiry timer
+	pause := rereadDelay
 	for !row.Status.Final() {
 		if !row.ExpiresAt.Equal(armed) {
 			armed = row.ExpiresAt
-			expiry.Reset(until(armed))
+			expiry.Reset(timeUntil(armed))
 		}
 		select {
 		case row = <-w.handed:
@@ -137,7 +133,7 @@ func (r *Registry) Ask(ctx context.Context, req Request) (Request, error) {
 		case <-ctx.Done():
 			return r.settle(ctx, w, row, context.Cause(ctx))
 		case <-expiry.C:
-			// Somebody may have moved the deadline where this registry did not see it.
+			// The deadline may have been moved without notice to this registry.
 			if now, err := r.store.Request(ctx, req.RequestID); err == nil && !now.Status.Final() && !now.ExpiresAt.Equal(armed) {
 				row = now
 				continue
@@ -148,15 +144,15 @@ func (r *Registry) Ask(ctx context.Context, req Request) (Request, error) {
 			}
 			return row, err
 		case <-w.woken:
-			pause = rereadPause
+			pause = rereadDelay
 		case <-reread:
-			pause = min(2*pause, rereadPauseMax)
+			pause = min(2*pause, maxRereadDelay)
 		}
 		reread = nil
 		now, err := r.store.Request(ctx, req.RequestID)
 		if errors.Is(err, ErrNotFound) {
-			// Deleted with its session, or lost by a database that was set back to an
-			// earlier state: then it is stored again, for its asker waits for it.
+			// Deleted with its session, or lost because the database was restored from an
+			// earlier state. In the latter case it is stored again, because its asker waits.
 			missing := err
 			if now, err = r.open(ctx, req); err != nil && !IsTemporary(err) && ctx.Err() == nil {
 				return row, fmt.Errorf("pending: ask %s: %w", req.RequestID, missing)
@@ -165,22 +161,22 @@ func (r *Registry) Ask(ctx context.Context, req Request) (Request, error) {
 		if err == nil {
 			row = now
 		} else {
-			// Nobody may notify again for a change that this read missed.
+			// There may be no further notification for a change that this read missed.
 			reread = time.After(pause)
 		}
 	}
 	return row, nil
 }
 
-// open stores the request and notifies. A store that fails may have stored it all
-// the same, so the row decides.
+// open stores the request and notifies. A store that returns an error may have stored it, so
+// the row is read.
 func (r *Registry) open(ctx context.Context, req Request) (Request, error) {
 	row, opened, err := r.store.OpenRequest(ctx, req)
 	if err != nil && !errors.Is(err, ErrConflict) {
 		if ctx.Err() != nil {
-			return req, nil // Ask settles what there is
+			return req, nil // Ask settles the row
 		}
-		again, cancel := bounded(ctx)
+		again, cancel := withSettleTimeout(ctx)
 		defer cancel()
 		found, rerr := r.store.Request(again, req.RequestID)
 		switch {
@@ -203,8 +199,8 @@ func (r *Registry) open(ctx context.Context, req Request) (Request, error) {
 	return row, nil
 }
 
-// settle ends the row because its asker waits no longer. A resolution that was
-// first is returned without an error.
+// settle ends the row because its asker has stopped waiting. If the request was resolved
+// first, that resolution is returned without an error.
 func (r *Registry) settle(ctx context.Context, w *waiter, row Request, cause error) (Request, error) {
 	select {
 	case row = <-w.handed:
@@ -216,24 +212,24 @@ func (r *Registry) settle(ctx context.Context, w *waiter, row Request, cause err
 		return row, failed
 	}
 	status, reason := ending(cause)
-	ctx, cancel := bounded(ctx)
+	ctx, cancel := withSettleTimeout(ctx)
 	defer cancel()
-	for pause := settlePause; ; pause *= 2 {
-		now, mine, err := r.end(ctx, w, Resolution{Status: status, Reason: reason, At: time.Now()})
+	for pause := settleRetryDelay; ; pause *= 2 {
+		now, mine, err := r.tryEnd(ctx, w, Resolution{Status: status, Reason: reason, At: time.Now()})
 		switch {
 		case err == nil && now.Status.Final() && !mine:
 			return now, nil
 		case err == nil:
 			return now, failed
 		case errors.Is(err, ErrNotFound):
-			return row, failed // deleted: nothing is left to settle
+			return row, failed // deleted: nothing to settle
 		}
 		select {
 		case row = <-w.handed:
 			return row, nil
 		case <-time.After(pause):
 		case <-ctx.Done():
-			if status != Orphaned { // the orphans of a session are one change, for who drives it
+			if status != Orphaned { // the caller orphans all requests of a session in one change
 				r.leaveUnsettled(w, Resolution{Status: status, Reason: reason, At: time.Now()})
 			}
 			return row, errors.Join(failed, fmt.Errorf("pending: settle %s: %w", w.requestID, err))
@@ -241,8 +237,8 @@ func (r *Registry) settle(ctx context.Context, w *waiter, row Request, cause err
 	}
 }
 
-// unsettled is how a request ended for its asker.
-type unsettled struct {
+// unsettledEnd is the end of a request that could not be stored.
+type unsettledEnd struct {
 	sessionID string
 	end       Resolution
 }
@@ -250,12 +246,12 @@ type unsettled struct {
 func (r *Registry) leaveUnsettled(w *waiter, end Resolution) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.unsettled[w.requestID] = &unsettled{w.sessionID, end}
+	r.unsettled[w.requestID] = &unsettledEnd{w.sessionID, end}
 }
 
-// Recover makes up for the time in which the store was out of order: what askers gave up
-// meanwhile is settled, and everybody who waits looks at their row again, which is stored
-// once more where the store has lost it.
+// Recover catches up after the store has failed. It settles the requests that askers gave up
+// meanwhile, and lets every waiter read its row, which is stored again if the store has lost
+// it.
 func (r *Registry) Recover(ctx context.Context) {
 	r.mu.Lock()
 	left := maps.Clone(r.unsettled)
@@ -267,7 +263,7 @@ func (r *Registry) Recover(ctx context.Context) {
 	r.mu.Unlock()
 	for requestID, u := range left {
 		if _, _, err := r.resolve(ctx, u.sessionID, requestID, u.end); IsTemporary(err) {
-			continue // the next recovery
+			continue // retried by the next Recover
 		}
 		r.mu.Lock()
 		if r.unsettled[requestID] == u {
@@ -277,9 +273,9 @@ func (r *Registry) Recover(ctx context.Context) {
 	}
 }
 
-// end makes one attempt to settle. It reports the row as it stands and whether
-// this attempt made it so.
-func (r *Registry) end(ctx context.Context, w *waiter, res Resolution) (now Request, mine bool, err error) {
+// tryEnd makes one attempt to settle. It returns the row, and whether this attempt resolved
+// it.
+func (r *Registry) tryEnd(ctx context.Context, w *waiter, res Resolution) (now Request, mine bool, err error) {
 	if res.Status != Orphaned {
 		return r.resolve(ctx, w.sessionID, w.requestID, res)
 	}
@@ -290,16 +286,16 @@ func (r *Registry) end(ctx context.Context, w *waiter, res Resolution) (now Requ
 	return now, false, err
 }
 
-// Carry gives req, which is asked anew, the answer that a person gave to the
-// request from and that its asker died without hearing; see [Store.CarryAnswer].
-// carried is false when there is no such answer, and then nothing has changed.
+// Carry gives req, which repeats the request from of a dead process, the answer that a person
+// gave to from; see [Store.CarryAnswer]. carried is false when there is no such answer, and
+// then nothing has changed.
 func (r *Registry) Carry(ctx context.Context, req Request, from string) (settled Request, carried bool, err error) {
 	req.InputHash = HashInput(req.ToolInput)
-	ctx, cancel := bounded(ctx)
+	ctx, cancel := withSettleTimeout(ctx)
 	defer cancel()
 	settled, carried, err = r.store.CarryAnswer(ctx, req, from)
 	if err != nil {
-		// A store may lose its reply after it has committed: the same again tells.
+		// A store may lose its reply after it has committed; repeating the call tells.
 		settled, carried, err = r.store.CarryAnswer(ctx, req, from)
 	}
 	if err != nil {
@@ -311,23 +307,22 @@ func (r *Registry) Carry(ctx context.Context, req Request, from string) (settled
 	return settled, carried, nil
 }
 
-// Answer holds a person's submission against the stored request and resolves
-// it. It returns the row as it stands, and
+// Answer validates a person's submission against the stored request and resolves it. It
+// returns the current row, and
 //
-//   - nil when the answer was applied, now or before by the same command of the
-//     same person,
+//   - nil when the answer was applied, now or earlier by the same command of the same person,
 //   - a [NotOpenError] when the request was resolved otherwise,
-//   - nil for the first of two approvals, with the row still open; [ErrAnotherNeeded]
-//     when the same person approves once more,
-//   - nil for an answer that is held, with the row still open; a [HeldError] while
-//     another answer is, unless this one denies what that approves;
-//     [ErrUndone] for one that was taken back,
-//   - [ErrNotFound] for an unknown request as for one of another session,
+//   - nil for the first of two approvals, with the row still open; [ErrAnotherNeeded] when the
+//     same person approves once more,
+//   - nil for an answer that is held, with the row still open; a [HeldError] while another
+//     answer is held, unless this one denies what that one approves; [ErrUndone] for one that
+//     was undone,
+//   - [ErrNotFound] for an unknown request or one of another session,
 //   - [ErrStale] when the answer was given to another input,
-//   - a [problem.Error] that is [ErrInvalid] when it does not fit the question.
+//   - a [problem.Error] that is [ErrInvalid] when it does not match the question.
 //
-// After any other error it is unknown whether the answer was stored; the same
-// command may be repeated.
+// After any other error it is unknown whether the answer was stored; the same command may be
+// repeated.
 func (r *Registry) Answer(ctx context.Context, s Submission) (Request, error) {
 	row, err := s.Seen, error(nil)
 	if row.RequestID != s.RequestID || row.SessionID != s.SessionID {
@@ -337,8 +332,8 @@ func (r *Registry) Answer(ctx context.Context, s Submission) (Request, error) {
 		return Request{}, fmt.Errorf("pending: answer %s: %w", s.RequestID, err)
 	}
 	if s.CommandID == "" {
-		// Without a key, a write whose outcome the store does not know could not
-		// be told from somebody else's.
+		// Without a key, a write with an unknown outcome could not be distinguished from
+		// another person's.
 		s.CommandID = uuid.NewString()
 	}
 	res := Resolution{Status: Answered, Actor: s.Actor, At: time.Now(), CommandID: s.CommandID}
@@ -370,14 +365,14 @@ func (r *Registry) Answer(ctx context.Context, s Submission) (Request, error) {
 		return row, fmt.Errorf("pending: answer %s: %w", s.RequestID, context.Cause(ctx))
 	}
 	if s.RequireSecondApproval && answer.Decision == Allow && row.RequestType == ToolApproval {
-		return r.approve(ctx, row, s, res)
+		return r.approveFirst(ctx, row, s, res)
 	}
-	// From here on the answer is worth more than the connection it came over.
-	ctx, cancel := bounded(ctx)
+	// From here on the answer must survive the connection that it came over.
+	ctx, cancel := withSettleTimeout(ctx)
 	defer cancel()
-	const tries = 100 // somebody may hold answers and take them back meanwhile
-	for range tries {
-		now, err := r.give(ctx, row, s, res)
+	const maxAttempts = 100 // others may hold and undo answers meanwhile
+	for range maxAttempts {
+		now, err := r.tryAnswer(ctx, row, s, res)
 		if !errors.Is(err, errSuperseded) {
 			return now, err
 		}
@@ -389,14 +384,14 @@ func (r *Registry) Answer(ctx context.Context, s Submission) (Request, error) {
 	return row, fmt.Errorf("pending: answer %s: %w", s.RequestID, ErrUnavailable)
 }
 
-// give makes one attempt to resolve a request by an answer, or to hold it. A denial
-// that ends what somebody holds counts at once. The error is errSuperseded when a hold
-// came or went since row was read, or the command was taken back.
-func (r *Registry) give(ctx context.Context, row Request, s Submission, res Resolution) (Request, error) {
-	if row.Held.Yields(res.Answer.Decision) {
+// tryAnswer makes one attempt to resolve a request by an answer, or to hold the answer. A
+// denial that ends another person's hold counts at once. It returns errSuperseded when a hold
+// was added or removed since row was read, or the command was undone.
+func (r *Registry) tryAnswer(ctx context.Context, row Request, s Submission, res Resolution) (Request, error) {
+	if row.Held.YieldsTo(res.Answer.Decision) {
 		res.Overrules = row.Held
 	} else if until := res.At.Add(s.Hold); s.Hold > 0 && (row.ExpiresAt.IsZero() || until.Before(row.ExpiresAt)) {
-		return r.hold(ctx, row, Held{Actor: s.Actor, At: res.At, Until: until, CommandID: s.CommandID, Answer: *res.Answer, CredentialID: s.CredentialID})
+		return r.storeHold(ctx, row, Held{Actor: s.Actor, At: res.At, Until: until, CommandID: s.CommandID, Answer: *res.Answer, CredentialID: s.CredentialID})
 	}
 	now, mine, err := r.resolve(ctx, row.SessionID, row.RequestID, res)
 	switch {
@@ -412,21 +407,21 @@ func (r *Registry) give(ctx context.Context, row Request, s Submission, res Reso
 	return now, nil
 }
 
-func wrapped(err error, wrap func(error) error) error {
+func wrapIf(err error, wrap func(error) error) error {
 	if err == nil {
 		return nil
 	}
 	return wrap(err)
 }
 
-// errSuperseded: the row is as answerable as before, but not by this resolution: the
-// approval to which it is the second is gone, or another answer is held.
+// errSuperseded: the row is still answerable, but not by this resolution: the first approval
+// is gone, or another answer is held.
 var errSuperseded = errors.New("the request was changed meanwhile")
 
-// Extend moves the deadline of a request by a time, at most to [MaxWait] after
-// its creation, and returns the new one. Who waits for the request waits as long.
-// A resolved request gives a [NotOpenError], one whose deadline cannot be moved an
-// [problem.Error] that is [problem.CannotExtend].
+// Extend moves the deadline of a request by a duration, to at most [MaxWait] after its
+// creation, and returns the new deadline. Waiters wait until then. It returns a
+// [NotOpenError] for a resolved request, and a [problem.Error] that is [problem.CannotExtend]
+// if the deadline cannot be moved.
 func (r *Registry) Extend(ctx context.Context, requestID string, by time.Duration) (time.Time, error) {
 	row, err := r.store.Request(ctx, requestID)
 	if err != nil {
@@ -446,7 +441,7 @@ func (r *Registry) Extend(ctx context.Context, requestID string, by time.Duratio
 	}
 	now, extended, err := r.store.ExtendRequest(ctx, requestID, to)
 	if extended || err != nil {
-		r.notifier.Notify(row.SessionID) // after an error too: it may have been done
+		r.notifier.Notify(row.SessionID) // after an error too, because the change may be stored
 	}
 	switch {
 	case err != nil:
@@ -459,8 +454,8 @@ func (r *Registry) Extend(ctx context.Context, requestID string, by time.Duratio
 	return now.ExpiresAt, nil
 }
 
-// Request returns one request of a session as it stands; [ErrNotFound] also for
-// one of another session.
+// Request returns one request of a session, or [ErrNotFound], also for one of another
+// session.
 func (r *Registry) Request(ctx context.Context, sessionID, requestID string) (Request, error) {
 	row, err := r.read(ctx, sessionID, requestID)
 	if err != nil {
@@ -469,8 +464,8 @@ func (r *Registry) Request(ctx context.Context, sessionID, requestID string) (Re
 	return row, nil
 }
 
-// Open returns the requests of a session that can be answered, [Open] and
-// [Orphaned], oldest first; of all sessions when sessionID is "".
+// Open returns the requests of a session that can be answered ([Open] and [Orphaned]), oldest
+// first. An empty sessionID selects all sessions.
 func (r *Registry) Open(ctx context.Context, sessionID string) ([]Request, error) {
 	rows, err := r.store.AnswerableRequests(ctx, sessionID)
 	if err != nil {
@@ -479,8 +474,8 @@ func (r *Registry) Open(ctx context.Context, sessionID string) ([]Request, error
 	return rows, nil
 }
 
-// HasOpen reports whether a living asker of the session waits for a person.
-// Orphaned requests do not count: they block nobody.
+// HasOpen reports whether a live asker of the session waits for a person. Orphaned requests
+// do not count, because they block nobody.
 func (r *Registry) HasOpen(ctx context.Context, sessionID string) (bool, error) {
 	rows, err := r.Open(ctx, sessionID)
 	if err != nil {
@@ -494,8 +489,8 @@ func (r *Registry) HasOpen(ctx context.Context, sessionID string) (bool, error) 
 	return false, nil
 }
 
-// read returns a request of this session. That a request exists in another
-// session is not to be learned.
+// read returns a request of this session. It does not reveal that a request exists in another
+// session.
 func (r *Registry) read(ctx context.Context, sessionID, requestID string) (Request, error) {
 	row, err := r.store.Request(ctx, requestID)
 	if err != nil {
@@ -507,10 +502,9 @@ func (r *Registry) read(ctx context.Context, sessionID, requestID string) (Reque
 	return row, nil
 }
 
-// resolve is the one way in which a request ends: the compare-and-set, then the
-// hand-over to the waiters here, then the notifier. It returns the row as it stands,
-// always final, and whether res is what it ended with. An error leaves the
-// outcome open.
+// resolve is the only way in which a request ends: the compare-and-set, then the hand-over to
+// the waiters here, then the notifier. It returns the final row, and whether res is its
+// resolution. After an error the outcome is unknown.
 func (r *Registry) resolve(ctx context.Context, sessionID, requestID string, res Resolution) (now Request, mine bool, err error) {
 	now, won, err := r.store.ResolveRequest(ctx, requestID, res)
 	switch {
@@ -519,7 +513,7 @@ func (r *Registry) resolve(ctx context.Context, sessionID, requestID string, res
 	case err != nil:
 		// A store may lose its reply after it has committed.
 		defer r.notifier.Notify(sessionID)
-		again, cancel := bounded(ctx)
+		again, cancel := withSettleTimeout(ctx)
 		defer cancel()
 		var rerr error
 		now, rerr = r.store.Request(again, requestID)
@@ -543,14 +537,14 @@ func (r *Registry) resolve(ctx context.Context, sessionID, requestID string, res
 		defer notify(sessionID)
 	}
 	r.deliver(now)
-	// Whoever waits goes on here and now, before anybody is told of it: woken on
-	// another processor, the answer would wait for that one to wake.
+	// The waiter continues right away, before others are notified: woken on another
+	// processor, it would have to wait for that one.
 	runtime.Gosched()
 	return now, won || res.CommandID != "" && endedWith(now, res), nil
 }
 
-// endedWith reports whether the row ended with res: by the same command, or, where no
-// person was involved, in the same way.
+// endedWith reports whether the row ended with res: by the same command or, without a person,
+// in the same way.
 func endedWith(row Request, res Resolution) bool {
 	if row.Resolution == nil {
 		return false
@@ -564,15 +558,15 @@ func endedWith(row Request, res Resolution) bool {
 // forever is longer than any server runs.
 const forever = 100 * 365 * 24 * time.Hour
 
-// until is the time to a deadline; the zero time is none.
-func until(deadline time.Time) time.Duration {
+// timeUntil returns the time to a deadline; a zero deadline never comes.
+func timeUntil(deadline time.Time) time.Duration {
 	if deadline.IsZero() {
 		return forever
 	}
 	return time.Until(deadline)
 }
 
-// bounded is for work that must be finished although the caller has gone.
-func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+// withSettleTimeout returns a context for work that must finish even if the caller is gone.
+func withSettleTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 }

@@ -1,15 +1,14 @@
 // Package pending holds the questions that block an agent until a person answers.
 //
-// A pending request is a blocked function call: [Registry.Ask] returns when a
-// person has answered, when the asker has gone, or when a deadline that the
-// asker set has passed. What a person sees is a row in the [Store]; what makes a
-// resolution happen once is one compare-and-set on that row. Memory holds only
-// waiters.
+// A pending request is a blocked function call: [Registry.Ask] returns when a person has
+// answered, when the asker is gone, or when a deadline set by the asker has passed. What
+// people see is a row in the [Store], and one compare-and-set on that row lets only one
+// resolution count. Memory holds only waiters.
 //
 // # Concurrency
 //
-// Every exported method may be called from any goroutine. No lock is held across
-// a call to the store or to the notifier.
+// Every exported method may be called from any goroutine. No lock is held across a call to
+// the store or to the notifier.
 package pending
 
 import (
@@ -21,89 +20,86 @@ import (
 	"github.com/google/uuid"
 )
 
-// RequestType says which kind of answer a [Request] needs.
+// RequestType is the kind of answer that a [Request] needs.
 type RequestType string
 
 const (
-	// ToolApproval asks whether a tool may run with the input shown.
+	// ToolApproval asks whether a tool may run with the displayed input.
 	ToolApproval RequestType = "tool_approval"
 	// AskUserQuestion asks the questions of [Request.Form].
 	AskUserQuestion RequestType = "ask_user_question"
 )
 
-// Source says over which protocol the asker came.
+// Source is the protocol of the asker.
 type Source string
 
 const (
 	SourceClaude      Source = "claude"      // can_use_tool of a Claude CLI
 	SourceMCP         Source = "mcp"         // a tool call of an MCP client
 	SourceElicitation Source = "elicitation" // an MCP server's elicitation, forwarded by Claude
-	SourceHook        Source = "hook"        // a hook of a claude that runs in somebody's terminal
+	SourceHook        Source = "hook"        // a hook of a claude in somebody's terminal
 )
 
-// Status is where a request stands. Open and Orphaned can still be answered;
-// every other status is final.
+// Status is the state of a request. Open and Orphaned requests can be answered; every other
+// status is final.
 type Status string
 
 const (
 	Open      Status = "open"
 	Orphaned  Status = "orphaned"  // its process died; still answerable
 	Answered  Status = "answered"  // allowed, or all questions answered
-	Denied    Status = "denied"    // refused or declined by a person
+	Denied    Status = "denied"    // denied or declined by a person
 	Withdrawn Status = "withdrawn" // the asker gave up
-	Expired   Status = "expired"   // a deadline that the asker set has passed
+	Expired   Status = "expired"   // a deadline set by the asker has passed
 )
 
 // Final reports whether no further resolution is possible.
 func (s Status) Final() bool { return s != Open && s != Orphaned }
 
-// Delivery is how far the answer of an answered or denied request has come on
-// its way to the asker. It only moves forward.
+// Delivery is the progress of an answer to the asker. It only moves forward.
 type Delivery string
 
 const (
-	NotDelivered Delivery = ""          // nothing to deliver yet
-	Queued       Delivery = "queued"    // stored, not yet with the asker
-	Delivered    Delivery = "delivered" // the asker's transport took the whole answer
-	Consumed     Delivery = "consumed"  // the asker was seen to act on it
+	NotDelivered Delivery = ""          // there is no answer yet
+	Queued       Delivery = "queued"    // stored, not yet sent to the asker
+	Delivered    Delivery = "delivered" // the asker's transport accepted the whole answer
+	Consumed     Delivery = "consumed"  // the asker acted on it
 	Carried      Delivery = "carried"   // given to the same question, asked again after a resume
-	Dropped      Delivery = "dropped"   // the asker died before it was seen to act on it, and did not ask again
+	Dropped      Delivery = "dropped"   // the asker died before it acted on it, and did not ask again
 )
 
 // Request is a question that blocks an agent.
 type Request struct {
-	RequestID   string      // ours, stable over restarts: see NewRequestID
+	RequestID   string      // ours, stable across restarts: see NewRequestID
 	SessionID   string      // the session that waits
 	RequestType RequestType // which kind of answer is needed
 	Source      Source      // who asks
-	// ProcessID is the incarnation of the session's process that asks, "" when
-	// the asker is none.
+	// ProcessID identifies the process of the session that asks, "" when the asker is none.
 	ProcessID string
-	// AskerRequestID is the asker's own id of the request; unique only within
-	// one process. AskerToolUseID is the tool_use block that is blocked; the CLI
-	// wants it back in the answer.
+	// AskerRequestID is the asker's own id of the request, unique within one process.
+	// AskerToolUseID is the blocked tool_use block; the CLI expects it in the answer.
 	AskerRequestID string
 	AskerToolUseID string
-	// Asker names who asks, for people: "agent X over MCP", "terminal on HOST"; ""
-	// for the session's own Claude.
+	// Asker is the asker's name for people: "agent X over MCP", "terminal on HOST"; "" for
+	// the session's own Claude.
 	Asker string
 
 	ToolName  string
-	ToolInput json.RawMessage // byte for byte as asked
-	InputHash string          // HashInput(ToolInput): an answer binds to what was shown
-	Form      *Form           // for AskUserQuestion; nil when the input held no question
+	ToolInput json.RawMessage // the exact bytes of the request
+	InputHash string          // HashInput(ToolInput): an answer is bound to the input that was shown
+	Form      *Form           // for AskUserQuestion; nil when the input contains no question
 
 	AgentID        string // the subagent that asks, "" for the main thread
-	AgentType      string // its kind and task, such as "general-purpose: read the docs"; "" when unknown
-	Title          string // sentence from the asker, may be ""
+	AgentType      string // its type and task, such as "general-purpose: read the docs"; "" when unknown
+	Title          string // a sentence from the asker, may be ""
 	Description    string
-	DecisionReason string // why the asker must ask
+	DecisionReason string // why the asker asks
 	BlockedPath    string
-	// PermissionSuggestions is the asker's list of rules that a person may grant
-	// together with an allow; a JSON array exactly as sent, or nil.
+	// PermissionSuggestions are the asker's suggested rules for a person to grant with an
+	// allow; a JSON array exactly as sent, or nil.
 	PermissionSuggestions json.RawMessage
 
-	// Policy is what the asker demands of whoever decides; nil when it demands nothing.
+	// Policy is the asker's restrictions on the decision; nil for none.
 	Policy *Policy
 
 	CreatedAt time.Time
@@ -111,36 +107,35 @@ type Request struct {
 
 	Status   Status
 	Delivery Delivery
-	// Earlier is the answer to a question like this one that the process before
-	// this one asked and was not seen to act on; nil when there is none.
+	// Earlier is the answer to an equal question of the previous process, if that process did
+	// not act on it; else nil.
 	Earlier *Earlier
 	// Approval is the first of two approvals, nil while there is none.
 	Approval *Approval
-	// Held is an answer that does not count yet, or what became of one; nil when
-	// there is none.
+	// Held is an answer that does not count yet, or was dropped; nil when there is none.
 	Held *Held
-	// Undone are the commands whose held answers were taken back: they do
-	// nothing any more, however often they arrive.
+	// Undone are the commands whose held answers were undone. They have no effect, however
+	// often they are repeated.
 	Undone []string
 	// Resolution is set once Status is final.
 	Resolution *Resolution
 }
 
-// Policy is what an asker says about how its request may be decided. The JSON names
-// are those of the stored column, of the wire and of the CLI. Its texts are from outside.
+// Policy is the asker's restrictions on how its request may be decided. The JSON names are
+// those of the stored column, of the wire and of the CLI. Its texts are untrusted.
 type Policy struct {
-	// DefaultToNo: a single stray press must not approve it.
+	// DefaultToNo: a single accidental keystroke must not approve it.
 	DefaultToNo bool `json:"default_to_no,omitempty"`
-	// SuppressAlwaysAllowRule: no rule goes with an approval.
+	// SuppressAlwaysAllowRule: no rule may be granted with an approval.
 	SuppressAlwaysAllowRule bool `json:"suppress_always_allow_rule,omitempty"`
-	// RequiresUserInteraction: only who has opened it may decide.
+	// RequiresUserInteraction: only a person who has opened it may decide.
 	RequiresUserInteraction bool `json:"requires_user_interaction,omitempty"`
-	// MatchedAskRule is the rule of somebody's settings that demands a person's answer.
+	// MatchedAskRule is the rule of somebody's settings that requires a person's answer.
 	MatchedAskRule *AskRule `json:"matched_ask_rule,omitempty"`
-	// ClassifierApprovable is false when a safety check demands a person's answer, nil
-	// when no safety check is involved.
+	// ClassifierApprovable is false when a safety check requires a person's answer, nil when
+	// there is no safety check.
 	ClassifierApprovable *bool `json:"classifier_approvable,omitempty"`
-	// MCPServer serves the tool, nil when none does or the asker does not say.
+	// MCPServer provides the tool; nil when none does or the asker does not send it.
 	MCPServer *MCPServer `json:"mcp_server,omitempty"`
 }
 
@@ -151,25 +146,25 @@ type AskRule struct {
 	RuleContent string `json:"rule_content,omitempty"`
 }
 
-// MCPServer is an MCP server as its configuration names it, and where that is.
+// MCPServer is an MCP server by its configured name, and the place of the configuration.
 type MCPServer struct {
 	Name   string `json:"name"`
 	Source string `json:"source"`
 }
 
-// Restricts reports whether each request of this policy is to be opened and decided by
-// itself: not with others, and not by one press from outside.
+// Restricts reports whether each such request must be opened and decided by itself: not in
+// bulk, and not from a notification.
 func (p *Policy) Restricts() bool {
 	return p != nil && (p.DefaultToNo || p.RequiresUserInteraction || p.MatchedAskRule != nil ||
 		p.ClassifierApprovable != nil && !*p.ClassifierApprovable)
 }
 
-// Earlier is an answer that its asker was not seen to act on. The JSON names are those of
-// the stored column.
+// Earlier is an answer on which its asker did not act. The JSON names are those of the stored
+// column.
 type Earlier struct {
 	RequestID string          `json:"request_id"`
-	ToolInput json.RawMessage `json:"tool_input"` // what was asked then
-	// UpdatedInput is what was approved in its place, nil when it was not edited.
+	ToolInput json.RawMessage `json:"tool_input"` // the input of that request
+	// UpdatedInput is the approved edit of it, nil when it was not edited.
 	UpdatedInput json.RawMessage `json:"updated_input,omitempty"`
 	Status       Status          `json:"status"`  // Answered or Denied
 	Summary      string          `json:"summary"` // the answer in one line
@@ -182,43 +177,41 @@ type Actor struct {
 	UserID string
 	Name   string // shown to other people
 	Device string // such as "Chrome on Linux"; "" when unknown
-	// Address is where they were just then. It goes on record with an answer and
+	// Address is their network address at that time. It is stored in the audit record and
 	// nowhere else; a request that is read has none.
 	Address string
 }
 
-// Approval is the yes of one person to a request that two must approve. It decides
-// nothing by itself.
+// Approval is the first approval of a request that needs two. It has no effect by itself.
 type Approval struct {
 	Actor     Actor
 	At        time.Time
 	CommandID string // idempotency key of the command
-	// CredentialID is what its giver came with, "" when that is not known.
+	// CredentialID is the credential of the approver, "" when unknown.
 	CredentialID string
 }
 
-// Held is an answer of a person that the server keeps back for some seconds, in
-// which they can think better of it.
+// Held is a person's answer in its undo window.
 type Held struct {
 	Actor     Actor
 	At        time.Time // when it was given
-	Until     time.Time // when it is to count
-	CommandID string    // idempotency key of the command that gave it
+	Until     time.Time // when it will count
+	CommandID string    // idempotency key of its command
 	Answer    Answer
-	// Dropped says in a sentence why it will never count; "" while it stands.
+	// Dropped is the sentence that says why it will never count; "" while it is held.
 	Dropped string
-	// CredentialID is what its giver came with, "" when that is not known.
+	// CredentialID is the credential of the author, "" when unknown.
 	CredentialID string
 }
 
-// Stands reports whether an answer is held: nobody else can answer meanwhile, but
-// an approval can be denied by anybody who may answer.
-func (h *Held) Stands() bool { return h != nil && h.Dropped == "" }
+// Active reports whether an answer is held. Nobody else can answer meanwhile, except that
+// everybody who may answer can deny a held approval.
+func (h *Held) Active() bool { return h != nil && h.Dropped == "" }
 
-// Yields reports whether a decision may take the place of what is held: a denial
-// that of anything but a denial.
-func (h *Held) Yields(to Decision) bool {
-	return h.Stands() && to == Deny && h.Answer.Decision != Deny
+// YieldsTo reports whether a decision may replace what is held: a denial replaces anything
+// but a denial.
+func (h *Held) YieldsTo(to Decision) bool {
+	return h.Active() && to == Deny && h.Answer.Decision != Deny
 }
 
 // Resolution is how a request ended.
@@ -228,28 +221,27 @@ type Resolution struct {
 	Actor  Actor   // zero when no person was involved
 	Reason string  // for Withdrawn, Expired and Orphaned: a sentence
 	At     time.Time
-	// CommandID is the idempotency key of the command that resolved it; the same
-	// command again has the same outcome. "" when no person was involved.
+	// CommandID is the idempotency key of the command that resolved it; a repeated command
+	// has the same outcome. "" when no person was involved.
 	CommandID string
-	// SecondTo is the user who must have approved first, "" when one person decides:
-	// without that approval the resolution changes nothing.
+	// SecondTo is the user who must have approved first, "" when one person decides. Without
+	// that approval the resolution changes nothing.
 	SecondTo string
-	// HeldSince is when an answer was given that was held until At; zero when it was
-	// not held. It goes on record and nowhere else. A resolution that was held changes
-	// nothing unless a hold of CommandID stands; the answer of a person that was not
-	// held changes nothing while any stands.
+	// HeldSince is when an answer that was held until At was given; zero when it was not
+	// held. It is stored in the audit record only. A held resolution changes nothing unless
+	// the hold of CommandID is active; an answer that was not held changes nothing while any
+	// hold is active.
 	HeldSince time.Time
-	// Overrules is the held answer of another command that this denial ends, nil when
-	// nothing was held. It goes on record and nowhere else. With it the resolution
-	// changes nothing unless that very hold stands.
+	// Overrules is another command's held answer that this denial ends, nil when nothing was
+	// held. It is stored in the audit record only. With it, the resolution changes nothing
+	// unless exactly that hold is active.
 	Overrules *Held
-	// CarriedFrom is the request that the person really answered, "" when it was
-	// this one.
+	// CarriedFrom is the request that the person answered, "" when it was this one.
 	CarriedFrom string
 }
 
-// ResolvedBy names who resolved a request: both people, where two approved; "" when
-// no person was involved.
+// ResolvedBy returns who resolved a request: both people if two approved; "" when no person
+// was involved.
 func (r Request) ResolvedBy() string {
 	res := r.Resolution
 	switch {
@@ -261,7 +253,7 @@ func (r Request) ResolvedBy() string {
 	return res.Actor.Name
 }
 
-// Decision is a person's yes or no.
+// Decision allows or denies.
 type Decision string
 
 const (
@@ -269,8 +261,8 @@ const (
 	Deny  Decision = "deny"
 )
 
-// Answer is what unblocks the asker, in the one form that is stored. For
-// questions Decision is Allow with Responses, or Deny when the person declined.
+// Answer is what unblocks the asker, in the form that is stored. For questions Decision is
+// Allow with Responses, or Deny when the person declined.
 type Answer struct {
 	Decision  Decision `json:"decision"`
 	Message   string   `json:"message,omitempty"`   // reason of a Deny, for the agent to read
@@ -289,7 +281,7 @@ type Response struct {
 	Text   string   `json:"text"`   // free text, "" when none
 }
 
-// QuestionKind says which control answers a [Question].
+// QuestionKind is the control that answers a [Question].
 type QuestionKind string
 
 const (
@@ -299,8 +291,8 @@ const (
 	Confirm     QuestionKind = "confirm"
 )
 
-// Form is the one normal form of every question, whoever asks it and in which
-// dialect. The JSON names are those of the stored column.
+// Form is the one format of all questions, regardless of the asker and its dialect. The JSON
+// names are those of the stored column.
 type Form struct {
 	Title     string     `json:"title,omitempty"`
 	Questions []Question `json:"questions"`
@@ -315,14 +307,13 @@ type Question struct {
 	Options     []Option     `json:"options,omitempty"`
 	Required    bool         `json:"required"`
 	Placeholder string       `json:"placeholder,omitempty"`
-	FreeText    bool         `json:"free_text"` // an answer outside the options is allowed
+	FreeText    bool         `json:"free_text"` // free text outside the options is allowed
 
-	Description string `json:"description,omitempty"` // more words about the question
-	// Default is what is filled in before a person has touched the form: one text
-	// for Text, values of options for Select and MultiSelect, "yes" or "no" for
-	// Confirm. It is never an answer by itself.
+	Description string `json:"description,omitempty"` // further explanation of the question
+	// Default is the initial value of the form: one text for Text, values of options for
+	// Select and MultiSelect, "yes" or "no" for Confirm. It is never an answer by itself.
 	Default []string `json:"default,omitempty"`
-	// The rest bounds an answer; the zero value bounds nothing.
+	// The other fields bound an answer; zero values bound nothing.
 	Format    Format   `json:"format,omitempty"`     // of a Text
 	Minimum   *float64 `json:"minimum,omitempty"`    // of a number, inclusive
 	Maximum   *float64 `json:"maximum,omitempty"`    // of a number, inclusive
@@ -332,14 +323,13 @@ type Question struct {
 	MaxItems  int      `json:"max_items,omitempty"`
 }
 
-// Format says what the text that answers a question of kind [Text] must be. It
-// is no kind of its own: a tab that does not know it shows a text field, and the
-// server refuses what does not fit.
+// Format is the required format of a [Text] answer. It is not a kind of its own, so that a
+// tab that does not know it shows a text field; the server refuses what does not match.
 type Format string
 
 const (
 	AnyText  Format = ""
-	Number   Format = "number"  // decimal, as JSON writes it
+	Number   Format = "number"  // decimal, in JSON notation
 	Integer  Format = "integer" // whole number
 	Email    Format = "email"
 	URI      Format = "uri"
@@ -350,24 +340,23 @@ const (
 // Option is one choice of a [Question].
 type Option struct {
 	Label       string `json:"label"`
-	Value       string `json:"value"` // equals Label unless the asker gave its own
+	Value       string `json:"value"` // equals Label unless the asker sets another value
 	Description string `json:"description,omitempty"`
 	Preview     string `json:"preview,omitempty"`
 }
 
-// requestNamespace keeps ids of requests apart from every other UUIDv5.
+// requestNamespace separates the ids of requests from all other version 5 UUIDs.
 var requestNamespace = uuid.MustParse("5a1c4b0e-3d1f-5c7a-9a53-6a2f0c1c8e11")
 
-// NewRequestID derives the id of a request from the session, the incarnation of
-// its process and the asker's own id. The same question read again after a
-// restart has the same id, so opening it is idempotent; the same asker id from
-// another process is another request.
+// NewRequestID derives the id of a request from the session, its process and the asker's own
+// id. The same question, read again after a restart, has the same id, so opening it is
+// idempotent; the same asker id from another process is another request.
 func NewRequestID(sessionID, processID, askerRequestID string) string {
 	return uuid.NewSHA1(requestNamespace, []byte(sessionID+"/"+processID+"/"+askerRequestID)).String()
 }
 
-// HashInput is the fingerprint that an answer must carry to show which input its
-// author saw: "sha256:" and 64 hexadecimal digits over the bytes as asked.
+// HashInput returns the hash that an answer must contain to prove which input its author saw:
+// "sha256:" and 64 hexadecimal digits over the exact bytes of the request.
 func HashInput(input json.RawMessage) string {
 	sum := sha256.Sum256(input)
 	return "sha256:" + hex.EncodeToString(sum[:])

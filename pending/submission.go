@@ -6,39 +6,38 @@ import (
 	"time"
 )
 
-// SecondApproval decides about an approval that would be the second of two.
+// SecondApproval decides whether an approval counts as the second of two.
 type SecondApproval interface {
-	// MayJoin returns why the approval does not count beside the first, which another
-	// person gave; nil when it does.
+	// MayJoin returns why the approval does not count as the second one, or nil. first is
+	// another person's.
 	MayJoin(ctx context.Context, first Approval) error
 }
 
-// Submission is an answer as a person sent it, before it is held against the
-// stored request. Answers and Responses are two spellings of the same; Responses
-// wins where both name a question.
+// Submission is an answer as a person sent it, before it is validated against the stored
+// request. Answers and Responses are two notations; Responses wins where both contain a
+// question.
 type Submission struct {
-	// Seen is the request as whoever submits has just read it, so that it is not
-	// read again; zero when they have not. What became of it since, the store tells.
+	// Seen is the request as the caller has just read it, to save a read; zero if it was not
+	// read. The store detects later changes.
 	Seen        Request
 	RequestID   string
 	SessionID   string      // must be the request's, else ErrNotFound
 	RequestType RequestType // must be the request's, else ErrInvalid
 	InputHash   string      // optional; when given it must match, else ErrStale
-	CommandID   string      // idempotency key; the same again has the same outcome
+	CommandID   string      // idempotency key; a repeated command has the same outcome
 	Actor       Actor
-	// CredentialID is what the actor came with. What does not count at once does not
-	// count when that has ended meanwhile.
+	// CredentialID is the credential of the actor. An answer that does not count at once does
+	// not count if that credential has ended meanwhile.
 	CredentialID string
 
-	// RequireSecondApproval: an approval needs another person's beside.
-	// InvalidatedApproverID is a user whose approval does not count any more, "" for
-	// nobody.
+	// RequireSecondApproval: an approval needs a second one by another person.
+	// InvalidatedApproverID is a user whose approval no longer counts, or "".
 	RequireSecondApproval bool
 	InvalidatedApproverID string
-	// Second decides whether the approval counts as the second one; nil when any does.
+	// Second decides whether the approval counts as the second one; nil accepts any.
 	Second SecondApproval
-	// Hold is for how long the answer is kept back so that it can be taken back; 0
-	// for not at all. It has no effect with RequireSecondApproval.
+	// Hold is the undo window of the answer; 0 for none. It has no effect with
+	// RequireSecondApproval.
 	Hold time.Duration
 
 	Decision           Decision // "" means Allow for questions; required for a tool approval

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Wait is a span in which a request of a session waited for a person.
+// Wait is a period in which a request of a session waited for a person.
 type Wait struct {
 	SessionID string
 	From      time.Time
-	To        time.Time // zero while it waits
+	To        time.Time // zero while it is open
 }
 
-// Waited is how long each session waited between two moments. What waited at the
-// same time counts once: Claude stood still but once.
-func Waited(waits []Wait, since, now time.Time) map[string]time.Duration {
+// WaitedBySession returns how long each session waited between two times. Overlapping waits
+// count once.
+func WaitedBySession(waits []Wait, since, now time.Time) map[string]time.Duration {
 	slices.SortFunc(waits, func(a, b Wait) int { return a.From.Compare(b.From) })
 	sum, until := map[string]time.Duration{}, map[string]time.Time{}
 	for _, w := range waits {

@@ -11,7 +11,7 @@ func TestWaitedCountsEachMomentOnce(t *testing.T) {
 	t.Parallel()
 	day := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	at := func(minutes int) time.Time { return day.Add(time.Duration(minutes) * time.Minute) }
-	got := pending.Waited([]pending.Wait{
+	got := pending.WaitedBySession([]pending.Wait{
 		{SessionID: "a", From: at(20), To: at(30)},
 		{SessionID: "a", From: at(-10), To: at(5)},  // from yesterday on
 		{SessionID: "a", From: at(22), To: at(24)},  // inside of another

@@ -5,11 +5,11 @@ import "slices"
 // waiter is one call of Ask.
 type waiter struct {
 	requestID, sessionID string
-	// handed receives the resolved row. Who takes the waiter out of byRequest may
-	// send, once; the buffer of one makes that send free of waiting.
+	// handed receives the resolved row. Whoever removes the waiter from byRequest may send,
+	// once; the capacity of 1 keeps that send from blocking.
 	handed chan Request
-	// woken says that the row may have changed elsewhere. A buffer of one: more
-	// than one unread wake means the same.
+	// woken signals that the row may have changed elsewhere. Capacity 1: further wakes add
+	// nothing.
 	woken chan struct{}
 }
 
@@ -30,7 +30,7 @@ func (r *Registry) removeWaiter(w *waiter) {
 	remove(r.bySession, w.sessionID, w)
 }
 
-// Waiting lists the requests of a session for which somebody waits here, in order.
+// Waiting lists the requests of a session that have a waiter here, in order.
 func (r *Registry) Waiting(sessionID string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -42,14 +42,14 @@ func (r *Registry) Waiting(sessionID string) []string {
 	return slices.Compact(ids)
 }
 
-// hasWaiter reports whether somebody waits here for a request.
+// hasWaiter reports whether a request has a waiter here.
 func (r *Registry) hasWaiter(requestID string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.byRequest[requestID]) > 0
 }
 
-// deliver gives a resolved row to all who wait for it here.
+// deliver passes a resolved row to all its waiters here.
 func (r *Registry) deliver(row Request) {
 	r.mu.Lock()
 	taken := r.byRequest[row.RequestID]
@@ -63,9 +63,9 @@ func (r *Registry) deliver(row Request) {
 	}
 }
 
-// Wake tells the waiters of a session that their rows may have changed where
-// this registry did not see it: on another node, or behind a reply that was
-// lost. Each reads its row itself; Wake returns at once.
+// Wake signals the waiters of a session that their rows may have changed without notice to
+// this registry: on another node, or after a lost reply. Each reads its row itself; Wake
+// returns at once.
 func (r *Registry) Wake(sessionID string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

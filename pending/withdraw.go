@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Withdraw ends a request that nobody needs answered any longer, for a reason
-// that people can read. A request that is withdrawn already is left so; one that
-// ended otherwise gives a [NotOpenError].
+// Withdraw ends a request whose answer is no longer needed, with a reason for people. It
+// leaves a withdrawn request unchanged; it returns a [NotOpenError] for one that ended
+// otherwise.
 func (r *Registry) Withdraw(ctx context.Context, requestID, reason string) error {
 	row, err := r.store.Request(ctx, requestID)
 	if err == nil {
-		ctx, cancel := bounded(ctx)
+		ctx, cancel := withSettleTimeout(ctx)
 		defer cancel()
 		row, _, err = r.resolve(ctx, row.SessionID, requestID, Resolution{Status: Withdrawn, Reason: reason, At: time.Now()})
 	}
@@ -26,8 +26,8 @@ func (r *Registry) Withdraw(ctx context.Context, requestID, reason string) error
 	return nil
 }
 
-// WithdrawAll withdraws what can still be answered of one session, orphaned
-// requests included, and returns how many it ended.
+// WithdrawAll withdraws all answerable requests of one session, including orphaned ones, and
+// returns their number.
 func (r *Registry) WithdrawAll(ctx context.Context, sessionID, reason string) (int, error) {
 	if sessionID == "" {
 		return 0, fmt.Errorf("pending: withdraw all: %w", ErrNotFound) // "" would mean every session
@@ -36,7 +36,7 @@ func (r *Registry) WithdrawAll(ctx context.Context, sessionID, reason string) (i
 	if err != nil {
 		return 0, fmt.Errorf("pending: withdraw all of %s: %w", sessionID, err)
 	}
-	ctx, cancel := bounded(ctx)
+	ctx, cancel := withSettleTimeout(ctx)
 	defer cancel()
 	var n int
 	var failed []error
@@ -52,12 +52,12 @@ func (r *Registry) WithdrawAll(ctx context.Context, sessionID, reason string) (i
 	return n, errors.Join(failed...)
 }
 
-// Orphan marks the open requests of a session whose process has died and
-// returns how many there were. They stay answerable and their Asks go on.
+// Orphan marks the open requests of a session whose process has died and returns their
+// number. They stay answerable and their Asks continue.
 func (r *Registry) Orphan(ctx context.Context, sessionID, reason string) (int, error) {
 	n, err := r.store.OrphanRequests(ctx, sessionID, reason)
 	if n > 0 || err != nil {
-		r.notifier.Notify(sessionID) // after an error too: it may have been done
+		r.notifier.Notify(sessionID) // after an error too, because the change may be stored
 	}
 	if err != nil {
 		return n, fmt.Errorf("pending: orphan requests of %s: %w", sessionID, err)

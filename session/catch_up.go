@@ -7,12 +7,12 @@ import (
 	"github.com/sayso-dev/sayso/internal/lazyregexp"
 )
 
-// CatchUp counts what happened in a session since somebody looked.
+// CatchUp counts what happened in a session since a person last viewed it.
 type CatchUp struct {
 	SessionID string
 	Edits     int
-	Files     int // that were edited
-	Commands  int // that ran no tests
+	Files     int // edited files
+	Commands  int // commands that run no tests
 	Tests     int
 	Failed    int    // tool calls
 	Answered  int    // requests
@@ -26,11 +26,11 @@ type CatchUp struct {
 // CatchUpKinds are the kinds of items that count.
 var CatchUpKinds = []ItemKind{ItemToolCall, ItemResolved, ItemResult}
 
-// testRunners matches commands that run tests. It is a guess: a wrong one only counts a
-// test run as a command.
+// testRunners matches commands that run tests. A wrong guess only counts a test run as a
+// command.
 var testRunners = lazyregexp.New(`\b(?:go test|(?:npm|pnpm|yarn|bun)(?: run)? test|make (?:test|check)|cargo (?:test|nextest)|pytest|vitest|jest|playwright test|mvn test|gradle test|rspec|phpunit|dotnet test|ctest)\b`)
 
-// Add counts an item of the session; in any order, each once.
+// Add counts an item of the session. Items may come in any order, each once.
 func (c *CatchUp) Add(it Item) {
 	switch it.Kind {
 	case ItemResolved:
@@ -60,8 +60,8 @@ func (c *CatchUp) call(body []byte) {
 		Notebook string `json:"notebook_path"`
 		Command  string `json:"command"`
 	}
-	_ = json.Unmarshal(body, &call)        // what we stored ourselves
-	_ = json.Unmarshal(call.Input, &input) // of any tool, so of any shape: then it has none of these
+	_ = json.Unmarshal(body, &call)        // our own data
+	_ = json.Unmarshal(call.Input, &input) // of any tool, so it may lack these fields
 	if call.Status == ToolFailed && !call.NoResult {
 		c.Failed++
 	}
@@ -82,7 +82,7 @@ func (c *CatchUp) call(body []byte) {
 	}
 }
 
-// HasActivity reports whether there is anything to tell.
+// HasActivity reports whether anything was counted.
 func (c *CatchUp) HasActivity() bool {
 	return c.Edits+c.Commands+c.Tests+c.Answered+c.Turns > 0
 }

@@ -21,18 +21,18 @@ type UserBody struct {
 
 // AttachmentInfo names an attachment without its bytes.
 type AttachmentInfo struct {
-	AttachmentID string `json:"attachment_id,omitempty"` // absent when its bytes were not kept
+	AttachmentID string `json:"attachment_id,omitempty"` // absent when its bytes were not stored
 	Name         string `json:"name"`
 	MediaType    string `json:"media_type"`
 	Size         int    `json:"size"` // bytes
 }
 
-// InputEdit says that a call ran with another input than Claude proposed. The rest of
-// the body is about the input that ran.
+// InputEdit says that a call ran with another input than Claude proposed. The rest of the
+// body describes the input that ran.
 type InputEdit struct {
 	Edited bool `json:"edited,omitempty"`
-	// EditedBy names who edited it with their approval; "" when the CLI asked for
-	// something else than Claude's call, as its hooks can have it.
+	// EditedBy is the person who edited it with their approval; "" when the CLI changed
+	// Claude's input, as its hooks can.
 	EditedBy string `json:"edited_by,omitempty"`
 	// ProposedInput is absent when larger than MaxShown.
 	ProposedInput json.RawMessage `json:"proposed_input,omitempty"`
@@ -47,10 +47,10 @@ type PlanBody struct {
 // TextBody is the body of an [ItemText] or [ItemThinking].
 type TextBody struct {
 	Text string  `json:"text"`
-	Took float64 `json:"took,omitempty"` // seconds that a thought took; absent when nobody saw it begin
+	Took float64 `json:"took,omitempty"` // seconds of thinking; absent when its start was not seen
 }
 
-// ToolStatus is where a tool call stands.
+// ToolStatus is the state of a tool call.
 type ToolStatus string
 
 const (
@@ -59,36 +59,35 @@ const (
 	ToolFailed  ToolStatus = "failed"
 )
 
-// ToolCallBody is the body of an [ItemToolCall]. Input and Result are cut to
-// MaxShown bytes; the Bytes fields tell the true sizes.
+// ToolCallBody is the body of an [ItemToolCall]. Input and Result are truncated to MaxShown
+// bytes; the Bytes fields are the true sizes.
 type ToolCallBody struct {
 	ToolUseID   string          `json:"tool_use_id"`
 	ToolName    string          `json:"tool_name"`
 	Input       json.RawMessage `json:"input,omitempty"` // absent when larger than MaxShown
 	InputBytes  int             `json:"input_bytes"`
 	Status      ToolStatus      `json:"status"`
-	NoResult    bool            `json:"no_result,omitempty"` // with ToolFailed: the turn or the process ended first; the call may not have run
+	NoResult    bool            `json:"no_result,omitempty"` // with ToolFailed: the turn or the process ended first, so the call may not have run
 	Result      string          `json:"result,omitempty"`
 	ResultBytes int             `json:"result_bytes"`
 	FinishedAt  float64         `json:"finished_at,omitempty"` // Unix seconds
-	Change      *FileChange     `json:"change,omitempty"`      // what it did to a file; absent where that was not told
+	Change      *FileChange     `json:"change,omitempty"`      // its effect on a file; absent when unknown
 	InputEdit
 }
 
-// FileChange is what became of a file, in lines: also where a person made something
-// else of what Claude proposed.
+// FileChange is the effect on a file, in lines, including edits by a person.
 type FileChange struct {
 	Path    string `json:"path"`
 	Added   int    `json:"added"`
 	Removed int    `json:"removed"`
 }
 
-// MaxShown is how much of one tool input or result a transcript keeps, in bytes.
-// A tab shows it whole, so it is bounded by what a person can read.
+// MaxShown bounds the stored part of one tool input or result, in bytes. Tabs show it
+// completely, so it is what a person can read.
 const MaxShown = 64 << 10
 
-// Shown is what a transcript keeps of an input: nil when it is larger than MaxShown.
-func Shown(input json.RawMessage) json.RawMessage {
+// TruncateInput returns the input, or nil if it is larger than MaxShown.
+func TruncateInput(input json.RawMessage) json.RawMessage {
 	if len(input) > MaxShown {
 		return nil
 	}
@@ -101,14 +100,14 @@ type TodoBody struct {
 	InputEdit
 }
 
-// Todo is one line of Claude's todo list.
+// Todo is one entry of Claude's todo list.
 type Todo struct {
 	Content string `json:"content"`
 	Status  string `json:"status"` // pending, in_progress, completed
 }
 
-// SubagentBody is the body of an [ItemSubagent]. Items said by the subagent
-// carry the same id as AgentID.
+// SubagentBody is the body of an [ItemSubagent]. The subagent's items have the same id as
+// AgentID.
 type SubagentBody struct {
 	AgentID     string     `json:"agent_id"`
 	AgentType   string     `json:"agent_type,omitempty"`
@@ -123,11 +122,11 @@ type SubagentBody struct {
 type NoteBody struct {
 	Level string `json:"level"` // info, warning, error
 	Text  string `json:"text"`
-	// Reasons holds that of "text", where the text is one of ours.
+	// Reasons holds the reason of "text", if the text is one of ours.
 	Reasons map[string]statement.Reason `json:"reasons,omitempty"`
 }
 
-// RecordKey is the Key of the [ItemResolved] of a request.
+// RecordKey returns the Key of the [ItemResolved] of a request.
 func RecordKey(requestID string) string { return "request:" + requestID }
 
 // ResolvedBody is the body of an [ItemResolved].
@@ -135,24 +134,24 @@ type ResolvedBody struct {
 	RequestID   string          `json:"request_id"`
 	RequestType string          `json:"request_type"`
 	ToolName    string          `json:"tool_name"`
-	ToolInput   json.RawMessage `json:"tool_input,omitempty"`  // with Edited the one that was approved; absent when larger than MaxShown
+	ToolInput   json.RawMessage `json:"tool_input,omitempty"`  // with Edited, the approved input; absent when larger than MaxShown
 	ToolUseID   string          `json:"tool_use_id,omitempty"` // the call that waited for it
 	Outcome     string          `json:"outcome"`               // a final pending.Status
 	By          string          `json:"by,omitempty"`
 	Device      string          `json:"device,omitempty"`
 	Summary     string          `json:"summary"` // one sentence
-	// Reasons holds that of "summary", where it is one of ours.
+	// Reasons holds the reason of "summary", if it is one of ours.
 	Reasons map[string]statement.Reason `json:"reasons,omitempty"`
 	Message string                      `json:"message,omitempty"`
 	Edited  bool                        `json:"edited,omitempty"`
-	// ProposedInput is what was asked for, with Edited; absent when larger than MaxShown.
+	// ProposedInput is the original input, with Edited; absent when larger than MaxShown.
 	ProposedInput json.RawMessage `json:"proposed_input,omitempty"`
-	Carried       bool            `json:"carried,omitempty"` // the answer was given to a process that died
+	Carried       bool            `json:"carried,omitempty"` // the answer was given to a process that has died
 	Waited        float64         `json:"waited"`            // seconds
 }
 
-// ResolvedItem is the permanent record of a request that has ended, as the
-// transcript knows the agent that asked.
+// ResolvedItem returns the permanent record of a request that has ended. agentID is the agent
+// that asked, as the transcript names it.
 func ResolvedItem(r pending.Request, agentID string, now time.Time) Item {
 	body := ResolvedBody{
 		RequestID: r.RequestID, RequestType: string(r.RequestType), ToolName: r.ToolName, ToolUseID: r.AskerToolUseID,
@@ -160,17 +159,17 @@ func ResolvedItem(r pending.Request, agentID string, now time.Time) Item {
 		Carried: r.Resolution.CarriedFrom != "",
 		Summary: r.Resolution.Reason, Waited: now.Sub(r.CreatedAt).Seconds(),
 	}
-	body.ToolInput = Shown(r.ToolInput)
+	body.ToolInput = TruncateInput(r.ToolInput)
 	if a := r.Resolution.Answer; a != nil {
 		body.Summary, body.Message, body.Edited = a.Summary(r), a.Message, a.UpdatedInput != nil
 		if body.Edited {
-			body.ToolInput, body.ProposedInput = Shown(a.UpdatedInput), body.ToolInput
+			body.ToolInput, body.ProposedInput = TruncateInput(a.UpdatedInput), body.ToolInput
 		}
 	}
 	body.Reasons = statement.Reasons("summary", body.Summary)
 	encoded, err := json.Marshal(body)
 	if err != nil {
-		panic(fmt.Sprintf("session: encode a record: %v", err)) // of texts, numbers and stored JSON
+		panic(fmt.Sprintf("session: encode a record: %v", err)) // never fails for texts, numbers and stored JSON
 	}
 	return Item{Key: RecordKey(r.RequestID), At: now, Kind: ItemResolved, AgentID: agentID, Body: encoded}
 }
@@ -185,11 +184,11 @@ type ResultBody struct {
 	CostUSD      float64 `json:"cost_usd"` // of the process so far
 	InputTokens  int     `json:"input_tokens"`
 	OutputTokens int     `json:"output_tokens"`
-	// SpentUSD is what this turn has cost; absent where that was not told.
+	// SpentUSD is the cost of this turn; absent when unknown.
 	SpentUSD *float64 `json:"spent_usd,omitempty"`
-	// ContextTokens is what the last answer of the main thread was given, out of the
-	// ContextWindow of the model that gave it. Both are absent where no model answered,
-	// or the conversation was compacted since.
+	// ContextTokens is the input of the main thread's last answer, out of the model's
+	// ContextWindow. Both are absent when no model answered, or the conversation was
+	// compacted since.
 	ContextTokens int `json:"context_tokens,omitempty"`
 	ContextWindow int `json:"context_window,omitempty"`
 }

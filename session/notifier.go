@@ -8,8 +8,7 @@ import (
 // LocalNotifier is the [Notifier] of one node: it calls every listener.
 type LocalNotifier struct{ changed, live listeners }
 
-// Listen adds a listener. It is called on the goroutine that notifies, so it
-// must not block: it marks what is dirty and returns.
+// Listen adds a listener. It runs on the goroutine that notifies, so it must not block.
 func (n *LocalNotifier) Listen(listener func(sessionID string)) { n.changed.add(listener) }
 
 // ListenLive adds a listener for NotifyLive, with the same rules.
@@ -18,8 +17,8 @@ func (n *LocalNotifier) ListenLive(listener func(sessionID string)) { n.live.add
 // Notify implements [Notifier].
 func (n *LocalNotifier) Notify(sessionID string) { n.changed.call(sessionID) }
 
-// NotifyLive says that only the block that Claude is writing has grown, of which the store
-// knows nothing.
+// NotifyLive announces that the block that Claude is writing has grown. The store does not
+// contain that block yet.
 func (n *LocalNotifier) NotifyLive(sessionID string) { n.live.call(sessionID) }
 
 // listeners is a list that only grows, safe for concurrent use.
@@ -43,12 +42,12 @@ func (l *listeners) call(sessionID string) {
 	}
 }
 
-// deferral is how long [LocalNotifier.NotifyDeferred] waits: an answer reaches Claude in
-// it, and nobody sees that a form went so much later.
-const deferral = time.Millisecond
+// deferDelay is the delay of [LocalNotifier.NotifyDeferred]. Within it, an answer reaches
+// Claude; nobody notices that a form disappears that much later.
+const deferDelay = time.Millisecond
 
-// NotifyDeferred notifies a moment later, for callers with something more urgent under way
-// that the listeners would compete with.
+// NotifyDeferred notifies after deferDelay, for callers with more urgent work that would
+// compete with the listeners.
 func (n *LocalNotifier) NotifyDeferred(sessionID string) {
-	time.AfterFunc(deferral, func() { n.Notify(sessionID) })
+	time.AfterFunc(deferDelay, func() { n.Notify(sessionID) })
 }

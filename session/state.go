@@ -1,7 +1,7 @@
 package session
 
-// moves is the table of legal changes of State. A process stays in its state
-// while requests open and close; a dead session starts again by a resume.
+// moves is the table of legal changes of State. The state does not change while requests open
+// and close. A resume starts a dead session again.
 var moves = map[State][]State{
 	Starting:      {AssistantTurn, UserTurn, Dead},
 	AssistantTurn: {UserTurn, Dead},
@@ -9,8 +9,7 @@ var moves = map[State][]State{
 	Dead:          {Starting},
 }
 
-// CanMove reports whether a process may change from one state to another.
-// Staying is always allowed.
+// CanMove reports whether a process may change from one state to another. It may always stay.
 func CanMove(from, to State) bool {
 	if from == to {
 		return true

@@ -65,7 +65,7 @@ func (e *Executor) answer(ctx context.Context, c *wire.PendingRequestResponse, w
 	}
 	now, err := e.o.Requests.Answer(ctx, sub)
 	var out wire.Outcome
-	if err == nil && now.Held.Stands() {
+	if err == nil && now.Held.Active() {
 		out.HeldUntil = wire.SecondsOrNull(now.Held.Until)
 	}
 	if err == nil {

@@ -47,9 +47,9 @@ func InputAllowedBy(r pending.Request) (input AllowedInput, ok bool) {
 		return AllowedInput{}, false
 	}
 	if edited := r.Resolution.Answer.UpdatedInput; edited != nil {
-		return AllowedInput{session.Shown(edited), len(edited), r.ResolvedBy()}, true
+		return AllowedInput{session.TruncateInput(edited), len(edited), r.ResolvedBy()}, true
 	}
-	return AllowedInput{session.Shown(r.ToolInput), len(r.ToolInput), ""}, true
+	return AllowedInput{session.TruncateInput(r.ToolInput), len(r.ToolInput), ""}, true
 }
 
 // subagentTools run subagents. The CLI renamed the tool between versions.
@@ -60,7 +60,7 @@ var fileTools = map[string]bool{"Read": true, "Write": true, "Edit": true, "Mult
 // setInput fills in what is shown of an input.
 func (c *Call) setInput(input json.RawMessage) {
 	c.Item.Kind, c.Item.Body, c.Task, c.File = session.ItemToolCall, nil, nil, ""
-	c.Tool.Input, c.Tool.InputBytes = append(json.RawMessage(nil), session.Shown(input)...), len(input)
+	c.Tool.Input, c.Tool.InputBytes = append(json.RawMessage(nil), session.TruncateInput(input)...), len(input)
 	if fileTools[c.Tool.ToolName] {
 		var in struct {
 			FilePath     string `json:"file_path"`

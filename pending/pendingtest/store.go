@@ -1,5 +1,5 @@
-// Package pendingtest has a [pending.Store] in memory for tests, which can be
-// told to fail the way databases do.
+// Package pendingtest has a [pending.Store] in memory for tests, which can inject the
+// failures of databases.
 package pendingtest
 
 import (
@@ -37,43 +37,42 @@ const (
 	OpExtend      Op = "ExtendRequest"
 )
 
-// Fault is what goes wrong in one call.
+// Fault is an injected failure of one call.
 type Fault int
 
 const (
 	None            Fault = iota
-	Fail                  // nothing is done, an error is returned
-	FailAfterCommit       // it is done, and an error is returned all the same
-	Unavailable           // nothing is done, and the error is [pending.ErrUnavailable]
+	Fail                  // nothing is stored, an error is returned
+	FailAfterCommit       // the change is stored, and an error is returned
+	Unavailable           // nothing is stored, and the error is [pending.ErrUnavailable]
 )
 
 // ErrFault is the error of an injected [Fault].
 var ErrFault = errors.New("pendingtest: injected fault")
 
-// errNoSession is what a store says of a request whose session it does not know.
+// errNoSession is returned for a request of an unknown session.
 var errNoSession = errors.New("pendingtest: no such session")
 
-// Store is a [pending.Store] in memory. Rows are copied on the way in and out,
-// as a database would.
+// Store is a [pending.Store] in memory. It copies rows on the way in and out, as a database
+// would.
 type Store struct {
 	mu       sync.Mutex
 	rows     map[string]pending.Request
-	order    []string // ids as they were opened
+	order    []string // ids in the order of opening
 	versions map[string]uint64
-	carried  map[string]string // the request that got the answer of the key
-	deleted  map[string]bool   // requests whose session is no longer there
+	carried  map[string]string // by request whose answer was carried: the request that got it
+	deleted  map[string]bool   // requests whose session was deleted
 	fault    func(op Op, id string) Fault
 }
 
-// NewStore returns an empty store that does not fail.
+// NewStore returns an empty store without faults.
 func NewStore() *Store {
 	return &Store{rows: map[string]pending.Request{}, versions: map[string]uint64{}, carried: map[string]string{}, deleted: map[string]bool{}}
 }
 
-// Inject asks f before every call what is to go wrong; nil for nothing. id is
-// that of the request, or of the session where a call is about a session. f runs
-// outside the store's lock and may call the store: so a test places one call
-// right before another.
+// Inject sets the function that chooses the fault of every call; nil for none. id is the id
+// of the request, or of the session for a call about a session. f runs outside the store's
+// lock and may call the store, so a test can place one call right before another.
 func (s *Store) Inject(f func(op Op, id string) Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +94,7 @@ func (s *Store) Delete(requestID string) {
 	s.deleted[requestID] = true
 }
 
-// Lose removes a request, as a database does that is set back to an earlier state.
+// Lose removes a request, as a database does that is restored from an earlier state.
 func (s *Store) Lose(requestID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,7 +166,7 @@ func (s *Store) ResolveRequest(ctx context.Context, requestID string, res pendin
 		if !known {
 			return pending.ErrNotFound
 		}
-		if !row.Status.Final() && (res.SecondTo == "" || row.Approval != nil && row.Approval.Actor.UserID == res.SecondTo) && !outrun(row, res) {
+		if !row.Status.Final() && (res.SecondTo == "" || row.Approval != nil && row.Approval.Actor.UserID == res.SecondTo) && !isBlocked(row, res) {
 			row.Status = res.Status
 			res.HeldSince, res.Overrules = time.Time{}, nil
 			row.Resolution = &res
@@ -231,24 +230,23 @@ func (s *Store) change(ctx context.Context, op Op, requestID string, change func
 	return now, done, nil
 }
 
-// outrun reports whether what is held, or was taken back, stands in the way of a
-// resolution.
-func outrun(row pending.Request, res pending.Resolution) bool {
+// isBlocked reports whether a hold, or an undone command, blocks a resolution.
+func isBlocked(row pending.Request, res pending.Resolution) bool {
 	switch {
 	case res.Status != pending.Answered && res.Status != pending.Denied:
 		return false
 	case !res.HeldSince.IsZero():
-		return !row.Held.Stands() || row.Held.CommandID != res.CommandID
-	case res.Overrules != nil && (!row.Held.Stands() || row.Held.CommandID != res.Overrules.CommandID):
+		return !row.Held.Active() || row.Held.CommandID != res.CommandID
+	case res.Overrules != nil && (!row.Held.Active() || row.Held.CommandID != res.Overrules.CommandID):
 		return true
 	}
-	return row.Held.Stands() && res.Overrules == nil || slices.Contains(row.Undone, res.CommandID)
+	return row.Held.Active() && res.Overrules == nil || slices.Contains(row.Undone, res.CommandID)
 }
 
 // HoldRequest implements [pending.Store].
 func (s *Store) HoldRequest(ctx context.Context, requestID string, h pending.Held) (now pending.Request, done bool, err error) {
 	return s.change(ctx, OpHold, requestID, func(row *pending.Request) bool {
-		if row.Held.Stands() || slices.Contains(row.Undone, h.CommandID) {
+		if row.Held.Active() || slices.Contains(row.Undone, h.CommandID) {
 			return false
 		}
 		row.Held = &h
@@ -259,7 +257,7 @@ func (s *Store) HoldRequest(ctx context.Context, requestID string, h pending.Hel
 // UnholdRequest implements [pending.Store].
 func (s *Store) UnholdRequest(ctx context.Context, requestID, commandID string, _ pending.Actor, why string) (now pending.Request, done bool, err error) {
 	return s.change(ctx, OpUnhold, requestID, func(row *pending.Request) bool {
-		if !row.Held.Stands() || row.Held.CommandID != commandID {
+		if !row.Held.Active() || row.Held.CommandID != commandID {
 			return false
 		}
 		row.Undone = append(slices.Clone(row.Undone), commandID)
@@ -275,7 +273,7 @@ func (s *Store) UnholdRequest(ctx context.Context, requestID, commandID string, 
 
 // HeldRequests implements [pending.Store].
 func (s *Store) HeldRequests(ctx context.Context) ([]pending.Request, error) {
-	return s.list(ctx, OpHeld, "", func(r pending.Request) bool { return !r.Status.Final() && r.Held.Stands() })
+	return s.list(ctx, OpHeld, "", func(r pending.Request) bool { return !r.Status.Final() && r.Held.Active() })
 }
 
 // OrphanRequests implements [pending.Store].
@@ -335,9 +333,9 @@ func (s *Store) CarryAnswer(ctx context.Context, r pending.Request, from string)
 	return stored, carried, nil
 }
 
-// follows lists from where a delivery may come.
-var follows = map[pending.Delivery][]pending.Delivery{
-	pending.Queued:    nil, // where every delivery begins
+// allowedFrom lists the previous states of each delivery.
+var allowedFrom = map[pending.Delivery][]pending.Delivery{
+	pending.Queued:    nil, // the first state
 	pending.Delivered: {pending.Queued},
 	pending.Consumed:  {pending.Queued, pending.Delivered},
 	pending.Carried:   {pending.Queued},
@@ -346,7 +344,7 @@ var follows = map[pending.Delivery][]pending.Delivery{
 
 // SetDelivery implements [pending.Store].
 func (s *Store) SetDelivery(ctx context.Context, requestID string, d pending.Delivery) error {
-	if _, known := follows[d]; !known {
+	if _, known := allowedFrom[d]; !known {
 		return fmt.Errorf("pendingtest: %q is no step of a delivery", d)
 	}
 	return s.do(ctx, OpDelivery, requestID, func() error {
@@ -354,7 +352,7 @@ func (s *Store) SetDelivery(ctx context.Context, requestID string, d pending.Del
 		switch {
 		case !known:
 			return pending.ErrNotFound
-		case !slices.Contains(follows[d], row.Delivery):
+		case !slices.Contains(allowedFrom[d], row.Delivery):
 			return nil
 		}
 		row.Delivery = d

@@ -60,7 +60,7 @@ func UndoneCommands(r pending.Request, commandID string) string {
 // ReleasedHold is the column of what was held after the hold of a command has ended; nil
 // when it was taken back. ok is false when no such hold stands.
 func ReleasedHold(r pending.Request, commandID, why string) (text []byte, ok bool, err error) {
-	if r.Status.Final() || !r.Held.Stands() || r.Held.CommandID != commandID {
+	if r.Status.Final() || !r.Held.Active() || r.Held.CommandID != commandID {
 		return nil, false, nil
 	}
 	if why == "" {

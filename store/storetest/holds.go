@@ -120,7 +120,7 @@ func holds(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "held by another", done, true)
 		now, done, err = st.UnholdRequest(ctx, r.RequestID, ben.CommandID, ben.Actor, "Ben was removed.")
 		must(t, err)
-		if !done || now.Held.Stands() || now.Held.Dropped != "Ben was removed." {
+		if !done || now.Held.Active() || now.Held.Dropped != "Ben was removed." {
 			t.Fatalf("got %v, %+v", done, now.Held)
 		}
 		equal(t, "taken back", now.Undone, []string{ana.CommandID, ben.CommandID})
@@ -269,7 +269,7 @@ func holds(t *testing.T, open func(t *testing.T) store.Store) {
 		now, err := st.Request(ctx, r.RequestID)
 		must(t, err)
 		stands := int64(0)
-		if now.Held.Stands() {
+		if now.Held.Active() {
 			stands = 1
 		}
 		equal(t, "counted after it was taken back", undone.Load(), int64(0))
