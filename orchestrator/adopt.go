@@ -16,9 +16,8 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// adopt takes stock of what a former server left: it returns the processes to be
-// driven on and those that no session knows. It waits for no process; each is attached by
-// its own goroutine.
+// adopt returns what an earlier server left on this node: the processes to be driven, and
+// those without a session. It waits for no process; each is attached by its own goroutine.
 func (o *Orchestrator) adopt(ctx context.Context) (adopted []*process, strays []launch.Leftover, err error) {
 	found, err := o.o.Launcher.Leftovers(ctx)
 	if err != nil {
@@ -51,7 +50,7 @@ func (o *Orchestrator) leftRunning(s session.ProcessState) bool {
 	return (s.NodeID == "" || s.NodeID == o.o.NodeID) && s.Running() && s.Kind == session.Ours
 }
 
-// settleDead marks as dead what the store believes to run here and does not.
+// settleDead marks processes as dead that the store lists as running here but that are gone.
 func (o *Orchestrator) settleDead(ctx context.Context) error {
 	driven := map[string]bool{} // before the store is read: one may end meanwhile
 	for _, p := range o.all() {
@@ -95,8 +94,8 @@ func (o *Orchestrator) settleDead(ctx context.Context) error {
 	return nil
 }
 
-// settleMessage is [process.settleMessage] for a process of which nothing is left
-// but what the former server stored.
+// settleMessage is [process.settleMessage] for a process that left nothing but its stored
+// state.
 func (o *Orchestrator) settleMessage(ctx context.Context, s session.ProcessState) error {
 	mark, err := o.o.Store.Mark(ctx, s.SessionID)
 	if err != nil || mark.ProcessID != s.ProcessID || s.State != session.AssistantTurn {
@@ -106,7 +105,7 @@ func (o *Orchestrator) settleMessage(ctx context.Context, s session.ProcessState
 	if err != nil {
 		return err
 	}
-	// What it asked is stored at once, that it spoke a moment later.
+	// Its requests were stored at once, its output a moment later.
 	asked := func(r pending.Request) bool { return r.ProcessID == s.ProcessID && r.CreatedAt.After(s.StateChangedAt) }
 	if known.Sending != "" && (known.TurnStarted || slices.ContainsFunc(s.Requests, asked)) {
 		_, err = o.o.Store.MarkSent(ctx, known.Sending, time.Now())
@@ -114,7 +113,7 @@ func (o *Orchestrator) settleMessage(ctx context.Context, s session.ProcessState
 	return err
 }
 
-// removeStrays ends and removes what is left of processes, all at once.
+// removeStrays ends and removes processes without a session, concurrently.
 func (o *Orchestrator) removeStrays(ctx context.Context, strays []launch.Leftover) {
 	var clearing sync.WaitGroup
 	defer clearing.Wait()
@@ -129,9 +128,9 @@ func (o *Orchestrator) removeStrays(ctx context.Context, strays []launch.Leftove
 	}
 }
 
-// adoptOne makes the process that goes on where the former server stopped; nil
-// when the session has gone on without the process. A process that the database has
-// forgotten is recovered.
+// adoptOne creates the process that continues one of an earlier server. It returns nil when
+// the session has continued without it. A process that the database has forgotten is
+// recovered.
 func (o *Orchestrator) adoptOne(ctx context.Context, left launch.Leftover) (*process, error) {
 	id := left.ID()
 	s, err := o.o.Store.Session(ctx, id.SessionID)
@@ -150,7 +149,7 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left launch.Leftover) (*pro
 			return o.recoverProcess(ctx, left, s, statement.New("process_recovered"))
 		}
 		if state.ProcessID == id.ProcessID && state.KillReason == "" {
-			o.SessionChanged(id.SessionID) // the former server had no time to go on with what was answered
+			o.SessionChanged(id.SessionID) // the earlier server may have had no time to act on answers
 		}
 		return nil, nil
 	}
@@ -159,7 +158,7 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left launch.Leftover) (*pro
 		return nil, err
 	}
 	if mark.ProcessID != id.ProcessID {
-		mark = session.Mark{} // nothing of it was taken in yet
+		mark = session.Mark{} // none of its output is stored yet
 	}
 	plan := launchOf(s)
 	if plan.Earlier, err = o.owesEarlier(ctx, id, state.Requests); err != nil {
@@ -178,8 +177,9 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left launch.Leftover) (*pro
 	if err != nil {
 		return nil, err
 	}
-	// recall takes over with which input an answer of a former server let a call run.
-	recall := func(r pending.Request) {
+	// restoreAllowedInputs restores the inputs with which answers of an earlier server let
+	// calls run.
+	restoreAllowedInputs := func(r pending.Request) {
 		if input, ok := transcript.InputAllowedBy(r); ok && r.AskerToolUseID != "" {
 			p.queueItems(p.transcript.Allow(r.AskerToolUseID, input))
 		}
@@ -188,40 +188,40 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left launch.Leftover) (*pro
 		if r.ProcessID != id.ProcessID || r.AskerToolUseID == "" {
 			continue
 		}
-		// The former server may have given the answer after it had stored that memo.
+		// The earlier server may have sent the answer after it had stored that memo.
 		heard := r.Delivery == pending.Delivered
 		if !heard {
 			if heard, err = left.Wrote(r.AskerRequestID); err != nil {
 				return nil, err
 			}
 		}
-		// The memo may name an answer that the former server did not live to give.
+		// The memo may name an answer that the earlier server did not send.
 		p.state.memo.Answered = p.state.memo.Answered.without(r.AskerToolUseID)
 		if heard {
 			p.state.memo.Answered = p.state.memo.Answered.with(answered{ToolUseID: r.AskerToolUseID, RequestID: r.RequestID, ToolName: r.ToolName, At: r.Resolution.At})
-			recall(r)
+			restoreAllowedInputs(r)
 		}
 	}
-	// Those whose result is noted already may be read once more.
+	// Those whose result is stored may be read again.
 	recent, err := o.o.Store.ConsumedRequests(ctx, id.SessionID, id.ProcessID, recentlyConsumed)
 	if err != nil {
 		return nil, err
 	}
 	for _, r := range recent {
-		recall(r)
+		restoreAllowedInputs(r)
 	}
 	state.Requests, state.NodeID = nil, o.o.NodeID
 	p.state.row, p.state.unsaved = state, false
 	p.state.turnSince = state.StateChangedAt
 	if state.KillReason != "" {
-		// The former server died while it ended it, and has been patient enough.
+		// The earlier server died while it ended the process; the grace period has passed.
 		p.kill(true, true, state.KillReason)
 	}
 	return p, nil
 }
 
-// owesEarlier is openQuestions for a process that runs: what it asked itself does not
-// count. requests are those of the session that can be answered.
+// owesEarlier is openQuestions for a running process: its own requests do not count. requests
+// are those of the session that can be answered.
 func (o *Orchestrator) owesEarlier(ctx context.Context, id launch.ID, requests []pending.Request) (bool, error) {
 	given, err := o.unconsumed(ctx, id.SessionID)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// answered is a request whose answer was given to the CLI.
+// answered is a request whose answer was sent to the CLI.
 type answered struct {
 	ToolUseID string    `json:"-"`
 	RequestID string    `json:"request_id"`
@@ -15,9 +15,9 @@ type answered struct {
 	At        time.Time `json:"at"`
 }
 
-// answeredCalls are the calls whose answer was given and whose result has not come. A
-// state shares its backing array with the state that follows it, so that an answer costs
-// no copy; only the newest state may grow it.
+// answeredCalls are the calls with an answer and without a result. A state shares its backing
+// array with the next state, so that an answer needs no copy; only the newest state may
+// append to it.
 type answeredCalls []answered
 
 func (c answeredCalls) find(toolUseID string) (answered, bool) {
@@ -44,7 +44,7 @@ func (c answeredCalls) without(toolUseID string) answeredCalls {
 	return slices.Concat(c[:i], c[i+1:])
 }
 
-// MarshalJSON writes an object by tool_use id: the form that earlier releases stored.
+// MarshalJSON writes an object by tool_use id, the format of earlier releases.
 func (c answeredCalls) MarshalJSON() ([]byte, error) {
 	byID := make(map[string]answered, len(c))
 	for _, a := range c {
@@ -53,7 +53,7 @@ func (c answeredCalls) MarshalJSON() ([]byte, error) {
 	return json.Marshal(byID)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON reads the format of MarshalJSON.
 func (c *answeredCalls) UnmarshalJSON(text []byte) error {
 	var byID map[string]answered
 	if err := json.Unmarshal(text, &byID); err != nil {

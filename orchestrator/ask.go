@@ -16,8 +16,8 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// ask puts a permission request of the CLI before a person and returns what
-// they decided. It runs on a goroutine of its own for each request.
+// ask shows a permission request of the CLI to people and returns their decision. It runs on
+// its own goroutine for each request.
 func (p *process) ask(ctx context.Context, r claude.ToolRequest) (claude.ToolDecision, error) {
 	q := p.questions.begin(nil)
 	decision, err := p.decide(ctx, q, r)
@@ -44,7 +44,7 @@ func (p *process) decide(ctx context.Context, q *question, r claude.ToolRequest)
 	switch {
 	case errors.Is(err, claude.ErrNoAnswer):
 		return claude.ToolDecision{}, err
-	case errors.Is(err, pending.ErrConflict): // only the row is left of what the id was of
+	case errors.Is(err, pending.ErrConflict): // the id belongs to another request, of which only the row is left
 		p.log.WarnContext(ctx, "Claude asks something else under the id of a request that has ended", "request_id", r.RequestID)
 		p.requests.noteReused([]byte(r.RequestID+" "+pending.HashInput(r.Input)), "id_reused_closed")
 		return claude.ToolDecision{}, claude.ErrNoAnswer
@@ -68,7 +68,7 @@ func (p *process) decide(ctx context.Context, q *question, r claude.ToolRequest)
 		wake(p.dirty)
 		granted := pending.GrantsOf(settled, *settled.Resolution)
 		if len(granted) > 0 {
-			p.o.grantsChanged(ctx) // before the first use can come
+			p.o.grantsChanged(ctx) // before the grant can be used
 		}
 		var forgotten []pending.Grant
 		if decision.Allow && r.ToolName != questionTool {
@@ -93,8 +93,8 @@ func (p *process) decide(ctx context.Context, q *question, r claude.ToolRequest)
 	return decision, nil
 }
 
-// await puts a request before a person and returns how it ended. The error is
-// [claude.ErrNoAnswer] when the CLI waits no longer.
+// await shows a request to people and returns how it ended. It returns [claude.ErrNoAnswer]
+// when the CLI no longer waits.
 func (p *process) await(ctx context.Context, q *question, req pending.Request) (settled pending.Request, err error) {
 	if answered, err := p.wasAnswered(ctx, req); answered {
 		return settled, claude.ErrNoAnswer
@@ -103,7 +103,7 @@ func (p *process) await(ctx context.Context, q *question, req pending.Request) (
 	}
 	waiting, gaveUp := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer gaveUp(nil)
-	defer context.AfterFunc(ctx, func() { gaveUp(p.whyGone(q, context.Cause(ctx))) })()
+	defer context.AfterFunc(ctx, func() { gaveUp(p.withdrawalReason(q, context.Cause(ctx))) })()
 	if q.abandoned != nil {
 		var watching sync.WaitGroup
 		defer watching.Wait()
@@ -112,20 +112,20 @@ func (p *process) await(ctx context.Context, q *question, req pending.Request) (
 		watching.Go(func() {
 			select {
 			case <-q.abandoned:
-				gaveUp(p.whyAbandoned(q))
+				gaveUp(p.abandonReason(q))
 			case <-over:
 			}
 		})
 	}
 
-	// A request that the store cannot take now waits for it, and Claude with it, as
-	// it would for a person.
+	// While the store is unavailable, the request waits for it, and Claude waits as it would
+	// for a person.
 	err = retryStore(waiting, p.log, "a request of Claude", func() (err error) {
 		settled, err = p.settle(waiting, req)
 		return err
 	})
 	if settled.Resolution != nil {
-		p.addItems(session.ResolvedItem(settled, p.speaker(req.AgentID), time.Now()))
+		p.addItems(session.ResolvedItem(settled, p.transcriptAgentID(req.AgentID), time.Now()))
 	}
 	if err != nil && ctx.Err() != nil {
 		return settled, claude.ErrNoAnswer // the CLI waits no longer
@@ -133,13 +133,13 @@ func (p *process) await(ctx context.Context, q *question, req pending.Request) (
 	return settled, err
 }
 
-// answerSent notes what became of an answer on its way to the CLI.
+// answerSent records the result of sending an answer to the CLI.
 func (p *process) answerSent(settled pending.Request, err error) {
 	reached := pending.Delivered
 	switch {
 	case errors.Is(err, claude.ErrWithdrawn):
-		// It crossed with the withdrawal of the question. Kept, it would answer the
-		// same question turns later, should Claude be resumed then.
+		// The question was withdrawn at the same moment. If the answer were kept, it would
+		// answer the same question in a later turn after a resume.
 		reached = pending.Dropped
 		p.handle(context.Background(), answerDropped{settled.AskerToolUseID})
 	case err != nil && !errors.Is(err, launch.ErrRepeated):
@@ -151,7 +151,7 @@ func (p *process) answerSent(settled pending.Request, err error) {
 	p.requests.setDelivery(context.Background(), settled.RequestID, reached)
 }
 
-// settle finds what a person answered to a former process, or asks.
+// settle returns a person's answer to an earlier process, or asks.
 func (p *process) settle(ctx context.Context, req pending.Request) (pending.Request, error) {
 	if p.snapshot().earlierQuestions { // until the end of the turn that was cut off
 		settled, carried, err := p.requests.carryAnswer(ctx, &req)
@@ -165,8 +165,8 @@ func (p *process) settle(ctx context.Context, req pending.Request) (pending.Requ
 	return p.o.o.Registry.Ask(ctx, req)
 }
 
-// decisionOf turns a resolution into what the CLI is told; byPerson is false
-// when nobody decided.
+// decisionOf converts a resolution to the decision for the CLI; byPerson is false when nobody
+// decided.
 func decisionOf(r pending.Request) (d claude.ToolDecision, byPerson bool) {
 	a := r.Resolution.Answer
 	switch {
@@ -188,12 +188,12 @@ func decisionOf(r pending.Request) (d claude.ToolDecision, byPerson bool) {
 	return claude.ToolDecision{Message: "The request was withdrawn before a person decided."}, false
 }
 
-// answeredInput is the tool's own input with the answers put in. Every field
-// the CLI sent is echoed as it came; nothing of it comes from a browser.
+// answeredInput returns the tool's own input with the answers added. Every other field is the
+// CLI's, unchanged; nothing comes from a browser.
 func answeredInput(r pending.Request, a pending.Answer) json.RawMessage {
 	input := map[string]json.RawMessage{}
 	if err := json.Unmarshal(r.ToolInput, &input); err != nil {
-		// A form was made from this input, so it is an object.
+		// A form was created from this input, so it is an object.
 		panic(fmt.Sprintf("orchestrator: stored question is no object: %v", err))
 	}
 	answers, err := json.Marshal(pending.AnswersByText(r, a))
@@ -208,8 +208,8 @@ func answeredInput(r pending.Request, a pending.Answer) json.RawMessage {
 	return out
 }
 
-// whyGone says to a person why a request is no longer asked.
-func (p *process) whyGone(q *question, cause error) error {
+// withdrawalReason returns why a request is no longer asked, for people.
+func (p *process) withdrawalReason(q *question, cause error) error {
 	p.mu.Lock()
 	stop, byPerson, detached := p.state.stopReason, p.state.endedByPerson, p.state.detached
 	p.mu.Unlock()
@@ -229,19 +229,19 @@ func (p *process) whyGone(q *question, cause error) error {
 	return pending.ErrAskerDied{Reason: statement.New("process_ended_first")}
 }
 
-// errorMessage is a cause that people read.
+// errorMessage is an error whose text people read.
 type errorMessage string
 
 func (m errorMessage) Error() string { return string(m) }
 
-// endQuestion ends a question. Until its end is noted it counts as open, so that no
-// limit applies in between.
+// endQuestion ends a question. Until its end is recorded it counts as open, so that no limit
+// applies in between.
 func (p *process) endQuestion(q *question) {
 	p.handle(context.Background(), questionClosed{time.Now()})
 	p.questions.end(q)
 }
 
-// errAbandoned is what ends a request whose asker was seen to wait no longer.
+// errAbandoned ends a request whose asker was found not to wait any longer.
 var errAbandoned = errors.New("the asker waits no longer")
 
 // abandonment is an errAbandoned with its reason for people.
@@ -251,8 +251,8 @@ func (a abandonment) Error() string { return string(a) }
 
 func (a abandonment) Is(target error) bool { return target == errAbandoned }
 
-// whyAbandoned tells people why nobody waits for the answer to a question.
-func (p *process) whyAbandoned(q *question) error {
+// abandonReason returns why nobody waits for the answer to a question, for people.
+func (p *process) abandonReason(q *question) error {
 	if by := p.questions.interruptedBy(q); by != "" {
 		return abandonment(statement.New("interrupted_by", "by", by))
 	}

@@ -8,19 +8,18 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// capacityInterval is how often what waits for capacity is tried again without a
-// signal: a new day may have begun, or a process uses less memory.
+// capacityInterval is how often waiting sessions are tried again without a signal: a new day
+// may have begun, or a process may use less memory.
 const capacityInterval = time.Minute
 
-// Bounds returns the limits that hold now, and what the sessions with a process
-// take.
+// Bounds returns the current limits, and what the sessions with a process use.
 func (o *Orchestrator) Bounds(ctx context.Context) (*project.Bounds, []project.SessionUse, error) {
 	return o.admission.Bounds(ctx)
 }
 
 // reserve keeps a slot for a process of a session until release is called; see
-// [admission.Control.Reserve]. It first waits until the processes of the server before
-// this one are known.
+// [admission.Control.Reserve]. It first waits until the processes of the previous server are
+// known.
 func (o *Orchestrator) reserve(ctx context.Context, s session.Session) (release func(), err error) {
 	select {
 	case <-o.settled:

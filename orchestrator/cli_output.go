@@ -13,7 +13,7 @@ import (
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 )
 
-// handleMessage takes in one message of the CLI, on its read loop.
+// handleMessage handles one message of the CLI, on its read loop.
 func (p *process) handleMessage(m claude.Message) {
 	p.awaitCapacity()
 	e := messageReceived{at: time.Now(), free: p.session.Demo} // the model of a demo costs nothing
@@ -21,13 +21,13 @@ func (p *process) handleMessage(m claude.Message) {
 	if conn, ok := p.conn.(launch.JournaledConn); ok {
 		e.offset = conn.Offset()
 	}
-	p.transcript.Ending = cmp.Or(p.state.stopReason, p.state.row.KillReason) // an earlier server began to end it
+	p.transcript.Ending = cmp.Or(p.state.stopReason, p.state.row.KillReason) // an earlier server started to end it
 	e.change = p.transcript.Apply(m, e.at)
 	e.earlyInterrupt = p.transcript.Interrupt != nil && p.transcript.Interrupt.Early
 	p.queueItems(e.change.Items)
 	effects := p.transition(e)
 	p.mu.Unlock()
-	if user, ok := m.(*claude.User); ok { // only these bring results
+	if user, ok := m.(*claude.User); ok { // only these contain results
 		for _, call := range e.change.Finished {
 			p.countGrantUse(call, user)
 		}
@@ -35,7 +35,7 @@ func (p *process) handleMessage(m claude.Message) {
 	p.perform(context.Background(), effects)
 }
 
-// handleUnreadable takes in a line of the CLI that is no message.
+// handleUnreadable handles a line of the CLI that is no message.
 func (p *process) handleUnreadable(line []byte, err error) {
 	switch {
 	case errors.Is(err, claude.ErrReusedAnswered):
@@ -44,13 +44,13 @@ func (p *process) handleUnreadable(line []byte, err error) {
 		p.requests.noteReused(line, "id_reused_open")
 	}
 	text := string(line[:min(len(line), 200)])
-	const worthLogging = 10 // of one process: the log is not the place for a flood
+	const worthLogging = 10 // of one process, so that a flood does not fill the log
 	if p.noise.add(text) <= worthLogging {
 		p.log.Warn("Claude printed a line that is no message", "line", text, "error", err)
 	}
 }
 
-// handleRequest takes note of a request of the CLI, on its read loop.
+// handleRequest records a request of the CLI, on its read loop.
 func (p *process) handleRequest(requestID, subtype string, body json.RawMessage) {
 	if subtype != "elicitation" {
 		return
@@ -60,8 +60,8 @@ func (p *process) handleRequest(requestID, subtype string, body json.RawMessage)
 	p.elicitations.add(requestID, body, p.transcript.RunningCalls())
 }
 
-// handleWithdrawn takes note of what the CLI waits for no longer, on its read loop. Only
-// an adopted process that is not initialized yet must know.
+// handleWithdrawn records the requests that the CLI cancelled, on its read loop. They matter
+// only for an adopted process that is not initialized yet.
 func (p *process) handleWithdrawn(requestID string) {
 	if p.leftover != nil && !p.snapshot().initialized {
 		p.requests.noteWithdrawn(requestID)
@@ -80,7 +80,7 @@ func (p *process) countGrantUse(call transcript.FinishedCall, m *claude.User) {
 	if asked || asking || s.row.PermissionMode == bypass {
 		return
 	}
-	p.uses.add(p.grantee().Used(*list, grants.Call{
+	p.uses.add(p.grantProcess().Used(*list, grants.Call{
 		ToolUseID: call.ToolUseID, Tool: call.ToolName, Input: call.Input, Mode: s.row.PermissionMode, Home: p.o.o.CLI.Getenv("HOME"),
 	}, m))
 }

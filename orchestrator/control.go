@@ -10,8 +10,8 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Interrupt ends the present turn; the process stays and takes the next message.
-// by is named to those whose requests the turn takes along.
+// Interrupt ends the current turn; the process stays and takes the next message. by is the
+// name shown with the requests that the interrupt ends.
 func (o *Orchestrator) Interrupt(ctx context.Context, sessionID string, by pending.Actor) error {
 	p, err := o.running(ctx, sessionID)
 	if err != nil {
@@ -35,9 +35,8 @@ func (o *Orchestrator) SetModel(ctx context.Context, sessionID, model string) er
 	return err
 }
 
-// SetPermissionMode changes the permission mode, at once when a process runs. The
-// mode in which Claude asks nobody is for the caller to have allowed; the CLI takes
-// it at its start alone.
+// SetPermissionMode changes the permission mode, at once when a process runs. The caller must
+// have checked the right to bypassPermissions, which the CLI accepts only at its start.
 func (o *Orchestrator) SetPermissionMode(ctx context.Context, sessionID, mode string, by pending.Actor) error {
 	if mode != bypass {
 		if err := checkPermissionMode(mode); err != nil {
@@ -49,7 +48,7 @@ func (o *Orchestrator) SetPermissionMode(ctx context.Context, sessionID, mode st
 			return problem.For("permission_mode", "permission_mode_at_start")
 		}
 		if mode == bypass {
-			if err := o.recordAsksNobody(ctx, p.session, by); err != nil {
+			if err := o.recordBypass(ctx, p.session, by); err != nil {
 				return err
 			}
 			p.handle(ctx, bypassGranted{by.UserID})
@@ -63,13 +62,13 @@ func (o *Orchestrator) SetPermissionMode(ctx context.Context, sessionID, mode st
 	return err
 }
 
-// Kill ends the process of a session and everything below it: in order, with
-// time to save its transcript, or at once with force. It returns when the end
-// has begun; killing what is dead changes nothing. reason is shown to people.
+// Kill ends the process of a session and all its descendants: gracefully, with time to save
+// its transcript, or at once with force. It returns when the end has started; killing a dead
+// session changes nothing. reason is shown to people.
 func (o *Orchestrator) Kill(ctx context.Context, sessionID string, force bool, reason string) error {
 	p, err := o.running(ctx, sessionID)
 	if errors.Is(err, ErrNotRunning) {
-		o.admission.StopWaiting(sessionID) // nor start by itself
+		o.admission.StopWaiting(sessionID) // nor may it start by itself
 		return nil
 	}
 	if err != nil {
@@ -79,8 +78,8 @@ func (o *Orchestrator) Kill(ctx context.Context, sessionID string, force bool, r
 	return nil
 }
 
-// Running returns the session of a process that runs, as it was when the process began,
-// without asking the store.
+// Running returns the session of a running process, as it was when the process started,
+// without reading the store.
 func (o *Orchestrator) Running(sessionID string) (session.Session, bool) {
 	p := o.find(sessionID)
 	if p == nil {
@@ -89,7 +88,7 @@ func (o *Orchestrator) Running(sessionID string) (session.Session, bool) {
 	return p.session, true
 }
 
-// Delete ends a session and forgets it.
+// Delete ends a session and deletes it.
 func (o *Orchestrator) Delete(ctx context.Context, sessionID string) error {
 	if p := o.find(sessionID); p != nil {
 		p.kill(true, true, statement.New("session_deleted"))

@@ -12,8 +12,8 @@ import (
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 )
 
-// Disk returns how rules of projects look at the files of sessions: as the user of this
-// CLI does.
+// Disk returns access to the files of sessions for the rules of projects, with the file
+// rights of the CLI's user.
 func Disk(cli *launch.CLI) project.Disk {
 	d := project.Disk{Resolve: func(file string) (real string) {
 		err := cli.As(func() (err error) {
@@ -37,15 +37,15 @@ func Disk(cli *launch.CLI) project.Disk {
 	return d
 }
 
-// maxLinks bounds how many symbolic links are followed for one name.
+// maxLinks bounds how many symbolic links of one path are followed.
 const maxLinks = 255
 
-// errLoop: the links of a name do not come to an end.
+// errLoop: the links of a path form a loop.
 var errLoop = errors.New("too many symbolic links")
 
-// follow resolves the symbolic links of an absolute name as the kernel would, as far as
-// it exists; what does not is kept as it is named. Names of the kernel's own, below /proc,
-// mean another thing to another process, and are kept too.
+// follow resolves the symbolic links of an absolute path as the kernel would, as far as it
+// exists, and keeps the rest. It also keeps paths below /proc, which mean something else to
+// another process.
 func follow(file string) (string, error) {
 	at, rest := "/", strings.Split(file, "/")
 	for links := 0; len(rest) > 0; {

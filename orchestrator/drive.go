@@ -10,8 +10,8 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// Run settles what a former server left behind, then drives processes until ctx
-// ends, and returns once the last of them is gone.
+// Run settles what an earlier server left, then drives processes until ctx ends, and returns
+// when the last of them has ended or been detached.
 func (o *Orchestrator) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -44,8 +44,8 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 		drive(p)
 	}
 	o.restoreWaiting(ctx)
-	// What is in the way of a new process of its session goes first; none of it
-	// holds up what was adopted.
+	// What blocks a new process of its session goes first; none of it delays adopted
+	// processes.
 	o.unsettled.Store(err != nil)
 	running.Go(func() {
 		if err != nil {
@@ -84,8 +84,7 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 	}
 }
 
-// Recover makes up for the time in which the store was out of order, in all processes at
-// once.
+// Recover catches up after the store has failed, in all processes concurrently.
 func (o *Orchestrator) Recover(ctx context.Context) {
 	var recovering sync.WaitGroup
 	defer recovering.Wait()

@@ -7,8 +7,8 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// handle changes the state for an event, performs the effects and returns the state
-// right after the event.
+// handle changes the state for an event, performs the effects and returns the state right
+// after the event.
 func (p *process) handle(ctx context.Context, e event) state {
 	p.mu.Lock()
 	effects := p.transition(e)
@@ -18,14 +18,14 @@ func (p *process) handle(ctx context.Context, e event) state {
 	return after
 }
 
-// transition changes the state for an event. It is called with the lock held; the
-// effects are for the caller to perform without it.
+// transition changes the state for an event. The caller holds the lock, and performs the
+// effects after releasing it.
 func (p *process) transition(e event) (effects []effect) {
 	p.state, effects = transition(p.state, e)
 	return effects
 }
 
-// perform does what must be done because of an event.
+// perform performs the effects of an event.
 func (p *process) perform(ctx context.Context, effects []effect) {
 	for _, f := range effects {
 		switch f := f.(type) {
@@ -58,7 +58,7 @@ func (p *process) perform(ctx context.Context, effects []effect) {
 		case endProcess:
 			p.kill(false, false, f.reason)
 		case judgeUnlessAsking:
-			if p.mcpCalls.asking(ctx) { // it waits for a person, too
+			if p.mcpCalls.asking(ctx) { // it also waits for a person
 				f.judged.stuck, f.judged.reason = "", ""
 			}
 			p.handle(ctx, f.judged)
@@ -68,7 +68,7 @@ func (p *process) perform(ctx context.Context, effects []effect) {
 	}
 }
 
-// kill has the process ended; a second call with force shortens the first.
+// kill makes the process end; a second call with force shortens the first.
 func (p *process) kill(force, byPerson bool, reason string) {
 	p.handle(context.Background(), endRequested{reason: reason, byPerson: byPerson})
 	for {
@@ -77,9 +77,9 @@ func (p *process) kill(force, byPerson bool, reason string) {
 			return
 		default:
 			if !force {
-				return // one waits already
+				return // another request is waiting
 			}
-			// A waiting gentle request gives way to this one.
+			// A waiting graceful request is replaced by this one.
 			select {
 			case <-p.kills:
 			default:

@@ -9,7 +9,7 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// elicit puts what an MCP server asks before a person.
+// elicit shows an MCP server's elicitation to people.
 func (p *process) elicit(ctx context.Context, r claude.ElicitationRequest) (claude.ElicitationAnswer, error) {
 	q := p.questions.begin(p.elicitations.abandoned(r.RequestID))
 	finish := func(answered string) {
@@ -37,7 +37,7 @@ func (p *process) elicit(ctx context.Context, r claude.ElicitationRequest) (clau
 	}
 	said := *settled.Resolution.Answer
 	if answer.Action, answer.Content, err = pending.ElicitationResult(settled, said); err != nil {
-		// It was held against the same schema when it was given.
+		// It was validated against the same schema when it was given.
 		p.log.ErrorContext(ctx, "cannot give an answer to an elicitation", "request_id", settled.RequestID, "error", err)
 		answer.Action, answer.Content = "cancel", nil
 	}

@@ -9,27 +9,26 @@ import (
 	"sync"
 )
 
-// elicited is an elicitation that the CLI waits for. The CLI lists it to nobody
-// who attaches later, so it is stored with the position in the journal.
+// elicited is an elicitation that the CLI waits for. The CLI does not list it for a client
+// that attaches later, so it is stored with the position in the journal.
 type elicited struct {
 	Body json.RawMessage `json:"body"` // the request as the CLI sent it
-	// Calls are the tool calls of its server that were running when it came. The
-	// old CLI withdraws no elicitation: once all of them have a result, nobody waits
-	// for it.
+	// Calls are the running tool calls of its server at its start. The old CLI withdraws no
+	// elicitation: once all these calls have a result, nobody waits for it.
 	Calls []string `json:"calls,omitempty"`
-	// Answered is our id of the request once the CLI has the answer: it is kept until
-	// the calls have their results.
+	// Answered is our id of the request after the CLI got the answer. It is kept until the
+	// calls have results.
 	Answered  string `json:"answered,omitempty"`
 	abandoned chan struct{}
 }
 
-// elicitations are those of one process. It is safe for concurrent use.
+// elicitations are the elicitations of one process. It is safe for concurrent use.
 type elicitations struct {
 	mu   sync.Mutex
 	byID map[string]*elicited // by request id of the CLI, until answered
 }
 
-// restore takes over what a former server stored.
+// restore restores what an earlier server stored.
 func (es *elicitations) restore(stored map[string]*elicited) {
 	for _, e := range stored {
 		e.abandoned = make(chan struct{})
@@ -39,7 +38,7 @@ func (es *elicitations) restore(stored map[string]*elicited) {
 	es.byID = stored
 }
 
-// stored returns what the next server must know.
+// stored returns what the next server needs.
 func (es *elicitations) stored() map[string]*elicited {
 	es.mu.Lock()
 	defer es.mu.Unlock()
@@ -50,12 +49,13 @@ func (es *elicitations) stored() map[string]*elicited {
 	return list
 }
 
-// add notes that a server asks. running are the names of the running tool calls by id.
+// add adds an elicitation of a server. running maps the ids of running tool calls to their
+// names.
 func (es *elicitations) add(requestID string, body json.RawMessage, running iter.Seq2[string, string]) {
 	var r struct {
 		Server string `json:"mcp_server_name"`
 	}
-	_ = json.Unmarshal(body, &r) // without a name it has no calls that we know of
+	_ = json.Unmarshal(body, &r) // without a name it has no known calls
 	e := &elicited{Body: slices.Clone(body), abandoned: make(chan struct{})}
 	prefix := "mcp__" + toolNameOf(r.Server) + "__"
 	for id, toolName := range running {
@@ -73,10 +73,10 @@ func (es *elicitations) add(requestID string, body json.RawMessage, running iter
 
 var notInToolName = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 
-// toolNameOf is the part of a tool's name that stands for its MCP server.
+// toolNameOf returns the part of a tool's name that identifies its MCP server.
 func toolNameOf(server string) string { return notInToolName.ReplaceAllString(server, "_") }
 
-// open returns those without an answer, as the CLI sent them.
+// open returns the elicitations without an answer, as the CLI sent them.
 func (es *elicitations) open() map[string]json.RawMessage {
 	es.mu.Lock()
 	defer es.mu.Unlock()
@@ -89,8 +89,8 @@ func (es *elicitations) open() map[string]json.RawMessage {
 	return open
 }
 
-// abandoned returns a channel that is closed when nobody waits for one any more; nil
-// when it is not known.
+// abandoned returns a channel that is closed when nobody waits for an elicitation any more;
+// nil when that cannot be known.
 func (es *elicitations) abandoned(requestID string) <-chan struct{} {
 	es.mu.Lock()
 	defer es.mu.Unlock()
@@ -100,8 +100,8 @@ func (es *elicitations) abandoned(requestID string) <-chan struct{} {
 	return nil
 }
 
-// finishCall ends the elicitations that came from tool calls of which the last has
-// its result now, and returns our ids of those whose answer is consumed with it.
+// finishCall ends the elicitations whose last tool call has its result now, and returns our
+// ids of those whose answer is consumed with it.
 func (es *elicitations) finishCall(toolUseID string) (consumed []string) {
 	es.mu.Lock()
 	defer es.mu.Unlock()
@@ -123,10 +123,9 @@ func (es *elicitations) finishCall(toolUseID string) (consumed []string) {
 	return consumed
 }
 
-// close forgets an elicitation for which nothing more is to be said. One whose answer,
-// of our id answered, reached the CLI is kept until its calls have results; without
-// calls it is consumed now, because nothing else will tell that the CLI acted on it.
-// Of a process that this server has detached from, all are kept.
+// close drops an elicitation that needs no further answer. One whose answer reached the CLI,
+// with our id answered, is kept until its calls have results; without calls it is consumed
+// now, because nothing else will show that the CLI acted on it. After a detach, all are kept.
 func (es *elicitations) close(requestID, answered string, detached bool) (consumed bool) {
 	es.mu.Lock()
 	defer es.mu.Unlock()

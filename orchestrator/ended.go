@@ -10,12 +10,12 @@ import (
 
 // ended is how a CLI ended.
 type ended struct {
-	stop, reason string // why we ended it; why it died by itself
+	stop, reason string // why it was ended; why it died by itself
 	at           time.Time
 }
 
-// of returns a stored state after this end. What a person ended asks no more; other
-// questions can still be answered.
+// of returns a stored state after this end. If a person ended the process, it asks nothing
+// any more; other questions stay answerable.
 func (e ended) of(stored session.ProcessState, byPerson bool) session.ProcessState {
 	now := stored
 	now.State, now.StateChangedAt = session.Dead, e.at
@@ -32,8 +32,8 @@ func (e ended) of(stored session.ProcessState, byPerson bool) session.ProcessSta
 			now.Requests[i].Status = pending.Orphaned
 		}
 	}
-	// Storing the end takes at least one change more, so no version stands for two states
-	// that differ.
+	// Storing the end takes at least one more change, so two different states never have the
+	// same version.
 	now.Version++
 	return now
 }

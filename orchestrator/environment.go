@@ -7,18 +7,18 @@ import (
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 )
 
-// Environment is what a person must know before starting a session.
+// Environment describes what a person needs to know before starting a session.
 type Environment struct {
 	ClaudePath     string // "" when no CLI was found
 	ClaudeVersion  string
 	SignedIn       bool   // the CLI has an account or an API key
-	Problem        string // a sentence when sessions cannot run, "" when they can
+	Problem        string // a message when sessions cannot run, else ""
 	DemoAvailable  bool
 	WorkspaceRoots []string
 	Home           string
 }
 
-// Environment returns what a person must know before starting a session.
+// Environment returns what a person needs to know before starting a session.
 func (o *Orchestrator) Environment(ctx context.Context) Environment {
 	e := EnvironmentOf(ctx, o.o.CLI)
 	e.WorkspaceRoots = o.rules().Roots
@@ -26,7 +26,7 @@ func (o *Orchestrator) Environment(ctx context.Context) Environment {
 	return e
 }
 
-// EnvironmentOf returns what an [Environment] says about a CLI: all but the demo and the
+// EnvironmentOf returns the part of an [Environment] about a CLI: all but the demo and the
 // workspace roots.
 func EnvironmentOf(ctx context.Context, cli *launch.CLI) Environment {
 	var e Environment

@@ -2,7 +2,7 @@ package orchestrator
 
 import "errors"
 
-// Errors of this package. Those that a person reads are a [problem.Error].
+// Errors of this package. Those for people are a [problem.Error].
 var (
 	ErrNotRunning = errors.New("no process runs for this session")
 	ErrRunning    = errors.New("a process runs for this session already")

@@ -9,11 +9,11 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// An event is what happened to a process. Times come with it.
+// An event is what happened to a process, with its times.
 type event any
 
 type (
-	// messageReceived is a line of the CLI that the transcript has taken in.
+	// messageReceived is a line of the CLI that the transcript has processed.
 	messageReceived struct {
 		change         transcript.Change
 		at             time.Time
@@ -22,23 +22,23 @@ type (
 		earlyInterrupt bool  // an interrupt must be repeated once the turn has begun
 	}
 	lineSettled    struct{ offset int64 } // the effects of a line are stored
-	startWasStored struct{}               // the store knows that the session has begun
+	startWasStored struct{}               // the store has recorded that the session has started
 	connected      struct{ pid int }
 	attachDelayed  struct{}
 	attached       struct{}
-	recovered      struct{ reason string } // the database has forgotten something of the process
+	recovered      struct{ reason string } // the database has forgotten part of the process
 	initializeDone struct{}
-	journalLost    struct{}               // no other server can go on with the process
+	journalLost    struct{}               // no other server could continue with the process
 	inputAwaited   struct{ at time.Time } // the CLI waits for the first message
 	turnStarted    struct {
 		messageID string
 		at        time.Time
-		anew      bool // also after a turn ended that was taken for this message's
+		anew      bool // also after a turn ended that was attributed to this message
 	}
 	turnEndTaken     struct{}
 	messageWithheld  struct{ messageID string }
 	messageReleased  struct{ messageID string }
-	throttled        struct{ reason string } // "" for no longer
+	throttled        struct{ reason string } // "" clears it
 	modelSet         struct{ model string }
 	modeSet          struct{ mode string }
 	bypassGranted    struct{ userID string }
@@ -58,18 +58,18 @@ type (
 	}
 	serverStopping struct{}
 	detachSet      struct{ detached bool }
-	cliGone        struct{ ended } // what it leaves is yet to be settled
-	exited         struct{ ended } // all it leaves is settled
+	cliGone        struct{ ended } // its requests and state are not settled yet
+	exited         struct{ ended } // everything it left is settled
 	writingEnded   struct{}
 	sampled        struct {
 		at        time.Time
 		usage     procfs.Usage
 		limits    Limits
-		questions int // that wait for a person
-		// The tool that has run longest, if one runs.
+		questions int // waiting for a person
+		// The longest running tool, if any.
 		tool      string
 		toolSince time.Time
-		retrying  bool // the CLI waits to try the API again
+		retrying  bool // the CLI waits to repeat a request to the API
 	}
 	usageJudged struct {
 		memory        uint64
@@ -86,8 +86,8 @@ type (
 	costCounted struct{ micros int64 } // by a save that seemed to have failed
 )
 
-// An effect is what must be done because of an event. The goroutine that brought the
-// event does it, without the lock.
+// An effect is an action that an event requires. The goroutine that handled the event
+// performs it without the lock.
 type effect any
 
 type (
@@ -95,7 +95,7 @@ type (
 	wakeSender struct{}
 	notify     struct{}
 	notifyLive struct{}
-	// settleCalls stores what the results of calls mean, then settles the line.
+	// settleCalls stores the consequences of calls' results, then settles the line.
 	settleCalls struct {
 		calls  []transcript.FinishedCall
 		offset int64
@@ -106,7 +106,7 @@ type (
 		delivery  pending.Delivery
 	}
 	endProcess struct{ reason string }
-	// judgeUnlessAsking applies a judgement if no question over MCP waits for a person.
+	// judgeUnlessAsking applies a judgement unless a question over MCP waits for a person.
 	judgeUnlessAsking struct{ judged usageJudged }
 	logIllegalMove    struct{ from, to session.State }
 )

@@ -13,8 +13,8 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// finalize settles what a dead process leaves: its calls, its requests, its state.
-// stop says why it was ended, reason why it died if nobody ended it.
+// finalize settles what a dead process leaves: its calls, its requests, its state. stop is
+// why it was ended, reason why it died if nobody ended it.
 func (p *process) finalize(ctx context.Context, stop, reason string) {
 	end := ended{stop: stop, reason: reason, at: time.Now()}
 	p.handle(ctx, cliGone{end})
@@ -28,8 +28,8 @@ func (p *process) finalize(ctx context.Context, stop, reason string) {
 		abandoned = append(abandoned, transcript.Note("ended:"+p.processID, "info", stop, time.Now()))
 	}
 	p.addItems(abandoned...)
-	// What a person ended asks no more. What died by itself leaves its questions:
-	// they can be answered, and the answers kept for when the session goes on.
+	// If a person ended the process, its questions end. If it died by itself, they stay
+	// answerable, and the answers are used when the session continues.
 	lasting := context.WithoutCancel(ctx)
 	var wrote func(requestID string) (bool, error)
 	if conn, ok := p.conn.(launch.JournaledConn); ok {
@@ -37,7 +37,7 @@ func (p *process) finalize(ctx context.Context, stop, reason string) {
 	} else if p.conn == nil && p.leftover != nil {
 		wrote = p.leftover.Wrote
 	}
-	// Without a journal only this server wrote to it, and has noted that.
+	// Without a journal only this server wrote to it, and has recorded that.
 	err := retryStore(ctx, p.log, "what a dead process has heard", func() error {
 		if wrote == nil {
 			return nil
@@ -72,8 +72,8 @@ func (p *process) finalize(ctx context.Context, stop, reason string) {
 	p.handle(lasting, exited{end})
 }
 
-// settleMessage takes the message from the queue of which it was not known whether
-// it was said, if Claude has begun to work on it: nobody says it again.
+// settleMessage removes the message from the queue of which it was unknown whether it was
+// sent, if Claude has started to work on it, so that it is not sent twice.
 func (p *process) settleMessage(ctx context.Context) {
 	s := p.snapshot()
 	id := s.memo.Sending
@@ -89,8 +89,8 @@ func (p *process) settleMessage(ctx context.Context) {
 	}
 }
 
-// hasNoTranscript reports whether the CLI could not resume because it knows nothing of
-// the conversation.
+// hasNoTranscript reports whether the CLI could not resume because it does not know the
+// conversation.
 func (p *process) hasNoTranscript() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,23 +98,23 @@ func (p *process) hasNoTranscript() bool {
 		strings.Contains(p.conn.Stderr(), "No conversation found")
 }
 
-// continuesAfterExit reports whether the session should go on with what is queued now
-// that the process is gone: not when a person ended it or it never came up. One
-// that ended while no server was there to see it may have come up.
+// continuesAfterExit reports whether the session should continue with its queued messages
+// after its process has ended: not when a person ended the process or it never started up. A
+// process that ended while no server ran may have started up.
 func (p *process) continuesAfterExit() bool {
 	s := p.snapshot()
 	return (s.initialized || p.leftover != nil) && !s.endedByPerson
 }
 
-// continuesTurn reports whether the turn that the process died in is to go on before
-// the next message is said: once, for a turn may be what it dies of, and not when
-// the next message may be the turn's own.
+// continuesTurn reports whether the turn in which the process died continues before the next
+// message: only once, because the turn may be the cause, and not if the next message may be
+// the turn's own.
 func (p *process) continuesTurn(next session.Message) bool {
 	s := p.snapshot()
 	return s.diedInTurn && !p.plan.ContinueTurn && s.memo.Sending != next.MessageID
 }
 
-// exitSentence tells a person why a CLI exited that nobody ended.
+// exitSentence says for people why a CLI exited that nobody ended.
 func (p *process) exitSentence(conn launch.Conn, startError error) string {
 	_, noise := p.noise.seen()
 	output := cmp.Or(lastLine(conn.Stderr()), noise)
@@ -124,7 +124,7 @@ func (p *process) exitSentence(conn launch.Conn, startError error) string {
 	case errors.Is(startError, errNoAnswer):
 		return statement.New("start_unanswered", "limit", p.o.rules().Limits.Start.Seconds(), "output", output)
 	case errors.Is(startError, errNoAccount):
-		path, _ := p.o.o.CLI.Find() // it ran just now
+		path, _ := p.o.o.CLI.Find() // it has just run
 		return launch.NotSignedIn(path)
 	case startError != nil && !errors.Is(startError, errGone):
 		return statement.New("start_failed", "detail", startError.Error(), "output", output)

@@ -10,15 +10,15 @@ import (
 // maxPreview bounds the files that are shown with a request, in bytes.
 const maxPreview = 512 << 10
 
-// FilePreview is a file as it is now, and when the running Claude of a session last read or
-// wrote it; zero when it did not.
+// FilePreview is the current state of a file, and when the running Claude of a session last
+// read or wrote it; zero when it did not.
 type FilePreview struct {
 	workspace.File
 	TouchedAt time.Time
 }
 
-// PreviewFile reads a file for the people of a session: inside its folder and the
-// workspace roots alone.
+// PreviewFile reads a file for the people of a session, only inside its folder and the
+// workspace roots.
 func (o *Orchestrator) PreviewFile(ctx context.Context, sessionID, path string) (FilePreview, error) {
 	s, err := o.o.Store.Session(ctx, sessionID)
 	if err != nil {

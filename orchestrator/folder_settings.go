@@ -16,26 +16,26 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// ErrUntrusted is what every [UntrustedError] is.
+// ErrUntrusted is the class of every [UntrustedError].
 var ErrUntrusted = errors.New("nobody has trusted the settings of this folder as they are")
 
-// UntrustedError says what the CLI would take from a folder without asking anybody.
+// UntrustedError lists what the CLI would load from a folder without asking.
 type UntrustedError struct {
 	Folder string
-	// Digest names exactly these items; it comes back as the consent of a person.
+	// Digest identifies exactly these items. A person's consent contains it.
 	Digest       string
 	Items        []FolderItem
-	Gone         []FolderItem // that were trusted and are there no longer
-	Instructions []string     // files that only tell the model something
+	Gone         []FolderItem // were trusted and no longer exist
+	Instructions []string     // files that only instruct the model
 	Before       *workspace.Trust
-	// CannotLeaveOut: a session without these settings would run some of it even so.
+	// CannotLeaveOut: a session without these settings would still run some of them.
 	CannotLeaveOut bool
 }
 
 func (e *UntrustedError) Error() string        { return e.Problem().Message }
 func (e *UntrustedError) Is(target error) bool { return target == ErrUntrusted }
 
-// Problem returns what a person reads.
+// Problem returns the message for people.
 func (e *UntrustedError) Problem() *problem.Error {
 	if e.Before != nil {
 		return problem.New("folder_changed_settings", "folder", e.Folder)
@@ -43,32 +43,32 @@ func (e *UntrustedError) Problem() *problem.Error {
 	return problem.New("folder_new_settings", "folder", e.Folder)
 }
 
-// FolderItem is one thing that the CLI would take from a folder.
+// FolderItem is one thing that the CLI would load from a folder.
 type FolderItem struct {
 	Kind   string // hook, mcp_server, variable, helper, rule, setting, agent, command, skill, git, unreadable
 	Danger string // runs, redirects, permits, changes
 	File   string
 	Name   string // of the event, the server, the variable, the setting; may be ""
 	Text   string // the command, the value, the rule
-	Cut    bool   // Text is not whole
-	New    bool   // it was not there, or was another, when the folder was trusted last
+	Cut    bool   // Text is shortened
+	New    bool   // it is new or has changed since the folder was last trusted
 }
 
-// Consent is what a person says about the settings of a folder, having seen them.
-// The zero Consent says nothing.
+// Consent is a person's decision about the settings of a folder. The zero Consent is no
+// decision.
 type Consent struct {
-	Trust    string // the digest of what they have seen and want
+	Trust    string // digest of the items that they trust
 	LeaveOut bool   // run without them
 }
 
-// folderSettings is what a process takes from its folder.
+// folderSettings is what a process loads from its folder.
 type folderSettings struct {
 	digest    string // that was trusted; "" when there was nothing to trust
 	leaveOut  bool
 	variables map[string]string // with leaveOut
 }
 
-// readFolder reads what the CLI would take from a folder.
+// readFolder reads what the CLI would load from a folder.
 func (o *node) readFolder(ctx context.Context, cwd string) (folder.Found, error) {
 	allowed, err := o.allowedIn(ctx, cwd)
 	if err != nil {
@@ -90,8 +90,8 @@ func (o *node) readFolder(ctx context.Context, cwd string) (folder.Found, error)
 	return found, nil
 }
 
-// allowedIn are the rules in the settings of a folder that people granted here: who
-// had the CLI write one down need not be asked about it.
+// allowedIn returns the rules in a folder's settings that people granted here. They need no
+// trust, because people had the CLI write them.
 func (o *node) allowedIn(ctx context.Context, cwd string) (map[string][]string, error) {
 	grants, err := o.o.Store.Grants(ctx, pending.GrantQuery{})
 	if err != nil {
@@ -110,14 +110,14 @@ func (o *node) allowedIn(ctx context.Context, cwd string) (map[string][]string, 
 
 func withoutSettings(s session.Session, found folder.Found) (folderSettings, error) {
 	variables, ok := found.OverrideVariables()
-	if !ok && !s.Demo { // whose folder is ours
+	if !ok && !s.Demo { // the demo's folder is ours
 		return folderSettings{}, untrusted(s.CWD, found, nil)
 	}
 	return folderSettings{leaveOut: true, variables: variables}, nil
 }
 
-// recheckSettings reads the folder again in the moment before the CLI is started: what
-// was trusted may have been changed since.
+// recheckSettings reads the folder again right before the CLI starts, because it may have
+// changed since it was trusted.
 func (o *node) recheckSettings(ctx context.Context, s session.Session, plan folderSettings) (folderSettings, error) {
 	found, err := o.readFolder(ctx, s.CWD)
 	switch {
@@ -135,7 +135,7 @@ func untrusted(cwd string, found folder.Found, before *workspace.Trust) error {
 	e := &UntrustedError{Folder: cwd, Digest: found.Digest, Instructions: found.Instructions, Before: before, CannotLeaveOut: found.CannotOverride}
 	var trusted []folder.Item
 	if before != nil {
-		_ = json.Unmarshal(before.Items, &trusted) // of which nothing can be read, everything is new
+		_ = json.Unmarshal(before.Items, &trusted) // if it cannot be parsed, everything is new
 	}
 	for _, i := range found.Items {
 		item := itemOf(i)

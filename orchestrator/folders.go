@@ -9,16 +9,14 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// maxRecent is how many folders count as recent, recentSearch among how many
-// sessions they are looked for.
+// maxRecent bounds the recent folders, recentSearch the sessions in which they are searched.
 const (
 	maxRecent    = 12
 	recentSearch = 500
 )
 
-// Folders lists folders in which userID may start a session, those in which they
-// worked last before the others. The error is a [problem.Error] for a prefix that
-// leads out of the workspace roots.
+// Folders lists folders in which userID may start a session, their most recent ones first. It
+// returns a [problem.Error] for a prefix outside the workspace roots.
 func (o *Orchestrator) Folders(ctx context.Context, userID string, s workspace.Search) (workspace.Listing, error) {
 	var err error
 	if s.Recent, err = o.recentFolders(ctx, userID); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// Fork starts a new session that knows all this one has said.
+// Fork starts a new session that continues from this one's conversation.
 func (o *Orchestrator) Fork(ctx context.Context, sessionID string, by pending.Actor) (string, error) {
 	from, err := o.ownSession(ctx, sessionID)
 	if err != nil {

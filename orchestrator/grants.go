@@ -14,12 +14,12 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Revocation says what taking a grant back has changed.
+// Revocation is the effect of revoking a grant.
 type Revocation struct {
-	Grants int      // that were in force and are not any more
-	Files  []string // from which it was taken
-	Asking int      // running processes that ask again from now on
-	// Until are sentences about where it holds on for a while, and for how long.
+	Grants int      // that were in force
+	Files  []string // from which it was removed
+	Asking int      // running processes that now ask again
+	// Until are sentences about where the grant stays in force for a while, and how long.
 	Until []string
 }
 
@@ -30,9 +30,9 @@ func (r *Revocation) add(more Revocation) {
 	r.Until = append(r.Until, more.Until...)
 }
 
-// RevokeGrant takes a grant of an answer back: from the settings file that it is
-// in, from the processes that run, and from what is in force. Again it changes
-// nothing. [pending.ErrNotFound] when there is no such grant.
+// RevokeGrant revokes a grant of an answer: in its settings file, in running processes, and
+// in the store. Revoking it again changes nothing. It returns [pending.ErrNotFound] for an
+// unknown grant.
 func (o *Orchestrator) RevokeGrant(ctx context.Context, grantID string, by pending.Actor) (Revocation, error) {
 	list, err := o.o.Store.Grants(ctx, pending.GrantQuery{GrantID: grantID, All: true})
 	if err == nil && len(list) == 0 {
@@ -47,8 +47,7 @@ func (o *Orchestrator) RevokeGrant(ctx context.Context, grantID string, by pendi
 	return o.revoke(ctx, list[0], by)
 }
 
-// RevokeAnswer takes back all that was granted together with the answer to a
-// request.
+// RevokeAnswer revokes everything that was granted with the answer to a request.
 func (o *Orchestrator) RevokeAnswer(ctx context.Context, requestID string, by pending.Actor) (done Revocation, err error) {
 	list, err := o.o.Store.Grants(ctx, pending.GrantQuery{RequestID: requestID})
 	if err != nil {
@@ -64,8 +63,8 @@ func (o *Orchestrator) RevokeAnswer(ctx context.Context, requestID string, by pe
 	return done, nil
 }
 
-// RevokeFound takes a rule or a folder back that stands in a settings file and
-// was not granted here. Errors are [pending.ErrNotFound] and a [problem.Error].
+// RevokeFound revokes a rule or a folder in a settings file that was not granted here. It
+// returns [pending.ErrNotFound] or a [problem.Error].
 func (o *Orchestrator) RevokeFound(ctx context.Context, g pending.Grant, by pending.Actor) (Revocation, error) {
 	found, err := o.FoundGrants(ctx)
 	if err != nil {
@@ -80,8 +79,8 @@ func (o *Orchestrator) RevokeFound(ctx context.Context, g pending.Grant, by pend
 	return Revocation{}, fmt.Errorf("orchestrator: revoke what a file grants: %w", pending.ErrNotFound)
 }
 
-// revoke goes from the file to the processes to the store: what dies in between
-// is done again by whoever asks again.
+// revoke changes the file, then the processes, then the store. If it is cut off, revoking
+// again completes it.
 func (o *Orchestrator) revoke(ctx context.Context, g pending.Grant, by pending.Actor) (done Revocation, err error) {
 	if done.Files, err = o.settingsFiles().Remove(ctx, g); err != nil {
 		return done, problem.For("grant", "grant_not_removed", "detail", err.Error())
@@ -114,10 +113,10 @@ func (o *Orchestrator) settingsFiles() grants.Files {
 	return grants.Files{Getenv: o.o.CLI.Getenv, As: o.o.CLI.As}
 }
 
-// processesObeying returns the running processes in which a grant holds.
+// processesObeying returns the running processes in which a grant applies.
 func (o *Orchestrator) processesObeying(g pending.Grant) []*process {
 	root := grants.Project(g.Folder)
-	return slices.DeleteFunc(o.all(), func(p *process) bool { return !p.grantee().Obeys(g, root) })
+	return slices.DeleteFunc(o.all(), func(p *process) bool { return !p.grantProcess().Obeys(g, root) })
 }
 
 // Found and FoundGrant are what settings files allow.
@@ -126,11 +125,11 @@ type (
 	FoundGrant = grants.FoundGrant
 )
 
-// maxFoldersRead bounds the sessions in whose folders settings are read, the latest first.
+// maxFoldersRead bounds the folders of sessions whose settings are read, the latest first.
 const maxFoldersRead = 200
 
-// FoundGrants reads what the person's own settings file and those of the folders
-// of sessions allow.
+// FoundGrants returns what the person's own settings file and those of sessions' folders
+// allow.
 func (o *Orchestrator) FoundGrants(ctx context.Context) (Found, error) {
 	var found Found
 	files := o.settingsFiles()

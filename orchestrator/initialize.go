@@ -22,10 +22,10 @@ var (
 	errNoAccount   = errors.New("nobody is signed in")
 )
 
-// goneGrace is how long it may take to see the end of a CLI that takes no line.
-const goneGrace = 2 * time.Second
+// exitGracePeriod is how long the exit of a CLI that takes no line may take to be noticed.
+const exitGracePeriod = 2 * time.Second
 
-// initialize initialises the CLI. Until it has answered, nothing is sent.
+// initialize initializes the CLI. Nothing is sent before it has answered.
 func (p *process) initialize(lasting context.Context, client *claude.Client, over <-chan struct{}) error {
 	alive, end := context.WithCancelCause(lasting)
 	defer end(nil)
@@ -38,7 +38,7 @@ func (p *process) initialize(lasting context.Context, client *claude.Client, ove
 	answered, cancelRubbish := context.WithCancelCause(ctx)
 	defer cancelRubbish(nil)
 	watching.Go(func() {
-		// A program that prints a lot and says nothing is not Claude.
+		// A program that prints a lot without answering is not Claude.
 		const enoughNoise = 20
 		tick := time.NewTicker(50 * time.Millisecond)
 		defer tick.Stop()
@@ -67,7 +67,7 @@ func (p *process) initialize(lasting context.Context, client *claude.Client, ove
 			select {
 			case <-over:
 				return errGone
-			case <-time.After(goneGrace): // it lives, and did not take the line
+			case <-time.After(exitGracePeriod): // it runs, and did not take the line
 			}
 		}
 		return fmt.Errorf("initialize: %w", err)
@@ -75,7 +75,7 @@ func (p *process) initialize(lasting context.Context, client *claude.Client, ove
 	if !launch.HasAccount(hello.Account) {
 		return errNoAccount
 	}
-	// A database that is away does not end a process: it waits, for longer than the CLI may take.
+	// While the database is unavailable, the process waits, longer than the CLI's limit.
 	err = retryStore(alive, p.log, "what the project demands of a session", func() error { return p.toolRules.restrictSkills(alive) })
 	if err != nil {
 		return cmp.Or(context.Cause(alive), err)
@@ -85,12 +85,12 @@ func (p *process) initialize(lasting context.Context, client *claude.Client, ove
 	p.learnCost(ctx, client)
 	if p.leftover != nil {
 		p.reconcile(ctx, hello.PendingPermissionRequests, asked, statement.New("withdrawn_away"))
-		p.revoked.restore(ctx, p.snapshot().row.StartedAt, p.grantee())
+		p.revoked.restore(ctx, p.snapshot().row.StartedAt, p.grantProcess())
 	}
 	return nil
 }
 
-// reconcile settles what a process asked while the server or the database was away.
+// reconcile settles what a process asked while the server or the database was down.
 func (p *process) reconcile(ctx context.Context, waiting []claude.ToolRequest, asked time.Time, withdrawn string) {
 	err := failpoint.Hit("reconcile.before")
 	if err == nil {
@@ -113,8 +113,8 @@ func (p *process) reconcile(ctx context.Context, waiting []claude.ToolRequest, a
 	}
 }
 
-// recover makes up for the time in which the store was out of order. The CLI is asked
-// what it waits for, as by a server that adopts it.
+// recover catches up after the store has failed. It asks the CLI for its open requests, as an
+// adopting server does.
 func (p *process) recover(ctx context.Context) {
 	p.requests.storeDeliveries(ctx)
 	s, client := p.snapshot(), p.clientNow()
@@ -132,8 +132,7 @@ func (p *process) recover(ctx context.Context) {
 	p.reconcile(ctx, hello.PendingPermissionRequests, asked, statement.New("withdrawn_database_away"))
 }
 
-// learnCost asks a CLI that was resumed what it counts already. One that cannot say
-// counts from nothing.
+// learnCost asks a resumed CLI for its initial cost. If it cannot tell, counting starts at 0.
 func (p *process) learnCost(ctx context.Context, client *claude.Client) {
 	p.mu.Lock()
 	known := p.transcript.Cost != nil

@@ -8,16 +8,16 @@ import (
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 )
 
-// How long each step of an orderly end may take before the next one.
+// Limits of each step of a graceful end.
 const (
 	interruptGrace = 2 * time.Second
-	closeGrace     = 3 * time.Second // to write the end of the transcript
+	closeTimeout   = 3 * time.Second // to write the end of the transcript
 	terminateGrace = 3 * time.Second
-	forceGrace     = 300 * time.Millisecond // to refuse the open requests, when force is asked for
+	forceTimeout   = 300 * time.Millisecond // to refuse the open requests, when force is asked for
 )
 
-// awaitEnd waits for a reason to end the CLI and then does so. It returns when the
-// CLI is gone, whoever ended it.
+// awaitEnd waits for a reason to end the CLI and then ends it. It returns when the CLI is
+// gone, whoever ended it.
 func (p *process) awaitEnd(ctx context.Context, over <-chan struct{}) {
 	var k killRequest
 	select {
@@ -38,13 +38,12 @@ func (p *process) awaitEnd(ctx context.Context, over <-chan struct{}) {
 
 	grace := interruptGrace
 	if k.force {
-		grace = forceGrace
+		grace = forceTimeout
 	}
 	lasting, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
-	// The open requests are refused first: then Claude hears a denial, and its
-	// transcript has a result for every tool it called, without which it could
-	// not be resumed.
+	// The open requests are denied first, so that Claude's transcript has a result for every
+	// tool call. Without that it could not be resumed.
 	asked := p.questions.list()
 	if _, err := p.o.o.Registry.WithdrawAll(lasting, p.session.SessionID, reason); err != nil {
 		p.log.Error("cannot withdraw the open requests", "error", err)
@@ -54,7 +53,7 @@ func (p *process) awaitEnd(ctx context.Context, over <-chan struct{}) {
 		case <-q.done:
 		case k = <-p.kills:
 			if k.force {
-				cancel() // what is left of the loop, too
+				cancel() // also ends the loop
 			}
 		case <-lasting.Done():
 		case <-over:
@@ -76,8 +75,8 @@ func (p *process) awaitEnd(ctx context.Context, over <-chan struct{}) {
 			}
 		}
 	}
-	// A step takes no longer than its grace, also when the shim does not answer. Those
-	// that wait for it end with the connection.
+	// A step is bounded even if the shim does not answer. Goroutines that wait for the shim
+	// end with the connection.
 	var steps sync.WaitGroup
 	defer steps.Wait()
 	step := func(name string, do func() error, grace time.Duration) bool {
@@ -108,7 +107,7 @@ func (p *process) awaitEnd(ctx context.Context, over <-chan struct{}) {
 			return
 		}
 	}
-	if step("close input", conn.CloseInput, closeGrace) ||
+	if step("close input", conn.CloseInput, closeTimeout) ||
 		step("terminate", conn.Terminate, terminateGrace) {
 		return
 	}
@@ -118,7 +117,7 @@ func (p *process) awaitEnd(ctx context.Context, over <-chan struct{}) {
 	<-over
 }
 
-// detach lets go of a process that is kept elsewhere, and reports whether it is.
+// detach disconnects from a process that survives this server, and reports whether it does.
 func (p *process) detach() bool {
 	p.mu.Lock()
 	kept, ok := p.conn.(launch.JournaledConn)

@@ -7,19 +7,19 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// What must change before a measurement is worth a new state for every tab.
+// The smallest changes of measurements that are sent to tabs.
 const (
 	memoryStep = 4 << 20
 	cpuStep    = 0.05
-	// busyCPU is how much processor time in one sample counts as a sign of life.
+	// busyCPU is the processor time in one sample that counts as activity.
 	busyCPU = 0.02
-	// maxGrowth is how much more memory a process must take that says nothing, and at
-	// least twice as much as before, until people are told.
+	// maxGrowth is the growth in memory of a silent process that is reported to people, if it
+	// has also doubled.
 	maxGrowth = 512 << 20
 )
 
-// ignoredAnswer names an answer that did not reach the CLI, or that it took and then gave
-// no sign of life: no line, no processor time, no child since.
+// ignoredAnswer describes an answer that did not reach the CLI, or after which it showed no
+// activity: no line, no processor time, no child.
 func (s state) ignoredAnswer(now time.Time, timeout time.Duration) string {
 	for _, a := range s.memo.Answered {
 		if _, sending := s.inFlight[a.ToolUseID]; sending && timeout > 0 && now.Sub(a.At) >= timeout {
@@ -34,8 +34,8 @@ func (s state) ignoredAnswer(now time.Time, timeout time.Duration) string {
 
 func differs(a, b, step float64) bool { return a-b >= step || b-a >= step }
 
-// judge returns what the process seems to be stuck at, and why it must end; both are ""
-// for a process in good order.
+// judge returns what the process seems to be stuck at, and why it must end; both are "" for a
+// healthy process.
 func (s state) judge(e sampled) (stuck, reason string) {
 	if s.journalLost {
 		return statement.New("journal_deleted"), ""
@@ -56,34 +56,34 @@ func (s state) judge(e sampled) (stuck, reason string) {
 	case s.working() && exceeds(s.lastActivity, l.Silent):
 		return "", statement.New("silent", "limit", l.Silent.Seconds())
 	case s.working() && exceeds(s.lastActivity, l.Stuck):
-		return s.waitsFor(e), ""
-	case s.working() && exceeds(s.lastWord(), l.Stuck) && s.tree.memory > s.tree.memoryBefore+maxGrowth && s.tree.memory > 2*s.tree.memoryBefore:
-		return statement.New("stuck_growing", "since", clockText(s.lastWord()), "before", s.tree.memoryBefore>>20, "after", s.tree.memory>>20), ""
+		return s.stuckReason(e), ""
+	case s.working() && exceeds(s.lastOutput(), l.Stuck) && s.tree.memory > s.tree.memoryBefore+maxGrowth && s.tree.memory > 2*s.tree.memoryBefore:
+		return statement.New("stuck_growing", "since", clockText(s.lastOutput()), "before", s.tree.memoryBefore>>20, "after", s.tree.memory>>20), ""
 	}
 	return "", ""
 }
 
-// lastWord returns when Claude printed something last, or should have begun to.
-func (s state) lastWord() time.Time {
+// lastOutput returns the time of Claude's last output, or when output was due.
+func (s state) lastOutput() time.Time {
 	if s.lastMessage.After(s.turnSince) {
 		return s.lastMessage
 	}
 	return s.turnSince
 }
 
-// waitsFor says what a turn without a sign of life seems to wait for.
-func (s state) waitsFor(e sampled) string {
+// stuckReason returns what a turn without activity seems to wait for.
+func (s state) stuckReason(e sampled) string {
 	if e.tool != "" {
 		return statement.New("stuck_tool", "tool", e.tool, "since", clockText(e.toolSince))
 	}
 	switch {
 	case e.retrying:
-		return statement.New("stuck_retrying", "since", clockText(s.lastWord()))
+		return statement.New("stuck_retrying", "since", clockText(s.lastOutput()))
 	case s.memo.TurnStarted:
-		return statement.New("stuck_api", "since", clockText(s.lastWord()))
+		return statement.New("stuck_api", "since", clockText(s.lastOutput()))
 	}
 	return statement.New("stuck_silent", "since", clockText(s.turnSince))
 }
 
-// clockText says a time as people read it in a sentence.
+// clockText formats a time for a sentence.
 func clockText(t time.Time) string { return t.UTC().Format("15:04:05 MST") }

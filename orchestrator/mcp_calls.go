@@ -15,8 +15,8 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// mcpCalls ends the questions that tool calls of one process asked over MCP and no
-// longer wait for: the CLI cuts calls off by itself and tells nobody.
+// mcpCalls ends questions that tool calls of one process asked over MCP and no longer wait
+// for. The CLI cuts such calls off without notice.
 type mcpCalls struct {
 	o         *node
 	log       *slog.Logger
@@ -26,7 +26,7 @@ type mcpCalls struct {
 	signal    chan struct{} // finished is not empty; capacity 1, never closed
 
 	mu       sync.Mutex
-	finished []transcript.FinishedCall // that may have asked
+	finished []transcript.FinishedCall // calls that may have asked
 }
 
 // asking reports whether a tool call waits for a person.
@@ -36,12 +36,12 @@ func (c *mcpCalls) asking(ctx context.Context) bool {
 	}
 	open, err := c.o.o.Registry.Open(ctx, c.sessionID)
 	if err != nil {
-		return true // who cannot be looked at is not ended for it
+		return true // without data, the process is not ended
 	}
-	return slices.ContainsFunc(open, func(r pending.Request) bool { return overMCP(r) && r.Status == pending.Open })
+	return slices.ContainsFunc(open, func(r pending.Request) bool { return isOverMCP(r) && r.Status == pending.Open })
 }
 
-// finish takes note that a tool call has its result, on the read loop.
+// finish records that a tool call has its result, on the read loop.
 func (c *mcpCalls) finish(call transcript.FinishedCall) {
 	if c.o.o.MCP == nil || !strings.HasPrefix(call.ToolName, launch.MCPToolPrefix) {
 		return
@@ -58,7 +58,7 @@ func (c *mcpCalls) run(ctx context.Context) {
 		select {
 		case <-c.signal:
 		case <-ctx.Done():
-			return // what is left goes with the process
+			return // the rest ends with the process
 		}
 		c.mu.Lock()
 		finished := c.finished
@@ -69,20 +69,20 @@ func (c *mcpCalls) run(ctx context.Context) {
 	}
 }
 
-// callOf is the place of the call that asked, -1 when it is none of them.
+// callOf returns the index of the call that asked, or -1.
 func callOf(calls []transcript.FinishedCall, r pending.Request) int {
 	return slices.IndexFunc(calls, func(c transcript.FinishedCall) bool { return c.ToolUseID == r.AskerToolUseID })
 }
 
-// record writes the records of questions that have ended, whose asker knows no
-// transcript, and notes that the answers to finished calls were heard.
+// record writes the records of ended questions, whose asker has no transcript, and records
+// that the answers to finished calls were received.
 func (c *mcpCalls) record(ctx context.Context, finished []transcript.FinishedCall) {
 	ended, err := c.o.o.Store.UnrecordedRequests(ctx, c.sessionID)
 	if err != nil && ctx.Err() == nil {
 		c.log.ErrorContext(ctx, "cannot read the requests without a record", "error", err)
 	}
 	for _, r := range ended {
-		if !overMCP(r) {
+		if !isOverMCP(r) {
 			continue
 		}
 		i, agentID := callOf(finished, r), ""
@@ -97,7 +97,7 @@ func (c *mcpCalls) record(ctx context.Context, finished []transcript.FinishedCal
 	}
 }
 
-// withdraw withdraws those open questions for which match returns true.
+// withdraw withdraws the open questions that match.
 func (c *mcpCalls) withdraw(ctx context.Context, match func(pending.Request) bool) {
 	err := retryStore(ctx, c.log, "the end of questions over MCP", func() error {
 		return c.o.withdrawMCP(ctx, c.sessionID, statement.New("asker_stopped_waiting"), match)
@@ -107,9 +107,9 @@ func (c *mcpCalls) withdraw(ctx context.Context, match func(pending.Request) boo
 	}
 }
 
-// settle withdraws what an adopted process asked in calls that had ended before this
-// server heard of them. A question of the last moment before asked is left alone: its
-// call may be about to come out.
+// settle withdraws what an adopted process asked in calls that ended before this server
+// attached. It leaves questions of the last moment before asked alone, because their calls
+// may be about to appear.
 func (c *mcpCalls) settle(ctx context.Context, running map[string]bool, asked time.Time) {
 	const lastMoment = 5 * time.Second
 	c.withdraw(ctx, func(r pending.Request) bool {

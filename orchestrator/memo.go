@@ -7,20 +7,20 @@ import (
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 )
 
-// memo is what a server that adopts the process must know besides the transcript. It
-// is stored with the position in the journal.
+// memo is what an adopting server needs besides the transcript. It is stored with the
+// position in the journal.
 type memo struct {
 	Answered answeredCalls `json:"answered"`
 	Begun    bool          `json:"begun"` // Claude knows the conversation
-	// Sending is the message for which the present turn was begun, "" when none was.
+	// Sending is the message that started the current turn, or "".
 	Sending string `json:"sending,omitempty"`
-	// TurnStarted is set once Claude has printed something in that turn.
+	// TurnStarted is set once Claude has printed output in that turn.
 	TurnStarted bool `json:"spoke,omitempty"`
-	// Ended is the message whose turn has ended last.
+	// Ended is the message of the last turn that ended.
 	Ended string `json:"ended,omitempty"`
-	// CutOff: this process, or one before it, was cut off in a turn that has not gone on.
+	// CutOff: this process, or an earlier one, was cut off in a turn that has not continued.
 	CutOff bool `json:"cut_off,omitempty"`
-	// BypassedBy is the user id of whoever had Claude ask nobody; see endBypass.
+	// BypassedBy is the user id of the person who bypassed approvals; see endBypass.
 	BypassedBy string `json:"spared_by,omitempty"`
 }
 
@@ -31,7 +31,7 @@ type storedMemo struct {
 	Elicited map[string]*elicited `json:"elicited,omitempty"` // by request id of the CLI, until answered
 }
 
-// decodeMemo reads a stored memo, which may be empty.
+// decodeMemo parses a stored memo, which may be empty.
 func decodeMemo(text []byte) (m storedMemo, err error) {
 	m.Elicited = map[string]*elicited{}
 	if len(text) == 0 {

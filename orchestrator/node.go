@@ -17,28 +17,27 @@ import (
 // node is what the processes of this server share.
 type node struct {
 	o         Options
-	changed   atomic.Pointer[Rules]           // that hold now; Options has those of the start
-	inForce   atomic.Pointer[[]pending.Grant] // grants; nil before they were read
+	changed   atomic.Pointer[Rules]           // the current rules; Options has the initial ones
+	inForce   atomic.Pointer[[]pending.Grant] // grants; nil before they are read
 	admission *admission.Control
 	starter   *launch.Starter
 }
 
 func (o *node) rules() *Rules { return o.changed.Load() }
 
-// undelivered are the answers to the CLI of a session that it never heard.
+// undelivered returns the answers that did not reach the CLI of a session.
 func (o *node) undelivered(ctx context.Context, sessionID string) ([]pending.Request, error) {
 	given, err := o.o.Store.UndeliveredRequests(ctx, sessionID)
-	return slices.DeleteFunc(given, func(r pending.Request) bool { return !ofTheCLI(r) }), err
+	return slices.DeleteFunc(given, func(r pending.Request) bool { return !isFromCLI(r) }), err
 }
 
-// unconsumed are the answers to the CLI of a session on which it was not seen to
-// act.
+// unconsumed returns the answers on which the CLI of a session did not act.
 func (o *node) unconsumed(ctx context.Context, sessionID string) ([]pending.Request, error) {
 	given, err := o.o.Store.UnconsumedRequests(ctx, sessionID)
-	return slices.DeleteFunc(given, func(r pending.Request) bool { return !ofTheCLI(r) }), err
+	return slices.DeleteFunc(given, func(r pending.Request) bool { return !isFromCLI(r) }), err
 }
 
-// grantsChanged reads anew which grants are in force, for counting their uses.
+// grantsChanged reads which grants are in force again, to count their uses.
 func (o *node) grantsChanged(ctx context.Context) {
 	list, err := o.o.Store.Grants(ctx, pending.GrantQuery{})
 	if err != nil {
@@ -48,17 +47,17 @@ func (o *node) grantsChanged(ctx context.Context) {
 	o.inForce.Store(&list)
 }
 
-// overMCP reports whether a request came from a CLI of ours by MCP: it waits in a
-// tool call of the CLI, and its asker is package mcpapi.
-func overMCP(r pending.Request) bool { return r.Source == pending.SourceMCP }
+// isOverMCP reports whether a request came from one of our CLIs over MCP: it waits in a tool
+// call of the CLI, and package mcpapi is its asker.
+func isOverMCP(r pending.Request) bool { return r.Source == pending.SourceMCP }
 
-// ofTheCLI reports whether a request came from a CLI's control protocol, so that
-// the orchestrator is its asker.
-func ofTheCLI(r pending.Request) bool {
+// isFromCLI reports whether a request came over a CLI's control protocol, so that the
+// orchestrator is its asker.
+func isFromCLI(r pending.Request) bool {
 	return r.Source == pending.SourceClaude || r.Source == pending.SourceElicitation
 }
 
-// withdrawMCP withdraws those open questions over MCP for which match returns true.
+// withdrawMCP withdraws the open questions over MCP that match.
 func (o *node) withdrawMCP(ctx context.Context, sessionID, reason string, match func(pending.Request) bool) error {
 	if o.o.MCP == nil {
 		return nil
@@ -68,7 +67,7 @@ func (o *node) withdrawMCP(ctx context.Context, sessionID, reason string, match 
 		return err
 	}
 	for _, r := range open {
-		if !overMCP(r) || !match(r) {
+		if !isOverMCP(r) || !match(r) {
 			continue
 		}
 		if err := o.o.Registry.Withdraw(ctx, r.RequestID, reason); err != nil && !errors.Is(err, pending.ErrNotOpen) {
@@ -78,15 +77,15 @@ func (o *node) withdrawMCP(ctx context.Context, sessionID, reason string, match 
 	return nil
 }
 
-// endMCP withdraws all that a session asked over MCP: with its process died who
-// waited, and nobody can give the answer to the next.
+// endMCP withdraws all questions of a session over MCP. Their calls died with the process,
+// and the next process cannot receive the answers.
 func (o *node) endMCP(ctx context.Context, sessionID, reason string) error {
 	return o.withdrawMCP(ctx, sessionID, reason, func(pending.Request) bool { return true })
 }
 
-// blocks are the attachments of a message as Claude takes them. A file that is
-// gone must not keep the message from ever being said: Claude is told instead.
-func (o *node) blocks(m session.Message) []claude.ContentBlockParam {
+// attachmentBlocks returns the attachments of a message as blocks for Claude. A missing file
+// must not block the message, so Claude gets a note instead.
+func (o *node) attachmentBlocks(m session.Message) []claude.ContentBlockParam {
 	var out []claude.ContentBlockParam
 	for _, a := range m.Attachments {
 		if a.AttachmentID != "" && a.Data == nil {
@@ -103,7 +102,7 @@ func (o *node) blocks(m session.Message) []claude.ContentBlockParam {
 	return out
 }
 
-// wake signals a channel of capacity 1 unless it is signalled already.
+// wake signals a channel of capacity 1 unless it is already signalled.
 func wake(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

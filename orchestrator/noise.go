@@ -2,14 +2,14 @@ package orchestrator
 
 import "sync"
 
-// noise is what a CLI printed that is no message.
+// noise holds the CLI's lines that are no messages.
 type noise struct {
 	mu    sync.Mutex
 	lines int
 	first string
 }
 
-// add counts a line and returns how many there were.
+// add counts a line and returns the total.
 func (n *noise) add(line string) int {
 	n.mu.Lock()
 	defer n.mu.Unlock()

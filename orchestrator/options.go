@@ -22,39 +22,39 @@ type Store interface {
 	UndeliveredRequests(ctx context.Context, sessionID string) ([]pending.Request, error)
 	UnconsumedRequests(ctx context.Context, sessionID string) ([]pending.Request, error)
 	ConsumedRequests(ctx context.Context, sessionID, processID string, limit int) ([]pending.Request, error)
-	// AddIncident puts an entry at the end of the audit trail.
+	// AddIncident appends an entry to the audit trail.
 	AddIncident(ctx context.Context, body []byte) error
 }
 
 // Notifier announces changes of sessions.
 type Notifier interface {
 	session.Notifier
-	// NotifyLive says that only the block that Claude is writing has grown, of which the
-	// store knows nothing. It never blocks on a listener's work.
+	// NotifyLive announces that the block that Claude is writing has grown. The store does
+	// not contain it yet. It must not block on the work of listeners.
 	NotifyLive(sessionID string)
 }
 
-// Options configures an [Orchestrator]. What may be nil says so; the rest is required.
+// Options configures an [Orchestrator]. All fields are required unless they say otherwise.
 type Options struct {
 	Store    Store
 	Registry *pending.Registry
 	Notifier Notifier
 	Launcher launch.Launcher
 	CLI      *launch.CLI
-	Rules    Rules // at the start, see SetRules
+	Rules    Rules // initial rules, see SetRules
 	NodeID   string
-	// Demo is nil when there is no scripted model to run against.
+	// Demo is nil without a scripted model.
 	Demo *Demo `optional:"true"`
 	// MCP is nil when sessions do not ask over MCP.
 	MCP *launch.MCP `optional:"true"`
-	// Sandbox is nil when CLIs run as this server does.
+	// Sandbox is nil when CLIs run without one.
 	Sandbox *launch.Sandbox `optional:"true"`
-	// Attachments reads the files that messages name by their ids.
+	// Attachments reads the attached files of messages.
 	Attachments Attachments
-	// CheckMachine returns why this machine cannot run one more process, as a
-	// [problem.Error]. It may be nil.
+	// CheckMachine returns why this machine cannot run another process, as a [problem.Error].
+	// It may be nil.
 	CheckMachine func() error `optional:"true"`
-	// OnDelivered is told how long after it was given an answer was on Claude's stdin. It
+	// OnDelivered receives the time from each answer to its arrival on Claude's stdin. It
 	// must not block. It may be nil.
 	OnDelivered func(took time.Duration) `optional:"true"`
 	Log         *slog.Logger
@@ -63,49 +63,46 @@ type Options struct {
 // Demo is the scripted model that demo sessions talk to.
 type Demo struct {
 	Environ map[string]string // on top of the CLI's environment
-	Folder  string            // where demo sessions work, made when missing
-	Prompt  string            // what is asked when the person asks nothing
+	Folder  string            // folder of demo sessions, created if missing
+	Prompt  string            // the default prompt
 }
 
-// Attachments holds the files that messages name by their id.
+// Attachments reads attached files by id.
 type Attachments interface {
 	Read(attachmentID string) ([]byte, error)
 }
 
-// Rules are what may change while an [Orchestrator] runs.
+// Rules may change while an [Orchestrator] runs.
 type Rules struct {
 	Roots workspace.Roots
-	// Limits, but for Sample, which is read once.
+	// Limits, except Sample, which is read once.
 	Limits Limits
-	// EachPerson are the limits of a person for whom no other is set, in all their
-	// sessions together.
+	// EachPerson is the limit for all sessions of a person without an override.
 	EachPerson project.Limits
 	// ResumeOnAnswer: a person's answer to an orphaned request resumes its session.
 	ResumeOnAnswer bool
-	// AsksIn reports whether sessions in a folder, absolute and with symlinks
-	// resolved, ask over MCP; nil when all do. It holds for processes that are
-	// started from then on.
+	// AsksIn reports whether sessions in a folder, absolute and with symlinks resolved, ask
+	// over MCP; nil when all do. It applies to processes started later.
 	AsksIn func(folder string) bool
 }
 
 func (r *Rules) asksIn(folder string) bool { return r.AsksIn == nil || r.AsksIn(folder) }
 
-// Limits bound what a process may take. A process with a request that waits for
-// a person is exempt from Idle, Silent and Absolute: people take their time.
-// Zero means no limit.
+// Limits bounds processes. Idle, Silent and Absolute do not apply to a process whose request
+// waits for a person. Zero means no limit.
 type Limits struct {
 	Start    time.Duration // from spawn to the answer to initialize
 	Reply    time.Duration // for an answer of the CLI to interrupt and the like
 	Idle     time.Duration // waiting for a person's message
-	Silent   time.Duration // working without any sign of life
+	Silent   time.Duration // working without any activity
 	Absolute time.Duration // since its start
-	Stuck    time.Duration // working without a sign of life until people are told
-	PickUp   time.Duration // for the CLI to act on an answer until people are told
-	Sample   time.Duration // between two looks at the process table
+	Stuck    time.Duration // working without activity, until people are told
+	PickUp   time.Duration // for the CLI to act on an answer, until people are told
+	Sample   time.Duration // interval of samples of the process table
 }
 
-// DefaultLimits are generous: a limit is there to free what was forgotten, and
-// an ended session goes on with the next message.
+// DefaultLimits are generous: they free forgotten processes, and an ended session continues
+// with the next message.
 func DefaultLimits() Limits {
 	return Limits{
 		Start: 60 * time.Second, Reply: 10 * time.Second,

@@ -1,7 +1,7 @@
-// Package orchestrator drives Claude processes: it starts, feeds, interrupts,
-// ends and resumes them, and turns what they say into the state and transcript
-// of their session. A process is a claude.Client over a transport; its
-// permission callback is pending.Registry.Ask.
+// Package orchestrator drives Claude processes: it starts, feeds, interrupts, ends and
+// resumes them, and turns their output into the state and transcript of their session. A
+// process is a claude.Client over a transport; its permission callback is
+// pending.Registry.Ask.
 package orchestrator
 
 import (
@@ -21,10 +21,10 @@ import (
 type Orchestrator struct {
 	*node
 	launches chan *process // to Run, which owns every process
-	settled  chan struct{} // closed by Run once what a former server left is settled
-	closing  chan struct{} // closed by Run when it begins to end
+	settled  chan struct{} // closed by Run after the processes of an earlier server are settled
+	closing  chan struct{} // closed by Run when it starts to end
 
-	unsettled atomic.Bool // the store has not yet taken what died with a former server
+	unsettled atomic.Bool // the store has not yet recorded what died with an earlier server
 
 	answered chan struct{} // sessions are in touched; capacity 1, never closed
 
@@ -33,8 +33,8 @@ type Orchestrator struct {
 	changedSessions map[string]bool     // dead sessions that changed; true: they died in an outage
 }
 
-// New returns an orchestrator that does nothing until Run. The error names an option that
-// is missing.
+// New returns an orchestrator. Call Run to make it work. The error names an option that is
+// missing.
 func New(o Options) (*Orchestrator, error) {
 	if err := options.Check("orchestrator", o); err != nil {
 		return nil, err
@@ -55,14 +55,14 @@ func New(o Options) (*Orchestrator, error) {
 	return made, nil
 }
 
-// SetRules changes the rules for all that is decided from now on.
+// SetRules changes the rules for all later decisions.
 func (o *Orchestrator) SetRules(r Rules) {
 	o.changed.Store(&r)
 	o.LimitsChanged()
 }
 
-// ownSession returns a session in which this server may run Claude. The error is an
-// [problem.Error] for one that holds only what an outsider asks.
+// ownSession returns a session in which this server may run Claude, or a [problem.Error] for
+// a session of an external agent.
 func (o *Orchestrator) ownSession(ctx context.Context, sessionID string) (session.Session, error) {
 	s, err := o.o.Store.Session(ctx, sessionID)
 	if err == nil && s.Kind != session.Ours {
@@ -79,15 +79,14 @@ func (o *Orchestrator) remove(p *process) {
 	o.admission.CapacityFreed()
 }
 
-// find returns the running process of a session, nil when it has none.
+// find returns the running process of a session, or nil.
 func (o *Orchestrator) find(sessionID string) *process {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.processes[sessionID]
 }
 
-// running finds the process of a session: ErrNotRunning when it has none,
-// session.ErrNotFound when there is no such session.
+// running returns the running process of a session, ErrNotRunning, or session.ErrNotFound.
 func (o *Orchestrator) running(ctx context.Context, sessionID string) (*process, error) {
 	if p := o.find(sessionID); p != nil {
 		return p, nil
@@ -109,7 +108,7 @@ func (o *Orchestrator) all() []*process {
 	return list
 }
 
-// usage returns what the running processes take, by session id.
+// usage returns what the running processes use, by session id.
 func (o *Orchestrator) usage() map[string]project.SessionUse {
 	taken := map[string]project.SessionUse{}
 	for _, p := range o.all() {
@@ -118,7 +117,7 @@ func (o *Orchestrator) usage() map[string]project.SessionUse {
 	return taken
 }
 
-// LimitsChanged tries again whatever waits for capacity.
+// LimitsChanged retries everything that waits for capacity.
 func (o *Orchestrator) LimitsChanged() {
 	for _, p := range o.all() {
 		wake(p.feed)

@@ -9,23 +9,23 @@ import (
 	"github.com/sayso-dev/sayso/internal/workspace"
 )
 
-// SettingsRules are the permission rules of one file of the CLI's settings.
+// SettingsRules are the permission rules of one settings file of the CLI.
 type SettingsRules struct {
-	// Source is who the file is for: user, project, local or managed.
+	// Source is the scope of the file: user, project, local or managed.
 	Source           string
 	Allow, Ask, Deny []string
 	DefaultMode      string
-	Home             string // of the person whose CLI it is
+	Home             string // of the CLI's user
 }
 
-// managedSettings is where an administrator puts settings on this system.
+// managedSettings is the path of an administrator's settings on this system.
 var managedSettings = []string{"/etc/claude-code/managed-settings.json", "/Library/Application Support/ClaudeCode/managed-settings.json"}
 
-// maxSettings is the largest settings file that is read, in bytes.
+// maxSettings bounds a settings file, in bytes.
 const maxSettings = 1 << 20
 
-// PermissionRules reads the permission rules that hold for a session from the
-// settings of its CLI. A file that is not there, or cannot be read, has none.
+// PermissionRules returns the permission rules for a session from the settings of its CLI. A
+// missing or unreadable file has none.
 func (o *Orchestrator) PermissionRules(ctx context.Context, sessionID string) ([]SettingsRules, error) {
 	s, err := o.o.Store.Session(ctx, sessionID)
 	if err != nil {
@@ -58,7 +58,7 @@ func (o *Orchestrator) PermissionRules(ctx context.Context, sessionID string) ([
 			}
 		}
 		for source, name := range map[string]string{"project": ".claude/settings.json", "local": ".claude/settings.local.json"} {
-			// As any file of the session: a symbolic link may not lead out of it.
+			// As for any file of the session, no symbolic link may lead out of it.
 			file, err := workspace.Roots(nil).ReadFile(s.CWD, name, maxSettings)
 			if err == nil && file.State == workspace.FileRead {
 				add(source, file.Data)

@@ -5,8 +5,8 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Present returns a stored state as it is now: the end of a process is known here as soon
-// as its CLI is gone, and stored once the store takes it.
+// Present returns the current form of a stored state: this node knows the end of a process as
+// soon as its CLI is gone, while the store may record it later.
 func (o *Orchestrator) Present(stored session.ProcessState) session.ProcessState {
 	if !stored.Running() {
 		return stored

@@ -15,13 +15,13 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// process is one process of a session's CLI. Its state changes in transition alone;
-// the writer stores it and notifies.
+// process is one process of a session's CLI. Only transition changes its state; the writer
+// stores it and notifies.
 type process struct {
 	o         *node
 	session   session.Session
 	plan      launchPlan
-	leftover  launch.Leftover // the process that is adopted; nil for one to be started
+	leftover  launch.Leftover // the adopted process; nil for one to be started
 	processID string
 	log       *slog.Logger
 
@@ -30,8 +30,8 @@ type process struct {
 	feed   chan struct{}    // wakes sendMessages; capacity 1, never closed
 	kills  chan killRequest // capacity 1, never closed
 	dirty  chan struct{}    // wakes the writer; capacity 1, never closed
-	gone   chan struct{}    // closed by the orchestrator when the process is forgotten
-	asking atomic.Bool      // endBypass runs
+	gone   chan struct{}    // closed by the orchestrator when the process is removed
+	asking atomic.Bool      // endBypass is running
 
 	requests     *requests
 	questions    questions
@@ -42,15 +42,15 @@ type process struct {
 	uses         grantUses
 	noise        noise
 
-	// saving lets one flush come after the other: the place in the journal that one stores
-	// is behind the items of the one before, which may fail. Held without mu.
+	// saving serializes flushes: the position in the journal that one stores comes after the
+	// items of the previous one, which may fail. Held without mu.
 	saving sync.Mutex
 	unsure unsureCost // guarded by saving
 
 	mu         sync.Mutex // protects following
 	state      state      // changed by transition alone
 	transcript *transcript.Builder
-	written    *sync.Cond     // signalled when the store has taken something; on mu
+	written    *sync.Cond     // signalled when the store has saved something; on mu
 	items      []session.Item // to be written, in order
 	itemBytes  int
 	conn       launch.Conn
@@ -62,8 +62,8 @@ type killRequest struct {
 	reason string
 }
 
-// unsureCost is what a save counted of which it is unknown whether it was stored, and the
-// place in the journal that went with it.
+// unsureCost is the cost in a save whose result is unknown, and the position in the journal
+// that was saved with it.
 type unsureCost struct {
 	micros int64
 	offset int64
@@ -85,7 +85,7 @@ func newProcess(o *node, s session.Session, plan launchPlan, leftover launch.Lef
 	if leftover != nil {
 		p.processID = leftover.ID().ProcessID
 	}
-	p.requests = &requests{o: o, log: p.log, sessionID: s.SessionID, processID: p.processID, before: plan.Before, speaker: p.speaker, addItems: p.addItems}
+	p.requests = &requests{o: o, log: p.log, sessionID: s.SessionID, processID: p.processID, before: plan.Before, speaker: p.transcriptAgentID, addItems: p.addItems}
 	p.mcpCalls = &mcpCalls{o: o, log: p.log, sessionID: s.SessionID, addItems: p.addItems, requests: p.requests, signal: make(chan struct{}, 1)}
 	p.toolRules = &toolRules{o: o, log: p.log, folder: s.CWD, client: p.clientNow}
 	p.revoked = &revocations{o: o, log: p.log, client: p.clientNow, telling: make(chan struct{}, 1)}
@@ -105,8 +105,8 @@ func (p *process) clientNow() *claude.Client {
 	return p.client
 }
 
-// awaitGone returns once nothing is left of the process here, and another can take
-// its place; or the error of ctx.
+// awaitGone returns when the process has left nothing here and another can take its place, or
+// returns the error of ctx.
 func (p *process) awaitGone(ctx context.Context) error {
 	select {
 	case <-p.gone:
@@ -116,8 +116,8 @@ func (p *process) awaitGone(ctx context.Context) error {
 	}
 }
 
-// speaker is the id by which the transcript knows a subagent.
-func (p *process) speaker(agentID string) string {
+// transcriptAgentID returns the id of a subagent in the transcript.
+func (p *process) transcriptAgentID(agentID string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.transcript.Agents[agentID].ToolUseID
@@ -130,11 +130,11 @@ func detach(conn launch.JournaledConn, log *slog.Logger) {
 	}
 }
 
-// maxUnwritten bounds the transcript that waits for the store, in bytes. Beyond
-// it the reader waits, and with it, through the pipe, the CLI.
+// maxUnwritten bounds the transcript that waits for the store, in bytes. Beyond it the reader
+// blocks and so, through the pipe, does the CLI.
 const maxUnwritten = 16 << 20
 
-// addItems has transcript items written. It waits when too much waits already.
+// addItems queues transcript items. It blocks while too many wait for the store.
 func (p *process) addItems(items ...session.Item) {
 	if len(items) == 0 {
 		return
@@ -146,7 +146,7 @@ func (p *process) addItems(items ...session.Item) {
 	wake(p.dirty)
 }
 
-// awaitCapacity waits while too much waits for the store.
+// awaitCapacity blocks while too much waits for the store.
 func (p *process) awaitCapacity() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -155,7 +155,7 @@ func (p *process) awaitCapacity() {
 	}
 }
 
-// queueItems is called with the lock held.
+// queueItems queues items. The caller holds the lock.
 func (p *process) queueItems(items []session.Item) {
 	for _, it := range items {
 		p.itemBytes += len(it.Body)
@@ -163,7 +163,7 @@ func (p *process) queueItems(items []session.Item) {
 	p.items = append(p.items, items...)
 }
 
-// snapshot returns the present state.
+// snapshot returns the current state.
 func (p *process) snapshot() state {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -27,15 +27,15 @@ func (p *process) interrupt(ctx context.Context, by pending.Actor) error {
 	if i == nil || i.Refused {
 		i = &transcript.Interrupt{By: by.Name, Key: "interrupt:" + uuid.NewString(), Early: !p.state.memo.TurnStarted}
 		p.transcript.Interrupt = i
-		p.transition(memoChanged{}) // a server that adopts the process must know who it was
+		p.transition(memoChanged{}) // an adopting server must know who it was
 	}
 	p.mu.Unlock()
 	wake(p.dirty)
 	return p.sendInterrupt(ctx, client, i, by)
 }
 
-// repeatInterrupt tells the CLI again of an interrupt that came before the turn had
-// begun. It is called where messages are sent, so that it never reaches the next turn.
+// repeatInterrupt repeats an interrupt that came before the turn had started. The sender
+// calls it, so that it never reaches the next turn.
 func (p *process) repeatInterrupt(ctx context.Context) {
 	p.mu.Lock()
 	client, i := p.client, p.transcript.Interrupt
@@ -52,14 +52,14 @@ func (p *process) repeatInterrupt(ctx context.Context) {
 	}
 }
 
-// sendInterrupt has the CLI interrupt the present turn, for by, and returns when it has
-// taken note.
+// sendInterrupt makes the CLI interrupt the current turn, for by, and returns when the CLI
+// has acknowledged.
 func (p *process) sendInterrupt(ctx context.Context, client *claude.Client, i *transcript.Interrupt, by pending.Actor) error {
 	p.questions.interrupt(by.Name)
 	ctx, cancel := context.WithTimeout(ctx, p.o.rules().Limits.Reply)
 	defer cancel()
-	// The CLI cuts its calls off and does not say for whom. A store that is away is no
-	// reason not to interrupt; the results of the calls then end what they asked.
+	// The CLI cuts its calls off without saying which. An unavailable store must not prevent
+	// the interrupt; the results of the calls then end their questions.
 	if err := p.o.endMCP(ctx, p.session.SessionID, statement.New("interrupted_by", "by", by.Name)); err != nil {
 		p.log.ErrorContext(ctx, "cannot withdraw what was asked over MCP", "error", err)
 	}
@@ -102,8 +102,8 @@ func (p *process) setPermissionMode(ctx context.Context, mode string) error {
 	return nil
 }
 
-// revoke makes the process ask again for what a grant allowed. asks reports whether it
-// does so from now on.
+// revoke makes the process ask again for what a grant allowed. asks reports whether it does
+// so from now on.
 func (p *process) revoke(ctx context.Context, g pending.Grant) (asks bool, err error) {
 	if g.Kind == pending.GrantMode {
 		if p.snapshot().row.PermissionMode != g.Rule {
@@ -118,26 +118,26 @@ func (p *process) revoke(ctx context.Context, g pending.Grant) (asks bool, err e
 	return true, p.revoked.askAgain(ctx)
 }
 
-// grantee describes the process for package grants.
-func (p *process) grantee() grants.Process {
+// grantProcess describes the process for package grants.
+func (p *process) grantProcess() grants.Process {
 	return grants.Process{SessionID: p.session.SessionID, ProcessID: p.processID, Folder: p.session.CWD}
 }
 
-// bypassingFor returns whose right a process lives by that asks nobody.
+// bypassingFor returns the user whose right lets the process bypass approvals.
 func (p *process) bypassingFor() (userID string, is bool) {
 	s := p.snapshot()
-	if !s.asksNobody() {
+	if !s.bypassesApprovals() {
 		return "", false
 	}
 	return cmp.Or(s.memo.BypassedBy, p.session.OwnerID), true // an old server did not store it
 }
 
-// endBypass has Claude ask from now on, and ends it when it does not take that.
+// endBypass makes Claude ask again, and ends the process if the CLI does not accept that.
 func (p *process) endBypass(ctx context.Context) {
 	mode := "default"
 	err := p.setPermissionMode(ctx, mode)
 	switch {
-	case errors.Is(err, ErrNotRunning): // it is starting, and told at the next look
+	case errors.Is(err, ErrNotRunning): // it is starting, and is told in the next round
 		return
 	case err != nil && ctx.Err() != nil:
 		return

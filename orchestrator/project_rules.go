@@ -15,22 +15,21 @@ import (
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 )
 
-// The CLI obeys rules that allow, from settings files and grants, and modes, before it
-// asks anybody. A hook before each tool makes it ask for what the rules of the session's
-// project keep for some people, whatever allows the call: 2.1.197 and 2.1.329 were seen
-// to ask then in every mode, for what only reads too, in subagents, and with hooks turned
-// off in a settings file.
+// The CLI applies allow rules, from settings files and grants, and modes before it asks
+// anybody. A hook before each tool makes it ask for calls that the rules of the session's
+// project reserve for some people, regardless of what allows the call. 2.1.197 and 2.1.329
+// then ask in every mode, for tools that only read, in subagents, and with hooks disabled in
+// a settings file.
 
-// ruleHook names the hook to the CLI.
+// ruleHook is the id of the hook.
 const ruleHook = "project_rules"
 
-// ruleHookTimeout is how long the CLI waits for the hook, in seconds; then it would go
-// on. It is about the longest that a timer of the CLI can be. A server that comes back
-// says initialize again, and the CLI then denies the calls whose hook had no answer, so
-// that Claude tries them anew.
+// ruleHookTimeout is how long the CLI waits for the hook, in seconds; after that it would run
+// the tool. It is nearly the longest timer of the CLI. A restarted server repeats initialize,
+// and the CLI then denies the calls whose hook had no answer, so that Claude repeats them.
 const ruleHookTimeout = 2_000_000
 
-// initialization is what the CLI is told first.
+// initialization is the first request to the CLI.
 func initialization() claude.InitializeRequest {
 	return claude.InitializeRequest{Hooks: map[string][]claude.HookMatcher{
 		"PreToolUse": {{HookCallbackIDs: []string{ruleHook}, Timeout: ruleHookTimeout, OnFailure: "block"}},
@@ -41,15 +40,15 @@ func initialization() claude.InitializeRequest {
 type toolRules struct {
 	o      *node
 	log    *slog.Logger
-	folder string                // of the session
+	folder string                // the session's
 	client func() *claude.Client // nil while none is connected
 
 	// skillsRestricted is set once the CLI was told not to run commands of skills.
 	skillsRestricted atomic.Bool
 }
 
-// handleHook makes the CLI ask for a call that rules of the project keep for some people.
-// It never fails: 2.1.197 lets a call run whose hook does.
+// handleHook makes the CLI ask for a call that project rules reserve for some people. It
+// never fails, because 2.1.197 runs a call whose hook fails.
 func (t *toolRules) handleHook(ctx context.Context, r claude.HookRequest) (output json.RawMessage, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -67,10 +66,11 @@ func (t *toolRules) handleHook(ctx context.Context, r claude.HookRequest) (outpu
 	return hookOutput(decision, why), nil
 }
 
-// unknownRules is what people read where the rules could not be looked at.
+// unknownRules is the message for people when the rules could not be read.
 const unknownRules = "The rules of the project could not be read, so Claude asks."
 
-// hookOutput is the output of the hook: ask, deny, or "" to leave it to the CLI.
+// hookOutput returns the output of the hook: ask, deny, or "" to leave the decision to the
+// CLI.
 func hookOutput(decision, why string) json.RawMessage {
 	if decision == "" {
 		return json.RawMessage(`{}`)
@@ -80,10 +80,10 @@ func hookOutput(decision, why string) json.RawMessage {
 	}})
 }
 
-// ruling says why a call must be asked for; decision is "" when the rules of the project
-// say nothing about it. A command whose relative names mean something else where the shell
-// is than in the folder of the session, for a rule, is given back to Claude to be written
-// plainly: people would decide about another one than they see.
+// ruling returns why a call must be asked for; decision is "" when the project has no rule
+// about it. If a command's relative paths mean something else in the shell's folder than in
+// the session's, it is denied with a request to Claude to write it plainly, because people
+// would decide about another command than they see.
 func (t *toolRules) ruling(ctx context.Context, input json.RawMessage) (decision, why string, err error) {
 	var call struct {
 		Tool  string          `json:"tool_name"`
@@ -101,7 +101,7 @@ func (t *toolRules) ruling(ctx context.Context, input json.RawMessage) (decision
 		return "", "", err
 	}
 	here, _ := book.Project(in.ProjectID)
-	if inner[call.Tool] && !slices.ContainsFunc(here.Rules, func(r project.Rule) bool { return r.Tool == call.Tool }) {
+	if harmlessTools[call.Tool] && !slices.ContainsFunc(here.Rules, func(r project.Rule) bool { return r.Tool == call.Tool }) {
 		return "", "", nil
 	}
 	if call.Tool == "Skill" || call.Tool == "SlashCommand" {
@@ -122,13 +122,13 @@ func (t *toolRules) ruling(ctx context.Context, input json.RawMessage) (decision
 	return "ask", fmt.Sprintf("The rules of %s say who may approve this.", here.Name), nil
 }
 
-// inner are the tools that do nothing outside of the conversation. A rule for all tools
-// does not make Claude ask for them.
-var inner = map[string]bool{
+// harmlessTools have no effect outside the conversation. A rule for all tools does not make
+// Claude ask for them.
+var harmlessTools = map[string]bool{
 	"TodoWrite": true, "TaskCreate": true, "TaskUpdate": true, "TaskList": true, "TaskGet": true, "TaskOutput": true, "ToolSearch": true, "EnterPlanMode": true, "BashOutput": true,
 }
 
-// projectRules are the projects as they are now, and where the session is.
+// projectRules returns the current projects, and where the session is.
 func (t *toolRules) projectRules(ctx context.Context) (*project.Book, project.Place, error) {
 	projects, err := t.o.o.Store.Projects(ctx)
 	if err != nil {
@@ -138,9 +138,9 @@ func (t *toolRules) projectRules(ctx context.Context) (*project.Book, project.Pl
 	return book, project.Place{ProjectID: book.ProjectIDOf(t.folder)}, nil
 }
 
-// restrictSkills keeps the CLI from running the commands that skills and commands of its
-// own hold, when the project has rules: no hook sees those. It must come before a message,
-// which may name one.
+// restrictSkills keeps the CLI from running commands inside skills and slash commands if the
+// project has rules, because no hook sees them. It must precede a message, which may name
+// one.
 func (t *toolRules) restrictSkills(ctx context.Context) error {
 	if t.skillsRestricted.Load() {
 		return nil

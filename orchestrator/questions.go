@@ -8,16 +8,16 @@ import (
 
 // question is one request of a process that waits for a person.
 type question struct {
-	done chan struct{} // closed once the CLI was told, or nothing will be said
-	// abandoned is closed when the CLI was seen to wait no longer without saying so;
-	// nil for what it withdraws itself.
+	done chan struct{} // closed after the CLI was answered, or will not be
+	// abandoned is closed when the CLI was found not to wait any longer; nil for requests
+	// that it withdraws itself.
 	abandoned <-chan struct{}
 }
 
-// questions are those of one process. It is safe for concurrent use.
+// questions are the open questions of one process. It is safe for concurrent use.
 type questions struct {
 	mu   sync.Mutex
-	open map[*question]string // by whom the turn that asked was interrupted, "" for nobody
+	open map[*question]string // the value is who interrupted the turn that asked, "" for nobody
 }
 
 // begin adds a question.
@@ -32,7 +32,7 @@ func (qs *questions) begin(abandoned <-chan struct{}) *question {
 	return q
 }
 
-// end removes a question of which the CLI was told, or never will be.
+// end removes a question that was answered to the CLI, or never will be.
 func (qs *questions) end(q *question) {
 	qs.mu.Lock()
 	delete(qs.open, q)
@@ -40,7 +40,7 @@ func (qs *questions) end(q *question) {
 	close(q.done)
 }
 
-// interrupt notes who interrupted the turn that asked the questions open now.
+// interrupt records who interrupted the turn that asked the open questions.
 func (qs *questions) interrupt(by string) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
@@ -68,5 +68,5 @@ func (qs *questions) count() int {
 	return len(qs.open)
 }
 
-// questionTool is the tool whose permission request is really a question.
+// questionTool is the tool whose permission request is a question.
 const questionTool = "AskUserQuestion"

@@ -13,21 +13,21 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// isForgotten reports whether a running process is newer than what the database knows of
-// its session: then the database was restored or has lost its last changes. A process
-// that another one has replaced is older.
+// isForgotten reports whether a running process is newer than the database's state of its
+// session. Then the database was restored or has lost its last changes. A process that
+// another one has replaced is older.
 func isForgotten(origin launch.Origin, id launch.ID, known session.ProcessState) bool {
 	switch {
 	case !origin.Alive || known.Kind != session.Ours:
 		return false
-	case known.ProcessID == id.ProcessID: // dead to the database, and nobody ended it
+	case known.ProcessID == id.ProcessID: // dead in the database, and nobody ended it
 		return known.KillReason == ""
 	}
 	return origin.StartedAt.After(known.StartedAt)
 }
 
-// recoverSession makes the session of a running process that the database knows nothing
-// of; nil when there is nothing to go on with.
+// recoverSession creates the session of a running process that is missing in the database, or
+// returns nil when there is too little to continue with.
 func (o *Orchestrator) recoverSession(ctx context.Context, left launch.Leftover) (*process, error) {
 	origin, id := left.Origin(), left.ID()
 	if !origin.Alive {
@@ -65,12 +65,11 @@ func (o *Orchestrator) recoverSession(ctx context.Context, left launch.Leftover)
 	return o.recoverProcess(ctx, left, s, statement.New("session_recovered"))
 }
 
-// errNoFolder: nothing tells in which folder a process works, so nobody can say who may
-// see it.
+// errNoFolder: the folder of a process is unknown, so it is unknown who may see it.
 var errNoFolder = errors.New("the folder of the process is unknown")
 
-// recoverProcess makes a running process that of its session, and adds to the transcript
-// what Claude's own has more.
+// recoverProcess assigns a running process to its session, and adds what only Claude's own
+// transcript contains.
 func (o *Orchestrator) recoverProcess(ctx context.Context, left launch.Leftover, s session.Session, reason string) (*process, error) {
 	id := left.ID()
 	o.o.Log.WarnContext(ctx, "recovering a session whose running process the database does not know", "session_id", id.SessionID, "process_id", id.ProcessID, "reason", reason)
@@ -88,7 +87,7 @@ func (o *Orchestrator) recoverProcess(ctx context.Context, left launch.Leftover,
 	return p, p.flush(ctx)
 }
 
-// addSaved adds to the transcript of a session what Claude's own has and it has not.
+// addSaved adds to the transcript of a session what only Claude's own contains.
 func (o *Orchestrator) addSaved(ctx context.Context, s session.Session) error {
 	known := map[string]bool{}
 	for after, more := int64(0), true; more; {

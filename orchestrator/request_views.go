@@ -11,24 +11,24 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// RequestViews is what each part of the server and the CLI itself know of the requests of
-// one session that are open. While a request comes or an answer is on its way, they may
-// differ for a moment.
+// RequestViews compares what each part of the server and the CLI itself know about the open
+// requests of a session. While a request arrives or an answer is in flight, they may differ
+// for a moment.
 type RequestViews struct {
 	ProcessID string
 	State     session.State
-	Rows      []pending.Request // in the store, the oldest first; also orphaned ones
-	// The other views are ids of requests as in Rows, in order; nil when they cannot be
-	// told. Journal and CLI know only what the CLI asks before it uses a tool.
-	Waiting []string // whose asker waits in this server
-	Journal []string // that the CLI printed, and neither withdrew nor got an answer to
-	CLI     []string // that the CLI says it waits for
-	// Differences says where the views differ, one sentence each.
+	Rows      []pending.Request // in the store, the oldest first; includes orphaned ones
+	// The other views are ids of requests as in Rows, in order; nil when unknown. Journal and
+	// CLI contain only the CLI's permission requests.
+	Waiting []string // with an asker that waits in this server
+	Journal []string // that the CLI printed, without a withdrawal or an answer
+	CLI     []string // that the CLI reports as open
+	// Differences describes where the views differ, one sentence each.
 	Differences []string
 }
 
-// RequestViews collects the views of a session. It asks a living CLI, which takes up to
-// the limit Reply.
+// RequestViews collects the views of a session. It asks a running CLI, which takes up to the
+// limit Reply.
 func (o *Orchestrator) RequestViews(ctx context.Context, sessionID string) (RequestViews, error) {
 	state, err := o.o.Store.ProcessState(ctx, sessionID)
 	if err != nil {
@@ -52,7 +52,7 @@ func (o *Orchestrator) RequestViews(ctx context.Context, sessionID string) (Requ
 	if v.CLI, err = p.openInCLI(ctx); err != nil {
 		p.log.WarnContext(ctx, "Claude does not say what it waits for", "error", err)
 	}
-	if !whole { // what is missing there may have been in the part that is gone
+	if !whole { // a missing request may be in the part that is gone
 		for _, r := range v.Rows {
 			if v.inCLI(r) && !slices.Contains(v.Journal, r.RequestID) {
 				v.Journal = append(v.Journal, r.RequestID)
@@ -64,12 +64,12 @@ func (o *Orchestrator) RequestViews(ctx context.Context, sessionID string) (Requ
 	return v, nil
 }
 
-// inCLI reports whether the CLI waits for what is in a row.
+// inCLI reports whether the CLI waits for the request of a row.
 func (v *RequestViews) inCLI(r pending.Request) bool {
 	return r.Source == pending.SourceClaude && r.Status == pending.Open && r.ProcessID == v.ProcessID
 }
 
-// compare fills in Differences.
+// compare sets Differences.
 func (v *RequestViews) compare() {
 	running := v.State != session.Dead
 	var inCLI []string
@@ -87,7 +87,7 @@ func (v *RequestViews) compare() {
 	for _, other := range []struct {
 		name string
 		ids  []string
-		all  bool // it knows of requests that are not the CLI's, too
+		all  bool // it also contains requests that are not the CLI's
 	}{{"the registry", v.Waiting, true}, {"the journal", v.Journal, false}, {"Claude", v.CLI, false}} {
 		if other.ids == nil {
 			continue
@@ -106,10 +106,10 @@ func (v *RequestViews) compare() {
 	}
 }
 
-// openInJournal reads which requests are open by the journal. whole is false when its
+// openInJournal returns the open requests according to the journal. whole is false when its
 // beginning is gone.
 func (p *process) openInJournal(conn launch.JournalReader) (ids []string, whole bool, err error) {
-	open := map[string]bool{} // by the id that the CLI gave
+	open := map[string]bool{} // by the CLI's id
 	whole, err = conn.ReadLines(func(line []byte) {
 		asked := claude.ReadRequestChange(line)
 		if asked.Opened != "" {
@@ -134,7 +134,7 @@ func (p *process) openInJournal(conn launch.JournalReader) (ids []string, whole 
 	return ids, whole, nil
 }
 
-// openInCLI asks the CLI what it waits for; nil when it cannot be asked now.
+// openInCLI asks the CLI for its open requests; nil when it cannot be asked now.
 func (p *process) openInCLI(ctx context.Context) ([]string, error) {
 	s, client := p.snapshot(), p.clientNow()
 	if client == nil || !s.initialized || s.detached || s.stopReason != "" || s.ended {

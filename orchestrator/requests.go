@@ -19,27 +19,27 @@ import (
 )
 
 // requests are the rows of what one process asks, and of what earlier processes of its
-// session asked and left.
+// session left.
 type requests struct {
 	o                    *node
 	log                  *slog.Logger
 	sessionID, processID string
-	before               string                      // the process before this one, "" when that is not known
-	speaker              func(agentID string) string // the id by which the transcript knows a subagent
+	before               string                      // the previous process, "" when unknown
+	speaker              func(agentID string) string // returns the id of a subagent in the transcript
 	addItems             func(...session.Item)       // to the transcript
 
 	mu           sync.Mutex
 	withdrawnIDs []string   // requests that the CLI withdrew before it answered initialize
-	deliveries   []delivery // that the store could not take, the oldest first
+	deliveries   []delivery // not stored yet, oldest first
 }
 
-// delivery is how far the answer to a request has come.
+// delivery is the delivery state of an answer.
 type delivery struct {
 	requestID string
 	delivery  pending.Delivery
 }
 
-// ofTool returns the request that people see when the CLI asks for a tool.
+// ofTool returns the request for people when the CLI asks for a tool.
 func (rs *requests) ofTool(r claude.ToolRequest, agentType string) pending.Request {
 	req := pending.Request{
 		RequestID:   pending.NewRequestID(rs.sessionID, rs.processID, r.RequestID),
@@ -64,7 +64,7 @@ func (rs *requests) ofTool(r claude.ToolRequest, agentType string) pending.Reque
 	return req
 }
 
-// policyOf is what the CLI demands of whoever decides, nil for nothing.
+// policyOf returns the CLI's restrictions on the decision, nil for none.
 func policyOf(r claude.ToolRequest) *pending.Policy {
 	p := pending.Policy{
 		DefaultToNo: r.DefaultToNo, SuppressAlwaysAllowRule: r.SuppressAlwaysAllowRule, RequiresUserInteraction: r.RequiresUserInteraction,
@@ -76,7 +76,7 @@ func policyOf(r claude.ToolRequest) *pending.Policy {
 	return &p
 }
 
-// ofElicitation returns the request that people see when an MCP server asks.
+// ofElicitation returns the request for people of an MCP server's elicitation.
 func (rs *requests) ofElicitation(r claude.ElicitationRequest) pending.Request {
 	form, err := pending.FormOfElicitation(r.Raw)
 	if err != nil {
@@ -92,8 +92,7 @@ func (rs *requests) ofElicitation(r claude.ElicitationRequest) pending.Request {
 	}
 }
 
-// setDelivery notes how far an answer has come; where the store is out of order, once it
-// is not.
+// setDelivery stores the delivery state of an answer; while the store fails, later.
 func (rs *requests) setDelivery(ctx context.Context, requestID string, d pending.Delivery) {
 	err := rs.o.o.Store.SetDelivery(ctx, requestID, d)
 	if pending.IsTemporary(err) {
@@ -117,8 +116,8 @@ func (rs *requests) storeDeliveries(ctx context.Context) {
 	}
 }
 
-// withdraw ends a request that no goroutine of this process waits for, and
-// records it. It reports whether a person was quicker.
+// withdraw ends and records a request without a goroutine of this process. It reports whether
+// a person answered first.
 func (rs *requests) withdraw(ctx context.Context, r pending.Request, reason string) (late bool) {
 	err := rs.o.o.Registry.Withdraw(ctx, r.RequestID, reason)
 	if errors.Is(err, pending.ErrNotOpen) {
@@ -134,13 +133,12 @@ func (rs *requests) withdraw(ctx context.Context, r pending.Request, reason stri
 	return false
 }
 
-// record writes into the transcript how a request ended.
+// record writes the end of a request to the transcript.
 func (rs *requests) record(r pending.Request) {
 	rs.addItems(session.ResolvedItem(r, rs.speaker(r.AgentID), r.Resolution.At))
 }
 
-// recordMissing writes the records of requests that ended in the instant in
-// which a server died, before it had written them.
+// recordMissing writes the records of requests that ended just before a server died.
 func (rs *requests) recordMissing(ctx context.Context) {
 	missing, err := rs.o.o.Store.UnrecordedRequests(ctx, rs.sessionID)
 	if err != nil {
@@ -152,7 +150,7 @@ func (rs *requests) recordMissing(ctx context.Context) {
 	}
 }
 
-// noteWithdrawn remembers what the CLI waits for no longer, for reconcile.
+// noteWithdrawn remembers a cancelled request for reconcile.
 func (rs *requests) noteWithdrawn(requestID string) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -165,10 +163,10 @@ func (rs *requests) wasWithdrawn(requestID string) bool {
 	return slices.Contains(rs.withdrawnIDs, requestID)
 }
 
-// reconcile compares what is stored with what the CLI says it waits for, which is the authority: a request that it no longer waits for is withdrawn,
-// or its answer has reached it. Only requests from before asked, when the CLI was asked,
-// count; later ones may be missing from what it says. withdrawn is what people
-// read of a request that Claude withdrew meanwhile.
+// reconcile compares the store with the CLI's list of open requests, which is authoritative.
+// If the CLI no longer waits for a request, the request is withdrawn or its answer was
+// delivered. Only requests from before asked, the time of the list, count. withdrawn is the
+// reason that people read for requests that Claude withdrew meanwhile.
 func (rs *requests) reconcile(ctx context.Context, waiting []claude.ToolRequest, asked time.Time, withdrawn string) error {
 	waits := map[string]bool{}
 	for _, r := range waiting {
@@ -178,7 +176,7 @@ func (rs *requests) reconcile(ctx context.Context, waiting []claude.ToolRequest,
 	if err != nil {
 		return fmt.Errorf("read open requests: %w", err)
 	}
-	late := map[string]bool{} // a person was quicker than we; Claude waited no longer even so
+	late := map[string]bool{} // a person answered first, but Claude no longer waited
 	for _, r := range open {
 		if rs.listed(r) && !waits[r.AskerRequestID] && r.CreatedAt.Before(asked) {
 			late[r.RequestID] = rs.withdraw(ctx, r, withdrawn)
@@ -201,14 +199,14 @@ func (rs *requests) reconcile(ctx context.Context, waiting []claude.ToolRequest,
 	return nil
 }
 
-// listed reports whether the CLI lists a request while it waits for it: only what came
+// listed reports whether the CLI lists a request while it waits for it: only those that came
 // from this process as can_use_tool.
 func (rs *requests) listed(r pending.Request) bool {
 	return r.Source == pending.SourceClaude && r.ProcessID == rs.processID
 }
 
-// settleDelivered notes which answers a dead process may have heard, although the
-// server that gave them did not live to note it. Those are not carried.
+// settleDelivered records which answers may have reached a dead process, although the server
+// that sent them died before it recorded that. Those are not carried.
 func (rs *requests) settleDelivered(ctx context.Context, wrote func(requestID string) (bool, error)) error {
 	given, err := rs.o.undelivered(ctx, rs.sessionID)
 	if err != nil {
@@ -221,7 +219,7 @@ func (rs *requests) settleDelivered(ctx context.Context, wrote func(requestID st
 		heard, err := wrote(r.AskerRequestID)
 		if err != nil {
 			rs.log.ErrorContext(ctx, "cannot read what was written to a dead process", "error", err)
-			heard = true // the careful side: a person decides
+			heard = true // to be safe: a person decides
 		}
 		if !heard {
 			continue
@@ -233,12 +231,11 @@ func (rs *requests) settleDelivered(ctx context.Context, wrote func(requestID st
 	return nil
 }
 
-// carryAnswer looks whether a person has answered this very question to the process
-// before this one, which died without hearing it. Then the answer is carried
-// over, and nobody is asked again. An answer to the same tool with another input
-// is shown beside the new question, and so is one that the process may have heard
-// before it died: what was allowed once must not run twice without another word.
-// carried is false when a person must be asked.
+// carryAnswer checks whether a person has answered the same question of the previous process,
+// which died without receiving the answer. Then that answer is carried over, and nobody is
+// asked again. An answer to the same tool with another input is shown with the new question,
+// and so is one that the process may have received: what was allowed once must not run twice
+// without a new approval. carried is false when a person must be asked.
 func (rs *requests) carryAnswer(ctx context.Context, req *pending.Request) (settled pending.Request, carried bool, err error) {
 	answers, err := rs.earlierAnswers(ctx)
 	if err != nil {
@@ -270,7 +267,7 @@ func (rs *requests) carryAnswer(ctx context.Context, req *pending.Request) (sett
 			Summary: a.Answer.Summary(*similar), By: a.Actor.Name, At: a.At, UpdatedInput: a.Answer.UpdatedInput,
 		}
 	}
-	// The same question that nobody has answered yet: the new one takes its place.
+	// The same question, still unanswered: the new request replaces it.
 	open, err := rs.o.o.Registry.Open(ctx, rs.sessionID)
 	if err != nil {
 		return pending.Request{}, false, err
@@ -278,7 +275,7 @@ func (rs *requests) carryAnswer(ctx context.Context, req *pending.Request) (sett
 	for _, old := range open {
 		if rs.orphan(old) && old.ToolName == req.ToolName && old.Source == req.Source && transcript.SameInput(old.ToolInput, req.ToolInput) {
 			if rs.withdraw(ctx, old, statement.New("asked_again")) {
-				return rs.carryAnswer(ctx, req) // it was answered in this very moment
+				return rs.carryAnswer(ctx, req) // it was answered in this moment
 			}
 			break
 		}
@@ -286,9 +283,8 @@ func (rs *requests) carryAnswer(ctx context.Context, req *pending.Request) (sett
 	return pending.Request{}, false, nil
 }
 
-// forgottenAnswer finds an answer on which the process before this one acted, but of which
-// Claude's own transcript does not know: it was not on disk yet when the machine stopped.
-// nil for none.
+// forgottenAnswer finds an answer on which the previous process acted, but which Claude's own
+// transcript lacks, because the machine stopped before it was on disk; else nil.
 func (rs *requests) forgottenAnswer(ctx context.Context, req pending.Request) (*pending.Request, error) {
 	if rs.before == "" || req.Source != pending.SourceClaude {
 		return nil, nil
@@ -320,13 +316,13 @@ func (rs *requests) forgottenAnswer(ctx context.Context, req pending.Request) (*
 	return nil, nil
 }
 
-// orphan reports whether a request was left by an earlier process.
+// orphan reports whether an earlier process left the request.
 func (rs *requests) orphan(r pending.Request) bool {
 	return r.Status == pending.Orphaned && r.ProcessID != rs.processID
 }
 
-// earlierAnswers lists what people answered and a former process was not seen to
-// act on; of those that are Delivered it may have heard.
+// earlierAnswers lists the answers on which an earlier process did not act; Delivered ones
+// may have reached it.
 func (rs *requests) earlierAnswers(ctx context.Context) ([]pending.Request, error) {
 	given, err := rs.o.unconsumed(ctx, rs.sessionID)
 	if err != nil {
@@ -337,11 +333,11 @@ func (rs *requests) earlierAnswers(ctx context.Context) ([]pending.Request, erro
 	}), nil
 }
 
-// dropEarlier lets go of what earlier processes asked and was not asked again. It
-// reports whether the store took all of it.
+// dropEarlier drops the requests of earlier processes that were not asked again. It reports
+// whether the store recorded all of it.
 func (rs *requests) dropEarlier(ctx context.Context) (all bool) {
 	all = true
-	for more := true; more; { // an answer may come in this very moment
+	for more := true; more; { // an answer may arrive in this moment
 		var done bool
 		more, done = rs.dropEarlierOnce(ctx)
 		all = all && done
@@ -357,7 +353,7 @@ func (rs *requests) dropEarlierOnce(ctx context.Context) (more, all bool) {
 		rs.log.ErrorContext(ctx, "cannot read the answers to the former process", "error", err)
 	}
 	for _, old := range answers {
-		if old.Delivery == pending.Queued { // else it was recorded when it was given
+		if old.Delivery == pending.Queued { // otherwise it was recorded when it was given
 			rs.record(old)
 		}
 		if err := rs.o.o.Store.SetDelivery(ctx, old.RequestID, pending.Dropped); err != nil {
@@ -378,13 +374,13 @@ func (rs *requests) dropEarlierOnce(ctx context.Context) (more, all bool) {
 	return more, all
 }
 
-// noteReused writes into the transcript that a question came under the id of another.
-// what was asked makes the key, so that a line that is read again is no second note.
+// noteReused records in the transcript that a question used the id of another one. Its key
+// contains the question, so that reading a line again adds no second note.
 func (rs *requests) noteReused(what []byte, reason string) {
 	key := "reused:" + uuid.NewSHA1(uuid.NameSpaceOID, what).String()
 	rs.addItems(transcript.Note(key, "error", statement.New(reason), time.Now()))
 }
 
-// recentlyConsumed is of how many answers an adopting server knows what they let run:
-// many more than are given while the progress of a process waits to be written.
+// recentlyConsumed bounds the answers whose allowed inputs an adopting server restores: many
+// more than are given between two writes of a process's progress.
 const recentlyConsumed = 200

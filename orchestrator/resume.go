@@ -14,14 +14,14 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Resume starts a dead session again. A turn that was cut off goes on by itself.
+// Resume starts a dead session again. A turn that was cut off continues by itself.
 func (o *Orchestrator) Resume(ctx context.Context, sessionID string, by pending.Actor) error {
 	s, err := o.ownSession(ctx, sessionID)
 	if err != nil {
 		return err
 	}
 	if p := o.find(sessionID); p != nil && p.snapshot().end != nil {
-		// It is read as dead before all it leaves is stored and cleared away.
+		// It is shown as dead before everything it left is stored and cleared.
 		waiting, cancel := context.WithTimeout(ctx, settleTimeout)
 		defer cancel()
 		if err := p.awaitGone(waiting); err != nil {
@@ -33,13 +33,13 @@ func (o *Orchestrator) Resume(ctx context.Context, sessionID string, by pending.
 	return o.launch(ctx, s, l)
 }
 
-// settleTimeout bounds how long Resume waits for the end of a process to be stored. Only a
-// store that fails takes longer.
+// settleTimeout bounds how long Resume waits until the end of a process is stored. Only a
+// failing store takes longer.
 const settleTimeout = 5 * time.Second
 
-// SessionChanged says that a session changed; it is a listener of the notifier and never
-// blocks. Only sessions whose process is dead are of interest: an answer to what
-// they left behind may be there.
+// SessionChanged handles a change of a session; it is a listener of the notifier and never
+// blocks. It is for sessions with a dead process: their change may be an answer to an
+// orphaned request.
 func (o *Orchestrator) SessionChanged(sessionID string) {
 	if !o.rules().ResumeOnAnswer {
 		return
@@ -55,8 +55,8 @@ func (o *Orchestrator) SessionChanged(sessionID string) {
 	}
 }
 
-// resumeAnswered resumes the sessions that died before they heard an answer
-// which is there now.
+// resumeAnswered resumes the sessions that died before they received an answer that exists
+// now.
 func (o *Orchestrator) resumeAnswered(ctx context.Context) {
 	o.mu.Lock()
 	touched := o.changedSessions
@@ -81,9 +81,9 @@ func (o *Orchestrator) resumeIfAnswered(ctx context.Context, sessionID string) e
 	return o.resumeForAnswer(ctx, sessionID)
 }
 
-// continueAfterOutage lets a session go on whose process died while no server was there
-// to see it, as in a power cut, if Claude was not seen to act on an answer: its giver was
-// told that it counts. What Claude may have heard it asks again.
+// continueAfterOutage continues a session whose process died while no server ran, as in a
+// power cut, if Claude did not act on an answer that its author was told counts. If Claude
+// may have received it, it asks again.
 func (o *Orchestrator) continueAfterOutage(ctx context.Context, sessionID string) error {
 	given, err := o.unconsumed(ctx, sessionID)
 	if err != nil || len(given) == 0 {
@@ -108,10 +108,9 @@ func (o *Orchestrator) resumeForAnswer(ctx context.Context, sessionID string) er
 	return nil
 }
 
-// continueSession starts the session again when a message or an answer came in while its
-// process was on its way out, so that neither waits for a process that will not
-// come. It cannot go round for ever: a process that came up takes at least one
-// message, and an answer counts for the death that it came with.
+// continueSession starts the session again when a message or an answer arrived during its
+// process's exit, so that neither waits for ever. It cannot loop: a started process takes at
+// least one message, and an answer counts for one death only.
 func (o *Orchestrator) continueSession(ctx context.Context, p *process) {
 	if ctx.Err() != nil {
 		return
@@ -131,7 +130,7 @@ func (o *Orchestrator) continueSession(ctx context.Context, p *process) {
 			return err
 		}
 		if len(queue) > 0 {
-			// As it is now: the model and the mode may have been changed since its start.
+			// The current session: the model and the mode may have changed since its start.
 			s, err := o.o.Store.Session(ctx, p.session.SessionID)
 			if err != nil {
 				return err
@@ -160,11 +159,11 @@ func (o *Orchestrator) continueSession(ctx context.Context, p *process) {
 	}
 }
 
-// exitDetection is how long it may take to see that a CLI has died.
+// exitDetection bounds how long it takes to notice that a CLI has died.
 const exitDetection = time.Second
 
-// restartAfresh starts a session again that Claude has no transcript of: it was
-// killed before it had written one. What was said to it is said again.
+// restartAfresh starts a session again whose transcript Claude lacks, because it was killed
+// before it had written one. Its messages are sent again.
 func (o *Orchestrator) restartAfresh(ctx context.Context, p *process) error {
 	begun := false
 	if _, err := o.o.Store.UpdateSession(ctx, p.session.SessionID, session.Patch{Begun: &begun}); err != nil {
@@ -183,14 +182,14 @@ func (o *Orchestrator) restartAfresh(ctx context.Context, p *process) error {
 	return o.explainDelay(ctx, s.SessionID, o.launch(ctx, s, l))
 }
 
-// explainDelay has a session that does not go on by itself say why. It does so once:
-// whoever is told of a change would try again.
+// explainDelay shows why a session does not continue by itself. It notifies only once,
+// because a notification makes the session try again.
 func (o *Orchestrator) explainDelay(ctx context.Context, sessionID string, why error) error {
 	message := statement.New("folder_not_resumed")
 	switch {
 	case errors.Is(why, problem.LimitReached), errors.Is(why, problem.NoDescriptors):
 		return o.waitForCapacity(ctx, sessionID, problem.Message(why))
-	case errors.Is(why, errAsksNobody):
+	case errors.Is(why, errBypassStopped):
 		message = statement.New("bypass_not_resumed")
 	case !errors.Is(why, ErrUntrusted):
 		return why
@@ -198,7 +197,7 @@ func (o *Orchestrator) explainDelay(ctx context.Context, sessionID string, why e
 	return o.explain(ctx, sessionID, message)
 }
 
-// explain has a dead session say why it does not go on.
+// explain stores why a dead session does not continue.
 func (o *Orchestrator) explain(ctx context.Context, sessionID, message string) error {
 	state, err := o.o.Store.ProcessState(ctx, sessionID)
 	if err != nil || state.Running() || state.Error == message {

@@ -19,10 +19,10 @@ type revocations struct {
 	o       *node
 	log     *slog.Logger
 	client  func() *claude.Client // nil while none is connected
-	telling chan struct{}         // held while the CLI is told which rules were revoked; capacity 1, never closed
+	telling chan struct{}         // held while the CLI receives the revoked rules; capacity 1, never closed
 
 	mu   sync.Mutex
-	list grants.Revoked // that the CLI may still know
+	list grants.Revoked // that the CLI may still apply
 }
 
 func (rv *revocations) add(g pending.Grant) {
@@ -52,7 +52,7 @@ func (rv *revocations) askAgain(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, rv.o.rules().Limits.Reply)
 	defer cancel()
-	select { // one at a time, or an older list might come last
+	select { // one at a time, so that an older list never comes last
 	case rv.telling <- struct{}{}:
 		defer func() { <-rv.telling }()
 	case <-ctx.Done():
@@ -67,7 +67,7 @@ func (rv *revocations) askAgain(ctx context.Context) error {
 	return nil
 }
 
-// settle notes that the CLI got an approval that makes it forget grants.
+// settle records that the CLI got an approval that makes it forget grants.
 func (rv *revocations) settle(ctx context.Context, settled []pending.Grant) {
 	if len(settled) == 0 {
 		return
@@ -80,8 +80,8 @@ func (rv *revocations) settle(ctx context.Context, settled []pending.Grant) {
 	}
 }
 
-// restore makes an adopted process ask again for what was revoked since it started,
-// which only the earlier server knew.
+// restore makes an adopted process ask again for what was revoked since it started, which
+// only the earlier server knew.
 func (rv *revocations) restore(ctx context.Context, started time.Time, p grants.Process) {
 	if started.IsZero() {
 		return
@@ -104,7 +104,7 @@ func (rv *revocations) restore(ctx context.Context, started time.Time, p grants.
 	}
 }
 
-// grantUses counts how often grants were used, until the store has it.
+// grantUses counts uses of grants until the store has recorded them.
 type grantUses struct {
 	mu     sync.Mutex
 	counts map[string]int // by grant id
@@ -121,7 +121,7 @@ func (u *grantUses) add(grantIDs []string) {
 	}
 }
 
-// take returns the uses counted since it was called last.
+// take returns the uses counted since its last call.
 func (u *grantUses) take(now time.Time) (uses []pending.GrantUse) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -13,9 +13,9 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// errAsksNobody: a session in which Claude asks nobody would have gone on by itself.
-// Whoever had the right to that may have lost it since; a person starts it again.
-var errAsksNobody = errors.New("a session that asks nobody is started by a person")
+// errBypassStopped: a session that bypasses approvals does not continue by itself, because
+// the person who had the right may have lost it. A person must start it again.
+var errBypassStopped = errors.New("a session that asks nobody is started by a person")
 
 // bypassBody is an entry of the audit trail; docs/operating/audit.md describes it.
 type bypassBody struct {
@@ -33,9 +33,9 @@ type bypassBy struct {
 	Address string `json:"address,omitempty"`
 }
 
-// recordAsksNobody puts on record that a process is to be started in which Claude
-// asks nobody. What cannot be put there is not started.
-func (o *Orchestrator) recordAsksNobody(ctx context.Context, s session.Session, by pending.Actor) error {
+// recordBypass records in the audit trail that a process is about to start that bypasses
+// approvals. If that fails, the process is not started.
+func (o *Orchestrator) recordBypass(ctx context.Context, s session.Session, by pending.Actor) error {
 	body, err := json.Marshal(bypassBody{
 		What: "asks_nobody", At: time.Now().UTC().Truncate(time.Microsecond), SessionID: s.SessionID, Folder: s.CWD,
 		By: bypassBy{by.UserID, by.Name, by.Device, by.Address},
@@ -49,15 +49,15 @@ func (o *Orchestrator) recordAsksNobody(ctx context.Context, s session.Session, 
 	return nil
 }
 
-// rightsInterval is how long Claude may go on asking nobody after the right to that has
-// ended. Rights end in many places, also outside of this server; the rows are looked
-// at while a process is in that mode, and only then.
+// rightsInterval is how long Claude may bypass approvals after the right to that has ended.
+// Rights end in many places, also outside of this server, so the rows are read regularly
+// while a process is in that mode.
 const rightsInterval = 3 * time.Second
 
-// rights are who may have Claude ask nobody, and where, at one moment.
+// rights are the people who may bypass approvals, and where, at one moment.
 type rights struct {
 	book   *project.Book
-	people map[string]project.Person // whose account is not disabled, by user id
+	people map[string]project.Person // users whose account is not disabled, by id
 }
 
 func (o *Orchestrator) rights(ctx context.Context) (rights, error) {
@@ -83,16 +83,15 @@ func (r rights) mayBypass(userID, folder string) bool {
 	return known && r.book.May(who, project.Bypass, project.Place{ProjectID: r.book.ProjectIDOf(folder)}) == nil
 }
 
-// mayBypass reports whether somebody may have Claude ask nobody in a folder.
+// mayBypass reports whether a person may bypass approvals in a folder.
 func (o *Orchestrator) mayBypass(ctx context.Context, userID, folder string) (bool, error) {
 	r, err := o.rights(ctx)
 	return err == nil && r.mayBypass(userID, folder), err
 }
 
-// watchRights looks at the rights again and again until ctx ends, and has Claude ask
-// in every process that asks nobody, and for which nobody stands any more who may
-// want that. A look waits for the one before it; a process that is slow to take the
-// mode holds up neither the next look nor another process.
+// watchRights checks the rights regularly until ctx ends, and ends the bypass of each process
+// for which nobody has the right any more. Checks do not overlap; a process that is slow to
+// change its mode delays neither the next check nor other processes.
 func (o *Orchestrator) watchRights(ctx context.Context) {
 	pause := time.NewTicker(rightsInterval)
 	defer pause.Stop()
@@ -104,11 +103,11 @@ func (o *Orchestrator) watchRights(ctx context.Context) {
 			return
 		case <-pause.C:
 		}
-		for _, p := range o.withoutRight(ctx) {
+		for _, p := range o.processesWithoutRight(ctx) {
 			if p.asking.CompareAndSwap(false, true) {
 				telling.Go(func() {
 					defer p.asking.Store(false)
-					if _, is := p.bypassingFor(); is { // it was not told since the look
+					if _, is := p.bypassingFor(); is { // its mode may have changed since the check
 						p.endBypass(ctx)
 					}
 				})
@@ -117,9 +116,9 @@ func (o *Orchestrator) watchRights(ctx context.Context) {
 	}
 }
 
-// withoutRight lists the processes that ask nobody, and for which nobody stands any more
-// who may want that.
-func (o *Orchestrator) withoutRight(ctx context.Context) (list []*process) {
+// processesWithoutRight lists the processes that bypass approvals without a person who has
+// the right.
+func (o *Orchestrator) processesWithoutRight(ctx context.Context) (list []*process) {
 	var sparing []*process
 	for _, p := range o.all() {
 		if _, is := p.bypassingFor(); is {

@@ -16,10 +16,10 @@ import (
 	"github.com/sayso-dev/sayso/shim"
 )
 
-// run is the whole life of the process. When it returns, the CLI is gone, its
-// requests are settled, and the row says dead and why.
+// run runs the process from start to end. When it returns, the CLI is gone, its requests are
+// settled, and the row says dead and why.
 func (p *process) run(ctx context.Context) {
-	// Writing must go on while the server shuts down, until the last row is in.
+	// Writing must continue during the server's shutdown, until the last row is stored.
 	lasting := context.WithoutCancel(ctx)
 	stopWriting := make(chan struct{})
 	var writing sync.WaitGroup
@@ -62,9 +62,8 @@ func (p *process) run(ctx context.Context) {
 	}
 }
 
-// startAndDrive starts the CLI, or takes it over, drives it until it is gone or
-// let go of, and returns a sentence that says why it ended if it was not us who
-// ended it.
+// startAndDrive starts or adopts the CLI and drives it until it is gone or detached. It
+// returns the sentence that says why the CLI ended by itself, else "".
 func (p *process) startAndDrive(ctx, lasting context.Context) (reason string) {
 	if p.leftover != nil {
 		conn, err := p.attach(ctx)
@@ -72,7 +71,7 @@ func (p *process) startAndDrive(ctx, lasting context.Context) (reason string) {
 			return p.drive(ctx, lasting, conn)
 		}
 		if ctx.Err() != nil {
-			p.handle(lasting, detachSet{true}) // it was not reached because we go; the next server tries
+			p.handle(lasting, detachSet{true}) // the server is stopping before it was reached; the next server tries again
 			return ""
 		}
 		p.log.ErrorContext(ctx, "cannot reach the process that a former server left", "error", err)
@@ -103,7 +102,7 @@ func (p *process) start(ctx context.Context) (conn launch.Conn, err error) {
 			spec.Agent, err = p.o.starter.ConnectAgent(ctx, spec.ID)
 			return err
 		}); err != nil {
-			// A session in which Claude cannot ask over MCP is better than none.
+			// A session that cannot ask over MCP is better than none.
 			p.log.ErrorContext(ctx, "Claude cannot ask over MCP", "error", err)
 		}
 	}
@@ -125,7 +124,7 @@ func (p *process) start(ctx context.Context) (conn launch.Conn, err error) {
 	return p.o.starter.Start(ctx, spec)
 }
 
-// startMessage tells a person why the CLI could not be started.
+// startMessage says for people why the CLI could not be started.
 func startMessage(err error) string {
 	var invalid *problem.Error
 	var failed *launch.Error
@@ -140,9 +139,9 @@ func startMessage(err error) string {
 	return statement.New("not_started", "detail", err.Error())
 }
 
-// hungTimeout is how long a shim that does not answer may go on so: a machine
-// that is short of time, as after its start, is no reason to end a session. It is asked
-// again after each hungPause.
+// hungTimeout is how long a shim may fail to answer before its session is ended. A busy
+// machine, as after its boot, is no reason to end sessions. The shim is tried again after
+// each hungPause.
 const (
 	hungTimeout = 20 * time.Second
 	hungPause   = 200 * time.Millisecond
@@ -163,7 +162,7 @@ func (p *process) attach(ctx context.Context) (launch.Conn, error) {
 		}
 		select {
 		case <-time.After(hungPause):
-		case <-p.kills: // which is what comes of not answering
+		case <-p.kills: // the consequence of not answering
 			return nil, err
 		case <-ctx.Done():
 			return nil, err
@@ -181,7 +180,7 @@ func (p *process) attach(ctx context.Context) (launch.Conn, error) {
 	return conn, nil
 }
 
-// drive talks to a running CLI until it is gone.
+// drive drives a running CLI until it is gone.
 func (p *process) drive(ctx, lasting context.Context, conn launch.Conn) (reason string) {
 	client := claude.NewClient(conn, claude.Options{
 		CanUseTool:   p.ask,
@@ -199,7 +198,7 @@ func (p *process) drive(ctx, lasting context.Context, conn launch.Conn) (reason 
 	p.handle(lasting, connected{conn.PID()})
 
 	var tasks sync.WaitGroup
-	over := make(chan struct{}) // closed when the CLI is gone and all it asked is settled
+	over := make(chan struct{}) // closed when the CLI is gone and its requests are settled
 	alive, cancel := context.WithCancel(lasting)
 	defer cancel()
 	tasks.Go(func() { p.mcpCalls.run(alive) })
@@ -213,7 +212,7 @@ func (p *process) drive(ctx, lasting context.Context, conn launch.Conn) (reason 
 		}
 		if err != nil && !p.snapshot().detached {
 			p.log.WarnContext(ctx, "the connection to Claude broke", "error", err)
-			_ = conn.Kill() // a CLI that cannot be heard must not go on
+			_ = conn.Kill() // a CLI that cannot be read must not continue
 		}
 	})
 	tasks.Go(func() { p.awaitEnd(ctx, over) })
@@ -223,8 +222,8 @@ func (p *process) drive(ctx, lasting context.Context, conn launch.Conn) (reason 
 		case <-over:
 			return
 		}
-		// People see the end that they asked for before what it leaves is settled, for
-		// which the store is needed.
+		// People see the end that they asked for before the rest is settled, which needs the
+		// store.
 		if s := p.snapshot(); s.stopReason != "" && !s.detached {
 			p.handle(lasting, cliGone{ended{stop: s.stopReason, at: time.Now()}})
 		}

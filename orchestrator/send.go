@@ -11,9 +11,8 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Send hands a message to Claude: at once when it waits for one, after the
-// present turn otherwise. A dead session is resumed first. A MessageID that is
-// known changes nothing.
+// Send sends a message to Claude: at once when it waits for one, else after the current turn.
+// It first resumes a dead session. A known MessageID changes nothing.
 func (o *Orchestrator) Send(ctx context.Context, m session.Message) error {
 	if strings.TrimSpace(m.Text) == "" && len(m.Attachments) == 0 {
 		return problem.For("text", "message_empty")
@@ -22,7 +21,7 @@ func (o *Orchestrator) Send(ctx context.Context, m session.Message) error {
 	if err != nil {
 		return err
 	}
-	if o.find(m.SessionID) == nil { // what cannot be said need not wait
+	if o.find(m.SessionID) == nil { // a message that cannot be sent need not wait
 		if _, err := o.nextSettings(ctx, s); err != nil {
 			return err
 		}
@@ -49,23 +48,22 @@ func (o *Orchestrator) Send(ctx context.Context, m session.Message) error {
 			wake(p.feed)
 			return nil
 		}
-		// It is being ended: the next process gets the message.
+		// It is ending: the next process gets the message.
 		if err := p.awaitGone(ctx); err != nil {
 			return err
 		}
 	}
 	l := launchOf(s)
 	l.By = m.By
-	// Without room the message waits: it is in the queue by now.
+	// Without capacity the message waits in the queue, where it is now.
 	if err := o.launch(ctx, s, l); err != nil && !errors.Is(err, ErrRunning) {
 		return o.explainDelay(ctx, m.SessionID, err)
 	}
 	return nil
 }
 
-// Unqueue takes back a message that waits for Claude. It returns false, and
-// changes nothing, once the message is said or being said, or when there is none
-// of that id in the session.
+// Unqueue removes a queued message. It returns false, and changes nothing, if the message is
+// being sent or was sent, or if the session has none with that id.
 func (o *Orchestrator) Unqueue(ctx context.Context, sessionID, messageID string) (removed bool, err error) {
 	queue, err := o.o.Store.QueuedMessages(ctx, sessionID)
 	if err != nil {
@@ -80,16 +78,16 @@ func (o *Orchestrator) Unqueue(ctx context.Context, sessionID, messageID string)
 	}
 	removed, err = o.o.Store.RemoveQueued(ctx, messageID)
 	if p != nil && err != nil {
-		p.handle(ctx, messageReleased{messageID}) // it waits as before
+		p.handle(ctx, messageReleased{messageID}) // it stays in the queue
 	}
 	if err != nil {
 		return false, fmt.Errorf("orchestrator: take back message: %w", err)
 	}
 	o.o.Notifier.Notify(sessionID)
 	if now := o.find(sessionID); now != nil {
-		// One that came up meanwhile may have read the queue before.
+		// A process that has started meanwhile may have read the queue before.
 		removed = removed && (now == p || now.withhold(messageID))
-		wake(now.feed) // what waited behind it
+		wake(now.feed) // for the messages behind it
 	}
 	return removed, nil
 }

@@ -18,21 +18,21 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// withhold keeps a message from being sent, and reports whether that was in time.
+// withhold keeps a message from being sent, and reports whether it was in time.
 func (p *process) withhold(messageID string) bool {
-	return slices.Contains(p.handle(context.Background(), messageWithheld{messageID}).withheld, messageID)
+	return slices.Contains(p.handle(context.Background(), messageWithheld{messageID}).withheldIDs, messageID)
 }
 
-// continueGrace is how long a resumed CLI may take to go on with the turn that
-// was cut off. Only then is a new message sent: it would come in its way.
-const continueGrace = 5 * time.Second
+// continueTimeout is how long a resumed CLI may take to continue the turn that was cut off. A
+// new message is sent only after that, because it would interfere.
+const continueTimeout = 5 * time.Second
 
-// resendPause is how long a message waits that could not be sent.
-const resendPause = time.Second
+// resendDelay is the pause before a message is sent again.
+const resendDelay = time.Second
 
-// sendMessages sends what people say, one message a turn, until the CLI is gone.
+// sendMessages sends people's messages, one per turn, until the CLI is gone.
 func (p *process) sendMessages(ctx context.Context, over <-chan struct{}) {
-	timer := time.NewTimer(continueGrace)
+	timer := time.NewTimer(continueTimeout)
 	defer timer.Stop()
 	send := func() bool {
 		sent, err := p.sendNext(ctx)
@@ -41,11 +41,11 @@ func (p *process) sendMessages(ctx context.Context, over <-chan struct{}) {
 			timer.Reset(capacityInterval)
 		} else if err != nil {
 			p.log.ErrorContext(ctx, "cannot send the message", "error", err)
-			timer.Reset(resendPause)
+			timer.Reset(resendDelay)
 		}
 		return sent
 	}
-	p.repeatInterrupt(ctx) // for the server before this one
+	p.repeatInterrupt(ctx) // for the previous server
 	hold := p.plan.ContinueTurn || p.snapshot().cutOff()
 	if hold || !send() {
 		p.handle(ctx, inputAwaited{time.Now()})
@@ -63,7 +63,7 @@ func (p *process) sendMessages(ctx context.Context, over <-chan struct{}) {
 			if hold && p.snapshot().cutOff() {
 				if err := p.continueTurn(ctx); err != nil {
 					p.log.ErrorContext(ctx, "cannot have Claude continue the interrupted turn", "error", err)
-					timer.Reset(resendPause)
+					timer.Reset(resendDelay)
 					continue
 				}
 			}
@@ -77,10 +77,10 @@ func (p *process) sendMessages(ctx context.Context, over <-chan struct{}) {
 	}
 }
 
-// continueTurn queues a message that has Claude go on with the turn that was cut off,
-// unless another message waits. A resumed CLI goes on by itself only when its transcript
-// ends with a person's message or the result of a call. It does not when it was killed
-// amid a text, or for the second time: its own request to go on is no person's message.
+// continueTurn queues a message that makes Claude continue the turn that was cut off, unless
+// another message waits. A resumed CLI continues by itself only if its transcript ends with a
+// person's message or the result of a call. It does not if it was killed during a text, or
+// for the second time, because its own request to continue is no person's message.
 func (p *process) continueTurn(ctx context.Context) error {
 	id := p.session.SessionID
 	queue, err := p.o.o.Store.QueuedMessages(ctx, id)
@@ -95,15 +95,15 @@ func (p *process) continueTurn(ctx context.Context) error {
 	return err
 }
 
-// continueMessage is what Claude itself says to the model in this place.
+// continueMessage is what Claude itself sends to the model in this case.
 const continueMessage = "Continue from where you left off."
 
 // sendNext sends the oldest queued message if Claude waits for one.
 func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 	s := p.snapshot()
 	ready := s.row.State == session.UserTurn || s.row.State == session.Starting
-	// A turn was begun for this message, and it is not known whether it was said:
-	// a server died in between, or the transport failed.
+	// A turn was started for this message, and it is unknown whether the message was sent: a
+	// server died in between, or the transport failed.
 	doubtful := ""
 	if s.working() {
 		doubtful = s.memo.Sending
@@ -122,9 +122,9 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 	}
 	m := queue[0]
 	if doubtful != "" && m.MessageID != doubtful {
-		return false, nil // it was said, and noted
+		return false, nil // it was sent and recorded
 	}
-	message := claude.UserMessage{UUID: m.MessageID, Text: m.Text, Blocks: p.o.blocks(m)}
+	message := claude.UserMessage{UUID: m.MessageID, Text: m.Text, Blocks: p.o.attachmentBlocks(m)}
 	ended := p.snapshot().memo.Ended == m.MessageID
 	if doubtful == "" && !ended {
 		if err := p.admitTurn(ctx); err != nil {
@@ -136,15 +136,15 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 	}
 	if !ended {
 		s := p.handle(ctx, turnStarted{messageID: m.MessageID, at: time.Now()})
-		if slices.Contains(s.withheld, m.MessageID) {
-			return false, nil // somebody takes it back
+		if slices.Contains(s.withheldIDs, m.MessageID) {
+			return false, nil // a person removes it
 		}
-		// A turn that goes on may end at any moment: begun once more, it would never end.
+		// A continued turn may end at any moment; started once more, it would never end.
 		ended = s.memo.Ended == m.MessageID
 	}
 	if !ended {
-		// Stored before it is sent: then a server that adopts the process knows whose
-		// turn goes on, and whose has ended, wherever this one dies.
+		// Stored before it is sent, so that a server that adopts the process knows whose turn
+		// runs or has ended.
 		p.addItems(transcript.UserMessage(m, time.Now()))
 		if err := p.flush(ctx); err != nil {
 			return false, err
@@ -167,26 +167,26 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 	}
 	p.o.o.Notifier.Notify(p.session.SessionID)
 	if ended && repeated {
-		wake(p.feed) // it is said and done; the next one
+		wake(p.feed) // it is done; send the next one
 		return false, nil
 	}
 	return true, nil
 }
 
-// endEarlierQuestions lets go of what a former process asked, once the turn that was cut
-// off is over: what was not asked again by then never will be.
+// endEarlierQuestions drops the requests of earlier processes at the end of the turn that was
+// cut off: what was not asked again by then never will be.
 func (p *process) endEarlierQuestions(ctx context.Context) {
 	if !p.snapshot().earlierQuestions {
 		return
 	}
 	p.handle(ctx, earlierQuestions{false})
 	if !p.requests.dropEarlier(ctx) {
-		p.handle(ctx, earlierQuestions{true}) // the end of the next turn tries again
+		p.handle(ctx, earlierQuestions{true}) // tried again at the end of the next turn
 	}
 }
 
-// admitTurn returns nil when another turn may start in the session, or a
-// [problem.Error] that is [problem.LimitReached]. It waits until the cost of the turn before is stored.
+// admitTurn returns nil when another turn may start in the session, or a [problem.Error] that
+// is [problem.LimitReached]. It waits until the cost of the previous turn is stored.
 func (p *process) admitTurn(ctx context.Context) error {
 	if p.snapshot().cost > 0 {
 		if err := p.flush(ctx); err != nil {

@@ -15,9 +15,8 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Start makes a new session and its process, and returns the session's id once
-// the session is stored; the process comes up on its own. The same SessionID
-// again changes nothing.
+// Start creates a session and its process, and returns the session's id once the session is
+// stored; the process starts asynchronously. A repeated SessionID changes nothing.
 func (o *Orchestrator) Start(ctx context.Context, r StartRequest) (string, error) {
 	s, err := o.newSession(r)
 	if err != nil {
@@ -39,7 +38,7 @@ func (o *Orchestrator) Start(ctx context.Context, r StartRequest) (string, error
 	switch {
 	case again && r.Resume != "" && !r.Fork:
 		return "", problem.For("resume", "resume_listed")
-	case again && r.SessionID != "": // the same command: a server may have died half way through it
+	case again && r.SessionID != "": // the same command, repeated: a server may have died half way through it
 	case err != nil:
 		return "", fmt.Errorf("orchestrator: create session: %w", err)
 	}
@@ -67,7 +66,7 @@ func (o *Orchestrator) Start(ctx context.Context, r StartRequest) (string, error
 	}
 	if again {
 		if state, err := o.o.Store.ProcessState(ctx, s.SessionID); err != nil || state.ProcessID != "" {
-			return s.SessionID, err // it was launched
+			return s.SessionID, err // the process was started
 		}
 	}
 	l := launchOf(s)
@@ -81,13 +80,13 @@ func (o *Orchestrator) Start(ctx context.Context, r StartRequest) (string, error
 	return s.SessionID, nil
 }
 
-// firstMessageID makes the first message of a session the same message, however
-// often its start is tried.
+// firstMessageID derives the id of a session's first message, so that repeated starts send it
+// once.
 func firstMessageID(sessionID string) string {
 	return uuid.NewSHA1(uuid.NameSpaceOID, []byte("first message of "+sessionID)).String()
 }
 
-// newSession checks a request and makes the session it asks for.
+// newSession validates a request and returns its session.
 func (o *Orchestrator) newSession(r StartRequest) (session.Session, error) {
 	if r.Demo {
 		if o.o.Demo == nil {
@@ -135,7 +134,7 @@ func (o *Orchestrator) newSession(r StartRequest) (session.Session, error) {
 			return session.Session{}, problem.For("resume", "resume_id")
 		}
 		if !r.Fork {
-			id = r.Resume // Claude goes on under the id it has
+			id = r.Resume // Claude keeps its id
 		}
 	}
 	if id == "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// launch registers a process for the session and hands it to Run.
+// launch registers a process for the session and passes it to Run.
 func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launchPlan) error {
 	release, err := o.reserve(ctx, s)
 	if err != nil {
@@ -31,7 +31,7 @@ func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launc
 		if may, err := o.mayBypass(ctx, plan.By.UserID, s.CWD); err != nil {
 			return fmt.Errorf("orchestrator: launch: %w", err)
 		} else if !may {
-			return errAsksNobody
+			return errBypassStopped
 		}
 	}
 	var waits bool
@@ -42,7 +42,7 @@ func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launc
 	lost := ""
 	if plan.ContinueTurn {
 		plan.CutOff = plan.Earlier
-		if lost, err = o.unsaved(ctx, s, &plan.CutOff); err != nil {
+		if lost, err = o.unsavedMessage(ctx, s, &plan.CutOff); err != nil {
 			return fmt.Errorf("orchestrator: launch: %w", err)
 		}
 		plan.ContinueTurn = lost == ""
@@ -63,7 +63,7 @@ func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launc
 	o.mu.Unlock()
 	o.admission.StopWaiting(s.SessionID)
 	if s.PermissionMode == bypass {
-		if err := o.recordAsksNobody(ctx, s, plan.By); err != nil {
+		if err := o.recordBypass(ctx, s, plan.By); err != nil {
 			o.remove(p)
 			return err
 		}
@@ -81,8 +81,8 @@ func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launc
 		}
 		p.addItems(transcript.Note("unsaved:"+p.processID, "warning", statement.New("message_repeated"), time.Now()))
 	}
-	// Whoever asked for the process finds it starting, not still dead. Where the store may
-	// say so by now the process must come, and says it again.
+	// Its caller must see it starting, not still dead. If the store may already say so, the
+	// process must follow, and stores it again.
 	if err := p.flush(ctx); err != nil && !errors.Is(err, pending.ErrUnknownOutcome) {
 		o.remove(p)
 		return fmt.Errorf("orchestrator: launch: %w", err)
@@ -91,17 +91,17 @@ func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launc
 	case o.launches <- p:
 		return nil
 	case <-o.closing:
-		return o.neverRan(ctx, p, ErrClosing)
+		return o.cancelLaunch(ctx, p, ErrClosing)
 	case <-ctx.Done():
-		return o.neverRan(ctx, p, ctx.Err())
+		return o.cancelLaunch(ctx, p, ctx.Err())
 	}
 }
 
-// unsaved returns the message of the turn that a dead process was cut off in, if
-// Claude's own transcript does not hold it: the CLI writes that a moment after it has
-// heard and asked. Resumed, it would know nothing of the turn, and wait. "" for none.
-// cutOff is set when there was such a turn.
-func (o *Orchestrator) unsaved(ctx context.Context, s session.Session, cutOff *bool) (messageID string, err error) {
+// unsavedMessage returns the message of the turn in which a process died, if Claude's own
+// transcript lacks it, because the CLI writes it only a moment after it has received it. A
+// resumed CLI would not know of the turn, and wait. It returns "" for none. cutOff reports
+// whether there was such a turn.
+func (o *Orchestrator) unsavedMessage(ctx context.Context, s session.Session, cutOff *bool) (messageID string, err error) {
 	mark, err := o.o.Store.Mark(ctx, s.SessionID)
 	if err != nil {
 		return "", err
@@ -114,7 +114,7 @@ func (o *Orchestrator) unsaved(ctx context.Context, s session.Session, cutOff *b
 	err = o.o.CLI.As(func() error {
 		saved, err := o.o.CLI.Saved().Find(s.SessionID)
 		if err != nil {
-			return nil // what the CLI does not find it says itself
+			return nil // the CLI reports what it does not find
 		}
 		holds, err := o.o.CLI.Saved().Mentions(saved, known.Sending)
 		if err == nil && !holds {
@@ -122,23 +122,23 @@ func (o *Orchestrator) unsaved(ctx context.Context, s session.Session, cutOff *b
 		}
 		return err
 	})
-	if err != nil { // then Claude is asked to go on, as if it knew
+	if err != nil { // then Claude is asked to continue, as if it knew
 		o.o.Log.WarnContext(ctx, "cannot read what Claude has saved of a session", "session_id", s.SessionID, "error", err)
 	}
 	return messageID, nil
 }
 
-// neverRan takes back a process that Run did not take over.
-func (o *Orchestrator) neverRan(ctx context.Context, p *process, why error) error {
+// cancelLaunch undoes launch for a process that Run did not take over.
+func (o *Orchestrator) cancelLaunch(ctx context.Context, p *process, why error) error {
 	p.handle(ctx, exited{ended{stop: statement.New("server_stopped"), at: time.Now()}})
 	err := p.flush(context.WithoutCancel(ctx))
 	o.remove(p)
 	return errors.Join(why, err)
 }
 
-// openQuestions reports whether a process that died left questions, answered or not,
-// that the next one may ask again, and whether Claude waits for any of them: what
-// it may have heard it has perhaps done.
+// openQuestions reports whether a dead process left questions, answered or not, that the next
+// one may ask again, and whether Claude waits for any of them. It may have acted on answers
+// that it may have received.
 func (o *Orchestrator) openQuestions(ctx context.Context, sessionID string) (any, waits bool, err error) {
 	open, err := o.o.Registry.Open(ctx, sessionID)
 	if err != nil || len(open) > 0 {

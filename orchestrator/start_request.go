@@ -11,10 +11,10 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// StartRequest asks for a new session.
+// StartRequest describes a new session.
 type StartRequest struct {
-	// SessionID is a UUID chosen by the caller, so that the same command given
-	// twice starts one session; "" for a new one.
+	// SessionID is a UUID chosen by the caller, so that a repeated command starts one
+	// session; "" for a generated one.
 	SessionID      string
 	CWD            string // absolute path of an existing folder inside the workspace roots
 	Prompt         string
@@ -23,30 +23,30 @@ type StartRequest struct {
 	PermissionMode string // "" means default
 	Attachments    []session.Attachment
 	AllowedTools   []string
-	Resume         string // continue this Claude session id; "" to begin afresh
+	Resume         string // Claude session id to continue; "" for a new conversation
 	Fork           bool   // with Resume: under a new id
 	Consent        Consent
 	Demo           bool // run against the scripted model; Prompt may be ""
 	By             pending.Actor
-	// Permit has the last word before the session is made: folder is CWD with all
-	// symlinks resolved. Who may have Claude ask nobody (bypassPermissions) is for it
-	// to say; without it nobody may. It may be nil.
+	// Permit makes the final check before the session is created: folder is CWD with all
+	// symlinks resolved. It decides who may use bypassPermissions; without it nobody may. It
+	// may be nil.
 	Permit func(folder, mode string) error
 }
 
-// permissionModes are those that a person may choose. bypass is not among them:
-// nothing runs without a say-so, unless Permit says that this person may.
+// permissionModes are the modes that everybody may choose. bypass is not among them: it needs
+// Permit.
 var permissionModes = []string{"default", "acceptEdits", "plan", "dontAsk"}
 
-// bypass is the mode in which Claude asks nobody.
+// bypass is the mode in which Claude never asks.
 const bypass = "bypassPermissions"
 
 const (
-	titleLength = 80 // characters of a prompt that become the title
-	modelLength = 100
+	maxTitleRunes = 80 // characters of a prompt that become the title
+	modelLength   = 100
 )
 
-// titleOf takes the first line of the prompt that says something.
+// titleOf returns the first line of the prompt that is not blank.
 func titleOf(r StartRequest, cwd string) string {
 	title := strings.TrimSpace(r.Title)
 	if title == "" {
@@ -65,8 +65,8 @@ func titleOf(r StartRequest, cwd string) string {
 		}
 		return c
 	}, title)
-	if runes := []rune(title); len(runes) > titleLength {
-		title = strings.TrimSpace(string(runes[:titleLength-1])) + "…"
+	if runes := []rune(title); len(runes) > maxTitleRunes {
+		title = strings.TrimSpace(string(runes[:maxTitleRunes-1])) + "…"
 	}
 	return title
 }
@@ -78,8 +78,8 @@ func checkPermissionMode(mode string) error {
 	return problem.For("permission_mode", "permission_mode_unknown", "modes", strings.Join(permissionModes, ", "))
 }
 
-// checkModel keeps out what the CLI could take for a flag or a shell for more
-// than a word; which models exist is the CLI's to say.
+// checkModel refuses names that the CLI could take for a flag, or a shell for more than one
+// word. The CLI decides which models exist.
 func checkModel(model string) error {
 	ok := len(model) <= modelLength && !strings.HasPrefix(model, "-")
 	for _, c := range model {

@@ -8,13 +8,12 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// storePause is between two attempts to write what must be written, while the
-// store cannot take it: the disk is full, or the database away.
-const storePause = time.Second
+// storeRetryDelay is the delay between two attempts while the store fails, because the disk
+// is full or the database is unavailable.
+const storeRetryDelay = time.Second
 
-// retryStore does what the store must take, again and again while it cannot; what is
-// left undone when ctx ends is done by the next server. The error is that of the
-// last attempt.
+// retryStore repeats a write until the store succeeds. If ctx ends first, the next server
+// does it. It returns the error of the last attempt.
 func retryStore(ctx context.Context, log *slog.Logger, what string, do func() error) error {
 	for told := false; ; told = true {
 		err := do()
@@ -25,7 +24,7 @@ func retryStore(ctx context.Context, log *slog.Logger, what string, do func() er
 			log.ErrorContext(ctx, "the store cannot take it now; trying again until it can", "what", what, "error", err)
 		}
 		select {
-		case <-time.After(storePause):
+		case <-time.After(storeRetryDelay):
 		case <-ctx.Done():
 			return err
 		}

@@ -16,33 +16,33 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// SavedSession is a conversation that a CLI elsewhere on this machine has saved,
-// such as one in somebody's terminal, and that is no session yet.
+// SavedSession is a conversation that another CLI on this machine has saved, such as one in
+// somebody's terminal, and that is no session here yet.
 type SavedSession struct {
 	SessionID string
 	Title     string
-	CWD       string // real, inside the workspace roots
+	CWD       string // resolved, inside the workspace roots
 	ChangedAt time.Time
 	Size      int64 // bytes
-	Running   bool  // in a terminal just now
+	Running   bool  // open in a terminal at the moment
 }
 
-// SavedPage is a page of a saved transcript; pages are read from its end.
+// SavedPage is a page of a saved transcript. Pages are read from the end.
 type SavedPage struct {
 	Items []session.Item // Seq and Rev count within the page
-	// Before is where the piece before this one ends; 0 when there is none.
+	// Before is where the previous page ends; 0 when there is none.
 	Before int64
 }
 
 const (
 	maxSaved      = 500     // conversations in the list
 	savedPageSize = 1 << 20 // bytes of a page
-	// Of a conversation that is taken up here this much is copied to its transcript.
+	// When a conversation is imported, this much is copied to its transcript.
 	maxImported = 8 << 20
 )
 
-// SavedSessions lists what was saved in folders inside the workspace roots, what
-// changed last first.
+// SavedSessions lists what was saved in folders inside the workspace roots, the latest change
+// first.
 func (o *Orchestrator) SavedSessions(ctx context.Context) ([]SavedSession, error) {
 	var all []claude.SavedConversation
 	err := o.o.CLI.As(func() (err error) {
@@ -53,7 +53,7 @@ func (o *Orchestrator) SavedSessions(ctx context.Context) ([]SavedSession, error
 		return nil, fmt.Errorf("orchestrator: %w", err)
 	}
 	roots := o.rules().Roots
-	folders := map[string]string{} // by how the CLI calls them; "" for those outside
+	folders := map[string]string{} // by the CLI's name of them; "" for those outside
 	var list []SavedSession
 	for _, s := range all {
 		folder, known := folders[s.CWD]
@@ -68,7 +68,7 @@ func (o *Orchestrator) SavedSessions(ctx context.Context) ([]SavedSession, error
 		}
 		_, err := o.o.Store.Session(ctx, s.SessionID)
 		if err == nil {
-			continue // it is a session of ours
+			continue // it is one of our sessions
 		}
 		if !errors.Is(err, session.ErrNotFound) {
 			return nil, err
@@ -82,7 +82,7 @@ func savedSession(s claude.SavedConversation, folder string) SavedSession {
 	return SavedSession{SessionID: s.SessionID, Title: s.Title, CWD: folder, ChangedAt: s.ChangedAt, Size: s.Size, Running: s.Running}
 }
 
-// SavedSession returns one of them; [session.ErrNotFound] also for one outside the
+// SavedSession returns one saved session, or [session.ErrNotFound], also for one outside the
 // workspace roots.
 func (o *Orchestrator) SavedSession(sessionID string) (SavedSession, error) {
 	s, folder, err := o.findSaved(sessionID)
@@ -92,7 +92,7 @@ func (o *Orchestrator) SavedSession(sessionID string) (SavedSession, error) {
 	return savedSession(s, folder), nil
 }
 
-// SavedTranscript reads a piece of one, which ends at before, or at its end for -1.
+// SavedTranscript reads one page, which ends at offset before, or at the end for -1.
 func (o *Orchestrator) SavedTranscript(sessionID string, before int64) (SavedPage, error) {
 	s, _, err := o.findSaved(sessionID)
 	if err != nil {
@@ -121,7 +121,7 @@ func (o *Orchestrator) findSaved(sessionID string) (s claude.SavedConversation, 
 	return s, folder, nil
 }
 
-// resolve is that of roots, for a folder that the user of CLIs may enter.
+// resolve is [workspace.Roots.Resolve] with the file rights of the CLI's user.
 func (o *Orchestrator) resolve(roots workspace.Roots, cwd string) (real string, err error) {
 	err = o.o.CLI.As(func() error {
 		if real, err = roots.Resolve(cwd); err != nil {
@@ -135,7 +135,7 @@ func (o *Orchestrator) resolve(roots workspace.Roots, cwd string) (real string, 
 	return real, err
 }
 
-// readSaved turns a piece of a saved conversation into items in our words.
+// readSaved converts a part of a saved conversation to items.
 func (o *Orchestrator) readSaved(s claude.SavedConversation, end, size int64) ([]session.Item, int64, error) {
 	items := transcript.NewSaved()
 	var begin int64
@@ -149,7 +149,8 @@ func (o *Orchestrator) readSaved(s claude.SavedConversation, end, size int64) ([
 	return items.Items(), begin, nil
 }
 
-// checkImport refuses to resume what runs elsewhere: two CLIs would write one file.
+// checkImport refuses to import a conversation that is running elsewhere, because two CLIs
+// would write one file.
 func (o *Orchestrator) checkImport(r StartRequest) error {
 	if r.Resume == "" || r.Fork {
 		return nil
@@ -158,7 +159,7 @@ func (o *Orchestrator) checkImport(r StartRequest) error {
 	err := o.o.CLI.As(func() error {
 		s, err := o.o.CLI.Saved().Find(r.Resume)
 		running = err == nil && s.Running
-		return nil // the CLI says itself what it does not find
+		return nil // the CLI reports what it does not find
 	})
 	if err != nil {
 		return err
@@ -169,13 +170,13 @@ func (o *Orchestrator) checkImport(r StartRequest) error {
 	return nil
 }
 
-// importTranscript copies what was said before a conversation came here to its transcript. A
-// conversation of another folder than the session's is none of its business. Only items
-// for which wanted returns true are copied; nil wants all.
+// importTranscript copies the earlier part of an imported conversation to its transcript. It
+// ignores a conversation of another folder. It copies only items for which wanted returns
+// true; nil wants all.
 func (o *Orchestrator) importTranscript(ctx context.Context, s session.Session, resume string, wanted func(session.Item) bool) error {
 	from, folder, err := o.findSaved(resume)
 	if err != nil || folder != s.CWD {
-		return nil // the CLI says itself when it knows nothing of it
+		return nil // the CLI reports an unknown conversation
 	}
 	items, begin, err := o.readSaved(from, -1, maxImported)
 	if err != nil {

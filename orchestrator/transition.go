@@ -11,8 +11,8 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// transition returns the state after an event, and what must be done. It is the only
-// place where the state of a process changes.
+// transition returns the state after an event, and the effects to perform. Nothing else
+// changes the state of a process.
 func transition(s state, e event) (state, []effect) {
 	var effects []effect
 	do := func(list ...effect) { effects = append(effects, list...) }
@@ -51,23 +51,23 @@ func transition(s state, e event) (state, []effect) {
 		}
 		save()
 	case turnStarted:
-		if slices.Contains(s.withheld, e.messageID) || s.memo.Ended == e.messageID && !e.anew {
+		if slices.Contains(s.withheldIDs, e.messageID) || s.memo.Ended == e.messageID && !e.anew {
 			return s, nil
 		}
 		do(s.move(session.AssistantTurn, e.at)...)
 		s.row.Throttled = ""
 		s.memo.CutOff = false
-		s.memo.TurnStarted = s.memo.TurnStarted && s.memo.Sending == e.messageID // sent again, Claude may be at work
+		s.memo.TurnStarted = s.memo.TurnStarted && s.memo.Sending == e.messageID // sent again; Claude may be working
 		s.memo.Sending = e.messageID
 		save()
 	case turnEndTaken:
 		s.turnEnded = false
 	case messageWithheld:
 		if s.memo.Sending != e.messageID && s.memo.Ended != e.messageID {
-			s.withheld = append(slices.Clone(s.withheld), e.messageID)
+			s.withheldIDs = append(slices.Clone(s.withheldIDs), e.messageID)
 		}
 	case messageReleased:
-		s.withheld = slices.DeleteFunc(slices.Clone(s.withheld), func(id string) bool { return id == e.messageID })
+		s.withheldIDs = slices.DeleteFunc(slices.Clone(s.withheldIDs), func(id string) bool { return id == e.messageID })
 		do(wakeSender{})
 	case throttled:
 		if s.row.Throttled != e.reason {
@@ -87,7 +87,7 @@ func transition(s state, e event) (state, []effect) {
 	case earlierQuestions:
 		s.earlierQuestions = e.open
 	case questionClosed:
-		s.lastActivity = e.at // while it waited for a person, it was not silent
+		s.lastActivity = e.at // it was not silent while it waited for a person
 	case answerGiven:
 		s.memo.Answered = s.memo.Answered.with(e.answered)
 		s.inFlight = with(s.inFlight, e.answered.ToolUseID, false)
@@ -104,8 +104,8 @@ func transition(s state, e event) (state, []effect) {
 		s.memo.Answered = s.memo.Answered.without(e.toolUseID)
 	case resultReceived:
 		if _, sending := s.inFlight[e.toolUseID]; sending {
-			// A CLI whose input was closed also has a result, of its own making: whether
-			// the answer reached it is known once it was sent.
+			// A CLI whose input was closed also writes a result: whether the answer reached
+			// it is known once it was sent.
 			s.inFlight = with(s.inFlight, e.toolUseID, true)
 		} else if a, ok := s.memo.Answered.find(e.toolUseID); ok {
 			s.memo.Answered = s.memo.Answered.without(e.toolUseID)
@@ -115,7 +115,7 @@ func transition(s state, e event) (state, []effect) {
 		s.setStopReason(e.reason)
 		s.endedByPerson = s.endedByPerson || e.byPerson
 		if s.row.KillReason == "" && s.row.Running() {
-			// Stored before it has ended: if the server dies first, the next one goes on.
+			// Stored before it has ended: if the server dies first, the next one continues.
 			s.row.KillReason, s.unsaved = e.reason, true
 		}
 		do(wakeWriter{})
@@ -162,7 +162,7 @@ func transition(s state, e event) (state, []effect) {
 		s.cost -= e.micros
 	case saveEnded:
 		s.storing -= e.cost
-		if s.savingLive { // also when the save failed: what comes next is not held up
+		if s.savingLive { // also when the save failed, so that the next block is not delayed
 			s.live, s.nextLive, s.savingLive = s.nextLive, nil, false
 		}
 		if e.err != nil {
@@ -181,7 +181,7 @@ func (s state) receive(e messageReceived) (state, []effect) {
 	c := e.change
 	s.lastMessage, s.lastActivity = e.at, e.at
 	if len(c.Finished) > 0 {
-		// Stored before the offset passes the line, which says it once. Reading the line
+		// Stored before the offset passes the line, which comes only once. Reading the line
 		// again does no harm.
 		effects = append(effects, settleCalls{c.Finished, e.offset})
 	} else {
@@ -217,13 +217,13 @@ func (s state) receive(e messageReceived) (state, []effect) {
 		s.unsaved = true
 		effects = append(effects, s.move(next, e.at)...)
 	}
-	// Without anything to show, the stored offset moves on.
+	// The stored offset advances even if nothing visible changed.
 	effects = append(effects, wakeWriter{})
-	// Whoever is told of an item that is stored looks at the block, too.
+	// Tabs that get a stored item also read the block.
 	if c.LiveChanged && !changed && !becameItem(c.Live) {
 		effects = append(effects, notifyLive{})
 	}
-	// At the end of each turn again, if the store could not take it.
+	// Repeated at the end of each turn if the store failed.
 	if s.memo.Begun && !s.startStored && (started || c.TurnEnded) {
 		effects = append(effects, storeStart{})
 	}
@@ -287,7 +287,7 @@ func (s *state) setStopReason(reason string) {
 	}
 }
 
-// with returns a copy of a map with one more entry, without one with one less.
+// with returns a copy of a map with one more entry, without one with one entry less.
 func with[V any](m map[string]V, key string, value V) map[string]V {
 	m = maps.Clone(m)
 	if m == nil {

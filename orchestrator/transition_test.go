@@ -86,12 +86,12 @@ func TestTransition(t *testing.T) {
 			[]effect{wakeWriter{}},
 		},
 		"a message that is taken back is not sent": {
-			state{row: session.ProcessState{State: session.UserTurn}, withheld: []string{"m1"}}, turnStarted{messageID: "m1", at: at}, func(*state) {}, nil,
+			state{row: session.ProcessState{State: session.UserTurn}, withheldIDs: []string{"m1"}}, turnStarted{messageID: "m1", at: at}, func(*state) {}, nil,
 		},
 		"a message that is being sent cannot be taken back": {
 			state{memo: memo{Sending: "m1"}}, messageWithheld{"m1"}, func(*state) {}, nil,
 		},
-		"a message is taken back": {in(session.UserTurn), messageWithheld{"m1"}, func(s *state) { s.withheld = []string{"m1"} }, nil},
+		"a message is taken back": {in(session.UserTurn), messageWithheld{"m1"}, func(s *state) { s.withheldIDs = []string{"m1"} }, nil},
 		"an answer is consumed": {
 			state{memo: memo{Answered: answeredCalls{asked}}}, resultReceived{"t1"},
 			func(s *state) { s.memo.Answered = nil }, []effect{storeDelivery{"r1", pending.Consumed}},

@@ -12,8 +12,8 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// settle decides what a process takes from its folder: an [UntrustedError] when
-// nobody has said that yet. What a person says is stored, and on record.
+// settle decides what a process loads from its folder. It returns an [UntrustedError] if
+// nobody has decided yet. A person's decision is stored and recorded in the audit trail.
 func (o *Orchestrator) settleTrust(ctx context.Context, s session.Session, out bool, c Consent, by pending.Actor) (folderSettings, error) {
 	found, err := o.readFolder(ctx, s.CWD)
 	if err != nil {
@@ -48,14 +48,14 @@ func (o *Orchestrator) settleTrust(ctx context.Context, s session.Session, out b
 	return folderSettings{digest: found.Digest}, nil
 }
 
-// TrustedFolder is one whose settings somebody trusts as they were then.
+// TrustedFolder is a folder whose settings somebody trusted, as they were then.
 type TrustedFolder struct {
 	Folder, Digest, By string
 	At                 time.Time
 	Items              []FolderItem
 }
 
-// TrustedFolders are all of them, what was trusted last first.
+// TrustedFolders lists all trusted folders, the latest first.
 func (o *Orchestrator) TrustedFolders(ctx context.Context) ([]TrustedFolder, error) {
 	all, err := o.o.Store.AllTrusts(ctx)
 	if err != nil {
@@ -65,7 +65,7 @@ func (o *Orchestrator) TrustedFolders(ctx context.Context) ([]TrustedFolder, err
 	for _, t := range all {
 		one := TrustedFolder{Folder: t.Folder, Digest: t.Digest, By: t.By.Name, At: t.At}
 		var items []folder.Item
-		_ = json.Unmarshal(t.Items, &items) // of an older version: the digest still says what it was
+		_ = json.Unmarshal(t.Items, &items) // of an older version; the digest is still valid
 		for _, i := range items {
 			one.Items = append(one.Items, itemOf(i))
 		}
@@ -74,8 +74,8 @@ func (o *Orchestrator) TrustedFolders(ctx context.Context) ([]TrustedFolder, err
 	return list, nil
 }
 
-// Distrust takes the trust in a folder back, as it was seen in the list: the next
-// start there asks again. known is false when there is none of that digest.
+// Distrust revokes the trust in a folder with the digest that was listed: the next start
+// there asks again. known is false when there is no such trust.
 func (o *Orchestrator) Distrust(ctx context.Context, folder, digest string, by pending.Actor) (known bool, err error) {
 	t, known, err := o.o.Store.Trust(ctx, folder)
 	if err == nil && known {
@@ -91,8 +91,8 @@ func (o *Orchestrator) Distrust(ctx context.Context, folder, digest string, by p
 	return known, nil
 }
 
-// Consent takes what a person says about the settings of a session's folder. It
-// holds from the next process on.
+// Consent stores a person's decision about the settings of a session's folder. It applies
+// from the next process on.
 func (o *Orchestrator) Consent(ctx context.Context, sessionID string, c Consent, by pending.Actor) error {
 	s, err := o.ownSession(ctx, sessionID)
 	if err != nil {
@@ -107,7 +107,7 @@ func (o *Orchestrator) Consent(ctx context.Context, sessionID string, c Consent,
 	return nil
 }
 
-// nextSettings decides for a session that is there what its next process takes.
+// nextSettings decides what the next process of an existing session loads.
 func (o *Orchestrator) nextSettings(ctx context.Context, s session.Session) (folderSettings, error) {
 	out, err := o.o.Store.LeftOut(ctx, s.SessionID)
 	if err != nil {

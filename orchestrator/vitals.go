@@ -10,26 +10,26 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Vitals are what is known of a running process besides its state.
+// Vitals are the details of a running process besides its state.
 type Vitals struct {
 	ProcessID string
-	HeardAt   time.Time // when it said something last; zero when it did not yet
+	HeardAt   time.Time // time of its last output; zero before the first
 	Samples   []Sample  // of the last five minutes, the oldest first
-	Adopted   bool      // a former server started it
+	Adopted   bool      // an earlier server started it
 	Reached   bool      // its shim answers
-	Recovered string    // what the database has forgotten of it, a sentence; "" for nothing
-	// The rest is for a report of a fault.
+	Recovered string    // what the database has forgotten of it, a sentence; else ""
+	// The rest is for bug reports.
 	Resumed      bool
-	Questions    int      // that wait for a person
+	Questions    int      // waiting for a person
 	Calls        []string // tools that run or wait, by name
 	Unreadable   int      // lines that were no message
-	Offset       int64    // of the journal that is taken in, in bytes
-	Unwritten    int      // bytes of transcript that wait for the store
-	RulesRevoked int      // that the CLI may still know
-	Stderr       string   // its last lines, without what looks like a secret
+	Offset       int64    // processed part of the journal, in bytes
+	Unwritten    int      // bytes of transcript that are not stored yet
+	RulesRevoked int      // that the CLI may still apply
+	Stderr       string   // the last lines, without what looks like a secret
 }
 
-// Vitals looks at the process of a session; false when none runs here.
+// Vitals returns the details of a session's process; false when none runs here.
 func (o *Orchestrator) Vitals(sessionID string) (Vitals, bool) {
 	p := o.find(sessionID)
 	if p == nil {
@@ -52,7 +52,7 @@ func (o *Orchestrator) Vitals(sessionID string) (Vitals, bool) {
 	return v, true
 }
 
-// stderrLines is how many of them a report of a fault holds.
+// stderrLines bounds the lines of stderr in a bug report.
 const stderrLines = 20
 
 func lastLines(text string, n int) string {
@@ -70,7 +70,7 @@ func (o *Orchestrator) Live(sessionID string) (session.Live, bool) {
 	return session.Live{}, false
 }
 
-// measure takes in a sample of the process tree and applies the limits.
+// measure handles a sample of the process tree and applies the limits.
 func (p *process) measure(ctx context.Context, now time.Time, u procfs.Usage, limits Limits) {
 	questions := p.questions.count() // before the lock: see endQuestion
 	p.mu.Lock()
@@ -84,10 +84,10 @@ func (p *process) measure(ctx context.Context, now time.Time, u procfs.Usage, li
 	p.perform(ctx, effects)
 }
 
-// journalInterval is how often it is looked whether the files of the processes are there.
+// journalInterval is how often the files of processes are checked.
 const journalInterval = 500 * time.Millisecond
 
-// checkJournals finds the processes that no other server could go on with.
+// checkJournals finds the processes that no other server could continue with.
 func (o *Orchestrator) checkJournals(ctx context.Context) {
 	for _, p := range o.all() {
 		p.mu.Lock()
@@ -98,7 +98,7 @@ func (o *Orchestrator) checkJournals(ctx context.Context) {
 			continue
 		}
 		select {
-		case <-conn.Done(): // it is cleared away
+		case <-conn.Done(): // it is being removed
 		default:
 			p.log.ErrorContext(ctx, "the files of a running process were deleted; it goes on without them")
 			p.handle(ctx, journalLost{})
@@ -106,7 +106,7 @@ func (o *Orchestrator) checkJournals(ctx context.Context) {
 	}
 }
 
-// readTable is replaced by tests that need a tree which grows.
+// readTable is replaced by tests that need a growing process tree.
 var readTable = procfs.Table
 
 // sample measures every process tree and applies the limits.

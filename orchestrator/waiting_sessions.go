@@ -8,12 +8,12 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// restoreWaiting makes the sessions wait that waited when the server before this one
+// restoreWaiting restores which sessions waited for capacity when the previous server
 // stopped.
 func (o *Orchestrator) restoreWaiting(ctx context.Context) {
 	held, err := o.o.Store.ThrottledSessions(ctx)
 	if err != nil {
-		if ctx.Err() == nil { // else the server is stopping
+		if ctx.Err() == nil { // otherwise the server is stopping
 			o.o.Log.ErrorContext(ctx, "cannot see which sessions wait for capacity", "error", err)
 		}
 		return
@@ -22,7 +22,7 @@ func (o *Orchestrator) restoreWaiting(ctx context.Context) {
 	o.admission.CapacityFreed()
 }
 
-// resumeWaiting starts the sessions that wait for capacity, as far as there is now.
+// resumeWaiting starts the sessions that wait for capacity, as far as there is some.
 func (o *Orchestrator) resumeWaiting(ctx context.Context) {
 	for _, sessionID := range o.admission.TakeWaiting() {
 		err := o.resumeQueued(ctx, sessionID)

@@ -14,21 +14,21 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// write carries changes to the store until stop is closed, then what is left.
+// write writes changes to the store until stop is closed, then the rest.
 func (p *process) write(ctx context.Context, stop <-chan struct{}) {
-	// A store that fails is tried again; nothing decided is dropped.
+	// Failed writes are repeated; no decision is dropped.
 	const retry = time.Second
-	var due <-chan time.Time // for a place in the journal that waits to be stored
+	var due <-chan time.Time // for a position in the journal that waits to be stored
 	for {
 		select {
 		case <-p.dirty:
-			if p.onlyReadOn() {
+			if p.onlyOffsetChanged() {
 				if due == nil {
 					due = time.After(placeInterval)
 				}
 				continue
 			}
-			p.gather(stop)
+			p.waitForBatch(stop)
 		case <-due:
 		case <-stop:
 			return
@@ -45,30 +45,30 @@ func (p *process) write(ctx context.Context, stop <-chan struct{}) {
 	}
 }
 
-// How far the server may be ahead of the place in the journal that is stored, while
-// nothing else is to be written: Claude prints each few words on a line. A server that
-// adopts the process reads these lines again.
+// How far the server may be ahead of the stored position in the journal while nothing else
+// needs writing: Claude prints every few words on a line. An adopting server reads these
+// lines again.
 const (
 	placeInterval = time.Second
 	placeBytes    = 256 << 10
 )
 
-// onlyReadOn reports whether lines were read that changed nothing but the block that
-// grows.
-func (p *process) onlyReadOn() bool {
+// onlyOffsetChanged reports whether the lines that were read changed nothing but the growing
+// block.
+func (p *process) onlyOffsetChanged() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.state
 	return len(p.items) == 0 && !s.unsaved && s.cost == 0 && s.offset-s.stored < placeBytes
 }
 
-// gathering is how long transcript waits for more of it.
-const gathering = 2 * time.Millisecond
+// batchDelay is how long transcript items wait for more of them.
+const batchDelay = 2 * time.Millisecond
 
-// gather lets some time pass if there is nothing to write but transcript, which the
-// journal has too: more lines go in one transaction, and an answer that was just
-// put on record is on its way to Claude meanwhile.
-func (p *process) gather(stop <-chan struct{}) {
+// waitForBatch waits for batchDelay if there is nothing to write but transcript items, which
+// are also in the journal: so one transaction contains more of them, and a recorded answer
+// can reach Claude meanwhile.
+func (p *process) waitForBatch(stop <-chan struct{}) {
 	p.mu.Lock()
 	urgent := p.state.unsaved
 	p.mu.Unlock()
@@ -76,14 +76,14 @@ func (p *process) gather(stop <-chan struct{}) {
 		return
 	}
 	select {
-	case <-time.After(gathering):
+	case <-time.After(batchDelay):
 	case <-stop:
 	}
 }
 
-// flush writes what has changed since the last time, then notifies. Items, state
-// and the place in the journal up to which they say it all go in one
-// transaction, so that a server that adopts the process goes on without a gap.
+// flush writes the changes since its last call, then notifies. Items, state and the matching
+// position in the journal are in one transaction, so that an adopting server continues
+// without a gap.
 func (p *process) flush(ctx context.Context) error {
 	p.saving.Lock()
 	defer p.saving.Unlock()
@@ -108,7 +108,7 @@ func (p *process) flush(ctx context.Context) error {
 		return nil
 	}
 
-	forgetLong(progress.Items)
+	freeMemory(progress.Items)
 	_, err := p.o.o.Store.SaveProgress(ctx, p.session.SessionID, progress)
 	saved := saveEnded{err: err, row: progress.Process != nil, offset: -1, cost: progress.Spent}
 	if progress.Mark != nil {
@@ -140,25 +140,25 @@ func (p *process) flush(ctx context.Context) error {
 			p.log.WarnContext(ctx, "cannot count the uses of grants", "error", err)
 		}
 	}
-	if len(progress.Items) > 0 || progress.Process != nil || progress.Spent != 0 { // the rest nobody sees
+	if len(progress.Items) > 0 || progress.Process != nil || progress.Spent != 0 { // tabs do not see the rest
 		p.o.o.Notifier.Notify(p.session.SessionID)
 	}
 	return nil
 }
 
-// longItem is how long an item is, in bytes, that is worth a collection.
-const longItem = 4 << 20
+// longItemBytes is the size of an item that is worth a garbage collection.
+const longItemBytes = 4 << 20
 
-// forgetLong frees what was needed on the way from a long line to its item: several
-// times as much as there is else, which the store would add its own to.
-func forgetLong(items []session.Item) {
-	if slices.ContainsFunc(items, func(it session.Item) bool { return len(it.Body) > longItem }) {
+// freeMemory frees what was needed to convert a long line to its item: several times the
+// usual memory, to which the store would add its own.
+func freeMemory(items []session.Item) {
+	if slices.ContainsFunc(items, func(it session.Item) bool { return len(it.Body) > longItemBytes }) {
 		debug.FreeOSMemory()
 	}
 }
 
-// settleCost finds out whether the cost of a save that got no reply has been counted, as
-// the next one would count it again. p.saving is held.
+// settleCost finds out whether the cost in a save without a reply was counted, so that the
+// next save does not count it again. The caller holds p.saving.
 func (p *process) settleCost(ctx context.Context) error {
 	if p.unsure.micros == 0 {
 		return nil
