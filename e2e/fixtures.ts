@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { type APIRequestContext, type BrowserContext, type Cookie, type Page, test as plain } from '@playwright/test'
 
 import { checkAgreement } from './agreement.ts'
-import { type Model, type Server, startModel, startServer, token } from './server.ts'
+import { type Model, type Server, scriptedFolder, startModel, startServer, token } from './server.ts'
 import { REST } from './wire.ts'
 
 export interface ServerOptions {
@@ -27,7 +27,8 @@ interface ForWorker extends ServerOptions {
 }
 
 interface ForTest {
-  folder: string // a fresh one in the workspace
+  folder: string // a fresh one in the workspace, where the real CLI runs
+  scripted: string // another, where the scripted CLI runs, for tests of the app alone: it takes a fiftieth of the CPU
   rest: REST
   signIn(context: BrowserContext, to?: Server): Promise<void>
 }
@@ -103,7 +104,7 @@ export const test = plain.extend<ForTest & Person, ForWorker>({
 
   server: [
     async ({ claudePath, model }, use) => {
-      const server = await startServer({ claudePath, modelURL: model.url, agrees: false }) // each test looks at what it has left
+      const server = await startServer({ claudePath, scripted: true, modelURL: model.url, agrees: false }) // each test looks at what it has left
       await use(server)
       await server.stop()
     },
@@ -123,6 +124,8 @@ export const test = plain.extend<ForTest & Person, ForWorker>({
   baseURL: async ({ server }, use) => use(server.url),
 
   folder: async ({ server }, use) => use(mkdtempSync(join(server.workspace, 'project-'))),
+
+  scripted: async ({ server }, use) => use(mkdtempSync(join(server.workspace, scriptedFolder))),
 
   rest: async ({ playwright, server }, use) => {
     const http = await playwright.request.newContext()

@@ -30,6 +30,15 @@ export interface Script {
 export const prompt = (words: string, ...replies: Script['replies']) =>
   `${words}\n\n\`\`\`script\n${JSON.stringify({ replies })}\n\`\`\``
 
+// The same for the scripted CLI, claude/claudetest, in a folder of the fixture `scripted`. It asks for each tool,
+// one after the other; a command that was allowed runs, and a file is written.
+export const play = (words: string, ...replies: Block[][]) => {
+  const turn = replies
+    .flat()
+    .map((b) => (b.tool ? { ask: { tool_name: b.tool, input: b.input }, run: true } : { text: b.text }))
+  return `${words}\n\n\`\`\`claudetest\n${JSON.stringify({ turn })}\n\`\`\``
+}
+
 export const text = (words: string): Block => ({ text: words })
 export const tool = (name: string, input: Record<string, unknown>): Block => ({ tool: name, input })
 export const bash = (command: string, description = ''): Block =>

@@ -22,6 +22,9 @@ import { program } from './machine.ts'
 import { inFiles, inProcesses, inText } from './secrets.ts'
 import type { Script } from './script.ts'
 
+/** How the name of a folder begins in which a server with `scripted` runs the scripted CLI. */
+export const scriptedFolder = 'scripted-'
+
 export const token = 'an-admin-token-for-the-browser-tests-only'
 
 export interface Server {
@@ -90,6 +93,7 @@ async function freePort(): Promise<number> {
 
 export interface Settings {
   claudePath: string
+  scripted?: boolean // whether sessions in folders with the name of scriptedFolder have the scripted CLI
   modelURL: string
   apiKey?: string // of the model; '' for an account that is not signed in
   arguments?: string[] | ((url: string) => string[])
@@ -103,6 +107,7 @@ export interface Settings {
 // whoever runs the tests must not matter.
 export async function startServer({
   claudePath,
+  scripted = false,
   modelURL,
   apiKey = 'sk-ant-not-a-key',
   arguments: more = [],
@@ -117,6 +122,13 @@ export async function startServer({
   mkdirSync(home)
   mkdirSync(workspace)
   if (mcpServers) writeFileSync(join(home, '.claude.json'), JSON.stringify({ mcpServers }))
+  if (scripted) {
+    const either = `#!/bin/sh
+case $PWD in */${scriptedFolder}*) exec '${program('claudetest')}' "$@" ;; esac
+exec '${claudePath}' "$@"
+`
+    writeFileSync(join(folder, 'claude'), either, { mode: 0o755 })
+  }
   const listen = `127.0.0.1:${await freePort()}`
   const url = `http://${listen}`
   const environment: NodeJS.ProcessEnv = {
@@ -124,7 +136,7 @@ export async function startServer({
     LANG: 'C.UTF-8',
     TMPDIR: folder,
     HOME: home,
-    SAYSO_CLAUDE: claudePath,
+    SAYSO_CLAUDE: scripted ? join(folder, 'claude') : claudePath,
     ...(bootstrap ? { SAYSO_BOOTSTRAP_TOKEN: token } : {}),
     ANTHROPIC_BASE_URL: modelURL,
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',

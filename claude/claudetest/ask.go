@@ -14,6 +14,7 @@ type ask struct {
 	requestID string
 	toolUseID string
 	request   map[string]any
+	run       bool
 	answers   chan<- answer // has capacity for every ask that shares it
 }
 
@@ -72,7 +73,7 @@ func (c *CLI) asks(s Step) error {
 }
 
 func (c *CLI) ask(s Step, messageID string, answers chan<- answer) {
-	a := &ask{requestID: uuid.NewString(), request: maps.Clone(s.Ask), answers: answers}
+	a := &ask{requestID: uuid.NewString(), request: maps.Clone(s.Ask), run: s.Run, answers: answers}
 	a.toolUseID, _ = a.request["tool_use_id"].(string)
 	a.toolUseID = orElse(a.toolUseID, "toolu_"+uuid.NewString())
 	a.request["subtype"], a.request["tool_use_id"] = "can_use_tool", a.toolUseID
@@ -181,6 +182,12 @@ func (c *CLI) settle(a answer) (interrupt bool) {
 	switch {
 	case m.Response.Subtype == "error":
 		c.toolResult(a.ask.toolUseID, "Tool permission request failed: "+m.Response.Error, true, parent)
+	case r.Behavior == "allow" && r.UpdatedInput != nil && a.ask.run && c.host.run != nil && (a.ask.toolName() == "Bash" || a.ask.toolName() == "Write"):
+		result, err := c.host.run(c.CWD, a.ask.toolName(), r.UpdatedInput)
+		if err != nil {
+			result += err.Error()
+		}
+		c.toolResult(a.ask.toolUseID, result, err != nil, parent)
 	case r.Behavior == "allow" && r.UpdatedInput != nil:
 		c.toolResult(a.ask.toolUseID, "ran "+a.ask.toolName()+" with "+string(r.UpdatedInput), false, parent)
 	case r.Behavior == "deny" && r.Message != nil:

@@ -49,11 +49,13 @@ type CLI struct {
 	mu   sync.Mutex // protects following
 	open map[string]*ask
 	// abort is closed by an interrupt of the turn; nil between turns.
-	abort    chan struct{}
-	aborted  chan []*ask // the requests that an interrupt left unanswered; capacity 1
-	cost     *float64    // so far, in US dollars; nil before it was counted
-	stubborn bool
-	eof      bool
+	abort   chan struct{}
+	aborted chan []*ask // the requests that an interrupt left unanswered; capacity 1
+	cost    *float64    // so far, in US dollars; nil before it was counted
+	// lastResult is the text of the last tool result.
+	lastResult string
+	stubborn   bool
+	eof        bool
 
 	exited chan struct{} // closed by exit
 	status int           // set before over is closed
@@ -66,6 +68,7 @@ type CLI struct {
 type host struct {
 	stdout io.Writer // for bytes that are no line
 	stderr io.Writer
+	run    func(dir, tool string, input json.RawMessage) (result string, err error)
 	spawn  func(kind string) error
 	ignore func() // SIGTERM
 	exit   func(status int)

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -351,5 +353,60 @@ func TestProgramSaysItsVersion(t *testing.T) {
 	}
 	if got := claudetest.ReadRecords(t, record); got != nil {
 		t.Errorf("recorded %v, want nothing", got)
+	}
+}
+
+// What runs is what was allowed, not what was asked.
+func TestAllowedToolsRun(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "written")
+	path, _ := claudetest.Program(t, claudetest.Script{Turn: []claudetest.Step{
+		{Ask: map[string]any{"tool_name": "Bash", "input": map[string]any{"command": "false"}}, Run: true},
+		{Text: "Heard: {{last_tool_result}}"},
+		{Ask: map[string]any{"tool_name": "Write", "input": map[string]any{"file_path": file, "content": "words"}}, Run: true},
+	}})
+	cmd := exec.CommandContext(t.Context(), path)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintln(in, `{"type":"user","message":{"role":"user","content":"Go"}}`)
+	allowed := []string{`{"command":"echo $((40+2))"}`, `{"file_path":"` + file + `","content":"others"}`}
+	dec := json.NewDecoder(out)
+	said := false
+	for {
+		var m struct {
+			Type      string          `json:"type"`
+			RequestID string          `json:"request_id"`
+			Message   json.RawMessage `json:"message"`
+		}
+		if err := dec.Decode(&m); err != nil {
+			t.Fatal(err)
+		}
+		said = said || strings.Contains(string(m.Message), "Heard: 42")
+		if m.Type == "result" {
+			break
+		}
+		if m.Type == "control_request" {
+			fmt.Fprintf(in, `{"type":"control_response","response":{"subtype":"success","request_id":%q,"response":{"behavior":"allow","updatedInput":%s}}}`+"\n", m.RequestID, allowed[0])
+			allowed = allowed[1:]
+		}
+	}
+	in.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if !said {
+		t.Error("the output of the command was not the last tool result")
+	}
+	if got, err := os.ReadFile(file); err != nil || string(got) != "others" {
+		t.Errorf("the file holds %q, %v", got, err)
 	}
 }

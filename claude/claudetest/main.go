@@ -48,6 +48,7 @@ func Main() {
 	c.host = host{
 		stdout: os.Stdout,
 		stderr: os.Stderr,
+		run:    runTool,
 		spawn:  spawnChild,
 		ignore: func() { signal.Ignore(syscall.SIGTERM) },
 		exit:   os.Exit,
@@ -94,6 +95,28 @@ func (c *CLI) configure() error {
 		}
 	}
 	return nil
+}
+
+// runTool runs the command of a Bash in dir, or writes the file of a Write.
+func runTool(dir, tool string, input json.RawMessage) (string, error) {
+	var in struct {
+		Command  string `json:"command"`
+		FilePath string `json:"file_path"`
+		Content  string `json:"content"`
+	}
+	if err := json.Unmarshal(input, &in); err != nil {
+		return "", err
+	}
+	if tool == "Write" {
+		if err := os.WriteFile(in.FilePath, []byte(in.Content), 0o600); err != nil {
+			return "", err
+		}
+		return "File created successfully at: " + in.FilePath, nil
+	}
+	cmd := exec.Command("bash", "-c", in.Command)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	return strings.TrimRight(string(out), "\n"), err
 }
 
 // spawnChild starts a child that outlives the CLI and keeps its stdout open.

@@ -33,7 +33,10 @@ func (c *CLI) step(s Step) error {
 	case s.Ask != nil:
 		return c.asks(s)
 	case s.Text != "":
-		c.say(s.Text)
+		c.mu.Lock()
+		last := c.lastResult
+		c.mu.Unlock()
+		c.say(strings.ReplaceAll(s.Text, "{{last_tool_result}}", last))
 	case s.Raw != "":
 		_ = c.Transport.Send([]byte(s.Raw))
 	case s.Bytes > 0:
@@ -144,6 +147,9 @@ func (c *CLI) toolUse(messageID, id, name string, input, parent any) {
 }
 
 func (c *CLI) toolResult(id, text string, isError bool, parent any) {
+	c.mu.Lock()
+	c.lastResult = text
+	c.mu.Unlock()
 	c.emit(map[string]any{"type": "user", "parent_tool_use_id": parent, "message": map[string]any{
 		"role":    "user",
 		"content": []any{map[string]any{"type": "tool_result", "tool_use_id": id, "content": text, "is_error": isError}},

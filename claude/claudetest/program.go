@@ -17,6 +17,7 @@ const asProgram = "CLAUDETEST_AS_PROGRAM"
 func init() {
 	if os.Getenv(asProgram) != "" {
 		os.Unsetenv(asProgram)
+		os.Unsetenv("GORACE")
 		Main()
 		os.Exit(0)
 	}
@@ -38,7 +39,8 @@ func Program(t testing.TB, script Script) (path, record string) {
 	}
 	scriptFile, record := filepath.Join(dir, "script.json"), filepath.Join(dir, "record.jsonl")
 	path = filepath.Join(dir, "claude")
-	wrapper := "#!/bin/sh\n" + asProgram + "=1 CLAUDETEST_SCRIPT='" + scriptFile + "' CLAUDETEST_RECORD='" + record + "' exec '" + self + "' \"$@\"\n"
+	// A program with the race detector otherwise sleeps for a second at its end.
+	wrapper := "#!/bin/sh\nGORACE=atexit_sleep_ms=0 " + asProgram + "=1 CLAUDETEST_SCRIPT='" + scriptFile + "' CLAUDETEST_RECORD='" + record + "' exec '" + self + "' \"$@\"\n"
 	for name, content := range map[string]string{scriptFile: string(text), path: wrapper} {
 		if err := os.WriteFile(name, []byte(content), 0o700); err != nil {
 			t.Fatal(err)

@@ -28,17 +28,18 @@ type Script struct {
 type Step struct {
 	// Ask sends can_use_tool with these members and waits for the answer. A missing
 	// tool_use_id is generated.
-	Ask        map[string]any `json:"ask,omitempty"`
-	Text       string         `json:"text,omitempty"`         // text of the model
-	Raw        string         `json:"raw,omitempty"`          // a line, unchanged
-	Bytes      int            `json:"bytes,omitempty"`        // a tool result of that many bytes
-	Flood      *Flood         `json:"flood,omitempty"`        // many messages at once
-	SleepMS    int            `json:"sleep_ms,omitempty"`     // does nothing
-	Silent     bool           `json:"silent,omitempty"`       // does nothing until interrupted
-	Exit       *int           `json:"exit,omitempty"`         // exits with this status
-	Rubbish    bool           `json:"rubbish,omitempty"`      // 50 lines that are no JSON
-	DieMidLine bool           `json:"die_mid_line,omitempty"` // half a line, then exits with status 1
-	Stderr     string         `json:"stderr,omitempty"`       // a line on stderr
+	Ask map[string]any `json:"ask,omitempty"`
+	// Text is text of the model; {{last_tool_result}} in it is replaced by the last tool result.
+	Text       string `json:"text,omitempty"`
+	Raw        string `json:"raw,omitempty"`          // a line, unchanged
+	Bytes      int    `json:"bytes,omitempty"`        // a tool result of that many bytes
+	Flood      *Flood `json:"flood,omitempty"`        // many messages at once
+	SleepMS    int    `json:"sleep_ms,omitempty"`     // does nothing
+	Silent     bool   `json:"silent,omitempty"`       // does nothing until interrupted
+	Exit       *int   `json:"exit,omitempty"`         // exits with this status
+	Rubbish    bool   `json:"rubbish,omitempty"`      // 50 lines that are no JSON
+	DieMidLine bool   `json:"die_mid_line,omitempty"` // half a line, then exits with status 1
+	Stderr     string `json:"stderr,omitempty"`       // a line on stderr
 	// StderrFlood prints that many bytes on stderr.
 	StderrFlood int `json:"stderr_flood,omitempty"`
 	// SpawnChild starts a child that sleeps and keeps stdout and stderr open: "group" in the
@@ -57,6 +58,10 @@ type Step struct {
 	// Proposed is the input of the model's tool call, if it differs from the input of Ask
 	// because a hook changed it.
 	Proposed map[string]any `json:"proposed,omitempty"`
+
+	// Run, of Ask, does what was allowed: the command of a Bash, whose output is the
+	// result, or the file of a Write.
+	Run bool `json:"run,omitempty"`
 
 	Count    int  `json:"count,omitempty"`     // of Ask: how often, 1 when 0
 	Parallel bool `json:"parallel,omitempty"`  // all requests are sent before the first answer

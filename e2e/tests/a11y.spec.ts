@@ -17,7 +17,7 @@ import type {
 import { expectAccessible } from '../a11y.ts'
 import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
-import { bash, prompt, text, tool } from '../script.ts'
+import { bash, play, prompt, text, tool } from '../script.ts'
 import { Stage } from '../stage.ts'
 
 // Each screen in light and dark, on a desk and a phone, and at 320 px.
@@ -77,9 +77,9 @@ test('a form, a plan, a diff and a page to fetch can be used by everybody', once
   }
 })
 
-test('dialogs and lists can be used by everybody', once, async ({ page, folder, rest, server }) => {
+test('dialogs and lists can be used by everybody', once, async ({ page, scripted, rest, server }) => {
   test.setTimeout(240_000)
-  const id = await rest.start(prompt('Say.', [text('Said.')]), { cwd: folder, title: 'Finished' })
+  const id = await rest.start(play('Say.', [text('Said.')]), { cwd: scripted, title: 'Finished' })
   const app = await App.openSession(page, id)
   await expect(app.said('Said.')).toBeVisible()
   await expectAccessible(page, 'a session that has finished')
@@ -97,10 +97,10 @@ test('dialogs and lists can be used by everybody', once, async ({ page, folder, 
 test(
   'the inbox, settings and the admin area can be used by everybody',
   once,
-  async ({ page, folder, rest, server }) => {
+  async ({ page, scripted, rest, server }) => {
     test.setTimeout(300_000)
-    const id = await rest.start(prompt('Run.', [bash('touch ran', 'Leave a mark')]), {
-      cwd: folder,
+    const id = await rest.start(play('Run.', [bash('touch ran', 'Leave a mark')]), {
+      cwd: scripted,
       title: 'For the inbox',
     })
     await expect.poll(async () => (await rest.state(id)).pending_requests.length).toBe(1)
@@ -123,9 +123,9 @@ test(
   },
 )
 
-test('what opens above a page can be used by everybody', once, async ({ page, folder, rest }) => {
+test('what opens above a page can be used by everybody', once, async ({ page, scripted, rest }) => {
   test.setTimeout(240_000)
-  const id = await rest.start(prompt('Say.', [text('Said.')]), { cwd: folder, title: 'Below' })
+  const id = await rest.start(play('Say.', [text('Said.')]), { cwd: scripted, title: 'Below' })
   const app = await App.openSession(page, id)
   await expect(app.said('Said.')).toBeVisible()
   await page.getByRole('feed').focus()

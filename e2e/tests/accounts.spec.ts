@@ -1,6 +1,6 @@
 import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
-import { bash, prompt, text } from '../script.ts'
+import { bash, play, text } from '../script.ts'
 import { startServer } from '../server.ts'
 
 const password = 'four words of mine'
@@ -41,12 +41,12 @@ test('the first start leads to a page that makes the first admin @newest', async
 test('an admin brings a viewer in, makes her a member, and shuts her out @newest', async ({
   browser,
   page,
-  folder,
+  scripted,
   rest,
   server,
 }) => {
-  const id = await rest.start(prompt('Make what Ada looks at.', [bash('touch for-ada')], [text('Made.')]), {
-    cwd: folder,
+  const id = await rest.start(play('Make what Ada looks at.', [bash('touch for-ada')], [text('Made.')]), {
+    cwd: scripted,
   })
   const name = own('Ada')
   await page.goto(`${server.url}/admin/people`)

@@ -2,20 +2,20 @@ import { readFileSync } from 'node:fs'
 
 import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
-import { bash, prompt, text } from '../script.ts'
+import { bash, play, prompt, text } from '../script.ts'
 
 const own = (name: string) => `${name} ${Math.random().toString(36).slice(2, 8)}`
 
 test(
   'processes: what each waits for, diagnostics, kill and force',
   { tag: '@newest' },
-  async ({ page, context, folder, rest, server }) => {
+  async ({ page, context, scripted, rest, server }) => {
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
     const names = [own('Waits'), own('Ends'), own('Forced')]
     const ids: string[] = []
     for (const name of names) {
-      const id = await rest.start(prompt(name, [bash(`touch ${name.split(' ')[0]}`)], [text('Done.')]), {
-        cwd: folder,
+      const id = await rest.start(play(name, [bash(`touch ${name.split(' ')[0]}`)], [text('Done.')]), {
+        cwd: scripted,
         title: name,
       })
       ids.push(id)
@@ -148,10 +148,10 @@ test('a grant is listed, used and revoked, and Claude asks again', async ({ page
 test(
   'the record of answers is filtered, opened and exported; a setting is changed and on record',
   { tag: '@newest' },
-  async ({ page, folder, rest, server }) => {
+  async ({ page, scripted, rest, server }) => {
     const title = own('Recorded')
-    const id = await rest.start(prompt('Make two.', [bash('touch one')], [bash('touch two')], [text('Done.')]), {
-      cwd: folder,
+    const id = await rest.start(play('Make two.', [bash('touch one')], [bash('touch two')], [text('Done.')]), {
+      cwd: scripted,
       title,
     })
     const app = await App.openSession(page, id, server.url)

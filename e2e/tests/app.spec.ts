@@ -4,7 +4,7 @@ import { devices } from '@playwright/test'
 
 import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
-import { ask, bash, plan, prompt, question, text } from '../script.ts'
+import { ask, bash, plan, play, prompt, question, text } from '../script.ts'
 
 test('the printed address signs in once @newest', async ({ browser, server, page }) => {
   const fresh = await browser.newContext()
@@ -63,19 +63,19 @@ test.describe('on a phone', () => {
   const { viewport, userAgent, deviceScaleFactor, isMobile, hasTouch } = devices['Pixel 7']
   test.use({ viewport, userAgent, deviceScaleFactor, isMobile, hasTouch })
 
-  test('approve and answer with the thumb @newest', async ({ page, folder, rest }) => {
-    const long = `touch ${join(folder, 'a-name-that-is-much-longer-than-the-screen-of-any-phone-'.repeat(3))}`.slice(
+  test('approve and answer with the thumb @newest', async ({ page, scripted, rest }) => {
+    const long = `touch ${join(scripted, 'a-name-that-is-much-longer-than-the-screen-of-any-phone-'.repeat(3))}`.slice(
       0,
       200,
     )
     const id = await rest.start(
-      prompt(
+      play(
         'Work.',
         [bash(long)],
         [ask(question('Which format?', 'Format', ['Summary', 'Table']))],
         [text('You said: {{last_tool_result}}')],
       ),
-      { cwd: folder },
+      { cwd: scripted },
     )
     const app = await App.openSession(page, id)
     await expect(app.card()).toBeVisible()
@@ -89,7 +89,7 @@ test.describe('on a phone', () => {
     await app.approve(app.card())
     await app.card().getByText('Table', { exact: true }).tap()
     await app.submitButton(app.card()).tap()
-    await expect(app.said(/="Table"/)).toBeVisible()
+    await expect(app.said(/"Which format\?":"Table"/)).toBeVisible()
     expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBeLessThanOrEqual(0)
   })
 })

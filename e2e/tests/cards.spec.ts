@@ -6,7 +6,7 @@ import type { Page } from '@playwright/test'
 import { App } from '../app.ts'
 import { file, tool as asked } from '../../frontend/src/testcards.ts'
 import { expect, test } from '../fixtures.ts'
-import { bash, prompt, text, tool } from '../script.ts'
+import { bash, play, prompt, text, tool } from '../script.ts'
 import { Stage } from '../stage.ts'
 
 // The card looks again when somebody comes back to its window.
@@ -106,12 +106,12 @@ test('a difference is coloured when the colours come, and nothing of its card mo
   await expect.poll(() => painted('word-add')).toEqual([])
 })
 
-test('what can do much harm is marked, and takes more than one press @newest', async ({ page, folder, rest }) => {
-  const build = join(folder, 'build')
+test('what can do much harm is marked, and takes more than one press @newest', async ({ page, scripted, rest }) => {
+  const build = join(scripted, 'build')
   mkdirSync(build)
   const id = await rest.start(
-    prompt('Clean up.', [bash(`ls && r''m -rf ${build}`)], [bash(`rm -rf ${folder}/nothing`)], [text('Cleaned.')]),
-    { cwd: folder },
+    play('Clean up.', [bash(`ls && r''m -rf ${build}`)], [bash(`rm -rf ${scripted}/nothing`)], [text('Cleaned.')]),
+    { cwd: scripted },
   )
   const app = await App.openSession(page, id)
   const first = app.card(build)
@@ -148,12 +148,12 @@ test.describe(() => {
   test('what was approved can be taken back for some seconds, and then counts @newest', async ({
     page,
     context,
-    folder,
+    scripted,
     rest,
   }) => {
-    const build = join(folder, 'build')
+    const build = join(scripted, 'build')
     mkdirSync(build)
-    const id = await rest.start(prompt('Clean up.', [bash(`rm -rf ${build}`)], [text('Cleaned.')]), { cwd: folder })
+    const id = await rest.start(play('Clean up.', [bash(`rm -rf ${build}`)], [text('Cleaned.')]), { cwd: scripted })
     // Long enough for a slow machine.
     await page.addInitScript(() => localStorage.setItem('sayso:undoFor', '10'))
     const app = await App.openSession(page, id)
@@ -217,20 +217,20 @@ test('a rule that goes with an approval says what it allows, and goes again with
   await expect(app.said('Two.')).toBeVisible()
 })
 
-test('an edited command is looked at anew, and what changed is shown @newest', async ({ page, folder, rest }) => {
-  const id = await rest.start(prompt('Clean up.', [bash(`rm -rf ${folder}/a`)], [text('Done.')]), { cwd: folder })
+test('an edited command is looked at anew, and what changed is shown @newest', async ({ page, scripted, rest }) => {
+  const id = await rest.start(play('Clean up.', [bash(`rm -rf ${scripted}/a`)], [text('Done.')]), { cwd: scripted })
   const app = await App.openSession(page, id)
   const card = app.card()
   await expect(card.getByText('High risk').first()).toBeVisible()
   await card.getByRole('button', { name: 'Edit', exact: true }).click()
-  await card.getByRole('textbox', { name: 'Command' }).fill(`touch ${folder}/a`)
+  await card.getByRole('textbox', { name: 'Command' }).fill(`touch ${scripted}/a`)
   const difference = card.getByRole('group', { name: 'Your changes' })
   await expect(difference.locator('ins')).toHaveText('added: touch')
   await expect(card.getByText('Medium risk').first()).toBeVisible()
   await expect(card.getByText('High risk')).toHaveCount(0)
   await app.approve(card)
   await expect(app.said('Done.')).toBeVisible()
-  expect(existsSync(join(folder, 'a'))).toBe(true)
+  expect(existsSync(join(scripted, 'a'))).toBe(true)
 })
 
 test('what is in a file is edited in an editor that hides nothing and changes nothing by itself @newest', async ({

@@ -5,15 +5,17 @@ import { devices } from '@playwright/test'
 
 import { App } from '../app.ts'
 import { asPage, expect, signInContext, test as shared } from '../fixtures.ts'
+import { program } from '../machine.ts'
 import { decode } from '../qr.ts'
-import { ask, bash, plan, prompt, question, text, tool, write } from '../script.ts'
+import { ask, bash, play, question, text, tool, write } from '../script.ts'
 import { type Server, startServer } from '../server.ts'
 import { REST } from '../wire.ts'
 
-// The inbox shows what waits in all sessions of a server, so each test has one.
+// The inbox shows what waits in all sessions of a server, so each test has one. The CLI is the scripted one: what
+// is looked at is the app.
 const test = shared.extend<{ own: Server }>({
-  own: async ({ claudePath, model }, use) => {
-    const server = await startServer({ claudePath, modelURL: model.url })
+  own: async ({ model }, use) => {
+    const server = await startServer({ claudePath: program('claudetest'), modelURL: model.url })
     await use(server)
     await server.stop()
   },
@@ -34,8 +36,8 @@ test('with no mouse: from the inbox over five kinds of requests to a new session
   own,
 }) => {
   test.slow() // five requests, one after the other
-  const start = (words: string, ...replies: Parameters<typeof prompt>[1][]) =>
-    rest.start(prompt(words, ...replies), { cwd: folder, title: words })
+  const start = (words: string, ...replies: Parameters<typeof play>[1][]) =>
+    rest.start(play(words, ...replies), { cwd: folder, title: words })
   const ids: string[] = []
   const next = async (id: Promise<string>) => {
     ids.push(await id)
@@ -51,7 +53,7 @@ test('with no mouse: from the inbox over five kinds of requests to a new session
     ),
   )
   await next(
-    rest.start(prompt('Plan it', ...plan('# The plan\n\nPaint it green'), [text('Off I go.')]), {
+    rest.start(play('Plan it', [tool('ExitPlanMode', { plan: '# The plan\n\nPaint it green' })], [text('Off I go.')]), {
       cwd: folder,
       permission_mode: 'plan',
       title: 'Plan it',
@@ -85,7 +87,7 @@ test('with no mouse: from the inbox over five kinds of requests to a new session
   await page.keyboard.press('Control+Enter')
   await expect(page.getByText('You’re all caught up.').first()).toBeVisible()
 
-  for (const [i, said] of ['Ran.', 'Written.', '"Table"', 'Off I go.', 'Use another name'].entries()) {
+  for (const [i, said] of ['Ran.', 'Written.', '"Which format?":"Table"', 'Off I go.', 'Use another name'].entries()) {
     await expect
       .poll(async () => JSON.stringify(await rest.transcript(ids[i]!)), { message: said })
       .toContain(said.replaceAll('"', '\\"'))
@@ -119,18 +121,18 @@ test('several of low risk are approved at once, each on its own, and nothing els
   for (const n of [1, 2, 3]) {
     // It only reads, and the CLI asks all the same.
     ids.push(
-      await rest.start(prompt(`Make ${n}`, [bash(`cat <(echo made-${n})`)], [text('Heard: {{last_tool_result}}')]), {
+      await rest.start(play(`Make ${n}`, [bash(`cat <(echo made-${n})`)], [text('Heard: {{last_tool_result}}')]), {
         cwd: folder,
         title: `Make ${n}`,
       }),
     )
   }
   // What lies outside, and what the tree finds to be red.
-  await rest.start(prompt('Look', [tool('Read', { file_path: outside })], [text('Read.')]), {
+  await rest.start(play('Look', [tool('Read', { file_path: outside })], [text('Read.')]), {
     cwd: folder,
     title: 'Look',
   })
-  await rest.start(prompt('Run', [bash('rm -rf notes')], [text('Done.')]), { cwd: folder, title: 'Run' })
+  await rest.start(play('Run', [bash('rm -rf notes')], [text('Done.')]), { cwd: folder, title: 'Run' })
   await page.goto(`${own.url}/inbox`)
   const rows = page.getByRole('region', { name: 'Pending requests' }).getByRole('listitem')
   await expect(rows).toHaveCount(5)
@@ -181,7 +183,7 @@ test.describe('on a phone', () => {
 
   test('from the list to the card and on to the next with the thumb @newest', async ({ page, folder, rest, own }) => {
     for (const name of ['first', 'second']) {
-      const id = await rest.start(prompt(`Make ${name}`, [bash(`touch ${name}`)], [text('Made.')]), {
+      const id = await rest.start(play(`Make ${name}`, [bash(`touch ${name}`)], [text('Made.')]), {
         cwd: folder,
         title: `Make ${name}`,
       })
@@ -213,7 +215,7 @@ test('what is half written follows a person from the desk to the phone, and nobo
   own,
   signIn,
 }) => {
-  const id = await rest.start(prompt('Make it', [bash('touch made')], [text('Heard: {{last_tool_result}}')]), {
+  const id = await rest.start(play('Make it', [bash('touch made')], [text('Heard: {{last_tool_result}}')]), {
     cwd: folder,
     title: 'Make it',
   })
@@ -249,7 +251,7 @@ test('who is here and who answers is seen, and gone with their tab @newest', asy
   own,
 }) => {
   await rest.post('/api/users', { name: 'Grace', role: 'member', password: 'four words of hers' })
-  const id = await rest.start(prompt('Make it', [bash('touch made')], [text('Made.')]), {
+  const id = await rest.start(play('Make it', [bash('touch made')], [text('Made.')]), {
     cwd: folder,
     title: 'Make it',
   })
@@ -281,7 +283,7 @@ test('a request is put off and taken back, denied with a reason of before, and h
   await rest.post('/api/templates', { text: 'Use pnpm, not npm.', place: 'reason' })
   const ids: string[] = []
   for (const n of ['one', 'two']) {
-    const id = await rest.start(prompt(`Make ${n}`, [bash(`touch ${n}`)], [text('Heard: {{last_tool_result}}')]), {
+    const id = await rest.start(play(`Make ${n}`, [bash(`touch ${n}`)], [text('Heard: {{last_tool_result}}')]), {
       cwd: folder,
       title: `Make ${n}`,
     })

@@ -1,7 +1,7 @@
 import { App } from '../app.ts'
 import { awayMessages, expect, test } from '../fixtures.ts'
 import { cuttable } from '../proxy.ts'
-import { ask, bash, fetchPage, prompt, question, text } from '../script.ts'
+import { ask, bash, fetchPage, play, prompt, question, text } from '../script.ts'
 import { processesWith } from '../server.ts'
 
 test('after a reload the forms are back', async ({ page, folder, rest }) => {
@@ -101,14 +101,14 @@ test('a message sent while Claude works is queued and sent', async ({ page, fold
   expect((await rest.state(id)).queued_messages).toBe(0)
 })
 
-test('drafts survive a reload @newest', async ({ page, folder, rest }) => {
+test('drafts survive a reload @newest', async ({ page, scripted, rest }) => {
   const id = await rest.start(
-    prompt(
+    play(
       'Ask me.',
       [ask(question('Which format?', 'Format', ['Summary', 'Table']))],
       [text('You said: {{last_tool_result}}')],
     ),
-    { cwd: folder },
+    { cwd: scripted },
   )
   const app = await App.openSession(page, id)
   await app.other(app.card(), 'Which format?', 'Half a sentence')
@@ -119,18 +119,18 @@ test('drafts survive a reload @newest', async ({ page, folder, rest }) => {
   await expect(app.otherField(app.card(), 'Which format?')).toHaveValue('Half a sentence')
   await expect(app.composer()).toHaveValue('Also this')
   await app.submit(app.card())
-  await expect(app.said(/="Half a sentence"/)).toBeVisible()
+  await expect(app.said(/"Which format\?":"Half a sentence"/)).toBeVisible()
 })
 
-test('a request never takes the focus, and typing decides nothing @newest', async ({ page, folder, rest }) => {
-  const id = await rest.start(prompt('Hello.', [text('Go on.')]), { cwd: folder })
+test('a request never takes the focus, and typing decides nothing @newest', async ({ page, scripted, rest }) => {
+  const id = await rest.start(play('Hello.', [text('Go on.')]), { cwd: scripted })
   const app = await App.openSession(page, id)
   await expect(app.said('Go on.')).toBeVisible()
   await app.composer().focus()
   await page.keyboard.type('yes ')
 
   await rest.post(`/api/sessions/${id}/messages`, {
-    text: prompt('Work.', [fetchPage('one')], [text('Heard: {{last_tool_result}}')]),
+    text: play('Work.', [fetchPage('one')], [text('Heard: {{last_tool_result}}')]),
   })
   await expect(app.card()).toBeVisible()
   await page.keyboard.type('y1n e ')

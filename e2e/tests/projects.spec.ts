@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 import { App } from '../app.ts'
 import { expect, signInContext, test } from '../fixtures.ts'
-import { bash, prompt, text } from '../script.ts'
+import { bash, play, prompt, text } from '../script.ts'
 import { token } from '../server.ts'
 
 const own = (name: string) => `${name} ${Math.random().toString(36).slice(2, 8)}`
@@ -11,7 +11,7 @@ const own = (name: string) => `${name} ${Math.random().toString(36).slice(2, 8)}
 test('two people, one project: who sees it, who answers, and two who must approve @newest', async ({
   browser,
   page,
-  folder,
+  scripted,
   rest,
   server,
   playwright,
@@ -31,8 +31,8 @@ test('two people, one project: who sees it, who answers, and two who must approv
   const ben = await somebody(own('Ben'))
   const name = own('api-server')
   const session = await rest.start(
-    prompt('Make what two people want.', [bash('touch for-two')], [text('Made by two.')]),
-    { cwd: folder },
+    play('Make what two people want.', [bash('touch for-two')], [text('Made by two.')]),
+    { cwd: scripted },
   )
 
   // Outside of a project everybody sees it.
@@ -42,7 +42,7 @@ test('two people, one project: who sees it, who answers, and two who must approv
   await page.goto(`${server.url}/admin/projects`)
   await page.getByRole('button', { name: 'New project' }).click()
   await page.getByLabel('Name', { exact: true }).fill(name)
-  await page.getByLabel('Folders, one per line').fill(folder)
+  await page.getByLabel('Folders, one per line').fill(scripted)
   await page.getByRole('button', { name: 'Create project' }).click()
   const members = page.getByRole('region', { name: 'Members' })
   await expect(members.getByText('No members yet.')).toBeVisible()
@@ -78,7 +78,7 @@ test('two people, one project: who sees it, who answers, and two who must approv
   await expect(bens.card().getByText(`In ${name}, 2 people must approve this.`)).toBeVisible()
   await anas.approve(anas.card())
   await expect(bens.card().getByText(`Approved by ${ana.name}. 1 more approval needed.`)).toBeVisible()
-  expect(existsSync(join(folder, 'for-two'))).toBe(false)
+  expect(existsSync(join(scripted, 'for-two'))).toBe(false)
 
   // A new role reaches the open tab.
   await members.getByLabel(`Role of ${ben.name}`).selectOption('member')
@@ -87,7 +87,7 @@ test('two people, one project: who sees it, who answers, and two who must approv
     await expect(app.card()).toHaveCount(0)
     await expect(app.said('Made by two.')).toBeVisible()
   }
-  expect(existsSync(join(folder, 'for-two'))).toBe(true)
+  expect(existsSync(join(scripted, 'for-two'))).toBe(true)
 
   await members.getByRole('button', { name: `Remove ${ben.name}` }).click()
   await expect(ben.tab.getByText('This session doesn’t exist, or you don’t have access to it.')).toBeVisible()

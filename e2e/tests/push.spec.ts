@@ -7,8 +7,8 @@ import { join } from 'node:path'
 
 import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
-import { chromium, chromiumArguments } from '../machine.ts'
-import { bash, prompt, text } from '../script.ts'
+import { chromium, chromiumArguments, program } from '../machine.ts'
+import { bash, play, text } from '../script.ts'
 import { startServer } from '../server.ts'
 import { REST } from '../wire.ts'
 
@@ -38,7 +38,6 @@ function opened(body: Buffer, own: ReturnType<typeof createECDH>, auth: Buffer):
 }
 
 test('a request that nobody looks at is pushed, shown, opened and taken back @newest', async ({
-  claudePath,
   model,
   page,
   context,
@@ -59,7 +58,11 @@ test('a request that nobody looks at is pushed, shown, opened and taken back @ne
     })
   }).listen(0, '127.0.0.1')
   await once(push, 'listening')
-  const server = await startServer({ claudePath, modelURL: model.url, arguments: ['--alert-private', 'true'] })
+  const server = await startServer({
+    claudePath: program('claudetest'),
+    modelURL: model.url,
+    arguments: ['--alert-private', 'true'],
+  })
   try {
     const rest = new REST(request, server)
     await signIn(context, server)
@@ -86,7 +89,7 @@ test('a request that nobody looks at is pushed, shown, opened and taken back @ne
 
     // Nobody looks any more.
     await page.goto('about:blank')
-    const id = await rest.start(prompt('Ask', [bash('touch pushed')], [text('Done.')]), {
+    const id = await rest.start(play('Ask', [bash('touch pushed')], [text('Done.')]), {
       cwd: mkdtempSync(join(server.workspace, 'project-')),
       title: 'api-server',
     })

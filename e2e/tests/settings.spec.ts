@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
-import { bash, prompt, text, tool } from '../script.ts'
+import { bash, play, prompt, text, tool } from '../script.ts'
 import { Stage } from '../stage.ts'
 
 test('language and appearance are kept, and no other language is ever seen @newest', async ({ page, server }) => {
@@ -52,7 +52,7 @@ test('language and appearance are kept, and no other language is ever seen @newe
 test('who has sayso open elsewhere is told in a toast, in every tab, until somebody looks @newest', async ({
   page,
   context,
-  folder,
+  scripted,
   rest,
 }) => {
   const other = await context.newPage()
@@ -66,8 +66,8 @@ test('who has sayso open elsewhere is told in a toast, in every tab, until someb
     await expect(tab.getByRole('heading', { level: 1 }).first()).toBeVisible()
     await expect(tab.getByRole('link', { name: /^Inbox/ })).toBeVisible()
   }
-  const id = await rest.start(prompt('Ask', [bash('touch here')], [bash('touch there')], [text('Done.')]), {
-    cwd: folder,
+  const id = await rest.start(play('Ask', [bash('touch here')], [bash('touch there')], [text('Done.')]), {
+    cwd: scripted,
     title: 'toasted',
   })
   await expect(toast(page, 'touch here')).toContainText('toasted')

@@ -6,8 +6,9 @@ import type { CDPSession, Page } from '@playwright/test'
 
 import { App } from '../app.ts'
 import { asPage, expect, test } from '../fixtures.ts'
+import { program } from '../machine.ts'
 import { clientSecret, startProvider } from '../provider.ts'
-import { bash, prompt, text } from '../script.ts'
+import { bash, play, text } from '../script.ts'
 import { startServer } from '../server.ts'
 import { REST } from '../wire.ts'
 
@@ -163,7 +164,6 @@ test('set-up, passkeys, and what ends with them @newest', async ({ browser, clau
 
 test('people of an identity provider, and a second person answers in their own name @newest', async ({
   browser,
-  claudePath,
   model,
   playwright,
 }) => {
@@ -171,7 +171,7 @@ test('people of an identity provider, and a second person answers in their own n
   const secret = join(mkdtempSync(join(tmpdir(), 'sayso-e2e-')), 'secret')
   writeFileSync(secret, clientSecret)
   const server = await startServer({
-    claudePath,
+    claudePath: program('claudetest'),
     modelURL: model.url,
     arguments: (url) => [
       '--public-url',
@@ -240,7 +240,7 @@ test('people of an identity provider, and a second person answers in their own n
   await expect(lin.getByText('Unlinked. Devices signed in')).toBeVisible()
   await App.expectSignedIn(lin)
 
-  const id = await rest.start(prompt('Make what Grace allows.', [bash('touch for-grace')], [text('Made.')]), {
+  const id = await rest.start(play('Make what Grace allows.', [bash('touch for-grace')], [text('Made.')]), {
     cwd: server.workspace,
   })
   const hers = await App.openSession(member, id, server.url)

@@ -6,7 +6,7 @@ import { PAYLOADS } from '../../frontend/src/testpayloads.ts'
 import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
 import { everything } from '../machine.ts'
-import { bash, prompt, text, tool, write } from '../script.ts'
+import { bash, play, prompt, text, tool, write } from '../script.ts'
 import { Stage } from '../stage.ts'
 
 const painted = (kind: string) => [...(CSS.highlights.get(`code-${kind}`) ?? [])].map((r) => r.toString())
@@ -33,10 +33,10 @@ const more = async (page: Page, what: string) => {
     .click()
 }
 
-test('a transcript is searched, and read as a plain page @newest', async ({ page, folder, rest }) => {
+test('a transcript is searched, and read as a plain page @newest', async ({ page, scripted, rest }) => {
   const lines = 'for i in $(seq 1 80); do printf "\\033[32mline %s\\033[0m\\n" $i; done'
-  const id = await rest.start(prompt('Count.', [bash(lines)], [text('That was the **needle** among them.')]), {
-    cwd: folder,
+  const id = await rest.start(play('Count.', [bash(lines)], [text('That was the **needle** among them.')]), {
+    cwd: scripted,
   })
   const app = await App.openSession(page, id)
   await app.approve(app.card())
@@ -63,14 +63,14 @@ test('a transcript is searched, and read as a plain page @newest', async ({ page
   await expect(app.composer()).toBeVisible()
 })
 
-test('a search over all transcripts leads to the block @newest', async ({ page, folder, rest }) => {
+test('a search over all transcripts leads to the block @newest', async ({ page, scripted, rest }) => {
   const word = `heron${Date.now()}`
   const lines = Array.from({ length: 40 }, (_, i) => text(`Line ${i} of many.\n\nMore of it.`))
-  const id = await rest.start(
-    prompt('Say it.', [text(`Here stands a ${word} in main.go.`), bash('touch seen')], lines),
-    { cwd: folder, title: 'The bird' },
-  )
-  const other = await rest.start(prompt('Say nothing.', [text('Nothing.')]), { cwd: folder })
+  const id = await rest.start(play('Say it.', [text(`Here stands a ${word} in main.go.`), bash('touch seen')], lines), {
+    cwd: scripted,
+    title: 'The bird',
+  })
+  const other = await rest.start(play('Say nothing.', [text('Nothing.')]), { cwd: scripted })
   await expect.poll(async () => (await rest.state(id)).pending_requests.length).toBe(1)
   const app = await App.openSession(page, id)
   // The end is followed on a slow machine, too, where rows have their height long after they came.
@@ -83,7 +83,9 @@ test('a search over all transcripts leads to the block @newest', async ({ page, 
   await page.goto(`/sessions/${other}`)
   await expect(app.said('Nothing.')).toBeVisible()
   // Transcripts are indexed a moment after the turn.
-  await expect.poll(async () => (await rest.get<{ results: unknown[] }>(`/api/search?q=${word}`)).results.length).toBe(1)
+  await expect
+    .poll(async () => (await rest.get<{ results: unknown[] }>(`/api/search?q=${word}`)).results.length)
+    .toBe(1)
 
   const field = page.getByRole('searchbox', { name: 'Search sessions' })
   await field.fill(`"${word.slice(0, 9).toUpperCase()} main.go*`)
@@ -193,8 +195,8 @@ test('the model is switched and a queued message taken back while Claude runs', 
   await expect(page.getByRole('feed').getByText('Not this one.')).toHaveCount(0)
 })
 
-test('ten thousand blocks are few elements, and the last page is there @newest', async ({ page, folder, rest }) => {
-  const id = await rest.start(prompt('Say it.', [text('Said.')]), { cwd: folder })
+test('ten thousand blocks are few elements, and the last page is there @newest', async ({ page, scripted, rest }) => {
+  const id = await rest.start(play('Say it.', [text('Said.')]), { cwd: scripted })
   await expect.poll(async () => (await rest.state(id)).state).toBe('user_turn')
   const at = Date.now() / 1000
   const items = Array.from({ length: 10_000 }, (_, i) => {
