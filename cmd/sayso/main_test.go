@@ -87,6 +87,9 @@ var migratedDatabase = sync.OnceValues(func() ([]byte, error) {
 // failing tests.
 const waitLimit = 2 * time.Minute
 
+// stopLimit is how long a server may take to stop in order at the end of a test.
+const stopLimit = 5 * time.Second
+
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -265,8 +268,15 @@ func (h *harness) begin(cmd *exec.Cmd) *server {
 	}()
 	h.t.Cleanup(func() {
 		s.agreeAtEnd()
-		_ = cmd.Process.Kill() // it may be gone
-		<-s.exited
+		// Killed at once, it would leave behind what it is asking the CLI, such as for its account,
+		// which goes on to write to its home.
+		_ = cmd.Process.Signal(syscall.SIGTERM) // it may be gone
+		select {
+		case <-s.exited:
+		case <-time.After(stopLimit): // it is halted, or its database is
+			_ = cmd.Process.Kill()
+			<-s.exited
+		}
 		if h.t.Failed() {
 			h.t.Errorf("the server said:\n%s", s.said)
 		}

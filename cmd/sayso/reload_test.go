@@ -130,6 +130,12 @@ func TestResumeOnAnswerIsReadAgain(t *testing.T) {
 		request = s.asks(id)
 		must(t, syscall.Kill(s.pid(id), syscall.SIGKILL))
 		s.reaches(id, "dead")
+		// A process that is still cleared away looks at the answers and at the setting at its end.
+		eventually(t, "its folder is removed", func() bool {
+			left, err := os.ReadDir(filepath.Join(h.state, "shims"))
+			must(t, err)
+			return len(left) == 0
+		})
 		return id, request
 	}
 	resumed := func(id string) func() bool {
