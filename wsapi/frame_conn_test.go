@@ -100,3 +100,30 @@ func TestHeadersOfAllLengths(t *testing.T) {
 		}
 	}
 }
+
+// writes is a connection that keeps what each Write got.
+type writes struct {
+	net.Conn
+	all []string
+}
+
+func (w *writes) Write(p []byte) (int, error) {
+	w.all = append(w.all, string(p))
+	return len(p), nil
+}
+
+// TestHeaderIsNotWrittenAlone: coder/websocket takes a header that nothing follows, because
+// the server was killed, for an empty message.
+func TestHeaderIsNotWrittenAlone(t *testing.T) {
+	t.Parallel()
+	for _, length := range []int{1, 16 << 10, 16<<10 + 1, 1 << 20} {
+		w := &writes{}
+		body := bytes.Repeat([]byte("x"), length)
+		if err := wsapi.NewFrameConn(w).WriteText(body); err != nil {
+			t.Fatal(err)
+		}
+		if len(w.all) > 2 || !strings.Contains(w.all[0], "x") || !strings.HasSuffix(strings.Join(w.all, ""), string(body)) {
+			t.Errorf("%d bytes: got %d writes, the first of %d bytes", length, len(w.all), len(w.all[0]))
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"strconv"
@@ -141,7 +142,10 @@ func (c *crowd) wait(patience time.Duration) (int, error) {
 		if errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EINTR) {
 			continue
 		}
-		if err != nil || read == 0 {
+		if err == nil && read == 0 {
+			err = io.EOF
+		}
+		if err != nil {
 			return 0, fmt.Errorf("the server closed a tab: %w", err)
 		}
 		m := c.members[e.Fd]

@@ -147,15 +147,17 @@ func measureFanOut(ctx context.Context, s settings, names []string, rounds map[s
 				return fmt.Errorf("%s: %w", at.p.name, err)
 			}
 			rounds[at.p.name] = append(rounds[at.p.name], r)
+			for _, other := range sides { // they answer pings, or sayso takes them for gone
+				if err := other.c.settle(); err != nil {
+					return fmt.Errorf("%s: %w", other.p.name, err)
+				}
+			}
 		}
 	}
 	return nil
 }
 
 func (p *publisher) round(ctx context.Context, c *crowd) (r fanOutRound, err error) {
-	if err := c.settle(); err != nil { // pings, which came meanwhile
-		return r, err
-	}
 	c.frames, c.took = 0, nil
 	before := processor(p.pid)
 	if err := p.one(ctx, c, fanOutSamples); err != nil {
