@@ -34,8 +34,8 @@ var (
 	costOfRequest   = cost{statements: 6, transactions: 1, bytes: 20600, messages: 1, messageBytes: 1450, allocations: 530}
 	costOfAnswer    = cost{statements: 13, transactions: 2, bytes: 32960, messages: 1, messageBytes: 90, allocations: 860}
 	costAfterAnswer = cost{statements: 8, transactions: 1, bytes: 20600, messages: 2, messageBytes: 1010, allocations: 740}
-	costOfDelta     = cost{messages: 1, messageBytes: 22250, allocations: 60}
-	costOfFrame     = cost{messages: 1, allocations: 13} // to one more tab; no statement
+	costOfDelta     = cost{messages: 1, messageBytes: 115, allocations: 32}
+	costOfFrame     = cost{messages: 1, allocations: 15} // to one more tab; no statement
 )
 
 // scripted launches a CLI that only begins its turn. The test prints the rest for it.
@@ -139,7 +139,7 @@ func inServer(t *testing.T, more int, test func(s *server), change ...func(*apit
 		var tabs []*apitest.Tab
 		for range more + 1 {
 			tab := h.OpenTab(account.Admin)
-			tab.Do("subscribe", map[string]any{"session_id": s.sessionID, "after": 0})
+			tab.Do("subscribe", map[string]any{"session_id": s.sessionID, "after": 0, "live_append": true})
 			done.Go(func() { s.count(tab) })
 			tabs = append(tabs, tab)
 		}

@@ -55,6 +55,86 @@ func benchIngest(ctx context.Context, s settings) error {
 			s.report.add(m)
 		}
 	}
+	return benchWholeIngest(ctx, s)
+}
+
+// benchWholeIngest measures the way of lines of 2 KB through shim, store and a tab that reads
+// them, from the first line to the frame that tells the end of the turn.
+func benchWholeIngest(ctx context.Context, s settings) error {
+	const count, size = 5000, 2000
+	folder, err := os.MkdirTemp("", "sayso-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	v, err := startServer(ctx, s, folder)
+	if err != nil {
+		return err
+	}
+	defer v.stop()
+	t, err := v.tab(ctx)
+	if err != nil {
+		return err
+	}
+	defer t.conn.CloseNow()
+	reader, err := v.tab(ctx)
+	if err != nil {
+		return err
+	}
+	defer reader.conn.CloseNow()
+	ids, err := startIdle(ctx, v, t, 1)
+	if err != nil {
+		return err
+	}
+	if err := reader.subscribe(ctx, ids[0]); err != nil {
+		return err
+	}
+	go reader.discard(ctx) // until the connection is closed
+	prompt := fmt.Sprintf("flood %d %d", count, size)
+	bytes := mega(floodSize(count, size))
+	var rounds []round
+	for range s.rounds {
+		began := time.Now()
+		if err := v.say(ctx, ids[0], prompt); err != nil {
+			return err
+		}
+		if err := turnEnd(ctx, t, ids[0]); err != nil {
+			return err
+		}
+		r := round{Samples: []float64{bytes / time.Since(began).Seconds()}}
+		if s.sdk != "" {
+			took, err := ingestSDK(ctx, s, prompt)
+			if err != nil {
+				return err
+			}
+			r.Anchor = []float64{bytes / took.Seconds()}
+		}
+		rounds = append(rounds, r)
+	}
+	m := measurement{Part: "ingest", Name: "whole_2kb", What: "lines of 2 KB through shim, store and a tab", Unit: "MB/s", Rounds: rounds, AtLeast: true}
+	if s.sdk != "" {
+		m.Anchor = "TypeScript SDK, which stores nothing"
+	}
+	s.report.add(m)
+	return nil
+}
+
+// turnEnd reads until a session has begun a turn and ended it.
+func turnEnd(ctx context.Context, t *tab, session string) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	begun, over := false, false
+	for !over {
+		if err := t.next(ctx, func(f frame) error {
+			if f.Type == "process_state" && f.SessionID == session {
+				begun = begun || f.State == "assistant_turn"
+				over = begun && f.State == "user_turn"
+			}
+			return nil
+		}); err != nil {
+			return fmt.Errorf("a turn does not end: %w", err)
+		}
+	}
 	return nil
 }
 

@@ -220,7 +220,7 @@ func see(message []byte, look func(frame) error) error {
 
 // subscribe has the tab read the transcript of a session.
 func (t *tab) subscribe(ctx context.Context, session string) error {
-	return t.send(ctx, map[string]any{"type": "subscribe", "command_id": uuid.NewString(), "session_id": session})
+	return t.send(ctx, map[string]any{"type": "subscribe", "command_id": uuid.NewString(), "session_id": session, "live_append": true})
 }
 
 // discard reads what comes until the connection ends.
