@@ -201,7 +201,7 @@ export class App {
     this.page.getByRole('navigation', { name: 'Sessions' }).getByRole('link', { name: /^Needs you/ })
   async signOut() {
     await this.page.getByRole('link', { name: /^Account/ }).click()
-    await this.page.getByRole('button', { name: 'Sign out', exact: true }).click()
+    await this.page.getByRole('button', { name: 'Sign out', exact: true }).first().click()
   }
   // Decides whatever asks next with yes, or the first option.
   async sayYes() {

@@ -533,7 +533,7 @@ test('what is gone, empty, away or not allowed can be used by everybody', once, 
   await expect(page.getByRole('alert').filter({ hasText: /\w/ })).toBeVisible()
   await expectAccessible(page, 'a plain page that is gone', 'main')
   await page.goto(`${url}/inbox`)
-  await expect(page.getByText('You’re all caught up.').first()).toBeVisible()
+  await expect(page.getByText('You’re all caught up').first()).toBeVisible()
   await expectAccessible(page, 'an empty inbox', 'main')
   stage.user = { name: 'eve', role: 'viewer' }
   await page.goto(`${url}/admin/people`)

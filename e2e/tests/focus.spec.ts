@@ -354,15 +354,6 @@ test('at 400 % whatever decides can be reached with keys, and nothing lies over 
   await shows('edit', ...edit, [/^Deny$/, /^Approve$/])
   await shows('plan', ...plan, [/^Keep planning$/, /ask before edits$/])
   card = await shows('form', FORMS['four questions']!, null, [/^Decline$/])
-  stage.send({ type: 'toasts', request_ids: ['form'] })
-  const toast = page.getByRole('region', { name: 'Other sessions' })
-  await whole(toast)
-  const apart = async () => {
-    const [above, below] = [(await toast.boundingBox())!, (await page.locator('main > .view').boundingBox())!]
-    return above.y + above.height <= below.y || below.y + below.height <= above.y
-  }
-  await expect.poll(apart, { message: 'what waits elsewhere lies beside the page' }).toBe(true)
-  stage.send({ type: 'toasts', request_ids: [] })
   await reach(card.getByRole('radio', { name: /^Summary/ }), 'Shift+Tab')
   await reach(card.getByRole('checkbox', { name: /^Web/ }))
 

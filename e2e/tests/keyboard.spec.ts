@@ -391,7 +391,7 @@ test('with keys alone: the inbox, and the admin area @newest', async ({ page, ha
   await expect(app.card('rm later')).toBeFocused()
   await expect(app.approveButton(app.card())).not.toHaveAttribute('aria-disabled')
   await page.keyboard.press('y')
-  await expect(page.getByText('You’re all caught up.').first()).toBeVisible()
+  await expect(page.getByText('You’re all caught up').first()).toBeVisible()
   await expect.poll(() => rest.said(second)).toContain('Ran.')
 
   // The admin area: a process is killed from its menu.

@@ -44,7 +44,6 @@ const LOOKED_AT: Record<string, string> = {
   'inbox/BatchDialog.vue': 'a batch',
   'session/HandOff.vue': 'the way to the phone',
   'inbox/Inbox.vue': 'inbox',
-  'inbox/Toasts.vue': 'what waits elsewhere',
   'shell/KeySheet.vue': 'Keyboard shortcuts',
   'shell/Keyboard.vue': 'the ways past the list',
   'shell/Palette.vue': 'the palette with results',
@@ -328,13 +327,6 @@ test(
     await expectAccessible(page, 'the drawer on a phone', 'dialog[open]', [PHONE])
     await page.keyboard.press('Escape')
     await page.setViewportSize(DESK)
-
-    stage.send({ type: 'toasts', request_ids: ['file'], more: 2 })
-    const waits = page.getByRole('region', { name: 'Other sessions' })
-    await expect(waits).toContainText('and 2 more')
-    await expectAccessible(page, 'what waits elsewhere', '.toasts')
-    stage.send({ type: 'toasts', request_ids: [] })
-    await expect(waits).toHaveCount(0)
 
     // A batch of which every one ends in its own way.
     const low = { risk: 'low', tool_name: 'Read', tool_input: { file_path: '/w/a' }, created_at } as const

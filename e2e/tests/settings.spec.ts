@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
-import { bash, play, prompt, text, tool } from '../script.ts'
+import { prompt, text, tool } from '../script.ts'
 import { Stage } from '../stage.ts'
 
 test('language and appearance are kept, and no other language is ever seen @newest', async ({ page, server }) => {
@@ -47,56 +47,6 @@ test('language and appearance are kept, and no other language is ever seen @newe
     .getByRole('heading', { level: 1 })
     .evaluate((h) => getComputedStyle(h).getPropertyValue('--zoom'))
   expect(app).toBe('1.3')
-})
-
-test('who has sayso open elsewhere is told in a toast, in every tab, until somebody looks @newest', async ({
-  page,
-  context,
-  scripted,
-  rest,
-}) => {
-  const other = await context.newPage()
-  const toast = (tab: typeof page, command: string) =>
-    tab.getByRole('region', { name: 'Other sessions' }).getByRole('listitem').filter({ hasText: command })
-  for (const [tab, path] of [
-    [page, '/settings'],
-    [other, '/admin'],
-  ] as const) {
-    await tab.goto(path)
-    await expect(tab.getByRole('heading', { level: 1 }).first()).toBeVisible()
-    await expect(tab.getByRole('link', { name: /^Inbox/ })).toBeVisible()
-  }
-  const id = await rest.start(play('Ask', [bash('touch here')], [bash('touch there')], [text('Done.')]), {
-    cwd: scripted,
-    title: 'toasted',
-  })
-  await expect(toast(page, 'touch here')).toContainText('toasted')
-  await expect(toast(other, 'touch here')).toBeVisible()
-  expect(await page.evaluate(() => document.activeElement === document.body)).toBe(true)
-
-  // It was answered by somebody.
-  const [first] = (await rest.state(id)).pending_requests
-  await rest.post(`/api/pending/${first.request_id}/response`, {
-    session_id: id,
-    request_id: first.request_id,
-    request_type: 'tool_approval',
-    decision: 'allow',
-  })
-  await expect(toast(page, 'touch there')).toBeVisible()
-  await expect(toast(other, 'touch there')).toBeVisible()
-  await expect(toast(page, 'touch here')).toHaveCount(0)
-  await expect(toast(other, 'touch here')).toHaveCount(0)
-
-  // Whoever opens it has it before them, and no toast tells of it any more.
-  await toast(page, 'touch there')
-    .getByRole('link', { name: /^Open in toasted/ })
-    .press('Enter')
-  const card = App.of(page).card('touch there')
-  await expect(card).toBeFocused()
-  await expect(toast(other, 'touch there')).toHaveCount(0)
-  await App.of(page).approve(card)
-  await expect(App.of(page).card()).toHaveCount(0)
-  await other.close()
 })
 
 test('what Claude does is said as much as one chose', { tag: '@newest' }, async ({ page, server }) => {

@@ -19,8 +19,6 @@ export interface Port {
   draft(of: { session_id?: string; request_id?: string }, value: unknown): string | null
   /** Tells what is on the screen, so that what waits there is told nowhere else. */
   showing(what: Showing): void
-  /** Tells that the person knows that a request waits, so that no toast of it is left in any tab. */
-  noticed(requestID: string): void
   /** Asks for a session that is not known here; false when there is none. */
   find(sessionID: string): Promise<boolean>
   /** Asks the server anew for the sessions that have ended. */

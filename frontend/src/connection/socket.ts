@@ -254,8 +254,6 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
       showing = what
       look()
     },
-    noticed: (requestID) =>
-      void connection.send({ type: 'noticed', command_id: uuid(), request_id: requestID } satisfies Command),
     find,
     refresh,
     retryNow: () => connection.retryNow(),

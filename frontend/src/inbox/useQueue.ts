@@ -11,6 +11,12 @@ import { snooze, snoozedUntil } from './snooze'
 // Rows do not move under a pointer, a finger or a key.
 const SETTLE_MS = 1_000
 
+/** What a row says: the command, path or address; with the name of a tool that has no icon of its own. */
+function whatOf({ request, session }: Waiting): string {
+  const { icon, line } = titleOf(request, session.cwd)
+  return (icon !== 'tool' && line) || reasonOf(request, session.cwd)
+}
+
 export type Queue = ReturnType<typeof useQueue>
 export type Row = Queue['rows']['value'][number]
 
@@ -77,7 +83,8 @@ export function useQueue() {
           id,
           gone: !open.value.has(id),
           line: reasonOf(w.request, w.session.cwd),
-          title: titleOf(w.request),
+          title: titleOf(w.request, w.session.cwd),
+          what: whatOf(w),
           waited: duration(Math.floor(Math.max(0, now.value / 1000 + store.state.skew - w.request.created_at))),
           snoozedFor: until === null ? null : Math.ceil((until - now.value) / 60_000),
         },

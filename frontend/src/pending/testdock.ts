@@ -92,7 +92,6 @@ export function dock(requests: Request[], role: 'viewer' | 'member' = 'member') 
   const said: string[] = []
   const port: Port = {
     showing: () => {},
-    noticed: () => {},
     answer(answer) {
       answers.push(answer)
       const command = { type: 'pending_request_response' as const, command_id: 'c' + answers.length, ...answer }

@@ -127,7 +127,7 @@ export const words: typeof english = {
     results: 'Ergebnisse in Verläufen',
     count: (n: number) => count(n, 'Sitzung', 'Sitzungen'),
     more: 'Diese Sitzung hat weitere Treffer. Öffne sie und suche dort.',
-    incomplete: 'Die Suche hat zu lange gedauert und wurde abgebrochen. Grenze sie mit einem weiteren Wort ein.',
+    incomplete: 'Die Suche hat zu lange gedauert und wurde abgebrochen. Füge ein weiteres Wort hinzu.',
     indexing: 'Die neuesten Nachrichten sind noch nicht durchsuchbar.',
   },
   terminal: {

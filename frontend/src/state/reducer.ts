@@ -65,8 +65,6 @@ export interface State {
   readonly skew: number
   /** Why the server can store nothing, a sentence; '' when it can. */
   readonly notice: Notice | null
-  /** What waits where the person does not look, by request_id, and how many more than are named. */
-  readonly toasts: { readonly ids: readonly string[]; readonly more: number }
   /** Whether the full set of active sessions has arrived once. */
   readonly complete: boolean
   readonly sessions: ReadonlyMap<string, SessionState>
@@ -99,7 +97,6 @@ export const empty: State = {
   updated: false,
   skew: 0,
   notice: null,
-  toasts: { ids: [], more: 0 },
   complete: false,
   sessions: new Map(),
   transcripts: new Map(),
@@ -166,7 +163,8 @@ export function reduce(state: State, frame: ServerFrame | Listing, context: Cont
     case 'notice':
       return { ...state, notice: frame }
     case 'toasts':
-      return { ...state, toasts: { ids: frame.request_ids, more: frame.more ?? 0 } }
+      // The inbox and its count are enough here; other clients show them.
+      return state
     case 'error':
       // What may be seen is another now: the next connection tells what there is.
       return frame.code === 'access_changed'
@@ -188,7 +186,6 @@ function hello(state: State, frame: Hello, context: Context): State {
     skew: frame.server_time - context.now / 1000,
     // A new connection is told when there is one.
     notice: null,
-    toasts: empty.toasts,
   }
 }
 
