@@ -70,11 +70,11 @@ func inspect(dir string) Bundle {
 	return b
 }
 
-func isAlive(dir string) bool { return holder(dir) != 0 }
+func isAlive(dir string) bool { return lockHolder(dir) != 0 }
 
-// holder is the pid of the shim of a folder, 0 when it is dead. The kernel tells:
+// lockHolder is the pid of the shim of a folder, 0 when it is dead. The kernel tells:
 // the lock goes with the process, and no other can have its place.
-func holder(dir string) int {
+func lockHolder(dir string) int {
 	f, err := os.Open(filepath.Join(dir, lockName))
 	if err != nil {
 		return 0
@@ -181,7 +181,7 @@ func Clean(ctx context.Context, dir string) error {
 
 // Destroy kills a shim that does not answer, and cleans up after it.
 func Destroy(ctx context.Context, dir string) error {
-	for pid := holder(dir); pid != 0; pid = holder(dir) {
+	for pid := lockHolder(dir); pid != 0; pid = lockHolder(dir) {
 		if p, ok := processOf(pid); ok {
 			p.signal(syscall.SIGKILL)
 		}

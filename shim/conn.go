@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	// attachBudget is how long a shim may take to be attached; one that hangs must
+	// attachTimeout is how long a shim may take to be attached; one that hangs must
 	// not hold up the start of a server.
-	attachBudget = 500 * time.Millisecond
-	// frameDeadline is how long a shim may take to read one frame.
-	frameDeadline = 10 * time.Second
+	attachTimeout = 500 * time.Millisecond
+	// frameTimeout is how long a shim may take to read one frame.
+	frameTimeout = 10 * time.Second
 	// window is how much of the journal may be under way, in bytes.
 	window = 1 << 20
-	// stderrDeadline is how long Stderr asks.
-	stderrDeadline = time.Second
+	// stderrTimeout is how long Stderr asks.
+	stderrTimeout = time.Second
 )
 
 // Conn is a connection to one shim. All but Recv may be called by several
@@ -61,7 +61,7 @@ type Conn struct {
 // [ErrHung] when it does not answer in time, [ErrFenced] when the epoch is not
 // above all before it, [ErrOffset], or [ErrVersion]. Detach ends the connection.
 func Attach(ctx context.Context, dir string, epoch uint64, from int64) (*Conn, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, attachBudget, ErrHung)
+	ctx, cancel := context.WithTimeoutCause(ctx, attachTimeout, ErrHung)
 	defer cancel()
 	c, err := attach(ctx, dir, epoch, from)
 	if err != nil {
@@ -73,7 +73,7 @@ func Attach(ctx context.Context, dir string, epoch uint64, from int64) (*Conn, e
 // Look asks a shim how it is, without taking it over. It takes at most half a second.
 // The errors are those of [Attach].
 func Look(ctx context.Context, dir string) (Stat, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, attachBudget, ErrHung)
+	ctx, cancel := context.WithTimeoutCause(ctx, attachTimeout, ErrHung)
 	defer cancel()
 	c, err := connect(ctx, dir, 0, 0, func(c *Conn, token string) error { return c.hello(ctx, token) })
 	if err != nil {
@@ -84,7 +84,7 @@ func Look(ctx context.Context, dir string) (Stat, error) {
 }
 
 func attach(ctx context.Context, dir string, epoch uint64, from int64) (*Conn, error) {
-	return connect(ctx, dir, epoch, from, func(c *Conn, token string) error { return c.introduce(ctx, token, from) })
+	return connect(ctx, dir, epoch, from, func(c *Conn, token string) error { return c.takeOver(ctx, token, from) })
 }
 
 // connect connects to a shim and says what it is told to.
@@ -115,8 +115,8 @@ func connect(ctx context.Context, dir string, epoch uint64, from int64, say func
 	return c, nil
 }
 
-// introduce says who we are and takes the shim over.
-func (c *Conn) introduce(ctx context.Context, token string, from int64) error {
+// takeOver says who we are and takes the shim over.
+func (c *Conn) takeOver(ctx context.Context, token string, from int64) error {
 	if err := c.hello(ctx, token); err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func dial(ctx context.Context, dir string) (*net.UnixConn, error) {
 			return sock.(*net.UnixConn), nil
 		}
 		if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
-			p, ok := processOf(holder(dir))
+			p, ok := processOf(lockHolder(dir))
 			if !ok {
 				return nil, errors.Join(ErrGone, err)
 			}
@@ -335,7 +335,7 @@ func (c *Conn) Stderr() string {
 	if exit != nil {
 		return exit.Stderr
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), stderrDeadline)
+	ctx, cancel := context.WithTimeout(context.Background(), stderrTimeout)
 	defer cancel()
 	reply, _ := c.call(ctx, kindStderr, head{}, nil) // "" then
 	return string(reply.body)
@@ -443,7 +443,7 @@ func (c *Conn) send(ctx context.Context, f frame) error {
 	written := make(chan error, 1)
 	go func() {
 		defer func() { <-c.turn }()
-		_ = c.sock.SetWriteDeadline(time.Now().Add(frameDeadline)) // fails only when closed
+		_ = c.sock.SetWriteDeadline(time.Now().Add(frameTimeout)) // fails only when closed
 		_, err := c.sock.Write(text)
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			c.fail(ErrHung)

@@ -10,17 +10,17 @@ import (
 	"github.com/sayso-dev/sayso/internal/failpoint"
 )
 
-// inputGrace is how long the lines that wait may still be written once the input
+// closeGracePeriod is how long the lines that wait may still be written once the input
 // is to be closed.
-const inputGrace = time.Second
+const closeGracePeriod = time.Second
 
 // An input is the way into the CLI. One goroutine, run, writes, so that a CLI
 // that does not read holds up nothing else and lines never interleave.
 type input struct {
-	pipe  *os.File
-	limit int64
-	keys  *os.File // of the lines that were written, for whoever comes after us
-	noted int64    // bytes of keys; only run touches it
+	pipe     *os.File
+	limit    int64
+	keys     *os.File // of the lines that were written, for whoever comes after us
+	keysSize int64    // bytes of keys; only run touches it
 
 	mu     sync.Mutex
 	epoch  uint64
@@ -98,8 +98,8 @@ func digest(key string) [16]byte {
 // that Claude waits for is worth more than knowing, after a death, that it was
 // given.
 func (in *input) remember(key [16]byte) {
-	if n, err := in.keys.WriteAt(key[:], in.noted); err == nil {
-		in.noted += int64(n)
+	if n, err := in.keys.WriteAt(key[:], in.keysSize); err == nil {
+		in.keysSize += int64(n)
 	}
 }
 
@@ -145,11 +145,11 @@ func (in *input) drop(keep int) entries {
 	return dropped
 }
 
-// close ends the input: at once when nothing waits, else after inputGrace.
+// close ends the input: at once when nothing waits, else after closeGracePeriod.
 func (in *input) close() {
 	in.mu.Lock()
 	if !in.closed {
-		_ = in.pipe.SetWriteDeadline(time.Now().Add(inputGrace)) // fails only when closed
+		_ = in.pipe.SetWriteDeadline(time.Now().Add(closeGracePeriod)) // fails only when closed
 	}
 	in.closed = true
 	in.mu.Unlock()
@@ -189,7 +189,7 @@ func (in *input) run() {
 		if err = failpoint.Hit("shim.write.before_pipe"); err != nil {
 			break
 		}
-		noted := in.noted
+		noted := in.keysSize
 		if first.keyed {
 			in.remember(first.key)
 		}

@@ -70,13 +70,13 @@ func (p *parser) join(left, b []byte) []byte {
 	return p.memory
 }
 
-// hugeLine is how long a line is at least whose memory is not kept, in bytes.
-const hugeLine = 1 << 20
+// hugeLineBytes is how long a line is at least whose memory is not kept, in bytes.
+const hugeLineBytes = 1 << 20
 
-// lengthen adds a part to the line. A huge one doubles its memory when it is full: by
+// appendToLine adds a part to the line. A huge one doubles its memory when it is full: by
 // less at a time it would leave several times its size behind.
-func (p *parser) lengthen(part []byte) {
-	if n := len(p.line) + len(part); n > cap(p.line) && n > hugeLine {
+func (p *parser) appendToLine(part []byte) {
+	if n := len(p.line) + len(part); n > cap(p.line) && n > hugeLineBytes {
 		p.line = append(make([]byte, 0, max(n, 2*cap(p.line))), p.line...)
 	}
 	if p.shortener != nil {
@@ -92,7 +92,7 @@ func (p *parser) end() int64 { return p.at + int64(len(p.buf)) }
 // next returns the next line, valid until the call of feed or next after. It is
 // not ok when more must be fed.
 func (p *parser) next() (line []byte, mark Mark, ok bool) {
-	if !p.open && cap(p.line) > hugeLine {
+	if !p.open && cap(p.line) > hugeLineBytes {
 		p.line = nil // now, and not with the next line, which may be long in coming
 	}
 	for len(p.buf) >= recordHeader {
@@ -140,11 +140,11 @@ func (p *parser) next() (line []byte, mark Mark, ok bool) {
 			payload = payload[:max(0, int64(length)-(p.size-p.limit))]
 		}
 		if flags&recordLast == 0 {
-			p.lengthen(payload)
+			p.appendToLine(payload)
 			continue
 		}
 		if line = payload; flags&recordFirst == 0 {
-			p.lengthen(payload)
+			p.appendToLine(payload)
 			if p.shortener != nil {
 				p.line = p.shortener.End(p.line)
 			}

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// helloDeadline is how long whoever connects may take to say who they are.
-	helloDeadline = 2 * time.Second
-	// endDeadline is how long a server may take to read the last frames.
-	endDeadline = 2 * time.Second
-	// againDelay is how long a connection of the same server may take to be seen
+	// helloTimeout is how long whoever connects may take to say who they are.
+	helloTimeout = 2 * time.Second
+	// endTimeout is how long a server may take to read the last frames.
+	endTimeout = 2 * time.Second
+	// reconnectDelay is how long a connection of the same server may take to be seen
 	// to have ended, when it comes again.
-	againDelay = 100 * time.Millisecond
+	reconnectDelay = 100 * time.Millisecond
 	// maxHello is the largest frame that is read from a stranger, in bytes.
 	maxHello = 4 << 10
 	// maxReplies is how many replies wait for a server that does not read them.
@@ -53,7 +53,7 @@ func (k *supervisor) serve(c *net.UnixConn, known func()) {
 	if uid, err := peerUID(c); err != nil || uid != os.Geteuid() {
 		return
 	}
-	_ = c.SetDeadline(time.Now().Add(helloDeadline)) // fails only when closed
+	_ = c.SetDeadline(time.Now().Add(helloTimeout)) // fails only when closed
 	f, err := readFrame(c, maxHello)
 	if err != nil || f.kind != kindHello {
 		return
@@ -118,7 +118,7 @@ func (p *peer) end(last ...frame) {
 	p.replies = append(p.replies, last...)
 	p.closing = true
 	p.mu.Unlock()
-	_ = p.c.SetWriteDeadline(time.Now().Add(endDeadline)) // fails only when closed
+	_ = p.c.SetWriteDeadline(time.Now().Add(endTimeout)) // fails only when closed
 	p.signal()
 }
 
@@ -193,7 +193,7 @@ func (p *peer) attach(number uint64, h head) {
 		k.mu.Unlock()
 		select {
 		case <-older.done:
-		case <-time.After(againDelay):
+		case <-time.After(reconnectDelay):
 		}
 		k.mu.Lock()
 	}

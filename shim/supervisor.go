@@ -26,21 +26,21 @@ import (
 const (
 	// maxParams is the largest message on stdin, in bytes.
 	maxParams = 16 << 20
-	// termGrace is how long a shim that is told to end by SIGTERM, as when the
+	// termGracePeriod is how long a shim that is told to end by SIGTERM, as when the
 	// machine goes down, lets its CLI take.
-	termGrace = 3 * time.Second
-	// drainDelay is how long a read of output waits once the tree is gone; only
+	termGracePeriod = 3 * time.Second
+	// drainTimeout is how long a read of output waits once the tree is gone; only
 	// somebody outside the tree can still hold the pipe.
-	drainDelay = 50 * time.Millisecond
+	drainTimeout = 50 * time.Millisecond
 	// pipeCapacity is the most that a pipe holds.
 	pipeCapacity = 1 << 20
 	// killDelay is the pause between two looks at a tree that is being killed.
 	killDelay = 5 * time.Millisecond
-	// maxLookDelay is how long it may take to see that our folder is gone.
-	maxLookDelay = 30 * time.Second
-	// maxGuests is how many connections may not yet have said who they are.
-	maxGuests = 16
-	stderrMax = 64 << 10
+	// folderCheckInterval is how long it may take to see that our folder is gone.
+	folderCheckInterval = 30 * time.Second
+	// maxUnidentified is how many connections may not yet have said who they are.
+	maxUnidentified = 16
+	stderrMax       = 64 << 10
 )
 
 // handshake is the one line that a shim prints.
@@ -173,7 +173,7 @@ func start(stdin io.Reader) (*supervisor, error) {
 			Version: Version, SessionID: p.SessionID, ProcessID: p.ProcessID, PID: os.Getpid(), Start: self.start,
 			Marker: randomHex(16), Kill: how, Started: time.Now().Format(time.RFC3339Nano), Cwd: p.Cwd, Limits: p.Limits,
 		},
-		guests: make(chan struct{}, maxGuests), empty: make(chan struct{}), acked: make(chan struct{}), quit: make(chan struct{}),
+		guests: make(chan struct{}, maxUnidentified), empty: make(chan struct{}), acked: make(chan struct{}), quit: make(chan struct{}),
 	}
 	k.ackExit = sync.OnceFunc(func() { close(k.acked) })
 	k.journal = &journal{salt: crc32.ChecksumIEEE([]byte(k.meta.Marker)), limits: k.limits, notify: k.notify, freed: make(chan struct{}, 1)}
@@ -346,7 +346,7 @@ func (k *supervisor) run(signals <-chan os.Signal) {
 
 	var linger, leave <-chan time.Time
 	patience := time.Duration(k.limits.GoneMS) * time.Millisecond
-	looking := time.NewTicker(min(patience, maxLookDelay))
+	looking := time.NewTicker(min(patience, folderCheckInterval))
 	reachable := time.Now()
 	for waiting := true; waiting; {
 		select {
@@ -354,8 +354,8 @@ func (k *supervisor) run(signals <-chan os.Signal) {
 			if k.isReachable() {
 				reachable = now
 			} else if leave == nil && now.Sub(reachable) >= patience {
-				go k.kill(termGrace, false)
-				leave = time.After(2 * termGrace)
+				go k.kill(termGracePeriod, false)
+				leave = time.After(2 * termGracePeriod)
 			}
 		case s := <-signals:
 			switch s {
@@ -364,15 +364,15 @@ func (k *supervisor) run(signals <-chan os.Signal) {
 					go k.accept(k.listener)
 				}
 			case syscall.SIGTERM, syscall.SIGINT:
-				go k.kill(termGrace, false)
-				leave = time.After(2 * termGrace)
+				go k.kill(termGracePeriod, false)
+				leave = time.After(2 * termGracePeriod)
 				waiting = k.exitRecord() == nil
 			}
 		case <-recorded:
 			recorded = nil
 			linger = time.After(time.Duration(k.limits.LingerMS) * time.Millisecond)
 			if leave != nil {
-				linger = time.After(drainDelay)
+				linger = time.After(drainTimeout)
 			}
 		case <-k.acked:
 			waiting = false
@@ -452,7 +452,7 @@ func (p *pipe) Read(b []byte) (int, error) {
 	if p.drained >= pipeCapacity {
 		return 0, io.EOF
 	}
-	_ = p.file.SetReadDeadline(time.Now().Add(drainDelay)) // fails only when closed
+	_ = p.file.SetReadDeadline(time.Now().Add(drainTimeout)) // fails only when closed
 	n, err = p.file.Read(b)
 	p.drained += n
 	if errors.Is(err, os.ErrDeadlineExceeded) {

@@ -22,7 +22,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/oidc"
 )
 
-// acmeSettings say from where the server gets its certificate by itself.
+// acmeSettings configure certificates by ACME.
 type acmeSettings struct {
 	Domains   []string
 	Email     string
@@ -32,7 +32,7 @@ type acmeSettings struct {
 
 func (a acmeSettings) used() bool { return len(a.Domains) > 0 }
 
-// complete checks the whole.
+// complete validates the settings.
 func (a *acmeSettings) complete(tlsCert string) error {
 	if !a.used() {
 		if a.Email != "" || a.Directory != "" || a.HTTP != "" {
@@ -59,8 +59,7 @@ func (a *acmeSettings) complete(tlsCert string) error {
 	return nil
 }
 
-// publicURL is the address that follows from the first domain, "" when the port is
-// chosen later.
+// publicURL returns the address of the first domain, "" when the port is chosen later.
 func (a acmeSettings) publicURL(listen string) string {
 	_, port, err := net.SplitHostPort(listen)
 	switch {
@@ -72,22 +71,22 @@ func (a acmeSettings) publicURL(listen string) string {
 	return "https://" + net.JoinHostPort(a.Domains[0], port)
 }
 
-// acmeCertificates are the certificates that an ACME directory gives. They are renewed while
-// the server runs.
+// acmeCertificates are certificates from an ACME directory. They are renewed while the server
+// runs.
 type acmeCertificates struct {
 	manager *autocert.Manager
 	domains []string
 	log     *slog.Logger
 }
 
-// newACMECertificates keeps what it gets in the state folder. What it asks the directory ends
-// with ctx.
+// newACMECertificates stores certificates in the state folder. Its requests to the directory
+// end with ctx.
 func newACMECertificates(ctx context.Context, s settings, log *slog.Logger) (*acmeCertificates, error) {
 	dir := filepath.Join(s.StateDir, "acme")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("folder of the certificates: %w", err)
 	}
-	if err := os.Chmod(dir, 0o700); err != nil { // it may have been there
+	if err := os.Chmod(dir, 0o700); err != nil { // it may have existed
 		return nil, fmt.Errorf("folder of the certificates: %w", err)
 	}
 	directory := s.ACME.Directory
@@ -109,8 +108,8 @@ func newACMECertificates(ctx context.Context, s settings, log *slog.Logger) (*ac
 	}}, nil
 }
 
-// setUpACME lets a server get its certificates by ACME, where that is wanted, and
-// opens the listener for plain HTTP; both may be nil.
+// setUpACME sets up certificates by ACME, if configured, and opens the listener for plain
+// HTTP; both results may be nil.
 func setUpACME(ctx context.Context, s settings, server *http.Server, log *slog.Logger) (*acmeCertificates, net.Listener, error) {
 	if !s.ACME.used() {
 		return nil, nil, nil
@@ -127,7 +126,7 @@ func setUpACME(ctx context.Context, s settings, server *http.Server, log *slog.L
 	if err != nil {
 		return nil, nil, fmt.Errorf("--acme-http: cannot listen on %s: %w", s.ACME.HTTP, err)
 	}
-	certificates.manager.HTTPHandler(nil) // the directory may look there from the first order on
+	certificates.manager.HTTPHandler(nil) // the directory may use it from the first order on
 	log.Info("browsers are sent to HTTPS, and the ACME directory is answered", "listen", plain.Addr().String())
 	return certificates, plain, nil
 }
@@ -141,8 +140,8 @@ func (i *acmeCertificates) config() *tls.Config {
 	c.MinVersion = tls.VersionTLS12
 	c.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 		if !slices.Contains(i.domains, strings.ToLower(hello.ServerName)) {
-			// By another name, such as that of this machine for the set-up: nothing is
-			// asked for, and the browser sees a certificate of the first domain.
+			// For another name, such as that of this machine during set-up, no certificate is
+			// requested, and the browser sees that of the first domain.
 			named := *hello
 			named.ServerName, named.SupportedProtos = i.domains[0], nil
 			hello = &named
@@ -152,8 +151,7 @@ func (i *acmeCertificates) config() *tls.Config {
 	return c
 }
 
-// Run gets the certificates before the first browser waits for one, and says so
-// when it cannot.
+// Run gets the certificates before the first browser needs one, and logs a failure.
 func (i *acmeCertificates) Run(ctx context.Context) error {
 	for _, domain := range i.domains {
 		for wait := time.Minute; ; wait = min(2*wait, time.Hour) {
@@ -179,7 +177,8 @@ func (i *acmeCertificates) Run(ctx context.Context) error {
 	return nil
 }
 
-// redirectHTTP answers the directory over plain HTTP, and sends everybody else to at.
+// redirectHTTP answers the ACME directory over plain HTTP, and redirects other requests to
+// at.
 func (i *acmeCertificates) redirectHTTP(at string) http.Handler {
 	return i.manager.HTTPHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {

@@ -18,16 +18,16 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
-// agentHome is where a server of this person keeps what is given to agents outside: a
-// connection file for each, in the state folder. The server may be running.
+// agentHome is where this person's server keeps files for external agents: a connection file
+// for each, in the state folder. The server may be running.
 type agentHome struct {
-	stateDir, database string // as given; "" for the usual
+	stateDir, database string // as given; "" for the default
 	stderr             io.Writer
 
 	settings settings // after read
 }
 
-// read finds the settings of the server.
+// read reads the settings of the server.
 func (h *agentHome) read(verb string) error {
 	var args []string
 	if h.stateDir != "" {
@@ -45,14 +45,13 @@ func (h *agentHome) agentFile(name string) string {
 	return filepath.Join(agentsFolder(h.settings.StateDir), name)
 }
 
-// agentsFolder is where the connection files of a state folder are.
+// agentsFolder returns the folder of the connection files.
 func agentsFolder(stateDir string) string { return filepath.Join(stateDir, "agents") }
 
-// addressFile is where a server notes its address, for those who come later.
+// addressFile is where a server stores its address for commands that run later.
 func addressFile(stateDir string) string { return filepath.Join(stateDir, "address") }
 
-// url is the MCP address of the server: where it was last, else where its settings
-// say.
+// url returns the MCP address of the server: its last one, else that of its settings.
 func (h *agentHome) url() string {
 	if known, err := os.ReadFile(addressFile(h.settings.StateDir)); err == nil && len(known) > 0 {
 		return strings.TrimSpace(string(known)) + "/mcp"
@@ -60,8 +59,8 @@ func (h *agentHome) url() string {
 	return localAddress(h.settings) + "/mcp"
 }
 
-// mint writes a connection file with a token of its session, which it makes when it
-// is not there. A file whose token is good keeps it.
+// mint writes a connection file with a token of its session, and creates the session if it is
+// missing. It keeps a file with a valid token.
 func (h *agentHome) mint(ctx context.Context, file string, s session.Session, name string) error {
 	opened, err := store.Open(ctx, h.settings.Database)
 	if err != nil {
@@ -88,7 +87,7 @@ func (h *agentHome) mint(ctx context.Context, file string, s session.Session, na
 		if err := opened.CreateSession(ctx, s); err != nil && !errors.Is(err, session.ErrExists) {
 			return err
 		}
-		// Those before it are in no file any longer.
+		// Older tokens are in no file any more.
 		if err := directory.RevokeAgents(ctx, s.SessionID); err != nil {
 			return err
 		}
@@ -100,7 +99,7 @@ func (h *agentHome) mint(ctx context.Context, file string, s session.Session, na
 	return writeConnection(file, c)
 }
 
-// revoke ends the tokens of a session and removes their file.
+// revoke revokes the tokens of a session and deletes their file.
 func (h *agentHome) revoke(ctx context.Context, file, sessionID string) error {
 	opened, err := store.Open(ctx, h.settings.Database)
 	if err != nil {
@@ -127,8 +126,8 @@ func writeConnection(file string, c connection) error {
 	return config.Write(file, append(data, '\n'))
 }
 
-// updateConnections notes the address of this server, and puts it into the connection
-// files of agents outside, which read them at each connection.
+// updateConnections stores the address of this server, and updates the connection files of
+// external agents, which read them at each connection.
 func updateConnections(stateDir, address string) error {
 	if err := config.Write(addressFile(stateDir), []byte(address+"\n")); err != nil {
 		return err
@@ -141,7 +140,7 @@ func updateConnections(stateDir, address string) error {
 	for _, file := range files {
 		c, err := readConnection(file)
 		if err != nil || c.URL == address+"/mcp" {
-			continue // another kind of file, or right as it is
+			continue // another kind of file, or up to date
 		}
 		c.URL = address + "/mcp"
 		if err := writeConnection(file, c); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
-// alertRecipients lists who may answer, and the sessions in which they may.
+// alertRecipients lists the people who may answer, with their sessions.
 func alertRecipients(directory *account.Directory, known store.Store) func(context.Context) ([]alert.Person, error) {
 	return func(ctx context.Context) (list []alert.Person, err error) {
 		users, err := directory.Users(ctx)

@@ -8,8 +8,8 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// announce prints where the server is and how to get in, once it can be reached, and
-// starts the demo session where one is asked for.
+// announce prints the address of the server and how to sign in, once it can be reached, and
+// starts the demo session if one was requested.
 func (a *app) announce(ctx context.Context) error {
 	stdout, s := a.in.stdout, a.settings
 	if a.in.demo {
@@ -26,13 +26,13 @@ func (a *app) announce(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		// Its link is good nowhere else.
+		// Its link works only on that server.
 		fmt.Fprintf(stdout, "sayso is running at %s\n\nSign in with this link once, within %s:\n\n    %s\n\n", localAddress(s), signInLinkTTL, signInAddress(addressesOf(s).local, secret))
 		if !a.in.demo {
 			fmt.Fprint(stdout, "The link creates the first admin account. Open it on this machine. Nobody else can sign in yet.\n\n")
 		}
 	} else {
-		// Logs keep what a start prints, and this would be an admin's.
+		// Logs keep the output of a start, and this link would sign in an admin.
 		fmt.Fprintf(stdout, "sayso is running at %s\n\nOpen %s to sign in. To get a one-time sign-in link for an admin, run: sayso token --sign-in\n\n", address(s), addressesOf(s).outside)
 	}
 	if e := a.orchestrator.Environment(ctx); e.Problem != "" {

@@ -36,15 +36,15 @@ import (
 	"github.com/sayso-dev/sayso/wsapi"
 )
 
-// shutdownGrace is how long requests under way may take once the server stops.
+// shutdownGrace is how long requests in flight may take after the server stops.
 const shutdownGrace = 5 * time.Second
 
-// app is a server and everything it consists of. [newApp] opens files, the database
-// and listeners, [app.Run] serves, and [app.Close] gives up what newApp opened.
+// app is a server with all its parts. [newApp] opens files, the database and listeners,
+// [app.Run] serves, and [app.Close] closes what newApp opened.
 type app struct {
 	in       invocation
-	read     settings // as they were given
-	settings settings // with what the start found out, such as the port
+	read     settings // as given
+	settings settings // with values determined at the start, such as the port
 	log      *slog.Logger
 	level    *slog.LevelVar
 	closers  []func() // in the order of opening
@@ -53,18 +53,18 @@ type app struct {
 	provider    *httpapi.OIDC // nil without an identity provider
 
 	stateLock, databaseLock *os.File // the latter is nil for PostgreSQL
-	databaseEndedCleanly    bool     // at the end of the server before
+	databaseEndedCleanly    bool     // at the end of the previous server
 	exclusive               store.Exclusive
 	descriptors             *descriptors.Reserve
 	metrics                 *metrics
-	store                   store.Store // measured by metrics
+	store                   store.Store // wrapped by metrics
 	directory               *account.Directory
 	admin                   account.User // the first one
 
 	public, twin, local, plain net.Listener // see listen; all but public may be nil
-	localURL                   string       // where sessions of this machine reach the server
+	localURL                   string       // where sessions on this machine reach the server
 
-	runAs   *claude.RunAs // nil: Claude runs as the user of the server
+	runAs   *claude.RunAs // nil: Claude runs as the server's user
 	model   *scriptedmodel.Server
 	demo    *orchestrator.Demo
 	sandbox *launch.Sandbox
@@ -84,10 +84,10 @@ type app struct {
 	endpoints    []endpoint
 }
 
-// newApp builds a server from its settings. Nothing of it runs yet.
+// newApp builds a server from its settings. It starts nothing.
 func newApp(ctx context.Context, in invocation, s settings) (*app, error) {
 	a := &app{in: in, read: s, settings: s, descriptors: descriptors.NewReserve()}
-	// Whatever needs no file comes first: a mistake there leaves everything as it was.
+	// Steps that need no file come first, so that a mistake in the settings changes nothing.
 	for _, step := range []func(context.Context) error{
 		a.checkSettings, a.openDatabase, a.listen, a.prepareClaude, a.connect, a.answer,
 	} {
@@ -99,7 +99,7 @@ func newApp(ctx context.Context, in invocation, s settings) (*app, error) {
 	return a, nil
 }
 
-// Close gives up whatever newApp opened. Run must have returned.
+// Close closes what newApp opened. Run must have returned.
 func (a *app) Close() {
 	for len(a.closers) > 0 {
 		last := len(a.closers) - 1
@@ -108,13 +108,13 @@ func (a *app) Close() {
 	}
 }
 
-// onClose has Close call a function whose error helps nobody: listeners are closed by
-// their servers before, and connections and locks end with the process in any case.
+// onClose makes Close call a function and ignore its error: the servers have closed their
+// listeners before, and connections and locks end with the process anyway.
 func (a *app) onClose(release func() error) {
 	a.closers = append(a.closers, func() { _ = release() })
 }
 
-// checkSettings checks what needs no file of the server's own.
+// checkSettings checks what needs no file of the server.
 func (a *app) checkSettings(context.Context) (err error) {
 	s := a.settings
 	if a.log, a.level, err = newLog(s, a.in.stderr); err != nil {
@@ -133,8 +133,8 @@ func (a *app) checkSettings(context.Context) (err error) {
 	return err
 }
 
-// openDatabase takes the locks of the state folder and of the database, and opens
-// the latter, which may migrate it.
+// openDatabase locks the state folder and the database, and opens the latter, which may
+// migrate it.
 func (a *app) openDatabase(ctx context.Context) (err error) {
 	if a.stateLock, err = openStateDir(ctx, a.settings.StateDir); err != nil {
 		return err
@@ -170,15 +170,15 @@ func (a *app) openDatabase(ctx context.Context) (err error) {
 	return err
 }
 
-// listen opens the listeners, and notes their addresses for the commands and agents
-// that come later.
+// listen opens the listeners, and stores their addresses for commands and agents that start
+// later.
 func (a *app) listen(ctx context.Context) (err error) {
 	s := &a.settings
 	if a.public, err = net.Listen("tcp", s.Listen); err != nil {
 		return fmt.Errorf("cannot listen on %s: %w; is something else there, such as another sayso?", s.Listen, err)
 	}
 	a.onClose(a.public.Close)
-	s.Listen = a.public.Addr().String() // the port that was chosen for :0
+	s.Listen = a.public.Addr().String() // the port chosen for :0
 	if !s.tls() {
 		if a.twin, s.named = byName(ctx, s.Listen); a.twin != nil {
 			a.onClose(a.twin.Close)
@@ -199,8 +199,7 @@ func (a *app) listen(ctx context.Context) (err error) {
 	return nil
 }
 
-// prepareClaude finds out as whom and in which confines Claude runs, and readies the
-// demo.
+// prepareClaude determines the user and the sandbox of Claude, and prepares the demo.
 func (a *app) prepareClaude(context.Context) (err error) {
 	if a.model, err = demoModel(a.settings); err != nil {
 		return fmt.Errorf("cannot start the model of the demo: %w", err)
@@ -216,7 +215,7 @@ func (a *app) prepareClaude(context.Context) (err error) {
 	return err
 }
 
-// connect builds the parts of the server and ties them together.
+// connect creates the parts of the server and connects them.
 func (a *app) connect(ctx context.Context) (err error) {
 	s := a.settings
 	epoch, err := a.nextEpoch(ctx)
@@ -337,7 +336,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 	return nil
 }
 
-// answer puts a web server behind each listener.
+// answer starts a web server for each listener.
 func (a *app) answer(ctx context.Context) (err error) {
 	server := newHTTPServer(a.edge, a.log)
 	if a.certificate != nil {
@@ -363,9 +362,9 @@ func (a *app) answer(ctx context.Context) (err error) {
 	return nil
 }
 
-// Run announces the server and serves until ctx ends or a part of it fails. It ends
-// in order: the edges first, while the parts behind them still answer what came in,
-// then the sessions are let go of, which run on.
+// Run announces the server and serves until ctx ends or a part fails. It stops in order:
+// first the edges, while the parts behind them complete open requests, then it detaches from
+// the sessions, which continue.
 func (a *app) Run(ctx context.Context) error {
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
@@ -412,7 +411,7 @@ func (a *app) Run(ctx context.Context) error {
 		<-ended.Done()
 	}
 	if ctx.Err() != nil {
-		err = nil // also when the end came before the announcement was out
+		err = nil // also when ctx ended before the announcement
 		a.log.Info("stopping; sessions go on and are taken up again by the next start")
 	}
 	noteEnding(a.stateLock, a.databaseLock)
@@ -423,8 +422,8 @@ func (a *app) Run(ctx context.Context) error {
 	return errors.Join(err, edgesErr, sessions.Wait())
 }
 
-// shutDown lets the web servers finish what came in, and cuts off what takes longer
-// than shutdownGrace, which holds for all of them together.
+// shutDown lets the web servers complete requests in flight, and cuts off what takes longer
+// than shutdownGrace, which applies to all of them together.
 func (a *app) shutDown(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, shutdownGrace)
 	defer cancel()
@@ -436,8 +435,8 @@ func (a *app) shutDown(ctx context.Context) {
 	}
 }
 
-// recoverFromOutages has everything that relies on the store look at it again whenever it
-// was out of order.
+// recoverFromOutages makes everything that relies on the store catch up after each outage of
+// the store.
 func (a *app) recoverFromOutages(ctx context.Context) error {
 	for {
 		select {
@@ -452,8 +451,8 @@ func (a *app) recoverFromOutages(ctx context.Context) error {
 	}
 }
 
-// verifyDatabase reads the whole database after a crash. What is damaged is reported as
-// other trouble with the database is.
+// verifyDatabase reads the whole database after a crash. Damage is reported like other
+// problems of the database.
 func (a *app) verifyDatabase(ctx context.Context) error {
 	if a.databaseEndedCleanly {
 		return nil
@@ -464,7 +463,7 @@ func (a *app) verifyDatabase(ctx context.Context) error {
 	return nil
 }
 
-// reserveDisk keeps space for answers until ctx ends.
+// reserveDisk reserves space for answers until ctx ends.
 func (a *app) reserveDisk(ctx context.Context) error {
 	if err := a.store.Reserve(ctx); err != nil && ctx.Err() == nil {
 		a.log.Debug("cannot reserve disk space for answers", "error", err)
@@ -472,7 +471,7 @@ func (a *app) reserveDisk(ctx context.Context) error {
 	return nil
 }
 
-// privateFiles lists the files of the server, which no tool call of low risk may read.
+// privateFiles lists the server's files. A tool call that reads them is never low risk.
 func privateFiles(s settings) []string {
 	list := []string{s.StateDir}
 	if file, ok := strings.CutPrefix(s.Database, "sqlite:"); ok {
@@ -487,8 +486,7 @@ func privateFiles(s settings) []string {
 	return list
 }
 
-// classifyStoreError names errors of the store that hold for everything that must be
-// stored, "" for the others.
+// classifyStoreError names errors of the store that apply to all writes, "" for other errors.
 func classifyStoreError(err error) wire.NoticeCode {
 	switch {
 	case errors.Is(err, store.ErrBroken), errors.Is(err, store.ErrCorrupt):
@@ -501,7 +499,7 @@ func classifyStoreError(err error) wire.NoticeCode {
 	return ""
 }
 
-// agentHandlers are the handlers for agents by path.
+// agentHandlers returns the handlers for agents by path.
 func agentHandlers(mcp *mcpapi.Server, adapters *mcpapi.Adapters) map[string]http.Handler {
 	handlers := map[string]http.Handler{agentsPath: mcp}
 	for _, path := range adapters.Paths() {

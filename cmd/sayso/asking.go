@@ -15,20 +15,20 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// askSettings is what the settings say about questions over MCP: the table [ask].
+// askSettings are the settings of questions over MCP: the table [ask].
 type askSettings struct {
 	Enabled bool
-	Timeout duration // 0 for none
+	Timeout duration // 0 for no timeout
 	// QuestionAnswer is answerText or answerJSON: what ask_question returns.
 	QuestionAnswer string
 	Folders        []folderAskSettings // [[ask.folder]] of the settings file
 }
 
-// folderAskSettings is what differs in a folder and all below it.
+// folderAskSettings are the differing settings of a folder and its subfolders.
 type folderAskSettings struct {
 	Path    string    `toml:"path"`
-	Enabled *bool     `toml:"enabled"` // nil: as elsewhere
-	Timeout *duration `toml:"timeout"` // nil: as elsewhere
+	Enabled *bool     `toml:"enabled"` // nil: unchanged
+	Timeout *duration `toml:"timeout"` // nil: unchanged
 }
 
 const (
@@ -39,7 +39,7 @@ const (
 	longestTimeout  = 15 * time.Minute
 )
 
-// complete checks the table and resolves its folders.
+// complete validates the table and resolves its folders.
 func (a *askSettings) complete() error {
 	a.Folders = slices.Clone(a.Folders)
 	for i := range a.Folders {
@@ -49,7 +49,7 @@ func (a *askSettings) complete() error {
 		}
 		f.Path = filepath.Clean(f.Path)
 		if real, err := filepath.EvalSymlinks(f.Path); err == nil {
-			f.Path = real // one that is not there yet is taken as it is written
+			f.Path = real // a missing folder is used as it is written
 		}
 		if f.Timeout == nil {
 			continue
@@ -58,7 +58,7 @@ func (a *askSettings) complete() error {
 			return fmt.Errorf("ask.folder %s: timeout: %w", f.Path, err)
 		}
 	}
-	// The deepest folder says the last word.
+	// The settings of the deepest folder apply.
 	slices.SortStableFunc(a.Folders, func(x, y folderAskSettings) int { return len(x.Path) - len(y.Path) })
 	return nil
 }
@@ -70,9 +70,9 @@ func checkTimeout(d duration) error {
 	return nil
 }
 
-// in says whether sessions in a folder ask over MCP, and how long a question may
-// wait; 0 is for ever. In a project that says how long, its word holds, unless the
-// settings file says it of the folder.
+// in returns whether sessions in a folder ask over MCP, and how long a question may wait; 0
+// for ever. A timeout of the project takes precedence, unless the settings file has one for
+// the folder.
 func (a askSettings) in(folder string, inProject int) (enabled bool, timeout time.Duration) {
 	enabled, timeout = a.Enabled, time.Duration(a.Timeout)
 	switch {
@@ -95,7 +95,7 @@ func (a askSettings) in(folder string, inProject int) (enabled bool, timeout tim
 	return enabled, timeout
 }
 
-// askPolicy decides, from the settings and the projects, how agents may ask.
+// askPolicy decides how agents may ask, by the settings and the projects.
 type askPolicy struct {
 	projects func(context.Context) ([]project.Project, error)
 	now      atomic.Pointer[askSettings]
@@ -109,8 +109,8 @@ func (p *askPolicy) of(ctx context.Context, s session.Session) mcpapi.Policy {
 	return mcpapi.Policy{Disabled: !enabled, Timeout: timeout, BareAnswer: a.QuestionAnswer == answerText}
 }
 
-// inProject is what a project says, 0 for nothing: a store that does not answer
-// keeps nobody from asking.
+// inProject returns the timeout of a project, 0 for none: an unavailable store must not
+// prevent questions.
 func (p *askPolicy) inProject(ctx context.Context, id string) int {
 	if id == "" {
 		return 0

@@ -20,8 +20,7 @@ const auditUsage = `usage:
   sayso audit export                     print the log as JSON lines and verify it
 `
 
-// audit reads the trail of answers, in the database that the server uses; the
-// server may be running.
+// audit prints the trail of answers from the server's database. The server may be running.
 func audit(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	verb := ""
 	if len(args) > 0 {

@@ -6,14 +6,13 @@ import (
 	"sync/atomic"
 )
 
-// certificate is the one of the server. It can be read again while connections
-// come in.
+// certificate is the server's certificate. It can be reloaded while connections are accepted.
 type certificate struct {
 	cert, key string // files
 	now       atomic.Pointer[tls.Certificate]
 }
 
-// read reads both files; after an error the certificate stays what it was.
+// read reads both files. After an error the previous certificate stays.
 func (c *certificate) read() error {
 	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
 	if err != nil {

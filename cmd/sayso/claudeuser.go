@@ -18,8 +18,8 @@ import (
 	"github.com/sayso-dev/sayso/internal/workspace"
 )
 
-// privateIn is where the CLIs of a state folder find what is theirs when they run as
-// another user, who may not go into the state folder itself.
+// privateIn returns the folder for the files of CLIs that run as another user, who may not
+// enter the state folder itself.
 func privateIn(stateDir string) string {
 	if real, err := filepath.EvalSymlinks(stateDir); err == nil {
 		stateDir = real
@@ -27,9 +27,9 @@ func privateIn(stateDir string) string {
 	return stateDir + "-claude"
 }
 
-// claudeUser is the user as whom CLIs are to run, nil for the server's own. The error
-// says what keeps that from holding: a server that was told to keep Claude apart and
-// cannot does not start.
+// claudeUser returns the user that CLIs run as, nil for the server's own. It returns an error
+// if Claude would not be isolated, because a server that is told to isolate Claude and cannot
+// must not start.
 func claudeUser(s settings, exe string) (*claude.RunAs, error) {
 	if s.ClaudeUser == "" {
 		if s.ClaudeHome != "" {
@@ -67,14 +67,14 @@ func claudeUser(s settings, exe string) (*claude.RunAs, error) {
 	if own, err = filepath.EvalSymlinks(own); err != nil {
 		return nil, fmt.Errorf("the state folder: %w", err)
 	}
-	// What they could read, put something else in place of, or not do at all.
+	// What they could read or replace, or lack the rights for.
 	secrets := []string{own, s.TLSKey, s.OIDC.SecretFile}
 	if path, ok := strings.CutPrefix(s.Database, "sqlite:"); ok {
 		path, _, _ = strings.Cut(strings.TrimPrefix(path, "//"), "?")
 		secrets = append(secrets, path)
 	}
 	if s.OIDC.clientSecret != "" || strings.HasPrefix(s.Database, "postgres") {
-		secrets = append(secrets, s.file) // it may name the password
+		secrets = append(secrets, s.file) // it may contain the password
 	}
 	for _, path := range secrets {
 		if path == "" {
@@ -118,7 +118,7 @@ func claudeUser(s settings, exe string) (*claude.RunAs, error) {
 	}
 	private := privateIn(own)
 	if err = os.MkdirAll(private, 0o711); err == nil {
-		err = os.Chmod(private, 0o711) // whatever the umask
+		err = os.Chmod(private, 0o711) // regardless of the umask
 	}
 	if err != nil {
 		return nil, fmt.Errorf("--claude-user: the folder of what Claude reads: %w", err)
@@ -136,8 +136,8 @@ func claudeUser(s settings, exe string) (*claude.RunAs, error) {
 	return u, nil
 }
 
-// lookUpUser finds a user by name, by number, or as uid:gid, which need be no user
-// of the machine.
+// lookUpUser finds a user by name, by number, or as uid:gid, which may be unknown on this
+// machine.
 func lookUpUser(name string) (*claude.RunAs, error) {
 	if strings.Contains(name, ":") {
 		u, err := claude.ParseRunAs(name)
@@ -166,10 +166,10 @@ func lookUpUser(name string) (*claude.RunAs, error) {
 	return u, err
 }
 
-// missingCapabilities are those without which we cannot start somebody else's
-// process, or not end it.
+// missingCapabilities lists the capabilities that are missing to start or end a process of
+// another user.
 func missingCapabilities() (missing []string) {
-	text, _ := os.ReadFile("/proc/self/status") // without it the first try says what is missing
+	text, _ := os.ReadFile("/proc/self/status") // without it, the first attempt reports what is missing
 	for line := range strings.Lines(string(text)) {
 		if hex, ok := strings.CutPrefix(line, "CapEff:"); ok {
 			has, err := strconv.ParseUint(strings.TrimSpace(hex), 16, 64)
@@ -189,7 +189,7 @@ func missingCapabilities() (missing []string) {
 	return missing
 }
 
-// canOpen reports, without an error, that a file or folder can be read.
+// canOpen returns nil if a file or folder can be read.
 func canOpen(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -206,8 +206,8 @@ func writable(dir string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// mayReplace reports whether somebody may write to a file or folder, or put another
-// in its place: by owning or writing to it, or to a folder on the way.
+// mayReplace reports whether a user may write to a file or folder, or replace it: by owning
+// or writing to it, or to one of its parents.
 func mayReplace(u *claude.RunAs, path string) (place string, may bool) {
 	var below *syscall.Stat_t
 	for at := path; ; at = filepath.Dir(at) {
@@ -229,7 +229,7 @@ func mayReplace(u *claude.RunAs, path string) (place string, may bool) {
 		default:
 			may = mode&0o002 != 0
 		}
-		// Of a sticky folder, such as /tmp, everybody takes away their own alone.
+		// In a sticky folder, such as /tmp, users can delete only their own files.
 		if may && int(s.Uid) != u.UID && mode&fs.ModeSticky != 0 && below != nil && int(below.Uid) != u.UID {
 			may = false
 		}

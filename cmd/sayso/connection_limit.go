@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// Connections that the server holds at once. A tab is one; a browser opens a few
-// more while it loads the app.
+// Limits of concurrent connections. A tab has one; a browser opens a few more while it loads
+// the app.
 const (
 	maxConnections           = 4096
 	maxConnectionsPerNetwork = 256 // of one address, or one IPv6 network of 64 bits
 )
 
-// limitedListener closes connections above its limits as soon as they come: waiting
-// would let whoever holds many keep everybody else out.
+// limitedListener closes connections above its limits immediately. If they waited, whoever
+// holds many could keep everybody else out.
 type limitedListener struct {
 	net.Listener
 	max, maxPerNetwork int
@@ -37,7 +37,7 @@ func limitConnections(l net.Listener, proxies []netip.Prefix) *limitedListener {
 		}}
 }
 
-// Accept returns the next connection that is not too many.
+// Accept returns the next connection within the limits.
 func (l *limitedListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
@@ -52,7 +52,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// networkOf returns what counts as one address; false when it is not counted.
+// networkOf returns the network that a connection counts for; false when it is not counted.
 func (l *limitedListener) networkOf(conn net.Conn) (netip.Prefix, bool) {
 	tcp, ok := conn.RemoteAddr().(*net.TCPAddr)
 	if !ok {
@@ -97,8 +97,8 @@ type countedConn struct {
 	release func()
 }
 
-// CloseWrite lets the web server send the rest of its answer before it closes a
-// connection on which a client still sends.
+// CloseWrite lets the web server send the rest of its response before it closes a connection
+// on which a client is still sending.
 func (c *countedConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

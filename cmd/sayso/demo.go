@@ -11,8 +11,8 @@ import (
 	"github.com/sayso-dev/sayso/orchestrator"
 )
 
-// demoModel listens where it did the last time, if it can: a demo session that
-// outlived the server knows no other address.
+// demoModel listens at its previous address if possible, because a demo session that outlived
+// the server knows no other.
 func demoModel(s settings) (*scriptedmodel.Server, error) {
 	model := scriptedmodel.New(scriptedmodel.Options{Default: scriptedmodel.Demo()})
 	path := filepath.Join(s.StateDir, "demo", "address")
@@ -31,11 +31,11 @@ func demoModel(s settings) (*scriptedmodel.Server, error) {
 	return server, os.WriteFile(path, []byte(server.Addr()), 0o600)
 }
 
-// demoOf says how demo sessions run: in a folder of their own, with a home of
-// their own, so that nothing of the person's account or settings is touched.
+// demoOf configures demo sessions: they have their own folder and home, so that nothing of
+// the person's account or settings is changed.
 func demoOf(s settings, model *scriptedmodel.Server, runAs *claude.RunAs) (*orchestrator.Demo, error) {
 	place := filepath.Join(s.StateDir, "demo")
-	if runAs != nil { // who may not go in there
+	if runAs != nil { // who may not enter it
 		place = filepath.Join(privateIn(s.StateDir), "demo")
 		err := runAs.InGroup(func() error {
 			if err := os.MkdirAll(place, 0o770); err != nil {
@@ -61,7 +61,7 @@ func demoOf(s settings, model *scriptedmodel.Server, runAs *claude.RunAs) (*orch
 	environ := map[string]string{
 		"HOME": home, "CLAUDE_CONFIG_DIR": filepath.Join(home, ".claude"),
 		"ANTHROPIC_BASE_URL": model.URL(), "ANTHROPIC_API_KEY": "demo",
-		// Whatever account the server was started with stays out of the demo.
+		// Credentials in the server's environment are removed.
 		"ANTHROPIC_AUTH_TOKEN": "", "ANTHROPIC_MODEL": "", "CLAUDE_CODE_OAUTH_TOKEN": "",
 		"CLAUDE_CODE_USE_BEDROCK": "", "CLAUDE_CODE_USE_VERTEX": "", "CLAUDE_CODE_USE_FOUNDRY": "",
 		"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1",

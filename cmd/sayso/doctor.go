@@ -22,8 +22,8 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
-// doctor looks at everything that serve needs and says what it found. It makes nothing
-// and changes nothing, also beside a server that runs.
+// doctor checks everything that serve needs and prints the results. It changes nothing and
+// works while a server runs.
 func doctor(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s, rest, err := readSettings("doctor", args, os.Getenv, stderr)
 	if err != nil {
@@ -73,10 +73,10 @@ func doctor(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	return nil
 }
 
-// minDescriptors are enough for the server itself, a few sessions and their tabs.
+// minDescriptors suffice for the server itself, a few sessions and their tabs.
 const minDescriptors = 256
 
-// descriptorsSuffice looks at the limit that a server has which is started from here.
+// descriptorsSuffice checks the limit of a server started from here.
 func descriptorsSuffice() (fine string, err error) {
 	use, ok := descriptors.Current()
 	switch {
@@ -88,7 +88,7 @@ func descriptorsSuffice() (fine string, err error) {
 	return fmt.Sprintf("up to %d", use.Limit), nil
 }
 
-// stateDirWorks looks whether the state folder can be used, or made.
+// stateDirWorks checks that the state folder can be used or created.
 func stateDirWorks(dir string) (fine string, err error) {
 	const write = 2 // W_OK
 	at := dir
@@ -113,7 +113,7 @@ func stateDirWorks(dir string) (fine string, err error) {
 	return dir, nil
 }
 
-// databaseWorks looks whether the server can use its database as it is.
+// databaseWorks checks that the server can use its database.
 func databaseWorks(ctx context.Context, address string) (fine string, err error) {
 	opened, err := store.OpenReadOnly(ctx, address)
 	switch {
@@ -127,8 +127,8 @@ func databaseWorks(ctx context.Context, address string) (fine string, err error)
 	return "", err
 }
 
-// runningSessions counts the CLIs that run, and those that the database does not know:
-// it was restored or lost, and serve recovers their sessions.
+// runningSessions counts the running CLIs, and those that the database does not know: it was
+// restored or lost, and serve recovers their sessions.
 func runningSessions(ctx context.Context, address, shims string) (fine string, err error) {
 	bundles, err := shim.List(shims)
 	if err != nil {
@@ -139,7 +139,7 @@ func runningSessions(ctx context.Context, address, shims string) (fine string, e
 	opened, err := store.OpenReadOnly(ctx, address)
 	switch {
 	case errors.Is(err, migrations.ErrOlder):
-		unknown = 0 // it cannot be read before it is migrated
+		unknown = 0 // unreadable before it is migrated
 	case err == nil:
 		defer opened.Close()
 		for _, b := range bundles {

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// agentsPath is where agents speak MCP.
+// agentsPath is the path of MCP.
 const agentsPath = "/mcp"
 
-// endpoint is a web server and the address at which it answers.
+// endpoint is a web server and its address.
 type endpoint struct {
 	name     string // in errors
 	server   *http.Server
 	listener net.Listener
 }
 
-// serve answers until the server is shut down.
+// serve serves until the server is shut down.
 func (e endpoint) serve() (err error) {
 	if e.server.TLSConfig != nil {
 		err = e.server.ServeTLS(e.listener, "", "")
@@ -42,10 +42,9 @@ func newHTTPServer(h http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
-// listenLocally makes a listener for the sessions of this machine and returns its
-// address. The listener is nil where they can use the public one: an address beyond
-// this machine may not be reachable from here, and a certificate is made out for a
-// name that need not resolve here.
+// listenLocally opens a listener for the sessions on this machine and returns its address.
+// The listener is nil where they can use the public one: an external address may not be
+// reachable from here, and the name in a certificate may not resolve here.
 func listenLocally(s settings) (net.Listener, string, error) {
 	if !s.tls() && !s.open {
 		return nil, "http://" + s.Listen, nil

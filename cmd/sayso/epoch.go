@@ -14,8 +14,8 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
-// nextEpoch returns the epoch of this server, which is above those of the servers before it.
-// The state folder keeps a copy. A database whose last epoch is below the copy is older than
+// nextEpoch returns the epoch of this server, which is above those of all previous servers.
+// The state folder has a copy. A database whose last epoch is below the copy is older than
 // the sessions of this machine: a backup was restored, or another database is used.
 func (a *app) nextEpoch(ctx context.Context) (uint64, error) {
 	last, err := a.store.LastEpoch(ctx)
@@ -33,8 +33,7 @@ func (a *app) nextEpoch(ctx context.Context) (uint64, error) {
 	}
 	epoch, err := a.store.NextEpoch(ctx)
 	if errors.Is(err, store.ErrReadOnly) {
-		// The server starts on a full disk, too. The clock is what the store would have
-		// made an epoch of.
+		// The server starts on a full disk, too. The store would also use the clock.
 		a.log.WarnContext(ctx, "the disk takes no writes; the server starts all the same", "error", err)
 		return uint64(time.Now().UnixMicro()), nil
 	}
@@ -47,7 +46,7 @@ func (a *app) nextEpoch(ctx context.Context) (uint64, error) {
 	return epoch, nil
 }
 
-// readEpoch returns the epoch in a file, 0 where there is none.
+// readEpoch returns the epoch in a file, 0 when it is missing.
 func readEpoch(file string) (uint64, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -59,7 +58,7 @@ func readEpoch(file string) (uint64, error) {
 	return strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
 }
 
-// startedAt returns when the server of an epoch started; an epoch is a time in microseconds
+// startedAt returns when the server of an epoch started. An epoch is a time in microseconds
 // unless the clock went back.
 func startedAt(epoch uint64) string {
 	if epoch == 0 {

@@ -29,18 +29,18 @@ import (
 )
 
 const (
-	// hookPollSeconds is how long the hook lets one request wait, in seconds.
+	// hookPollSeconds is the duration of one poll, in seconds.
 	hookPollSeconds = 25
-	// hookRetryTimeout is how long the hook waits for a server that went away while its
-	// question was open there: as long as the server waits for it.
+	// hookRetryTimeout is how long the hook waits for a server that stopped while its
+	// question was open: as long as the server keeps the question.
 	hookRetryTimeout = mcpapi.ServerGone
-	// goneTimeout bounds the good-bye: the CLI may end us soon.
-	goneTimeout = 2 * time.Second
+	// withdrawTimeout bounds the withdrawal, because the CLI may end this process soon.
+	withdrawTimeout = 2 * time.Second
 )
 
-// hookVerb is what the CLI of a terminal runs when it opens a dialog: it puts the
-// question before people here too, and prints an answer that was given here. In
-// every other case it prints nothing, and the terminal asks as it always does.
+// hookVerb runs when the CLI of a terminal opens a dialog: it also asks the question in
+// sayso, and prints an answer given there. Otherwise it prints nothing, and the terminal asks
+// as usual.
 func hookVerb(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("sayso hook", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -72,7 +72,7 @@ func hookVerb(ctx context.Context, args []string, stdin io.Reader, stdout, stder
 		return errors.New("this is for Claude to run, with --connect FILE; install it with sayso hook --install")
 	}
 	if err := runHook(ctx, *connect, *headless, stdin, stdout); err != nil {
-		fmt.Fprintln(stderr, "sayso hook:", err) // and no exit code: the terminal asks on
+		fmt.Fprintln(stderr, "sayso hook:", err) // exit code 0: the terminal continues to ask
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func runHook(ctx context.Context, connect string, headless bool, stdin io.Reader
 	if err != nil {
 		return err
 	}
-	// A CLI of ours asks through its session, whatever the server was started from.
+	// A CLI of ours asks through its session, regardless of where the server was started.
 	if os.Getenv(shim.Marker) != "" || !headless && !hook.InTerminal(os.Getenv) {
 		return nil
 	}
@@ -95,8 +95,8 @@ func runHook(ctx context.Context, connect string, headless bool, stdin io.Reader
 		host = "this machine"
 	}
 	c := &hookCall{in: in, connect: connect, host: host, key: uuid.NewString(), client: &http.Client{
-		// No proxy: the question goes to the server that was named, and nowhere else.
-		Transport:     &http.Transport{Proxy: nil, DialContext: (&net.Dialer{Timeout: goneTimeout}).DialContext},
+		// No proxy: the question goes only to the named server.
+		Transport:     &http.Transport{Proxy: nil, DialContext: (&net.Dialer{Timeout: withdrawTimeout}).DialContext},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	defer c.client.CloseIdleConnections()
@@ -112,15 +112,14 @@ func runHook(ctx context.Context, connect string, headless bool, stdin io.Reader
 // hookCall is one call of the CLI.
 type hookCall struct {
 	in      hook.Input
-	connect string // the file, read at each request: a server that comes back may have another address
+	connect string // the file is read for each request, because a restarted server may have another address
 	host    string
 	key     string
 	client  *http.Client
 }
 
-// ask puts the question of a dialog before people until somebody answers, here or
-// there. ctx ends when the CLI ends the hook, which it does when a dialog is
-// refused.
+// ask asks the question of a dialog in sayso until somebody answers, here or there. ctx ends
+// when the CLI ends the hook, which it does when a dialog is refused.
 func (c *hookCall) ask(ctx context.Context, stdout io.Writer) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
 	defer stop()
@@ -139,7 +138,7 @@ func (c *hookCall) ask(ctx context.Context, stdout io.Writer) error {
 		answers <- answer{reply, err}
 	})
 	work.Go(func() {
-		home, _ := os.UserHomeDir() // without one there is nothing to look at
+		home, _ := os.UserHomeDir() // without a home there is nothing to watch
 		if ending := hook.Await(working, c.in, config.Dir(os.Getenv, home), os.Getenv); ending != "" {
 			endings <- ending
 		}
@@ -164,14 +163,14 @@ func (c *hookCall) ask(ctx context.Context, stdout io.Writer) error {
 	case <-ctx.Done():
 	}
 	done()
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), goneTimeout)
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawTimeout)
 	defer cancel()
 	_, err := c.post(ending, "/hook/gone", mcpapi.HookGone{Key: c.key, SessionID: c.in.SessionID, Reason: reason}, nil)
 	return err
 }
 
-// poll asks until the server knows an end. A server that is away at first is left
-// alone; one that goes away later is waited for, as its answer may be on its way.
+// poll polls until the server reports an end. It gives up if the server is unreachable at
+// first; later it waits for the server, because the answer may be in flight.
 func (c *hookCall) poll(ctx context.Context) (mcpapi.HookReply, error) {
 	cwd := c.in.CWD
 	body := mcpapi.HookAsk{
@@ -208,19 +207,19 @@ func dialFailed(err error) bool {
 	return errors.As(err, &op) && op.Op == "dial"
 }
 
-// notice passes on that Claude wants somebody to look. A dialog is there to be
-// seen already.
+// notice forwards the CLI's notification, unless it is about a dialog, which is visible
+// already.
 func (c *hookCall) notice(ctx context.Context) error {
 	if c.in.NotificationType == "permission_prompt" || c.in.Message == "" {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, goneTimeout)
+	ctx, cancel := context.WithTimeout(ctx, withdrawTimeout)
 	defer cancel()
 	_, err := c.post(ctx, "/hook/notice", mcpapi.HookNotice{Host: c.host, SessionID: c.in.SessionID, CWD: c.in.CWD, Message: c.in.Message}, nil)
 	return err
 }
 
-// post sends one request and decodes what is said with status 200 or 202.
+// post sends one request and decodes a response of status 200 or 202.
 func (c *hookCall) post(ctx context.Context, path string, body, reply any) (status int, err error) {
 	data, err := json.Marshal(body)
 	if err != nil {
@@ -257,7 +256,7 @@ type terminalHook struct {
 	headless              bool
 }
 
-// places are the settings file and the end of the hook's command line.
+// places returns the settings file and the end of the hook's command line.
 func (t *terminalHook) places() (settingsFile string, args []string, ownToken bool, err error) {
 	if err := t.home.read("hook"); err != nil {
 		return "", nil, false, err
@@ -277,7 +276,7 @@ func (t *terminalHook) places() (settingsFile string, args []string, ownToken bo
 	if connect, err = filepath.Abs(connect); err != nil {
 		return "", nil, false, err
 	}
-	args = []string{"--connect", connect} // by these the hook is known again
+	args = []string{"--connect", connect} // they identify the hook later
 	return settingsFile, args, ownToken, nil
 }
 
@@ -294,7 +293,7 @@ func (t *terminalHook) install(ctx context.Context, stdout io.Writer) error {
 		}
 		err = t.home.mint(ctx, connect, session.Session{
 			SessionID: outsideID("terminal", t.home.settings.StateDir), Title: "terminal on " + host, Kind: session.Terminal,
-			Archived: true, // it only holds the token: each claude has a session of its own
+			Archived: true, // it only holds the token: each claude has its own session
 		}, host)
 		if err != nil {
 			return err
@@ -350,11 +349,11 @@ func (t *terminalHook) uninstall(ctx context.Context, stdout io.Writer) error {
 	return nil
 }
 
-// outsideNamespace keeps the sessions that these commands make apart from every
-// other UUIDv5.
+// outsideNamespace separates the sessions of these commands from all other version 5 UUIDs.
 var outsideNamespace = uuid.MustParse("6d0c9f6e-0a53-5c1c-9d1f-1b8f2f2a7c55")
 
-// outsideID is the session of an asker outside, the same at each registration.
+// outsideID returns the id of the session of an external asker, the same at each
+// registration.
 func outsideID(parts ...string) string {
 	return uuid.NewSHA1(outsideNamespace, []byte(strings.Join(parts, "\x00"))).String()
 }

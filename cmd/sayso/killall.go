@@ -12,11 +12,11 @@ import (
 	"github.com/sayso-dev/sayso/shim"
 )
 
-// shimsIn is where the shims of a state folder have theirs.
+// shimsIn returns the folder of the shims.
 func shimsIn(stateDir string) string { return filepath.Join(stateDir, "shims") }
 
-// killAll ends the process of every session, also while no server runs. What the
-// sessions said stays, and they can be resumed.
+// killAll ends the processes of all sessions, even while no server runs. Their transcripts
+// stay, and they can be resumed.
 func killAll(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s, rest, err := readSettings("kill-all", args, os.Getenv, stderr)
 	if err != nil {

@@ -12,16 +12,15 @@ import (
 	"time"
 )
 
-// handoverTimeout is how long a start waits for a server that is ending, as an upgrade has
-// it: as long as one takes to end.
+// handoverTimeout is how long a start waits for a server that is ending, as during an
+// upgrade: as long as a server may take to end.
 const handoverTimeout = shutdownGrace + 2*time.Second
 
-// ending is what a server that stops notes in its locks, behind its process id.
+// ending is what a stopping server writes to its locks, after its process id.
 const ending = "ending"
 
-// takeLock waits for a server that says that it is ending, and a moment for every
-// other: after a kill, a program that the server was just starting holds the lock until
-// it has become that program.
+// takeLock waits for a server that is ending. It waits a moment for any other: after a kill,
+// a program that the server was just starting holds the lock until its exec.
 func takeLock(ctx context.Context, lock *os.File) error {
 	const patience, pause = 2 * time.Second, 20 * time.Millisecond
 	for began := time.Now(); ; {
@@ -44,10 +43,10 @@ func takeLock(ctx context.Context, lock *os.File) error {
 	}
 }
 
-// holderOf returns the process that has a lock, to name it, and whether it is ending.
+// holderOf returns the process that holds a lock, and whether it is ending.
 func holderOf(lock *os.File) (process string, isEnding bool) {
 	text := make([]byte, 100)
-	n, _ := lock.ReadAt(text, 0) // what cannot be read has no name
+	n, _ := lock.ReadAt(text, 0) // an unreadable lock has no name
 	process, _, isEnding = strings.Cut(strings.TrimSpace(string(text[:n])), " "+ending)
 	return process, isEnding
 }
@@ -56,14 +55,14 @@ func holderOf(lock *os.File) (process string, isEnding bool) {
 func noteEnding(locks ...*os.File) {
 	for _, lock := range locks {
 		if lock != nil {
-			_, _ = fmt.Fprintf(lock, " %s\n", ending) // without it nobody waits as long
+			_, _ = fmt.Fprintf(lock, " %s\n", ending) // without it, the next server waits only a moment
 		}
 	}
 }
 
-// openStateDir makes the state folder, readable by its owner alone, and takes
-// its lock. A second server on one folder would drive the same sessions, so it
-// is refused. The lock lasts until the file is closed or the process ends.
+// openStateDir creates the state folder, readable by its owner alone, and locks it. It
+// refuses a second server on the folder, which would drive the same sessions. The lock lasts
+// until the file is closed or the process ends.
 func openStateDir(ctx context.Context, dir string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("state folder: %w", err)
@@ -74,16 +73,16 @@ func openStateDir(ctx context.Context, dir string) (*os.File, error) {
 	return lockFile(ctx, filepath.Join(dir, "lock"), "the state folder "+dir, "--state-dir")
 }
 
-// lockDatabase keeps a server with another state folder from the same SQLite file,
-// which need not be there yet: each would take the sessions of the other for dead. It
-// is nil for a database that is no file.
+// lockDatabase keeps a server with another state folder from using the same SQLite file,
+// which may not exist yet: each would take the sessions of the other for dead. It returns nil
+// for a database that is no file.
 func lockDatabase(ctx context.Context, address string) (*os.File, error) {
 	path, found := strings.CutPrefix(address, "sqlite:")
 	if !found && strings.Contains(address, "://") {
 		return nil, nil
 	}
 	if path == "" {
-		return nil, nil // which the store refuses
+		return nil, nil // the store refuses it
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -103,7 +102,7 @@ func lockDatabase(ctx context.Context, address string) (*os.File, error) {
 	return lockFile(ctx, path+".lock", "the database "+path, "--database")
 }
 
-// lockFile takes the lock at path, which stands for a thing that a setting names.
+// lockFile locks the file at path, which represents the value of a setting.
 func lockFile(ctx context.Context, path, thing, setting string) (*os.File, error) {
 	lock, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -121,7 +120,7 @@ func lockFile(ctx context.Context, path, thing, setting string) (*os.File, error
 			holder, thing, setting)
 	}
 	if err := lock.Truncate(0); err == nil {
-		_, _ = fmt.Fprintf(lock, "%d", os.Getpid()) // a missing pid only leaves the process out of the message above
+		_, _ = fmt.Fprintf(lock, "%d", os.Getpid()) // without the pid, only the message above lacks the process
 	}
 	return lock, nil
 }

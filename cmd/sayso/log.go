@@ -8,7 +8,7 @@ import (
 	"log/slog"
 )
 
-// newLog makes the log, and what its level can be changed with.
+// newLog returns the log, and the variable of its level.
 func newLog(s settings, stderr io.Writer) (*slog.Logger, *slog.LevelVar, error) {
 	level, err := levelOf(s)
 	if err != nil {
@@ -19,18 +19,18 @@ func newLog(s settings, stderr io.Writer) (*slog.Logger, *slog.LevelVar, error) 
 	options := &slog.HandlerOptions{Level: now}
 	switch s.LogFormat {
 	case "text":
-		return slog.New(worthALine{slog.NewTextHandler(stderr, options)}), now, nil
+		return slog.New(isWorthLogging{slog.NewTextHandler(stderr, options)}), now, nil
 	case "json":
-		return slog.New(worthALine{slog.NewJSONHandler(stderr, options)}), now, nil
+		return slog.New(isWorthLogging{slog.NewJSONHandler(stderr, options)}), now, nil
 	}
 	return nil, nil, fmt.Errorf("--log-format %s: use text or json", s.LogFormat)
 }
 
-// worthALine drops records of what failed only because it was called off: the server
-// stops, or who asked has gone away.
-type worthALine struct{ slog.Handler }
+// isWorthLogging drops records of errors caused by cancellation: the server is stopping, or
+// the asker is gone.
+type isWorthLogging struct{ slog.Handler }
 
-func (h worthALine) Handle(ctx context.Context, r slog.Record) error {
+func (h isWorthLogging) Handle(ctx context.Context, r slog.Record) error {
 	if ctx.Err() != nil {
 		calledOff := false
 		r.Attrs(func(a slog.Attr) bool {
@@ -45,12 +45,12 @@ func (h worthALine) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-func (h worthALine) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return worthALine{h.Handler.WithAttrs(attrs)}
+func (h isWorthLogging) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return isWorthLogging{h.Handler.WithAttrs(attrs)}
 }
 
-func (h worthALine) WithGroup(name string) slog.Handler {
-	return worthALine{h.Handler.WithGroup(name)}
+func (h isWorthLogging) WithGroup(name string) slog.Handler {
+	return isWorthLogging{h.Handler.WithGroup(name)}
 }
 
 func levelOf(s settings) (level slog.Level, err error) {

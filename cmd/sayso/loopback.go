@@ -8,11 +8,10 @@ import (
 	"syscall"
 )
 
-// byName reports whether a server that listens on the address is what browsers find
-// at localhost, where they make passkeys and at 127.0.0.1 not. They look at [::1],
-// too: there anybody of this machine could wait for the secret of a sign-in address.
-// So the port is held there as well, by also, which is nil where there is no such
-// address.
+// byName reports whether browsers find a server with this listen address at localhost, where
+// they support passkeys, unlike at 127.0.0.1. They also try [::1], where any user of this
+// machine could wait for the secret of a sign-in link. So that port is also opened, as also,
+// which is nil where that address does not exist.
 func byName(ctx context.Context, listen string) (also net.Listener, is bool) {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil || host != "127.0.0.1" {

@@ -14,7 +14,7 @@ import (
 	"syscall"
 )
 
-// version is set at build time; a build without it tells its commit.
+// version is set at build time; a build without it reports its commit.
 var version = ""
 
 const usage = `sayso: nothing runs without your say-so
@@ -38,14 +38,14 @@ sessions running. SIGHUP reloads settings and certificates.
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends us at once, which is safe at any time
-	// The handler stays to the end: a signal that comes after the work is done does not
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once, which is safe at any time
+	// The handler stays until the end, so that a signal after the work is done does not
 	// change the exit code.
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run carries out one verb and returns the exit code: 2 for a wrong command
-// line, 1 for everything else that failed.
+// run runs one verb and returns the exit code: 2 for a wrong command line, 1 for any other
+// error.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	verb := "serve"
 	if len(args) > 0 && args[0] != "" && args[0][0] != '-' {
@@ -73,7 +73,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		err = killAll(ctx, args, stdout, stderr)
 	case "shim":
 		err = shimVerb(args)
-	case "enter": // of sandboxes, as the one before is of sessions
+	case "enter": // for sandboxes, as shim is for sessions
 		err = enter(args)
 	case "doctor":
 		err = doctor(ctx, args, stdout, stderr)
@@ -92,7 +92,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitCode(err, stderr)
 }
 
-// exitCode returns the code for how a verb ended, and prints what failed.
+// exitCode prints the error of a verb and returns the exit code.
 func exitCode(err error, stderr io.Writer) int {
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):

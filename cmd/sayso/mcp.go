@@ -23,9 +23,9 @@ import (
 	"github.com/sayso-dev/sayso/mcpapi"
 )
 
-// mcpVerb speaks MCP on stdin and stdout until stdin has ended and what was read is
-// answered, or nobody reads stdout any more. What it reads it sends to the server;
-// when that is away it waits for it and sends the same again.
+// mcpVerb speaks MCP on stdin and stdout until stdin has ended and everything read is
+// answered, or stdout has no reader. It forwards what it reads to the server; while the
+// server is unreachable, it waits and sends the same again.
 func mcpVerb(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	if len(args) > 0 {
 		switch args[0] {
@@ -52,13 +52,13 @@ func mcpVerb(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	case flags.NArg() > 0, (*connect == "") == (*config == ""):
 		return errors.New("sayso mcp needs either --connect FILE or --config FILE, or one of: register, unregister, stream")
 	}
-	// Whom nobody hears has nobody to ask for.
+	// Without a reader, nobody needs an answer.
 	ctx, stop := whileRead(ctx, stdout)
 	defer stop()
 	if *config != "" {
 		return relay(ctx, *config, stdin, stdout)
 	}
-	// What is wrong with the file is said at once; later it may be on its way.
+	// An invalid file is reported at once; later it may be in the middle of a change.
 	if _, err := readConnection(*connect); err != nil {
 		return err
 	}
@@ -71,8 +71,8 @@ func mcpVerb(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	return f.run(ctx, stdin)
 }
 
-// connection is where a forwarder sends what it reads. The file is rewritten when
-// the address of the server changes, so it is read for every request.
+// connection is the destination of a forwarder. The file is rewritten when the address of the
+// server changes, so it is read for every request.
 type connection struct {
 	URL   string `json:"url"`   // of the MCP endpoint, such as http://127.0.0.1:8787/mcp
 	Token string `json:"token"` // of the agent
@@ -85,7 +85,7 @@ func readConnection(path string) (connection, error) {
 	}
 	var c connection
 	if err := json.Unmarshal(text, &c); err != nil {
-		return connection{}, fmt.Errorf("the connection file %s is not JSON", path) // its text may hold the token
+		return connection{}, fmt.Errorf("the connection file %s is not JSON", path) // its text may contain the token
 	}
 	at, err := url.Parse(c.URL)
 	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil {
@@ -101,14 +101,14 @@ const (
 	maxLine             = 16 << 20 // of a message, in bytes
 	retryPause          = 100 * time.Millisecond
 	maxRetryPause       = 2 * time.Second
-	notificationTimeout = 5 * time.Second // for a notification, which nobody waits for
+	notificationTimeout = 5 * time.Second // for a notification, which has no response
 )
 
-// forwarder carries messages of JSON-RPC between a pipe and the server.
+// forwarder forwards JSON-RPC messages between a pipe and the server.
 type forwarder struct {
 	path      string
 	client    *http.Client
-	processID string // tells the calls of this process from those of another
+	processID string // distinguishes the calls of this process from those of another
 
 	outMu sync.Mutex
 	out   io.Writer
@@ -118,13 +118,13 @@ type forwarder struct {
 	calls   map[string]*forwardedCall
 }
 
-// forwardedCall is a request under way.
+// forwardedCall is a request in flight.
 type forwardedCall struct {
 	cancel    context.CancelFunc
 	cancelled atomic.Bool // its sender has cancelled it and wants no response
 }
 
-// envelope is what a forwarder must know of a message.
+// envelope is the part of a message that a forwarder reads.
 type envelope struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -139,14 +139,14 @@ type envelope struct {
 	} `json:"result"`
 }
 
-// run forwards until stdin has ended and all that it read is answered, or ctx ends.
+// run forwards until stdin has ended and everything read is answered, or ctx ends.
 func (f *forwarder) run(ctx context.Context, stdin io.Reader) error {
 	ctx, stop := context.WithCancel(ctx)
 	var under sync.WaitGroup
 	defer under.Wait()
 	defer stop()
 
-	// Reading a pipe cannot be interrupted; the end of this process ends it.
+	// Reading a pipe cannot be interrupted; it ends with this process.
 	lines := make(chan []byte)
 	failed := make(chan error, 1)
 	go func() {
@@ -191,7 +191,7 @@ func (f *forwarder) run(ctx context.Context, stdin io.Reader) error {
 	}
 }
 
-// forward sends one message on, requests side by side.
+// forward forwards one message; requests are concurrent.
 func (f *forwarder) forward(ctx context.Context, under *sync.WaitGroup, line []byte) {
 	var m envelope
 	if err := json.Unmarshal(line, &m); err != nil {
@@ -201,7 +201,7 @@ func (f *forwarder) forward(ctx context.Context, under *sync.WaitGroup, line []b
 	id := string(m.ID)
 	switch {
 	case m.Method == "":
-		return // an answer to a question that the server does not ask
+		return // an answer to a question that the server never asks
 	case id == "" || id == "null":
 		var cancelled *forwardedCall
 		if m.Method == "notifications/cancelled" {
@@ -212,8 +212,8 @@ func (f *forwarder) forward(ctx context.Context, under *sync.WaitGroup, line []b
 		if cancelled != nil {
 			cancelled.cancelled.Store(true)
 		}
-		// In order, and before the call that it cancels is cut off here: the server is
-		// to know that this is on purpose.
+		// In order, and before the cancelled call is disconnected, so that the server knows
+		// that this is on purpose.
 		brief, done := context.WithTimeout(ctx, notificationTimeout)
 		defer done()
 		_, _ = f.sendOnce(brief, line, m, &forwardedCall{})
@@ -237,13 +237,13 @@ func (f *forwarder) forward(ctx context.Context, under *sync.WaitGroup, line []b
 		f.sendUntilAnswered(call, line, m, c)
 	}
 	if m.Method == "initialize" {
-		carry() // what follows needs the version that it agrees on
+		carry() // the next messages need its protocol version
 		return
 	}
 	under.Go(carry)
 }
 
-// sendUntilAnswered sends a request until it is answered or nobody waits for it.
+// sendUntilAnswered sends a request until it is answered or no longer wanted.
 func (f *forwarder) sendUntilAnswered(ctx context.Context, line []byte, m envelope, c *forwardedCall) {
 	for pause := retryPause; ; pause = min(2*pause, maxRetryPause) {
 		answered, err := f.sendOnce(ctx, line, m, c)
@@ -263,13 +263,12 @@ func (f *forwarder) sendUntilAnswered(ctx context.Context, line []byte, m envelo
 	}
 }
 
-// refusedError is an answer of the server that another try does not change.
+// refusedError is a permanent error of the server.
 type refusedError struct{ message string }
 
 func (e refusedError) Error() string { return e.message }
 
-// sendOnce sends a message once. answered is true when its response has been written
-// to stdout.
+// sendOnce sends a message once. answered is true when its response was written to stdout.
 func (f *forwarder) sendOnce(ctx context.Context, line []byte, m envelope, c *forwardedCall) (answered bool, err error) {
 	to, err := readConnection(f.path)
 	if err != nil {
@@ -326,7 +325,7 @@ func (f *forwarder) sendOnce(ctx context.Context, line []byte, m envelope, c *fo
 	return false, refusedError{fmt.Sprintf("sayso refused this with %s: %s", resp.Status, message)}
 }
 
-// setHeaders repeats in headers what the protocol wants there.
+// setHeaders sets the headers that the protocol derives from the message.
 func (f *forwarder) setHeaders(h http.Header, m envelope) {
 	f.mu.Lock()
 	version := f.version
@@ -350,11 +349,10 @@ func (f *forwarder) setHeaders(h http.Header, m envelope) {
 	}
 }
 
-// digestOf makes an id fit for a header.
+// digestOf hashes an id for a header.
 func digestOf(id json.RawMessage) string { return uuid.NewSHA1(uuid.Nil, id).String() }
 
-// stream writes the messages of an event stream to stdout until the response is
-// among them.
+// stream writes the messages of an event stream to stdout until the response was among them.
 func (f *forwarder) stream(body io.Reader, m envelope, c *forwardedCall) (answered bool, err error) {
 	reader := bufio.NewReader(body)
 	var data []byte
@@ -395,7 +393,7 @@ func (f *forwarder) stream(body io.Reader, m envelope, c *forwardedCall) (answer
 	}
 }
 
-// noteVersion remembers the version that initialize agreed on.
+// noteVersion stores the version that initialize agreed on.
 func (f *forwarder) noteVersion(message []byte, m envelope) {
 	var reply envelope
 	if m.Method != "initialize" || json.Unmarshal(message, &reply) != nil {
@@ -406,7 +404,7 @@ func (f *forwarder) noteVersion(message []byte, m envelope) {
 	f.mu.Unlock()
 }
 
-// refuse answers a request in the server's place.
+// refuse answers a request instead of the server.
 func (f *forwarder) refuse(id json.RawMessage, code int, message string) {
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": message}})
 	if err != nil {
@@ -415,8 +413,8 @@ func (f *forwarder) refuse(id json.RawMessage, code int, message string) {
 	f.write(body)
 }
 
-// write puts one message on a line of stdout. A reader that has gone ends the
-// process by the end of stdin.
+// write writes one message as a line on stdout. A reader that is gone ends the process by the
+// end of stdin.
 func (f *forwarder) write(message []byte) {
 	var line bytes.Buffer
 	if json.Compact(&line, message) != nil {

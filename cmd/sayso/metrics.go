@@ -11,7 +11,7 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
-// metrics measures the steps of a request's way to people and back.
+// metrics measures the steps from a request to people and of the answer back.
 type metrics struct {
 	registry      *prometheus.Registry
 	askToFrame    prometheus.Histogram
@@ -22,7 +22,7 @@ type metrics struct {
 
 // newMetrics returns metrics with a registry of their own.
 func newMetrics() *metrics {
-	// From 0.5 ms to 8 s: below is noise, and above nobody waits any more.
+	// From 0.5 ms to 8 s: less is noise, and nobody waits longer.
 	buckets := prometheus.ExponentialBuckets(0.0005, 2, 15)
 	options := func(name, help string) prometheus.HistogramOpts {
 		return prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}
@@ -49,7 +49,7 @@ func (m *metrics) onAlertSent(took time.Duration, err error) {
 	m.alerts.WithLabelValues(result).Observe(took.Seconds())
 }
 
-// measured returns the store with the calls measured that requests and sessions wait for.
+// measured wraps the store to measure the calls that requests and sessions wait for.
 func (m *metrics) measured(s store.Store) store.Store {
 	of := func(call string) prometheus.Observer { return m.storeCalls.WithLabelValues(call) }
 	return &measuredStore{
@@ -59,7 +59,7 @@ func (m *metrics) measured(s store.Store) store.Store {
 	}
 }
 
-// measuredStore observes how long some calls of a store take.
+// measuredStore measures some calls of a store.
 type measuredStore struct {
 	store.Store
 	open, resolve, hold, delivery, save, state, put, transcript, search prometheus.Observer

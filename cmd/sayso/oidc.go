@@ -13,7 +13,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/oidc"
 )
 
-// oidcSettings say at which identity provider people sign in.
+// oidcSettings configure the identity provider.
 type oidcSettings struct {
 	Issuer       string
 	ClientID     string
@@ -23,13 +23,12 @@ type oidcSettings struct {
 	RoleClaim    string
 	Roles        []string // value=role
 	DefaultRole  string
-	clientSecret string // from the environment alone, as flags are seen by everybody
+	clientSecret string // from the environment alone, because other users can read flags
 }
 
 func (o oidcSettings) used() bool { return o.Issuer != "" }
 
-// complete checks the whole and fills in what follows. The secret is read when it
-// is used.
+// complete validates the settings and sets defaults. The secret is read when it is used.
 func (o *oidcSettings) complete(publicURL string) error {
 	if !o.used() {
 		if o.ClientID != "" || o.SecretFile != "" || o.RoleClaim != "" || len(o.Roles) > 0 || o.DefaultRole != "" {
@@ -71,7 +70,7 @@ func isRole(text string) bool {
 	return slices.Contains([]account.Role{account.Viewer, account.Member, account.Admin}, account.Role(text))
 }
 
-// cutLast is strings.Cut at the last separator: values of claims may hold it.
+// cutLast is strings.Cut at the last separator, because values of claims may contain it.
 func cutLast(text, sep string) (before, after string, found bool) {
 	i := strings.LastIndex(text, sep)
 	if i < 0 {
@@ -80,7 +79,7 @@ func cutLast(text, sep string) (before, after string, found bool) {
 	return text[:i], text[i+len(sep):], true
 }
 
-// roleOf is the highest role that any of the values gives.
+// roleOf returns the highest role of any of the values.
 func (o oidcSettings) roleOf(values []string) account.Role {
 	best := account.Role(o.DefaultRole)
 	for _, pair := range o.Roles {
@@ -92,8 +91,7 @@ func (o oidcSettings) roleOf(values []string) account.Role {
 	return best
 }
 
-// provider returns the identity provider for the edges, nil without one. It makes no
-// request.
+// provider returns the identity provider for the edges, nil without one. It makes no request.
 func (o oidcSettings) provider(publicURL string) (*httpapi.OIDC, error) {
 	if !o.used() {
 		return nil, nil

@@ -8,9 +8,8 @@ import (
 	"syscall"
 )
 
-// whileRead returns a context that ends once nobody can read what is written to w
-// any more: the other end of a pipe or a socket is closed. Of a file that is never
-// known.
+// whileRead returns a context that ends once w has no reader: the other end of a pipe or a
+// socket is closed. For a file it never ends.
 func whileRead(ctx context.Context, w io.Writer) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	file, ok := w.(*os.File)
@@ -22,7 +21,7 @@ func whileRead(ctx context.Context, w io.Writer) (context.Context, context.Cance
 		return ctx, cancel
 	}
 	fd := int(file.Fd())
-	// Errors and hang-ups are told without being asked for.
+	// Errors and hang-ups are always reported.
 	if err := syscall.EpollCtl(poll, syscall.EPOLL_CTL_ADD, fd, &syscall.EpollEvent{Fd: int32(fd)}); err != nil {
 		_ = syscall.Close(poll)
 		return ctx, cancel
@@ -30,7 +29,7 @@ func whileRead(ctx context.Context, w io.Writer) (context.Context, context.Cance
 	go func() {
 		defer syscall.Close(poll)
 		for ctx.Err() == nil {
-			n, err := syscall.EpollWait(poll, make([]syscall.EpollEvent, 1), 500) // ms, so that the end of ctx is seen
+			n, err := syscall.EpollWait(poll, make([]syscall.EpollEvent, 1), 500) // ms, to notice the end of ctx
 			if n > 0 {
 				cancel()
 			}

@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// whileRead returns a context that ends once nobody can read what is written to w
-// any more. Here that is known only of the process that started this one: its end
-// gives this one another parent.
+// whileRead returns a context that ends once w has no reader. On this system only the end of
+// the parent process is detected: this process then has another parent.
 func whileRead(ctx context.Context, _ io.Writer) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	parent := os.Getppid()

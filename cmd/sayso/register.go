@@ -20,9 +20,9 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// registration is our entry among the MCP servers of one project in a person's
-// .claude.json. Before it writes there it notes what it found, so that it can put
-// that back, also after it has died half way.
+// registration is our entry among the MCP servers of one project in a person's .claude.json.
+// Before it writes, it stores what it found, so that it can restore that, even after dying
+// half way.
 type registration struct {
 	home    agentHome
 	file    string // .claude.json
@@ -32,18 +32,18 @@ type registration struct {
 	connect, record string // our files
 }
 
-// registered is the note of a registration.
+// registered is the stored record of a registration.
 type registered struct {
 	File    string `json:"file"`
 	Project string `json:"project"`
 	Name    string `json:"name"`
-	// Found is what stood there before us, nil for nothing.
+	// Found is the previous entry, nil for none.
 	Found json.RawMessage `json:"found,omitempty"`
-	// Made are the objects above the entry that were not there, outermost first.
+	// Made are the parent objects that were created, outermost first.
 	Made [][]string `json:"made,omitempty"`
 }
 
-// registerVerb is sayso mcp register and sayso mcp unregister.
+// registerVerb runs sayso mcp register and sayso mcp unregister.
 func registerVerb(ctx context.Context, verb string, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("sayso mcp "+verb, flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -123,8 +123,8 @@ func (r *registration) register(ctx context.Context, stdout io.Writer) error {
 	return nil
 }
 
-// note says what the registration finds. An entry that is ours was found by the
-// registration before this one, whose note holds.
+// note returns the record of what exists now. For an entry of ours, the record of the earlier
+// registration is kept.
 func (r *registration) note(data []byte) (registered, error) {
 	found, err := config.Get(data, r.path()...)
 	if err != nil {
@@ -187,7 +187,7 @@ func (r *registration) unregister(ctx context.Context, stdout io.Writer) error {
 		err := config.Update(ctx, r.file, func(data []byte) ([]byte, error) {
 			entry, err := config.Get(data, r.path()...)
 			if there = r.ours(entry); err != nil || !there {
-				return data, err // somebody else's by now, or gone
+				return data, err // it is somebody else's now, or gone
 			}
 			if data, err = config.Set(data, note.Found, r.path()...); err != nil {
 				return nil, err

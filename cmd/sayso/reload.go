@@ -14,8 +14,7 @@ import (
 	"github.com/sayso-dev/sayso/orchestrator"
 )
 
-// reloader takes over the settings that may change while the server runs, at each
-// SIGHUP.
+// reloader reloads the settings that may change while the server runs, at each SIGHUP.
 type reloader struct {
 	app   *app
 	leave func() // ends the server
@@ -29,7 +28,7 @@ func catchHangups() (hangups <-chan os.Signal, attended bool, stop func()) {
 	return c, attended, func() { signal.Stop(c) }
 }
 
-// terminal reports whether there is one that controls us.
+// terminal reports whether the process has a controlling terminal.
 func terminal() bool {
 	tty, err := os.Open("/dev/tty")
 	if err == nil {
@@ -38,8 +37,8 @@ func terminal() bool {
 	return err == nil
 }
 
-// Run reloads at every hangup until ctx ends. When the terminal that started the
-// server has gone, it calls leave.
+// Run reloads at every SIGHUP until ctx ends. When the terminal that started the server has
+// gone, it calls leave.
 func (r *reloader) Run(ctx context.Context) error {
 	for {
 		select {
@@ -56,7 +55,7 @@ func (r *reloader) Run(ctx context.Context) error {
 	}
 }
 
-// reload takes over everything, or nothing when something is wrong.
+// reload applies all settings, or none when one is invalid.
 func (r *reloader) reload(ctx context.Context) {
 	a := r.app
 	read, _, err := readSettings("serve", a.in.args, a.in.getenv, a.in.stderr)
@@ -88,7 +87,7 @@ func (r *reloader) reload(ctx context.Context) {
 	a.log.InfoContext(ctx, "the settings were read again")
 }
 
-// rulesOf is what the settings say about sessions.
+// rulesOf returns the rules of sessions in the settings.
 func rulesOf(s settings) (orchestrator.Rules, error) {
 	roots, err := workspace.NewRoots(s.WorkspaceRoots)
 	if err != nil {

@@ -13,19 +13,18 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// retentionEvery is how often old entries of the audit trail are looked for.
-const retentionEvery = time.Hour
+// pruneInterval is how often old entries of the audit trail are deleted.
+const pruneInterval = time.Hour
 
-// runtimeSettings holds the settings that the server runs with, and changes some while
-// it does. A value that was changed here takes precedence over flags, environment and
-// file, also after a restart.
+// runtimeSettings holds the settings of the running server, and can change some. A value that
+// was changed here takes precedence over flags, environment and file, also after a restart.
 type runtimeSettings struct {
 	store interface {
 		account.Trail
 		account.SettingStore
 	}
 	claude func(ctx context.Context) string // version of the CLI
-	apply  func(settings) error             // takes over what may change
+	apply  func(settings) error             // applies changed settings
 	log    *slog.Logger
 	prune  chan struct{} // the retention was changed; capacity 1, never closed
 
@@ -46,24 +45,24 @@ func newRuntimeSettings(ctx context.Context, s settings, store interface {
 	return rs, err
 }
 
-// over returns what holds when s was read: s with the values that were changed here.
+// over returns s with the values that were changed here.
 func (rs *runtimeSettings) over(s settings) settings {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	return rs.changedOver(s)
 }
 
-// replaceBase makes s what was read.
+// replaceBase replaces the settings that were read.
 func (rs *runtimeSettings) replaceBase(s settings) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	rs.base = s
 }
 
-// now returns what holds. It is called with the lock held.
+// now returns the current settings. The caller holds the lock.
 func (rs *runtimeSettings) now() settings { return rs.changedOver(rs.base) }
 
-// changedOver is called with the lock held.
+// changedOver applies the changed values. The caller holds the lock.
 func (rs *runtimeSettings) changedOver(s settings) settings {
 	for _, r := range settingsTable {
 		if one, ok := rs.changed[r.screenName()]; ok && r.changeable() {
@@ -83,7 +82,7 @@ func (rs *runtimeSettings) List(ctx context.Context) ([]wire.SettingInfo, error)
 	rs.mu.Lock()
 	now := rs.now()
 	var list []wire.SettingInfo
-	for _, changeable := range []bool{true, false} { // what can be changed comes first
+	for _, changeable := range []bool{true, false} { // changeable ones first
 		for _, row := range settingsTable {
 			if row.screen == nil || row.screen.changeable != changeable {
 				continue
@@ -142,9 +141,9 @@ func (rs *runtimeSettings) Change(ctx context.Context, name, value string, by ac
 	return fmt.Errorf("change setting %s: %w", name, account.ErrNotFound)
 }
 
-// Run removes what is too old of the audit trail until ctx ends.
+// Run deletes old entries of the audit trail until ctx ends.
 func (rs *runtimeSettings) Run(ctx context.Context) error {
-	ticker := time.NewTicker(retentionEvery)
+	ticker := time.NewTicker(pruneInterval)
 	defer ticker.Stop()
 	for {
 		rs.mu.Lock()

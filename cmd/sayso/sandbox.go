@@ -15,9 +15,8 @@ import (
 	"github.com/sayso-dev/sayso/shim"
 )
 
-// sandboxOf is the sandbox that the settings ask for, nil for none. The error says
-// what keeps it from working: a server that was told to confine Claude and cannot
-// does not start.
+// sandboxOf returns the configured sandbox, nil for none. It returns an error if the sandbox
+// cannot work, because a server that is told to confine Claude and cannot must not start.
 func sandboxOf(s settings, exe string, runAs *claude.RunAs) (*launch.Sandbox, error) {
 	switch s.Sandbox {
 	case "", "none":
@@ -61,7 +60,7 @@ func sandboxOf(s settings, exe string, runAs *claude.RunAs) (*launch.Sandbox, er
 	args := []string{bwrap, "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--perms", "0700", "--tmpfs", state, "--", exe, "version"}
 	if runAs != nil {
 		box.Private = privateIn(state)
-		if os.Geteuid() != 0 { // as the CLIs will be
+		if os.Geteuid() != 0 { // as the CLIs will run
 			args = append([]string{exe, "enter", "--as=" + runAs.Format(), "/"}, args...)
 		}
 	}
@@ -72,9 +71,9 @@ func sandboxOf(s settings, exe string, runAs *claude.RunAs) (*launch.Sandbox, er
 	return box, nil
 }
 
-// enter becomes a program in a folder: [--as=NUMBERS] FOLDER PROGRAM ARGUMENTS, first
-// of all another user if one is given. It is the last step into a sandbox, which has
-// found the folder by its name, and from the shim to a Claude of another user.
+// enter executes a program in a folder: [--as=NUMBERS] FOLDER PROGRAM ARGUMENTS, after
+// becoming another user if one is given. It is the last step into a sandbox, which has
+// resolved the folder by its name, and from the shim to a Claude of another user.
 func enter(args []string) error {
 	if len(args) > 0 {
 		if numbers, ok := strings.CutPrefix(args[0], "--as="); ok {

@@ -18,8 +18,8 @@ type invocation struct {
 	environ        []string // KEY=value
 	stdout, stderr io.Writer
 	exe            string           // the sayso program, which keeps sessions alive
-	hangups        <-chan os.Signal // each one asks for a reload
-	attended       bool             // a terminal started the server, and it must not outlive that
+	hangups        <-chan os.Signal // each one requests a reload
+	attended       bool             // a terminal started the server, and the server must end with it
 	demo           bool             // start a demo session at once
 }
 

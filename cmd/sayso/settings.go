@@ -20,7 +20,7 @@ import (
 	"github.com/sayso-dev/sayso/orchestrator"
 )
 
-// settings is what the server runs with. settingsTable says how each of them is set.
+// settings are the server's settings. settingsTable defines how each of them is set.
 type settings struct {
 	Listen         string
 	StateDir       string
@@ -48,7 +48,7 @@ type settings struct {
 	UserMemory     int     // megabytes, of one person's sessions; 0 for any amount
 	UserCost       float64 // US dollars a day, of one person's sessions; 0 for any amount
 	AuditDays      int     // 0 keeps all
-	// Failed sign-ins in a minute: for an account at one address, and at one address.
+	// Failed sign-ins per minute: for an account at one address, and at one address.
 	SignInFailures        int
 	AddressSignInFailures int
 	Ask                   askSettings
@@ -58,18 +58,18 @@ type settings struct {
 	// BootstrapToken is an admin API token that exists from the first start.
 	BootstrapToken string
 
-	proxies []netip.Prefix // TrustedProxies, read
-	file    string         // that was read
-	open    bool           // Listen reaches beyond this machine
-	named   bool           // this server, and nobody else, is at localhost
+	proxies []netip.Prefix // parsed TrustedProxies
+	file    string         // path of the file that was read
+	open    bool           // Listen is reachable from other machines
+	named   bool           // this server alone is at localhost
 }
 
 const minBootstrapToken = 32 // characters
 
-// errUsage: the flags could not be read; the flag package has said why.
+// errUsage: the flags are invalid; the flag package has printed why.
 var errUsage = errors.New("usage")
 
-// defaultSettings are those that hold when nobody sets any.
+// defaultSettings returns the default values.
 func defaultSettings(getenv func(string) string) settings {
 	limits := orchestrator.DefaultLimits()
 	return settings{
@@ -81,9 +81,9 @@ func defaultSettings(getenv func(string) string) settings {
 	}
 }
 
-// readSettings reads the settings for one verb and returns the arguments that are no
-// flags. Flags take precedence over the environment, and the environment over the
-// settings file; an empty flag or variable counts as absent. getenv is os.Getenv.
+// readSettings reads the settings for one verb and returns the arguments other than flags.
+// Flags take precedence over the environment, and the environment over the settings file; an
+// empty flag or variable counts as absent. getenv is os.Getenv.
 func readSettings(verb string, args []string, getenv func(string) string, stderr io.Writer) (settings, []string, error) {
 	s := defaultSettings(getenv)
 	file := getenv("SAYSO_CONFIG")
@@ -132,7 +132,7 @@ func readSettings(verb string, args []string, getenv func(string) string, stderr
 	return s, flags.Args(), s.complete()
 }
 
-// readFile takes over what a TOML file sets, and refuses keys that are no settings.
+// readFile applies the settings of a TOML file, and refuses unknown keys.
 func (s *settings) readFile(path string) error {
 	var top map[string]toml.Primitive
 	meta, err := toml.DecodeFile(path, &top)
@@ -154,7 +154,7 @@ func (s *settings) readFile(path string) error {
 			if to, known := fields[key]; known {
 				err = meta.PrimitiveDecode(values[name], to)
 			} else if tables[key] {
-				if kind := meta.Type(key); kind != "Hash" && kind != "" { // none for dotted keys; what is no table the decoder would ignore
+				if kind := meta.Type(key); kind != "Hash" && kind != "" { // none for dotted keys; the decoder would ignore anything but a table
 					return fmt.Errorf("settings file: %s is a table, not of type %s", key, kind)
 				}
 				var table map[string]toml.Primitive
@@ -181,7 +181,7 @@ func (s *settings) readFile(path string) error {
 	return nil
 }
 
-// complete fills in what follows from other settings and checks the whole.
+// complete derives settings from others and validates all.
 func (s *settings) complete() error {
 	if s.StateDir == "" {
 		return errors.New("there is no home folder to keep the state in; set --state-dir")
@@ -266,10 +266,10 @@ func (s *settings) complete() error {
 	return nil
 }
 
-// tls says whether the server does HTTPS itself.
+// tls reports whether the server serves HTTPS itself.
 func (s settings) tls() bool { return s.TLSCert != "" || s.ACME.used() }
 
-// defaultStateDir follows the XDG base directories.
+// defaultStateDir returns the state folder by the XDG base directories.
 func defaultStateDir(getenv func(string) string) string {
 	if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "sayso")

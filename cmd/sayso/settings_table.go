@@ -11,17 +11,17 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// setting is one row of the table that flags, environment variables, the settings
-// file, --help, the reference in the documentation and the settings screen come from.
+// setting is one row of the table from which flags, environment variables, the settings file,
+// --help, the reference documentation and the settings screen are derived.
 type setting struct {
-	name     string              // of the flag; the names elsewhere follow from it
+	name     string              // of the flag; the other names are derived from it
 	field    func(*settings) any // *string, *[]string, *bool, *int, *float64 or *duration
 	help     string              // in Markdown, without a full stop
 	see      string              // page and heading of the documentation, "" without one
-	standsIn string              // in words, what an empty value stands for
-	maximum  float64             // of numbers, whose minimum is 0
+	standsIn string              // for people: the meaning of an empty value
+	maximum  float64             // of numbers; the minimum is 0
 	check    func(settings) error
-	reload   bool         // whether SIGHUP takes it over
+	reload   bool         // SIGHUP applies it
 	screen   *screenEntry // nil: not on the settings screen
 }
 
@@ -43,7 +43,7 @@ const (
 	maxFailures  = 1000
 )
 
-// settingsTable has the rows in the order of the documentation and of the screen.
+// settingsTable lists the settings in the order of the documentation and of the screen.
 var settingsTable = []setting{
 	{name: "listen", field: func(s *settings) any { return &s.Listen },
 		help:   "Address to listen on. Anything but loopback needs `tls-cert` and `tls-key`, `acme-domain` or `trusted-proxy`",
@@ -149,8 +149,8 @@ var settingsTable = []setting{
 		help: "Allow notifications to this machine and private networks, also without encryption"},
 }
 
-// secretVariables are read from the environment alone: flags are seen by every user of
-// the machine, and files are copied.
+// secretVariables are read only from the environment: every user of the machine can read
+// flags, and files are copied.
 var secretVariables = []string{"SAYSO_BOOTSTRAP_TOKEN", "SAYSO_OIDC_CLIENT_SECRET"}
 
 // variable returns the name of the setting in the environment.
@@ -175,7 +175,7 @@ func (r setting) fileKey() string {
 	return key
 }
 
-// typeName returns what --help and the documentation call the type of the setting.
+// typeName returns the type of the setting for --help and the documentation.
 func (r setting) typeName() string {
 	switch r.field(&settings{}).(type) {
 	case *[]string:
@@ -193,7 +193,7 @@ func (r setting) typeName() string {
 // changeable reports whether admins may change the setting while the server runs.
 func (r setting) changeable() bool { return r.screen != nil && r.screen.changeable }
 
-// parse sets the setting to what a flag, a variable or the settings screen says.
+// parse sets the setting from a flag, a variable or the settings screen.
 func (r setting) parse(s *settings, text string) (err error) {
 	trimmed := strings.TrimSpace(text)
 	switch to := r.field(s).(type) {
@@ -226,7 +226,7 @@ func (r setting) parse(s *settings, text string) (err error) {
 	return r.validate(*s)
 }
 
-// validate checks the value of the setting by itself.
+// validate checks the value of the setting alone.
 func (r setting) validate(s settings) error {
 	number := 0.0
 	switch value := r.field(&s).(type) {
@@ -244,8 +244,7 @@ func (r setting) validate(s settings) error {
 	return nil
 }
 
-// format returns the value of the setting as the settings screen shows it, a list with
-// a line for each entry.
+// format formats the value for the settings screen, a list with one entry per line.
 func (r setting) format(s settings) string {
 	switch value := r.field(&s).(type) {
 	case *[]string:
@@ -264,7 +263,7 @@ func (r setting) format(s settings) string {
 	return ""
 }
 
-// defaultText returns what holds when nobody sets the setting, for people.
+// defaultText returns the default value for people.
 func (r setting) defaultText() string {
 	if r.standsIn != "" {
 		return r.standsIn
@@ -280,7 +279,7 @@ func (r setting) defaultText() string {
 	return "`" + text + "`"
 }
 
-// shortDuration leaves out units that are 0, as in 1h for 1h0m0s.
+// shortDuration omits units that are 0, as in 1h for 1h0m0s.
 func shortDuration(d time.Duration) string {
 	text := d.String()
 	if text == "0s" {
@@ -295,7 +294,7 @@ func shortDuration(d time.Duration) string {
 	return text
 }
 
-// duration reads "90s", "2h" and the like; "0" means no limit.
+// duration parses "90s", "2h" and the like; "0" means no limit.
 type duration time.Duration
 
 func (d *duration) UnmarshalText(text []byte) error {
@@ -310,8 +309,7 @@ func (d *duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// unknownVariables returns the names of variables of environ that look like settings
-// and are none.
+// unknownVariables lists the variables of environ that look like settings but are unknown.
 func unknownVariables(environ []string) (names []string) {
 	known := slices.Concat([]string{"SAYSO_CONFIG"}, secretVariables)
 	for _, r := range settingsTable {
@@ -328,7 +326,7 @@ func unknownVariables(environ []string) (names []string) {
 	return slices.Compact(names)
 }
 
-// settingsThatDiffer names the settings of next that only a restart takes over.
+// settingsThatDiffer lists the settings of next that need a restart.
 func settingsThatDiffer(now, next settings) (names []string) {
 	for _, r := range settingsTable {
 		if !r.reload && r.format(now) != r.format(next) {

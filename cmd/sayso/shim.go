@@ -10,8 +10,8 @@ import (
 	"github.com/sayso-dev/sayso/shim/embedded"
 )
 
-// shimVerb is the verb that a server starts for itself, once for each session, where it
-// cannot use the embedded program: people have no use for it. Its parameters come on stdin.
+// shimVerb is the verb that a server runs once for each session where it cannot use the
+// embedded program. It is not for people. Its parameters come on stdin.
 func shimVerb(_ []string) error { return shim.Main(os.Stdin, os.Stdout) }
 
 // shimProgram returns a function that returns the path of the embedded shim, or "" where it

@@ -10,11 +10,11 @@ import (
 	"github.com/sayso-dev/sayso/internal/descriptors"
 )
 
-// acceptPause is how long new connections wait at most, once descriptors are free again.
-const acceptPause = 20 * time.Millisecond
+// maxAcceptDelay bounds how long new connections wait after descriptors are free again.
+const maxAcceptDelay = 20 * time.Millisecond
 
-// sparingListener leaves connections where they are while too few descriptors are free to
-// answer on them, and has its server close idle ones as soon as that comes near.
+// sparingListener leaves connections unaccepted while too few descriptors are free to answer
+// them, and makes its server close idle connections shortly before that.
 type sparingListener struct {
 	net.Listener
 	server  *http.Server
@@ -23,7 +23,7 @@ type sparingListener struct {
 	closed  chan struct{}
 	close   func() error
 
-	short bool // used by Accept alone, which one goroutine calls
+	short bool // used only by Accept, which runs in one goroutine
 }
 
 func spareDescriptors(l net.Listener, server *http.Server, reserve *descriptors.Reserve, log *slog.Logger) *sparingListener {
@@ -54,7 +54,7 @@ func (l *sparingListener) Accept() (net.Conn, error) {
 		select {
 		case <-l.closed:
 			return nil, net.ErrClosed
-		case <-time.After(acceptPause):
+		case <-time.After(maxAcceptDelay):
 		}
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
-// relay is the PromptManager's MCP server, on our stdin and stdout.
+// relay runs PromptManager's MCP server on stdin and stdout.
 func relay(ctx context.Context, path string, stdin io.Reader, stdout io.Writer) error {
 	c, err := mcpapi.ReadRelayConfig(path)
 	if err != nil {
@@ -28,8 +28,8 @@ func relay(ctx context.Context, path string, stdin io.Reader, stdout io.Writer) 
 	return mcpapi.RunRelay(ctx, c, stdin, stdout, versionText())
 }
 
-// streamVerb writes a configuration file for the PromptManager's MCP server, or
-// for sayso mcp --config, with a stream of its own.
+// streamVerb writes a configuration file for PromptManager's MCP server, or for sayso mcp
+// --config, with a new stream.
 func streamVerb(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("sayso mcp stream", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -92,7 +92,7 @@ func streamVerb(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if err := config.Write(flags.Arg(0), append(file, '\n')); err != nil {
 		return err
 	}
-	// What was written must be fit to be read.
+	// The written file must be readable.
 	if _, err := mcpapi.ReadRelayConfig(flags.Arg(0)); err != nil {
 		return errors.Join(err, os.Remove(flags.Arg(0)))
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// token creates an API token or a sign-in link, in the database that the server
-// uses; the server may be running.
+// token creates an API token or a sign-in link in the server's database. The server may be
+// running.
 func token(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("sayso token", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -37,7 +37,7 @@ func token(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		}
 		return errUsage
 	}
-	// What belongs to another kind of token would be taken for more than it is.
+	// Flags of another kind of token would be misunderstood.
 	given := map[string]bool{}
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	wrong := ""
@@ -75,7 +75,7 @@ func token(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		}
 		way := readAddresses(s).outside
 		if unclaimed {
-			way = readAddresses(s).local // the first admin is made on the machine itself
+			way = readAddresses(s).local // the first admin is created on the machine itself
 		}
 		fmt.Fprintln(stdout, signInAddress(way, secret))
 		return nil
@@ -101,11 +101,11 @@ func token(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// agentNamespace keeps the sessions of agents apart from every other UUIDv5.
+// agentNamespace separates the sessions of agents from all other version 5 UUIDs.
 var agentNamespace = uuid.MustParse("3b9de1c2-54a7-5f0a-8c86-9e2f1d7a6b40")
 
-// agentToken makes a token for an agent outside, in the session of its name: the
-// next token of that name asks in the same.
+// agentToken creates a token for an external agent, in the session of its name. Later tokens
+// with that name use the same session.
 func agentToken(ctx context.Context, sessions session.Store, directory *account.Directory, owner account.User, name string, ttl time.Duration) (string, error) {
 	name = strings.TrimSpace(name)
 	if name == "" || len(name) > 100 {
@@ -126,17 +126,17 @@ func agentToken(ctx context.Context, sessions session.Store, directory *account.
 	return secret, err
 }
 
-// signInAddress puts the secret behind the #, which browsers do not send.
+// signInAddress puts the secret after the #, which browsers do not send.
 func signInAddress(at, secret string) string { return at + "/sign-in#" + secret }
 
-// addresses are where browsers find a server: those of its machine, and all others. They are
-// the same where no address of the outside is named.
+// addresses are the server's addresses for browsers on its machine and for all others. They
+// are equal unless an external address is configured.
 type addresses struct{ local, outside string }
 
 func addressesOf(s settings) addresses {
 	w := addresses{local: localAddress(s)}
 	if s.named {
-		_, port, _ := net.SplitHostPort(s.Listen) // byName has read it
+		_, port, _ := net.SplitHostPort(s.Listen) // byName has parsed it
 		w.local = "http://localhost:" + port
 	}
 	w.outside = w.local
@@ -146,8 +146,8 @@ func addressesOf(s settings) addresses {
 	return w
 }
 
-// addressesFile is where a server notes its ways, one on a line, for the commands beside it:
-// they do not know its flags, and what was free when it asked for any port.
+// addressesFile is where a server stores its addresses, one per line, for commands that run
+// beside it. They do not know its flags, nor the port chosen for :0.
 func addressesFile(stateDir string) string { return filepath.Join(stateDir, "ways") }
 
 func writeAddresses(s settings) error {
@@ -155,7 +155,8 @@ func writeAddresses(s settings) error {
 	return config.Write(addressesFile(s.StateDir), []byte(w.local+"\n"+w.outside+"\n"))
 }
 
-// readAddresses are those of the server that ran last, else those that the settings say.
+// readAddresses returns the addresses of the server that ran last, else those of the
+// settings.
 func readAddresses(s settings) addresses {
 	noted, err := os.ReadFile(addressesFile(s.StateDir))
 	here, outside, found := strings.Cut(strings.TrimSpace(string(noted)), "\n")
@@ -165,7 +166,7 @@ func readAddresses(s settings) addresses {
 	return addresses{local: here, outside: outside}
 }
 
-// address is where browsers find the server.
+// address returns the address of the server for browsers.
 func address(s settings) string {
 	if s.PublicURL != "" {
 		return s.PublicURL
@@ -173,7 +174,7 @@ func address(s settings) string {
 	return localAddress(s)
 }
 
-// localAddress is where a browser on this machine finds the server.
+// localAddress returns the address of the server for a browser on this machine.
 func localAddress(s settings) string {
 	scheme := "http"
 	if s.tls() {
@@ -186,5 +187,5 @@ func localAddress(s settings) string {
 	return scheme + "://" + s.Listen
 }
 
-// signInLinkTTL is how long a sign-in link is valid, in words.
+// signInLinkTTL returns how long a sign-in link is valid, for people.
 var signInLinkTTL = fmt.Sprintf("%.0f minutes", account.SignInLinkTTL.Round(time.Minute).Minutes())

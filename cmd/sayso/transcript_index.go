@@ -6,36 +6,35 @@ import (
 	"time"
 )
 
-// transcriptIndexer makes what transcripts say searchable, behind those who write them.
-// Searches themselves index nothing.
+// transcriptIndexer indexes transcripts for searches in the background. Searches themselves
+// index nothing.
 type transcriptIndexer struct {
 	index func(ctx context.Context, items int) (more bool, err error)
 	log   *slog.Logger
-	wake  chan struct{} // with one place
+	wake  chan struct{} // capacity 1
 }
 
 func newTranscriptIndexer(index func(context.Context, int) (bool, error), log *slog.Logger) *transcriptIndexer {
 	return &transcriptIndexer{index: index, log: log, wake: make(chan struct{}, 1)}
 }
 
-// Touch says that a session has changed. It never blocks.
+// Touch marks that a session has changed. It never blocks.
 func (x *transcriptIndexer) Touch(string) {
 	select {
 	case x.wake <- struct{}{}:
-	default: // it is known already
+	default: // already marked
 	}
 }
 
-// Run indexes, after each change and beginning with what an earlier server left, until ctx
-// ends.
+// Run indexes after each change, starting with what an earlier server left, until ctx ends.
 func (x *transcriptIndexer) Run(ctx context.Context) error {
 	const (
 		itemsPerStep = 100
-		afterStart   = 2 * time.Second        // which has other work first
-		settling     = 200 * time.Millisecond // after a change others follow
+		startDelay   = 2 * time.Second        // which has other work first
+		changeDelay  = 200 * time.Millisecond // after a change others follow
 		retry        = 10 * time.Second
 	)
-	wait := afterStart
+	wait := startDelay
 	for {
 		select {
 		case <-time.After(wait):
@@ -60,6 +59,6 @@ func (x *transcriptIndexer) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		}
-		wait = settling
+		wait = changeDelay
 	}
 }

@@ -26,8 +26,8 @@ const userUsage = `usage:
   sayso user list                                  list all users
 `
 
-// user looks after people, in the database that the server uses; the server may
-// be running and notices within a second.
+// user manages users in the server's database. The server may be running and notices changes
+// within a second.
 func user(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	verb, name := "", ""
 	if len(args) > 0 {
@@ -43,7 +43,7 @@ func user(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	stateDir := flags.String("state-dir", "", "state folder of the server")
 	database := flags.String("database", "", "database of the server")
 	err := flags.Parse(args)
-	if err == nil && name == "" && flags.NArg() > 0 { // the name stands between flags
+	if err == nil && name == "" && flags.NArg() > 0 { // the name may be between flags
 		name = flags.Arg(0)
 		err = flags.Parse(flags.Args()[1:])
 	}
@@ -58,7 +58,7 @@ func user(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	flags.Visit(func(f *flag.Flag) { gave = gave || f.Name == "role" })
 	switch {
 	case verb == "role" && !gave, gave && verb != "role" && verb != "add":
-		ok = false // a role that nobody named is none to give
+		ok = false // no role was given
 	}
 	if !ok || named != (name != "") || flags.NArg() > 0 {
 		fmt.Fprint(stderr, userUsage)
@@ -117,7 +117,7 @@ func user(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	return fmt.Errorf("there is no user %q; 'sayso user list' lists them", name)
 }
 
-// asCommandLine makes who runs a command the actor of what it does.
+// asCommandLine makes the user who runs a command the actor of its changes.
 func asCommandLine(ctx context.Context) context.Context {
 	name := ""
 	if u, err := osuser.Current(); err == nil {
@@ -160,8 +160,8 @@ func openStore(ctx context.Context, verb, stateDir, database string, stderr io.W
 	return openBy(ctx, store.Open, verb, stateDir, database, stderr)
 }
 
-// openReadOnly opens the database of a server for one verb that changes nothing: it makes
-// none, and leaves one of another version as it is.
+// openReadOnly opens the database of a server for one verb that only reads: it creates none,
+// and does not migrate one of another version.
 func openReadOnly(ctx context.Context, verb, stateDir, database string, stderr io.Writer) (settings, store.Store, error) {
 	s, opened, err := openBy(ctx, store.OpenReadOnly, verb, stateDir, database, stderr)
 	if errors.Is(err, fs.ErrNotExist) {

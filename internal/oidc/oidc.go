@@ -1,8 +1,8 @@
-// Package oidc signs people in at an identity provider, by the authorization code
-// flow of OpenID Connect with PKCE. It knows one provider and nothing of sayso.
+// Package oidc signs people in at an identity provider, by the authorization code flow of
+// OpenID Connect with PKCE. It handles one provider and does not depend on sayso.
 //
-// Nothing is asked of the provider before the first sign-in, so that a dead one
-// stops no server. [Provider] may be used from any goroutine.
+// It makes no request before the first sign-in, so that an unreachable provider does not
+// prevent a start. [Provider] may be used from any goroutine.
 package oidc
 
 import (
@@ -31,47 +31,47 @@ import (
 
 // Errors of a sign-in.
 var (
-	// ErrUnreachable: the provider does not answer, or not as one.
+	// ErrUnreachable: the provider does not answer, or not with OpenID Connect.
 	ErrUnreachable = errors.New("identity provider cannot be reached")
-	// ErrRefused: the provider takes the code for none of its own.
+	// ErrRefused: the provider does not accept the code.
 	ErrRefused = errors.New("identity provider refused the code")
-	// ErrInvalid: what the provider says of the person must not be believed.
+	// ErrInvalid: the provider's statements about the person cannot be trusted.
 	ErrInvalid = errors.New("statement of the identity provider is not valid")
 )
 
-// Limits of what is asked of a provider.
+// Limits of requests to a provider.
 const (
 	timeout = 10 * time.Second
 	largest = 1 << 20 // of an answer, in bytes
-	// After a failed discovery the next one waits, so that nobody can make
-	// this server ask the provider all the time.
+	// After a failed discovery the next one waits, so that nobody can make this server send
+	// requests all the time.
 	pause = 5 * time.Second
 )
 
-// Config says which provider it is and who we are to it.
+// Config describes the provider and our client registration.
 type Config struct {
 	Issuer       string // exactly as the provider writes it
 	ClientID     string
-	ClientSecret string // "" of a public client
-	RedirectURL  string // the page to which the provider sends the browser back
+	ClientSecret string // "" for a public client
+	RedirectURL  string // the page to which the provider redirects the browser
 	Scopes       []string
-	// RoleClaim is where the ID token tells roles or groups: a name, or a path with
+	// RoleClaim is the claim of the ID token with roles or groups: a name, or a path with
 	// dots such as realm_access.roles. It may be "".
 	RoleClaim string
 }
 
-// Flow is what must come back with the browser, and nobody else may know.
+// Flow is the state of a sign-in that the browser must return, and nobody else may know.
 type Flow struct {
 	State    string `json:"state"`
 	Nonce    string `json:"nonce"`
 	Verifier string `json:"verifier"`
 }
 
-// Person is who the provider says has signed in.
+// Person is the person who has signed in.
 type Person struct {
 	Issuer  string
-	Subject string   // never given to anybody else by this issuer
-	Name    string   // how people call them; anybody may be called so
+	Subject string   // never assigned to anybody else by this issuer
+	Name    string   // a display name; anybody may have it
 	Roles   []string // the values of the role claim
 }
 
@@ -80,7 +80,7 @@ type Provider struct {
 	config Config
 	client *http.Client
 
-	asking chan struct{} // capacity 1: who asks for its description
+	asking chan struct{} // capacity 1: held during discovery
 
 	mu     sync.Mutex // protects following
 	known  *oidc.Provider
@@ -88,26 +88,26 @@ type Provider struct {
 	why    error
 }
 
-// New returns a provider, of which nothing is asked yet.
+// New returns a provider without sending a request.
 func New(c Config) *Provider {
 	return &Provider{
 		config: c, asking: make(chan struct{}, 1),
 		client: &http.Client{
 			Timeout: timeout, Transport: newTransport(c.Issuer),
-			// An address that we were not given is none to send secrets to.
+			// Secrets must not be sent to a redirected address.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
 }
 
-// transport keeps what goes over the network encrypted, and what comes small. The
-// issuer may be anywhere: who runs the server names it. What the issuer names in turn
-// must be public, unless the issuer itself is not.
+// transport requires encryption and limits the size of responses. The issuer may be at any
+// address, because the operator configures it. Other hosts that the issuer names must be
+// public, unless the issuer itself is not.
 type transport struct {
 	host   string // of the issuer
 	own    *http.Transport
 	others *http.Transport // for hosts that the issuer names
-	inward atomic.Bool     // the issuer was reached at an address that is not public
+	inward atomic.Bool     // the issuer's address is not public
 }
 
 func newTransport(issuer string) *transport {
@@ -117,7 +117,7 @@ func newTransport(issuer string) *transport {
 	}
 	once := func(dialer *net.Dialer) *http.Transport {
 		h := http.DefaultTransport.(*http.Transport).Clone()
-		h.DisableKeepAlives = true // a sign-in is rare, and leaves nothing behind
+		h.DisableKeepAlives = true // sign-ins are rare; no connection stays open
 		h.DialContext = dialer.DialContext
 		return h
 	}
@@ -172,7 +172,7 @@ func Loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// discover returns the provider as it describes itself, which is asked once.
+// discover returns the provider's metadata, which is requested once.
 func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
 	select {
 	case p.asking <- struct{}{}:
@@ -212,8 +212,7 @@ func (p *Provider) oauth(known *oidc.Provider) *oauth2.Config {
 	}
 }
 
-// Begin returns the address of the provider at which the browser signs in, and
-// what to keep for Finish.
+// Begin returns the provider's address for the browser, and the Flow for Finish.
 func (p *Provider) Begin(ctx context.Context) (address string, f Flow, err error) {
 	known, err := p.discover(ctx)
 	if err != nil {
@@ -223,8 +222,7 @@ func (p *Provider) Begin(ctx context.Context) (address string, f Flow, err error
 	return p.oauth(known).AuthCodeURL(f.State, oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)), f, nil
 }
 
-// Finish returns who has signed in. state and code are what the browser brought
-// back, f is what Begin gave.
+// Finish returns who has signed in. state and code are from the browser, f is from Begin.
 func (p *Provider) Finish(ctx context.Context, f Flow, state, code string) (Person, error) {
 	if f.State == "" || subtle.ConstantTimeCompare([]byte(f.State), []byte(state)) != 1 {
 		return Person{}, fmt.Errorf("oidc: %w: another sign-in came back", ErrInvalid)
@@ -261,7 +259,7 @@ func (p *Provider) person(ctx context.Context, known *oidc.Provider, f Flow, raw
 	if err := id.Claims(&claims); err != nil {
 		return Person{}, fmt.Errorf("oidc: %w: %w", ErrInvalid, err)
 	}
-	// A token that is also for others must say that we asked for it.
+	// A token that is also for others must name us as the authorized party.
 	if azp, said := claims["azp"]; said && azp != p.config.ClientID || !said && len(id.Audience) > 1 {
 		return Person{}, fmt.Errorf("oidc: %w: the ID token was made for another client", ErrInvalid)
 	}
@@ -277,8 +275,8 @@ func (p *Provider) person(ctx context.Context, known *oidc.Provider, f Flow, raw
 	return who, nil
 }
 
-// values are what a claim says: a text, or a list of them. A claim whose name has
-// dots is taken before one that lies inside of others.
+// values returns the values of a claim: a string, or a list of them. A claim with dots in its
+// name takes precedence over a path.
 func values(claims map[string]any, path string) []string {
 	if path == "" {
 		return nil
