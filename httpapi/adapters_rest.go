@@ -46,7 +46,7 @@ func (s *Server) postMCPAnswer(w http.ResponseWriter, r *http.Request, who accou
 	return nil
 }
 
-// submitAnswer is the body of the PromptManager's POST /claude/submit-answer.
+// submitAnswer is the body of PromptManager's POST /claude/submit-answer.
 type submitAnswer struct {
 	StreamToken     string `json:"streamToken" validate:"required,max=64"`
 	Answer          string `json:"answer,omitempty"`

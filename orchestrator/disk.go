@@ -40,7 +40,7 @@ func Disk(cli *launch.CLI) project.Disk {
 // maxLinks bounds how many symbolic links of one path are followed.
 const maxLinks = 255
 
-// errLoop: the links of a path form a loop.
+// errLoop: a path has too many symbolic links, so they probably form a loop.
 var errLoop = errors.New("too many symbolic links")
 
 // follow resolves the symbolic links of an absolute path as the kernel would, as far as it

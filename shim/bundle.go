@@ -13,27 +13,27 @@ import (
 	"time"
 )
 
-// State is what has become of a shim and its CLI.
+// State is the state of a shim and its CLI.
 type State string
 
 const (
-	Alive        State = "alive"         // both live
-	Exited       State = "exited"        // the CLI has ended, and how is known
-	NeverStarted State = "never_started" // it died before the CLI was started
-	Dead         State = "dead"          // the shim died before the CLI did, or was killed
+	Alive        State = "alive"         // both run
+	Exited       State = "exited"        // the CLI has ended, and its exit is recorded
+	NeverStarted State = "never_started" // it died before it started the CLI
+	Dead         State = "dead"          // the shim died, or was killed, before the CLI
 )
 
 // Bundle is the folder of one shim.
 type Bundle struct {
 	Dir   string
 	State State
-	Shim  bool        // the shim lives; of an Exited one too, until AckExit
-	Meta  Meta        // zero when there is none yet
-	Exit  *ExitRecord // of an Exited one
+	Shim  bool        // the shim runs; for an Exited one until AckExit
+	Meta  Meta        // zero if it is missing
+	Exit  *ExitRecord // for an Exited one
 }
 
-// List looks at every folder in root. It asks no shim, so none can hold it up;
-// a root that does not exist holds none.
+// List returns the bundles in root. It contacts no shim, so none can block it. A missing root
+// has none.
 func List(root string) ([]Bundle, error) {
 	entries, err := os.ReadDir(root)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -49,10 +49,9 @@ func List(root string) ([]Bundle, error) {
 }
 
 func inspect(dir string) Bundle {
-	// Whether it lives comes first: it may end while we look, and what it wrote
-	// is there then.
+	// Checked first: the shim may end meanwhile, and then its files are complete.
 	b := Bundle{Dir: dir, Shim: isAlive(dir)}
-	b.Meta, _ = readMeta(dir) // zero is what it means
+	b.Meta, _ = readMeta(dir) // zero if it is missing
 	var exit ExitRecord
 	if err := readJSON(filepath.Join(dir, exitName), &exit); err == nil {
 		b.Exit = &exit
@@ -72,8 +71,8 @@ func inspect(dir string) Bundle {
 
 func isAlive(dir string) bool { return lockHolder(dir) != 0 }
 
-// lockHolder is the pid of the shim of a folder, 0 when it is dead. The kernel tells:
-// the lock goes with the process, and no other can have its place.
+// lockHolder returns the pid of the shim of a folder, 0 when it is dead. The kernel releases
+// its lock with the process, so no other process can be mistaken for it.
 func lockHolder(dir string) int {
 	f, err := os.Open(filepath.Join(dir, lockName))
 	if err != nil {
@@ -100,13 +99,13 @@ func readMeta(dir string) (m Meta, err error) {
 	return m, err
 }
 
-// Wrote reports whether a line with this key was written to the CLI of the shim
-// in dir, dead or alive. A shim of a version that did not write its keys down, or
-// could not, has written none.
+// Wrote reports whether a line with this key was written to the CLI of the shim in dir, dead
+// or alive. It returns false for a shim that did not record its keys, because of its version
+// or an error.
 func Wrote(dir, key string) (bool, error) {
 	keys, err := os.ReadFile(filepath.Join(dir, keysName))
 	if errors.Is(err, os.ErrNotExist) {
-		if _, err := os.Lstat(dir); err != nil { // the folder was deleted: nobody knows
+		if _, err := os.Lstat(dir); err != nil { // the folder was deleted, so it is unknown
 			return false, fmt.Errorf("shim: keys: %w", err)
 		}
 		return false, nil
@@ -123,16 +122,16 @@ func Wrote(dir, key string) (bool, error) {
 	return false, nil
 }
 
-// IsIntact reports whether the files of a shim are there that whoever attaches needs.
-// written says that the journal is not empty.
+// IsIntact reports whether the files that an attaching server needs exist. written: the
+// journal is not empty.
 func IsIntact(dir string, written bool) bool {
 	_, err := os.Lstat(filepath.Join(dir, metaName))
-	segments, _ := filepath.Glob(filepath.Join(dir, "out.*")) // the pattern is right
+	segments, _ := filepath.Glob(filepath.Join(dir, "out.*")) // the pattern is valid
 	return err == nil && (!written || len(segments) > 0)
 }
 
-// Remove removes the folder of a shim that has ended; of one that lives it
-// returns [ErrAlive].
+// Remove deletes the folder of a shim that has ended. It returns [ErrAlive] for a running
+// one.
 func Remove(dir string) error {
 	if isAlive(dir) {
 		return fmt.Errorf("shim: remove %s: %w", dir, ErrAlive)
@@ -143,15 +142,15 @@ func Remove(dir string) error {
 	return nil
 }
 
-// Clean kills what a dead shim has left of its tree, and returns when nothing of
-// it is seen any more. Of a shim that lives it returns [ErrAlive].
+// Clean kills the rest of a dead shim's tree, and returns when it is gone. It returns
+// [ErrAlive] for a running shim.
 func Clean(ctx context.Context, dir string) error {
 	if isAlive(dir) {
 		return fmt.Errorf("shim: clean %s: %w", dir, ErrAlive)
 	}
 	m, err := readMeta(dir)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil // nothing had been started
+		return nil // it had started nothing
 	}
 	if err != nil || m.Marker == "" {
 		return fmt.Errorf("shim: clean %s: %w", dir, errors.Join(ErrDamaged, err))
@@ -179,7 +178,7 @@ func Clean(ctx context.Context, dir string) error {
 	}
 }
 
-// Destroy kills a shim that does not answer, and cleans up after it.
+// Destroy kills a shim that does not answer, and its tree.
 func Destroy(ctx context.Context, dir string) error {
 	for pid := lockHolder(dir); pid != 0; pid = lockHolder(dir) {
 		if p, ok := processOf(pid); ok {

@@ -17,49 +17,47 @@ import (
 )
 
 const (
-	// attachTimeout is how long a shim may take to be attached; one that hangs must
-	// not hold up the start of a server.
+	// attachTimeout bounds an attach; a hanging shim must not delay the start of a server.
 	attachTimeout = 500 * time.Millisecond
 	// frameTimeout is how long a shim may take to read one frame.
 	frameTimeout = 10 * time.Second
-	// window is how much of the journal may be under way, in bytes.
+	// window bounds the unacknowledged bytes of the journal.
 	window = 1 << 20
-	// stderrTimeout is how long Stderr asks.
+	// stderrTimeout bounds Stderr.
 	stderrTimeout = time.Second
 )
 
-// Conn is a connection to one shim. All but Recv may be called by several
-// goroutines at once.
+// Conn is a connection to one shim. All methods but Recv may be called concurrently.
 type Conn struct {
 	meta  Meta
 	epoch uint64
 	sock  *net.UnixConn
 	speak byte          // the version
-	turn  chan struct{} // capacity 1: held by who writes a frame
+	turn  chan struct{} // capacity 1: held while a frame is written
 	read  chan struct{} // closed when the reading goroutine has returned
 
 	offset atomic.Int64
 
-	// Of Recv.
+	// Used by Recv.
 	lines parser
 	mark  Mark
-	told  int64 // the offset of the last kindConsumed
+	told  int64 // offset of the last kindConsumed
 
 	mu      sync.Mutex
 	number  uint64 // of the last call
 	calls   map[uint64]chan frame
 	data    []frame       // for Recv, the oldest first
-	arrived chan struct{} // capacity 1: data, exit or err is new
-	err     error         // why the connection has ended
+	arrived chan struct{} // capacity 1: data, exit or err has changed
+	err     error         // why the connection ended
 	exit    *ExitRecord
 	done    chan struct{} // closed when exit is set
 }
 
-// Attach takes a shim over: lines come from the offset on, and whoever was
-// attached with a lower epoch is fenced. It takes at most half a second. The
-// error is [ErrGone] when the shim is dead or another sits behind its socket,
-// [ErrHung] when it does not answer in time, [ErrFenced] when the epoch is not
-// above all before it, [ErrOffset], or [ErrVersion]. Detach ends the connection.
+// Attach connects to a shim and takes it over: lines start at offset, and the server that was
+// attached with a lower epoch is fenced. It takes at most half a second. It returns [ErrGone]
+// when the shim is dead or another process has its socket, [ErrHung] when it does not answer
+// in time, [ErrFenced] when the epoch is not above all previous ones, [ErrOffset], or
+// [ErrVersion]. Detach ends the connection.
 func Attach(ctx context.Context, dir string, epoch uint64, from int64) (*Conn, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, attachTimeout, ErrHung)
 	defer cancel()
@@ -70,7 +68,7 @@ func Attach(ctx context.Context, dir string, epoch uint64, from int64) (*Conn, e
 	return c, nil
 }
 
-// Look asks a shim how it is, without taking it over. It takes at most half a second.
+// Look returns the state of a shim without taking it over. It takes at most half a second.
 // The errors are those of [Attach].
 func Look(ctx context.Context, dir string) (Stat, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, attachTimeout, ErrHung)
@@ -115,7 +113,7 @@ func connect(ctx context.Context, dir string, epoch uint64, from int64, say func
 	return c, nil
 }
 
-// takeOver says who we are and takes the shim over.
+// takeOver sends hello and takes the shim over.
 func (c *Conn) takeOver(ctx context.Context, token string, from int64) error {
 	if err := c.hello(ctx, token); err != nil {
 		return err
@@ -125,12 +123,12 @@ func (c *Conn) takeOver(ctx context.Context, token string, from int64) error {
 	return err
 }
 
-// hello says who we are.
+// hello identifies the server.
 func (c *Conn) hello(ctx context.Context, token string) error {
 	hello, err := c.call(ctx, kindHello, head{Version: Version, Token: token}, nil)
 	switch {
 	case errors.Is(err, ErrRefused):
-		return errors.Join(ErrGone, err) // the socket is another's
+		return errors.Join(ErrGone, err) // another process has the socket
 	case err != nil:
 		return err
 	case hello.head.Version < oldest || hello.head.Version > Version:
@@ -142,7 +140,7 @@ func (c *Conn) hello(ctx context.Context, token string) error {
 	return nil
 }
 
-// dial connects. A socket that somebody removed is made again by a shim that lives.
+// dial connects. A running shim creates its socket again if it was deleted.
 func dial(ctx context.Context, dir string) (*net.UnixConn, error) {
 	for asked := false; ; {
 		path, free, err := shortPath(dir)
@@ -165,19 +163,18 @@ func dial(ctx context.Context, dir string) (*net.UnixConn, error) {
 			}
 		}
 		select {
-		case <-ctx.Done(): // also when more wait to be accepted than the system holds
+		case <-ctx.Done(): // also when the system's backlog is full
 			return nil, errors.Join(context.Cause(ctx), err)
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
 }
 
-// Recv returns the next line, without its newline and valid until the next Recv.
-// After the exit of the CLI it returns io.EOF. One goroutine receives at a time.
+// Recv returns the next line, without its newline and valid until the next Recv. After the
+// exit of the CLI it returns io.EOF. Only one goroutine may receive.
 //
-// An error that is [ErrTooLarge] or [ErrDamaged] stands for one line, or a part of
-// the journal: the next Recv goes on behind it. With ErrTooLarge comes the
-// beginning of the line.
+// An [ErrTooLarge] or [ErrDamaged] stands for one line, or a part of the journal: the next
+// Recv continues after it. ErrTooLarge comes with the beginning of the line.
 func (c *Conn) Recv() ([]byte, error) {
 	for {
 		line, mark, ok := c.lines.next()
@@ -207,7 +204,7 @@ func (c *Conn) Recv() ([]byte, error) {
 	}
 }
 
-// next waits for bytes of the journal.
+// next waits for data of the journal.
 func (c *Conn) next() (frame, error) {
 	for {
 		c.mu.Lock()
@@ -232,38 +229,36 @@ func (c *Conn) next() (frame, error) {
 	}
 }
 
-// consumed lets the shim send more.
+// consumed allows the shim to send more.
 func (c *Conn) consumed() {
 	if end := c.lines.end(); end-c.told >= window/4 {
 		c.told = end
-		_ = c.send(context.Background(), frame{kind: kindConsumed, number: uint64(end + window)}) // the next Recv says why
+		_ = c.send(context.Background(), frame{kind: kindConsumed, number: uint64(end + window)}) // the next Recv returns the error
 	}
 }
 
-// Shorten has the lines to come that are longer than a record shortened, each by a
-// Shortener of its own. It is called before Recv.
+// Shorten shortens future lines that are longer than a record, each with a new Shortener.
+// Call it before Recv.
 func (c *Conn) Shorten(by func() Shortener) { c.lines.shorten = by }
 
-// Offset is where the journal goes on after what Recv returned last.
+// Offset is the position in the journal after the line that Recv returned last.
 func (c *Conn) Offset() int64 { return c.offset.Load() }
 
-// Mark is what is remarkable about what Recv returned last. It belongs to the
-// goroutine that receives.
+// Mark describes the line that Recv returned last. Only the receiving goroutine may call it.
 func (c *Conn) Mark() Mark { return c.mark }
 
-// Meta is what the shim wrote down about itself.
+// Meta returns the metadata of the shim.
 func (c *Conn) Meta() Meta { return c.meta }
 
-// Write writes one line, without its newline, to the CLI, and returns once all of
-// it is in the pipe. A key that was written before, by whomever, is not written
-// again; "" is no key. When ctx ends first the line may or may not be written, and
-// may be given again with its key.
+// Write writes one line, without its newline, to the CLI, and returns when all of it is in
+// the pipe. A key that was written before, by any server, is not written again; "" is no key.
+// When ctx ends first, the line may or may not be written; repeating it with its key is safe.
 func (c *Conn) Write(ctx context.Context, key string, line []byte) error {
 	_, err := c.WriteOnce(ctx, key, line)
 	return err
 }
 
-// WriteOnce is [Conn.Write] that also tells whether the key was written before.
+// WriteOnce is [Conn.Write]; it also reports whether the key was written before.
 func (c *Conn) WriteOnce(ctx context.Context, key string, line []byte) (repeated bool, err error) {
 	if bytes.IndexByte(line, '\n') >= 0 {
 		return false, fmt.Errorf("shim: write: %w", ErrBadLine)
@@ -275,13 +270,13 @@ func (c *Conn) WriteOnce(ctx context.Context, key string, line []byte) (repeated
 	return reply.head.Dup, err
 }
 
-// Commit says that all below offset is stored, so that the shim may remove it.
+// Commit declares that everything below offset is stored, so that the shim may delete it.
 func (c *Conn) Commit(offset int64) error {
 	return c.send(context.Background(), frame{kind: kindCommit, number: uint64(offset)})
 }
 
-// CloseInput ends the input of the CLI, which then exits by itself. Lines that
-// wait may still be written for a second.
+// CloseInput closes the input of the CLI, which then exits. Queued lines may still be written
+// for a second.
 func (c *Conn) CloseInput(ctx context.Context) error {
 	_, err := c.call(ctx, kindCloseInput, head{}, nil)
 	return err
@@ -293,20 +288,20 @@ func (c *Conn) Signal(ctx context.Context, s syscall.Signal) error {
 	return err
 }
 
-// Kill ends the whole tree, and returns when nothing of it is left: by SIGTERM
-// first, after grace by SIGKILL; with force at once.
+// Kill ends the whole tree and returns when it is gone: by SIGTERM, then after grace by
+// SIGKILL; with force by SIGKILL at once.
 func (c *Conn) Kill(ctx context.Context, grace time.Duration, force bool) error {
 	_, err := c.call(ctx, kindKill, head{GraceMS: grace.Milliseconds(), Force: force}, nil)
 	return err
 }
 
-// Ping returns once the shim gives a sign of life.
+// Ping returns when the shim has answered.
 func (c *Conn) Ping(ctx context.Context) error {
 	_, err := c.call(ctx, kindStderr, head{}, nil)
 	return err
 }
 
-// Stat asks how the shim is.
+// Stat returns the state of the shim.
 func (c *Conn) Stat(ctx context.Context) (Stat, error) {
 	reply, err := c.call(ctx, kindStat, head{}, nil)
 	if err != nil || reply.head.Stat == nil {
@@ -315,19 +310,18 @@ func (c *Conn) Stat(ctx context.Context) (Stat, error) {
 	return *reply.head.Stat, nil
 }
 
-// Done is closed once the CLI has exited and all it printed is in the journal.
-// Lines may still wait in Recv.
+// Done is closed when the CLI has exited and all its output is in the journal. Recv may still
+// return lines.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
-// Exit says how the CLI ended. It may be called only after Done.
+// Exit returns how the CLI ended. Call it only after Done.
 func (c *Conn) Exit() ExitRecord {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return *c.exit
 }
 
-// Stderr is the end of what the CLI printed there, at most 64 KiB; "" when the
-// shim does not say.
+// Stderr returns the last 64 KiB of the CLI's stderr, "" when the shim does not answer.
 func (c *Conn) Stderr() string {
 	c.mu.Lock()
 	exit := c.exit
@@ -341,19 +335,18 @@ func (c *Conn) Stderr() string {
 	return string(reply.body)
 }
 
-// AckExit says that the exit is stored: the shim goes away. Before that, Recv
-// should have returned io.EOF; what it has not returned is in [ReadJournal].
+// AckExit declares that the exit is stored, and ends the shim. Recv should have returned
+// io.EOF before; the rest can be read with [ReadJournal].
 func (c *Conn) AckExit(ctx context.Context) error {
 	_, err := c.call(ctx, kindAckExit, head{}, nil)
 	return err
 }
 
-// Detach ends the connection and leaves the shim and its CLI running. It unblocks
-// everything else.
+// Detach ends the connection; the shim and its CLI keep running. It unblocks all other calls.
 func (c *Conn) Detach() {
 	c.fail(ErrDetached)
 	<-c.read
-	c.turn <- struct{}{} // whoever writes a frame is done
+	c.turn <- struct{}{} // wait for a frame that is being written
 	<-c.turn
 }
 
@@ -379,7 +372,7 @@ func (c *Conn) signal() {
 	}
 }
 
-// reason is why the connection has ended, nil while it has not.
+// reason returns why the connection ended, nil while it is open.
 func (c *Conn) reason() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -420,8 +413,8 @@ func (c *Conn) call(ctx context.Context, kind byte, h head, body []byte) (frame,
 	return frame{}, err
 }
 
-// send writes one frame. When ctx ends meanwhile the frame is written all the
-// same: half of one would end the connection.
+// send writes one frame. If ctx ends meanwhile, the frame is still written: half a frame
+// would break the connection.
 func (c *Conn) send(ctx context.Context, f frame) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -433,8 +426,8 @@ func (c *Conn) send(ctx context.Context, f frame) error {
 	case <-c.read:
 		return c.reason()
 	}
-	f.version = max(c.speak, oldest) // the first frame says which in its head
-	text := f.append(nil, 0)         // what we were given is the caller's again
+	f.version = max(c.speak, oldest) // the head of the first frame contains it
+	text := f.append(nil, 0)         // the caller may reuse its buffers
 	text = text[c.writeNow(text):]
 	if len(text) == 0 {
 		<-c.turn
@@ -453,7 +446,7 @@ func (c *Conn) send(ctx context.Context, f frame) error {
 	select {
 	case err := <-written:
 		if err != nil {
-			<-c.read // it knows why
+			<-c.read // it knows the reason
 			return c.reason()
 		}
 		return nil
@@ -462,9 +455,8 @@ func (c *Conn) send(ctx context.Context, f frame) error {
 	}
 }
 
-// writeNow writes what the socket takes at once, which is nearly always all, and
-// returns how many bytes that were. What is wrong with the socket the next write
-// says.
+// writeNow writes what the socket accepts at once, nearly always everything, and returns the
+// number of bytes. The next write returns any error.
 func (c *Conn) writeNow(text []byte) (n int) {
 	raw, err := c.sock.SyscallConn()
 	if err != nil {
@@ -472,7 +464,7 @@ func (c *Conn) writeNow(text []byte) (n int) {
 	}
 	_ = raw.Write(func(fd uintptr) bool {
 		n, _ = syscall.Write(int(fd), text)
-		return true // whatever it was, it is not waited for
+		return true // any error is left to the next write
 	})
 	return max(n, 0)
 }

@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// A frame is one message on the socket: a header, a JSON head for what is small,
-// and a body that travels as it is.
+// A frame is one message on the socket: a header, a JSON head for small values, and a raw
+// body.
 type frame struct {
 	version, kind byte
 	number        uint64 // of the call, or an offset of the journal
@@ -16,17 +16,17 @@ type frame struct {
 	body          []byte
 }
 
-// Kinds of frames. The numbers are for ever.
+// Kinds of frames. The numbers never change.
 const (
 	kindHello      = 1  // Version, Token → Version, SessionID, ProcessID
 	kindAttach     = 2  // Epoch, From, Window → Salt, and then data
-	kindWrite      = 3  // Epoch, Key, body: the line → Dup, once it is written
-	kindCloseInput = 4  // → once it is closed
+	kindWrite      = 3  // Epoch, Key, body: the line → Dup, after it was written
+	kindCloseInput = 4  // → after it was closed
 	kindSignal     = 5  // Signal →
-	kindKill       = 6  // GraceMS, Force → once the tree is empty
+	kindKill       = 6  // GraceMS, Force → when the tree is empty
 	kindStat       = 7  // → Stat; also before attach
 	kindStderr     = 8  // → body
-	kindAckExit    = 9  // → and the shim goes
+	kindAckExit    = 9  // → and the shim ends
 	kindCommit     = 10 // number: an offset; no reply
 	kindConsumed   = 11 // number: up to where data may be sent; no reply
 
@@ -34,21 +34,21 @@ const (
 	kindError  = 65 // number of the call; Code, Message
 	kindData   = 66 // number: its offset, body: bytes of the journal
 	kindExit   = 67 // Exit; what is left of the journal may still follow
-	kindFenced = 68 // and the connection ends
+	kindFenced = 68 // the rest of the journal may follow
 )
 
 // head holds the members of all heads.
 type head struct {
-	Version   int         `json:"version,omitempty"` // of the reply: the lower of both
+	Version   int         `json:"version,omitempty"` // in the reply: the lower of both
 	Token     string      `json:"token,omitempty"`
 	SessionID string      `json:"session_id,omitempty"`
 	ProcessID string      `json:"process_id,omitempty"`
 	Epoch     uint64      `json:"epoch,omitempty"`
 	From      int64       `json:"from,omitempty"`
-	Window    int64       `json:"window,omitempty"` // bytes of the journal that may be under way
+	Window    int64       `json:"window,omitempty"` // limit of unacknowledged bytes of the journal
 	Salt      uint32      `json:"salt,omitempty"`
 	Key       string      `json:"key,omitempty"`
-	Dup       bool        `json:"dup,omitempty"` // it had been written before
+	Dup       bool        `json:"dup,omitempty"` // it was written before
 	Signal    int         `json:"signal,omitempty"`
 	GraceMS   int64       `json:"grace_ms,omitempty"`
 	Force     bool        `json:"force,omitempty"`
@@ -61,7 +61,7 @@ type head struct {
 // length of head and body (4), of head (4), number (8), version, kind, 2 unused
 const frameHeader = 20
 
-// append encodes a frame; more is how much of its body the caller adds.
+// append encodes a frame; the caller adds more bytes of its body.
 func (f frame) append(b []byte, more int) []byte {
 	var text []byte
 	if f.head != (head{}) {

@@ -10,28 +10,28 @@ import (
 	"github.com/sayso-dev/sayso/internal/failpoint"
 )
 
-// closeGracePeriod is how long the lines that wait may still be written once the input
-// is to be closed.
+// closeGracePeriod is how long queued lines may still be written after the input is to be
+// closed.
 const closeGracePeriod = time.Second
 
-// An input is the way into the CLI. One goroutine, run, writes, so that a CLI
-// that does not read holds up nothing else and lines never interleave.
+// An input writes to the CLI. Only the goroutine run writes, so a CLI that does not read
+// blocks nothing else, and lines never interleave.
 type input struct {
 	pipe     *os.File
 	limit    int64
-	keys     *os.File // of the lines that were written, for whoever comes after us
-	keysSize int64    // bytes of keys; only run touches it
+	keys     *os.File // of the written lines, for later servers
+	keysSize int64    // size of keys; only run uses it
 
 	mu     sync.Mutex
 	epoch  uint64
-	known  map[[16]byte]*entry // by key: what waits, and nil for what was written
-	queue  []*entry            // what waits; the first may be half written
+	known  map[[16]byte]*entry // by key: queued lines, and nil for written ones
+	queue  []*entry            // the first may be partly written
 	bytes  int64               // of the queue
-	since  time.Time           // when the first began to be written
-	begun  bool                // it has
-	closed bool                // nothing more is taken
+	since  time.Time           // when the write of the first started
+	begun  bool                // the write of the first has started
+	closed bool                // no more lines are accepted
 	wake   chan struct{}       // capacity 1
-	done   chan struct{}       // closed when run has returned: the pipe is closed
+	done   chan struct{}       // closed when run has returned and the pipe is closed
 }
 
 // An entry is one line to write.
@@ -47,8 +47,8 @@ func newInput(pipe, keys *os.File, limit int64) *input {
 	return &input{pipe: pipe, limit: limit, keys: keys, known: map[[16]byte]*entry{}, wake: make(chan struct{}, 1), done: make(chan struct{})}
 }
 
-// write calls told once the whole line is in the pipe, or when it will not be.
-// A key that was written before is not written again; "" is no key.
+// write calls told when the whole line is in the pipe, or will not be. A key that was written
+// before is not written again; "" is no key.
 func (in *input) write(epoch uint64, key string, line []byte, told func(dup bool, err error)) {
 	dup, err := in.enqueue(epoch, key, line, told)
 	if dup || err != nil {
@@ -93,10 +93,9 @@ func digest(key string) [16]byte {
 	return [16]byte(sum[:16])
 }
 
-// remember writes a key down before its line is written: whoever reads later that it
-// is not there can rely on it. On a full disk the line goes without; an answer
-// that Claude waits for is worth more than knowing, after a death, that it was
-// given.
+// remember records a key before its line is written, so that a missing key proves that the
+// line was not written. On a full disk the line is written without: an answer that Claude
+// waits for matters more than the record of it.
 func (in *input) remember(key [16]byte) {
 	if n, err := in.keys.WriteAt(key[:], in.keysSize); err == nil {
 		in.keysSize += int64(n)
@@ -110,8 +109,8 @@ func (in *input) signal() {
 	}
 }
 
-// fence drops what waits of lower epochs: whoever has this one writes it again.
-// A line that is half written goes on.
+// fence drops the queued lines of lower epochs, because the server of this epoch sends them
+// again. A partly written line is completed.
 func (in *input) fence(epoch uint64) {
 	in.mu.Lock()
 	in.epoch = epoch
@@ -134,7 +133,7 @@ func (dropped entries) finish(err error) {
 	}
 }
 
-// drop takes all but the first keep out of the queue.
+// drop removes all but the first keep lines from the queue.
 func (in *input) drop(keep int) entries {
 	dropped := entries(in.queue[keep:])
 	in.queue = in.queue[:keep:keep]
@@ -145,7 +144,7 @@ func (in *input) drop(keep int) entries {
 	return dropped
 }
 
-// close ends the input: at once when nothing waits, else after closeGracePeriod.
+// close closes the input: at once if nothing is queued, else after closeGracePeriod.
 func (in *input) close() {
 	in.mu.Lock()
 	if !in.closed {
@@ -157,7 +156,7 @@ func (in *input) close() {
 	<-in.done
 }
 
-// waiting is how many bytes wait, and how long the first of them.
+// waiting returns the number of queued bytes, and how long the first line has waited.
 func (in *input) waiting() (int64, time.Duration) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -207,7 +206,7 @@ func (in *input) run() {
 			in.known[first.key] = nil
 		}
 		in.mu.Unlock()
-		for _, told := range first.waiting { // nobody finds it any more to add to these
+		for _, told := range first.waiting { // new writes can no longer add to these
 			told(false, nil)
 		}
 	}

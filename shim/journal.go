@@ -14,21 +14,21 @@ import (
 // errJournalFull makes the CLI wait until the server has committed.
 var errJournalFull = errors.New("the journal is full until the server has stored it")
 
-// retryDelay is how often the journal looks whether the disk takes it again.
+// retryDelay is the delay between attempts to write to a full disk.
 const retryDelay = 100 * time.Millisecond
 
 // writeAt is replaced by tests that need a full disk.
 var writeAt = (*os.File).WriteAt
 
-// A journal is the writing side, in the current folder. One goroutine stores;
-// all else may be called by any.
+// A journal is the writer of the journal in the current folder. One goroutine calls store;
+// other methods may be called concurrently.
 type journal struct {
 	salt   uint32
 	limits Limits
 	notify func() // called when there is more to read
 
 	mu        sync.Mutex
-	file      *os.File // the segment that is written; only store changes it
+	file      *os.File // the current segment; only store changes it
 	start     int64    // its offset
 	starts    []int64  // of the segments, the oldest first
 	end       int64
@@ -37,14 +37,14 @@ type journal struct {
 	freed     chan struct{} // capacity 1: something was committed
 }
 
-// segmentName begins with the offset. The salt is in it because there it cannot
-// be damaged alone.
+// segmentName starts with the offset. It contains the salt, which in a file could be damaged
+// alone.
 func segmentName(start int64, salt uint32) string {
 	return fmt.Sprintf("out.%016x.%08x", start, salt)
 }
 
-// store writes b. While it cannot, it waits, and with it the CLI: nothing is
-// dropped. It gives up only when quit is closed.
+// store writes b. It blocks while it cannot, and so does the CLI: nothing is dropped. It
+// gives up only when quit is closed.
 func (j *journal) store(b []byte, quit <-chan struct{}) {
 	for len(b) > 0 {
 		n, err := j.write(b)
@@ -68,9 +68,9 @@ func (j *journal) store(b []byte, quit <-chan struct{}) {
 	}
 }
 
-// write writes as much of b as the segment takes.
+// write writes as much of b as the segment accepts.
 func (j *journal) write(b []byte) (int, error) {
-	end := j.end // written by this goroutine alone
+	end := j.end // written only by this goroutine
 	if j.file == nil || end-j.start >= j.limits.Segment {
 		if committed, _ := j.state(); end-committed >= j.limits.Journal {
 			return 0, errJournalFull
@@ -78,7 +78,7 @@ func (j *journal) write(b []byte) (int, error) {
 		f, err := os.OpenFile(segmentName(end, j.salt), os.O_CREATE|os.O_RDWR|os.O_EXCL, 0o600)
 		switch {
 		case errors.Is(err, os.ErrNotExist) && j.file != nil:
-			// Our folder was deleted. The segment that is open takes more.
+			// The folder was deleted. The open segment still accepts data.
 		case err != nil:
 			return 0, err
 		default:
@@ -105,7 +105,7 @@ func (j *journal) write(b []byte) (int, error) {
 	return n, err
 }
 
-// commit removes the segments that end at offset or before.
+// commit deletes the segments that end at or before offset.
 func (j *journal) commit(offset int64) {
 	var gone []int64
 	j.mu.Lock()
@@ -116,7 +116,7 @@ func (j *journal) commit(offset int64) {
 	}
 	j.mu.Unlock()
 	for _, start := range gone {
-		_ = os.Remove(segmentName(start, j.salt)) // what stays is removed with the folder
+		_ = os.Remove(segmentName(start, j.salt)) // the rest is deleted with the folder
 	}
 	select {
 	case j.freed <- struct{}{}:
@@ -124,7 +124,7 @@ func (j *journal) commit(offset int64) {
 	}
 }
 
-// bounds are the offsets between which the journal can be read.
+// bounds returns the offsets between which the journal can be read.
 func (j *journal) bounds() (first, end int64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -134,7 +134,7 @@ func (j *journal) bounds() (first, end int64) {
 	return first, j.end
 }
 
-// state is what the server no longer needs, and why nothing can be stored.
+// state returns the committed offset, and why nothing can be stored.
 func (j *journal) state() (committed int64, blocked string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -146,11 +146,11 @@ type cursor struct {
 	j     *journal
 	file  *os.File
 	start int64 // of file
-	end   int64 // of what read last looked at
+	end   int64 // of the data that read last saw
 }
 
-// read fills a part of b from offset, which is between the bounds. At the end
-// that is nothing; an error comes with nothing, and c.end is where to go on.
+// read reads part of b from offset, which is within the bounds. At the end it returns
+// nothing. With an error, c.end is where to continue.
 func (c *cursor) read(b []byte, offset int64) (int, error) {
 	c.j.mu.Lock()
 	i, exact := slices.BinarySearch(c.j.starts, offset)
@@ -194,7 +194,7 @@ func (c *cursor) close() {
 	}
 }
 
-// readOpen reads the segment that is written, which somebody may have deleted.
+// readOpen reads the current segment, which may have been deleted.
 func (j *journal) readOpen(b []byte, start, offset int64) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

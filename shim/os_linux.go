@@ -14,8 +14,8 @@ import (
 	"unsafe"
 )
 
-// Of the kernel and not in package syscall; the numbers are those of all
-// architectures that Go has.
+// Constants of the kernel that package syscall lacks; they are equal on all architectures of
+// Go.
 const (
 	sysPidfdSendSignal  = 424
 	sysPidfdOpen        = 434
@@ -32,8 +32,8 @@ func becomeReaper() (how string, err error) {
 	return "subreaper", nil
 }
 
-// childAttr describes the CLI: a group of its own, killed when the thread that
-// starts it ends, in the cgroup if there is one.
+// childAttr describes the CLI: in its own process group, killed when the thread that starts
+// it ends, in the cgroup if there is one.
 func childAttr(cgroup *os.File) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if cgroup != nil {
@@ -42,8 +42,8 @@ func childAttr(cgroup *os.File) *syscall.SysProcAttr {
 	return a
 }
 
-// cgroupDir is where a cgroup below that of this process would lie, "" where there
-// can be none.
+// cgroupDir returns where a cgroup below that of this process would be, "" where there can be
+// none.
 func cgroupDir(name string) string {
 	own, _ := os.ReadFile("/proc/self/cgroup") // without them there is none
 	mounts, _ := os.ReadFile("/proc/self/mountinfo")
@@ -66,8 +66,8 @@ func cgroupDir(name string) string {
 	return filepath.Join(root, below, name)
 }
 
-// reap waits for every process of the tree, and for the CLI in between. It
-// returns when there is none left, and there can never be one again.
+// reap waits for every process of the tree, including the CLI. It returns when none is left,
+// and there can never be one again.
 func (k *supervisor) reap() {
 	for {
 		var info [128]byte // siginfo_t
@@ -78,7 +78,7 @@ func (k *supervisor) reap() {
 		if errno != 0 {
 			return // ECHILD
 		}
-		// Reaped under the lock, so that no signal goes to a pid that is another's.
+		// Reaped under the lock, so that no signal reaches a reused pid.
 		k.mu.Lock()
 		var status syscall.WaitStatus
 		pid, _ := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
@@ -91,19 +91,19 @@ func (k *supervisor) reap() {
 	}
 }
 
-// killTargets are the processes to kill: all below this one.
+// killTargets returns the processes to kill: all descendants of this one.
 func (k *supervisor) killTargets() []process {
-	all, _ := processes("") // what is wrong this time may be right the next
+	all, _ := processes("") // an error may be temporary
 	return tree(all, func(p process) bool { return p.ppid == os.Getpid() })
 }
 
-// boot tells one uptime of the machine from another.
+// boot returns an id of the current boot of the machine.
 var boot = sync.OnceValue(func() string {
-	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // "" is as good within one uptime
+	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // "" is unique within one boot
 	return strings.TrimSpace(string(id))
 })
 
-// processes lists what runs, and whether it has the marker unless that is "".
+// processes lists the running processes, and whether they have the marker unless that is "".
 func processes(marker string) ([]process, error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -125,7 +125,7 @@ func processes(marker string) ([]process, error) {
 			continue
 		}
 		if marker != "" {
-			env, _ := os.ReadFile("/proc/" + name + "/environ") // that of others is not for us
+			env, _ := os.ReadFile("/proc/" + name + "/environ") // those of other users are unreadable
 			p.marked = bytes.Contains(env, []byte(Marker+"="+marker))
 		}
 		all = append(all, p)
@@ -133,12 +133,12 @@ func processes(marker string) ([]process, error) {
 	return all, nil
 }
 
-// processOf looks at one process; a dead one is none.
+// processOf returns one process; a dead one counts as missing.
 func processOf(pid int) (process, bool) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	// pid (any name) state ppid group … utime(11) stime cutime cstime … threads(17) … start(19) vsize rss(21)
 	f := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	// Only the first thread of a Z need be dead.
+	// Of a zombie, only the first thread may be dead.
 	if err != nil || len(f) < 22 || f[0] == "X" || f[0] == "Z" && f[17] <= "1" {
 		return process{}, false
 	}
@@ -150,7 +150,7 @@ func processOf(pid int) (process, bool) {
 	}, true
 }
 
-// signal sends a signal to the process, and to no other that has its pid now.
+// signal sends a signal to the process, and never to another one that has its pid now.
 func (p process) signal(s syscall.Signal) {
 	fd, _, errno := syscall.Syscall(sysPidfdOpen, uintptr(p.pid), 0, 0)
 	if errno == 0 {
@@ -163,11 +163,11 @@ func (p process) signal(s syscall.Signal) {
 		_, _, errno = syscall.Syscall6(sysPidfdSendSignal, fd, uintptr(s), 0, 0, 0, 0)
 	}
 	if errno == syscall.ENOSYS || errno == syscall.EPERM { // an old kernel, or a sandbox without it
-		_ = syscall.Kill(p.pid, s) // it may have gone
+		_ = syscall.Kill(p.pid, s) // it may have ended
 	}
 }
 
-// peerUID is the uid of who connected.
+// peerUID returns the uid of the peer.
 func peerUID(c *net.UnixConn) (int, error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -184,8 +184,8 @@ func peerUID(c *net.UnixConn) (int, error) {
 
 func duplicate(from, to int) error { return syscall.Dup3(from, to, 0) }
 
-// shortPath names a socket in a folder whose path may be longer than the address
-// of a socket can be.
+// shortPath returns a short path for a socket, because the folder's path may exceed the
+// maximum length of a socket address.
 func shortPath(dir string) (path string, free func(), err error) {
 	f, err := os.Open(dir)
 	if err != nil {

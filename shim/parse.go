@@ -9,42 +9,43 @@ import (
 	"path/filepath"
 )
 
-// Mark is what is remarkable about a line of the journal; mostly nothing.
+// Mark describes a line of the journal; usually it is zero.
 type Mark struct {
 	Unfinished bool  // the CLI ended within this line
-	Size       int64 // of a line over the limit, of which only the beginning is here; else 0
-	Lost       int64 // this is no line but so many bytes of the journal that are unreadable; else 0
+	Size       int64 // of a line over the limit, which is truncated here; else 0
+	Lost       int64 // number of unreadable bytes of the journal, in place of a line; else 0
 }
 
-// A Shortener leaves out parts of a long line while it is read, so that it need never be
-// in memory as a whole.
+// A Shortener omits parts of a long line while it is read, so that the whole line is never in
+// memory.
 type Shortener interface {
 	// Add appends to dst what remains of the next part of the line.
 	Add(dst, part []byte) []byte
-	// End completes the line, of which dst is what Add returned last.
+	// End completes the line. dst is what Add returned last.
 	End(dst []byte) []byte
 }
 
-// A parser turns records into lines.
+// A parser converts records to lines.
 type parser struct {
 	salt  uint32
-	limit int64 // bytes of a line; what is more is a fault
-	// shorten makes what shortens the next line of several records; it may be nil.
+	limit int64 // bytes of a line; a longer one is an error
+	// shorten returns the Shortener of the next line that spans several records; it may be
+	// nil.
 	shorten   func() Shortener
 	shortener Shortener
 
-	good     int64  // offset after what was returned last
+	good     int64  // offset after the last returned line
 	at       int64  // offset of buf[0]
-	buf      []byte // fed, and not parsed
-	memory   []byte // in which what is fed is put behind what is left; used again
+	buf      []byte // fed, and not parsed yet
+	memory   []byte // reused to join fed data with the rest
 	sequence uint64
-	line     []byte // of the records of a line that is not whole
+	line     []byte // of the records of an incomplete line
 	size     int64  // of that line
-	open     bool   // there is one
+	open     bool   // a line is incomplete
 }
 
-// feed adds bytes of the journal that begin at offset: where the last ended, or
-// later when there are none between. They are the parser's from then on.
+// feed adds bytes of the journal at offset: the previous end, or later if there is a gap. The
+// parser owns them.
 func (p *parser) feed(offset int64, b []byte) {
 	if end := p.at + int64(len(p.buf)); offset != end {
 		p.at, p.buf, p.open = offset, nil, false
@@ -55,11 +56,11 @@ func (p *parser) feed(offset int64, b []byte) {
 	p.buf = b
 }
 
-// join puts b behind what is left, which may lie in the memory that is used again.
+// join appends b to the rest, which may be in the reused memory.
 func (p *parser) join(left, b []byte) []byte {
 	n := len(left) + len(b)
 	if cap(p.memory) < n {
-		memory := make([]byte, n, n+maxRecord) // what is left differs from time to time
+		memory := make([]byte, n, n+maxRecord) // the size of the rest varies
 		copy(memory, left)
 		p.memory = memory
 	} else {
@@ -70,11 +71,11 @@ func (p *parser) join(left, b []byte) []byte {
 	return p.memory
 }
 
-// hugeLineBytes is how long a line is at least whose memory is not kept, in bytes.
+// hugeLineBytes is the size from which the memory of a line is freed.
 const hugeLineBytes = 1 << 20
 
-// appendToLine adds a part to the line. A huge one doubles its memory when it is full: by
-// less at a time it would leave several times its size behind.
+// appendToLine adds a part to the line. The memory of a huge line doubles when it is full,
+// because smaller steps would leave several times its size as garbage.
 func (p *parser) appendToLine(part []byte) {
 	if n := len(p.line) + len(part); n > cap(p.line) && n > hugeLineBytes {
 		p.line = append(make([]byte, 0, max(n, 2*cap(p.line))), p.line...)
@@ -86,14 +87,14 @@ func (p *parser) appendToLine(part []byte) {
 	p.line = append(p.line, part...)
 }
 
-// end is the offset after what was fed.
+// end returns the offset after the fed data.
 func (p *parser) end() int64 { return p.at + int64(len(p.buf)) }
 
-// next returns the next line, valid until the call of feed or next after. It is
-// not ok when more must be fed.
+// next returns the next line, valid until the next call of feed or next. ok is false when
+// more must be fed.
 func (p *parser) next() (line []byte, mark Mark, ok bool) {
 	if !p.open && cap(p.line) > hugeLineBytes {
-		p.line = nil // now, and not with the next line, which may be long in coming
+		p.line = nil // now, because the next line may take long to arrive
 	}
 	for len(p.buf) >= recordHeader {
 		h := p.buf[:recordHeader]
@@ -119,7 +120,7 @@ func (p *parser) next() (line []byte, mark Mark, ok bool) {
 			continue
 		}
 		if flags&recordFirst != 0 {
-			if p.at != p.good { // something, or a line that is not whole, lies before it
+			if p.at != p.good { // something, or an incomplete line, precedes it
 				lost := p.at - p.good
 				p.good, p.open = p.at, false
 				return nil, Mark{Lost: lost}, true
@@ -155,7 +156,7 @@ func (p *parser) next() (line []byte, mark Mark, ok bool) {
 		return line, mark, true
 	}
 	if len(p.buf) == 0 {
-		p.buf, p.memory = nil, nil // a session that idles needs none
+		p.buf, p.memory = nil, nil // an idle session needs none
 	}
 	return nil, Mark{}, false
 }
@@ -165,7 +166,7 @@ func (p *parser) skip(n int) {
 	p.at += int64(n)
 }
 
-// rest says, when nothing more can be fed, how much at the end is no whole line.
+// rest returns the size of the incomplete line at the end, when nothing more can be fed.
 func (p *parser) rest() Mark {
 	lost := p.end() - p.good
 	p.good, p.at, p.buf, p.open = p.end(), p.end(), nil, false
@@ -195,8 +196,7 @@ func segments(dir string) ([]segment, error) {
 	return all, nil
 }
 
-// JournalStart returns the offset of what is still there of the journal in the folder of
-// a shim.
+// JournalStart returns the offset where the remaining journal in the folder of a shim starts.
 func JournalStart(dir string) (int64, error) {
 	all, err := segments(dir)
 	if err != nil {
@@ -208,10 +208,9 @@ func JournalStart(dir string) (int64, error) {
 	return all[0].start, nil
 }
 
-// ReadJournal calls line for every line of the journal in the folder of a shim
-// that begins at from or later, with the offset after it. The slice is valid
-// during the call. What is unreadable is one call with [Mark.Lost]; that includes
-// a line at the very end which the shim could not finish writing.
+// ReadJournal calls line for every line of the journal in the folder of a shim that starts at
+// from or later, with the offset after it. The slice is valid during the call. An unreadable
+// part is one call with [Mark.Lost], including an incomplete line at the end.
 func ReadJournal(dir string, from int64, line func(offset int64, line []byte, mark Mark) error) error {
 	all, err := segments(dir)
 	if err != nil {
@@ -244,7 +243,7 @@ func (s segment) read(p *parser, from int64, each func(int64, []byte, Mark) erro
 	defer f.Close()
 	for at := max(s.start, from); ; {
 		b := make([]byte, chunkSize)    // the parser keeps it
-		n, _ := f.ReadAt(b, at-s.start) // where a disk fails is a gap
+		n, _ := f.ReadAt(b, at-s.start) // a read error is a gap
 		if n == 0 {
 			return nil
 		}

@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	// helloTimeout is how long whoever connects may take to say who they are.
+	// helloTimeout is how long a client may take to identify itself.
 	helloTimeout = 2 * time.Second
 	// endTimeout is how long a server may take to read the last frames.
 	endTimeout = 2 * time.Second
-	// reconnectDelay is how long a connection of the same server may take to be seen
-	// to have ended, when it comes again.
+	// reconnectDelay is how long a connection may take to be recognized as ended when the
+	// same server connects again.
 	reconnectDelay = 100 * time.Millisecond
-	// maxHello is the largest frame that is read from a stranger, in bytes.
+	// maxHello bounds a frame of an unidentified client, in bytes.
 	maxHello = 4 << 10
-	// maxReplies is how many replies wait for a server that does not read them.
+	// maxReplies bounds the unread replies.
 	maxReplies = 16 << 10
-	// chunkSize is the most of the journal that travels in one frame, in bytes.
+	// chunkSize bounds the part of the journal in one frame, in bytes.
 	chunkSize = 256 << 10
 )
 
@@ -39,15 +39,15 @@ type peer struct {
 	mu       sync.Mutex
 	replies  []frame
 	attached bool
-	sent     int64 // end of what was sent of the journal
-	allowed  int64 // how far it may be sent
+	sent     int64 // end of the sent part of the journal
+	allowed  int64 // limit of the part that may be sent
 	exitSent bool
-	closing  bool // send what waits, then end
+	closing  bool // send what is queued, then end
 	ended    bool // receive has returned
 }
 
-// serve speaks with whoever connected, until either side has enough. It calls
-// known once they have said who they are.
+// serve serves a connection until either side ends it. It calls known after the client has
+// identified itself.
 func (k *supervisor) serve(c *net.UnixConn, known func()) {
 	defer c.Close()
 	if uid, err := peerUID(c); err != nil || uid != os.Geteuid() {
@@ -111,8 +111,8 @@ func (p *peer) reply(f frame) {
 	p.signal()
 }
 
-// end sends what waits and these frames, if the server reads them soon, and ends
-// the connection.
+// end sends the queued frames and these, if the server reads them soon, and ends the
+// connection.
 func (p *peer) end(last ...frame) {
 	p.mu.Lock()
 	p.replies = append(p.replies, last...)
@@ -132,7 +132,7 @@ func (p *peer) receive() {
 	}
 }
 
-// handleFrame does what a frame asks for. Not true is the end of the connection.
+// handleFrame handles a frame. It returns false to end the connection.
 func (p *peer) handleFrame(f frame) bool {
 	k, h := p.k, f.head
 	done := func(err error) { p.reply(replyTo(f.number, head{}, err)) }
@@ -140,7 +140,7 @@ func (p *peer) handleFrame(f frame) bool {
 	case f.version != p.version:
 		done(ErrVersion)
 	case f.kind == kindStat:
-		go func() { // it looks at every process of the machine
+		go func() { // it reads every process of the machine
 			s := k.stat()
 			p.reply(replyTo(f.number, head{Stat: &s}, nil))
 		}()
@@ -175,7 +175,7 @@ func (p *peer) handleFrame(f frame) bool {
 		k.journal.commit(int64(f.number))
 	case f.kind == kindConsumed:
 		p.mu.Lock()
-		p.allowed = max(p.allowed, int64(f.number)) // what the server counts in is its own
+		p.allowed = max(p.allowed, int64(f.number)) // the limit is the server's own choice
 		p.mu.Unlock()
 		p.signal()
 	}
@@ -189,7 +189,7 @@ func (p *peer) attach(number uint64, h head) {
 	err := failpoint.Hit("shim.attach.before")
 	k.mu.Lock()
 	if older := k.current; older != nil && older != p && h.Epoch == k.epoch {
-		// The same server again. Its connection may have ended, unseen by us.
+		// The same server again. Its previous connection may have ended without notice.
 		k.mu.Unlock()
 		select {
 		case <-older.done:
@@ -225,8 +225,8 @@ func (p *peer) attach(number uint64, h head) {
 	p.signal()
 }
 
-// send writes replies, and the journal as far as the server wants it. It ends
-// when the connection does, and ends it.
+// send writes replies, and the journal up to the server's limit. It ends with the connection,
+// and ends it.
 func (p *peer) send() {
 	defer p.c.Close()
 	at := cursor{j: p.k.journal}
@@ -256,7 +256,7 @@ func (p *peer) send() {
 	}
 }
 
-// collect encodes what can be sent now; last ends the connection behind it.
+// collect encodes what can be sent now; last ends the connection after it.
 func (p *peer) collect(b []byte, at *cursor) (out []byte, last bool) {
 	exit := p.k.exitRecord()
 	p.mu.Lock()

@@ -5,24 +5,24 @@ import (
 	"hash/crc32"
 )
 
-// A journal is a stream of records, cut into segments anywhere. A line is one
-// record, or several when it is long, so that nobody has to hold it. An offset
-// is a place in the stream; it only grows.
+// A journal is a stream of records, split into segments at any byte. A line is one record, or
+// several when it is long, so that no process needs to hold it. An offset is a position in
+// the stream; it only grows.
 //
-// The check sums begin with a salt: output of the CLI that looks like a record
-// is none, also where a reader must search for the next one.
+// The checksums start with a salt, so that output of the CLI that looks like a record is
+// none, even where a reader must search for the next record.
 const (
-	recordFirst      = 1 << iota // a line begins here
+	recordFirst      = 1 << iota // a line starts here
 	recordLast                   // and ends here
 	recordUnfinished             // with recordLast: the CLI ended within the line
-	recordOversize               // with recordLast: instead of text, the true size of the line (8)
+	recordOversize               // with recordLast: the payload is the true size of the line (8), without text
 )
 
 // magic (4), check sum of the rest of the header (4), sequence number (8),
 // length of the payload (4), flags (4), check sum of the payload (4)
 const recordHeader = 28
 
-// maxRecord is the most that a record carries.
+// maxRecord bounds the payload of a record.
 const maxRecord = 128 << 10
 
 var (
@@ -41,16 +41,16 @@ func appendRecord(b []byte, salt uint32, sequence uint64, flags uint32, payload 
 	return append(b, payload...)
 }
 
-// A recorder turns lines into records.
+// A recorder converts lines to records.
 type recorder struct {
 	salt     uint32
 	limit    int64 // bytes of a line that are kept
 	sequence uint64
-	begun    bool  // a line has begun
-	size     int64 // bytes of it so far
+	begun    bool  // a line has started
+	size     int64 // its bytes so far
 }
 
-// add appends the next text of a line to b; last ends the line.
+// add appends the next part of a line to b; last ends the line.
 func (r *recorder) add(b, text []byte, last, unfinished bool) []byte {
 	kept := text[:min(int64(len(text)), max(0, r.limit-r.size))]
 	r.size += int64(len(text))

@@ -16,20 +16,20 @@ import (
 	"github.com/sayso-dev/sayso/internal/failpoint"
 )
 
-// Handle is a shim that was started.
+// Handle is a started shim.
 type Handle struct {
 	Dir string
 	PID int // of the shim
 	CLI int // pid of the CLI
-	// Done is closed when the shim has ended. While this process lives it is the
-	// shim's parent and must see it end.
+	// Done is closed when the shim has ended. This process is the shim's parent and must wait
+	// for it.
 	Done <-chan struct{}
 }
 
-// Start makes p.Dir, starts exe with the argument "shim" and the CLI under it.
-// Both outlive ctx, which is for the start alone. When it fails nothing is left;
-// the error is one of [ErrProgram], [ErrCLIMissing], [ErrCLINotExecutable] and
-// [ErrFolderMissing] where it can be told.
+// Start creates p.Dir, and starts exe with the argument "shim" and the CLI under it. Both
+// outlive ctx, which bounds the start alone. After an error nothing is left; it is
+// [ErrProgram], [ErrCLIMissing], [ErrCLINotExecutable] or [ErrFolderMissing] where the cause
+// is known.
 func Start(ctx context.Context, exe string, p Params) (Handle, error) {
 	if ctx.Err() != nil {
 		return Handle{}, fmt.Errorf("shim: start: %w", context.Cause(ctx))
@@ -43,7 +43,7 @@ func Start(ctx context.Context, exe string, p Params) (Handle, error) {
 	if err := os.MkdirAll(filepath.Dir(p.Dir), 0o700); err != nil {
 		return Handle{}, fmt.Errorf("shim: start: %w", err)
 	}
-	if err := os.Mkdir(p.Dir, 0o700); err != nil { // not when there is one, or a link
+	if err := os.Mkdir(p.Dir, 0o700); err != nil { // fails if it exists, or is a link
 		return Handle{}, fmt.Errorf("shim: start: %w", err)
 	}
 	h, err := p.put(ctx, exe)
@@ -53,7 +53,7 @@ func Start(ctx context.Context, exe string, p Params) (Handle, error) {
 	return h, nil
 }
 
-// put starts the shim behind the files that it finds.
+// put starts the shim after its files are written.
 func (p Params) put(ctx context.Context, exe string) (Handle, error) {
 	for name, content := range p.Files {
 		if filepath.Base(name) != name {
@@ -90,7 +90,7 @@ func (p Params) start(ctx context.Context, exe string) (Handle, error) {
 		return Handle{}, fmt.Errorf("shim: start: %w", err)
 	}
 	defer hear.Close()
-	// Nothing of our environment: it is nobody's business below.
+	// The environment is empty, because the shim needs none of ours.
 	process, err := os.StartProcess(exe, []string{exe, "shim"}, &os.ProcAttr{
 		Dir: "/", Env: failpoint.Environ(), Files: []*os.File{in, out, nil}, Sys: &syscall.SysProcAttr{Setsid: true},
 	})
@@ -102,10 +102,10 @@ func (p Params) start(ctx context.Context, exe string) (Handle, error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_, _ = process.Wait() // how it ended is in its folder
+		_, _ = process.Wait() // its folder contains how it ended
 	}()
 	stop := context.AfterFunc(ctx, func() {
-		_ = say.SetWriteDeadline(time.Unix(1, 0)) // fail only when closed
+		_ = say.SetWriteDeadline(time.Unix(1, 0)) // fails only when closed
 		_ = hear.SetReadDeadline(time.Unix(1, 0))
 	})
 	defer stop()

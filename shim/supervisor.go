@@ -24,26 +24,26 @@ import (
 )
 
 const (
-	// maxParams is the largest message on stdin, in bytes.
+	// maxParams bounds the message on stdin, in bytes.
 	maxParams = 16 << 20
-	// termGracePeriod is how long a shim that is told to end by SIGTERM, as when the
-	// machine goes down, lets its CLI take.
+	// termGracePeriod is how long the CLI may take to end after the shim got SIGTERM, as when
+	// the machine shuts down.
 	termGracePeriod = 3 * time.Second
-	// drainTimeout is how long a read of output waits once the tree is gone; only
-	// somebody outside the tree can still hold the pipe.
+	// drainTimeout bounds a read of output after the tree is gone; only a process outside the
+	// tree can still hold the pipe.
 	drainTimeout = 50 * time.Millisecond
-	// pipeCapacity is the most that a pipe holds.
+	// pipeCapacity is the maximum capacity of a pipe.
 	pipeCapacity = 1 << 20
-	// killDelay is the pause between two looks at a tree that is being killed.
+	// killDelay is the pause between two checks of a tree that is being killed.
 	killDelay = 5 * time.Millisecond
-	// folderCheckInterval is how long it may take to see that our folder is gone.
+	// folderCheckInterval bounds how long it takes to notice that our folder is gone.
 	folderCheckInterval = 30 * time.Second
-	// maxUnidentified is how many connections may not yet have said who they are.
+	// maxUnidentified bounds the connections of clients that are not identified yet.
 	maxUnidentified = 16
 	stderrMax       = 64 << 10
 )
 
-// handshake is the one line that a shim prints.
+// handshake is the only line that a shim prints.
 type handshake struct {
 	Version int    `json:"version"`
 	PID     int    `json:"pid,omitempty"`
@@ -58,7 +58,7 @@ type supervisor struct {
 	meta   Meta
 	limits Limits
 	cgroup *os.File // nil for none
-	lock   *os.File // held open as long as this process lives
+	lock   *os.File // held open as long as this process runs
 
 	input          *input
 	journal        *journal
@@ -69,8 +69,8 @@ type supervisor struct {
 	guests   chan struct{}
 
 	status syscall.WaitStatus // of the CLI; set before empty is closed
-	empty  chan struct{}      // closed when nothing of the tree is left
-	quit   chan struct{}      // closed when the shim is to go whatever waits
+	empty  chan struct{}      // closed when the tree is empty
+	quit   chan struct{}      // closed when the shim must end in any case
 
 	// closes acked: the server has stored how the CLI ended
 	ackExit func()
@@ -83,19 +83,19 @@ type supervisor struct {
 	exit    *ExitRecord
 }
 
-// Main is the shim: it reads its [Params] from stdin, answers with one line on
-// stdout, and returns when it is no longer needed.
+// Main runs the shim: it reads its [Params] from stdin, answers with one line on stdout, and
+// returns when it is no longer needed.
 func Main(stdin, stdout *os.File) error {
-	// The CLI is killed by the kernel when the thread that has started it ends.
+	// The kernel kills the CLI when the thread that started it ends.
 	runtime.LockOSThread()
-	// It moves bytes from one descriptor to another, mostly a line now and then:
-	// waking a second thread for the next step takes longer than the step.
+	// The shim mostly moves single lines between descriptors: waking a second thread for the
+	// next step takes longer than the step.
 	runtime.GOMAXPROCS(1)
-	// There are as many of us as sessions. Less than 1 MB is in use, so that collecting it
-	// often costs nothing to speak of, and the garbage of a busy session stays as small.
+	// There is one shim per session. It uses less than 1 MB, so frequent collections cost
+	// little and keep the garbage of a busy session as small.
 	debug.SetGCPercent(25)
 	signals := make(chan os.Signal, 4)
-	// SIGPIPE, so that a server that has died before it read the line is no reason to die.
+	// SIGPIPE is ignored, because a server may die before it reads the line.
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
 	k, err := start(stdin)
 	answer := handshake{Version: Version}
@@ -104,7 +104,7 @@ func Main(stdin, stdout *os.File) error {
 		answer.Error = &refusal
 	} else {
 		answer.PID, answer.CLI = k.meta.PID, k.meta.CLI
-		dir, _ := os.Getwd() // only to tell
+		dir, _ := os.Getwd() // only for the message
 		answer.Socket = filepath.Join(dir, socketName)
 	}
 	line, _ := json.Marshal(answer)         // our own type can be encoded
@@ -119,8 +119,8 @@ func Main(stdin, stdout *os.File) error {
 	return nil
 }
 
-// detach lets go of everything that came from the server. The numbers 0 to 2 stay
-// taken, so that nothing else gets them.
+// detach releases everything that came from the server. The descriptors 0 to 2 stay open, so
+// that nothing else gets these numbers.
 func detach(stdin, stdout *os.File) error {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
@@ -135,7 +135,7 @@ func detach(stdin, stdout *os.File) error {
 	return nil
 }
 
-// start takes the folder into possession and starts the CLI.
+// start locks the folder and starts the CLI.
 func start(stdin io.Reader) (*supervisor, error) {
 	text, err := io.ReadAll(io.LimitReader(stdin, maxParams))
 	if err != nil {
@@ -148,7 +148,7 @@ func start(stdin io.Reader) (*supervisor, error) {
 	if p.Version < oldest {
 		return nil, fmt.Errorf("params of version %d: %w", p.Version, ErrVersion)
 	}
-	_, _ = syscall.Setsid() // fails only when we lead one
+	_, _ = syscall.Setsid() // fails only when we lead a session
 	seal()
 	info, err := os.Lstat(p.Dir)
 	if err != nil {
@@ -157,8 +157,8 @@ func start(stdin io.Reader) (*supervisor, error) {
 	if owner, ok := info.Sys().(*syscall.Stat_t); !info.IsDir() || info.Mode().Perm() != 0o700 || !ok || int(owner.Uid) != os.Geteuid() {
 		return nil, fmt.Errorf("%s is not a folder of ours alone", p.Dir)
 	}
-	// All names are relative from here on: no path is too long for a socket, and
-	// the folder may be moved.
+	// All paths are relative from here on: none is too long for a socket, and the folder may
+	// be moved.
 	if err := os.Chdir(p.Dir); err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func start(stdin io.Reader) (*supervisor, error) {
 	if err != nil {
 		return nil, err
 	}
-	self, _ := processOf(os.Getpid()) // "" as our start makes Clean leave us alone
+	self, _ := processOf(os.Getpid()) // with "" for our start time, Clean leaves us alone
 	k := &supervisor{
 		token: p.Token, limits: p.Limits.orDefault(),
 		meta: Meta{
@@ -199,7 +199,7 @@ func start(stdin io.Reader) (*supervisor, error) {
 	return k, nil
 }
 
-// open writes down what must be known when we die, and starts the CLI.
+// open records what must be known if the shim dies, and starts the CLI.
 func (k *supervisor) open(p Params) error {
 	if err := os.WriteFile(tokenName, []byte(k.token), 0o600); err != nil {
 		return err
@@ -214,7 +214,7 @@ func (k *supervisor) open(p Params) error {
 	if err := k.listen(); err != nil {
 		return err
 	}
-	if k.meta.Cgroup != "" { // after it was written down, so that it is found again
+	if k.meta.Cgroup != "" { // after it was recorded, so that it is found again
 		var err error
 		if k.cgroup, err = newCgroup(k.meta.Cgroup); err != nil {
 			k.meta.Cgroup = ""
@@ -229,9 +229,9 @@ func (k *supervisor) open(p Params) error {
 	return writeJSON(metaName, k.meta)
 }
 
-// seal keeps what this process inherited from reaching the CLI.
+// seal keeps inherited descriptors from the CLI.
 func seal() {
-	entries, _ := os.ReadDir("/dev/fd") // where there is none, nothing was inherited by accident
+	entries, _ := os.ReadDir("/dev/fd") // where it is missing, nothing was inherited by accident
 	for _, e := range entries {
 		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
 			syscall.CloseOnExec(fd)
@@ -269,8 +269,8 @@ func (k *supervisor) startCLI(p Params, keys *os.File) error {
 	}
 	attr := &os.ProcAttr{Env: append(p.Env[:len(p.Env):len(p.Env)], Marker+"="+k.meta.Marker), Files: theirs[:], Sys: childAttr(k.cgroup)}
 	cli, err := os.StartProcess(p.Path, append([]string{p.Path}, p.Args...), attr)
-	if err != nil && k.cgroup != nil { // we may make one, but not move into it
-		_ = removeCgroup(k.meta.Cgroup) // an empty folder more
+	if err != nil && k.cgroup != nil { // we may create one, but not move into it
+		_ = removeCgroup(k.meta.Cgroup) // only an empty folder would stay
 		k.cgroup, k.meta.Cgroup = nil, ""
 		attr.Sys = childAttr(nil)
 		cli, err = os.StartProcess(p.Path, append([]string{p.Path}, p.Args...), attr)
@@ -290,9 +290,9 @@ func (k *supervisor) startCLI(p Params, keys *os.File) error {
 	return nil
 }
 
-// Enter makes a folder the one that the CLI inherits. The path was looked at a while
-// ago: it must lead, without symbolic links, to where we are now, whatever somebody
-// has put in its place since or puts there next.
+// Enter makes a folder the working directory that the CLI inherits. Its path was resolved a
+// while ago: it must still lead, without symbolic links, to the current folder, whatever has
+// replaced it since.
 func Enter(path string) error {
 	if !filepath.IsAbs(path) {
 		return errors.New("no absolute path")
@@ -311,7 +311,7 @@ func startError(path string, err error) error {
 	why := error(nil)
 	switch _, missing := os.Stat(path); {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOEXEC), errors.Is(err, syscall.EISDIR),
-		errors.Is(err, fs.ErrNotExist) && missing == nil: // the interpreter that it names is missing
+		errors.Is(err, fs.ErrNotExist) && missing == nil: // its interpreter is missing
 		why = ErrCLINotExecutable
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		why = ErrCLIMissing
@@ -321,7 +321,8 @@ func startError(path string, err error) error {
 	return fmt.Errorf("%w: %w", err, why)
 }
 
-// run keeps the CLI until it has ended and a server knows, or none asks.
+// run supervises the CLI until it has ended and a server has recorded that, or no server
+// comes.
 func (k *supervisor) run(signals <-chan os.Signal) {
 	var reading sync.WaitGroup
 	reading.Go(k.readOutput)
@@ -383,7 +384,7 @@ func (k *supervisor) run(signals <-chan os.Signal) {
 		}
 	}
 	close(k.quit)
-	k.listener.Close() // and removes the socket
+	k.listener.Close() // also deletes the socket
 	k.mu.Lock()
 	p := k.current
 	k.mu.Unlock()
@@ -391,7 +392,7 @@ func (k *supervisor) run(signals <-chan os.Signal) {
 		p.end()
 		<-p.done
 	}
-	_ = removeCgroup(k.meta.Cgroup) // an empty folder more
+	_ = removeCgroup(k.meta.Cgroup) // only an empty folder would stay
 }
 
 // isReachable reports whether a server is attached or can find us.
@@ -399,14 +400,14 @@ func (k *supervisor) isReachable() bool {
 	k.mu.Lock()
 	attached := k.current != nil
 	k.mu.Unlock()
-	_, err := os.Lstat(metaName) // in our folder, also where that was moved to
+	_, err := os.Lstat(metaName) // in our folder, even if it was moved
 	return attached || err == nil
 }
 
-// listen makes the socket, in place of the one that was there.
+// listen creates the socket, replacing an existing one.
 func (k *supervisor) listen() error {
 	if k.listener != nil {
-		k.listener.Close() // and removes the socket, whosever it is
+		k.listener.Close() // also deletes the socket, whoever created it
 	}
 	mask := syscall.Umask(0o177)
 	defer syscall.Umask(mask)
@@ -436,8 +437,8 @@ func (k *supervisor) accept(l *net.UnixListener) {
 	}
 }
 
-// A pipe reads what the CLI prints. It ends when all writers have closed it or,
-// once the tree is gone and a deadline is set, when it is empty.
+// A pipe reads the CLI's output. It ends when all writers have closed it or, after the tree
+// is gone and a deadline is set, when it is empty.
 type pipe struct {
 	file    *os.File
 	drained int // bytes read since the deadline
@@ -448,7 +449,7 @@ func (p *pipe) Read(b []byte) (int, error) {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		return n, err
 	}
-	// A past deadline hides what waits in the pipe.
+	// A past deadline hides what is left in the pipe.
 	if p.drained >= pipeCapacity {
 		return 0, io.EOF
 	}
@@ -461,11 +462,11 @@ func (p *pipe) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// readOutput puts what the CLI prints into the journal, to its end.
+// readOutput writes the CLI's output to the journal until its end.
 func (k *supervisor) readOutput() {
 	from := &pipe{file: k.stdout}
 	lines := recorder{salt: k.journal.salt, limit: k.limits.Line}
-	buf, held := make([]byte, maxRecord), 0 // the beginning of a line is held until there is more of it
+	buf, held := make([]byte, maxRecord), 0 // the start of a line is held until more of it arrives
 	var records []byte
 	for ended := false; !ended; {
 		n, err := from.Read(buf[held:])
@@ -539,7 +540,7 @@ func (k *supervisor) isCurrent(p *peer) bool {
 	return k.current == p
 }
 
-// signal sends a signal to the group of the CLI, until that was reaped.
+// signal sends a signal to the CLI's group, unless the CLI was reaped.
 func (k *supervisor) signal(s syscall.Signal) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -549,10 +550,10 @@ func (k *supervisor) signal(s syscall.Signal) error {
 	return os.NewSyscallError("kill", syscall.Kill(-k.meta.CLI, s))
 }
 
-// kill ends the tree, and returns when nothing of it is left.
+// kill ends the tree, and returns when it is gone.
 func (k *supervisor) kill(grace time.Duration, force bool) {
 	if !force {
-		_ = k.signal(syscall.SIGTERM) // what does not hear it is killed below
+		_ = k.signal(syscall.SIGTERM) // what ignores it is killed below
 		select {
 		case <-k.empty:
 			return
@@ -600,7 +601,7 @@ func (k *supervisor) stat() Stat {
 		s.RSS += p.rss
 		s.CPUMS += p.cpu.Milliseconds()
 	}
-	self, _ := processOf(os.Getpid()) // 0 when it cannot be told
+	self, _ := processOf(os.Getpid()) // 0 when unknown
 	s.ShimRSS = self.rss
 	return s
 }

@@ -11,13 +11,13 @@ import (
 // A process of the machine.
 type process struct {
 	pid, ppid, group int
-	start            string // with pid, unique for ever on this machine
+	start            string // with pid, unique on this machine
 	rss              int64
 	cpu              time.Duration // its own, and of the children it has waited for
-	marked           bool          // its environment has the marker that was looked for
+	marked           bool          // its environment contains the marker
 }
 
-// tree picks the processes of which root is true, and all below them.
+// tree returns the processes for which root is true, and their descendants.
 func tree(all []process, root func(process) bool) []process {
 	children := make(map[int][]process, len(all))
 	seen := make(map[int]bool)
@@ -38,14 +38,14 @@ func tree(all []process, root func(process) bool) []process {
 	return found
 }
 
-// stray picks what is left of the tree of a CLI whose shim may be dead.
+// stray returns the rest of the tree of a CLI whose shim may be dead.
 func stray(m Meta) ([]process, error) {
 	all, err := processes(m.Marker)
 	if err != nil {
 		return nil, err
 	}
-	// The number of a group is not given to another while one is in it, unless
-	// its leader is another process by now.
+	// The id of a group is not reused while a process is in it, unless its leader is another
+	// process by now.
 	group := m.CLI
 	for _, p := range all {
 		if p.pid == m.CLI && p.start != m.CLIStart {
@@ -59,7 +59,7 @@ func stray(m Meta) ([]process, error) {
 	}), nil
 }
 
-// newCgroup makes a cgroup, where we may and the kernel can kill one.
+// newCgroup creates a cgroup if we may and the kernel can kill one.
 func newCgroup(dir string) (*os.File, error) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, err
@@ -74,14 +74,14 @@ func newCgroup(dir string) (*os.File, error) {
 	return nil, errors.Join(err, removeCgroup(dir))
 }
 
-// killCgroup kills all that is in a cgroup.
+// killCgroup kills all processes in a cgroup.
 func killCgroup(dir string) {
 	if dir != "" {
-		_ = os.WriteFile(filepath.Join(dir, "cgroup.kill"), []byte("1"), 0) // the loop around it sees what is left
+		_ = os.WriteFile(filepath.Join(dir, "cgroup.kill"), []byte("1"), 0) // the caller checks what is left
 	}
 }
 
-// removeCgroup removes an empty cgroup and what was made below it.
+// removeCgroup removes an empty cgroup and its children.
 func removeCgroup(dir string) error {
 	if dir == "" {
 		return nil
@@ -89,7 +89,7 @@ func removeCgroup(dir string) error {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		if e.IsDir() {
-			_ = removeCgroup(filepath.Join(dir, e.Name())) // then the one around it stays too
+			_ = removeCgroup(filepath.Join(dir, e.Name())) // if it stays, its parent stays too
 		}
 	}
 	if err := syscall.Rmdir(dir); err != nil && err != syscall.ENOENT {

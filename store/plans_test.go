@@ -10,17 +10,16 @@ import (
 	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
-// growing are the tables that get longer with each day of use, by their name and by those
-// that statements give them.
+// growing are the tables that grow with use, by their names and their aliases in statements.
 var growing = map[string]bool{
 	"sessions": true, "s": true, "processes": true, "p": true, "transcript": true, "t": true,
 	"transcript_words": true, "w": true, "requests": true, "messages": true, "audit": true, "commands": true,
 }
 
-// smallIndexes hold few rows of a table that grows: what runs, waits or is behind.
+// smallIndexes contain few rows of a growing table: those that run, wait or are behind.
 var smallIndexes = []string{"processes_running", "processes_held", "processes_unindexed", "requests_answerable"}
 
-// scansAllowed are parts of the statements that read a growing table whole, and why.
+// scansAllowed maps parts of statements that may read a whole growing table to the reason.
 var scansAllowed = map[string]string{
 	"UPDATE sessions SET in_project":                    "an admin changed the folders of projects",
 	"SELECT json_group_array(session_id) FROM sessions": "an admin changed the folders of projects",
@@ -29,8 +28,8 @@ var scansAllowed = map[string]string{
 	"SELECT seq, hash FROM audit ORDER BY seq DESC":     "it reads one row from the end",
 }
 
-// TestNoStatementReadsAGrowingTableWhole asks both engines how they would run each
-// statement. What PostgreSQL scans although scans are disabled has no index.
+// TestNoStatementReadsAGrowingTableWhole checks the plan of each statement in both engines.
+// What PostgreSQL scans although scans are disabled has no index.
 func TestNoStatementReadsAGrowingTableWhole(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, func(t *testing.T, dsn string, outside *sql.DB) {
@@ -77,8 +76,8 @@ var (
 	postgresScan = regexp.MustCompile(`Seq Scan on (\w+)`)
 )
 
-// explainSQLite returns the tables that a statement reads whole, and how many steps its
-// plan has.
+// explainSQLite returns the tables that a statement reads completely, and the number of steps
+// in its plan.
 func explainSQLite(db *sql.DB, text string) (scanned []string, steps int, err error) {
 	distinct := map[string]bool{}
 	for i, name := range parameter.FindAllString(text, -1) {

@@ -62,8 +62,7 @@ func onVersions(t *testing.T, test func(t *testing.T, v version)) {
 	}
 }
 
-// patience is how long a test waits for the CLI before it fails. It bounds only
-// failing tests.
+// patience bounds how long a test waits for the CLI.
 const patience = 90 * time.Second
 
 func serve(t *testing.T, opts scriptedmodel.Options) (*scriptedmodel.Model, string) {

@@ -11,19 +11,19 @@ import (
 // UserColumns is the select list of [UserRow.Dest] over users u.
 const UserColumns = `u.user_id, u.name, u.role, u.created_at, u.disabled, u.password <> '', u.created_by, u.password_by, u.password_at`
 
-// UserRow takes one row of [UserColumns].
+// UserRow scans one row of [UserColumns].
 type UserRow struct {
 	u                     account.User
 	createdAt, passwordAt int64
 }
 
-// Dest is what to scan into.
+// Dest returns the destinations for Scan.
 func (x *UserRow) Dest() []any {
 	return []any{&x.u.UserID, &x.u.Name, (*string)(&x.u.Role), &x.createdAt, &x.u.Disabled, &x.u.HasPassword,
 		&x.u.CreatedBy, &x.u.PasswordBy, &x.passwordAt}
 }
 
-// User is the row that was scanned.
+// User returns the scanned row.
 func (x *UserRow) User() account.User {
 	u := x.u
 	u.CreatedAt, u.PasswordAt = Time(x.createdAt), Time(x.passwordAt)
@@ -48,13 +48,13 @@ func userValues(u account.User) []any {
 const CredentialColumns = `c.credential_id, c.kind, c.user_id, c.name, c.hash, c.created_at, c.expires_at, c.last_used_at, c.revoked, c.role, c.address, c.method, c.method_id,
 	c.parent_id, c.created_by, c.bound, c.bound_until, c.page_key`
 
-// CredentialRow takes one row of [CredentialColumns].
+// CredentialRow scans one row of [CredentialColumns].
 type CredentialRow struct {
 	c                                            account.Credential
 	createdAt, expiresAt, lastUsedAt, boundUntil int64
 }
 
-// Dest is what to scan into.
+// Dest returns the destinations for Scan.
 func (x *CredentialRow) Dest() []any {
 	return []any{&x.c.CredentialID, (*string)(&x.c.Kind), &x.c.UserID, &x.c.Name, &x.c.Hash, &x.createdAt, &x.expiresAt,
 		&x.lastUsedAt, &x.c.Revoked, (*string)(&x.c.Role), &x.c.Address, (*string)(&x.c.Method), &x.c.MethodID,
@@ -84,7 +84,7 @@ func CredentialValues(c account.Credential) []any {
 		c.ParentID, c.CreatedBy, c.Bound, Micros(c.BoundUntil), c.PageKey}
 }
 
-// Changed is a user as a change leaves them.
+// Changed returns a user after a change.
 func Changed(u account.User, c account.UserChange) account.User {
 	if c.Name != nil {
 		u.Name = *c.Name

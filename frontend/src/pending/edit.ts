@@ -1,21 +1,21 @@
 import { withEnds } from './lineends'
 
-/** A tool input as shown: Claude's own names, nothing known for sure. */
+/** A tool input with Claude's own field names. Its shape is not checked. */
 export type ToolInput = Record<string, unknown>
 
 export type Edited =
   { ok: true; input: ToolInput; changed: boolean } | { ok: false; message: string; line: number | null }
 
-/** Which field of a tool a person edits as plain text; all else is edited as JSON. */
+/** The field of each tool that is edited as plain text. Other inputs are edited as JSON. */
 const FIELD: Record<string, string> = { Bash: 'command', Write: 'content', Edit: 'new_string' }
 
 export function asInput(input: unknown): ToolInput {
   return typeof input === 'object' && input !== null && !Array.isArray(input) ? (input as ToolInput) : {}
 }
 
-/** descriptionOf returns what a request says of its input beyond what the input shows itself. */
+/** descriptionOf returns the description of a request, or "" if the input already shows it. */
 export function descriptionOf({ description }: { description: string | null }, input: ToolInput): string {
-  // The CLI describes a command as Claude did, and a file by its name.
+  // The CLI repeats Claude's description of a command, and a file's name.
   if (!description || description === input['description']) return ''
   return String(input['file_path'] ?? '').endsWith(description) ? '' : description
 }
@@ -56,7 +56,7 @@ export function withText(tool: string, input: ToolInput, text: string): Edited {
   }
 }
 
-/** The line a JSON error speaks of; engines name a line, a position or only the end. */
+/** lineOf returns the line of a JSON error, or null. Engines report a line, a position or only the end. */
 function lineOf(message: string, text: string): number | null {
   const line = /line (\d+)/.exec(message)
   if (line) return Number(line[1])

@@ -2,7 +2,7 @@ import { onScopeDispose, ref, type Ref } from 'vue'
 
 const clocks = new Map<number, { now: Ref<number>; users: number; timer: ReturnType<typeof setInterval> }>()
 
-/** The time, milliseconds, renewed every `everyMs`; one timer for all who share a pace. */
+/** useNow returns the time in milliseconds, updated every `everyMs`. Callers with the same interval share a timer. */
 export function useNow(everyMs: number): Readonly<Ref<number>> {
   let clock = clocks.get(everyMs)
   if (!clock) {
@@ -10,7 +10,7 @@ export function useNow(everyMs: number): Readonly<Ref<number>> {
     clock = { now, users: 0, timer: setInterval(() => (now.value = Date.now()), everyMs) }
     clocks.set(everyMs, clock)
   }
-  // Who comes between two ticks takes the last: a new time is a new rendering of all who tell it.
+  // Between two ticks the time stays, because a new one renders all components that show it.
   if (Date.now() - clock.now.value >= everyMs) clock.now.value = Date.now()
   clock.users++
   const mine = clock
