@@ -41,7 +41,7 @@ type tab struct {
 	slots  chan struct{}            // slow commands that run
 	behind map[string]chan struct{} // by session: the last ordered command; of the reader alone
 	work   sync.WaitGroup           // commands
-	taking atomic.Bool              // something large waits for its turn or comes in
+	taking atomic.Bool              // something large waits for its turn or comes in, or a command is carried out
 
 	cut     context.CancelFunc // ends the connection at once
 	endOnce sync.Once
@@ -189,7 +189,7 @@ func (h *Hub) watchTabs(ctx context.Context) {
 				h.served.Go(func() { t.shut(wire.CloseTooSlow, "") }) // waits for its turn behind the message
 			case pings < pingsAtOnce && now.Sub(t.pinged) >= pingEvery:
 				t.pinged = now
-				if !t.taking.Load() { // else its pong would stand behind what is large, which has its own time
+				if !t.taking.Load() { // else its pong would stand behind what is large or slow
 					pings++
 					h.served.Go(t.ping)
 				}

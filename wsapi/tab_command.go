@@ -76,6 +76,8 @@ func (t *tab) readOne(ctx context.Context, r io.Reader) bool {
 		t.shut(websocket.StatusInvalidFramePayloadData, "not UTF-8")
 		return false
 	}
+	t.taking.Store(true) // the command may take long, and no pong is read meanwhile
+	defer t.taking.Store(false)
 	return t.command(ctx, data)
 }
 
