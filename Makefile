@@ -9,9 +9,9 @@ export GOFLAGS := $(filter-out -trimpath,$(GOFLAGS)) -trimpath
 # Empty outside git and before the first tag; sayso then tells its commit.
 VERSION := $(shell git describe --tags --dirty 2>/dev/null)
 
-CLAUDE_DIR = .tools/claude-$(1)/node_modules/@anthropic-ai/claude-code/bin/claude.exe
-export SAYSO_TEST_CLAUDE_NEW ?= $(CURDIR)/$(call CLAUDE_DIR,$(CLAUDE_NEW))
-export SAYSO_TEST_CLAUDE_OLD ?= $(CURDIR)/$(call CLAUDE_DIR,$(CLAUDE_OLD))
+# The CLIs as tests run them; see scripts/install-claude.
+test-%: export SAYSO_TEST_CLAUDE_NEW ?= $(CURDIR)/.tools/claude-$(CLAUDE_NEW)/claude-for-tests
+test-%: export SAYSO_TEST_CLAUDE_OLD ?= $(CURDIR)/.tools/claude-$(CLAUDE_OLD)/claude-for-tests
 
 .PHONY: help
 help: ## List these targets
