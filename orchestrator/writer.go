@@ -49,7 +49,7 @@ func (p *process) write(ctx context.Context, stop <-chan struct{}) {
 // needs writing: Claude prints every few words on a line. An adopting server reads these
 // lines again.
 const (
-	placeInterval = time.Second
+	placeInterval = 10 * time.Second
 	placeBytes    = 256 << 10
 )
 

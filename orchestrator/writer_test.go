@@ -79,7 +79,7 @@ func TestWordsAreNotWrittenOneByOne(t *testing.T) {
 	for range words {
 		turn = append(turn, event(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"word "}}`), claudetest.Step{SleepMS: 20})
 	}
-	turn = append(turn, claudetest.Step{SleepMS: 5_000}, claudetest.Step{Text: "Done."})
+	turn = append(turn, claudetest.Step{SleepMS: 20_000}, claudetest.Step{Text: "Done."})
 	stored := &counting{}
 	var from *journaled
 	var changes, growths atomic.Int64
@@ -88,13 +88,13 @@ func TestWordsAreNotWrittenOneByOne(t *testing.T) {
 		b.wait(id, in(session.AssistantTurn))
 		time.Sleep(time.Second)
 		before, changesBefore, growthsBefore := stored.writes.Load(), changes.Load(), growths.Load()
-		time.Sleep(words*20*time.Millisecond + 2*time.Second)
+		time.Sleep(words*20*time.Millisecond + 12*time.Second)
 		live, ok := b.Live(id)
 		if got := strings.Count(live.Text, "word"); !ok || got != words {
 			t.Errorf("people see %d words, want %d", got, words)
 		}
-		if writes := stored.writes.Load() - before; writes == 0 || writes > 10 {
-			t.Errorf("%d writes in 6 s, want at least one and about one a second", writes)
+		if writes := stored.writes.Load() - before; writes == 0 || writes > 2 {
+			t.Errorf("%d writes in 16 s, want at least one and about one in 10 s", writes)
 		}
 		if n := changes.Load() - changesBefore; n != 0 {
 			t.Errorf("%d times the session is said to have changed, want none", n)
