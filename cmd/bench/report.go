@@ -23,6 +23,8 @@ type report struct {
 	Versions     map[string]string `json:"versions"`
 	Measurements []measurement     `json:"measurements"`
 	Curves       []curve           `json:"curves"`
+	// Browser are the rows of the web app, which scripts/bench adds.
+	Browser json.RawMessage `json:"browser,omitempty"`
 }
 
 type machine struct {
@@ -207,6 +209,7 @@ func (r *report) write(file string) error {
 		for _, c := range r.Curves {
 			measured[c.Part] = true
 		}
+		out.Browser = before.Browser
 		out.Measurements = append(slices.DeleteFunc(before.Measurements, func(m measurement) bool { return measured[m.Part] }), r.Measurements...)
 		out.Curves = append(slices.DeleteFunc(before.Curves, func(c curve) bool { return measured[c.Part] }), r.Curves...)
 	}
