@@ -153,7 +153,7 @@ func (s *server) intrude(id, bundle string, nap int) (found map[string]string, t
 }
 
 func TestClaudeOfAnotherUserCannotApproveItself(t *testing.T) {
-	onBothCLIs(t, func(t *testing.T, version string) {
+	onCLIs(t, func(t *testing.T, version string) {
 		if !asAnother(t) {
 			return
 		}
@@ -373,7 +373,7 @@ func TestAClaudeUserThatCannotBeIsNoServer(t *testing.T) {
 // does: for who has the right in the project, on record, and for nobody else on any
 // way in.
 func TestTheRealCLIAsksNobodyForWhoMayHaveThat(t *testing.T) {
-	onBothCLIs(t, func(t *testing.T, version string) {
+	onCLIs(t, func(t *testing.T, version string) {
 		if asAnother(t) {
 			asksNobody(t, version, map[string]int{older: 61_940, newer: 61_941}[version])
 		}

@@ -14,7 +14,7 @@ import (
 // A Claude that sayso did not start, with the MCP server over HTTP and its approvals
 // by --permission-prompt-tool, asks here like every other agent.
 func TestRealClaudeElsewhereAsksHere(t *testing.T) {
-	onBothCLIs(t, func(t *testing.T, version string) {
+	onCLIs(t, func(t *testing.T, version string) {
 		h, _ := realHarness(t, version)
 		s := h.start()
 		config := filepath.Join(h.state, "mcp-of-an-agent.json")

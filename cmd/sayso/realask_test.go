@@ -25,10 +25,27 @@ const (
 	newer = "2.1.329"
 )
 
+// onBothCLIs runs a test with both CLIs, in `make test` too. It is for flows in which the
+// older one behaves in another way, and for one of each kind of request.
 func onBothCLIs(t *testing.T, test func(t *testing.T, version string)) {
 	t.Helper()
+	onVersions(t, []string{older, newer}, test)
+}
+
+// onCLIs runs a test with the newer CLI, and with the older too in `make test-all`.
+func onCLIs(t *testing.T, test func(t *testing.T, version string)) {
+	t.Helper()
+	versions := []string{newer}
+	if os.Getenv("SAYSO_TEST_ALL") != "" {
+		versions = append(versions, older)
+	}
+	onVersions(t, versions, test)
+}
+
+func onVersions(t *testing.T, versions []string, test func(t *testing.T, version string)) {
+	t.Helper()
 	t.Parallel()
-	for _, version := range []string{older, newer} {
+	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			test(t, version)
@@ -236,7 +253,7 @@ func (s *server) resolved(sessionID, question string, reasons ...string) {
 }
 
 func TestRealQuestionOverMCPOutlivesTheServer(t *testing.T) {
-	onBothCLIs(t, func(t *testing.T, version string) {
+	onCLIs(t, func(t *testing.T, version string) {
 		h, _ := realHarness(t, version)
 		h.asProcesses()
 		s := h.start()
@@ -268,7 +285,7 @@ func TestRealQuestionOverMCPOutlivesTheServer(t *testing.T) {
 // as long as its person needs, whatever they set for servers of their own, and goes
 // when the CLI cuts the call off.
 func TestRealCallThatIsCutTakesItsQuestionAway(t *testing.T) {
-	onBothCLIs(t, func(t *testing.T, version string) {
+	onCLIs(t, func(t *testing.T, version string) {
 		h, _ := realHarness(t, version)
 		h.env = append(h.env, "MCP_TOOL_TIMEOUT=5000", "CLAUDE_CODE_MCP_TOOL_IDLE_TIMEOUT=5000") // not 2000: a busy machine takes that for the call alone
 		// In the folder of this name the CLI waits for two seconds only. Everywhere,
@@ -327,7 +344,7 @@ exec "` + h.claude + `" "$@"
 // A person may have registered sayso for their own claude under the same name: a
 // session asks over its own all the same.
 func TestRealSessionAsksOverItsOwnServer(t *testing.T) {
-	onBothCLIs(t, func(t *testing.T, version string) {
+	onCLIs(t, func(t *testing.T, version string) {
 		h, _ := realHarness(t, version)
 		other := `{"mcpServers":{"sayso":{"command":"/bin/false"}}}`
 		must(t, os.WriteFile(filepath.Join(filepath.Dir(h.work), ".claude.json"),

@@ -19,7 +19,7 @@ var internal = regexp.MustCompile(`ede_diagnostic|Request interrupted|doesn't wa
 // happened, once, and nothing else. A session takes what leaves it alive first, so that
 // few are started.
 func TestRealKillSaysWhoEndedIt(t *testing.T) {
-	onBothCLIs(t, func(t *testing.T, version string) {
+	onCLIs(t, func(t *testing.T, version string) {
 		call := func(command string) string {
 			return `[[{"tool":"Bash","input":{"command":"` + command + `","description":"d"}},{"tool":"Bash","input":{"command":"touch y","description":"d"}}],[{"text":"done"}]]`
 		}

@@ -66,7 +66,7 @@ func (s *server) onlyRequest(sessionID string) (requestID string) {
 // A server that starts on an empty database goes on with the sessions that run: their
 // CLIs live, their questions are open again, and those that were answered are not.
 func TestRealSessionsOutliveTheirDatabase(t *testing.T) {
-	onBothCLIs(t, func(t *testing.T, version string) {
+	onCLIs(t, func(t *testing.T, version string) {
 		h, _ := realHarness(t, version)
 		s := h.start()
 		id := s.session("Make two files\n```script\n[[{\"tool\":\"Bash\",\"input\":{\"command\":\"touch first\"}}],[{\"tool\":\"Bash\",\"input\":{\"command\":\"touch second\"}}],[{\"text\":\"both are there\"}]]\n```")

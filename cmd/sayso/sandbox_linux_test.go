@@ -63,7 +63,7 @@ console.log(got.join(" "));
 `
 
 func TestClaudeInASandboxCannotApproveItself(t *testing.T) {
-	onBothCLIs(t, func(t *testing.T, version string) {
+	onCLIs(t, func(t *testing.T, version string) {
 		if !confinable(t) {
 			return
 		}

@@ -132,7 +132,7 @@ func (s *server) trusting(digest, prompt string) string {
 // TestNothingOfAHostileRepositoryRunsBeforeItIsTrusted has the real CLI in a
 // repository full of canaries: refused, without its settings, trusted, changed.
 func TestNothingOfAHostileRepositoryRunsBeforeItIsTrusted(t *testing.T) {
-	onBothCLIs(t, func(t *testing.T, version string) {
+	onCLIs(t, func(t *testing.T, version string) {
 		h, _ := realHarness(t, version)
 		c := hostile(t, h.work)
 		s := h.start()
@@ -220,7 +220,7 @@ func TestNothingOfAHostileRepositoryRunsBeforeItIsTrusted(t *testing.T) {
 // stand beside its settings: in a nested repository that its index names, in hooks of
 // Git, in a plugin, in scheduled tasks.
 func TestWhatIsNotInSettingsIsSeenToo(t *testing.T) {
-	onBothCLIs(t, func(t *testing.T, version string) {
+	onCLIs(t, func(t *testing.T, version string) {
 		h, _ := realHarness(t, version)
 		c := canaries{t: t, dir: filepath.Join(h.work, "canaries"), root: filepath.Join(h.work, "repo")}
 		c.cwd = filepath.Join(c.root, "sub")
