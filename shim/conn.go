@@ -472,7 +472,7 @@ func (c *Conn) writeNow(text []byte) (n int) {
 // receive reads frames until the connection ends.
 func (c *Conn) receive() {
 	defer close(c.read)
-	r := bufio.NewReaderSize(c.sock, 64<<10)
+	r := bufio.NewReader(c.sock) // long bodies pass it by, and it stays with a session that idles
 	for {
 		f, err := readFrame(r, window)
 		if err != nil {

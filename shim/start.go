@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -91,8 +90,9 @@ func (p Params) start(ctx context.Context, exe string) (Handle, error) {
 	}
 	defer hear.Close()
 	// The environment is empty, because the shim needs none of ours.
+	sys, reap := detachedAttr()
 	process, err := os.StartProcess(exe, []string{exe, "shim"}, &os.ProcAttr{
-		Dir: "/", Env: failpoint.Environ(), Files: []*os.File{in, out, nil}, Sys: &syscall.SysProcAttr{Setsid: true},
+		Dir: "/", Env: failpoint.Environ(), Files: []*os.File{in, out, nil}, Sys: sys,
 	})
 	in.Close()
 	out.Close()
@@ -102,7 +102,7 @@ func (p Params) start(ctx context.Context, exe string) (Handle, error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_, _ = process.Wait() // its folder contains how it ended
+		reap(process) // its folder contains how it ended
 	}()
 	stop := context.AfterFunc(ctx, func() {
 		_ = say.SetWriteDeadline(time.Unix(1, 0)) // fails only when closed
