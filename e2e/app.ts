@@ -58,7 +58,7 @@ export class App {
   // The only card, or the one that holds a text.
   card = (text?: string) => (text === undefined ? this.cards() : this.cards().filter({ hasText: text }))
 
-  approveButton = (card: Locator) => card.getByRole('button', { name: 'Approve', exact: true })
+  approveButton = (card: Locator) => card.getByRole('button', { name: /^Approve…?$/ })
   submitButton = (card: Locator) => card.getByRole('button', { name: 'Submit answers' })
 
   // Presses a button that decides, as a person does: once it is in view and has come to rest. The app
@@ -111,13 +111,18 @@ export class App {
     await this.decide(card.getByRole('button', { name: 'Approve, ask before edits' }))
   }
   async approveEdited(card: Locator, command: string) {
-    await card.getByRole('button', { name: 'Edit', exact: true }).click()
+    await this.choose(card, 'Edit')
     await card.getByRole('textbox').fill(command)
     // What is said of the edit comes a moment later and moves the buttons, which take
     // no press until its end was seen.
     await expect(card.getByRole('group', { name: 'Your changes' })).toBeVisible()
     await expect(card.getByRole('paragraph').filter({ hasText: /^(No risks detected|Medium risk)$/ })).toBeVisible()
     await this.approve(card)
+  }
+  /** Chooses from the menu of a card. */
+  async choose(card: Locator, name: string) {
+    await card.getByRole('button', { name: 'More actions' }).click()
+    await card.getByRole('button', { name, exact: true }).click()
   }
   async prepareDeny(card: Locator, reason: string) {
     await this.decide(this.denyButton(card))

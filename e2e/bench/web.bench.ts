@@ -249,7 +249,7 @@ test('the vitals of a slow phone', async ({ page }) => {
   for (const option of await card.getByRole('checkbox').all()) await option.click()
   await card.getByRole('button', { name: 'Decline' }).click()
   await card.getByRole('textbox', { name: /Message for Claude/ }).pressSequentially('not like this')
-  await card.getByRole('button', { name: 'Back' }).click()
+  await card.getByRole('button', { name: 'Cancel' }).click()
   await page.locator('.composer textarea').pressSequentially('and something else')
   await page.getByRole('feed').getByRole('button', { expanded: false }).last().click()
   await page.getByRole('link', { name: /api-server 002/ }).click()

@@ -581,11 +581,11 @@ test('in forced colours, and at 200 %, what is to be seen is seen', once, async 
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(640)
   // What it is confirmed with, and the way out, can be scrolled to.
   await approve.click()
-  for (const name of ['Hold to approve', 'Back', 'Deny']) {
+  for (const name of ['Hold to approve', 'Cancel']) {
     await card.getByRole('button', { name }).scrollIntoViewIfNeeded()
     await expect(card.getByRole('button', { name })).toBeInViewport({ ratio: 1 })
   }
-  await card.getByRole('button', { name: 'Back' }).click()
+  await card.getByRole('button', { name: 'Cancel' }).click()
   await expect(approve).toBeInViewport({ ratio: 1 })
 
   await page.goto(`${url}/admin/processes`)

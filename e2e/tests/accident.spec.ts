@@ -121,7 +121,7 @@ test('what one person decided without a connection is not sent for the next @new
   stage.up = false
   await stage.hangUp()
   await app.approveButton(app.card('ls first')).tap()
-  await expect(app.card('ls first').getByText('Your answer is saved and sent when you reconnect.')).toBeVisible()
+  await expect(app.card('ls first').getByText('Your answer is sent when you reconnect.')).toBeVisible()
   const ada = stage.hello
   stage.hello = { ...ada, user: { name: 'grace', role: 'member' }, user_id: '0198c0de-0000-7000-8000-0000000000c3' }
   stage.up = true

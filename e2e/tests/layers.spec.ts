@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 
 import type { Page } from '@playwright/test'
 
+import { App } from '../app.ts'
 import { KINDS, request as asked } from '../../frontend/src/testcards.ts'
 import {
   type AuditEntry,
@@ -281,7 +282,7 @@ test(
     const card = page.locator('[data-request-id=file]')
 
     // What a person writes on two devices, of a file and of a message.
-    await card.getByRole('button', { name: 'Edit' }).click()
+    await App.of(page).choose(card, 'Edit')
     await card.getByRole('textbox').fill('three\n')
     stage.send({
       type: 'draft',
@@ -297,7 +298,7 @@ test(
     // What can be taken back: a rule, and a decision.
     stage.show([{ ...rule[0], request_id: 'rule', created_at }])
     const ruled = page.locator('[data-request-id=rule]')
-    await ruled.getByText('Don’t ask again for this…').click()
+    await ruled.getByText('Don’t ask again…').click()
     await ruled.getByRole('radio').last().check()
     await ruled.getByRole('button', { name: 'Approve' }).click()
     await expect.poll(() => stage.commands.at(-1)?.type).toBe('pending_request_response')

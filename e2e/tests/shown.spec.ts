@@ -1,5 +1,6 @@
 import type { Locator } from '@playwright/test'
 
+import { App } from '../app.ts'
 import { tool } from '../../frontend/src/testcards.ts'
 import { expect, test } from '../fixtures.ts'
 import { everything } from '../machine.ts'
@@ -85,7 +86,7 @@ for (const [width, height] of [
       await expect(card.locator('header .subject')).toHaveText('Clean up')
       await expect(card.locator('header .subject')).toBeInViewport()
       await card.screenshot({ path: test.info().outputPath(`plan-${width}-${colorScheme}-2.png`) })
-      await card.getByRole('button', { name: 'Raw JSON' }).click()
+      await App.of(page).choose(card, 'Raw JSON')
       await expect(card.getByText('[//]: # (rm -rf / is the hidden step)').last()).toBeAttached()
 
       const bash = tool(
@@ -121,7 +122,7 @@ for (const [width, height] of [
     stage.show([tool('Bash', { command }, { request_id: 'long', input_hash: 'sha256:long' })])
     const card = page.locator('[data-request-id="long"]')
     const approve = card.getByRole('button', { name: 'Approve', exact: true })
-    const link = card.getByRole('button', { name: /Scroll to the end to approve/ })
+    const link = card.getByRole('button', { name: /more lines?$/ })
     const subject = card.locator('header .subject')
     await expect(link).toBeVisible()
     await expect(subject).toHaveText('make the-first-line …')
@@ -129,7 +130,7 @@ for (const [width, height] of [
     await card.locator('.body').evaluate((el) => el.scrollTo(0, el.scrollHeight))
     await expect(card.getByText('echo 119')).toBeInViewport()
     // It has had its moment, and what is above it has not.
-    await expect(link).toHaveText(/\(\d\d+ more lines\)/)
+    await expect(link).toHaveText(/^\d\d+ more lines$/)
     await page.waitForFunction(() => new Promise((done) => setTimeout(() => done(true), 1_500)))
     await expect(approve).toHaveAttribute('aria-disabled', 'true')
     await expect(subject).toBeInViewport()
@@ -167,6 +168,6 @@ test('unchanged lines at the end of an edit need no look @newest', async ({ page
   await expect(card.getByRole('button', { name: 'Approve', exact: true })).not.toHaveAttribute('aria-disabled', 'true')
   stage.show([edit(60)])
   const long = page.locator('[data-request-id="e60"]')
-  await expect(long.getByRole('button', { name: /Scroll to the end to approve/ })).toBeVisible()
+  await expect(long.getByRole('button', { name: /more lines?$/ })).toBeVisible()
   await expect(long.locator('header .subject')).toHaveText('a.txt')
 })

@@ -303,14 +303,14 @@ export const de: Messages = {
     },
 
     title: {
-      bash: 'Claude will einen Befehl ausführen',
-      write: 'Claude will eine Datei schreiben',
-      edit: 'Claude will eine Datei ändern',
-      plan: 'Claude hat einen Plan erstellt',
-      fetch: 'Claude will eine Webseite abrufen',
-      search: 'Claude will im Web suchen',
-      mcp: (tool, server) => `Claude will ${server}: ${tool} verwenden`,
-      other: (tool) => `Claude will ${tool} verwenden`,
+      bash: 'Befehl ausführen',
+      write: 'Datei schreiben',
+      edit: 'Datei ändern',
+      plan: 'Plan genehmigen',
+      fetch: 'Webseite abrufen',
+      search: 'Im Web suchen',
+      mcp: (tool, server) => `${server}: ${tool} verwenden`,
+      other: (tool) => `${tool} verwenden`,
       questions: (n, who = 'Claude') => (n === 1 ? `${who} hat eine Frage` : `${who} hat ${n} Fragen`),
       elicitation: 'Ein MCP-Server fordert eine Eingabe an',
       visit: 'Ein MCP-Server möchte, dass du eine Seite öffnest',
@@ -325,7 +325,6 @@ export const de: Messages = {
     reason: 'Grund für Claude (optional)',
     reasonExample: 'Zum Beispiel: pnpm statt npm verwenden',
     rawJSON: 'Rohes JSON',
-    scrollToEnd: (lines) => `Zum Genehmigen bis ans Ende scrollen (noch ${count(lines, 'Zeile', 'Zeilen')})`,
     edit: {
       start: 'Bearbeiten',
       discard: 'Verwerfen',
@@ -347,7 +346,7 @@ export const de: Messages = {
             ) ?? `${field} von ${tool}`),
     },
 
-    dontAsk: 'Dafür nicht mehr fragen…',
+    dontAsk: 'Nicht mehr fragen…',
     whatToAllow: 'Was erlaubt wird',
     onlyOnce: 'Nur dieses Mal',
     allowRules: 'Immer erlauben',
@@ -362,7 +361,7 @@ export const de: Messages = {
     },
     alsoAllows: 'Beim Genehmigen wird auch die gewählte Regel hinzugefügt.',
 
-    queued: 'Offline. Deine Antwort ist gespeichert und wird gesendet, sobald du wieder verbunden bist.',
+    queued: 'Offline. Deine Antwort wird gesendet, sobald du wieder verbunden bist.',
     unconfirmed: 'Noch keine Bestätigung. Weitere Versuche folgen.',
     taken: (who) => `Gesendet. Warten auf die Bestätigung von ${from(who)}.`,
     resuming: 'Claude wird mit deiner Antwort fortgesetzt…',

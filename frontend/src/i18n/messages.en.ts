@@ -284,14 +284,14 @@ export const en = {
     },
 
     title: {
-      bash: 'Claude wants to run a command',
-      write: 'Claude wants to write a file',
-      edit: 'Claude wants to edit a file',
-      plan: 'Claude has made a plan',
-      fetch: 'Claude wants to fetch a web page',
-      search: 'Claude wants to search the web',
-      mcp: (tool: string, server: string) => `Claude wants to use ${server}: ${tool}`,
-      other: (tool: string) => `Claude wants to use ${tool}`,
+      bash: 'Run a command',
+      write: 'Write a file',
+      edit: 'Edit a file',
+      plan: 'Approve a plan',
+      fetch: 'Fetch a web page',
+      search: 'Search the web',
+      mcp: (tool: string, server: string) => `Use ${server}: ${tool}`,
+      other: (tool: string) => `Use ${tool}`,
       questions: (n: number, who = 'Claude') => (n === 1 ? `${who} has a question` : `${who} has ${n} questions`),
       elicitation: 'An MCP server requests input',
       visit: 'An MCP server wants you to open a page',
@@ -306,7 +306,6 @@ export const en = {
     reason: 'Reason for Claude (optional)',
     reasonExample: 'For example: use pnpm, not npm',
     rawJSON: 'Raw JSON',
-    scrollToEnd: (lines: number) => `Scroll to the end to approve (${count(lines, 'more line', 'more lines')})`,
     edit: {
       start: 'Edit',
       discard: 'Discard',
@@ -326,7 +325,7 @@ export const en = {
             }[field] ?? `${field} of ${tool}`),
     },
 
-    dontAsk: 'Don’t ask again for this…',
+    dontAsk: 'Don’t ask again…',
     whatToAllow: 'What to allow',
     onlyOnce: 'Only this once',
     allowRules: 'Always allow',
@@ -341,7 +340,7 @@ export const en = {
     },
     alsoAllows: 'Approving also adds the selected rule.',
 
-    queued: 'Offline. Your answer is saved and sent when you reconnect.',
+    queued: 'Offline. Your answer is sent when you reconnect.',
     unconfirmed: 'No confirmation yet. Still trying.',
     taken: (who: string) => `Sent. Waiting for ${who === 'Claude' ? who : who.replace(/^T/, 't')} to confirm.`,
     resuming: 'Resuming Claude with your answer…',

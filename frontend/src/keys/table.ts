@@ -141,3 +141,6 @@ export const writtenOf = (id: KeyID): string =>
     : capsOf(id)
         .map((press) => press.join('+'))
         .join(' ')
+
+/** The key as it stands beside the label of a button; '' when it was turned off. */
+export const hintOf = (id: KeyID): string => writtenOf(id).replace(/^[a-z]$/, (key) => key.toUpperCase())

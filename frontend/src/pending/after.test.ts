@@ -1,7 +1,7 @@
 import { nextTick } from 'vue'
 import { beforeEach, expect, test, vi } from 'vitest'
 import type { Request } from '@/wire/messages.gen'
-import { answeredAll, armed, button, dock, has, looked, newHour, request } from './testdock'
+import { answeredAll, armed, button, choose, dock, has, looked, newHour, request } from './testdock'
 
 // After a decision nothing that can be decided comes to where the finger or the
 // focus is.
@@ -51,7 +51,7 @@ test('what comes with the state that ends a decision waits, too', async () => {
 test('what stays of an edited approval is what ran', async () => {
   const d = dock([request('a', { tool_name: 'Bash', tool_input: { command: 'touch asked' } })])
   await armed()
-  await button(d.wrapper, 'Edit').trigger('click')
+  await choose(d.wrapper, 'Edit')
   await d.wrapper.find('textarea').setValue('touch ran')
   await looked()
   await armed()

@@ -57,7 +57,7 @@ describe('the asker', () => {
     expect(['own', 'agent', 'hook', 'e'].map((id) => name(d.wrapper, id))).toEqual([
       'Claude has a question',
       'The agent has a question',
-      'Claude wants to run a command',
+      'Run a command',
       'An MCP server requests input',
     ])
   })

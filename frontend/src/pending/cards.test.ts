@@ -12,6 +12,7 @@ import {
   asked,
   asks,
   button,
+  choose,
   dock,
   has,
   key,
@@ -41,9 +42,7 @@ describe('a tool approval', () => {
     d.before.focus()
     await d.state([request('a')])
     const card = d.wrapper.find('[role=group]')
-    expect(document.getElementById(card.attributes('aria-labelledby')!)?.textContent).toBe(
-      'Claude wants to run a command',
-    )
+    expect(document.getElementById(card.attributes('aria-labelledby')!)?.textContent).toBe('Run a command')
     expect(card.find('pre').text()).toContain('touch a')
     await armed()
     expect(document.activeElement).toBe(d.before)
@@ -65,13 +64,11 @@ describe('a tool approval', () => {
     expect(d.wrapper.find('.sideways pre').text()).toContain('a'.repeat(80))
   })
 
-  test('on a phone what was sent is at the end of the card', async () => {
-    setMedia(BREAKPOINTS.narrow, true)
+  test('what was sent is chosen from the menu', async () => {
     const d = dock([request('a')])
-    const raw = button(d.wrapper, 'Raw JSON')
-    expect(raw.element.closest('.body')).not.toBeNull()
-    await raw.trigger('click')
+    await choose(d.wrapper, 'Raw JSON')
     expect(d.wrapper.find('pre').text()).toContain('"command": "touch a"')
+    await button(d.wrapper, 'More actions').trigger('click')
     expect(button(d.wrapper, 'Raw JSON').attributes('aria-pressed')).toBe('true')
   })
 
@@ -103,7 +100,7 @@ describe('a tool approval', () => {
 
   test('of an MCP server names the server before its tool', () => {
     const d = dock([request('a', { tool_name: 'mcp__tickets__create', tool_input: {} })])
-    expect(d.wrapper.find('[role=group] h2').text()).toBe('Claude wants to use tickets: create')
+    expect(d.wrapper.find('[role=group] h2').text()).toBe('Use tickets: create')
   })
 
   test('does not take a decision in its first moments', async () => {
@@ -191,7 +188,7 @@ describe('a tool approval', () => {
     d.store.setStatus({ kind: 'waiting', since: NOW, retryAt: NOW })
     await nextTick()
     await button(d.wrapper, 'Approve').trigger('click')
-    expect(d.wrapper.text()).toContain('Offline. Your answer is saved')
+    expect(d.wrapper.text()).toContain('Offline. Your answer is sent')
     expect(has(d.wrapper, 'Cancel')).toBe(true)
     // It is not on its way: nothing turns until it is.
     expect(button(d.wrapper, 'Approve').attributes('aria-busy')).toBeUndefined()
@@ -226,7 +223,7 @@ describe('a tool approval', () => {
   test('runs the edited command', async () => {
     const d = dock([request('a')])
     await armed()
-    await button(d.wrapper, 'Edit').trigger('click')
+    await choose(d.wrapper, 'Edit')
     await d.wrapper.find('textarea').setValue('touch b')
     expect(d.wrapper.text()).toContain('Edited by you')
     await looked()
@@ -240,7 +237,7 @@ describe('a tool approval', () => {
     const before = asked.filter((a) => a.startsWith('POST')).length
     const d = dock([request('a')])
     await armed()
-    await button(d.wrapper, 'Edit').trigger('click')
+    await choose(d.wrapper, 'Edit')
     await d.wrapper.find('textarea').setValue('touch b')
     await looked()
     expect(off(d.wrapper, 'Approve')).toBe(false)
@@ -268,7 +265,7 @@ describe('a tool approval', () => {
   test('an edit that changes nothing is none', async () => {
     const d = dock([request('a')])
     await armed()
-    await button(d.wrapper, 'Edit').trigger('click')
+    await choose(d.wrapper, 'Edit')
     await button(d.wrapper, 'Approve').trigger('click')
     expect(d.answers[0]).not.toHaveProperty('updated_input')
   })
@@ -276,7 +273,7 @@ describe('a tool approval', () => {
   test('broken JSON cannot be approved, and says where', async () => {
     const d = dock([request('a', { tool_name: 'WebFetch', tool_input: { url: 'https://go.dev' } })])
     await armed()
-    await button(d.wrapper, 'Edit').trigger('click')
+    await choose(d.wrapper, 'Edit')
     const area = d.wrapper.find('textarea')
     await area.setValue('{\n"url":')
     expect(off(d.wrapper, 'Approve')).toBe(true)
@@ -294,7 +291,7 @@ describe('a tool approval', () => {
     }
     const d = dock([request('a', { permission_suggestions: [rule] })])
     await armed()
-    expect(d.wrapper.find('details').text()).toContain('Bash(touch:*)')
+    expect(d.wrapper.find('.rules').text()).toContain('Bash(touch:*)')
     await d.wrapper.findAll('input[type=radio]')[1]!.setValue()
     await button(d.wrapper, 'Approve').trigger('click')
     expect(d.answers[0]).toMatchObject({ updated_permissions: [{ ...rule, destination: 'session' }] })
@@ -310,7 +307,7 @@ describe('a tool approval', () => {
     const { wrapper, state } = dock([request('risky', { risk: 'high', tool_input: { command: 'rm -rf x' } })])
     expect(wrapper.get('header .risk').text()).toBe('High risk')
     previews.set('risky', command('low'))
-    await button(wrapper, 'Edit').trigger('click')
+    await choose(wrapper, 'Edit')
     await wrapper.get('textarea').setValue('ls')
     await looked()
     expect(wrapper.find('header .risk').exists()).toBe(false)
@@ -396,7 +393,7 @@ describe('keys', () => {
   test('typed into a field, y is a letter', async () => {
     const d = dock([request('a')])
     await armed()
-    await button(d.wrapper, 'Edit').trigger('click')
+    await choose(d.wrapper, 'Edit')
     await d.wrapper.find('textarea').trigger('keydown', { key: 'y' })
     await d.wrapper.find('textarea').trigger('keydown', { key: 'Enter' })
     expect(d.answers).toEqual([])
@@ -622,7 +619,7 @@ describe('drafts', () => {
   test('an edit and a reason survive a new page', async () => {
     const first = dock([request('a')])
     await armed()
-    await button(first.wrapper, 'Edit').trigger('click')
+    await choose(first.wrapper, 'Edit')
     await first.wrapper.find('textarea').setValue('touch b')
     await button(first.wrapper, 'Deny').trigger('click')
     await first.wrapper.find('.deny textarea').setValue('why')
@@ -634,7 +631,7 @@ describe('drafts', () => {
   test('what was sent and taken is no draft any more', async () => {
     const d = dock([request('a')])
     await armed()
-    await button(d.wrapper, 'Edit').trigger('click')
+    await choose(d.wrapper, 'Edit')
     await d.wrapper.find('textarea').setValue('touch b')
     await looked()
     await button(d.wrapper, 'Approve').trigger('click')
@@ -780,7 +777,7 @@ describe('what a died process asked', () => {
     await button(d.wrapper, 'Approve').trigger('click')
     await d.ack({ result: 'applied' })
     await d.state([], dead())
-    expect(d.wrapper.find('[role=group]').attributes('aria-label')).toBe('Answered: Claude wants to run a command')
+    expect(d.wrapper.find('[role=group]').attributes('aria-label')).toBe('Answered: Run a command')
     expect(d.wrapper.text()).toContain('Resuming Claude with your answer…')
     await d.state([], { state: 'starting' })
     expect(d.wrapper.text()).toContain('Resuming Claude with your answer…')

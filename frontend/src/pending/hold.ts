@@ -1,5 +1,5 @@
 /** How long a key or a button is held to approve what can do much harm. */
-export const HOLD_MS = 800
+export const HOLD_MS = 1200
 
 /** Lets the key that is held now do and type nothing more until it comes up: what it was held for is done, and the focus goes elsewhere. */
 export function spendKey(): void {

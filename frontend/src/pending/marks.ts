@@ -1,7 +1,8 @@
-import type { RiskMark } from '@/wire/messages.gen'
+import type { CommandPreview, RiskMark } from '@/wire/messages.gen'
 import { few } from '@/text/few'
+import { fewSigns, needsMarks } from '@/text/hidden'
 
-interface Segment {
+export interface Segment {
   text: string
   level: RiskMark['level'] | null
 }
@@ -62,4 +63,44 @@ export function findings(text: string, marks: readonly RiskMark[]): Finding[] {
       return [{ mark, text: part.length > MOST_CHARS ? part.slice(0, MOST_CHARS) + '…' : part }]
     })
   return list.some((f) => f.mark.level !== 'low') ? list.filter((f) => f.mark.level !== 'low') : list
+}
+
+/** A part of a command between two operators. */
+export interface RiskStep {
+  /** Verbatim, from its operator to the next: all steps together are the command. */
+  segments: Segment[][]
+  /** What is risky in it, the worst first. */
+  marks: RiskMark[]
+}
+
+const MAX_STEPS = 30
+
+/**
+ * stepsOf breaks a command at its operators, one step for each simple command on its top
+ * level. It returns none where that would not show all of the command as it is: when it
+ * could not be parsed, or has characters that need marks of their own.
+ */
+export function stepsOf(text: string, command: CommandPreview | undefined): RiskStep[] {
+  const top = command?.steps.filter((s) => s.depth === 0) ?? []
+  if (!command || command.problem || top.length > MAX_STEPS || needsMarks(text) || fewSigns(text) !== text) return []
+  const starts = top.map((s) => s.from)
+  if (starts.some((at, i) => at < 0 || at >= text.length || (i > 0 && at <= starts[i - 1]!))) return []
+  // The operator before a step stands with it, and the space before that with the step above.
+  const cuts = top.map((_, i) => {
+    if (i === 0) return 0
+    const at = Math.min(top[i - 1]!.to, starts[i]!)
+    return Math.min(at + /^\s*/.exec(text.slice(at))![0].length, starts[i]!)
+  })
+  return cuts.map((from, i) => {
+    const to = cuts[i + 1] ?? text.length
+    const marks = command.marks.filter((m) => m.level !== 'low' && m.from < to && m.to > from)
+    const own = marks.map((m) => ({ ...m, from: Math.max(0, m.from - from), to: Math.min(to, m.to) - from }))
+    return {
+      segments: segments(text.slice(from, to), own),
+      marks: marks
+        .filter((m) => m.from >= from)
+        .toSorted((a, b) => RANK[b.level] - RANK[a.level])
+        .filter((m, j, all) => all.findIndex((o) => o.kind === m.kind) === j),
+    }
+  })
 }

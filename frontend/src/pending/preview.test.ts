@@ -13,6 +13,7 @@ import {
   armed,
   asked,
   button,
+  choose,
   dock,
   fates,
   has,
@@ -93,11 +94,12 @@ test('nothing that somebody else wrote runs, wherever it is shown', async () => 
 
 // The aria snapshots do not tell these.
 test.each([
-  ['a command', ['Deny n', 'Edit e', 'Raw JSON v', 'Approve y']],
+  ['a command', ['Edit e', 'Raw JSON v', 'Deny n', 'Approve y']],
   ['a plan', ['Keep planning n', 'Approve, ask before edits y']],
 ])('the keys of %s are told with its buttons', async (name, keys) => {
   const d = dock([KINDS[name]![0]])
   await armed()
+  await button(d.wrapper, 'More actions').trigger('click')
   expect(
     d.wrapper
       .findAll('[aria-keyshortcuts]')
@@ -343,7 +345,7 @@ describe('what can do much harm', () => {
     vi.advanceTimersByTime(2_000)
     expect(d.answers).toEqual([])
     await key(d.wrapper, 'y')
-    vi.advanceTimersByTime(800)
+    vi.advanceTimersByTime(1200)
     expect(d.answers).toMatchObject([{ decision: 'allow' }])
   })
 
@@ -359,7 +361,7 @@ describe('what can do much harm', () => {
   test('an edit that makes it harmless is approved as any other', async () => {
     const d = red()
     await armed()
-    await button(d.wrapper, 'Edit').trigger('click')
+    await choose(d.wrapper, 'Edit')
     previews.set('a', command('low'))
     await d.wrapper.find('textarea').setValue('ls')
     expect(off(d.wrapper, 'Approve')).toBe(true)

@@ -163,7 +163,9 @@ export function dock(requests: Request[], role: 'viewer' | 'member' = 'member') 
 }
 
 export const button = (w: VueWrapper, name: string) => {
-  const found = w.findAll('button').find((b) => b.isVisible() && (b.attributes('aria-label') ?? b.text()) === name)
+  // One that asks for more before it acts ends with dots.
+  const named = [name, `${name}…`]
+  const found = w.findAll('button').find((b) => b.isVisible() && named.includes(b.attributes('aria-label') ?? b.text()))
   if (!found)
     throw new Error(
       `no button ${name}; there are: ${w
@@ -189,4 +191,10 @@ export async function armed() {
 export async function looked() {
   vi.advanceTimersByTime(AFTER_EDIT_MS)
   await answeredAll()
+}
+
+/** Chooses from the menu of the first card. */
+export async function choose(w: VueWrapper, name: string) {
+  await button(w, 'More actions').trigger('click')
+  await button(w, name).trigger('click')
 }

@@ -17,6 +17,8 @@ export function useSeen(
   end: Readonly<Ref<HTMLElement | null>>,
 ): {
   seen: Readonly<Ref<boolean>>
+  /** How far it was seen without a gap, 0 to 1. */
+  read: Readonly<Ref<number>>
   /** How many lines were not seen. */
   left: Readonly<Ref<number>>
   /** Whether scrolling is needed to see all: what is in view was seen, and it is not all. */
@@ -28,6 +30,7 @@ export function useSeen(
 } {
   const seen = ref(false)
   const left = ref(1)
+  const read = ref(0)
   const stalled = ref(false)
   const strips = new Strips()
   let arrived: IntersectionObserver | undefined
@@ -67,11 +70,13 @@ export function useSeen(
     const unseen = strips.unseen(height, tails)
     if (!unseen) {
       seen.value = true
+      read.value = 1
       stop()
       return
     }
     first = unseen.top
     left.value = unseen.lines
+    read.value = height > 0 ? first / height : 0
     view = inView()
     const needs = view !== null && strips.needs(view)
     if (needs) timer = setTimeout(look, LOOK_MS)
@@ -130,5 +135,5 @@ export function useSeen(
   useResizeObserver(content, look)
   onMounted(restart)
   onBeforeUnmount(stop)
-  return { seen, left, stalled, restart, next }
+  return { seen, read, left, stalled, restart, next }
 }

@@ -273,14 +273,14 @@ export const words: typeof english = {
   },
   edit: { difference: 'Deine Änderungen', add: 'hinzugefügt: ', del: 'entfernt: ' },
   red: {
-    why: 'Das kann großen Schaden anrichten. Bestätige, dass du es genehmigen willst.',
+    why: 'Das kann großen Schaden anrichten.',
     type: (word, key) =>
       key
-        ? `Gib „${word}“ ein oder halte die Schaltfläche oder die Taste ${key} gedrückt.`
+        ? `Gib „${word}“ ein oder halte die Schaltfläche oder ${key} gedrückt.`
         : `Gib „${word}“ ein oder halte die Schaltfläche gedrückt.`,
     hold: 'Zum Genehmigen halten',
     approve: 'Genehmigen',
-    back: 'Zurück',
+    back: 'Abbrechen',
   },
   editor: {
     hint: 'Tab rückt ein. Drücke Escape und dann Tab, um den Editor zu verlassen.',
@@ -307,6 +307,10 @@ export const words: typeof english = {
     },
   },
   fetchFrom: 'Ruft ab von',
+  more: 'Weitere Aktionen',
+  moreLines: (lines) => `noch ${count(lines, 'Zeile', 'Zeilen')}`,
+  scrollToEnd: (lines) => `Zum Genehmigen bis ans Ende scrollen (noch ${count(lines, 'Zeile', 'Zeilen')})`,
+  copyRequest: 'Kopieren',
   copyJSON: 'Als JSON kopieren',
   contents: 'Inhalt des Plans',
   keyHint: {

@@ -286,12 +286,12 @@ export const words = {
   },
   edit: { difference: 'Your changes', add: 'added: ', del: 'removed: ' },
   red: {
-    why: 'This can cause serious damage. Confirm that you want to approve it.',
+    why: 'This can cause serious damage.',
     type: (word: string, key: string) =>
-      key ? `Type “${word}”, or hold the button or the ${key} key.` : `Type “${word}”, or hold the button.`,
+      key ? `Type “${word}”, or hold the button or ${key}.` : `Type “${word}”, or hold the button.`,
     hold: 'Hold to approve',
     approve: 'Approve it',
-    back: 'Back',
+    back: 'Cancel',
   },
   editor: {
     hint: 'Tab indents. To leave the editor, press Escape, then Tab.',
@@ -318,6 +318,10 @@ export const words = {
     } as Record<string, string>,
   },
   fetchFrom: 'Fetches from',
+  more: 'More actions',
+  moreLines: (lines: number) => count(lines, 'more line', 'more lines'),
+  scrollToEnd: (lines: number) => `Scroll to the end to approve (${count(lines, 'more line', 'more lines')})`,
+  copyRequest: 'Copy',
   copyJSON: 'Copy as JSON',
   contents: 'Plan contents',
   keyHint: {
