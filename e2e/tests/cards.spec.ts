@@ -117,8 +117,8 @@ test('what can do much harm is marked, and takes more than one press @newest', a
   const first = app.card(build)
   await expect(first.locator('mark')).toHaveText(`r''m -rf ${build}`)
   await expect(first.getByText('High risk').first()).toBeVisible()
-  await expect(first.getByRole('listitem').filter({ hasText: 'deletes folders and everything in them.' })).toBeVisible()
-  await first.getByText('Why is Claude asking?').click()
+  await expect(first.getByRole('listitem').filter({ hasText: 'deletes folders and everything in them' })).toBeVisible()
+  await app.choose(first, 'Why is Claude asking?')
   await expect(first.getByText('This session’s permission mode is')).toBeVisible()
 
   // A press asks for more, in the place of Approve; the dangerous word, typed, is enough.
