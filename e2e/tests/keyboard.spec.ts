@@ -137,7 +137,7 @@ test('with keys alone: every decision @newest', async ({ page, hands, folder, re
   await page.keyboard.press('Control+Enter')
 
   // What can do much harm is held, or its dangerous word is typed.
-  const red = await ready('rm -rf build', /^Approve$/)
+  const red = await ready('rm -rf build', /^Approve…$/)
   await expect(red.getByText('High risk').first()).toBeVisible()
   await hands.activate(app.approveButton(red))
   await expect(red.getByRole('textbox', { name: /^Type “rm”/ })).toBeFocused()
@@ -145,7 +145,7 @@ test('with keys alone: every decision @newest', async ({ page, hands, folder, re
   await expect(red.getByRole('button', { name: 'Approve it' })).not.toHaveAttribute('aria-disabled')
   await page.keyboard.press('Enter')
 
-  const dist = await ready('rm -rf dist', /^Approve$/)
+  const dist = await ready('rm -rf dist', /^Approve…$/)
   await hands.activate(app.approveButton(dist))
   const holds = dist.getByRole('button', { name: 'Hold to approve' })
   await hands.to(holds)
@@ -155,7 +155,7 @@ test('with keys alone: every decision @newest', async ({ page, hands, folder, re
   // A key repeats for as long as it is held, wherever the focus is by then.
   await page.keyboard.down('Space')
   await page.keyboard.up('Space')
-  const out = await ready('rm -rf out', /^Approve$/, () => hands.activate(next, 'Shift+Tab'))
+  const out = await ready('rm -rf out', /^Approve…$/, () => hands.activate(next, 'Shift+Tab'))
   await page.keyboard.down('y')
   await expect(out).toHaveCount(0)
   await page.keyboard.down('y')
