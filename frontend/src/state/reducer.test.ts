@@ -402,7 +402,7 @@ describe('a block that grows', () => {
           if (known.torn || ('next' in frame && frame.next > known.cursor)) state = run([whole(known.cursor)], state)
           expect(of(state)!.items).toEqual(all.slice(0, of(state)!.cursor))
           const shown = of(state)!.live
-          if (shown) expect(shown.text).toBe(texts.get(shown.rev!))
+          expect(shown?.text ?? null).toBe(shown && texts.get(shown.rev!))
         }
         state = run([whole(of(state)!.cursor)], state)
         expect(of(state)?.items).toEqual(all)
