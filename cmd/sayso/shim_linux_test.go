@@ -67,10 +67,12 @@ func writtenMemory(t *testing.T, pid int) (bytes int) {
 func TestEmbeddedShim(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, claudetest.Script{Turn: []claudetest.Step{{Text: "Ready."}}}).asProcesses()
-	text, err := os.ReadFile(buildWithShim(t))
-	must(t, err)
 	h.program = filepath.Join(filepath.Dir(h.work), "sayso")
-	must(t, os.WriteFile(h.program, text, 0o700))
+	// Written by another process: one that this process starts meanwhile would have the file
+	// open for writing for a moment too, and then it cannot be executed.
+	if out, err := exec.Command("cp", buildWithShim(t), h.program).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
 	s := h.start()
 	shimOf := func(title string) (pid int, program string) {
 		id := s.session(title)
@@ -101,7 +103,7 @@ func TestEmbeddedShim(t *testing.T) {
 	}
 
 	s.stop()
-	must(t, os.WriteFile(program, text[:1000], 0o500)) // a power cut
+	must(t, os.WriteFile(program, []byte("\x7fELF"), 0o500)) // a power cut
 	stale := small + "of-an-older-build"
 	must(t, os.WriteFile(stale, nil, 0o500))
 	s = h.start()

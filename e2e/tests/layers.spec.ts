@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs'
 
 import type { Page } from '@playwright/test'
 
-import { App } from '../app.ts'
 import { KINDS, request as asked } from '../../frontend/src/testcards.ts'
 import {
   type AuditEntry,
