@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 
 import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
@@ -32,7 +32,7 @@ test('a command is approved, denied with a reason, and edited; a file is written
   const open = async (path: string) => {
     for (const app of [desk, phone]) {
       await expect(app.cards()).toHaveCount(1)
-      await expect(app.card(path)).toBeVisible()
+      await expect(app.card(basename(path))).toBeVisible()
     }
     expect(existsSync(path)).toBe(false)
   }
