@@ -51,7 +51,7 @@ test('the server goes for minutes and comes back as another version; a laptop wa
   await expect(bar(/^No connection to the server|^Reconnecting/)).toBeVisible()
   // What is decided now can be taken back.
   await app.approve(app.card())
-  await expect(app.card().getByText('Your answer is saved and sent when you reconnect.')).toBeVisible()
+  await expect(app.card().getByText('Your answer is sent when you reconnect.')).toBeVisible()
   await app.card().getByRole('button', { name: 'Cancel' }).click()
   await expect(app.approveButton(app.card())).not.toHaveAttribute('aria-disabled')
   for (let i = 0; i < 5; i++) await page.clock.runFor(14_000)
@@ -113,7 +113,7 @@ test('what is answered offline goes out once, when the network is back; signed o
   await context.setOffline(true)
   await expect(page.getByRole('status').filter({ hasText: /^You’re offline/ })).toBeVisible()
   await app.approve(app.card())
-  await expect(app.card().getByText('Your answer is saved and sent when you reconnect.')).toBeVisible()
+  await expect(app.card().getByText('Your answer is sent when you reconnect.')).toBeVisible()
   expect((await rest.state(id)).pending_requests).toHaveLength(1)
   await context.setOffline(false)
   await expect(app.said('It is made.')).toBeVisible()
