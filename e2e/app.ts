@@ -110,7 +110,8 @@ export class App {
   async approvePlan(card: Locator) {
     await this.decide(card.getByRole('button', { name: 'Approve, ask before edits' }))
   }
-  async approveEdited(card: Locator, command: string) {
+  async approveEdited(found: Locator, command: string) {
+    const card = await this.stays(found)
     await this.choose(card, 'Edit')
     await card.getByRole('textbox').fill(command)
     // What is said of the edit comes a moment later and moves the buttons, which take
@@ -118,6 +119,12 @@ export class App {
     await expect(card.getByRole('group', { name: 'Your changes' })).toBeVisible()
     await expect(card.getByRole('paragraph').filter({ hasText: /^(No risks detected|Medium risk)$/ })).toBeVisible()
     await this.approve(card)
+  }
+  /** Finds a card by its request: one found by its text is lost when its body makes room. */
+  private async stays(card: Locator) {
+    await expect(card).toBeVisible()
+    const id = await card.getAttribute('data-request-id')
+    return this.page.locator(`[data-request-id="${id}"]`)
   }
   /** Chooses from the menu of a card. */
   async choose(card: Locator, name: string) {
@@ -146,10 +153,7 @@ export class App {
     )
   }
   async deny(card: Locator, reason: string) {
-    // A locator by text would lose the card once its body is out of view.
-    await expect(card).toBeVisible()
-    const id = await card.getAttribute('data-request-id')
-    const same = this.page.locator(`[data-request-id="${id}"]`)
+    const same = await this.stays(card)
     await this.prepareDeny(same, reason)
     await this.confirmDeny(same)
     await expect(same).toHaveCount(0)
