@@ -28,7 +28,7 @@ interface ForWorker extends ServerOptions {
 
 interface ForTest {
   folder: string // a fresh one in the workspace, where the real CLI runs
-  scripted: string // another, where the scripted CLI runs, for tests of the app alone: it takes a fiftieth of the CPU
+  scripted: string // another, where the scripted CLI runs, for tests of the app alone: it takes far less CPU
   rest: REST
   signIn(context: BrowserContext, to?: Server): Promise<void>
 }

@@ -22,6 +22,7 @@ import { Stage } from '../stage.ts'
 
 // Each screen in light and dark, on a desk and a phone, and at 320 px.
 const once = { tag: '@newest' }
+const nightly = { tag: ['@newest', '@nightly'] }
 
 test(
   'a transcript of every kind with a command to approve can be used by everybody',
@@ -221,7 +222,7 @@ const TRUST: FolderTrust = {
   ],
 }
 
-test('all that can stand around a session can be used by everybody', once, async ({ page, server }) => {
+test('all that can stand around a session can be used by everybody', nightly, async ({ page, server }) => {
   test.setTimeout(180_000)
   const stage = await Stage.in(page)
   await json(page, '**/api/templates', { templates: TEMPLATES })
@@ -339,117 +340,121 @@ test('all that can stand around a session can be used by everybody', once, async
   await expectAccessible(page, 'the way to the phone')
 })
 
-test('what is found, and what a folder would do, can be used by everybody', once, async ({ page, server: { url } }) => {
-  test.setTimeout(180_000)
-  test.info().annotations.push({ type: 'allowed on the console', description: 'status of 4' })
-  const stage = await Stage.in(page)
-  const terminal = {
-    session_id: 't',
-    title: 'In a terminal',
-    cwd: '/w/x',
-    changed_at: at,
-    size: 9,
-    running: true,
-  } satisfies TerminalSession
-  await json(page, '**/api/terminal_sessions', {
-    sessions: [terminal, { ...terminal, session_id: 'u', title: '', running: false }],
-  })
-  await json(page, '**/api/terminal_sessions/t', terminal)
-  await json(page, '**/api/terminal_sessions/t/transcript*', {
-    before: 10,
-    items: [
-      { seq: 1, rev: 1, key: 'a', at, agent_id: null, kind: 'user', text: 'Count.', by: '' },
-      { seq: 2, rev: 2, key: 'b', at, agent_id: null, kind: 'text', text: 'Three **herons**.' },
-    ],
-  })
-  await page.goto(`${url}/terminal/t`)
-  await expect(page.getByText('Three herons.')).toBeVisible()
-  await page.getByRole('button', { name: 'Terminal sessions' }).click()
-  await expect(page.getByText('Running in a terminal').first()).toBeVisible()
-  await expectAccessible(page, 'a session of a terminal')
+test(
+  'what is found, and what a folder would do, can be used by everybody',
+  nightly,
+  async ({ page, server: { url } }) => {
+    test.setTimeout(180_000)
+    test.info().annotations.push({ type: 'allowed on the console', description: 'status of 4' })
+    const stage = await Stage.in(page)
+    const terminal = {
+      session_id: 't',
+      title: 'In a terminal',
+      cwd: '/w/x',
+      changed_at: at,
+      size: 9,
+      running: true,
+    } satisfies TerminalSession
+    await json(page, '**/api/terminal_sessions', {
+      sessions: [terminal, { ...terminal, session_id: 'u', title: '', running: false }],
+    })
+    await json(page, '**/api/terminal_sessions/t', terminal)
+    await json(page, '**/api/terminal_sessions/t/transcript*', {
+      before: 10,
+      items: [
+        { seq: 1, rev: 1, key: 'a', at, agent_id: null, kind: 'user', text: 'Count.', by: '' },
+        { seq: 2, rev: 2, key: 'b', at, agent_id: null, kind: 'text', text: 'Three **herons**.' },
+      ],
+    })
+    await page.goto(`${url}/terminal/t`)
+    await expect(page.getByText('Three herons.')).toBeVisible()
+    await page.getByRole('button', { name: 'Terminal sessions' }).click()
+    await expect(page.getByText('Running in a terminal').first()).toBeVisible()
+    await expectAccessible(page, 'a session of a terminal')
 
-  const session = {
-    session_id: 'a',
-    project_id: 'p',
-    title: 'The bird',
-    cwd: '/w/x',
-    model: '',
-    permission_mode: 'default',
-    allowed_tools: [],
-    archived: true,
-    demo: false,
-    created_at: at,
-    updated_at: at,
-  } satisfies Session
-  await json(page, '**/api/search?*', {
-    results: [
-      {
-        session_id: 'a',
-        title: 'The bird',
-        cwd: '/w',
-        archived: true,
-        more: true,
-        hits: [{ seq: 1, key: 'k', kind: 'text', at, excerpt: 'Here stands a heron in the reeds' }],
-      },
-    ],
-    next: 'c',
-    incomplete: true,
-    indexing: true,
-  } satisfies SearchResults)
-  await json(page, '**/api/sessions?*', { sessions: [session], next: 'c' })
-  await json(page, '**/api/catch_up*', {
-    sessions: [
-      {
-        session_id: stage.id,
-        edits: 2,
-        files: 1,
-        commands: 3,
-        tests: 1,
-        failed: 1,
-        answered: 1,
-        turns: 1,
-        first: 'k1',
-      },
-    ],
-  })
-  await json(page, '**/api/environment', {
-    claude: { path: '', version: '', problem: '', signed_in: false },
-    demo_available: true,
-    workspace_roots: ['/w'],
-    home: '/w',
-  })
-  await page.addInitScript(() => localStorage.setItem('sayso:here', String(Date.now() - 3_600_000)))
-  await page.goto(url)
-  await page.getByText('While you were away:').click()
-  await page.getByRole('searchbox', { name: 'Search sessions' }).fill('heron')
-  await expect(page.getByRole('region', { name: 'Transcript results' }).locator('mark')).toBeVisible()
-  await expectAccessible(page, 'what is found')
+    const session = {
+      session_id: 'a',
+      project_id: 'p',
+      title: 'The bird',
+      cwd: '/w/x',
+      model: '',
+      permission_mode: 'default',
+      allowed_tools: [],
+      archived: true,
+      demo: false,
+      created_at: at,
+      updated_at: at,
+    } satisfies Session
+    await json(page, '**/api/search?*', {
+      results: [
+        {
+          session_id: 'a',
+          title: 'The bird',
+          cwd: '/w',
+          archived: true,
+          more: true,
+          hits: [{ seq: 1, key: 'k', kind: 'text', at, excerpt: 'Here stands a heron in the reeds' }],
+        },
+      ],
+      next: 'c',
+      incomplete: true,
+      indexing: true,
+    } satisfies SearchResults)
+    await json(page, '**/api/sessions?*', { sessions: [session], next: 'c' })
+    await json(page, '**/api/catch_up*', {
+      sessions: [
+        {
+          session_id: stage.id,
+          edits: 2,
+          files: 1,
+          commands: 3,
+          tests: 1,
+          failed: 1,
+          answered: 1,
+          turns: 1,
+          first: 'k1',
+        },
+      ],
+    })
+    await json(page, '**/api/environment', {
+      claude: { path: '', version: '', problem: '', signed_in: false },
+      demo_available: true,
+      workspace_roots: ['/w'],
+      home: '/w',
+    })
+    await page.addInitScript(() => localStorage.setItem('sayso:here', String(Date.now() - 3_600_000)))
+    await page.goto(url)
+    await page.getByText('While you were away:').click()
+    await page.getByRole('searchbox', { name: 'Search sessions' }).fill('heron')
+    await expect(page.getByRole('region', { name: 'Transcript results' }).locator('mark')).toBeVisible()
+    await expectAccessible(page, 'what is found')
 
-  await json(
-    page,
-    '**/api/sessions',
-    refused('folder_untrusted', 'Nobody trusts this folder.', { folder_trust: TRUST }),
-    409,
-  )
-  await json(page, '**/api/projects', {
-    projects: [{ project_id: 'p', name: 'hostile', folders: ['/w/hostile'], rights: ['see', 'start', 'bypass'] }],
-  })
-  await page.getByRole('button', { name: 'New session' }).first().click()
-  const dialog = page.getByRole('dialog', { name: 'New session' })
-  await dialog.getByRole('combobox', { name: 'Folder' }).fill('/w/hostile')
-  await dialog.getByRole('textbox', { name: /What should Claude do/ }).fill('Look.')
-  await page.keyboard.press('Control+Enter')
-  await expect(page.getByText('ANTHROPIC_BASE_URL')).toBeVisible()
-  await expectAccessible(page, 'what a folder would do', 'dialog[open]')
-  await page.keyboard.press('Escape')
-  await dialog.getByLabel('Permission mode').selectOption('bypassPermissions')
-  await expect(dialog.getByText('Claude will run without approvals.')).toBeVisible()
-  await expectAccessible(page, 'a session that asks nobody', 'dialog[open]')
-})
+    await json(
+      page,
+      '**/api/sessions',
+      refused('folder_untrusted', 'Nobody trusts this folder.', { folder_trust: TRUST }),
+      409,
+    )
+    await json(page, '**/api/projects', {
+      projects: [{ project_id: 'p', name: 'hostile', folders: ['/w/hostile'], rights: ['see', 'start', 'bypass'] }],
+    })
+    await page.getByRole('button', { name: 'New session' }).first().click()
+    const dialog = page.getByRole('dialog', { name: 'New session' })
+    await dialog.getByRole('combobox', { name: 'Folder' }).fill('/w/hostile')
+    await dialog.getByRole('textbox', { name: /What should Claude do/ }).fill('Look.')
+    await page.keyboard.press('Control+Enter')
+    await expect(page.getByText('ANTHROPIC_BASE_URL')).toBeVisible()
+    await expectAccessible(page, 'what a folder would do', 'dialog[open]')
+    await page.keyboard.press('Escape')
+    await dialog.getByLabel('Permission mode').selectOption('bypassPermissions')
+    await expect(dialog.getByText('Claude will run without approvals.')).toBeVisible()
+    await expectAccessible(page, 'a session that asks nobody', 'dialog[open]')
+  },
+)
 
 test(
   'settings with everything open, and the ways in, can be used by everybody',
-  once,
+  nightly,
   async ({ page, server: { url }, context }) => {
     test.setTimeout(180_000)
     test.info().annotations.push({ type: 'allowed on the console', description: 'status of 4' })
@@ -498,48 +503,52 @@ test(
   },
 )
 
-test('what is gone, empty, away or not allowed can be used by everybody', once, async ({ page, server: { url } }) => {
-  test.setTimeout(180_000)
-  test.info().annotations.push(
-    ...['status of 4', 'WebSocket connection to'].map((description) => ({
-      type: 'allowed on the console',
-      description,
-    })),
-  )
-  const stage = await Stage.in(page)
-  await json(page, '**/api/sessions/gone', refused('not_found', 'There is no such session.'), 404)
-  await page.goto(`${url}/sessions/gone`)
-  await expect(page.getByRole('heading', { level: 1, name: /doesn’t exist/ })).toBeVisible()
-  await expectAccessible(page, 'a session that is gone')
-  stage.up = false
-  await stage.hangUp()
-  await expect(page.getByRole('button', { name: 'Retry now' })).toBeVisible()
-  await expectAccessible(page, 'a server that is away', '.holder')
-  stage.up = true
-  await page.getByRole('button', { name: 'Retry now' }).click()
-  await expect(page.getByRole('button', { name: 'Retry now' })).toHaveCount(0)
-  stage.send({
-    type: 'hello',
-    protocol: 1,
-    server_version: 'another',
-    node_id: 'n',
-    user: stage.user,
-    server_time: Date.now() / 1000,
-  })
-  await expect(page.getByText('sayso was updated.')).toBeVisible()
-  await expectAccessible(page, 'a server that was updated', '.holder')
+test(
+  'what is gone, empty, away or not allowed can be used by everybody',
+  nightly,
+  async ({ page, server: { url } }) => {
+    test.setTimeout(180_000)
+    test.info().annotations.push(
+      ...['status of 4', 'WebSocket connection to'].map((description) => ({
+        type: 'allowed on the console',
+        description,
+      })),
+    )
+    const stage = await Stage.in(page)
+    await json(page, '**/api/sessions/gone', refused('not_found', 'There is no such session.'), 404)
+    await page.goto(`${url}/sessions/gone`)
+    await expect(page.getByRole('heading', { level: 1, name: /doesn’t exist/ })).toBeVisible()
+    await expectAccessible(page, 'a session that is gone')
+    stage.up = false
+    await stage.hangUp()
+    await expect(page.getByRole('button', { name: 'Retry now' })).toBeVisible()
+    await expectAccessible(page, 'a server that is away', '.holder')
+    stage.up = true
+    await page.getByRole('button', { name: 'Retry now' }).click()
+    await expect(page.getByRole('button', { name: 'Retry now' })).toHaveCount(0)
+    stage.send({
+      type: 'hello',
+      protocol: 1,
+      server_version: 'another',
+      node_id: 'n',
+      user: stage.user,
+      server_time: Date.now() / 1000,
+    })
+    await expect(page.getByText('sayso was updated.')).toBeVisible()
+    await expectAccessible(page, 'a server that was updated', '.holder')
 
-  await page.goto(`${url}/sessions/gone/plain`)
-  await expect(page.getByRole('alert').filter({ hasText: /\w/ })).toBeVisible()
-  await expectAccessible(page, 'a plain page that is gone', 'main')
-  await page.goto(`${url}/inbox`)
-  await expect(page.getByText('You’re all caught up').first()).toBeVisible()
-  await expectAccessible(page, 'an empty inbox', 'main')
-  stage.user = { name: 'eve', role: 'viewer' }
-  await page.goto(`${url}/admin/people`)
-  await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
-  await expectAccessible(page, 'the admin area of a viewer')
-})
+    await page.goto(`${url}/sessions/gone/plain`)
+    await expect(page.getByRole('alert').filter({ hasText: /\w/ })).toBeVisible()
+    await expectAccessible(page, 'a plain page that is gone', 'main')
+    await page.goto(`${url}/inbox`)
+    await expect(page.getByText('You’re all caught up').first()).toBeVisible()
+    await expectAccessible(page, 'an empty inbox', 'main')
+    stage.user = { name: 'eve', role: 'viewer' }
+    await page.goto(`${url}/admin/people`)
+    await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
+    await expectAccessible(page, 'the admin area of a viewer')
+  },
+)
 
 test('in forced colours, and at 200 %, what is to be seen is seen', once, async ({ page, server: { url } }) => {
   const stage = await Stage.in(page)

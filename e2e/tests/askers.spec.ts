@@ -13,7 +13,7 @@ const sayso = (name: string, input: Record<string, unknown>) => tool(`mcp__sayso
 const heard = [text('Heard: {{tool_results}}')]
 
 // One conversation: what the CLI and the page cost is paid once.
-test('ask_user and ask_question: one question, several of every kind, only what is offered, declined @older', async ({
+test('ask_user and ask_question: one question, several of every kind, only what is offered, declined', async ({
   page,
   folder,
   rest,
@@ -337,7 +337,7 @@ test('a server that dies with a question over MCP open: the form is back, and th
   }
 })
 
-test('a call that Claude cuts by itself takes its form away, and what was typed stays', async ({
+test('a call that Claude cuts by itself takes its form away, and what was typed stays @nightly', async ({
   page,
   context,
   claudePath,

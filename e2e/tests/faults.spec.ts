@@ -133,7 +133,7 @@ test('a folder that is not there: refused with a sentence; one that vanished: de
 
 // The result of an edit carries the whole file as it was: one line of 21 MB. (A
 // large output of Bash does not; the CLI puts it into a file.)
-test('a tool result of 20 MB, and Claude goes on', async ({ page, folder, rest, server }) => {
+test('a tool result of 20 MB, and Claude goes on @nightly', async ({ page, folder, rest, server }) => {
   const file = join(folder, 'large')
   writeFileSync(file, 'first line\n' + `${'x'.repeat(99)}\n`.repeat(209_715))
   const id = await rest.start(

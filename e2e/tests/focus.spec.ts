@@ -14,7 +14,7 @@ const json = (page: Page, path: string | RegExp, body: unknown) =>
 const at = 1_763_692_800
 const later = () => Date.now() / 1000 + 3_600
 
-test('with keys alone: what others do meanwhile takes the focus from nobody @newest', async ({
+test('with keys alone: what others do meanwhile takes the focus from nobody @newest @nightly', async ({
   page,
   server: { url },
 }) => {
@@ -103,7 +103,7 @@ const GRACE: Person = {
 const most = { sessions: 4, memory: 0, cost: 0 }
 const use = { sessions: 1, memory: 0, cost: 0 }
 
-test('with keys alone: people, and a project @newest', async ({ page, server: { url } }) => {
+test('with keys alone: people, and a project @newest @nightly', async ({ page, server: { url } }) => {
   const hands = await Hands.on(page)
   await Stage.in(page)
   const people = [{ ...GRACE, user_id: 'a', name: 'ada', role: 'admin' }, GRACE] as Person[]
@@ -378,7 +378,7 @@ test('at 400 % whatever decides can be reached with keys, and nothing lies over 
   await reach(page.getByRole('button', { name: 'Terminal sessions' }))
 })
 
-test('with keys alone: what goes once it was pressed leaves the focus somewhere @newest', async ({
+test('with keys alone: what goes once it was pressed leaves the focus somewhere @newest @nightly', async ({
   page,
   server: { url },
 }) => {

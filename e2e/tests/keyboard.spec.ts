@@ -407,7 +407,7 @@ test('with keys alone: the inbox, and the admin area @newest', async ({ page, ha
 
 // What the server has for it is made here: the flow is the page's.
 shared(
-  'with keys alone: what another began, what was said before, what is found @newest',
+  'with keys alone: what another began, what was said before, what is found @newest @nightly',
   async ({ page, server: { url } }) => {
     const hands = await Hands.on(page)
     const stage = await Stage.in(page)

@@ -73,7 +73,7 @@ test('kill with an open request: form gone in both tabs, no process left', async
   expect(processesWith(id)).toEqual([])
 })
 
-test('a dead session is resumed and knows what was said @older', async ({ page, folder, rest }) => {
+test('a dead session is resumed and knows what was said', async ({ page, folder, rest }) => {
   const id = await rest.start(prompt('Hello.', [text('The word is heron.')]), { cwd: folder })
   const app = await App.openSession(page, id)
   await expect(app.said('The word is heron.')).toBeVisible()

@@ -22,6 +22,7 @@ import { Stage } from '../stage.ts'
 // What opens over a page, beside it or in a row of it, in light and dark, on a desk
 // and a phone, and at 320 px. On made frames.
 const once = { tag: '@newest' }
+const nightly = { tag: ['@newest', '@nightly'] }
 
 /** Every page, and every component that can lie over one: under what name axe looks at it. */
 const LOOKED_AT: Record<string, string> = {
@@ -206,7 +207,7 @@ async function administered(page: Page): Promise<void> {
   await json(page, '**/api/audit/state', { verified: 7, first: 1, at, problem: '' })
 }
 
-test('what an administrator opens can be used by everybody', once, async ({ page, server: { url } }) => {
+test('what an administrator opens can be used by everybody', nightly, async ({ page, server: { url } }) => {
   test.setTimeout(180_000)
   const stage = await Stage.in(page)
   await administered(page)
@@ -254,7 +255,7 @@ test('what an administrator opens can be used by everybody', once, async ({ page
 
 test(
   'what comes over a session, and what becomes of the line, can be used by everybody',
-  once,
+  nightly,
   async ({ page, server: { url } }) => {
     test.setTimeout(180_000)
     quiet('status of 4', 'WebSocket connection to')

@@ -34,7 +34,7 @@ test('three fetches open at once, answered last to first', async ({ page, contex
   ])
 })
 
-test('two subagents ask at once, each shown with its agent @older', async ({ page, folder, rest }) => {
+test('two subagents ask at once, each shown with its agent', async ({ page, folder, rest }) => {
   const id = await rest.start(
     prompt(
       'Delegate.',

@@ -421,7 +421,10 @@ const screens: [string, (stage: Stage) => string[], typeof phone | null][] = [
 for (const [i, [name, paths, device]] of screens.entries()) {
   test.describe(name, () => {
     if (device) test.use(device)
-    test(`random taps decide nothing by accident in ${name} @newest`, async ({ page, server }) => {
+    test(`random taps decide nothing by accident in ${name} @newest${device ? '' : ' @nightly'}`, async ({
+      page,
+      server,
+    }) => {
       test.setTimeout(180_000 + SECONDS * 3_000)
       // The sessions of the stage are none of the server's, and a finger opens whatever it meets.
       test.info().annotations.push({ type: 'allowed on the console', description: 'Failed to load resource' })
