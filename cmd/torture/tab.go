@@ -127,6 +127,7 @@ type tab struct {
 	dead     map[string]time.Time
 	orphaned map[string]map[string]time.Time // by session, then request id: when first seen so
 	open     map[string]bool                 // request ids that are shown now
+	thinking int                             // answers that are thought about
 	conn     *websocket.Conn                 // once the snapshot has come; nil between connections
 	unacked  map[string]*given               // by command id
 	sent     map[string]*given               // by command id: whatever was ever sent
@@ -308,10 +309,12 @@ func (t *tab) state(ctx context.Context, f frame, at time.Time) {
 }
 
 // giveIn has a request answered in a while; who is careful looks then whether the
-// form is still there.
+// form is still there. The caller holds t.mu.
 func (t *tab) giveIn(ctx context.Context, wait time.Duration, careful bool, r shown) {
+	t.thinking++
 	t.after(wait, func() {
 		t.mu.Lock()
+		t.thinking--
 		if t.stopped || careful && !t.open[r.RequestID] {
 			t.mu.Unlock()
 			return
@@ -397,7 +400,7 @@ func (t *tab) blame(f fault) {
 	t.ledger.Faults = append(t.ledger.Faults, f)
 }
 
-// idle reports whether every answer is acked and every form gone.
+// idle reports whether every answer is given and acked and every form gone.
 func (t *tab) idle() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -406,7 +409,7 @@ func (t *tab) idle() bool {
 			return false
 		}
 	}
-	return len(t.unacked) == 0 && len(t.open) == 0 && len(t.again) == 0
+	return t.thinking == 0 && len(t.unacked) == 0 && len(t.open) == 0 && len(t.again) == 0
 }
 
 // settled counts the answers that were acked.
