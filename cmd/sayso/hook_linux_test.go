@@ -293,8 +293,9 @@ func TestARealClaudeInATerminal(t *testing.T) {
 			c.dialogIsOpen()
 			c.presses("the form goes", func() bool { return c.asks("touch refused-there") == nil }, "\x1b")
 			// The CLI ends the hook and waits for it a moment only: one that is slow to say why
-			// is gone without a word.
-			if got := c.resolved(r); !strings.Contains(got, "denied in the terminal") && !strings.Contains(got, "The asker is gone") {
+			// is gone without a word. When the CLI is slow to end it, the hook has read before
+			// in the CLI's files that there is an answer, and not which.
+			if got := c.resolved(r); !strings.Contains(got, "denied in the terminal") && !strings.Contains(got, "answered in the terminal") && !strings.Contains(got, "The asker is gone") {
 				t.Errorf("resolved: %s", got)
 			}
 
