@@ -2,5 +2,5 @@
 
 package store
 
-// failing is the store itself: nothing is made to fail.
+// failing returns the store unchanged.
 func failing(s Store) Store { return s }

@@ -11,14 +11,14 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// failing puts points before and behind every write on the way of a request.
+// failing adds failpoints before and after every write on the path of a request.
 func failing(s Store) Store { return points{s} }
 
-// points is a store that may be made to fail. What it does not name passes.
+// points is a store with failpoints. Methods not listed here have none.
 type points struct{ Store }
 
-// commit does one write between two points. What the store told beside an error
-// is not told when the error is injected: nobody may use it.
+// commit runs a write between two failpoints. If an error is injected, the results of the write are
+// discarded, because no caller may use results returned with an error.
 func commit[T any](before, after string, write func() (T, error)) (T, error) {
 	var none T
 	if err := failpoint.Hit(before); err != nil {
@@ -33,7 +33,7 @@ func commit[T any](before, after string, write func() (T, error)) (T, error) {
 	return v, err
 }
 
-// row is what a write tells of a request.
+// row is the result of a write of a request.
 type row struct {
 	request pending.Request
 	mine    bool
@@ -133,7 +133,7 @@ func (s points) Unsend(ctx context.Context, messageID string) (bool, error) {
 	return requeued(func() (bool, error) { return s.Store.Unsend(ctx, messageID) })
 }
 
-// requeued is one point, for one message as for all of a session.
+// requeued uses one failpoint, for one message and for all messages of a session.
 func requeued[T any](do func() (T, error)) (T, error) {
 	return commit("requeue.before_commit", "requeue.after_commit", do)
 }

@@ -19,7 +19,7 @@ var growing = map[string]bool{
 // smallIndexes contain few rows of a growing table: those that run, wait or are behind.
 var smallIndexes = []string{"processes_running", "processes_held", "processes_unindexed", "requests_answerable"}
 
-// scansAllowed maps parts of statements that may read a whole growing table to the reason.
+// scansAllowed maps fragments of statements that may read a whole growing table to the reason.
 var scansAllowed = map[string]string{
 	"UPDATE sessions SET in_project":                    "an admin changed the folders of projects",
 	"SELECT json_group_array(session_id) FROM sessions": "an admin changed the folders of projects",
@@ -28,8 +28,8 @@ var scansAllowed = map[string]string{
 	"SELECT seq, hash FROM audit ORDER BY seq DESC":     "it reads one row from the end",
 }
 
-// TestNoStatementReadsAGrowingTableWhole checks the plan of each statement in both engines.
-// What PostgreSQL scans although scans are disabled has no index.
+// TestNoStatementReadsAGrowingTableWhole checks the plan of each statement in both engines. With
+// scans disabled, PostgreSQL scans a table only if it has no usable index.
 func TestNoStatementReadsAGrowingTableWhole(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, func(t *testing.T, dsn string, outside *sql.DB) {
@@ -76,8 +76,8 @@ var (
 	postgresScan = regexp.MustCompile(`Seq Scan on (\w+)`)
 )
 
-// explainSQLite returns the tables that a statement reads completely, and the number of steps
-// in its plan.
+// explainSQLite returns the tables that a statement reads completely, and the number of steps in
+// its plan.
 func explainSQLite(db *sql.DB, text string) (scanned []string, steps int, err error) {
 	distinct := map[string]bool{}
 	for i, name := range parameter.FindAllString(text, -1) {
@@ -113,7 +113,7 @@ func explainSQLite(db *sql.DB, text string) (scanned []string, steps int, err er
 	return scanned, steps, rows.Err()
 }
 
-// explainPostgres is [explainSQLite] for the other engine.
+// explainPostgres is [explainSQLite] for PostgreSQL.
 func explainPostgres(db *sql.DB, text string) (scanned []string, steps int, err error) {
 	if _, err := db.Exec("PREPARE explained AS " + text); err != nil {
 		return nil, 0, err

@@ -20,8 +20,8 @@ import (
 	"github.com/sayso-dev/sayso/store/postgrestest"
 )
 
-// onBothEngines runs a test with an empty database of each, and what reaches it from
-// outside.
+// onBothEngines runs a test with an empty database of each engine, and a connection to it that does
+// not use the store.
 func onBothEngines(t *testing.T, test func(t *testing.T, dsn string, outside *sql.DB)) {
 	for name, make := range map[string]func(*testing.T) (string, string, string){
 		"sqlite": func(t *testing.T) (string, string, string) {
@@ -56,9 +56,9 @@ func opens(open func(context.Context, string) (store.Store, error), dsn string) 
 	return st.Close()
 }
 
-// TestWhatIsMissingIsNamed takes away each table and a column of each, one after the
-// other; with SAYSO_TEST_ALL set, every column.
-func TestWhatIsMissingIsNamed(t *testing.T) {
+// TestMissingTablesAreNamed removes each table, and one column of each table, in turn; with
+// SAYSO_TEST_ALL, each column.
+func TestMissingTablesAreNamed(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, func(t *testing.T, dsn string, outside *sql.DB) {
 		open(t, dsn)
@@ -85,7 +85,7 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 			name, _, _ := strings.Cut(line, " ")
 			table, column, _ := strings.Cut(name, ".")
 			if table == "migrations" {
-				continue // without it nothing is known
+				continue // without this table, the schema is unknown
 			}
 			isFirst := !slices.Contains(tables, table)
 			if isFirst {
@@ -114,7 +114,7 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 		if err := opens(store.Open, dsn); err != nil {
 			t.Errorf("with everything in its place again: %v", err)
 		}
-		// Nobody repairs an older database that lacks what was made before.
+		// An older database that lacks an earlier table is not repaired.
 		exec("DELETE FROM migrations WHERE number = (SELECT max(number) FROM migrations)")
 		exec("ALTER TABLE sessions RENAME TO gone")
 		if err := opens(store.Open, dsn); !errors.Is(err, migrations.ErrIncomplete) || !strings.Contains(err.Error(), "sessions") {
@@ -123,8 +123,8 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 	})
 }
 
-// TestLookingChangesNothing opens databases of every age to look at them.
-func TestLookingChangesNothing(t *testing.T) {
+// TestOpenReadOnlyChangesNothing opens databases of every version read-only.
+func TestOpenReadOnlyChangesNothing(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, func(t *testing.T, dsn string, outside *sql.DB) {
 		isFile := !strings.HasPrefix(dsn, "postgres")
@@ -140,7 +140,7 @@ func TestLookingChangesNothing(t *testing.T) {
 				t.Errorf("where there is no folder: %v", err)
 			}
 		}
-		writing := open(t, dsn) // a server runs
+		writing := open(t, dsn) // a server is running
 		st, err := store.OpenReadOnly(t.Context(), dsn)
 		if err != nil {
 			t.Fatal(err)
@@ -185,7 +185,7 @@ func TestLookingChangesNothing(t *testing.T) {
 	})
 }
 
-// ending is a context that ends when it was asked so many times whether it has.
+// ending is a context that ends after it was asked a number of times whether it has.
 type ending struct {
 	context.Context
 	end  context.CancelFunc
@@ -200,12 +200,12 @@ func (e *ending) asked() {
 func (e *ending) Done() <-chan struct{} { e.asked(); return e.Context.Done() }
 func (e *ending) Err() error            { e.asked(); return e.Context.Err() }
 
-// TestOpeningEndsAnywhere has the context end at each moment of opening: that is an
-// error and nothing worse, and the next one to open it can.
-func TestOpeningEndsAnywhere(t *testing.T) {
+// TestOpenCancelledAnywhere ends the context at each moment of opening. Opening must fail, and the
+// next attempt must succeed.
+func TestOpenCancelledAnywhere(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, func(t *testing.T, dsn string, _ *sql.DB) {
-		for _, from := range []int64{1, 1000} { // empty first, then as it is
+		for _, from := range []int64{1, 1000} { // an empty database first, then one with tables
 			failed := 0
 			for n := from; n < from+3000; n += 1 + (n-from)/5 {
 				inner, end := context.WithCancel(t.Context())
@@ -231,8 +231,8 @@ func TestOpeningEndsAnywhere(t *testing.T) {
 	})
 }
 
-// TestOneServerForADatabase has a second server come, wait for the first one to end,
-// and the first one lose its connection.
+// TestOneServerForADatabase starts a second server, lets it wait for the first to end, and lets the
+// first lose its connection.
 func TestOneServerForADatabase(t *testing.T) {
 	t.Parallel()
 	dsn, admin := postgrestest.Schema(t), postgrestest.Schema(t)
@@ -265,7 +265,7 @@ func TestOneServerForADatabase(t *testing.T) {
 	}
 	holder := func() (name string) {
 		_ = db.QueryRow(`SELECT application_name FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE locktype = 'advisory' AND objsubid = 2
-			AND objid = (hashtext(current_schema())::bigint & 4294967295)::oid`).Scan(&name) // "" for none
+			AND objid = (hashtext(current_schema())::bigint & 4294967295)::oid`).Scan(&name) // "" if nobody holds it
 		return name
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -280,7 +280,7 @@ func TestOneServerForADatabase(t *testing.T) {
 		}
 	}
 
-	// Another one waits, and comes in while the first one is cut off.
+	// A second server waits, and takes the lock while the first has lost its connection.
 	waiting := make(chan error, 1)
 	var second store.Exclusive
 	go func() {

@@ -8,8 +8,8 @@ import (
 	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
-// TestStatements prepares every statement of both engines against a migrated
-// database: each names tables and columns that exist, and types that fit.
+// TestStatements prepares every statement of both engines against a migrated database: the tables
+// and columns exist and the types fit.
 func TestStatements(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, func(t *testing.T, dsn string, outside *sql.DB) {

@@ -1,5 +1,5 @@
-// Package store opens the database that remembers requests, sessions and
-// accounts. Both engines pass the contract of store/storetest.
+// Package store opens the database that stores requests, sessions and accounts. Both engines pass
+// the contract of store/storetest.
 package store
 
 import (
@@ -19,23 +19,23 @@ import (
 	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
-// Errors of both engines, beside those of the ports.
+// Errors of both engines, in addition to those of the interfaces they implement.
 var (
-	// ErrUnavailable: nothing was changed and the same call may succeed later.
+	// ErrUnavailable: nothing was changed, and the same call may succeed later.
 	ErrUnavailable = sqlstore.ErrUnavailable
-	// ErrReadOnly: the disk takes no writes; comes with ErrUnavailable, and goes
-	// by itself once there is space.
+	// ErrReadOnly: the disk accepts no writes. ErrUnavailable accompanies it, and writes succeed
+	// again once there is space.
 	ErrReadOnly = sqlstore.ErrReadOnly
-	// ErrUnknownOutcome: the change was sent and no answer came; read before you
-	// tell anybody.
+	// ErrUnknownOutcome: the change was sent, but no reply arrived. Read the row before you report
+	// a result.
 	ErrUnknownOutcome = sqlstore.ErrUnknownOutcome
-	// ErrBroken: the disk refused to sync; writes are refused until a restart.
+	// ErrBroken: a sync failed; every write is refused until the server is restarted.
 	ErrBroken = sqlstore.ErrBroken
-	// ErrCorrupt: the database is damaged; the error around it says what to do.
+	// ErrCorrupt: the database is damaged; the wrapping error tells people what to do.
 	ErrCorrupt = sqlstore.ErrCorrupt
-	// ErrLogLost: what was stored last before a crash may be gone.
+	// ErrLogLost: the last writes before a crash may be lost.
 	ErrLogLost = sqlstore.ErrLogLost
-	// ErrDSN: the address of the database cannot be used as given.
+	// ErrDSN: the address of the database is not valid.
 	ErrDSN = sqlstore.ErrDSN
 	// ErrInUse: another server uses the database.
 	ErrInUse = sqlstore.ErrInUse
@@ -43,8 +43,7 @@ var (
 	ErrClosed = sqlstore.ErrClosed
 )
 
-// Store is everything that is remembered. Its methods may be called from any
-// goroutine.
+// Store contains everything that sayso stores. All methods are safe for concurrent use.
 type Store interface {
 	pending.Store
 	pending.GrantStore
@@ -57,24 +56,22 @@ type Store interface {
 	workspace.Trusts
 	project.Store
 
-	// Ping reports why the store cannot be read and written, nil when it can. It
-	// costs little enough to be asked every second. A store that once failed with
-	// [ErrBroken] says so for ever, one that is [ErrReadOnly] until there is space.
+	// Ping returns nil if the store can be read and written, and otherwise the reason why not. It
+	// is cheap enough to call every second. After [ErrBroken] it always fails; after [ErrReadOnly]
+	// it fails until there is space.
 	Ping(ctx context.Context) error
-	// Verify reads the whole database, at several 100 MB a second at best, and fails with
-	// [ErrCorrupt] if a part of it is damaged; the store refuses every write from then on.
-	// Where the database checks itself it does nothing.
+	// Verify reads the whole database, at up to several 100 MB a second, and fails with
+	// [ErrCorrupt] if a part of it is damaged; the store then refuses every write. It does nothing
+	// if the database checks itself.
 	Verify(ctx context.Context) error
-	// Recovered announces that the store does again what it is asked, after calls that
-	// failed with [ErrUnavailable] or [ErrUnknownOutcome]. It is never closed, and for one
-	// receiver.
+	// Recovered receives a value when calls succeed again after some have failed with
+	// [ErrUnavailable] or [ErrUnknownOutcome]. It is for one receiver and is never closed.
 	Recovered() <-chan struct{}
-	// Reserve has the disk find room for what will be written, so that an answer does
-	// not wait for that. It writes some megabytes in small steps, beside all else, and
-	// none where little is free. An error is no reason not to go on.
+	// Reserve allocates disk space for coming writes, so that an answer does not wait for it. It
+	// writes some megabytes in small steps alongside other writes, or nothing if little space is
+	// free. Callers may continue after an error.
 	Reserve(ctx context.Context) error
-	// Close waits for the writes under way and frees everything. Every later call
-	// fails.
+	// Close waits for running writes and releases all resources. Every later call fails.
 	Close() error
 }
 
@@ -83,35 +80,34 @@ var (
 	_ Store = (*postgres.Store)(nil)
 )
 
-// Open opens a database and brings its schema up to date. The address is
-// "sqlite:" and a path, a bare path, or a "postgres://" or "postgresql://" URL.
-// Errors: [ErrDSN], [ErrCorrupt], migrations.ErrNewer, migrations.ErrIncomplete, and
-// those of the engine; none of them prints a password.
+// Open opens a database and brings its schema up to date. dsn is "sqlite:" and a path, a path, or a
+// "postgres://" or "postgresql://" URL. It fails with [ErrDSN], [ErrCorrupt], migrations.ErrNewer,
+// migrations.ErrIncomplete or an error of the engine. No error contains a password.
 func Open(ctx context.Context, dsn string) (Store, error) {
-	return with(dsn,
-		func(path string) (Store, error) { return opened(sqlite.Open(ctx, path)) },
-		func(url string) (Store, error) { return opened(postgres.Open(ctx, url)) })
+	return openEngine(dsn,
+		func(path string) (Store, error) { return asStore(sqlite.Open(ctx, path)) },
+		func(url string) (Store, error) { return asStore(postgres.Open(ctx, url)) })
 }
 
-// LostLog looks, before the server opens a database that nobody else uses, whether it has
-// lost what was stored last, which the database itself would not say: [ErrLogLost].
-func LostLog(dsn string) error {
+// CheckLog checks whether a database has lost its last writes without noticing, and then fails with
+// [ErrLogLost]. Call it before [Open], while no other program uses the database.
+func CheckLog(dsn string) error {
 	path, isFile := sqlitePath(dsn)
 	if !isFile {
 		return nil
 	}
-	return sqlite.LostLog(path)
+	return sqlite.CheckLog(path)
 }
 
-// EndedCleanly reports, before the server opens a database that nobody else uses, whether
-// its last user closed it. If not, it should be verified: [Store.Verify]. It is true where
-// the database looks after that itself.
+// EndedCleanly reports whether the last user of a database closed it; if not, call [Store.Verify].
+// It is always true if the database checks itself. Call it before [Open], while no other program
+// uses the database.
 func EndedCleanly(dsn string) bool {
 	path, isFile := sqlitePath(dsn)
 	return !isFile || sqlite.EndedCleanly(path)
 }
 
-// sqlitePath returns the path in the address of a SQLite database.
+// sqlitePath returns the path in the address of an SQLite database.
 func sqlitePath(dsn string) (path string, isFile bool) {
 	scheme, rest, found := strings.Cut(dsn, ":")
 	switch {
@@ -123,28 +119,28 @@ func sqlitePath(dsn string) (path string, isFile bool) {
 	return dsn, true
 }
 
-// OpenReadOnly opens a database to look at it: nothing is made and nothing is changed,
-// also when it is of another version; then it fails with migrations.ErrOlder,
-// migrations.ErrNewer, migrations.ErrIncomplete, migrations.ErrEmpty, or, where there is
-// no file, fs.ErrNotExist. A server may be running on it. Every write fails.
+// OpenReadOnly opens a database for reading. It creates and changes nothing, even if the schema is
+// of another version: then it fails with migrations.ErrOlder, migrations.ErrNewer,
+// migrations.ErrIncomplete or migrations.ErrEmpty. If there is no file, it fails with
+// fs.ErrNotExist. A server may be using the database. Every write fails.
 func OpenReadOnly(ctx context.Context, dsn string) (Store, error) {
-	return with(dsn,
-		func(path string) (Store, error) { return opened(sqlite.OpenReadOnly(ctx, path)) },
-		func(url string) (Store, error) { return opened(postgres.OpenReadOnly(ctx, url)) })
+	return openEngine(dsn,
+		func(path string) (Store, error) { return asStore(sqlite.OpenReadOnly(ctx, path)) },
+		func(url string) (Store, error) { return asStore(postgres.OpenReadOnly(ctx, url)) })
 }
 
-// Exclusive keeps other servers from a database.
+// Exclusive keeps other servers from using a database.
 type Exclusive interface {
-	// Run keeps them away until ctx ends, also when the connection is lost and comes
-	// back. It fails with [ErrInUse] when another server has come meanwhile.
+	// Run keeps them away until ctx ends, and reconnects if the connection is lost. It fails with
+	// [ErrInUse] if another server has taken the database meanwhile.
 	Run(ctx context.Context) error
-	// Close lets others in, once Run has returned.
+	// Close lets other servers use the database. Call it after Run has returned.
 	Close() error
 }
 
-// Exclude keeps other servers from a database that is no file, and is nil for one that
-// is: whoever opens that locks it beside it. A server that is there may end within the
-// time given; [ErrInUse] when it does not.
+// Exclude keeps other servers from using a database that is not a file. For a file it returns nil:
+// whoever opens a file locks it. If another server uses the database, Exclude waits for up to wait,
+// and then fails with [ErrInUse].
 func Exclude(ctx context.Context, dsn string, wait time.Duration) (Exclusive, error) {
 	scheme, _, found := strings.Cut(dsn, ":")
 	if !found || scheme != "postgres" && scheme != "postgresql" {
@@ -157,8 +153,8 @@ func Exclude(ctx context.Context, dsn string, wait time.Duration) (Exclusive, er
 	return e, nil
 }
 
-// with has the engine of an address open it.
-func with(dsn string, file, server func(string) (Store, error)) (s Store, err error) {
+// openEngine opens a database with the engine of its address.
+func openEngine(dsn string, file, server func(string) (Store, error)) (s Store, err error) {
 	scheme, rest, found := strings.Cut(dsn, ":")
 	switch {
 	case found && (scheme == "postgres" || scheme == "postgresql"):
@@ -176,8 +172,8 @@ func with(dsn string, file, server func(string) (Store, error)) (s Store, err er
 	return failing(s), nil
 }
 
-// opened keeps a nil engine from becoming a Store that is not nil.
-func opened[S Store](s S, err error) (Store, error) {
+// asStore converts the result of an engine, so that a nil engine does not become a non-nil Store.
+func asStore[S Store](s S, err error) (Store, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -11,21 +11,22 @@ import (
 
 var (
 	addCredential = define(sqlstore.InsertCredential)
-	// addBoundCredential does nothing when the parent comes too late.
+	// addBoundCredential inserts nothing if the parent was revoked.
 	addBoundCredential = define("INSERT INTO credentials (" + sqlstore.NewCredentialColumns + `)
 		SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18
-		WHERE EXISTS (SELECT 1 FROM credentials p WHERE p.credential_id = $14 AND ` + sqlstore.ParentLives + ")")
-	// lockParents keeps a parent from ending until its child is there to end with it.
+		WHERE EXISTS (SELECT 1 FROM credentials p WHERE p.credential_id = $14 AND ` + sqlstore.ParentIsLive + ")")
+	// lockParents keeps a parent from being revoked until the credential bound to it is stored, so
+	// that both are revoked together.
 	lockParents   = define("SELECT 1 FROM credentials WHERE credential_id = $1 OR credential_id = (SELECT parent_id FROM credentials WHERE credential_id = $1) FOR SHARE")
 	useCredential = define("UPDATE credentials c SET revoked = true, last_used_at = $3 FROM users u WHERE u.user_id = c.user_id AND " + sqlstore.LiveCredential +
 		" RETURNING " + sqlstore.CredentialColumns + ", " + sqlstore.UserColumns)
-	// firstPasskey asks again what changeUser asks, under the same lock.
+	// firstPasskey repeats the condition of changeUser, under the same lock.
 	firstPasskey = define("INSERT INTO passkeys (" + sqlstore.PasskeyColumns + `) SELECT $1, u.user_id, $3, $4, $5, $6, $7, $8, $9, $10 FROM users u
 		WHERE u.user_id = $2 AND u.password = '' AND NOT EXISTS (SELECT 1 FROM passkeys p WHERE p.user_id = $2)`)
 	endForPasskey = define(`UPDATE credentials c SET revoked = true FROM passkeys p WHERE p.passkey_id = $1 AND c.user_id = p.user_id
 		AND c.kind IN ('cookie', 'sign_in_link') AND c.credential_id <> $2`)
-	// The rows of all admins are locked first, so that of two changes which would
-	// together leave none, the second sees the first.
+	// All admins are locked first: of two changes that would together leave no admin, the second
+	// then sees the first.
 	lockAdmins = define("SELECT user_id FROM users WHERE role = 'admin' OR user_id = $1 ORDER BY user_id FOR UPDATE")
 	changeUser = define(`UPDATE users u SET name = coalesce($2, u.name), role = coalesce($3, u.role), disabled = coalesce($4, u.disabled),
 		password = coalesce($6, u.password), password_by = coalesce($8, u.password_by), password_at = coalesce($9, u.password_at),
@@ -43,9 +44,9 @@ var (
 // AddCredential implements [account.Store].
 func (s *Store) AddCredential(ctx context.Context, c account.Credential) error {
 	var added int64
-	steps := []step{{addCredential, sqlstore.CredentialValues(c), changed(&added)}}
+	steps := []step{{addCredential, sqlstore.CredentialValues(c), countRows(&added)}}
 	if c.Bound {
-		steps = []step{{lockParents, []any{c.ParentID}, nil}, {addBoundCredential, sqlstore.CredentialValues(c), changed(&added)}}
+		steps = []step{{lockParents, []any{c.ParentID}, nil}, {addBoundCredential, sqlstore.CredentialValues(c), countRows(&added)}}
 	}
 	err := s.write(ctx, "add credential "+c.CredentialID, steps...)
 	switch {
@@ -65,7 +66,7 @@ func (s *Store) UseOnce(ctx context.Context, kind account.CredentialKind, hash [
 	var user sqlstore.UserRow
 	var won bool
 	err := s.write(ctx, "use credential",
-		step{useCredential, []any{string(kind), hash, now.UnixMicro()}, row(&won, append(credential.Dest(), user.Dest()...)...)})
+		step{useCredential, []any{string(kind), hash, now.UnixMicro()}, scanRow(&won, append(credential.Dest(), user.Dest()...)...)})
 	if err == nil && !won {
 		err = fmt.Errorf("postgres: use credential: %w", account.ErrNotFound)
 	}
@@ -93,10 +94,10 @@ func (s *Store) ChangeUser(ctx context.Context, userID string, c account.UserCha
 	var done bool
 	steps := []step{
 		{Statement: lockAdmins, args: []any{userID}},
-		{changeUser, []any{userID, name, (*string)(c.Role), c.Disabled, from, to, c.Unclaimed, by, at, canonical}, row(&done, changedRow.Dest()...)},
+		{changeUser, []any{userID, name, (*string)(c.Role), c.Disabled, from, to, c.Unclaimed, by, at, canonical}, scanRow(&done, changedRow.Dest()...)},
 	}
 	if c.Password != nil {
-		// Salted anew each time, so that it is there only when the change above was made.
+		// The hash has a new salt, so the statement matches only if the change above was made.
 		steps = append(steps, step{Statement: endSignIns, args: []any{userID, c.Password.To, c.Password.KeepCredentialID}})
 	}
 	if p := c.Passkey; p != nil {
@@ -106,7 +107,7 @@ func (s *Store) ChangeUser(ctx context.Context, userID string, c account.UserCha
 	if c.Disabled != nil && *c.Disabled {
 		steps = append(steps, step{Statement: endDisabled, args: []any{userID}})
 	}
-	steps = append(steps, step{Statement: sqlstore.EndBound})
+	steps = append(steps, step{Statement: sqlstore.RevokeBound})
 	err := s.write(ctx, "change user "+userID, steps...)
 	switch {
 	case violates(err, uniqueRule):

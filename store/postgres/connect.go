@@ -15,29 +15,29 @@ import (
 	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
-// errSharedConnection refuses a pooler that lends a connection for one transaction. The lock
-// that keeps other servers away would belong to nobody, settings would reach whoever is lent
-// the connection next, and prepared statements would be missing.
+// errSharedConnection refuses a pooler that lends a connection for only one transaction. There, the
+// lock that keeps other servers away would belong to no server, settings would apply to the next
+// borrower, and prepared statements would be missing.
 var errSharedConnection = fmt.Errorf("%w: the connection pooler at this address lends each transaction another connection (pool_mode transaction or statement), but sayso needs the same one for as long as it is open; set pool_mode = session for this database, or use the address of PostgreSQL itself", sqlstore.ErrDSN)
 
-// settleConnections has each new connection refused if it is shared, and given settings, which
-// must be constants. They are not sent with the request to connect, because PgBouncer refuses
-// those that it does not know.
-func settleConnections(config *pgx.ConnConfig, settings map[string]string) {
-	// The statements rely on seeing what was committed while they waited.
+// configureConnections makes each new connection fail if it is shared, and applies settings, whose
+// values must be constants. They are not part of the startup message, because PgBouncer refuses
+// settings that it does not know.
+func configureConnections(config *pgx.ConnConfig, settings map[string]string) {
+	// The statements depend on seeing what was committed while they waited for a lock.
 	set := "SET default_transaction_isolation = 'read committed'"
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		set += "; SET " + name + " = '" + settings[name] + "'"
 	}
 	plain := config.Config.Copy()
 	var mu sync.Mutex
-	isOwn := false // no connection to this address is shared; guarded by mu
+	isOwn := false // whether an earlier connection to this address was found not to be shared; guarded by mu
 	config.AfterConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
 		pid, err := backend(ctx, conn)
 		if err != nil {
 			return err
 		}
-		// PostgreSQL itself has said the same when it accepted the connection; a pooler gives
+		// PostgreSQL reported the same process id when it accepted the connection; a pooler reports
 		// a number of its own.
 		if pid != conn.PID() {
 			mu.Lock()
@@ -56,16 +56,15 @@ func settleConnections(config *pgx.ConnConfig, settings map[string]string) {
 	}
 }
 
-// refuseShared fails with errSharedConnection when a pooler lends two connections that are open
-// the same process of PostgreSQL, or one of them another than before.
+// refuseShared fails with errSharedConnection if a pooler lends the same PostgreSQL process to two
+// open connections, or another process to one of them than before.
 func refuseShared(ctx context.Context, config *pgconn.Config, conn *pgconn.PgConn, pid uint32) error {
 	second, err := pgconn.ConnectConfig(ctx, config)
 	if err != nil {
 		return err
 	}
 	defer second.Close(ctx)
-	// While others use the pooler, the process that was lent last may not be the one that is
-	// lent next.
+	// While others use the pooler, it may not lend the process that was used last.
 	const rounds = 5
 	for range rounds {
 		theirs, err := backend(ctx, second)

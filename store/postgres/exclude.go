@@ -13,29 +13,29 @@ import (
 	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
-// Times of an [Exclusive].
+// Intervals and timeouts of an [Exclusive].
 const (
 	retryInterval  = 100 * time.Millisecond // while another server ends
-	checkInterval  = 2 * time.Second        // whether the lock is still ours
-	connectTimeout = 10 * time.Second       // to connect, and to check
+	checkInterval  = 2 * time.Second        // to check that we still hold the lock
+	connectTimeout = 10 * time.Second       // to connect, and for each check
 )
 
-// lockClass is the first key of the lock, "sayo"; the second is of the schema.
+// lockClass is the first key of the lock, "sayo" in ASCII; the second is a hash of the schema.
 const lockClass = 0x7361796f
 
-// Exclusive keeps other servers from a database, by an advisory lock that belongs to a
-// connection of its own. When that connection is lost, PostgreSQL frees the lock, and
-// [Exclusive.Run] takes it again.
+// Exclusive keeps other servers from using a database, by an advisory lock on a connection of its
+// own. If that connection is lost, PostgreSQL releases the lock, and [Exclusive.Run] takes it
+// again.
 type Exclusive struct {
 	config *pgx.ConnConfig
-	name   string // by which others know us
+	name   string // identifies this server to others
 	conn   *pgx.Conn
 }
 
-// Exclude takes the lock of a database, waiting for as long as given while another
-// server has it: [sqlstore.ErrInUse] then.
+// Exclude takes the lock of a database. While another server holds it, Exclude waits for up to
+// wait, and then fails with [sqlstore.ErrInUse].
 func Exclude(ctx context.Context, dsn string, wait time.Duration) (*Exclusive, error) {
-	config, err := parse(dsn)
+	config, err := parseConfig(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
@@ -45,10 +45,10 @@ func Exclude(ctx context.Context, dsn string, wait time.Duration) (*Exclusive, e
 	}
 	e := &Exclusive{config: config.ConnConfig, name: fmt.Sprintf("sayso serve %.24s %d %.12s", host, os.Getpid(), rand.Text())}
 	e.config.RuntimeParams["application_name"] = e.name
-	// A server that is cut off from the database must not keep others out for hours.
-	settleConnections(e.config, map[string]string{"tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3"})
+	// A server that lost its network must not lock others out for hours.
+	configureConnections(e.config, map[string]string{"tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3"})
 	for start := time.Now(); ; {
-		err := e.take(ctx)
+		err := e.acquire(ctx)
 		if err == nil {
 			return e, nil
 		}
@@ -63,23 +63,23 @@ func Exclude(ctx context.Context, dsn string, wait time.Duration) (*Exclusive, e
 	}
 }
 
-// findHolder selects who has the lock.
+// findHolder selects the connection that holds the lock.
 const findHolder = `SELECT a.pid, coalesce(a.application_name, '') FROM pg_locks l JOIN pg_stat_activity a USING (pid)
 	WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.classid = $1::bigint::oid
 	AND l.objid = (hashtext(current_schema())::bigint & 4294967295)::oid
 	AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`
 
-// take connects, where there is no connection, and tries for the lock.
-func (e *Exclusive) take(ctx context.Context) (err error) {
+// acquire connects and tries to take the lock.
+func (e *Exclusive) acquire(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	conn, err := pgx.ConnectConfig(ctx, e.config)
 	if err != nil {
-		return fmt.Errorf("cannot connect: %w", lost(ctx, err))
+		return fmt.Errorf("cannot connect: %w", classifyRead(ctx, err))
 	}
 	defer func() {
 		if err != nil {
-			conn.Close(ctx) // what failed before is the reason
+			conn.Close(ctx) // the earlier error is the cause
 		}
 	}()
 	var pid int
@@ -97,14 +97,14 @@ func (e *Exclusive) take(ctx context.Context) (err error) {
 		if !errors.Is(err, pgx.ErrNoRows) {
 			break
 		}
-		// Whoever had the lock has let go of it since. It may be this very server, over a
-		// connection whose end the database noticed only now.
+		// The holder has released the lock since. It may have been this server, on a connection
+		// whose end the database noticed only now.
 	}
 	switch {
 	case err != nil:
 		return err
 	case holder == e.name:
-		// Our own connection, of which the database does not know yet that it is lost.
+		// Our own connection, whose loss the database has not noticed yet.
 		if _, err := conn.Exec(ctx, `SELECT pg_terminate_backend($1)`, pid); err != nil {
 			return err
 		}
@@ -113,8 +113,8 @@ func (e *Exclusive) take(ctx context.Context) (err error) {
 	return fmt.Errorf("%w: another sayso server (%s) uses it; stop it, or give this one its own with --database", sqlstore.ErrInUse, holder)
 }
 
-// Run keeps the lock until ctx ends. A connection that is lost is made again for as long
-// as it takes; it fails with [sqlstore.ErrInUse] when another server has come meanwhile.
+// Run keeps the lock until ctx ends. It replaces a lost connection, however long that takes, and
+// fails with [sqlstore.ErrInUse] if another server has taken the lock meanwhile.
 func (e *Exclusive) Run(ctx context.Context) error {
 	for {
 		select {
@@ -132,13 +132,13 @@ func (e *Exclusive) Run(ctx context.Context) error {
 			e.conn.Close(ctx) // it is lost
 			e.conn = nil
 		}
-		if err := e.take(ctx); errors.Is(err, sqlstore.ErrInUse) {
+		if err := e.acquire(ctx); errors.Is(err, sqlstore.ErrInUse) {
 			return fmt.Errorf("postgres: the connection was lost, and meanwhile another took the place of this server: %w", err)
 		}
 	}
 }
 
-// Close frees the lock, once Run has returned.
+// Close releases the lock. Call it after Run has returned.
 func (e *Exclusive) Close() error {
 	if e.conn == nil {
 		return nil

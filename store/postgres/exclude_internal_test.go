@@ -25,8 +25,9 @@ func (b *beforeSecond) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.T
 
 func (b *beforeSecond) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-// A server whose connection was lost finds its own old lock, and the database lets go of
-// that before the server has asked who holds it. It must not take itself for another.
+// TestLockThatIsFreedMeanwhileIsTaken lets a server whose connection was lost find its own old
+// lock, which the database releases before the server has asked for the holder. The server must not
+// take that lock for another server's.
 func TestLockThatIsFreedMeanwhileIsTaken(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.Schema(t)
@@ -41,7 +42,7 @@ func TestLockThatIsFreedMeanwhileIsTaken(t *testing.T) {
 		}
 		free(t, first.config)
 	}}
-	if err := again.take(t.Context()); err != nil {
+	if err := again.acquire(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := again.Close(); err != nil {
@@ -49,7 +50,8 @@ func TestLockThatIsFreedMeanwhileIsTaken(t *testing.T) {
 	}
 }
 
-// free waits until nobody has the lock: a connection that was closed has it for a moment.
+// free waits until nobody holds the lock: the database releases that of a closed connection with a
+// delay.
 func free(t *testing.T, config *pgx.ConnConfig) {
 	t.Helper()
 	conn, err := pgx.ConnectConfig(t.Context(), config)

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// SetCallTimeout changes what a call may take.
+// SetCallTimeout sets the timeout of calls.
 func (s *Store) SetCallTimeout(timeout time.Duration) { s.callTimeout = timeout }
 
-// Setting returns a setting of a connection.
+// Setting returns the value of a setting of a connection.
 func (s *Store) Setting(ctx context.Context, name string) (value string, err error) {
 	return value, s.pool.QueryRow(ctx, "SELECT current_setting($1)", name).Scan(&value)
 }

@@ -39,7 +39,7 @@ func request(id string) pending.Request {
 	return pending.Request{RequestID: id, SessionID: "s1", ProcessID: "one", ToolInput: []byte("{}"), InputHash: "h", CreatedAt: time.Now()}
 }
 
-// carry gives a new request of another process the answer to from.
+// carry opens a request of another process, with the answer to the request from.
 func carry(st *postgres.Store, id, from string) error {
 	r := request(id)
 	r.ProcessID = "two"
@@ -61,7 +61,7 @@ func answer(command string) pending.Resolution {
 		Actor: pending.Actor{UserID: "u1"}, At: time.Now(), CommandID: command}
 }
 
-// outside is another client of the same database.
+// outside connects to the database as another program would.
 func outside(t testing.TB, dsn string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(ctx, dsn)
@@ -85,8 +85,8 @@ func TestCrash(t *testing.T) {
 	storetest.Crash(t, postgrestest.Schema(t))
 }
 
-// Every write is synced, whatever the defaults of the database are: a trigger on every
-// table notes what holds at its commit.
+// TestEveryCommitIsDurable checks that every write is synced, whatever the defaults of the
+// database. A trigger on every table records the setting at each commit.
 func TestEveryCommitIsDurable(t *testing.T) {
 	t.Parallel()
 	for setting, durable := range map[string]string{"off": "on", "local": "on", "on": "on", "remote_apply": "remote_apply"} {
@@ -161,7 +161,7 @@ func TestEveryCommitIsDurable(t *testing.T) {
 	}
 }
 
-func TestRefusesAServerThatMayLose(t *testing.T) {
+func TestServerWithoutFsyncIsRefused(t *testing.T) {
 	t.Parallel()
 	if _, err := postgres.Open(ctx, postgrestest.Cluster(t, "fsync=off")); err == nil || !strings.Contains(err.Error(), "fsync") {
 		t.Fatalf("got %v", err)
@@ -190,7 +190,7 @@ func TestNewerSchema(t *testing.T) {
 	}
 }
 
-// Several servers that start at once on an empty database all come up.
+// TestOpenAtOnce lets several servers start at once on an empty database. All must succeed.
 func TestOpenAtOnce(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.Schema(t)
@@ -210,20 +210,20 @@ func TestOpenAtOnce(t *testing.T) {
 	done.Wait()
 }
 
-// A transaction that the database gives up for another's sake is run again, and
-// the caller sees nothing of it.
+// TestDeadlockIsRetried makes the database roll a transaction back because of a deadlock. The store
+// must run it again, without an error for the caller.
 func TestDeadlockIsRetried(t *testing.T) {
 	t.Parallel()
-	dsn := postgrestest.Database(t) // which sees only its own waiting
-	// Who waits so long looks for a deadlock, once, and is given up. That must be the
-	// answer, however slow the machine is with what comes after it.
+	dsn := postgrestest.Database(t) // whose deadlock detection sees only this test
+	// The transaction that waits this long is the one that looks for a deadlock and is rolled back.
+	// That must be the answer, however slow the machine is.
 	st, conn, watch := open(t, dsn+"&deadlock_timeout=2s"), outside(t, dsn), outside(t, dsn)
 	exec(t, conn, "SET deadlock_timeout = '1h'")
 	create(t, st, "s1")
 	ask(t, st, "r1")
 
-	// The answer locks the request and waits for the process; then the other way
-	// round.
+	// The answer locks the request and waits for the process; then this transaction, which has the
+	// process, waits for the request.
 	exec(t, conn, "BEGIN; UPDATE processes SET memory = 1 WHERE session_id = 's1'")
 	type outcome struct {
 		won bool
@@ -247,9 +247,9 @@ func TestDeadlockIsRetried(t *testing.T) {
 	}
 }
 
-// A request that another makes between the look and the insertion takes the
-// carrying back.
-func TestCarryingMeetsAnOpening(t *testing.T) {
+// TestCarryingRacesAnOpening opens a request while an answer is being carried over to the same
+// request. The carrying must be rolled back.
+func TestCarryingRacesAnOpening(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.Database(t)
 	st, conn, watch := open(t, dsn), outside(t, dsn), outside(t, dsn)
@@ -288,8 +288,7 @@ func TestCarryingMeetsAnOpening(t *testing.T) {
 	}
 }
 
-// waitFor asks the database until it says yes: what it tells about itself cannot
-// be waited for.
+// waitFor polls until a query returns true. The database has no notification for its own state.
 func waitFor(t *testing.T, conn *pgx.Conn, question string) {
 	t.Helper()
 	limit := time.Now().Add(time.Minute)
@@ -305,8 +304,8 @@ func waitFor(t *testing.T, conn *pgx.Conn, question string) {
 	}
 }
 
-// A caller whose context ends while it waits for a lock leaves nothing behind.
-func TestEndedWhileWaiting(t *testing.T) {
+// TestCancelledWhileWaiting ends the context of a caller that waits for a lock. Nothing may be changed.
+func TestCancelledWhileWaiting(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.Database(t)
 	st, conn, watch := open(t, dsn), outside(t, dsn), outside(t, dsn)
@@ -336,12 +335,12 @@ func TestEndedWhileWaiting(t *testing.T) {
 	}
 }
 
-// resolveTwice answers the request r1 while the line fails, after which it has the status
-// stored, and then with the same command again, which finds or gives the answer.
+// resolveTwice answers the request r1 while the connection fails, after which the request has the
+// status stored. Then it repeats the command, which must find or give the answer.
 func resolveTwice(t *testing.T, st store.Store, line *postgrestest.Proxy, effect postgrestest.Effect, stored pending.Status) {
 	t.Helper()
 	const command = "the-command-that-fails"
-	line.Fail(postgrestest.Fault{Holding: command, Effect: effect}) // the request is read before it is resolved
+	line.Fail(postgrestest.Fault{Contains: command, Effect: effect}) // the store reads the request before it resolves it
 	_, won, err := st.ResolveRequest(ctx, "r1", answer(command))
 	if won || !errors.Is(err, store.ErrUnknownOutcome) {
 		t.Fatalf("won %v, error %v", won, err)
@@ -358,8 +357,8 @@ func resolveTwice(t *testing.T, st store.Store, line *postgrestest.Proxy, effect
 	}
 }
 
-// When the reply of a commit is lost, the store says that it does not know, and
-// a read tells.
+// TestUnknownOutcome loses the reply to a commit. The store must report that it does not know the
+// outcome, and a read must show it.
 func TestUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -385,8 +384,8 @@ func TestUnknownOutcome(t *testing.T) {
 	}
 }
 
-// A database that goes away gives errors that say so, and the store works again
-// by itself when it is back.
+// TestConnectionLoss stops the database. Calls must fail with an error that says so, and succeed
+// again when it is back.
 func TestConnectionLoss(t *testing.T) {
 	t.Parallel()
 	line := postgrestest.NewProxy(t, postgrestest.Schema(t))
@@ -401,7 +400,7 @@ func TestConnectionLoss(t *testing.T) {
 		t.Fatalf("read after: %v", err)
 	}
 
-	back := line.Away()
+	back := line.RefuseConnections()
 	line.Hangup()
 	if _, err := st.ProcessState(ctx, "s1"); !errors.Is(err, store.ErrUnavailable) {
 		t.Fatalf("read while it is away: %v", err)
@@ -417,8 +416,8 @@ func TestConnectionLoss(t *testing.T) {
 	must(t, st.Ping(ctx))
 }
 
-// A connection that says nothing more ends every call with an error that says so, and the
-// store works again by itself and announces that.
+// TestStalledConnection drops all data of a connection. Every call must end with an error that says
+// so, and the store must work again by itself and announce it.
 func TestStalledConnection(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -432,7 +431,7 @@ func TestStalledConnection(t *testing.T) {
 			t.Parallel()
 			line := postgrestest.NewProxy(t, postgrestest.Schema(t))
 			defer line.Hangup()
-			st := open(t, line.DSN()+"&pool_max_conns=1") // one that stalls soon makes room
+			st := open(t, line.DSN()+"&pool_max_conns=1") // a stalled connection must soon free its place
 			create(t, st, "s1")
 			ask(t, st, "r1")
 			line.Fail(postgrestest.Fault{Effect: c.effect})

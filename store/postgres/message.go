@@ -14,21 +14,21 @@ var (
 		ON CONFLICT (message_id) DO NOTHING RETURNING session_id) ` + growVersion("$10"))
 	markSent     = define("WITH moved AS (UPDATE messages SET sent_at = $3 WHERE message_id = $1 AND sent_at = 0 RETURNING session_id) " + growVersion("$2"))
 	removeQueued = define("WITH moved AS (DELETE FROM messages WHERE message_id = $1 AND sent_at = 0 RETURNING session_id) " + growVersion("$2"))
-	unsend       = define("WITH moved AS (UPDATE messages SET sent_at = 0, place = (" + sqlstore.FirstPlace +
+	unsend       = define("WITH moved AS (UPDATE messages SET sent_at = 0, place = (" + sqlstore.SelectFirstPlace +
 		") WHERE message_id = $1 AND sent_at <> 0 RETURNING session_id) " + growVersion("$2"))
-	// A message that came after the lock may be put back by another meanwhile, so
-	// the update looks again.
-	requeue = define("WITH sent AS (" + sqlstore.Requeued + `),
+	// A message that was sent after the lock was taken may be requeued by another transaction
+	// meanwhile, so the update checks again.
+	requeue = define("WITH sent AS (" + sqlstore.SelectRequeued + `),
 		moved AS (UPDATE messages m SET sent_at = 0, place = sent.place FROM sent WHERE m.seq = sent.seq AND m.sent_at <> 0 RETURNING m.session_id),
 		bump AS (` + growVersion("$2") + `)
 		SELECT count(*) FROM moved`)
-	// Of one that is not there the use names nothing, and the transaction fails.
+	// If the message does not exist, the foreign key fails and so does the transaction.
 	useAttachments = define("INSERT INTO attachment_uses (session_id, attachment_id) SELECT $1, unnest($2::text[]) ON CONFLICT DO NOTHING")
 	markUsed       = define("UPDATE attachments SET used = true WHERE attachment_id = ANY ($1::text[])")
 )
 
-// growVersion makes the change of rows named moved visible; now is the argument of
-// the time. All of them are of one session.
+// growVersion increments the version of the session to which the rows named moved belong, if there
+// are any; now is the placeholder of the time.
 func growVersion(now string) string {
 	return "UPDATE processes SET version = version + 1, updated_at = " + now + " WHERE session_id = (SELECT session_id FROM moved LIMIT 1)"
 }
@@ -42,10 +42,10 @@ func (s *Store) QueueMessage(ctx context.Context, m session.Message) (queued boo
 	what := "queue message " + m.MessageID
 	ids := sqlstore.UsedAttachments(m)
 	if len(ids) == 0 {
-		queued, err = s.moved(ctx, what, queueMessage, append(values, time.Now().UnixMicro())...)
+		queued, err = s.changeQueue(ctx, what, queueMessage, append(values, time.Now().UnixMicro())...)
 	} else {
 		var n int64
-		err = s.write(ctx, what, step{queueMessage, append(values, time.Now().UnixMicro()), changed(&n)},
+		err = s.write(ctx, what, step{queueMessage, append(values, time.Now().UnixMicro()), countRows(&n)},
 			step{Statement: markUsed, args: []any{ids}}, step{Statement: useAttachments, args: []any{m.SessionID, ids}})
 		queued = err == nil && n > 0
 	}
@@ -61,7 +61,7 @@ func (s *Store) QueueMessage(ctx context.Context, m session.Message) (queued boo
 
 // MarkSent implements [session.Store].
 func (s *Store) MarkSent(ctx context.Context, messageID string, at time.Time) (bool, error) {
-	return s.moved(ctx, "mark sent "+messageID, markSent, messageID, time.Now().UnixMicro(), at.UnixMicro())
+	return s.changeQueue(ctx, "mark sent "+messageID, markSent, messageID, time.Now().UnixMicro(), at.UnixMicro())
 }
 
 // Requeue implements [session.Store].
@@ -69,7 +69,7 @@ func (s *Store) Requeue(ctx context.Context, sessionID string) (n int, err error
 	var counted bool
 	err = s.write(ctx, "requeue messages of "+sessionID,
 		step{Statement: sqlstore.LockMessages, args: []any{sessionID}},
-		step{requeue, []any{sessionID, time.Now().UnixMicro()}, row(&counted, &n)})
+		step{requeue, []any{sessionID, time.Now().UnixMicro()}, scanRow(&counted, &n)})
 	if err != nil {
 		return 0, err
 	}
@@ -78,19 +78,18 @@ func (s *Store) Requeue(ctx context.Context, sessionID string) (n int, err error
 
 // Unsend implements [session.Store].
 func (s *Store) Unsend(ctx context.Context, messageID string) (bool, error) {
-	return s.moved(ctx, "unsend "+messageID, unsend, messageID, time.Now().UnixMicro())
+	return s.changeQueue(ctx, "unsend "+messageID, unsend, messageID, time.Now().UnixMicro())
 }
 
 // RemoveQueued implements [session.Store].
 func (s *Store) RemoveQueued(ctx context.Context, messageID string) (bool, error) {
-	return s.moved(ctx, "remove queued "+messageID, removeQueued, messageID, time.Now().UnixMicro())
+	return s.changeQueue(ctx, "remove queued "+messageID, removeQueued, messageID, time.Now().UnixMicro())
 }
 
-// moved runs a statement that changes the queue and bumps its session when it
-// did.
-func (s *Store) moved(ctx context.Context, what string, statement *sqlstore.Statement, args ...any) (bool, error) {
+// changeQueue runs a statement that changes the queue, and reports whether it did.
+func (s *Store) changeQueue(ctx context.Context, what string, statement *sqlstore.Statement, args ...any) (bool, error) {
 	var n int64
-	if err := s.write(ctx, what, step{statement, args, changed(&n)}); err != nil {
+	if err := s.write(ctx, what, step{statement, args, countRows(&n)}); err != nil {
 		return false, err
 	}
 	return n > 0, nil

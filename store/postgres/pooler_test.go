@@ -24,7 +24,7 @@ func TestPoolerInTransactionModeIsRefused(t *testing.T) {
 			}
 		}
 	}
-	// Nothing of it is left in the connections that the pooler keeps.
+	// The connections that the pooler keeps must hold no lock.
 	e, err := postgres.Exclude(t.Context(), direct, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -1,27 +1,27 @@
-// Package postgres is the store in PostgreSQL: the engine of teams.
+// Package postgres is the store in PostgreSQL: the engine for teams.
 //
 // # Durability
 //
-// Every transaction is committed with synchronous_commit on, or stronger where the
-// server is. Without it, a crash of one process of the database server takes back what
-// was committed in the last moments: requests that people see, versions that tabs know,
-// and places in the journal that the shim has let go of. The setting is made inside each
-// transaction, so no default of a server, database, role or pooler can weaken it.
+// Every transaction commits with synchronous_commit on, or stronger if the server is set so.
+// Without it, the crash of one process of the database server undoes the commits of the last
+// moments: requests that people have seen, versions that tabs have, and journal offsets up to which
+// the shim has dropped its output. Each transaction sets it itself, so no default of a server,
+// database, role or pooler can weaken it.
 //
 // # Deadlines
 //
-// No call waits for longer than [callTimeout] for a database that does not reply, but for
-// reads that may be long and for writes of many megabytes, each of which has a second more.
+// A call to a database that does not reply ends after [callTimeout]. Reads marked as long have
+// [longCallTimeout], and large writes one more second per megabyte.
 //
 // # Concurrency
 //
-// A write is one round trip: its statements are one pipeline and so one
-// transaction, read committed. Rows are locked in the order requests, messages,
-// processes, sessions. Where the database still gives up a transaction
-// (deadlock, serialisation), nothing was changed and it is run again here.
+// A write is one round trip: its statements form one pipeline, and so one transaction, at the level
+// read committed. Rows are locked in the order requests, messages, processes, sessions. A
+// transaction that the database still rolls back (deadlock, serialization failure) has changed
+// nothing and is run again.
 //
-// A connection must be one to the same process of PostgreSQL for as long as it is open: a
-// pooler works in session mode, and another mode is refused (connect.go).
+// A connection must belong to the same PostgreSQL process as long as it is open. A pooler must
+// therefore run in session mode; other modes are refused (connect.go).
 package postgres
 
 import (
@@ -42,49 +42,48 @@ import (
 	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
-// maxConns is the size of the pool when the address does not give one with
-// pool_max_conns: enough that a slow search never holds up an answer.
+// maxConns is the size of the pool if the address does not set pool_max_conns: enough that slow
+// searches never delay an answer.
 const maxConns = 16
 
-// minVersion is the server version, as server_version_num, that is needed: the oldest that is
-// still maintained.
+// minVersion is the required server version, as server_version_num: the oldest that is still
+// maintained.
 const minVersion = 140000
 
 // Store is a [github.com/sayso-dev/sayso/store.Store] in a PostgreSQL database.
 type Store struct {
 	sqlstore.Shared
 	pool *pgxpool.Pool
-	// callTimeout is [callTimeout]; tests on a busy machine have another one.
+	// callTimeout is the constant [callTimeout], except in tests on a busy machine.
 	callTimeout time.Duration
 	closed      atomic.Bool
 	full        atomic.Pointer[diskFullError] // the last write that found no space
 }
 
-// Open connects to the database that a postgres:// or postgresql:// URL names
-// and brings its schema up to date. No error prints the password.
+// Open connects to the database at a postgres:// or postgresql:// URL and brings its schema up to
+// date. No error contains the password.
 func Open(ctx context.Context, dsn string) (*Store, error) {
 	return open(ctx, dsn, nil, migrations.Apply)
 }
 
-// OpenReadOnly is Open for reading: it changes nothing, and fails with an
-// error of migrations.Check when its schema is not that of this program. Every write
-// fails.
+// OpenReadOnly is [Open] for reading. It changes nothing, and fails with an error of
+// migrations.Check if the schema is not that of this version. Every write fails.
 func OpenReadOnly(ctx context.Context, dsn string) (*Store, error) {
 	return open(ctx, dsn, map[string]string{"default_transaction_read_only": "on"}, migrations.Check)
 }
 
-// open connects with more settings of a session, and has the schema looked after.
+// open connects with additional settings for each connection, and runs schema.
 func open(ctx context.Context, dsn string, settings map[string]string, schema func(context.Context, *sql.DB, migrations.Dialect) error) (*Store, error) {
-	config, err := parse(dsn)
+	config, err := parseConfig(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	settleConnections(config.ConnConfig, settings)
+	configureConnections(config.ConnConfig, settings)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w: %w", sqlstore.ErrDSN, err)
 	}
-	if err := begin(ctx, pool, schema); err != nil {
+	if err := prepareDatabase(ctx, pool, schema); err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("postgres: database %s at %s: %w", config.ConnConfig.Database, config.ConnConfig.Host, err)
 	}
@@ -93,13 +92,13 @@ func open(ctx context.Context, dsn string, settings map[string]string, schema fu
 	return s, nil
 }
 
-// begin looks whether the server can keep our promises, and after the schema.
-func begin(ctx context.Context, pool *pgxpool.Pool, schema func(context.Context, *sql.DB, migrations.Dialect) error) (err error) {
+// prepareDatabase checks that the server stores data safely, and runs schema.
+func prepareDatabase(ctx context.Context, pool *pgxpool.Pool, schema func(context.Context, *sql.DB, migrations.Dialect) error) (err error) {
 	var version int
 	var fsync, encoding string
 	if err := pool.QueryRow(ctx, `SELECT current_setting('server_version_num')::int, current_setting('fsync'),
 		current_setting('server_encoding')`).Scan(&version, &fsync, &encoding); err != nil {
-		return fmt.Errorf("cannot connect: %w", lost(ctx, err))
+		return fmt.Errorf("cannot connect: %w", classifyRead(ctx, err))
 	}
 	switch {
 	case version < minVersion:
@@ -114,15 +113,15 @@ func begin(ctx context.Context, pool *pgxpool.Pool, schema func(context.Context,
 	return schema(ctx, db, migrations.Postgres)
 }
 
-// parse reads the address and settles what we depend on.
-func parse(dsn string) (*pgxpool.Config, error) {
+// parseConfig reads the address and sets what sayso depends on.
+func parseConfig(dsn string) (*pgxpool.Config, error) {
 	address, err := url.Parse(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("%w: it is not a URL; write postgres://user@host:port/database and percent-encode special characters", sqlstore.ErrDSN)
 	}
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s", sqlstore.ErrDSN, hide(err.Error(), address))
+		return nil, fmt.Errorf("%w: %s", sqlstore.ErrDSN, redactPassword(err.Error(), address))
 	}
 	if address.Query().Get("pool_max_conns") == "" {
 		config.MaxConns = maxConns
@@ -138,7 +137,7 @@ func parse(dsn string) (*pgxpool.Config, error) {
 		if err != nil {
 			return nil, err
 		}
-		return impatientConn{conn}, nil
+		return quickClosingConn{conn}, nil
 	}
 	runtime := config.ConnConfig.RuntimeParams
 	if runtime["application_name"] == "" {
@@ -147,22 +146,22 @@ func parse(dsn string) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// parting is how long a connection that was given up may take to say farewell. It has its
-// place in the pool until then.
-const parting = time.Second
+// closeTimeout is how long closing an abandoned connection may take. Until then, it occupies a place in
+// the pool.
+const closeTimeout = time.Second
 
-// impatientConn waits for no farewell longer than that: pgx would for 15 seconds.
-type impatientConn struct{ net.Conn }
+// quickClosingConn limits the deadline for closing to [closeTimeout]; pgx would wait for 15 seconds.
+type quickClosingConn struct{ net.Conn }
 
-func (c impatientConn) SetDeadline(at time.Time) error {
-	if latest := time.Now().Add(parting); at.After(latest) {
+func (c quickClosingConn) SetDeadline(at time.Time) error {
+	if latest := time.Now().Add(closeTimeout); at.After(latest) {
 		at = latest
 	}
 	return c.Conn.SetDeadline(at)
 }
 
-// hide takes every spelling of the password out of a sentence.
-func hide(sentence string, address *url.URL) string {
+// redactPassword replaces every spelling of the password in a sentence.
+func redactPassword(sentence string, address *url.URL) string {
 	secret, _ := address.User.Password()
 	for _, s := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret), address.Query().Get("password")} {
 		if s != "" {
@@ -172,12 +171,11 @@ func hide(sentence string, address *url.URL) string {
 	return sentence
 }
 
-// Reserve implements store.Store. PostgreSQL uses the files of its log again by
-// itself.
+// Reserve implements store.Store. It does nothing, because PostgreSQL reuses the files of its log.
 func (s *Store) Reserve(context.Context) error { return nil }
 
-// Verify implements store.Store. PostgreSQL recovers from a crash and checks its pages by
-// itself.
+// Verify implements store.Store. It does nothing, because PostgreSQL recovers from crashes and
+// checks its pages itself.
 func (s *Store) Verify(context.Context) error { return nil }
 
 // Ping implements store.Store.
@@ -188,22 +186,22 @@ func (s *Store) Ping(ctx context.Context) error {
 	asking, cancel := context.WithTimeout(ctx, s.callTimeout)
 	defer cancel()
 	if err := s.pool.Ping(asking); err != nil {
-		err = lost(ctx, err)
+		err = classifyRead(ctx, err)
 		s.Outage.NoteRead(err)
 		return fmt.Errorf("postgres: ping: %w", err)
 	}
 	s.Outage.NoteRead(nil)
-	if full := s.full.Load(); full != nil && time.Since(full.at) < fullFor {
+	if full := s.full.Load(); full != nil && time.Since(full.at) < diskFullTTL {
 		return fmt.Errorf("postgres: ping: %w", full.err)
 	}
 	return nil
 }
 
-// fullFor is how long a write that found no space stands for the next one: from
-// here nobody sees how much the database has.
-const fullFor = 5 * time.Second
+// diskFullTTL is how long the store reports a write that found no space: it cannot see how much space
+// the database has.
+const diskFullTTL = 5 * time.Second
 
-// diskFullError is a write that the database refused because it takes none.
+// diskFullError is a write that the database refused because it accepts none.
 type diskFullError struct {
 	err error
 	at  time.Time

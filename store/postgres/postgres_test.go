@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(postgrestest.Around(m))
 }
 
-// open opens the database of a test and closes it after.
+// open opens the database of a test, and closes it at its end.
 func open(t testing.TB, dsn string) *postgres.Store {
 	t.Helper()
 	st, err := postgres.Open(context.Background(), dsn)
@@ -33,8 +33,8 @@ func open(t testing.TB, dsn string) *postgres.Store {
 	return st
 }
 
-// openPatient opens a database as open does, for tests in which it works: many of them run
-// at once, and a call may take long.
+// openPatient is [open] with a long timeout for calls, for tests in which the database works: many
+// run at once, so calls may be slow.
 func openPatient(t testing.TB, dsn string) *postgres.Store {
 	t.Helper()
 	st := open(t, dsn)
@@ -42,9 +42,9 @@ func openPatient(t testing.TB, dsn string) *postgres.Store {
 	return st
 }
 
-func TestOutside(t *testing.T) {
+func TestContractUnderFaults(t *testing.T) {
 	t.Parallel()
-	storetest.Outside(t, func(t *testing.T) storetest.Database {
+	storetest.ExerciseFaults(t, func(t *testing.T) storetest.Database {
 		dsn := postgrestest.Schema(t)
 		st := openPatient(t, dsn)
 		conn := outside(t, dsn)

@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	// A session that is not there has no row to select, and so gets no mark.
+	// An unknown session has no row to select, and so gets no mark.
 	putMark = define(`INSERT INTO marks (session_id, process_id, journal_offset, memo)
 		SELECT session_id, $2::bytea, $3::bigint, $4::bytea FROM processes WHERE session_id = $1 ON CONFLICT (session_id)
 		DO UPDATE SET process_id = excluded.process_id, journal_offset = excluded.journal_offset, memo = excluded.memo`)
@@ -25,12 +25,12 @@ func (s *Store) SaveProgress(ctx context.Context, sessionID string, p session.Pr
 func (s *Store) progress(ctx context.Context, what, sessionID string, p session.Progress) (uint64, error) {
 	var known bool
 	var version int64
-	transaction := []step{{lockProcess, []any{sessionID}, row(&known, &version)}}
+	transaction := []step{{lockProcess, []any{sessionID}, scanRow(&known, &version)}}
 	if len(p.Items) > 0 {
-		transaction = append(transaction, putting(sessionID, p.Items))
+		transaction = append(transaction, putItemsStep(sessionID, p.Items))
 	}
 	if p.Process != nil {
-		transaction = append(transaction, saving(sessionID, *p.Process, row(&known, &version)))
+		transaction = append(transaction, saveProcessStep(sessionID, *p.Process, scanRow(&known, &version)))
 	}
 	if p.Mark != nil {
 		transaction = append(transaction, step{Statement: putMark, args: sqlstore.MarkValues(sessionID, *p.Mark, bind)})
@@ -52,7 +52,7 @@ func (s *Store) progress(ctx context.Context, what, sessionID string, p session.
 func (s *Store) NextEpoch(ctx context.Context) (uint64, error) {
 	var known bool
 	var epoch int64
-	if err := s.write(ctx, "next epoch", step{nextEpoch, []any{time.Now().UnixMicro()}, row(&known, &epoch)}); err != nil {
+	if err := s.write(ctx, "next epoch", step{nextEpoch, []any{time.Now().UnixMicro()}, scanRow(&known, &epoch)}); err != nil {
 		return 0, err
 	}
 	return uint64(epoch), nil

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	// What is to change must be what was read before.
+	// A change must apply to the version that was read before.
 	insertProject = define("INSERT INTO projects (project_id, name, name_folded, version, created_at, body) VALUES ($1, $2, $3, 1, $4, $5)")
 	changeProject = define("UPDATE projects SET name = $2, name_folded = $3, version = version + 1, body = $4 WHERE project_id = $1 AND version = $5").Require(project.ErrChanged)
 	deleteProject = define("DELETE FROM projects WHERE project_id = $1 AND version = $2").Require(project.ErrChanged)
@@ -72,8 +72,8 @@ func (s *Store) DeleteProject(ctx context.Context, projectID string, by pending.
 	return s.settleProject(ctx, what, &before, nil, by, step{Statement: deleteProject, args: []any{projectID, before.Version}})
 }
 
-// settleProject runs the change of a project and what follows from it: its folders,
-// the sessions in it, and the record. It returns the sessions that it concerns.
+// settleProject changes a project and stores the consequences: its folders, the sessions in it, and
+// the audit entry. It returns the ids of the affected sessions.
 func (s *Store) settleProject(ctx context.Context, what string, before, after *project.Project, by pending.Actor, change step) (touched []string, err error) {
 	entry, err := sqlstore.ProjectAudit(before, after, by, time.Now())
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *Store) settleProject(ctx context.Context, what string, before, after *p
 	}
 	var found bool
 	steps = append(steps,
-		step{placeSessions, []any{projectID}, row(&found, &touched)},
+		step{placeSessions, []any{projectID}, scanRow(&found, &touched)},
 		step{Statement: appendAudit, args: []any{entry}})
 	err = s.write(ctx, what, steps...)
 	switch {
@@ -109,9 +109,9 @@ func (s *Store) settleProject(ctx context.Context, what string, before, after *p
 	return touched, nil
 }
 
-// constraint names the rule that a statement broke.
+// constraint returns the name of the constraint that a statement violated.
 func constraint(err error) string {
-	if pg := refused(err); pg != nil {
+	if pg := serverError(err); pg != nil {
 		return pg.ConstraintName
 	}
 	return ""

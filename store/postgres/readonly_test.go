@@ -10,8 +10,8 @@ import (
 	"github.com/sayso-dev/sayso/store/postgrestest"
 )
 
-// A database that takes no writes, as after a failover to a standby, is told
-// apart from one that is away, and is read all the same.
+// TestReadOnly lets a database refuse writes, as after a failover to a standby. The error must
+// differ from that of an unreachable database, and reads must succeed.
 func TestReadOnly(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.Schema(t)

@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	// One statement for each item: what the first has put in the second must see.
+	// One statement per item, so that each sees what those before it stored.
 	putWord = define(`INSERT INTO transcript_words (session_id, key)
 		SELECT s.session_id, $2::bytea FROM sessions s WHERE s.session_id = $1 ON CONFLICT (session_id, key) DO NOTHING`)
 	putWords = define(`INSERT INTO transcript_index (word_id, words)
@@ -19,19 +19,19 @@ var (
 )
 
 // IndexTranscripts implements [session.Store].
-func (s *Store) IndexTranscripts(ctx context.Context, most int) (bool, error) {
+func (s *Store) IndexTranscripts(ctx context.Context, limit int) (bool, error) {
 	sessionID, after, upTo, more, err := s.Unindexed(ctx)
 	if err != nil || !more {
 		return false, err
 	}
-	page, err := s.Transcript(ctx, sessionID, after, most)
+	page, err := s.Transcript(ctx, sessionID, after, limit)
 	if errors.Is(err, session.ErrNotFound) {
-		return true, nil // it was deleted meanwhile
+		return true, nil // the session was deleted meanwhile
 	}
 	if err != nil {
 		return false, err
 	}
-	items, words, rev := sqlstore.NextToIndex(page, upTo)
+	items, words, rev := sqlstore.IndexBatch(page, upTo)
 	var steps []step
 	for i, item := range items {
 		list := words[i]
@@ -44,7 +44,7 @@ func (s *Store) IndexTranscripts(ctx context.Context, most int) (bool, error) {
 	steps = append(steps, step{Statement: setIndexed, args: []any{sessionID, rev}})
 	err = s.write(ctx, "index the transcript of "+sessionID, steps...)
 	if violates(err, foreignKeyRule) {
-		return true, nil // deleted meanwhile
+		return true, nil // the session was deleted meanwhile
 	}
 	return err == nil, err
 }

@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	// The process is locked before the session, as everywhere.
+	// Every transaction locks the process before the session.
 	updateSession = define(`WITH bump AS (UPDATE processes SET version = version + $8, model = coalesce($4, model),
 			permission_mode = coalesce($5, permission_mode) WHERE session_id = $7 RETURNING session_id)
 		UPDATE sessions s SET title = coalesce($1, title), title_folded = coalesce($2, title_folded), archived = coalesce($3, archived),
@@ -32,7 +32,7 @@ func (s *Store) UpdateSession(ctx context.Context, sessionID string, p session.P
 	var known bool
 	err := s.write(ctx, "update session "+sessionID,
 		step{Statement: updateSession, args: append(sqlstore.PatchValues(p), sessionID, grow)},
-		step{sqlstore.SelectSession.Statement, []any{sessionID}, row(&known, found.Dest()...)})
+		step{sqlstore.SelectSession.Statement, []any{sessionID}, scanRow(&known, found.Dest()...)})
 	if err == nil && !known {
 		err = fmt.Errorf("postgres: update session %s: %w", sessionID, session.ErrNotFound)
 	}
@@ -46,7 +46,7 @@ func (s *Store) UpdateSession(ctx context.Context, sessionID string, p session.P
 func (s *Store) SaveProcess(ctx context.Context, p session.ProcessState) (uint64, error) {
 	var known bool
 	var version int64
-	err := s.write(ctx, "save process of "+p.SessionID, saving(p.SessionID, p, row(&known, &version)))
+	err := s.write(ctx, "save process of "+p.SessionID, saveProcessStep(p.SessionID, p, scanRow(&known, &version)))
 	if err == nil && !known {
 		err = fmt.Errorf("postgres: save process of %s: %w", p.SessionID, session.ErrNotFound)
 	}
@@ -56,8 +56,7 @@ func (s *Store) SaveProcess(ctx context.Context, p session.ProcessState) (uint64
 	return uint64(version), nil
 }
 
-// saving is the step that writes the state of a session's process and returns
-// the version.
-func saving(sessionID string, p session.ProcessState, read func(pgx.BatchResults) error) step {
+// saveProcessStep returns the step that writes the state of a session's process and returns the new version.
+func saveProcessStep(sessionID string, p session.ProcessState, read func(pgx.BatchResults) error) step {
 	return step{saveProcess, append(sqlstore.ProcessValues(p), time.Now().UnixMicro(), sessionID), read}
 }

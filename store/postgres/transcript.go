@@ -9,11 +9,10 @@ import (
 )
 
 var (
-	// The lock comes in a statement of its own: what the next one sees is then
-	// all that was committed before it.
+	// The lock is a statement of its own, so that the next one sees everything that was committed
+	// before.
 	lockProcess = define("SELECT version FROM processes WHERE session_id = $1 FOR UPDATE")
-	// A known key is looked up for each item, not joined: no plan may read the
-	// whole transcript.
+	// Known keys are looked up per item, not joined, so that no plan reads the whole transcript.
 	putItems = define(`WITH given AS (
 			SELECT g.*, (SELECT t.seq FROM transcript t WHERE t.session_id = $1 AND t.key = g.key) AS seq
 			FROM unnest($2::bytea[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::bytea[])
@@ -35,10 +34,10 @@ func (s *Store) PutItems(ctx context.Context, sessionID string, items []session.
 	return err
 }
 
-// putting is the step that writes items; there is at least one.
-func putting(sessionID string, items []session.Item) step {
-	// One statement cannot write a row twice, so of items with one key only the
-	// last goes there, in the place of the first.
+// putItemsStep returns the step that writes items, of which there is at least one.
+func putItemsStep(sessionID string, items []session.Item) step {
+	// One statement cannot write a row twice. So of several items with one key, only the last is
+	// written, at the place of the first.
 	var keys, bodies [][]byte
 	var steps, ats []int64
 	var kinds, agents []string

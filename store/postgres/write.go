@@ -14,26 +14,26 @@ import (
 	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
-// synchronousCommit makes its transaction durable and returns the setting.
+// synchronousCommit makes its transaction durable and returns the value that is set.
 var synchronousCommit = define(`SELECT set_config('synchronous_commit',
 	CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)`)
 
-// bind keeps exact bytes as bytea.
+// bind stores exact bytes as bytea.
 func bind(b []byte) any { return b }
 
-// define defines a statement that only this engine runs.
+// define registers a statement of this engine alone.
 func define(text string) *sqlstore.Statement { return sqlstore.Define(sqlstore.Postgres, text) }
 
-// step is one statement of a transaction. read takes its result, nil to ignore
-// it; it may be called again when the transaction is.
+// step is one statement of a transaction. read receives its result, or is nil. It is called again
+// if the transaction is run again.
 type step struct {
 	*sqlstore.Statement
 	args []any
 	read func(pgx.BatchResults) error
 }
 
-// row reads the one row of a statement, if there is one.
-func row(found *bool, dest ...any) func(pgx.BatchResults) error {
+// scanRow scans the only row of a statement, if there is one.
+func scanRow(found *bool, dest ...any) func(pgx.BatchResults) error {
 	return func(results pgx.BatchResults) error {
 		err := results.QueryRow().Scan(dest...)
 		*found = err == nil
@@ -44,8 +44,8 @@ func row(found *bool, dest ...any) func(pgx.BatchResults) error {
 	}
 }
 
-// changed counts the rows that a statement changed.
-func changed(n *int64) func(pgx.BatchResults) error {
+// countRows stores the number of rows that a statement changed.
+func countRows(n *int64) func(pgx.BatchResults) error {
 	return func(results pgx.BatchResults) error {
 		tag, err := results.Exec()
 		*n = tag.RowsAffected()
@@ -53,13 +53,13 @@ func changed(n *int64) func(pgx.BatchResults) error {
 	}
 }
 
-// unmatched is the error of a statement that had to change a row and did not.
+// unmatched is the error of a required statement that changed no row.
 type unmatched struct{ error }
 
 func (e unmatched) Unwrap() error { return e.error }
 
-// required counts the rows that a statement changed, which must be some.
-func required(statement *sqlstore.Statement, n *int64) func(pgx.BatchResults) error {
+// requireRows stores the number of rows that a statement changed, and fails if there are none.
+func requireRows(statement *sqlstore.Statement, n *int64) func(pgx.BatchResults) error {
 	return func(results pgx.BatchResults) error {
 		err := results.QueryRow().Scan(n)
 		if violates(err, sqlstore.NoRowChanged) {
@@ -79,9 +79,9 @@ func (s *Store) apply(ctx context.Context, c sqlstore.Change) error {
 		next := step{Statement: one.Statement, args: one.Args}
 		switch {
 		case one.Changed != nil && one.Statement.Unmatched() != nil:
-			next.read = required(one.Statement, one.Changed)
+			next.read = requireRows(one.Statement, one.Changed)
 		case one.Changed != nil:
-			next.read = changed(one.Changed)
+			next.read = countRows(one.Changed)
 		}
 		steps = append(steps, next)
 	}
@@ -95,18 +95,17 @@ func (s *Store) apply(ctx context.Context, c sqlstore.Change) error {
 	return err
 }
 
-// What a call may take, to which a database that hangs never replies. A call that is cut
-// off has no effect or an unknown one, and its connection is given up.
+// Timeouts of calls, for a database that does not reply. A call that times out had no effect or an
+// unknown one, and its connection is closed.
 const (
 	callTimeout     = 5 * time.Second
-	longCallTimeout = time.Minute // of what reads much, for which nobody's answer waits
-	// slowestTransfer is the rate, in bytes per second, at which what a write carries is
-	// expected to arrive and be stored at least: an answer of many megabytes would
-	// otherwise be cut off each time.
+	longCallTimeout = time.Minute // for reads that may read much, for which no answer waits
+	// slowestTransfer is the minimum rate, in bytes per second, at which data is expected to arrive
+	// and be stored. Without it, an answer of many megabytes would time out each time.
 	slowestTransfer = 1 << 20
 )
 
-// writeTimeout is how long the statements may take together.
+// writeTimeout returns the timeout of the statements together.
 func (s *Store) writeTimeout(steps []step) time.Duration {
 	size := 0
 	for _, step := range steps {
@@ -122,12 +121,12 @@ func (s *Store) writeTimeout(steps []step) time.Duration {
 	return s.callTimeout + time.Duration(size)*time.Second/slowestTransfer
 }
 
-// tries bounds how often a transaction that the database gave up is run. Each
-// time at least one of those in its way has ended.
-const tries = 10
+// maxAttempts is how often a transaction is run that the database rolls back. Each time, at least one of
+// the transactions in conflict with it has ended.
+const maxAttempts = 10
 
-// write runs the statements as one transaction in one round trip. After an error
-// nothing was changed, but for [sqlstore.ErrUnknownOutcome].
+// write runs the statements as one transaction in one round trip. If it fails, nothing was changed,
+// unless the error is [sqlstore.ErrUnknownOutcome].
 func (s *Store) write(caller context.Context, what string, steps ...step) (err error) {
 	if s.closed.Load() {
 		return fmt.Errorf("postgres: %s: %w", what, sqlstore.ErrClosed)
@@ -136,7 +135,7 @@ func (s *Store) write(caller context.Context, what string, steps ...step) (err e
 	ctx, cancel := context.WithTimeout(caller, s.writeTimeout(steps))
 	defer cancel()
 	for i := range steps {
-		steps[i].args = texts(steps[i].args)
+		steps[i].args = sanitizeArgs(steps[i].args)
 	}
 	for try := 1; ; try++ {
 		err := s.attempt(ctx, steps)
@@ -147,8 +146,8 @@ func (s *Store) write(caller context.Context, what string, steps ...step) (err e
 		if errors.As(err, &none) {
 			return fmt.Errorf("postgres: %s: %w", what, none.error)
 		}
-		if !givenUp(err) || try == tries {
-			err = explain(caller, err)
+		if !isConflict(err) || try == maxAttempts {
+			err = classify(caller, err)
 			if errors.Is(err, sqlstore.ErrReadOnly) {
 				s.full.Store(&diskFullError{err, time.Now()})
 			}
@@ -157,13 +156,13 @@ func (s *Store) write(caller context.Context, what string, steps ...step) (err e
 		select {
 		case <-time.After(time.Duration(try) * time.Duration(rand.Int64N(int64(2*time.Millisecond)))):
 		case <-ctx.Done():
-			return fmt.Errorf("postgres: %s: %w", what, explain(caller, notSent{ctx.Err()}))
+			return fmt.Errorf("postgres: %s: %w", what, classify(caller, notSent{ctx.Err()}))
 		}
 	}
 }
 
-// attempt runs the transaction once. The statements of a pipeline up to its sync
-// are one transaction, and closing the results waits for its commit.
+// attempt runs the transaction once. The statements of a pipeline up to its sync form one
+// transaction, and closing the results waits for the commit.
 func (s *Store) attempt(ctx context.Context, steps []step) error {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
@@ -186,7 +185,7 @@ func (s *Store) attempt(ctx context.Context, steps []step) error {
 		case step.read != nil:
 			err = step.read(results)
 		case step.Unmatched() != nil:
-			err = required(step.Statement, new(int64))(results)
+			err = requireRows(step.Statement, new(int64))(results)
 		default:
 			_, err = results.Exec()
 		}
@@ -200,14 +199,14 @@ func (s *Store) attempt(ctx context.Context, steps []step) error {
 	return err
 }
 
-// notSent is an error that came before anything reached the database.
+// notSent is an error that occurred before anything reached the database.
 type notSent struct{ error }
 
 func (e notSent) Unwrap() error { return e.error }
 
-// refused is the error that the database itself gave, nil when there is none or
-// when it ended the connection, so that the fate of the transaction is open.
-func refused(err error) *pgconn.PgError {
+// serverError returns the error that the database itself reported. It returns nil for other errors, and
+// if the database closed the connection, because the outcome is then unknown.
+func serverError(err error) *pgconn.PgError {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) || pg.SeverityUnlocalized != "ERROR" {
 		return nil
@@ -215,16 +214,16 @@ func refused(err error) *pgconn.PgError {
 	return pg
 }
 
-// givenUp reports whether the database rolled a transaction back for the sake of
+// isConflict reports whether the database rolled a transaction back because of a conflict with
 // another.
-func givenUp(err error) bool {
-	pg := refused(err)
+func isConflict(err error) bool {
+	pg := serverError(err)
 	return pg != nil && (pg.Code == "40001" || pg.Code == "40P01")
 }
 
-// violates reports whether a statement broke a rule: unique or foreignKey.
+// violates reports whether a statement violated a constraint: uniqueRule or foreignKeyRule.
 func violates(err error, rule string) bool {
-	pg := refused(err)
+	pg := serverError(err)
 	return pg != nil && pg.Code == rule
 }
 
@@ -233,15 +232,15 @@ const (
 	foreignKeyRule = "23503"
 )
 
-// explain puts the sentinel before what the database says to a caller, whose context may
-// have ended.
-func explain(caller context.Context, err error) error {
+// classify wraps an error in the sentinel for it. caller is the caller's context, which may have
+// ended.
+func classify(caller context.Context, err error) error {
 	var early notSent
-	switch pg := refused(err); {
+	switch pg := serverError(err); {
 	case pg != nil && (pg.Code == "53100" || pg.Code == "25006"): // disk full, read-only (a standby)
 		return fmt.Errorf("%w: %w: %w", sqlstore.ErrReadOnly, sqlstore.ErrUnavailable, err)
 	case pg != nil && slices.Contains([]string{"08", "40", "53", "55", "57", "58"}, pg.Code[:2]):
-		// connection, given up too often, no resources, in use, stopped, system
+		// Connection lost, rolled back too often, out of resources, in use, stopped, system error.
 		return fmt.Errorf("%w: %w", sqlstore.ErrUnavailable, err)
 	case pg != nil && pg.Code[:2] == "XX":
 		return fmt.Errorf("%w; stop sayso, look at the log of PostgreSQL and restore a backup: %w", sqlstore.ErrCorrupt, err)
@@ -256,9 +255,9 @@ func explain(caller context.Context, err error) error {
 	return fmt.Errorf("%w: %w", sqlstore.ErrUnknownOutcome, err)
 }
 
-// texts makes every text argument one that PostgreSQL takes. An id that is none
-// then names nothing, as it should.
-func texts(args []any) []any {
+// sanitizeArgs sanitizes every text argument, because PostgreSQL refuses some. An id that is not valid
+// text matches nothing, as it should.
+func sanitizeArgs(args []any) []any {
 	for i, arg := range args {
 		if s, ok := arg.(string); ok {
 			args[i] = sqlstore.SanitizeText(s)
@@ -267,8 +266,8 @@ func texts(args []any) []any {
 	return args
 }
 
-// query is one read. It is a single statement, so what it returns is one
-// snapshot. scan reads the current row.
+// query runs one read and calls scan for each row. It is a single statement, so all rows come from
+// one snapshot.
 func (s *Store) query(caller context.Context, what string, q sqlstore.Query, scan func(sqlstore.Row) error, args ...any) (err error) {
 	if s.closed.Load() {
 		return fmt.Errorf("postgres: %s: %w", what, sqlstore.ErrClosed)
@@ -280,7 +279,7 @@ func (s *Store) query(caller context.Context, what string, q sqlstore.Query, sca
 	}
 	if q.Long {
 		defer func() {
-			if err != nil && caller.Err() != nil { // to the database, it is an error of its own
+			if err != nil && caller.Err() != nil { // the database reports it as an error of its own
 				err = fmt.Errorf("postgres: %s: %w", what, caller.Err())
 			}
 		}()
@@ -290,7 +289,7 @@ func (s *Store) query(caller context.Context, what string, q sqlstore.Query, sca
 	// Each row that arrives shows that the database replies.
 	silence := time.AfterFunc(limit, func() { cancel(context.DeadlineExceeded) })
 	defer silence.Stop()
-	rows, release, err := s.rows(ctx, q, texts(args))
+	rows, release, err := s.rows(ctx, q, sanitizeArgs(args))
 	if err == nil {
 		defer release()
 		for err == nil && rows.Next() {
@@ -306,15 +305,15 @@ func (s *Store) query(caller context.Context, what string, q sqlstore.Query, sca
 		return nil
 	}
 	if !errors.Is(err, sqlstore.ErrCorrupt) {
-		err = lost(caller, err)
+		err = classifyRead(caller, err)
 	}
 	return fmt.Errorf("postgres: %s: %w", what, err)
 }
 
-// cancelGrace is how long the database may take to give up a statement.
+// cancelGrace is how long the database may take to cancel a statement.
 const cancelGrace = time.Second
 
-// rows runs a query. When it succeeds, release must be called after the last row.
+// rows runs a query. If it succeeds, release must be called after the last row.
 func (s *Store) rows(ctx context.Context, q sqlstore.Query, args []any) (_ pgx.Rows, release func(), err error) {
 	if !q.Long {
 		rows, err := s.pool.Query(ctx, q.Text(sqlstore.Postgres), args...)
@@ -324,8 +323,8 @@ func (s *Store) rows(ctx context.Context, q sqlstore.Query, args []any) (_ pgx.R
 	if err != nil {
 		return nil, nil, err
 	}
-	// The database does not notice at once that a connection was closed, and would finish
-	// the statement. So it is asked to cancel it, while the connection is kept open.
+	// The database does not notice at once that a connection was closed, and would finish the
+	// statement. So it is asked to cancel it while the connection stays open.
 	running, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	cancelled := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
@@ -352,16 +351,15 @@ func (s *Store) rows(ctx context.Context, q sqlstore.Query, args []any) (_ pgx.R
 	return rows, release, nil
 }
 
-// lost explains to a caller an error of a call that changes nothing, so that no outcome
-// is in doubt.
-func lost(caller context.Context, err error) error {
+// classifyRead is [classify] for calls that change nothing, whose outcome is therefore never unknown.
+func classifyRead(caller context.Context, err error) error {
 	var pg *pgconn.PgError
 	switch {
 	case errors.Is(err, errSharedConnection):
 		return errSharedConnection
-	case refused(err) != nil:
-		return explain(caller, err)
-	case errors.As(err, &pg) && (pg.Code[:2] == "28" || pg.Code == "3D000"): // not let in, no such database
+	case serverError(err) != nil:
+		return classify(caller, err)
+	case errors.As(err, &pg) && (pg.Code[:2] == "28" || pg.Code == "3D000"): // sign-in refused, no such database
 		return fmt.Errorf("%w: %w", sqlstore.ErrDSN, err)
 	case caller.Err() != nil:
 		return err

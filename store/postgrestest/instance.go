@@ -13,24 +13,23 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Instance is a cluster for programs that are no tests, to let it fail.
+// Instance is a cluster for programs that are not tests, with methods that let it fail.
 type Instance struct{ cluster cluster }
 
-// Start makes and starts a cluster. Every setting is one of the server, such as
-// "fsync=off".
+// Start creates and starts a cluster. Each setting is one of the server, such as "fsync=off".
 func Start(settings ...string) (*Instance, error) {
 	i := &Instance{}
 	return i, i.cluster.start(settings...)
 }
 
-// Close ends the cluster and removes it.
+// Close stops the cluster and removes its files.
 func (i *Instance) Close() error { return i.cluster.stop() }
 
 // DSN returns the address of a database in the cluster.
 func (i *Instance) DSN() string { return i.cluster.address("postgres") }
 
-// Stop ends the server without a checkpoint, as `pg_ctl stop -m immediate` does, and
-// returns once nothing of it runs.
+// Stop ends the server without a checkpoint, like `pg_ctl stop -m immediate`. It returns once all
+// its processes have ended.
 func (i *Instance) Stop() error {
 	pid, err := i.postmaster()
 	if err != nil {
@@ -39,10 +38,10 @@ func (i *Instance) Stop() error {
 	if err := signal(pid, syscall.SIGQUIT); err != nil {
 		return err
 	}
-	return i.gone()
+	return i.awaitExit()
 }
 
-// Start starts the server again after [Instance.Stop] and waits until it accepts.
+// Start starts the server again after [Instance.Stop] and waits until it accepts connections.
 func (i *Instance) Start() error {
 	if _, err := i.cluster.stdin.Write([]byte("again\n")); err != nil {
 		return fmt.Errorf("postgrestest: %w", err)
@@ -50,18 +49,17 @@ func (i *Instance) Start() error {
 	return i.Await()
 }
 
-// Await waits until the server accepts.
+// Await waits until the server accepts connections.
 func (i *Instance) Await() error {
-	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	return i.cluster.accepts(ctx)
+	return i.cluster.awaitAccepting(ctx)
 }
 
-// KillBackend kills one process that serves a client with SIGKILL. The server then ends
-// all the others, forgets what they shared, and recovers from its log; it has begun to when
-// this returns.
+// KillBackend kills one process that serves a client with SIGKILL. The server then ends all others,
+// discards their shared memory and recovers from its log. KillBackend returns when that has begun.
 func (i *Instance) KillBackend() error {
-	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	witness, err := pgx.Connect(ctx, i.DSN())
 	if err != nil {
@@ -75,20 +73,20 @@ func (i *Instance) KillBackend() error {
 	if err := signal(backends[0], syscall.SIGKILL); err != nil {
 		return err
 	}
-	if err := until(ctx, func() bool { return witness.Ping(ctx) != nil }); err != nil {
+	if err := pollUntil(ctx, func() bool { return witness.Ping(ctx) != nil }); err != nil {
 		return errors.New("postgrestest: the server does not notice that one of its processes is gone")
 	}
 	return nil
 }
 
-// Hang stops every process of the server where it is; the function that it returns
-// lets them go on, and may be called again.
+// Hang stops all processes of the server with SIGSTOP. resume continues them; it may be called
+// repeatedly.
 func (i *Instance) Hang() (resume func(), err error) {
 	first, err := i.postmaster()
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, i.DSN())
 	if err != nil {
@@ -100,7 +98,7 @@ func (i *Instance) Hang() (resume func(), err error) {
 	}
 	all := append([]int{first}, others...)
 	for _, pid := range all {
-		// A client that went away may have ended its process.
+		// The process of a client that disconnected may have ended.
 		if failed := syscall.Kill(pid, syscall.SIGSTOP); failed != nil && !errors.Is(failed, syscall.ESRCH) {
 			err = errors.Join(err, fmt.Errorf("postgrestest: stop %d: %w", pid, failed))
 		}
@@ -112,13 +110,12 @@ func (i *Instance) Hang() (resume func(), err error) {
 		}
 		resumed = true
 		for _, pid := range all {
-			_ = syscall.Kill(pid, syscall.SIGCONT) // it may have ended
+			_ = syscall.Kill(pid, syscall.SIGCONT) // the process may have ended
 		}
 	}, err
 }
 
-// processes returns the ids of the processes of the server that a condition selects,
-// at least one.
+// processes returns the ids of the server's processes that match a condition, at least one.
 func processes(ctx context.Context, conn *pgx.Conn, where string) (pids []int, err error) {
 	rows, err := conn.Query(ctx, "SELECT pid FROM pg_stat_activity "+where+" ORDER BY backend_start")
 	if err == nil {
@@ -133,7 +130,7 @@ func processes(ctx context.Context, conn *pgx.Conn, where string) (pids []int, e
 	return pids, nil
 }
 
-// pidFile is where the first process of the server notes its id.
+// pidFile returns the path of the file in which the server's first process stores its id.
 func (i *Instance) pidFile() string { return filepath.Join(i.cluster.dir, "data", "postmaster.pid") }
 
 func (i *Instance) postmaster() (int, error) {
@@ -149,11 +146,11 @@ func (i *Instance) postmaster() (int, error) {
 	return pid, nil
 }
 
-// gone waits until the server has removed its file, which is the last that it does.
-func (i *Instance) gone() error {
-	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
+// awaitExit waits until the server has removed its pid file, the last thing that it does.
+func (i *Instance) awaitExit() error {
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	if err := until(ctx, func() bool {
+	if err := pollUntil(ctx, func() bool {
 		_, err := os.Stat(i.pidFile())
 		return errors.Is(err, os.ErrNotExist)
 	}); err != nil {

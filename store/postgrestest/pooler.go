@@ -14,14 +14,14 @@ import (
 	"testing"
 )
 
-// Pooler is a PgBouncer in front of a cluster, on a socket of its own.
+// Pooler is a PgBouncer in front of a cluster, with a socket of its own.
 type Pooler struct {
 	dir, database, user string
 	port                int
 	cmd                 *exec.Cmd
 }
 
-// NewPooler starts a PgBouncer that ends with the test, and returns the address of a database
+// NewPooler starts a PgBouncer for the duration of the test, and returns the address of a database
 // through it. mode is a pool_mode.
 func NewPooler(t testing.TB, dsn, mode string) string {
 	t.Helper()
@@ -41,7 +41,7 @@ func NewPooler(t testing.TB, dsn, mode string) string {
 func StartPooler(dsn, mode string) (_ *Pooler, err error) {
 	program, err := exec.LookPath("pgbouncer")
 	if err != nil {
-		if program = "/usr/sbin/pgbouncer"; !exists(program) { // which is on the path of root alone
+		if program = "/usr/sbin/pgbouncer"; !exists(program) { // only root has it in PATH
 			return nil, errors.New("postgrestest: PgBouncer is not installed; run `make setup`")
 		}
 	}
@@ -49,15 +49,15 @@ func StartPooler(dsn, mode string) (_ *Pooler, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("postgrestest: %w", err)
 	}
-	as, err := owner()
+	as, err := serverUser()
 	if err != nil {
 		return nil, err
 	}
 	p := &Pooler{database: filepath.Base(address.Path), user: address.Query().Get("user")}
-	if p.dir, err = folder(as); err != nil {
+	if p.dir, err = createFolder(as); err != nil {
 		return nil, fmt.Errorf("postgrestest: %w", err)
 	}
-	// PgBouncer names its socket by the port, which it opens nowhere else.
+	// PgBouncer only uses the port in the name of its socket.
 	p.port = 6432
 	config := fmt.Sprintf(`[databases]
 %[1]s = host=%[2]s dbname=%[1]s user=%[6]s
@@ -83,10 +83,10 @@ pidfile = %[4]s/pid
 	if err := p.cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("postgrestest: %w", err), os.RemoveAll(p.dir))
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	var last error
-	if until(ctx, func() bool {
+	if pollUntil(ctx, func() bool {
 		var conn net.Conn
 		conn, last = net.Dial("unix", filepath.Join(p.dir, ".s.PGSQL."+strconv.Itoa(p.port)))
 		if last == nil {
@@ -105,10 +105,10 @@ func (p *Pooler) DSN() string {
 	return "postgres:///" + p.database + "?" + url.Values{"host": {p.dir}, "port": {strconv.Itoa(p.port)}, "user": {p.user}}.Encode()
 }
 
-// Close ends the pooler.
+// Close stops the pooler.
 func (p *Pooler) Close() error {
-	err := p.cmd.Process.Signal(syscall.SIGQUIT) // at once, whoever is connected
-	_ = p.cmd.Wait()                             // it does not exit with 0 then
+	err := p.cmd.Process.Signal(syscall.SIGQUIT) // immediately, even if clients are connected
+	_ = p.cmd.Wait()                             // the exit code is then not 0
 	return errors.Join(err, os.RemoveAll(p.dir))
 }
 

@@ -1,12 +1,11 @@
-// Package postgrestest gives tests a PostgreSQL of their own: one cluster for
-// each test program, made on first use in a temporary folder, in memory where there
-// is enough, and reached by a socket in it, and a fresh database or schema for each
-// test.
+// Package postgrestest gives tests a PostgreSQL of their own. Each test program has one cluster,
+// with a fresh database or schema for each test. The cluster is created on first use in a temporary
+// folder, in memory if there is enough, and is reached through a socket in that folder.
 //
 //	func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Around(m)) }
 //
-// The cluster ends with the test program, however that ends: a shell that supervises it
-// reads a pipe that only the program holds open.
+// The cluster ends with the test program, even if that is killed: a shell supervises it and reads
+// from a pipe that only the test program holds open.
 package postgrestest
 
 import (
@@ -33,10 +32,10 @@ import (
 	"github.com/sayso-dev/sayso/internal/memdir"
 )
 
-// startLimit is how long a cluster may take to be made and to accept.
-const startLimit = 60 * time.Second
+// startTimeout is the maximum time to create and start a cluster.
+const startTimeout = 60 * time.Second
 
-// M is a test program with a cluster.
+// M runs the tests of a package, and stops its cluster after them.
 type M struct{ m *testing.M }
 
 // Around wraps the tests of a package, so that their cluster ends with them.
@@ -59,21 +58,21 @@ type cluster struct {
 
 	dir        string
 	supervisor *exec.Cmd
-	stdin      io.WriteCloser // closing it ends the cluster, a line starts it again
+	stdin      io.WriteCloser // closing it ends the cluster; each line starts the server again
 	log        string         // path of the server's log
 
-	mu   sync.Mutex
-	made int // databases and schemas so far; guarded by mu
+	mu        sync.Mutex
+	databases int // number of databases and schemas created so far; guarded by mu
 }
 
 var shared cluster
 
-// Database returns the address of a fresh database. It stays until the cluster
-// ends, because dropping one costs a checkpoint. Every option is a setting of the
-// database, such as "synchronous_commit=off".
+// Database returns the address of a new database. It exists until the cluster ends, because
+// dropping it would cost a checkpoint. Each option is a setting of the database, such as
+// "synchronous_commit=off".
 func Database(t testing.TB, options ...string) string {
 	t.Helper()
-	name := fresh(t)
+	name := newName(t)
 	admin(t, "CREATE DATABASE "+name)
 	for _, option := range options {
 		admin(t, "ALTER DATABASE "+name+" SET "+option)
@@ -81,26 +80,24 @@ func Database(t testing.TB, options ...string) string {
 	return shared.address(name)
 }
 
-// Schema returns the address of a fresh schema in a database that other tests
-// use too: as good as a fresh one for what only looks at its own tables, and
-// many times quicker.
+// Schema returns the address of a new schema in a database that other tests use too. It is many
+// times faster than [Database], and as good for tests that use only their own tables.
 func Schema(t testing.TB) string {
 	t.Helper()
-	name := fresh(t)
+	name := newName(t)
 	admin(t, "CREATE SCHEMA "+name)
 	return shared.address("postgres") + "&search_path=" + name
 }
 
-// Cluster returns the address of a database in a cluster that the test has for
-// itself and that ends with it. Every setting is one of the server, such as
-// "fsync=off".
+// Cluster returns the address of a database in a cluster of its own, which ends with the test. Each
+// setting is one of the server, such as "fsync=off".
 func Cluster(t testing.TB, settings ...string) string {
 	t.Helper()
 	return NewServer(t, settings...).DSN()
 }
 
-// fresh starts the cluster if need be and returns a name that was not used in it.
-func fresh(t testing.TB) string {
+// newName starts the cluster if necessary and returns an unused name in it.
+func newName(t testing.TB) string {
 	t.Helper()
 	shared.once.Do(func() { shared.failure = shared.start() })
 	if shared.failure != nil {
@@ -108,14 +105,14 @@ func fresh(t testing.TB) string {
 	}
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
-	shared.made++
-	return "test" + strconv.Itoa(shared.made)
+	shared.databases++
+	return "test" + strconv.Itoa(shared.databases)
 }
 
 // admin runs a statement outside the databases of the tests.
 func admin(t testing.TB, statement string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	if err := shared.run(ctx, statement); err != nil {
 		t.Fatalf("postgrestest: %s: %v", statement, err)
@@ -136,8 +133,9 @@ func (c *cluster) address(database string) string {
 	return "postgres:///" + database + "?" + url.Values{"host": {c.dir}, "user": {"sayso"}}.Encode()
 }
 
-// supervise runs the server, once more for each line of its stdin, and ends it, and its
-// folder, when that pipe ends. A test may have left it stopped. A signal to the terminal's process group is for the tests, not for it.
+// supervise runs the server, starts it again for each line on stdin, and when stdin ends, ends it
+// and removes its folder. A test may have stopped the server with a signal. Signals to the
+// terminal's process group are meant for the tests, so supervise ignores them.
 const supervise = `trap '' INT TERM HUP
 dir=$1; shift
 "$@" </dev/null >>"$dir/log" 2>&1 &
@@ -152,23 +150,23 @@ kill -INT $server 2>/dev/null
 wait $server
 rm -rf "$dir"`
 
-// start makes the cluster and waits until it accepts.
+// start creates the cluster and waits until it accepts connections.
 func (c *cluster) start(settings ...string) (err error) {
-	bin, err := binaries()
+	bin, err := findBinaries()
 	if err != nil {
 		return err
 	}
-	as, err := owner()
+	as, err := serverUser()
 	if err != nil {
 		return err
 	}
-	if c.dir, err = folder(as); err != nil {
+	if c.dir, err = createFolder(as); err != nil {
 		return fmt.Errorf("postgrestest: %w", err)
 	}
 	data := filepath.Join(c.dir, "data")
 	c.log = filepath.Join(c.dir, "log")
 
-	ctx, cancel := context.WithTimeout(context.Background(), startLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	initdb := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "-D", data, "-U", "sayso", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
 	asUser(initdb, c.dir, as)
@@ -188,16 +186,16 @@ func (c *cluster) start(settings ...string) (err error) {
 	if err != nil {
 		return errors.Join(fmt.Errorf("postgrestest: %w", err), os.RemoveAll(c.dir))
 	}
-	if err := c.accepts(ctx); err != nil {
+	if err := c.awaitAccepting(ctx); err != nil {
 		return errors.Join(err, c.stop())
 	}
 	return nil
 }
 
-// accepts waits until the server takes connections.
-func (c *cluster) accepts(ctx context.Context) error {
+// awaitAccepting waits until the server accepts connections.
+func (c *cluster) awaitAccepting(ctx context.Context) error {
 	var last error
-	if err := until(ctx, func() bool {
+	if err := pollUntil(ctx, func() bool {
 		last = c.run(ctx, "SELECT 1")
 		return last == nil
 	}); err != nil {
@@ -207,8 +205,8 @@ func (c *cluster) accepts(ctx context.Context) error {
 	return nil
 }
 
-// until looks again and again until ok, or until ctx ends.
-func until(ctx context.Context, ok func() bool) error {
+// pollUntil polls until ok returns true or ctx ends.
+func pollUntil(ctx context.Context, ok func() bool) error {
 	for !ok() {
 		select {
 		case <-time.After(20 * time.Millisecond):
@@ -219,7 +217,7 @@ func until(ctx context.Context, ok func() bool) error {
 	return nil
 }
 
-// stop ends the cluster and removes it.
+// stop ends the cluster and removes its files.
 func (c *cluster) stop() error {
 	if c.supervisor == nil || c.supervisor.Process == nil {
 		return nil
@@ -227,8 +225,8 @@ func (c *cluster) stop() error {
 	return errors.Join(c.stdin.Close(), c.supervisor.Wait())
 }
 
-// binaries finds the folder with initdb and postgres.
-func binaries() (string, error) {
+// findBinaries returns the folder that contains initdb and postgres.
+func findBinaries() (string, error) {
 	if path, err := exec.LookPath("initdb"); err == nil {
 		if path, err = filepath.EvalSymlinks(path); err == nil {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(path), "postgres")); err == nil {
@@ -257,9 +255,9 @@ func binaries() (string, error) {
 	return slices.Max(found), nil
 }
 
-// owner is who the server runs as: it refuses to run as root, so for root
-// another user; nil for ourselves.
-func owner() (*syscall.Credential, error) {
+// serverUser returns the user as which the server runs, nil for the current user. PostgreSQL refuses to
+// run as root, so for root it is another user.
+func serverUser() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
 	}
@@ -281,15 +279,14 @@ func owner() (*syscall.Credential, error) {
 	return nil, errors.New("postgrestest: root may not run PostgreSQL and there is no user postgres or nobody; run the tests as an ordinary user")
 }
 
-// socketName is the name PostgreSQL gives its socket.
+// socketName is the name that PostgreSQL gives its socket.
 const socketName = "/.s.PGSQL.5432"
 
-// folder makes the folder of the cluster, where the path of the socket is short
-// enough for every system.
-func folder(as *syscall.Credential) (string, error) {
-	base := memdir.Base() // everybody may write there
+// createFolder creates the folder of the cluster, at a path short enough for a socket on every system.
+func createFolder(as *syscall.Credential) (string, error) {
+	base := memdir.Base() // a folder in which every user may write
 	if base == os.TempDir() && (len(base)+len("/sayso-pg0000000000")+len(socketName) > 100 || as != nil) {
-		base = "/tmp" // a folder of ours may be closed to another user
+		base = "/tmp" // another user may have no access to our temporary folder
 	}
 	dir, err := os.MkdirTemp(base, "sayso-pg")
 	if err != nil {
@@ -301,12 +298,12 @@ func folder(as *syscall.Credential) (string, error) {
 	return dir, err
 }
 
-// asUser prepares a command to run in the folder as its owner.
+// asUser sets a command to run in a folder, as the owner of the cluster.
 func asUser(cmd *exec.Cmd, dir string, as *syscall.Credential) {
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "LC_ALL=C", "TZ=UTC"}
 	if runtime.GOOS == "darwin" {
-		cmd.Env[2] = "LC_ALL=en_US.UTF-8" // the server is multithreaded without it and refuses
+		cmd.Env[2] = "LC_ALL=en_US.UTF-8" // otherwise macOS makes the server multithreaded, and it refuses to start
 	}
 	if as != nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: as}

@@ -22,8 +22,8 @@ const orphan = "SAYSO_POSTGRESTEST_ORPHAN"
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Around(m)) }
 
-// folder is where the cluster of an address lives.
-func folder(t *testing.T, dsn string) string {
+// createFolder returns the folder of a cluster, by its address.
+func createFolder(t *testing.T, dsn string) string {
 	t.Helper()
 	address, err := url.Parse(dsn)
 	if err != nil {
@@ -72,15 +72,15 @@ func TestClusterEndsWithItsTest(t *testing.T) {
 			t.Errorf("fsync is %s", got)
 		}
 	})
-	if _, err := os.Stat(folder(t, dsn)); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(createFolder(t, dsn)); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("the folder is still there: %v", err)
 	}
 }
 
-// A test program that is killed leaves no server and no folder.
+// TestKilled kills a test program. No server and no folder may be left.
 func TestKilled(t *testing.T) {
-	if os.Getenv(orphan) != "" { // we are the program that is to be killed
-		fmt.Println(folder(t, postgrestest.Schema(t)))
+	if os.Getenv(orphan) != "" { // this is the program to be killed
+		fmt.Println(createFolder(t, postgrestest.Schema(t)))
 		select {}
 	}
 	t.Parallel()
@@ -113,7 +113,7 @@ func TestKilled(t *testing.T) {
 			return
 		}
 		select {
-		case <-time.After(10 * time.Millisecond): // nobody tells us when a stranger ends
+		case <-time.After(10 * time.Millisecond): // a process that is not a child does not notify us of its end
 		case <-limit:
 			t.Fatalf("%s is still there", dir)
 		}

@@ -19,8 +19,8 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// Proxy stands between a client and its database and knows their protocol well enough
-// to let any one statement fail.
+// Proxy forwards connections to a database. It understands enough of the protocol to let any one
+// statement fail.
 type Proxy struct {
 	listener net.Listener
 	dsn      string
@@ -30,44 +30,44 @@ type Proxy struct {
 	target string     // the socket of the database
 	delay  time.Duration
 	fault  *Fault
-	seen   int // statements that the fault is about
-	lines  map[*line]bool
+	seen   int // number of statements so far that match the fault
+	lines  map[*proxyConn]bool
 }
 
-// An Effect is what happens to a statement.
+// Effect is what happens to a statement.
 type Effect int
 
 const (
-	// Refuse has the database roll its transaction back; the client is told the
-	// SQLSTATE of the fault.
+	// Refuse makes the database roll the transaction back; the client receives the SQLSTATE of the
+	// fault.
 	Refuse Effect = iota
-	// Cut ends the connection, and the statement does not reach the database.
+	// Cut closes the connection before the statement reaches the database.
 	Cut
-	// LoseReply ends the connection once the database has done all that was sent with
+	// LoseReply closes the connection once the database has processed everything that was sent with
 	// the statement.
 	LoseReply
-	// StallRequest drops the statement, and what comes after it, without a word, as a
-	// network does that loses packets.
+	// StallRequest drops the statement and everything after it, and keeps the connection open, like
+	// a network that loses packets.
 	StallRequest
-	// StallReply is LoseReply without a word.
+	// StallReply is [LoseReply], but keeps the connection open.
 	StallReply
 )
 
-// A Fault is what happens to one statement.
+// Fault describes which statement fails, and how.
 type Fault struct {
-	// Kind is the first word of the statement, or the word of what it changes: SELECT,
-	// INSERT, UPDATE, DELETE. COMMIT is the end of a transaction that may change
-	// something, SET what makes it durable. "" is any but SET and COMMIT.
+	// Kind is the first word of the statement, or of the change in a WITH: SELECT, INSERT, UPDATE,
+	// DELETE. COMMIT is the end of a transaction that may change something, SET the statement that
+	// makes it durable. "" is any statement except SET and COMMIT.
 	Kind string
-	// Nth counts from one on, from [Proxy.Fail] on; 0 is the first.
+	// Nth counts matching statements since [Proxy.Fail], from 1; 0 means 1.
 	Nth int
-	// Holding is text that the statement or one of its values holds.
-	Holding string
-	Effect  Effect
-	Code    string // of Refuse
+	// Contains is text that the statement or one of its arguments must contain.
+	Contains string
+	Effect   Effect
+	Code     string // the SQLSTATE for Refuse
 }
 
-// NewProxy starts a proxy in front of a database of this package, until the test ends.
+// NewProxy starts a proxy in front of a database of this package, for the duration of the test.
 func NewProxy(t testing.TB, dsn string) *Proxy {
 	t.Helper()
 	address, err := url.Parse(dsn)
@@ -79,7 +79,7 @@ func NewProxy(t testing.TB, dsn string) *Proxy {
 		t.Fatal(err)
 	}
 	query := address.Query()
-	p := &Proxy{listener: listener, target: query.Get("host") + socketName, lines: map[*line]bool{}}
+	p := &Proxy{listener: listener, target: query.Get("host") + socketName, lines: map[*proxyConn]bool{}}
 	query.Set("host", "127.0.0.1")
 	query.Set("port", strconv.Itoa(listener.Addr().(*net.TCPAddr).Port))
 	query.Set("sslmode", "disable")
@@ -96,10 +96,10 @@ func NewProxy(t testing.TB, dsn string) *Proxy {
 	return p
 }
 
-// DSN returns the address of the database by way of the proxy.
+// DSN returns the address of the database through the proxy.
 func (p *Proxy) DSN() string { return p.dsn }
 
-// Fail has one statement fail, and forgets what was to fail before.
+// Fail makes one statement fail. It replaces the fault set before.
 func (p *Proxy) Fail(f Fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,7 +107,7 @@ func (p *Proxy) Fail(f Fault) {
 	p.fault, p.seen = &f, 0
 }
 
-// Failed reports whether the statement has come, and has nothing fail any more.
+// Failed reports whether the statement has failed, and removes the fault.
 func (p *Proxy) Failed() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -116,15 +116,15 @@ func (p *Proxy) Failed() bool {
 	return failed
 }
 
-// Delay has the database answer so much later.
+// Delay delays the replies of the database by d.
 func (p *Proxy) Delay(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.delay = d
 }
 
-// Away lets nobody connect any more, until the function that it returns is called.
-func (p *Proxy) Away() (back func()) {
+// RefuseConnections refuses new connections until back is called.
+func (p *Proxy) RefuseConnections() (back func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	home := p.target
@@ -136,12 +136,12 @@ func (p *Proxy) Away() (back func()) {
 	}
 }
 
-// Hangup ends every connection.
+// Hangup closes every connection.
 func (p *Proxy) Hangup() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for l := range p.lines {
-		l.end()
+		l.close()
 	}
 }
 
@@ -159,13 +159,13 @@ func (p *Proxy) accept() {
 			client.Close()
 			continue
 		}
-		l := &line{proxy: p, client: client, server: server, statements: map[string]statement{}}
+		l := &proxyConn{proxy: p, client: client, server: server, statements: map[string]statement{}}
 		p.mu.Lock()
 		p.lines[l] = true
 		p.mu.Unlock()
 		var ways sync.WaitGroup
-		ways.Go(l.requests)
-		ways.Go(l.replies)
+		ways.Go(l.forwardRequests)
+		ways.Go(l.forwardReplies)
 		p.work.Go(func() {
 			ways.Wait()
 			p.mu.Lock()
@@ -175,14 +175,14 @@ func (p *Proxy) accept() {
 	}
 }
 
-// hit returns the fault of a statement, nil for none.
-func (p *Proxy) hit(s statement, message []byte) *Fault {
+// matchFault returns the fault of a statement, nil if there is none.
+func (p *Proxy) matchFault(s statement, message []byte) *Fault {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f := p.fault
 	switch {
 	case f == nil, s.kind == "", f.Kind != s.kind && (f.Kind != "" || s.kind == "SET" || s.kind == "COMMIT"),
-		!strings.Contains(s.text, f.Holding) && !bytes.Contains(message, []byte(f.Holding)):
+		!strings.Contains(s.text, f.Contains) && !bytes.Contains(message, []byte(f.Contains)):
 		return nil
 	}
 	if p.seen++; p.seen < f.Nth {
@@ -194,31 +194,31 @@ func (p *Proxy) hit(s statement, message []byte) *Fault {
 
 type statement struct{ kind, text string }
 
-// A line is one connection of a client.
-type line struct {
+// proxyConn is one connection of a client.
+type proxyConn struct {
 	proxy          *Proxy
 	client, server net.Conn
-	statements     map[string]statement // by name; of requests alone
-	writes         bool                 // the transaction may change something; of requests alone
+	statements     map[string]statement // by name; used by requests only
+	writes         bool                 // the transaction may change something; used by requests only
 
 	mu    sync.Mutex // protects following
-	fault *Fault     // that the reply is to show
+	fault *Fault     // the fault that applies to the reply
 }
 
-// end closes both connections; closing one twice does nothing.
-func (l *line) end() {
+// close closes both connections. It may be called repeatedly.
+func (l *proxyConn) close() {
 	l.client.Close()
 	l.server.Close()
 }
 
-// missing names a prepared statement that no client has.
-const missing = "no such statement, by order of a test"
+// missingStatement is the name of a prepared statement that no client has.
+const missingStatement = "no such statement, by order of a test"
 
-// requests forwards what the client says.
-func (l *line) requests() {
-	defer l.end()
+// forwardRequests forwards the messages of the client.
+func (l *proxyConn) forwardRequests() {
+	defer l.close()
 	in, out := bufio.NewReader(l.client), bufio.NewWriter(l.server)
-	first := make([]byte, 4) // the length of a message that has no type
+	first := make([]byte, 4) // the length of a message without a type
 	if _, err := io.ReadFull(in, first); err != nil {
 		return
 	}
@@ -230,19 +230,19 @@ func (l *line) requests() {
 		return
 	}
 	for {
-		message, err := next(in)
+		message, err := readMessage(in)
 		if err != nil {
 			return
 		}
-		if fault := l.proxy.hit(l.runs(message), message); fault != nil {
+		if fault := l.proxy.matchFault(l.statementOf(message), message); fault != nil {
 			switch fault.Effect {
 			case Cut:
 				return
 			case StallRequest:
-				_, _ = io.Copy(io.Discard, in) // until one of the two gives up
+				_, _ = io.Copy(io.Discard, in) // until one side closes the connection
 				return
 			case Refuse:
-				message = refusing(message)
+				message = refusalOf(message)
 			}
 			l.mu.Lock()
 			l.fault = fault
@@ -264,12 +264,12 @@ func (l *line) requests() {
 	}
 }
 
-// replies forwards what the database says.
-func (l *line) replies() {
-	defer l.end()
+// forwardReplies forwards the messages of the database.
+func (l *proxyConn) forwardReplies() {
+	defer l.close()
 	in, out := bufio.NewReader(l.server), bufio.NewWriter(l.client)
 	for {
-		message, err := next(in)
+		message, err := readMessage(in)
 		if err != nil {
 			return
 		}
@@ -282,7 +282,7 @@ func (l *line) replies() {
 		switch {
 		case fault == nil:
 		case fault.Effect == Refuse:
-			if message[0] == errorResponse && bytes.Contains(message, []byte(missing)) {
+			if message[0] == errorResponse && bytes.Contains(message, []byte(missingStatement)) {
 				said := pgproto3.ErrorResponse{Severity: "ERROR", SeverityUnlocalized: "ERROR", Code: fault.Code, Message: "by order of a test"}
 				if message, err = said.Encode(nil); err != nil {
 					return
@@ -305,14 +305,14 @@ func (l *line) replies() {
 	}
 }
 
-// The types of the messages that matter.
+// The message types that the proxy handles.
 const (
 	parse, bind, query, syncing  = 'P', 'B', 'Q', 'S'
 	errorResponse, readyForQuery = 'E', 'Z'
 )
 
-// next reads a message, its type and length included.
-func next(in *bufio.Reader) ([]byte, error) {
+// readMessage reads a message, including its type and length.
+func readMessage(in *bufio.Reader) ([]byte, error) {
 	const header = 5
 	message := make([]byte, header)
 	if _, err := io.ReadFull(in, message); err != nil {
@@ -327,17 +327,17 @@ func next(in *bufio.Reader) ([]byte, error) {
 	return message, err
 }
 
-// refusing has the database fail in the place of a message, or before it where that is
-// the end of a transaction.
-func refusing(message []byte) []byte {
+// refusalOf returns a message that makes the database fail, in place of message, or before it if
+// message ends a transaction.
+func refusalOf(message []byte) []byte {
 	if message[0] == query {
-		text, err := (&pgproto3.Query{String: `EXECUTE "` + missing + `"`}).Encode(nil)
+		text, err := (&pgproto3.Query{String: `EXECUTE "` + missingStatement + `"`}).Encode(nil)
 		if err != nil {
 			panic(err)
 		}
 		return text
 	}
-	text, err := (&pgproto3.Bind{PreparedStatement: missing}).Encode(nil)
+	text, err := (&pgproto3.Bind{PreparedStatement: missingStatement}).Encode(nil)
 	if err != nil {
 		panic(err)
 	}
@@ -347,8 +347,8 @@ func refusing(message []byte) []byte {
 	return text
 }
 
-// runs returns the statement that a message runs; it has no kind when it runs none.
-func (l *line) runs(message []byte) (s statement) {
+// statementOf returns the statement that a message runs; its kind is empty if it runs none.
+func (l *proxyConn) statementOf(message []byte) (s statement) {
 	const header = 5
 	switch message[0] {
 	case parse:
@@ -373,17 +373,16 @@ func (l *line) runs(message []byte) (s statement) {
 	return s
 }
 
-var changing = regexp.MustCompile(`\b(INSERT|UPDATE|DELETE)\b`)
+var changePattern = regexp.MustCompile(`\b(INSERT|UPDATE|DELETE)\b`)
 
-// kindOf is the word for a statement; one that begins with WITH is called by what it
-// changes.
+// kindOf returns the kind of a statement; for one with WITH, the kind of its change.
 func kindOf(text string) string {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "SELECT set_config") {
 		return "SET"
 	}
 	if strings.HasPrefix(text, "WITH") {
-		if word := changing.FindString(text); word != "" {
+		if word := changePattern.FindString(text); word != "" {
 			return word
 		}
 		return "SELECT"

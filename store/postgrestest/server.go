@@ -2,15 +2,14 @@ package postgrestest
 
 import "testing"
 
-// Server is an [Instance] that a test has for itself. Its methods fail the test when they
-// cannot do what they say.
+// Server is an [Instance] for a test. Its methods fail the test on an error.
 type Server struct {
 	t        testing.TB
 	instance *Instance
 }
 
-// NewServer starts a cluster that ends with the test. Every setting is one of the
-// server, such as "fsync=off".
+// NewServer starts a cluster for the duration of the test. Each setting is one of the server, such
+// as "fsync=off".
 func NewServer(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	instance, err := Start(settings...)
@@ -31,27 +30,27 @@ func (s *Server) must(err error) {
 	}
 }
 
-// DSN is [Instance.DSN].
+// DSN calls [Instance.DSN].
 func (s *Server) DSN() string { return s.instance.DSN() }
 
-// Stop is [Instance.Stop].
+// Stop calls [Instance.Stop].
 func (s *Server) Stop() { s.t.Helper(); s.must(s.instance.Stop()) }
 
-// Start is [Instance.Start].
+// Start calls [Instance.Start].
 func (s *Server) Start() { s.t.Helper(); s.must(s.instance.Start()) }
 
-// Await is [Instance.Await].
+// Await calls [Instance.Await].
 func (s *Server) Await() { s.t.Helper(); s.must(s.instance.Await()) }
 
-// KillBackend is [Instance.KillBackend].
+// KillBackend calls [Instance.KillBackend].
 func (s *Server) KillBackend() { s.t.Helper(); s.must(s.instance.KillBackend()) }
 
-// Hang is [Instance.Hang]. The server goes on at the end of the test at the latest.
+// Hang calls [Instance.Hang]. The end of the test resumes the server.
 func (s *Server) Hang() (resume func()) {
 	s.t.Helper()
 	resume, err := s.instance.Hang()
 	if resume != nil {
-		s.t.Cleanup(resume) // or it would never end
+		s.t.Cleanup(resume) // otherwise it would never end
 	}
 	s.must(err)
 	return resume

@@ -10,7 +10,7 @@ import (
 
 var (
 	insertCredential = define(sqlstore.InsertCredential)
-	parentIsLive     = define("SELECT 1 FROM credentials p WHERE p.credential_id = ? AND " + sqlstore.ParentLives)
+	parentIsLive     = define("SELECT 1 FROM credentials p WHERE p.credential_id = ? AND " + sqlstore.ParentIsLive)
 	useCredential    = define("UPDATE credentials SET revoked = 1, last_used_at = ? WHERE credential_id = ?")
 	changeUser       = define(`UPDATE users SET name = ?, role = ?, disabled = ?, password = ?, password_by = ?, password_at = ?,
 		canonical_name = CASE WHEN ? THEN ? ELSE canonical_name END WHERE user_id = ?`)
@@ -26,21 +26,21 @@ func (s *Store) AddCredential(ctx context.Context, c account.Credential) error {
 		_, err := t.exec(ctx, insertCredential, sqlstore.CredentialValues(c)...)
 		switch {
 		case err == nil && c.Bound:
-			return parentLives(ctx, t, c)
-		case unique(err):
+			return checkParent(ctx, t, c)
+		case isUniqueViolation(err):
 			return account.ErrExists
-		case orphan(err):
+		case isForeignKeyViolation(err):
 			return account.ErrNotFound
 		}
 		return err
 	})
 }
 
-// parentLives is [account.ErrNotFound] when a bound credential comes too late.
-func parentLives(ctx context.Context, t tx, c account.Credential) error {
+// checkParent returns [account.ErrNotFound] if the parent of a bound credential was revoked.
+func checkParent(ctx context.Context, t tx, c account.Credential) error {
 	var one int
-	err := t.row(ctx, []any{&one}, parentIsLive, c.ParentID)
-	return missing(err, account.ErrNotFound)
+	err := t.queryRow(ctx, []any{&one}, parentIsLive, c.ParentID)
+	return replaceNoRows(err, account.ErrNotFound)
 }
 
 // UseOnce implements [account.Store].
@@ -49,8 +49,8 @@ func (s *Store) UseOnce(ctx context.Context, kind account.CredentialKind, hash [
 		var credential sqlstore.CredentialRow
 		var user sqlstore.UserRow
 		micros := now.UnixMicro()
-		if err := t.row(ctx, append(credential.Dest(), user.Dest()...), sqlstore.SelectCredential.Statement, string(kind), hash, micros); err != nil {
-			return missing(err, account.ErrNotFound)
+		if err := t.queryRow(ctx, append(credential.Dest(), user.Dest()...), sqlstore.SelectCredential.Statement, string(kind), hash, micros); err != nil {
+			return replaceNoRows(err, account.ErrNotFound)
 		}
 		c, u = credential.Credential(), user.User()
 		c.Revoked, c.LastUsedAt = true, sqlstore.Time(micros)
@@ -67,18 +67,18 @@ func (s *Store) UseOnce(ctx context.Context, kind account.CredentialKind, hash [
 func (s *Store) ChangeUser(ctx context.Context, userID string, c account.UserChange) (u account.User, err error) {
 	err = s.write(ctx, sqlstore.Durable, "change user "+userID, func(ctx context.Context, t tx) error {
 		var row sqlstore.UserRow
-		if err := t.row(ctx, row.Dest(), sqlstore.SelectUser.Statement, userID); err != nil {
-			return missing(err, account.ErrNotFound)
+		if err := t.queryRow(ctx, row.Dest(), sqlstore.SelectUser.Statement, userID); err != nil {
+			return replaceNoRows(err, account.ErrNotFound)
 		}
 		var password string
-		if err := t.row(ctx, []any{&password}, sqlstore.SelectPassword.Statement, userID); err != nil {
+		if err := t.queryRow(ctx, []any{&password}, sqlstore.SelectPassword.Statement, userID); err != nil {
 			return err
 		}
 		u = row.User()
-		next := sqlstore.Changed(u, c)
+		next := sqlstore.ApplyUserChange(u, c)
 		if sqlstore.LosesAdmin(u, next) {
 			var others int
-			if err := t.row(ctx, []any{&others}, otherAdmins, userID); err != nil {
+			if err := t.queryRow(ctx, []any{&others}, otherAdmins, userID); err != nil {
 				return err
 			}
 			if others == 0 {
@@ -87,7 +87,7 @@ func (s *Store) ChangeUser(ctx context.Context, userID string, c account.UserCha
 		}
 		if c.Unclaimed {
 			var passkeys int
-			if err := t.row(ctx, []any{&passkeys}, countPasskeys, userID); err != nil {
+			if err := t.queryRow(ctx, []any{&passkeys}, countPasskeys, userID); err != nil {
 				return err
 			}
 			if password != "" || passkeys > 0 {
@@ -105,7 +105,7 @@ func (s *Store) ChangeUser(ctx context.Context, userID string, c account.UserCha
 		}
 		if p := c.Passkey; p != nil {
 			_, err := t.exec(ctx, sqlstore.InsertPasskey, sqlstore.PasskeyValues(p.Passkey)...)
-			if unique(err) {
+			if isUniqueViolation(err) {
 				return account.ErrExists
 			}
 			if err != nil {
@@ -120,13 +120,13 @@ func (s *Store) ChangeUser(ctx context.Context, userID string, c account.UserCha
 				return err
 			}
 		}
-		if _, err := t.exec(ctx, sqlstore.EndBound); err != nil {
+		if _, err := t.exec(ctx, sqlstore.RevokeBound); err != nil {
 			return err
 		}
 		_, err := t.exec(ctx, changeUser,
 			sqlstore.SanitizeText(next.Name), string(next.Role), next.Disabled, password, next.PasswordBy, sqlstore.Micros(next.PasswordAt),
 			c.Name != nil, account.CanonicalName(next.Name), userID)
-		if unique(err) {
+		if isUniqueViolation(err) {
 			return account.ErrExists
 		}
 		u = next

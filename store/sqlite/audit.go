@@ -11,17 +11,17 @@ import (
 )
 
 var (
-	// The folder is that of the session, which is known while one of its requests is.
+	// The folder is that of the session. It is known, because a session is not deleted before its
+	// requests.
 	insertGrant = define("INSERT INTO grants (" + sqlstore.NewGrantColumns + `, folder)
 		SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, s.cwd FROM sessions s WHERE s.session_id = ? ON CONFLICT (grant_id) DO NOTHING`)
 	lastAudit   = define("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1")
 	insertAudit = define("INSERT INTO audit (seq, body, hash) VALUES (?, ?, ?)")
 )
 
-// record puts an answer on record, and the grants that it makes, in the
-// transaction that stores it.
-func (t tx) record(ctx context.Context, r pending.Request, res pending.Resolution) error {
-	body, err := sqlstore.AuditBody(r, res)
+// recordAnswer appends the audit entry of an answer and stores the grants that come with it.
+func (t tx) recordAnswer(ctx context.Context, r pending.Request, res pending.Resolution) error {
+	body, err := sqlstore.ResolutionAudit(r, res)
 	if err != nil {
 		return err
 	}
@@ -30,14 +30,14 @@ func (t tx) record(ctx context.Context, r pending.Request, res pending.Resolutio
 			return err
 		}
 	}
-	return t.append(ctx, body)
+	return t.appendAudit(ctx, body)
 }
 
-// append adds an entry to the end of the audit trail.
-func (t tx) append(ctx context.Context, body []byte) error {
+// appendAudit adds an entry to the end of the audit log.
+func (t tx) appendAudit(ctx context.Context, body []byte) error {
 	var seq int64
 	var hash []byte
-	if err := t.row(ctx, []any{&seq, &hash}, lastAudit); err != nil && !errors.Is(err, sql.ErrNoRows) {
+	if err := t.queryRow(ctx, []any{&seq, &hash}, lastAudit); err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
 	_, err := t.exec(ctx, insertAudit, seq+1, string(body), account.AuditHash(hash, body))

@@ -19,52 +19,51 @@ import (
 	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
-// pragma is a setting of a connection and what it must read back as.
+// pragma is a setting of a connection and the value that must be read back.
 type pragma struct{ name, set, want string }
 
-// common settings. busy_timeout comes first, because setting the others may
-// already have to wait. It bounds how long a backup tool that holds the lock can
-// delay a write before the write is refused as retryable.
-var common = []pragma{
+// commonPragmas settings of all connections. busy_timeout comes first, because setting the others may
+// already have to wait. It limits how long a write waits for a backup tool that holds the lock,
+// before it fails as retryable.
+var commonPragmas = []pragma{
 	{"busy_timeout", "2000", "2000"}, // milliseconds
 	{"journal_mode", "WAL", "wal"},
 	{"foreign_keys", "1", "1"},
 	{"trusted_schema", "0", "0"},
-	// The commit that finds the WAL this long moves it into the database and waits
-	// for the disk several times. A request and its answer write nine pages, so this
-	// happens to one pair in 440, where the usual 1000 would make it the p99.
+	// The commit that finds a WAL of this many pages copies it to the database and syncs several
+	// times. A request and its answer write nine pages, so this happens to one pair in 440. With
+	// the default of 1000 it would determine their p99.
 	{"wal_autocheckpoint", "4000", "4000"},
 	{"journal_size_limit", "67108864", "67108864"}, // bytes of WAL kept after a burst
-	// The fsync of macOS leaves the data in the drive's cache; elsewhere this
-	// setting does nothing.
+	// On macOS, a plain fsync leaves the data in the drive's cache. On other systems this setting
+	// has no effect.
 	{"fullfsync", "1", "1"},
 }
 
-// reading are the settings of a connection that only reads. It forgets its pages whenever the writer has
-// written, so a cache of the usual 2 MB for each of them would only fill.
-var reading = []pragma{
+// readerPragmas are the settings of connections that only read. SQLite empties their page caches after
+// each write, so the default of 2 MB for each would be wasted.
+var readerPragmas = []pragma{
 	{"query_only", "1", "1"},
 	{"cache_size", "-256", "-256"}, // KB
 }
 
-// synchronous is the setting for a durability.
+// synchronous contains the setting for each durability.
 var synchronous = [...]pragma{
 	sqlstore.Relaxed: {"synchronous", "NORMAL", "1"},
 	sqlstore.Durable: {"synchronous", "FULL", "2"},
 }
 
-// connector opens connections with some settings and refuses one whose settings
-// are not as wanted: a driver or a file that ignores a pragma would lose answers
-// silently.
+// connector opens connections and checks their settings. A driver or file that ignored a pragma
+// could lose answers silently.
 type connector struct {
 	driver.Connector
 	pragmas []pragma
 }
 
-// pool is a set of at most size connections with more settings, in a mode of SQLite such as
-// ro. It opens none yet.
-func pool(path, mode string, size int, more ...pragma) *sql.DB {
-	pragmas := slices.Concat(common, more)
+// newPool returns a pool of up to size connections, with the settings more in addition to the common
+// ones. mode is an SQLite open mode such as ro. It opens no connection yet.
+func newPool(path, mode string, size int, more ...pragma) *sql.DB {
+	pragmas := slices.Concat(commonPragmas, more)
 	query := url.Values{"_txlock": {"immediate"}, "mode": {mode}}
 	for _, p := range pragmas {
 		query.Add("_pragma", p.name+"("+p.set+")")
@@ -76,8 +75,7 @@ func pool(path, mode string, size int, more ...pragma) *sql.DB {
 	return db
 }
 
-// mustConnector cannot fail: it refuses only a query that does not parse, and
-// ours was encoded above.
+// mustConnector panics if the DSN does not parse. Ours is encoded by [newPool], so it does.
 func mustConnector(dsn string) driver.Connector {
 	c, err := sqlite.NewConnector(dsn)
 	if err != nil {
@@ -100,17 +98,17 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
-// check refuses a connection whose setting is not as wanted.
+// check fails if the setting of a connection does not have its value.
 func (p pragma) check(ctx context.Context, conn driver.Conn) error {
-	got, err := read(ctx, conn, p.name)
+	got, err := readPragma(ctx, conn, p.name)
 	if err == nil && got != p.want {
 		err = fmt.Errorf("PRAGMA %s is %s and must be %s", p.name, got, p.want)
 	}
 	return err
 }
 
-// read returns the value of a pragma.
-func read(ctx context.Context, conn driver.Conn, name string) (_ string, err error) {
+// readPragma returns the value of a pragma.
+func readPragma(ctx context.Context, conn driver.Conn, name string) (_ string, err error) {
 	rows, err := conn.(driver.QueryerContext).QueryContext(ctx, "PRAGMA "+name, nil)
 	if err != nil {
 		return "", err
@@ -123,11 +121,11 @@ func read(ctx context.Context, conn driver.Conn, name string) (_ string, err err
 	return fmt.Sprint(value[0]), nil
 }
 
-// prepare makes folder and file, for this user alone whatever the umask, and
-// returns the absolute path. A folder that exists keeps its mode: it may be
-// somebody else's. The files that SQLite adds take the mode of the database.
-func prepare(path string) (string, error) {
-	path, err := place(path)
+// createFile creates the folder and file of a database, readable by this user alone whatever the
+// umask, and returns the absolute path. An existing folder keeps its mode, because it may belong to
+// somebody else. Files that SQLite adds get the mode of the database.
+func createFile(path string) (string, error) {
+	path, err := absolutePath(path)
 	if err != nil {
 		return "", err
 	}
@@ -151,8 +149,8 @@ func prepare(path string) (string, error) {
 	case err != nil:
 		return "", err
 	case !info.Mode().IsRegular():
-		return "", fmt.Errorf("%w: %s is a %s, not a file of our own", sqlstore.ErrDSN, path, kind(info.Mode()))
-	case links(info) > 1:
+		return "", fmt.Errorf("%w: %s is a %s, not a file of our own", sqlstore.ErrDSN, path, fileKind(info.Mode()))
+	case linkCount(info) > 1:
 		return "", fmt.Errorf("%w: %s has other names too (hard links), and each name would get a log of its own; copy it to one of its own", sqlstore.ErrDSN, path)
 	case info.Mode().Perm() != 0o600:
 		return path, os.Chmod(path, 0o600)
@@ -160,8 +158,8 @@ func prepare(path string) (string, error) {
 	return path, nil
 }
 
-// place returns the absolute path of a database.
-func place(path string) (string, error) {
+// absolutePath returns the absolute path of a database.
+func absolutePath(path string) (string, error) {
 	if path == "" || strings.IndexByte(path, 0) >= 0 {
 		return "", fmt.Errorf("%w: it needs the path of a file", sqlstore.ErrDSN)
 	}
@@ -172,15 +170,15 @@ func place(path string) (string, error) {
 	return path, nil
 }
 
-// links is how many names a file has.
-func links(info fs.FileInfo) uint64 {
+// linkCount returns the number of hard links to a file.
+func linkCount(info fs.FileInfo) uint64 {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(s.Nlink)
 	}
 	return 1
 }
 
-func kind(m fs.FileMode) string {
+func fileKind(m fs.FileMode) string {
 	switch {
 	case m.IsDir():
 		return "folder"

@@ -17,7 +17,7 @@ import (
 
 const page = 4096
 
-// flip inverts the bits of a part of a file.
+// flip inverts all bits of a range of a file.
 func flip(t *testing.T, path string, at, length int) {
 	t.Helper()
 	text := bytesOf(t, path)
@@ -36,7 +36,7 @@ func bytesOf(t *testing.T, path string) []byte {
 	return text
 }
 
-// write replaces what a file holds, for whoever has it open too.
+// write replaces the content of a file, also for programs that have it open.
 func write(t *testing.T, path string, text []byte) {
 	t.Helper()
 	if err := os.WriteFile(path, text, 0o600); err != nil {
@@ -55,8 +55,8 @@ func put(t *testing.T, st *sqlite.Store, count int) {
 	}
 }
 
-// Whichever page of a database was damaged while it was closed, it is not opened, the
-// sentence says what to do, and the evidence stays.
+// TestEveryDamagedPage damages each page of a closed database. It must not open, the error must say
+// what to do, and the files must stay as evidence.
 func TestEveryDamagedPage(t *testing.T) {
 	t.Parallel()
 	whole := filepath.Join(t.TempDir(), "whole.db")
@@ -74,7 +74,7 @@ func TestEveryDamagedPage(t *testing.T) {
 		flip(t, path, at, page)
 		st, err := sqlite.Open(ctx, path)
 		if err == nil {
-			silent++ // only what is in it is another text, which nothing tells
+			silent++ // the damage is in a text, which no check detects
 			if err := st.Close(); err != nil {
 				t.Error(err)
 			}
@@ -92,8 +92,8 @@ func TestEveryDamagedPage(t *testing.T) {
 	}
 }
 
-// A page that is damaged while the store is open ends all writing, with a sentence that
-// says what to do, and nothing that was told to be stored is lost.
+// TestDamagedWhileOpen damages pages of an open database. Writes must fail with an error that says
+// what to do, and nothing that was reported as stored may be lost.
 func TestDamagedWhileOpen(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "sayso.db")
@@ -128,8 +128,8 @@ func TestDamagedWhileOpen(t *testing.T) {
 	}
 }
 
-// A large database is opened without being read whole. Verify finds damage where nobody has
-// read yet, and ends all writing.
+// TestVerifyFindsDamage opens a large database, which is not read as a whole. Verify must find
+// damage in pages that nobody has read yet, and end all writes.
 func TestVerifyFindsDamage(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "sayso.db")
@@ -170,11 +170,11 @@ func TestVerifyFindsDamage(t *testing.T) {
 	}
 }
 
-// SQLite says nothing of a log that is gone, or that it reads only in part.
-func TestLostLog(t *testing.T) {
+// TestCheckLog removes or damages the WAL, which SQLite does not report.
+func TestCheckLog(t *testing.T) {
 	t.Parallel()
 	running := filepath.Join(t.TempDir(), "sayso.db")
-	if err := sqlite.LostLog(running); err != nil {
+	if err := sqlite.CheckLog(running); err != nil {
 		t.Errorf("of a database that does not exist yet: %v", err)
 	}
 	st := open(t, running)
@@ -189,8 +189,8 @@ func TestLostLog(t *testing.T) {
 	frames := (len(log) - 32) / frame
 	for name, c := range map[string]struct {
 		spoil func(t *testing.T, wal string)
-		says  string // "" for nothing
-		kept  bool   // a copy
+		says  string // "" for no error
+		kept  bool   // whether a copy is kept
 	}{
 		"Whole":        {func(*testing.T, string) {}, "", false},
 		"Missing":      {func(t *testing.T, wal string) { remove(t, wal) }, "put it back", false},
@@ -199,7 +199,7 @@ func TestLostLog(t *testing.T) {
 		"FirstFrame":   {func(t *testing.T, wal string) { flip(t, wal, 32+24, page) }, "left out", true},
 		"Header":       {func(t *testing.T, wal string) { flip(t, wal, 0, 32) }, "left out", true},
 		"Salt":         {func(t *testing.T, wal string) { flip(t, wal, 16, 4) }, "left out", true},
-		"LastFrame":    {func(t *testing.T, wal string) { flip(t, wal, 32+(frames-1)*frame+24, page) }, "", false}, // as a crash leaves it
+		"LastFrame":    {func(t *testing.T, wal string) { flip(t, wal, 32+(frames-1)*frame+24, page) }, "", false}, // a crash leaves a log in this state
 		"CutOff":       {func(t *testing.T, wal string) { write(t, wal, log[:len(log)-frame/2]) }, "", false},
 		"Zeros":        {func(t *testing.T, wal string) { write(t, wal, append(bytes.Clone(log), make([]byte, 4*frame)...)) }, "", false},
 		"OnlyZeros":    {func(t *testing.T, wal string) { write(t, wal, make([]byte, 4*frame)) }, "", false},
@@ -211,7 +211,7 @@ func TestLostLog(t *testing.T) {
 			write(t, path, data)
 			write(t, path+"-wal", log)
 			c.spoil(t, path+"-wal")
-			err := sqlite.LostLog(path)
+			err := sqlite.CheckLog(path)
 			switch {
 			case c.says == "" && err != nil:
 				t.Errorf("it says %v", err)
@@ -232,7 +232,7 @@ func TestLostLog(t *testing.T) {
 			if err := again.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if err := sqlite.LostLog(path); err != nil {
+			if err := sqlite.CheckLog(path); err != nil {
 				t.Errorf("after an end in order it says %v", err)
 			}
 		})

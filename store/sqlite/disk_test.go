@@ -21,7 +21,7 @@ const (
 	umaskPath = "SAYSO_SQLITE_UMASK"
 )
 
-// child runs what needs a process of its own, because it changes the process.
+// child runs tests that change their process, in a process of their own.
 func child() {
 	run := func(err error) {
 		if err != nil {
@@ -54,8 +54,8 @@ func runChild(t *testing.T, variable, path string) {
 	}
 }
 
-// fillDisk lets every file reach its limit in the middle of a transaction, and
-// looks that nothing of it stays and that writing goes on once there is room.
+// fillDisk lets each file reach its size limit in the middle of a transaction. Nothing of the
+// transaction may remain, and writes must succeed once there is space.
 func fillDisk(path string) error {
 	signal.Ignore(syscall.SIGXFSZ)
 	st, err := sqlite.Open(ctx, path)
@@ -124,7 +124,7 @@ func fillDisk(path string) error {
 	if err := st.Close(); err != nil {
 		return err
 	}
-	again, err := sqlite.Open(ctx, path) // and the database is whole
+	again, err := sqlite.Open(ctx, path) // the database is undamaged
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func leaveFiles(path string) error {
 	return st.CreateSession(ctx, session.Session{SessionID: "s1"})
 }
 
-// Nobody else reads what is kept, whatever the umask says.
+// TestModesUnderAnyUmask checks that only the owner can read the files, whatever the umask.
 func TestModesUnderAnyUmask(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "new", "state")

@@ -25,8 +25,8 @@ const (
 	readOnlyPath   = "SAYSO_SQLITE_READ_ONLY"
 )
 
-// everyWrite has the disk be full at each page of each write of a session's life, and
-// looks each time that nothing was changed and that the same write succeeds with space.
+// everyWrite lets the disk be full at each page of each write in the life of a session. The write
+// must change nothing, and must succeed once there is space.
 func everyWrite(path string) error {
 	signal.Ignore(syscall.SIGXFSZ)
 	st, err := sqlite.Open(ctx, path)
@@ -94,7 +94,7 @@ func everyWrite(path string) error {
 			return err
 		}
 		for room := uint64(0); ; room += 2048 { // also in the middle of a page
-			// What a failed write has left behind the end is written over.
+			// A failed write leaves data behind the end of the log, which the next one overwrites.
 			if err := limit(uint64(wal.Size()) + room); err != nil {
 				return err
 			}
@@ -148,7 +148,7 @@ func everyWrite(path string) error {
 	return errors.Join(err, other.Close(), again.Close())
 }
 
-// dump is everything that a database holds.
+// dump returns the whole content of a database.
 func dump(db *sql.DB) (string, error) {
 	var all strings.Builder
 	tables, err := rows(db, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '%\\_fts%' ESCAPE '\\' ORDER BY name")
@@ -193,7 +193,7 @@ func rows(db *sql.DB, query string) (all []string, err error) {
 	return all, found.Err()
 }
 
-// limit lets no file of this process grow beyond so many bytes.
+// limit sets the largest size of files of this process, in bytes.
 func limit(bytes uint64) error {
 	var now syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &now); err != nil {
@@ -208,8 +208,8 @@ func TestDiskFullAtEveryWrite(t *testing.T) {
 	runChild(t, everyWritePath, filepath.Join(t.TempDir(), "sayso.db"))
 }
 
-// readOnly is a server's start, and its writes, in a folder that was made read-only before
-// or meanwhile.
+// readOnly opens a database and writes to it, in a folder that was made read-only before or
+// meanwhile.
 func readOnly(path string) error {
 	dir := filepath.Dir(path)
 	st, err := sqlite.Open(ctx, path)
@@ -222,7 +222,7 @@ func readOnly(path string) error {
 	if err := os.Chmod(dir, 0o500); err != nil {
 		return err
 	}
-	// Its files are open, and that no new one can be made is nothing to it.
+	// The files are open already, so it needs no new one.
 	if err := st.CreateSession(ctx, session.Session{SessionID: "s2"}); err != nil {
 		return fmt.Errorf("a write after the folder was made read-only: %w", err)
 	}
@@ -267,7 +267,7 @@ func TestReadOnlyFolder(t *testing.T) {
 		runChild(t, readOnlyPath, filepath.Join(t.TempDir(), "sayso.db"))
 		return
 	}
-	// Root may write everywhere.
+	// Root can write anywhere, so the test uses another user.
 	const nobody = 65534
 	dir, err := os.MkdirTemp("/tmp", "sayso-readonly-")
 	if err == nil {

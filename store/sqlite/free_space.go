@@ -12,21 +12,20 @@ import (
 	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
-// minFree is how much the disk must take, in bytes: a large answer, and what SQLite
-// adds to it. With less free the store counts as read-only before the first write
-// fails.
+// minFree is the free space, in bytes, below which the store reports that it is read-only: enough
+// for a large answer and what SQLite adds to it. So people are warned before the first write fails.
 const minFree = 256 << 10
 
-// diskFullError is a write that the disk refused.
+// diskFullError is the error of a write that the disk refused.
 type diskFullError struct{ err error }
 
-// diskRefused reports whether a write failed because the disk takes none: it is
-// full, over a quota or a limit, or was mounted read-only.
+// diskRefused reports whether a write failed because the disk accepts none: it is full, over a
+// quota, or mounted read-only.
 func diskRefused(err error) bool {
 	if errors.Is(err, sqlstore.ErrBroken) {
 		return false
 	}
-	switch c := code(err); c {
+	switch c := resultCode(err); c {
 	case lib.SQLITE_IOERR_WRITE, lib.SQLITE_IOERR_SHMSIZE, lib.SQLITE_IOERR_TRUNCATE:
 		return true
 	default:
@@ -34,9 +33,8 @@ func diskRefused(err error) bool {
 	}
 }
 
-// checkFreeSpace reports whether the disk takes writes. After one that it refused
-// only another one tells: space that a quota or a limit does not let us have looks
-// free.
+// checkFreeSpace fails if the disk accepts no writes. After a refused write it tries another one,
+// because space that a quota withholds is reported as free.
 func (s *Store) checkFreeSpace() error {
 	refused := s.full.Load()
 	if refused == nil {
@@ -52,7 +50,7 @@ func (s *Store) checkFreeSpace() error {
 	return nil
 }
 
-// tryToWrite writes beside the database what a write may need, and takes it away.
+// tryToWrite writes and removes a file of [minFree] bytes beside the database.
 func (s *Store) tryToWrite() (err error) {
 	path := s.path + "-probe"
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
@@ -63,21 +61,21 @@ func (s *Store) tryToWrite() (err error) {
 	if _, err := f.Write(make([]byte, minFree)); err != nil {
 		return err
 	}
-	return f.Sync() // where space is found only when it is needed
+	return f.Sync() // some file systems allocate space only now
 }
 
-// freeSpace is what this process may still write on the disk of a file, in bytes.
+// freeSpace returns how many bytes this process can still write on the disk of a file.
 func freeSpace(path string) (uint64, error) {
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(path, &disk); err != nil {
 		return 0, err
 	}
 	if disk.Blocks == 0 {
-		return math.MaxUint64, nil // a file system that does not count
+		return math.MaxUint64, nil // the file system does not report it
 	}
 	blocks := disk.Bavail
 	if os.Geteuid() == 0 {
-		blocks = disk.Bfree // also what is kept for root
+		blocks = disk.Bfree // including what is reserved for root
 	}
 	return uint64(blocks) * uint64(disk.Bsize), nil
 }

@@ -17,8 +17,8 @@ var (
 	markUsed      = define("UPDATE attachments SET used = 1 WHERE attachment_id = ?")
 	markSent      = define("UPDATE messages SET sent_at = ? WHERE message_id = ? AND sent_at = 0 RETURNING session_id")
 	removeQueued  = define("DELETE FROM messages WHERE message_id = ? AND sent_at = 0 RETURNING session_id")
-	requeue       = define("UPDATE messages SET sent_at = 0, place = sent.place FROM (" + sqlstore.Requeued + ") AS sent WHERE messages.seq = sent.seq")
-	unsend        = define("UPDATE messages SET sent_at = 0, place = (" + sqlstore.FirstPlace + ") WHERE message_id = ? AND sent_at <> 0 RETURNING session_id")
+	requeue       = define("UPDATE messages SET sent_at = 0, place = sent.place FROM (" + sqlstore.SelectRequeued + ") AS sent WHERE messages.seq = sent.seq")
+	unsend        = define("UPDATE messages SET sent_at = 0, place = (" + sqlstore.SelectFirstPlace + ") WHERE message_id = ? AND sent_at <> 0 RETURNING session_id")
 )
 
 // QueueMessage implements [session.Store].
@@ -30,18 +30,18 @@ func (s *Store) QueueMessage(ctx context.Context, m session.Message) (queued boo
 	err = s.write(ctx, sqlstore.Relaxed, "queue message "+m.MessageID, func(ctx context.Context, t tx) error {
 		n, err := t.exec(ctx, insertMessage, values...)
 		switch {
-		case orphan(err):
+		case isForeignKeyViolation(err):
 			return session.ErrNotFound
 		case err != nil:
 			return err
 		case n == 0:
-			return errNothing
+			return errUnchanged
 		}
 		queued = true
 		if err := t.useAttachments(ctx, m); err != nil {
 			return err
 		}
-		return t.bump(ctx, m.SessionID)
+		return t.bumpVersion(ctx, m.SessionID)
 	})
 	return queued && err == nil, err
 }
@@ -59,9 +59,9 @@ func (s *Store) Requeue(ctx context.Context, sessionID string) (int, error) {
 			return err
 		}
 		if n == 0 {
-			return errNothing
+			return errUnchanged
 		}
-		return t.bump(ctx, sessionID)
+		return t.bumpVersion(ctx, sessionID)
 	})
 	if err != nil {
 		return 0, err
@@ -79,25 +79,24 @@ func (s *Store) RemoveQueued(ctx context.Context, messageID string) (bool, error
 	return s.unqueue(ctx, "remove queued "+messageID, removeQueued, messageID)
 }
 
-// unqueue runs a statement that takes one message from the queue and returns its
-// session.
+// unqueue runs a statement that takes one message out of the queue and returns its session.
 func (s *Store) unqueue(ctx context.Context, what string, statement *sqlstore.Statement, args ...any) (taken bool, err error) {
 	err = s.write(ctx, sqlstore.Relaxed, what, func(ctx context.Context, t tx) error {
 		var sessionID string
-		err := t.row(ctx, []any{&sessionID}, statement, args...)
+		err := t.queryRow(ctx, []any{&sessionID}, statement, args...)
 		if errors.Is(err, sql.ErrNoRows) {
-			return errNothing
+			return errUnchanged
 		}
 		if err != nil {
 			return err
 		}
 		taken = true
-		return t.bump(ctx, sessionID)
+		return t.bumpVersion(ctx, sessionID)
 	})
 	return taken && err == nil, err
 }
 
-// useAttachments records that a session shows what a message attaches.
+// useAttachments records that a session shows the attachments of a message.
 func (t tx) useAttachments(ctx context.Context, m session.Message) error {
 	for _, id := range sqlstore.UsedAttachments(m) {
 		n, err := t.exec(ctx, markUsed, id)

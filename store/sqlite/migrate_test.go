@@ -15,9 +15,9 @@ import (
 	"github.com/sayso-dev/sayso/store/storetest"
 )
 
-// database returns a database before any step. The last of several that migrate at
-// once waits for all the steps of the first, which take seconds on a machine that is
-// short of time, so the wait is no bound here.
+// database returns a database before any migration. If several connections migrate at once, the
+// last waits for all steps of the first, which takes seconds on a slow machine. So its wait is not
+// limited.
 func database(t *testing.T, path string) *sql.DB {
 	t.Helper()
 	dsn := url.URL{Scheme: "file", Opaque: path, RawQuery: "_txlock=immediate&_pragma=busy_timeout(600000)&_pragma=foreign_keys(1)"}
@@ -42,7 +42,7 @@ func execute(t *testing.T, db *sql.DB, statement string) {
 	}
 }
 
-// contents lists the schema and the applied steps.
+// contents returns the schema and the applied migrations.
 func contents(t *testing.T, db *sql.DB) string {
 	t.Helper()
 	var all strings.Builder
@@ -52,7 +52,7 @@ func contents(t *testing.T, db *sql.DB) string {
 	} {
 		rows, err := db.QueryContext(ctx, query)
 		if err != nil {
-			continue // no table of steps yet
+			continue // the table of migrations does not exist yet
 		}
 		for rows.Next() {
 			var line string
@@ -86,7 +86,7 @@ func TestApplyTwiceChangesNothing(t *testing.T) {
 	}
 }
 
-// Several servers that start at once migrate once.
+// TestApplyAtOnce lets several servers start at once: only one of them migrates.
 func TestApplyAtOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
@@ -132,7 +132,7 @@ func TestUnknownSchemas(t *testing.T) {
 	}
 }
 
-// A step that fails leaves nothing of the steps before it.
+// TestAllOrNothing lets a step fail: the steps before it must be rolled back too.
 func TestAllOrNothing(t *testing.T) {
 	t.Parallel()
 	db := empty(t)
@@ -178,8 +178,8 @@ func TestColumns(t *testing.T) {
 	storetest.Columns(t, got)
 }
 
-// What an older sayso stored is whole after the upgrade: nothing is known of its
-// processes, so nothing of it is carried over.
+// TestRowsFromBeforeAdoption upgrades rows of a version that did not store process ids. They must
+// be complete afterwards, and no answer may be carried over from them.
 func TestRowsFromBeforeAdoption(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")

@@ -10,9 +10,9 @@ import (
 	"github.com/sayso-dev/sayso/store/sqlitetest"
 )
 
-// A request that was just opened is read as the database has it, also once it was
-// changed, in whatever way.
-func TestNewestRequest(t *testing.T) {
+// TestCachedRequest checks that the cached request equals the row in the database, also after each
+// kind of change.
+func TestCachedRequest(t *testing.T) {
 	t.Parallel()
 	now := time.Now().Truncate(time.Microsecond)
 	held := pending.Held{Actor: pending.Actor{UserID: "u", Name: "Ada"}, At: now, Until: now.Add(time.Second), CommandID: "c", Answer: pending.Answer{Decision: pending.Allow}}
@@ -49,7 +49,7 @@ func TestNewestRequest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := st.AnswerableRequests(ctx, "s1") // from the database
+		all, err := st.AnswerableRequests(ctx, "s1") // reads the database
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +62,7 @@ func TestNewestRequest(t *testing.T) {
 			t.Errorf("after it was answered: %s", got.Status)
 		}
 	}
-	// Whoever reads after a change was told sees it.
+	// Whoever reads after a change was reported must see it.
 	for range 5 {
 		id := "r" + time.Now().String()
 		if _, _, err := st.OpenRequest(ctx, pending.Request{RequestID: id, SessionID: "s1", ToolInput: []byte("{}"), CreatedAt: now}); err != nil {

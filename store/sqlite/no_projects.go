@@ -2,32 +2,31 @@ package sqlite
 
 import "sync/atomic"
 
-// noProjects remembers that there are no projects, as where one person works alone:
-// every answer asks, and the read is a tenth of what it takes. Only the server makes
-// projects, and only one server has the database.
+// noProjects caches that there are no projects, which is usual for a person who works alone. Each
+// answer asks for them, and without the cache the read takes ten times as long. The cache is
+// correct because only this server can create projects.
 type noProjects struct {
-	making atomic.Int32 // how many are being made
-	made   atomic.Int64 // how often one was
-	none   atomic.Int64 // made + 1 at the time when none was found
+	creations atomic.Int32 // creations under way
+	created   atomic.Int64 // creations that have ended
+	noneAt    atomic.Int64 // created + 1 at the time of the last read that found no project
 }
 
-// creating is called before a project is created, and end when that has ended,
-// in whatever way.
-func (n *noProjects) creating() (end func()) {
-	n.making.Add(1)
+// beginCreation must be called before a project is created, and end when that has succeeded or failed.
+func (n *noProjects) beginCreation() (end func()) {
+	n.creations.Add(1)
 	return func() {
-		n.made.Add(1) // first: nobody may believe what was found meanwhile
-		n.making.Add(-1)
+		n.created.Add(1) // before the decrement, so that a read during the creation cannot fill the cache
+		n.creations.Add(-1)
 	}
 }
 
-// beginRead is called before a read, and foundNone when the read has found none.
+// beginRead must be called before a read, and foundNone if the read found no project.
 func (n *noProjects) beginRead() (foundNone func()) {
-	made := n.made.Load()
-	return func() { n.none.Store(made + 1) }
+	made := n.created.Load()
+	return func() { n.noneAt.Store(made + 1) }
 }
 
-// known reports whether there are none.
+// known reports whether it is known that there are no projects.
 func (n *noProjects) known() bool {
-	return n.making.Load() == 0 && n.none.Load() == n.made.Load()+1
+	return n.creations.Load() == 0 && n.noneAt.Load() == n.created.Load()+1
 }

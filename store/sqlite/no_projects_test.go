@@ -10,8 +10,7 @@ import (
 	"github.com/sayso-dev/sayso/store/sqlitetest"
 )
 
-// That there were no projects is not believed once one was made, however many look
-// meanwhile.
+// TestFirstProject creates a project while many goroutines read. After that, no read may find none.
 func TestFirstProject(t *testing.T) {
 	t.Parallel()
 	st := open(t, sqlitetest.In(t, t.TempDir()))

@@ -29,7 +29,7 @@ func create(t testing.TB, st *sqlite.Store, sessionID string) {
 	}
 }
 
-// outside is another program on the same database.
+// outside opens the database as another program would.
 func outside(t *testing.T, path string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -70,7 +70,8 @@ func TestReopen(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// It stays, so that a start on a full disk need not make it, and all of it is moved.
+	// It stays, so that a start with a full disk need not create it. Its content is in the
+	// database.
 	if left, err := os.Stat(path + "-wal"); err != nil || left.Size() != 0 {
 		t.Errorf("closing left this of the WAL: %v, %v", left, err)
 	}
@@ -80,9 +81,9 @@ func TestReopen(t *testing.T) {
 	}
 }
 
-// The mode of a file that was made too open is mended, that of a folder which
-// was there before is not ours to change.
-func TestModesOfWhatIsThere(t *testing.T) {
+// TestModesOfExistingFiles checks that an existing file readable by others is restricted, and that an
+// existing folder keeps its mode.
+func TestModesOfExistingFiles(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "shared")
 	path := filepath.Join(dir, "sayso.db")
@@ -176,7 +177,7 @@ func TestNewerSchema(t *testing.T) {
 	}
 }
 
-func TestOpenWithEndedContext(t *testing.T) {
+func TestOpenWithCancelledContext(t *testing.T) {
 	t.Parallel()
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
@@ -187,8 +188,8 @@ func TestOpenWithEndedContext(t *testing.T) {
 	open(t, path)
 }
 
-// Another program that holds the lock for long makes a write fail as retryable,
-// loses nothing and stops no reader.
+// TestLockedByAnother lets another program hold the lock for long. A write must fail as retryable,
+// and reads must not wait.
 func TestLockedByAnother(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "sayso.db")

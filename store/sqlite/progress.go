@@ -39,7 +39,7 @@ func (s *Store) SaveProgress(ctx context.Context, sessionID string, p session.Pr
 func (s *Store) NextEpoch(ctx context.Context) (uint64, error) {
 	var epoch int64
 	err := s.write(ctx, sqlstore.Durable, "next epoch", func(ctx context.Context, t tx) error {
-		return t.row(ctx, []any{&epoch}, nextEpoch, t.now.UnixMicro())
+		return t.queryRow(ctx, []any{&epoch}, nextEpoch, t.now.UnixMicro())
 	})
 	if err != nil {
 		return 0, err
@@ -47,7 +47,7 @@ func (s *Store) NextEpoch(ctx context.Context) (uint64, error) {
 	return uint64(epoch), nil
 }
 
-// spend counts what a session has cost.
+// spend adds to the cost of a session.
 func (t tx) spend(ctx context.Context, sessionID string, p session.Progress) error {
 	n, err := t.exec(ctx, sqlstore.Spend, sqlstore.SpendValues(sessionID, p)...)
 	if err == nil && n == 0 {

@@ -18,7 +18,7 @@ var (
 	dropFolders   = define("DELETE FROM project_folders WHERE project_id = ?")
 
 	projectOfSession = sqlstore.ProjectOfSession[sqlstore.SQLite]
-	// The sessions that a change of a project concerns, as a JSON list.
+	// The sessions that a change of a project affects, as a JSON list.
 	selectTouched = define("SELECT json_group_array(session_id) FROM sessions WHERE in_project = ? OR in_project <> " + projectOfSession)
 	placeSessions = define("UPDATE sessions SET in_project = " + projectOfSession + " WHERE session_id IN (SELECT value FROM json_each(?))")
 	growVersions  = define("UPDATE processes SET version = version + 1 WHERE session_id IN (SELECT value FROM json_each(?))")
@@ -44,11 +44,11 @@ func (s *Store) CreateProject(ctx context.Context, p project.Project, by pending
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: create project %s: %w", p.ProjectID, err)
 	}
-	defer s.noProjects.creating()()
+	defer s.noProjects.beginCreation()()
 	err = s.write(ctx, sqlstore.Durable, "create project "+p.ProjectID, func(ctx context.Context, t tx) error {
 		_, err := t.exec(ctx, insertProject,
 			p.ProjectID, sqlstore.SanitizeText(p.Name), sqlstore.Fold(p.Name), sqlstore.Micros(p.CreatedAt), string(body))
-		if unique(err) {
+		if isUniqueViolation(err) {
 			return project.ErrExists
 		}
 		if err != nil {
@@ -79,7 +79,7 @@ func (s *Store) ChangeProject(ctx context.Context, p project.Project, by pending
 		}
 		_, err = t.exec(ctx, changeProject,
 			sqlstore.SanitizeText(now.Name), sqlstore.Fold(now.Name), now.Version, string(body), now.ProjectID)
-		if unique(err) {
+		if isUniqueViolation(err) {
 			return project.ErrExists
 		}
 		if err != nil {
@@ -110,18 +110,18 @@ func (s *Store) DeleteProject(ctx context.Context, projectID string, by pending.
 	return touched, err
 }
 
-// project reads one row as it stands in this transaction.
+// project reads a project within the transaction.
 func (t tx) project(ctx context.Context, projectID string) (project.Project, error) {
 	var p project.Project
-	err := t.read(ctx, sqlstore.SelectProject.Statement, func(row sqlstore.Row) (err error) {
+	err := t.scanRow(ctx, sqlstore.SelectProject.Statement, func(row sqlstore.Row) (err error) {
 		p, err = sqlstore.ReadProject(row)
 		return err
 	}, projectID)
-	return p, missing(err, project.ErrNotFound)
+	return p, replaceNoRows(err, project.ErrNotFound)
 }
 
-// settleProject does what follows from a change of a project: its folders, the
-// sessions in it, and the record. It returns the sessions that it concerns.
+// settleProject stores the consequences of a change of a project: its folders, the sessions in it,
+// and the audit entry. It returns the ids of the affected sessions.
 func (t tx) settleProject(ctx context.Context, before, after *project.Project, by pending.Actor) (touched []string, err error) {
 	projectID := ""
 	if before != nil {
@@ -134,7 +134,7 @@ func (t tx) settleProject(ctx context.Context, before, after *project.Project, b
 		projectID = after.ProjectID
 		for _, folder := range after.Folders {
 			_, err := t.exec(ctx, insertFolder, folder, projectID)
-			if unique(err) {
+			if isUniqueViolation(err) {
 				return nil, project.ErrFolderTaken
 			}
 			if err != nil {
@@ -143,7 +143,7 @@ func (t tx) settleProject(ctx context.Context, before, after *project.Project, b
 		}
 	}
 	var list string
-	if err := t.row(ctx, []any{&list}, selectTouched, projectID); err != nil {
+	if err := t.queryRow(ctx, []any{&list}, selectTouched, projectID); err != nil {
 		return nil, err
 	}
 	if _, err := t.exec(ctx, placeSessions, list); err != nil {
@@ -159,5 +159,5 @@ func (t tx) settleProject(ctx context.Context, before, after *project.Project, b
 	if err != nil {
 		return nil, err
 	}
-	return touched, t.append(ctx, body)
+	return touched, t.appendAudit(ctx, body)
 }

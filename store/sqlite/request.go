@@ -24,47 +24,46 @@ var (
 	holdRequest = define("UPDATE requests SET held = $1, held_command = $2 WHERE request_id = $3 AND " + answerable +
 		" AND held_command = '' AND instr(taken_back, $4) = 0 RETURNING " + sqlstore.RequestColumns)
 	unholdRequest = define("UPDATE requests SET held = ?, held_command = '', taken_back = ? WHERE request_id = ? RETURNING " + sqlstore.RequestColumns)
-	// The wider condition is there for the index of the answerable ones.
-	orphanRequests  = define("UPDATE requests SET status = 'orphaned', reason = ? WHERE session_id = ? AND status = 'open' AND " + answerable)
-	advanceDelivery = define("UPDATE requests SET delivery = ? WHERE request_id = ? AND status IN ('answered', 'denied') AND " + sqlstore.RankColumn + " < ?")
-	letCarry        = define("UPDATE requests SET delivery = 'carried', carried_to = $1 WHERE request_id = $2 AND " + sqlstore.Carriable("$3", "$4"))
-	insertCarried   = define(sqlstore.InsertCarried(fmt.Sprintf("requests f WHERE f.request_id = $%d", sqlstore.NewRequestArgs+2)))
-	growVersion     = define("UPDATE processes SET version = version + 1, updated_at = ? WHERE session_id = ?")
+	// The condition answerable is implied. It lets SQLite use the index of answerable requests.
+	orphanRequests   = define("UPDATE requests SET status = 'orphaned', reason = ? WHERE session_id = ? AND status = 'open' AND " + answerable)
+	advanceDelivery  = define("UPDATE requests SET delivery = ? WHERE request_id = ? AND status IN ('answered', 'denied') AND " + sqlstore.RankColumn + " < ?")
+	markCarried      = define("UPDATE requests SET delivery = 'carried', carried_to = $1 WHERE request_id = $2 AND " + sqlstore.Carriable("$3", "$4"))
+	insertCarried    = define(sqlstore.InsertCarried(fmt.Sprintf("requests f WHERE f.request_id = $%d", sqlstore.NewRequestArgs+2)))
+	incrementVersion = define("UPDATE processes SET version = version + 1, updated_at = ? WHERE session_id = ?")
 )
 
-// bump makes a change of a session visible: the version grows in the same
-// transaction.
-func (t tx) bump(ctx context.Context, sessionID string) error {
-	n, err := t.exec(ctx, growVersion, t.now.UnixMicro(), sessionID)
+// bumpVersion increments the version of a session in the transaction that changes it.
+func (t tx) bumpVersion(ctx context.Context, sessionID string) error {
+	n, err := t.exec(ctx, incrementVersion, t.now.UnixMicro(), sessionID)
 	if err == nil && n == 0 {
 		err = session.ErrNotFound
 	}
 	return err
 }
 
-// request reads one row as it stands in this transaction.
+// request reads a request within the transaction.
 func (t tx) request(ctx context.Context, requestID string) (pending.Request, error) {
 	var row sqlstore.RequestRow
-	if err := t.row(ctx, row.Dest(), sqlstore.SelectRequest.Statement, requestID); err != nil {
-		return pending.Request{}, missing(err, pending.ErrNotFound)
+	if err := t.queryRow(ctx, row.Dest(), sqlstore.SelectRequest.Statement, requestID); err != nil {
+		return pending.Request{}, replaceNoRows(err, pending.ErrNotFound)
 	}
 	return row.Request()
 }
 
-// missing names what a query did not find.
-func missing(err, notFound error) error {
+// replaceNoRows replaces [sql.ErrNoRows] with notFound.
+func replaceNoRows(err, notFound error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return notFound
 	}
 	return err
 }
 
-// newestInput is the largest input, in bytes, with which a request is kept in memory.
-const newestInput = 64 << 10
+// maxNewestInput is the size in bytes up to which the input of a request is cached.
+const maxNewestInput = 64 << 10
 
 // OpenRequest implements [pending.Store].
 func (s *Store) OpenRequest(ctx context.Context, r pending.Request) (stored pending.Request, opened bool, err error) {
-	r = sqlstore.NormalRequest(r)
+	r = sqlstore.NormalizeRequest(r)
 	values, err := sqlstore.NewRequestValues(r, bind)
 	if err != nil {
 		return pending.Request{}, false, fmt.Errorf("sqlite: open request: %w", err)
@@ -72,16 +71,16 @@ func (s *Store) OpenRequest(ctx context.Context, r pending.Request) (stored pend
 	err = s.write(ctx, sqlstore.Relaxed, "open request "+r.RequestID, func(ctx context.Context, t tx) error {
 		n, err := t.exec(ctx, insertRequest, values...)
 		switch {
-		case orphan(err):
+		case isForeignKeyViolation(err):
 			return session.ErrNotFound
 		case err != nil:
 			return err
 		case n > 0:
 			stored, opened = r, true
-			if len(r.ToolInput) <= newestInput {
+			if len(r.ToolInput) <= maxNewestInput {
 				s.opening = &r
 			}
-			return t.bump(ctx, r.SessionID)
+			return t.bumpVersion(ctx, r.SessionID)
 		}
 		if stored, err = t.request(ctx, r.RequestID); err != nil {
 			return err
@@ -89,7 +88,7 @@ func (s *Store) OpenRequest(ctx context.Context, r pending.Request) (stored pend
 		if stored.InputHash != r.InputHash {
 			return pending.ErrConflict
 		}
-		return errNothing
+		return errUnchanged
 	})
 	if err != nil {
 		return pending.Request{}, false, err
@@ -105,25 +104,25 @@ func (s *Store) ResolveRequest(ctx context.Context, requestID string, res pendin
 	}
 	held, back := sqlstore.ResolveGuards(res)
 	durability := sqlstore.Relaxed
-	if sqlstore.Answers(res.Status) {
+	if sqlstore.IsDecision(res.Status) {
 		durability = sqlstore.Durable
 	}
-	return s.alterAnd(ctx, durability, "resolve request "+requestID, requestID, func(ctx context.Context, t tx, now pending.Request) error {
-		if !sqlstore.OnRecord(res.Status) {
+	return s.updateRequestAnd(ctx, durability, "resolve request "+requestID, requestID, func(ctx context.Context, t tx, now pending.Request) error {
+		if !sqlstore.IsAudited(res.Status) {
 			return nil
 		}
-		return t.record(ctx, now, res)
+		return t.recordAnswer(ctx, now, res)
 	}, resolveRequest, append(values, requestID, res.SecondTo, res.SecondTo, held, held, back, back)...)
 }
 
-// approve is [sqlstore.Engine.Approve].
+// approve implements [sqlstore.Engine.Approve].
 func (s *Store) approve(ctx context.Context, requestID string, c sqlstore.ApprovalChange) (pending.Request, bool, error) {
-	return s.alterAnd(ctx, sqlstore.Durable, c.What, requestID, func(ctx context.Context, t tx, now pending.Request) error {
+	return s.updateRequestAnd(ctx, sqlstore.Durable, c.What, requestID, func(ctx context.Context, t tx, now pending.Request) error {
 		body, err := c.Audit(now)
 		if err != nil {
 			return err
 		}
-		return t.append(ctx, body)
+		return t.appendAudit(ctx, body)
 	}, approveRequest, append(sqlstore.ApprovalValues(c.To), requestID, c.From)...)
 }
 
@@ -134,7 +133,7 @@ func (s *Store) HoldRequest(ctx context.Context, requestID string, h pending.Hel
 		return pending.Request{}, false, fmt.Errorf("sqlite: hold request %s: %w", requestID, err)
 	}
 	command := sqlstore.SanitizeText(h.CommandID)
-	return s.alter(ctx, sqlstore.Durable, "hold request "+requestID, requestID, holdRequest, bind(text), command, requestID, sqlstore.UndoneCommand(command))
+	return s.updateRequest(ctx, sqlstore.Durable, "hold request "+requestID, requestID, holdRequest, bind(text), command, requestID, sqlstore.UndoneCommand(command))
 }
 
 // UnholdRequest implements [pending.Store].
@@ -148,24 +147,24 @@ func (s *Store) UnholdRequest(ctx context.Context, requestID, commandID string, 
 		case err != nil:
 			return err
 		case !ok:
-			return errNothing
+			return errUnchanged
 		}
 		body, err := sqlstore.ReleasedHoldAudit(now, by, why, time.Now())
 		if err != nil {
 			return err
 		}
 		var row sqlstore.RequestRow
-		if err := t.row(ctx, row.Dest(), unholdRequest, bind(text), sqlstore.UndoneCommands(now, commandID), requestID); err != nil {
+		if err := t.queryRow(ctx, row.Dest(), unholdRequest, bind(text), sqlstore.UndoneCommands(now, commandID), requestID); err != nil {
 			return err
 		}
 		if now, err = row.Request(); err != nil {
 			return err
 		}
 		done = true
-		if err := t.append(ctx, body); err != nil {
+		if err := t.appendAudit(ctx, body); err != nil {
 			return err
 		}
-		return t.bump(ctx, now.SessionID)
+		return t.bumpVersion(ctx, now.SessionID)
 	})
 	if err != nil {
 		return pending.Request{}, false, err
@@ -182,9 +181,9 @@ func (s *Store) OrphanRequests(ctx context.Context, sessionID, reason string) (i
 			return err
 		}
 		if n == 0 {
-			return errNothing
+			return errUnchanged
 		}
-		return t.bump(ctx, sessionID)
+		return t.bumpVersion(ctx, sessionID)
 	})
 	if err != nil {
 		return 0, err
@@ -194,36 +193,36 @@ func (s *Store) OrphanRequests(ctx context.Context, sessionID, reason string) (i
 
 // CarryAnswer implements [pending.Store].
 func (s *Store) CarryAnswer(ctx context.Context, r pending.Request, from string) (stored pending.Request, carried bool, err error) {
-	r = sqlstore.NormalRequest(r)
+	r = sqlstore.NormalizeRequest(r)
 	values, err := sqlstore.NewRequestValues(r, bind)
 	if err != nil {
 		return pending.Request{}, false, fmt.Errorf("sqlite: carry answer to %s: %w", r.RequestID, err)
 	}
 	err = s.write(ctx, sqlstore.Durable, "carry answer to "+r.RequestID, func(ctx context.Context, t tx) error {
-		known, err := t.carrying(ctx, r, from, &stored, &carried)
+		known, err := t.readCarried(ctx, r, from, &stored, &carried)
 		switch {
 		case err != nil:
 			return err
 		case known:
-			return errNothing
+			return errUnchanged
 		}
-		n, err := t.exec(ctx, letCarry, r.RequestID, from, r.SessionID, r.ProcessID)
+		n, err := t.exec(ctx, markCarried, r.RequestID, from, r.SessionID, r.ProcessID)
 		if err != nil {
 			return err
 		}
 		if n == 0 {
-			return errNothing
+			return errUnchanged
 		}
 		if _, err := t.exec(ctx, insertCarried, append(values, sqlstore.Micros(r.CreatedAt), from)...); err != nil {
 			return err
 		}
-		if err := t.bump(ctx, r.SessionID); err != nil {
+		if err := t.bumpVersion(ctx, r.SessionID); err != nil {
 			return err
 		}
-		if _, err = t.carrying(ctx, r, from, &stored, &carried); err != nil {
+		if _, err = t.readCarried(ctx, r, from, &stored, &carried); err != nil {
 			return err
 		}
-		return t.record(ctx, stored, *stored.Resolution)
+		return t.recordAnswer(ctx, stored, *stored.Resolution)
 	})
 	if err != nil {
 		return pending.Request{}, false, err
@@ -231,11 +230,11 @@ func (s *Store) CarryAnswer(ctx context.Context, r pending.Request, from string)
 	return stored, carried, nil
 }
 
-// carrying reads r as it stands in this transaction, if it is known, and whether
-// it was carried from from.
-func (t tx) carrying(ctx context.Context, r pending.Request, from string, stored *pending.Request, carried *bool) (known bool, err error) {
+// readCarried reads r within the transaction, if it exists, and whether its answer was carried over
+// from the request from.
+func (t tx) readCarried(ctx context.Context, r pending.Request, from string, stored *pending.Request, carried *bool) (known bool, err error) {
 	var row sqlstore.RequestRow
-	err = t.row(ctx, append(row.Dest(), carried), sqlstore.SelectCarrying, from, r.RequestID)
+	err = t.queryRow(ctx, append(row.Dest(), carried), sqlstore.SelectCarrying, from, r.RequestID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
@@ -262,41 +261,41 @@ func (s *Store) SetDelivery(ctx context.Context, requestID string, d pending.Del
 		if err != nil || n > 0 {
 			return err
 		}
-		return t.known(ctx, requestID)
+		return t.checkRequestExists(ctx, requestID)
 	})
 }
 
-// known tells a request that is not there from one that needs no change.
-func (t tx) known(ctx context.Context, requestID string) error {
+// checkRequestExists distinguishes a request that does not exist from one that needs no change.
+func (t tx) checkRequestExists(ctx context.Context, requestID string) error {
 	var one int
-	if err := t.row(ctx, []any{&one}, sqlstore.KnowsRequest, requestID); err != nil {
-		return missing(err, pending.ErrNotFound)
+	if err := t.queryRow(ctx, []any{&one}, sqlstore.SelectRequestExists, requestID); err != nil {
+		return replaceNoRows(err, pending.ErrNotFound)
 	}
-	return errNothing
+	return errUnchanged
 }
 
 // ExtendRequest implements [pending.Store].
 func (s *Store) ExtendRequest(ctx context.Context, requestID string, expiresAt time.Time) (now pending.Request, extended bool, err error) {
-	return s.alter(ctx, sqlstore.Relaxed, "extend request "+requestID, requestID, extendRequest, sqlstore.Micros(expiresAt), requestID)
+	return s.updateRequest(ctx, sqlstore.Relaxed, "extend request "+requestID, requestID, extendRequest, sqlstore.Micros(expiresAt), requestID)
 }
 
-// alter runs an update of an answerable request that may have nothing to do, and
-// returns the row as it stands and whether it changed.
-func (s *Store) alter(ctx context.Context, durability sqlstore.Durability, what, requestID string, statement *sqlstore.Statement, args ...any) (now pending.Request, changed bool, err error) {
-	return s.alterAnd(ctx, durability, what, requestID, func(context.Context, tx, pending.Request) error { return nil }, statement, args...)
+// updateRequest runs an update of an answerable request. It returns the current row and whether the update
+// changed it.
+func (s *Store) updateRequest(ctx context.Context, durability sqlstore.Durability, what, requestID string, statement *sqlstore.Statement, args ...any) (now pending.Request, changed bool, err error) {
+	return s.updateRequestAnd(ctx, durability, what, requestID, func(context.Context, tx, pending.Request) error { return nil }, statement, args...)
 }
 
-// alterAnd is alter that calls also in the same transaction when the row changed.
-func (s *Store) alterAnd(ctx context.Context, durability sqlstore.Durability, what, requestID string, also func(context.Context, tx, pending.Request) error,
+// updateRequestAnd is [Store.updateRequest], and calls also in the same transaction if the row changed.
+func (s *Store) updateRequestAnd(ctx context.Context, durability sqlstore.Durability, what, requestID string, also func(context.Context, tx, pending.Request) error,
 	statement *sqlstore.Statement, args ...any) (now pending.Request, changed bool, err error) {
 	err = s.write(ctx, durability, what, func(ctx context.Context, t tx) error {
 		var row sqlstore.RequestRow
-		err := t.row(ctx, row.Dest(), statement, args...)
+		err := t.queryRow(ctx, row.Dest(), statement, args...)
 		if errors.Is(err, sql.ErrNoRows) {
 			if now, err = t.request(ctx, requestID); err != nil {
 				return err
 			}
-			return errNothing
+			return errUnchanged
 		}
 		if err != nil {
 			return err
@@ -308,7 +307,7 @@ func (s *Store) alterAnd(ctx context.Context, durability sqlstore.Durability, wh
 		if err := also(ctx, t, now); err != nil {
 			return err
 		}
-		return t.bump(ctx, now.SessionID)
+		return t.bumpVersion(ctx, now.SessionID)
 	})
 	if err != nil {
 		return pending.Request{}, false, err

@@ -9,29 +9,28 @@ import (
 )
 
 const (
-	// reserved is how long the WAL is before SQLite begins it anew: see
-	// wal_autocheckpoint. Each of its pages has a header of 24 bytes.
-	reserved = 4000 * (4096 + 24)
-	// reserveStep is how much of it is written at once: no answer that is synced
-	// meanwhile waits for more.
+	// reservedBytes is the size of the WAL at which SQLite starts again at its beginning, in bytes: see
+	// wal_autocheckpoint. Each page has a header of 24 bytes.
+	reservedBytes = 4000 * (4096 + 24)
+	// reserveStep is the number of bytes written at a time. An answer that is synced meanwhile
+	// waits for that long.
 	reserveStep = 512 << 10
-	// spare is how many times as much must be free for any of it to be taken.
-	spare = 8
+	// minFreeRatio is the ratio of free space to reserved space below which nothing is reserved.
+	minFreeRatio = 8
 )
 
-// Reserve implements store.Store. A commit that is synced behind the end of the
-// WAL waits until the file system has found room and written down where; one that
-// is written over what is there does not. SQLite writes its WAL over and over, but
-// has to get to the end of it once after each start. So it is filled with zeros,
-// which are no pages of it, wherever it ends.
+// Reserve implements store.Store. A synced commit that extends the WAL waits until the file system
+// has allocated space; one that overwrites existing pages does not. SQLite overwrites its WAL again
+// and again, but must first extend it once after each start. So Reserve extends it with zeros,
+// which SQLite does not take for pages, wherever its own data ends.
 func (s *Store) Reserve(ctx context.Context) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("sqlite: reserve: %w", err)
 		}
 	}()
-	if free, err := freeSpace(s.path); err != nil || free < spare*reserved {
-		return err // what is left is for what somebody says
+	if free, err := freeSpace(s.path); err != nil || free < minFreeRatio*reservedBytes {
+		return err // the remaining space is for what people write
 	}
 	wal, err := os.OpenFile(s.path+"-wal", os.O_WRONLY, 0)
 	if err != nil {
@@ -43,19 +42,19 @@ func (s *Store) Reserve(ctx context.Context) (err error) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		// In a transaction: nobody else writes, also no other program.
+		// The transaction keeps other writers away, also those of other programs.
 		err := s.write(ctx, sqlstore.Relaxed, "fill the log", func(context.Context, tx) error {
 			info, err := wal.Stat()
 			if err != nil {
 				return err
 			}
-			if filled = info.Size() >= reserved; filled {
-				return errNothing
+			if filled = info.Size() >= reservedBytes; filled {
+				return errUnchanged
 			}
-			if _, err := wal.WriteAt(zeros[:min(reserveStep, reserved-info.Size())], info.Size()); err != nil {
+			if _, err := wal.WriteAt(zeros[:min(reserveStep, reservedBytes-info.Size())], info.Size()); err != nil {
 				return err
 			}
-			return errNothing
+			return errUnchanged
 		})
 		if err == nil {
 			err = wal.Sync()

@@ -13,13 +13,13 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
-// The log is filled while others write to it, this program and another one.
-// Nothing of theirs is lost, and what a crash leaves is read without what fills it.
+// TestReserve extends the WAL while this program and another one write to it. None of their writes
+// may be lost, and a database left by a crash must be readable in spite of the zeros.
 func TestReserve(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "sayso.db")
 	st := open(t, path)
-	const count, theirs = 100, 10 // few, because who waits for another program does not come in turn
+	const count, theirs = 100, 10 // few, because writers that wait for another program are not served in turn
 	other := outside(t, path)
 	execute(t, other, "PRAGMA busy_timeout=20000")
 	var writing sync.WaitGroup
@@ -75,8 +75,8 @@ func TestReserve(t *testing.T) {
 	}
 }
 
-// A log that was filled before anything was written is none.
-func TestReserveFirst(t *testing.T) {
+// TestReserveBeforeTheFirstWrite extends the WAL of a database before the first write.
+func TestReserveBeforeTheFirstWrite(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "sayso.db")
 	st := open(t, path)

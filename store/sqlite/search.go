@@ -20,32 +20,32 @@ var (
 )
 
 // IndexTranscripts implements [session.Store].
-func (s *Store) IndexTranscripts(ctx context.Context, most int) (bool, error) {
+func (s *Store) IndexTranscripts(ctx context.Context, limit int) (bool, error) {
 	sessionID, after, upTo, more, err := s.Unindexed(ctx)
 	if err != nil || !more {
 		return false, err
 	}
-	page, err := s.Transcript(ctx, sessionID, after, most)
+	page, err := s.Transcript(ctx, sessionID, after, limit)
 	if errors.Is(err, session.ErrNotFound) {
-		return true, nil // it was deleted meanwhile
+		return true, nil // the session was deleted meanwhile
 	}
 	if err != nil {
 		return false, err
 	}
-	items, words, rev := sqlstore.NextToIndex(page, upTo)
+	items, words, rev := sqlstore.IndexBatch(page, upTo)
 	type row struct {
 		wordID int64
 		words  string
 	}
 	err = s.write(ctx, sqlstore.Relaxed, "index the transcript of "+sessionID, func(ctx context.Context, t tx) error {
-		// An upsert has SQLite write what the index holds in memory, so all come first. The
-		// index writes that too when it gets a lower row than before.
+		// SQLite writes the part of the index that is in memory before an upsert, so all upserts
+		// come first. It also writes it when the next row is lower than the last one.
 		rows := make([]row, len(items))
 		for i, item := range items {
 			rows[i].words = strings.Join(words[i], " ")
-			if err := t.row(ctx, []any{&rows[i].wordID}, putWord, sessionID, item.Key); err != nil {
-				if orphan(err) {
-					return errNothing
+			if err := t.queryRow(ctx, []any{&rows[i].wordID}, putWord, sessionID, item.Key); err != nil {
+				if isForeignKeyViolation(err) {
+					return errUnchanged
 				}
 				return err
 			}

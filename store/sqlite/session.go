@@ -13,7 +13,7 @@ var (
 	patchSession = define(`UPDATE sessions SET title = coalesce(?, title), title_folded = coalesce(?, title_folded),
 		archived = coalesce(?, archived), model = coalesce(?, model), permission_mode = coalesce(?, permission_mode),
 		begun = coalesce(?, begun) WHERE session_id = ?`)
-	// A new title is no sign of life, so updated_at stays.
+	// A new title is no activity of the session, so updated_at stays.
 	patchProcess = define(`UPDATE processes SET version = version + 1, model = coalesce(?, model),
 		permission_mode = coalesce(?, permission_mode) WHERE session_id = ?`)
 )
@@ -31,9 +31,9 @@ func (s *Store) UpdateSession(ctx context.Context, sessionID string, p session.P
 			}
 		}
 		var row sqlstore.SessionRow
-		err := t.row(ctx, row.Dest(), sqlstore.SelectSession.Statement, sessionID)
+		err := t.queryRow(ctx, row.Dest(), sqlstore.SelectSession.Statement, sessionID)
 		if err != nil {
-			return missing(err, session.ErrNotFound)
+			return replaceNoRows(err, session.ErrNotFound)
 		}
 		now, err = row.Session()
 		return err
@@ -57,9 +57,9 @@ func (s *Store) SaveProcess(ctx context.Context, p session.ProcessState) (versio
 	return version, nil
 }
 
-// saveProcess writes the state of a session's process and returns the version.
+// saveProcess writes the state of a session's process and returns the new version.
 func (t tx) saveProcess(ctx context.Context, sessionID string, p session.ProcessState) (version int64, err error) {
 	values := append(sqlstore.ProcessValues(p), string(p.State), t.now.UnixMicro(), sessionID)
-	err = t.row(ctx, []any{&version}, saveProcess, values...)
-	return version, missing(err, session.ErrNotFound)
+	err = t.queryRow(ctx, []any{&version}, saveProcess, values...)
+	return version, replaceNoRows(err, session.ErrNotFound)
 }

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// open opens the database of a test and closes it after.
+// open opens the database of a test, and closes it at its end.
 func open(t testing.TB, path string) *sqlite.Store {
 	t.Helper()
 	st, err := sqlite.Open(context.Background(), path)
@@ -34,9 +34,9 @@ func open(t testing.TB, path string) *sqlite.Store {
 	return st
 }
 
-func TestOutside(t *testing.T) {
+func TestContractUnderFaults(t *testing.T) {
 	t.Parallel()
-	storetest.Outside(t, func(t *testing.T) storetest.Database {
+	storetest.ExerciseFaults(t, func(t *testing.T) storetest.Database {
 		path := sqlitetest.New(t)
 		st := open(t, path)
 		db := outside(t, path)
@@ -58,8 +58,8 @@ func TestContract(t *testing.T) {
 	storetest.Exercise(t, func(t *testing.T) store.Store { return open(t, sqlitetest.New(t)) })
 }
 
-// whileRead has two look again and again while something is changed, and once more
-// after that was told.
+// whileRead lets two goroutines call look repeatedly during a change, and once after the change was
+// reported.
 func whileRead(t *testing.T, look func(after bool), change func() error) {
 	t.Helper()
 	changed := make(chan struct{})
@@ -69,7 +69,7 @@ func whileRead(t *testing.T, look func(after bool), change func() error) {
 			for over := false; !over; {
 				select {
 				case <-changed:
-					over = true // and once more
+					over = true // look once more
 				default:
 				}
 				look(over)

@@ -17,8 +17,8 @@ import (
 	"github.com/sayso-dev/sayso/store/sqlitetest"
 )
 
-// breakSync puts /dev/null in the place of the WAL in this process: writes to it
-// succeed and a sync of it fails. So an operation fails exactly when it syncs.
+// breakSync makes the file descriptor of the WAL point to /dev/null: writes succeed and syncs fail.
+// So an operation fails exactly if it syncs.
 func breakSync(t *testing.T, path string) {
 	t.Helper()
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
@@ -34,7 +34,7 @@ func breakSync(t *testing.T, path string) {
 	for _, entry := range entries {
 		name, err := os.Readlink("/proc/self/fd/" + entry.Name())
 		if err != nil || name != path+"-wal" {
-			continue // some other file, perhaps closed by now
+			continue // another file, which may be closed by now
 		}
 		fd, err := strconv.Atoi(entry.Name())
 		if err != nil {
@@ -50,9 +50,9 @@ func breakSync(t *testing.T, path string) {
 	}
 }
 
-// Each write is of the strength that its loss allows: what a person said is
-// synced, what an agent said is not.
-func TestStrengths(t *testing.T) {
+// TestDurabilityOfEachWrite checks which writes are synced: those of what a person said are, those of what an
+// agent said are not.
+func TestDurabilityOfEachWrite(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	hash := func(s string) []byte {
@@ -68,8 +68,8 @@ func TestStrengths(t *testing.T) {
 	newRequest := func(id string) pending.Request {
 		return pending.Request{RequestID: id, SessionID: "s1", ProcessID: "one", ToolInput: []byte("{}"), CreatedAt: now}
 	}
-	// The write before the disk breaks makes a WAL that the tested one appends
-	// to. It must not be one whose pages the tested one reads.
+	// The first write creates a WAL to which the tested write appends. It must not write pages that
+	// the tested write reads.
 	elsewhere := func(st *sqlite.Store) error { return st.Touch(ctx, "c0", now) }
 	inSessions := func(st *sqlite.Store) error {
 		_, err := st.SaveProcess(ctx, session.ProcessState{SessionID: "s0", State: session.Starting})
@@ -149,7 +149,7 @@ func TestStrengths(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer st.Close() // it cannot succeed without its WAL
+			defer st.Close() // fails, because its WAL is gone
 			create(t, st, "s0")
 			create(t, st, "s1")
 			for _, id := range []string{"r0", "r1"} {
@@ -188,7 +188,8 @@ func TestStrengths(t *testing.T) {
 				}
 				return
 			}
-			// A disk that failed a sync ends all writing: a second sync would lie.
+			// After a failed sync every write must fail: a second sync could report success
+			// wrongly.
 			if !errors.Is(err, store.ErrBroken) || !errors.Is(err, store.ErrUnknownOutcome) {
 				t.Fatalf("it did not sync: %v", err)
 			}

@@ -9,7 +9,7 @@ import (
 
 var (
 	countItems = define("SELECT items, rev, version FROM processes WHERE session_id = ?")
-	// Two statements, as one with RETURNING makes a table of its own for each item, and most
+	// Two statements: one with RETURNING would create a temporary table for each item, and most
 	// items are new.
 	addItem = define(`INSERT INTO transcript (session_id, seq, rev, key, at, kind, agent_id, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (session_id, key) DO NOTHING`)
@@ -22,23 +22,23 @@ func (s *Store) PutItems(ctx context.Context, sessionID string, items []session.
 	return s.write(ctx, sqlstore.Relaxed, "put items of "+sessionID, func(ctx context.Context, t tx) error {
 		_, err := t.putItems(ctx, sessionID, items)
 		if err == nil && len(items) == 0 {
-			err = errNothing
+			err = errUnchanged
 		}
 		return err
 	})
 }
 
-// putItems writes items and returns the version of the session, which stays.
+// putItems writes items and returns the version of the session, which it does not change.
 func (t tx) putItems(ctx context.Context, sessionID string, items []session.Item) (version int64, err error) {
 	var count, rev int64
-	if err := t.row(ctx, []any{&count, &rev, &version}, countItems, sessionID); err != nil {
-		return 0, missing(err, session.ErrNotFound)
+	if err := t.queryRow(ctx, []any{&count, &rev, &version}, countItems, sessionID); err != nil {
+		return 0, replaceNoRows(err, session.ErrNotFound)
 	}
 	for _, item := range items {
 		rev++
 		at, kind, agentID, body := sqlstore.Micros(item.At), string(item.Kind), sqlstore.SanitizeText(item.AgentID), bind(item.Body)
 		added, err := t.exec(ctx, addItem, sessionID, count+1, rev, item.Key, at, kind, agentID, body)
-		if err == nil && added == 0 { // a known key keeps its place
+		if err == nil && added == 0 { // an item with a known key keeps its place
 			_, err = t.exec(ctx, changeItem, rev, at, kind, agentID, body, sessionID, item.Key)
 		}
 		if err != nil {

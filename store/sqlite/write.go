@@ -15,8 +15,8 @@ import (
 	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
-// bind keeps exact bytes as TEXT. They are not copied, as some are large, and must
-// not change until the statement has run.
+// bind stores exact bytes as TEXT. It does not copy them, because some are large: they must not
+// change until the statement has run.
 func bind(b []byte) any {
 	if b == nil {
 		return nil
@@ -24,7 +24,7 @@ func bind(b []byte) any {
 	return unsafe.String(unsafe.SliceData(b), len(b))
 }
 
-// define defines a statement that only this engine runs.
+// define registers a statement of this engine alone.
 func define(text string) *sqlstore.Statement { return sqlstore.Define(sqlstore.SQLite, text) }
 
 var (
@@ -33,24 +33,23 @@ var (
 	rollback = define("ROLLBACK")
 )
 
-// writer is one connection for writing, with its statements prepared on first
-// use. Only who has the turn may use it.
+// writer is the connection for writing, with statements prepared on first use. Only the holder of
+// the turn may use it.
 type writer struct {
 	db          *sql.DB
 	conn        *sql.Conn
-	synchronous pragma // that conn has; none when in doubt
+	synchronous pragma // the setting of conn; zero if unknown
 	stmts       map[*sqlstore.Statement]*sql.Stmt
 }
 
-// newWriter takes over db and makes sure that its connection can be set to either
-// durability.
+// newWriter takes ownership of db and checks that its connection accepts both durabilities.
 func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	// The last connection to close would remove the WAL and its index, for which a full
-	// disk has no space at the next start.
+	// Otherwise the last connection to close would remove the WAL and its index, and with a full
+	// disk the next start could not create them.
 	err = conn.Raw(func(c any) error {
 		_, err := c.(sqlite.FileControl).FileControlPersistWAL("main", 1)
 		return err
@@ -71,8 +70,8 @@ func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 	return w, nil
 }
 
-// setDurability must come between transactions. A prepared statement would not do:
-// SQLite changes the setting when it compiles the PRAGMA, not when it runs it.
+// setDurability must be called between transactions. It cannot use a prepared statement: SQLite
+// changes the setting when it compiles the PRAGMA, not when it runs it.
 func (w *writer) setDurability(ctx context.Context, d sqlstore.Durability) error {
 	setting := synchronous[d]
 	if w.synchronous == setting {
@@ -106,7 +105,7 @@ func (w *writer) stmt(ctx context.Context, statement *sqlstore.Statement) (*sql.
 	return stmt, nil
 }
 
-// exec runs one statement and returns how many rows it changed.
+// exec runs a statement and returns the number of changed rows.
 func (w *writer) exec(ctx context.Context, statement *sqlstore.Statement, args ...any) (int64, error) {
 	stmt, err := w.stmt(ctx, statement)
 	if err != nil {
@@ -119,8 +118,8 @@ func (w *writer) exec(ctx context.Context, statement *sqlstore.Statement, args .
 	return result.RowsAffected()
 }
 
-// row reads the one row of a statement, or returns [sql.ErrNoRows].
-func (w *writer) row(ctx context.Context, dest []any, statement *sqlstore.Statement, args ...any) error {
+// queryRow scans the only row of a statement, or returns [sql.ErrNoRows].
+func (w *writer) queryRow(ctx context.Context, dest []any, statement *sqlstore.Statement, args ...any) error {
 	stmt, err := w.stmt(ctx, statement)
 	if err != nil {
 		return err
@@ -128,9 +127,8 @@ func (w *writer) row(ctx context.Context, dest []any, statement *sqlstore.Statem
 	return stmt.QueryRowContext(ctx, args...).Scan(dest...)
 }
 
-// read calls scan with the one row of a statement, or with none, so that its Scan
-// returns [sql.ErrNoRows].
-func (w *writer) read(ctx context.Context, statement *sqlstore.Statement, scan func(sqlstore.Row) error, args ...any) error {
+// scanRow calls scan with the only row of a statement. If there is none, Scan returns [sql.ErrNoRows].
+func (w *writer) scanRow(ctx context.Context, statement *sqlstore.Statement, scan func(sqlstore.Row) error, args ...any) error {
 	stmt, err := w.stmt(ctx, statement)
 	if err != nil {
 		return err
@@ -138,18 +136,18 @@ func (w *writer) read(ctx context.Context, statement *sqlstore.Statement, scan f
 	return scan(stmt.QueryRowContext(ctx, args...))
 }
 
-// tx is a write under way. All times in it are one.
+// tx is a transaction under way. All times that it writes are now.
 type tx struct {
 	*writer
 	now time.Time
 }
 
-// errNothing ends a transaction that found nothing to change: it is rolled back,
-// which costs no write, and the call succeeds.
-var errNothing = errors.New("nothing to change")
+// errUnchanged ends a transaction that has nothing to change. It is rolled back without writing, and
+// the call succeeds.
+var errUnchanged = errors.New("nothing to change")
 
-// awaitTurn waits for the turn to write.
-func (s *Store) awaitTurn(ctx context.Context) error {
+// acquireWriteSlot waits until the caller may write.
+func (s *Store) acquireWriteSlot(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -159,7 +157,7 @@ func (s *Store) awaitTurn(ctx context.Context) error {
 	default:
 	}
 	select {
-	case s.turn <- struct{}{}:
+	case s.writeSlot <- struct{}{}:
 	case <-s.closed:
 		return sqlstore.ErrClosed
 	case <-ctx.Done():
@@ -168,17 +166,17 @@ func (s *Store) awaitTurn(ctx context.Context) error {
 	return nil
 }
 
-// write runs one transaction. Once it has its turn it runs to its end whatever
-// becomes of ctx, so its outcome is never in doubt. What it reports as an error
-// has changed nothing, but for [sqlstore.ErrBroken].
+// write runs one transaction. After its turn has come, the transaction runs to its end even if ctx
+// ends, so its outcome is always known. If it fails, nothing was changed, unless the error is
+// [sqlstore.ErrBroken].
 func (s *Store) write(ctx context.Context, d sqlstore.Durability, what string, do func(context.Context, tx) error) error {
 	return s.writeKeepingNewest(ctx, d, what, func(ctx context.Context, t tx) error {
-		s.newest.Store(nil) // before anything of it can be read
+		s.newest.Store(nil) // before any change can be read
 		return do(ctx, t)
 	})
 }
 
-// writeKeepingNewest is write for what changes no request.
+// writeKeepingNewest is [Store.write] for transactions that change no request.
 func (s *Store) writeKeepingNewest(ctx context.Context, d sqlstore.Durability, what string, do func(context.Context, tx) error) (err error) {
 	wrote := true
 	defer func() {
@@ -186,10 +184,10 @@ func (s *Store) writeKeepingNewest(ctx context.Context, d sqlstore.Durability, w
 			s.Outage.NoteWrite(err)
 		}
 	}()
-	if err := s.awaitTurn(ctx); err != nil {
+	if err := s.acquireWriteSlot(ctx); err != nil {
 		return fmt.Errorf("sqlite: %s: %w", what, err)
 	}
-	defer func() { <-s.turn }()
+	defer func() { <-s.writeSlot }()
 	s.opening = nil
 	if s.broken != nil {
 		return fmt.Errorf("sqlite: %s: %w", what, s.broken)
@@ -201,10 +199,10 @@ func (s *Store) writeKeepingNewest(ctx context.Context, d sqlstore.Durability, w
 	if err == nil && s.opening != nil {
 		s.newest.Store(s.opening)
 	}
-	if wrote = !errors.Is(err, errNothing); err == nil || !wrote {
+	if wrote = !errors.Is(err, errUnchanged); err == nil || !wrote {
 		return nil
 	}
-	refused := s.found(err)
+	refused := s.classifyAndNote(err)
 	if diskRefused(err) {
 		refused = fmt.Errorf("%w: %w", sqlstore.ErrReadOnly, refused)
 		s.full.Store(&diskFullError{refused})
@@ -225,7 +223,7 @@ func (s *Store) transact(ctx context.Context, d sqlstore.Durability, do func(con
 		if ended {
 			return
 		}
-		// SQLite has rolled back by itself after some failures and then says so.
+		// After some failures SQLite has already rolled back, and ROLLBACK fails.
 		if _, failed := w.exec(ctx, rollback); failed != nil && err == nil {
 			err = failed
 		}
@@ -234,9 +232,9 @@ func (s *Store) transact(ctx context.Context, d sqlstore.Durability, do func(con
 		return err
 	}
 	if _, err := w.exec(ctx, commit); err != nil {
-		if code(err) == lib.SQLITE_IOERR_FSYNC || code(err) == lib.SQLITE_IOERR_DIR_FSYNC {
-			// The pages may have reached the disk or not, and a second sync would
-			// report success without having written them.
+		if resultCode(err) == lib.SQLITE_IOERR_FSYNC || resultCode(err) == lib.SQLITE_IOERR_DIR_FSYNC {
+			// The pages may be on disk or not. A second sync would report success without having
+			// written them.
 			s.broken = fmt.Errorf("%w (%w): %w", sqlstore.ErrBroken, sqlstore.ErrUnknownOutcome, err)
 			return s.broken
 		}
@@ -254,7 +252,7 @@ func (s *Store) apply(ctx context.Context, c sqlstore.Change) error {
 	}
 	return write(ctx, c.Durability, c.What, func(ctx context.Context, t tx) error {
 		if c.Audit != nil {
-			if err := t.append(ctx, c.Audit); err != nil {
+			if err := t.appendAudit(ctx, c.Audit); err != nil {
 				return err
 			}
 		}
@@ -264,9 +262,9 @@ func (s *Store) apply(ctx context.Context, c sqlstore.Change) error {
 			}
 			n, err := t.exec(ctx, step.Statement, step.Args...)
 			switch {
-			case c.Duplicate != nil && unique(err):
+			case c.Duplicate != nil && isUniqueViolation(err):
 				return c.Duplicate
-			case c.Orphan != nil && orphan(err):
+			case c.Orphan != nil && isForeignKeyViolation(err):
 				return c.Orphan
 			case err != nil:
 				return err
@@ -281,8 +279,8 @@ func (s *Store) apply(ctx context.Context, c sqlstore.Change) error {
 	})
 }
 
-// code is the extended result code of SQLite, 0 for another error.
-func code(err error) int {
+// resultCode returns the extended result code of SQLite, 0 if err is not an error of SQLite.
+func resultCode(err error) int {
 	var failed *sqlite.Error
 	if errors.As(err, &failed) {
 		return failed.Code()
@@ -290,9 +288,9 @@ func code(err error) int {
 	return 0
 }
 
-// explain puts the sentinel before what SQLite says, where there is one.
-func (s *Store) explain(err error) error {
-	switch code(err) & 0xff {
+// classify wraps an error of SQLite in the sentinel for it, if there is one.
+func (s *Store) classify(err error) error {
+	switch resultCode(err) & 0xff {
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
 		return fmt.Errorf("%w: another program holds the database: %w", sqlstore.ErrUnavailable, err)
 	case lib.SQLITE_FULL:
@@ -314,16 +312,16 @@ func (s *Store) explain(err error) error {
 	return err
 }
 
-// damagedError is what a running store says once it has found damage. It counts as one
-// that may pass: whoever waits goes on with a backup.
+// damagedError is returned by every call after damage was found. It counts as temporary, because
+// callers can continue once a backup was restored.
 type damagedError struct{ err error }
 
 func (d *damagedError) Error() string   { return d.err.Error() }
 func (d *damagedError) Unwrap() []error { return []error{sqlstore.ErrUnavailable, d.err} }
 
-// found explains an error of a running store, and notes damage.
-func (s *Store) found(err error) error {
-	explained := s.explain(err)
+// classifyAndNote is [Store.classify], and records damage.
+func (s *Store) classifyAndNote(err error) error {
+	explained := s.classify(err)
 	if !errors.Is(explained, sqlstore.ErrCorrupt) {
 		return explained
 	}
@@ -331,21 +329,23 @@ func (s *Store) found(err error) error {
 	return s.damaged.Load()
 }
 
-// unique reports whether a statement broke a uniqueness rule.
-func unique(err error) bool {
-	c := code(err)
+// isUniqueViolation reports whether a statement violated a unique constraint.
+func isUniqueViolation(err error) bool {
+	c := resultCode(err)
 	return c == lib.SQLITE_CONSTRAINT_UNIQUE || c == lib.SQLITE_CONSTRAINT_PRIMARYKEY
 }
 
-// orphan reports whether a statement named a row that is not there.
-func orphan(err error) bool { return code(err) == lib.SQLITE_CONSTRAINT_FOREIGNKEY }
+// isForeignKeyViolation reports whether a statement violated a foreign key.
+func isForeignKeyViolation(err error) bool {
+	return resultCode(err) == lib.SQLITE_CONSTRAINT_FOREIGNKEY
+}
 
-// query is one read. It is a single statement, so what it returns is one
-// snapshot. scan reads the current row.
+// query runs one read and calls scan for each row. It is a single statement, so all rows come from
+// one snapshot.
 func (s *Store) query(ctx context.Context, what string, q sqlstore.Query, scan func(sqlstore.Row) error, args ...any) (err error) {
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("sqlite: %s: %w", what, s.found(err))
+			err = fmt.Errorf("sqlite: %s: %w", what, s.classifyAndNote(err))
 		}
 		s.Outage.NoteRead(err)
 	}()
@@ -357,11 +357,11 @@ func (s *Store) query(ctx context.Context, what string, q sqlstore.Query, scan f
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	// Most reads last microseconds; to be interruptible they would start a goroutine.
+	// Most reads take microseconds. An interruptible read would start a goroutine.
 	if !q.Long {
 		ctx = context.WithoutCancel(ctx)
 	}
-	stmt, free, err := s.reader(ctx, q)
+	stmt, free, err := s.acquireReader(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -379,30 +379,29 @@ func (s *Store) query(ctx context.Context, what string, q sqlstore.Query, scan f
 	return rows.Err()
 }
 
-// reader returns the statement for a read, and what to call when the read is over.
-// A read that every answer needs uses the connection for writing when nobody
-// writes: that one knows the pages that it has just written, while the others drop
-// all they know with every commit.
-func (s *Store) reader(ctx context.Context, q sqlstore.Query) (stmt *sql.Stmt, free func(), err error) {
+// acquireReader returns the statement for a read, and a function to call after it. A read on the path of
+// every answer uses the writer's connection when nobody writes: its cache contains the pages just
+// written, while every commit empties the caches of the others.
+func (s *Store) acquireReader(ctx context.Context, q sqlstore.Query) (stmt *sql.Stmt, free func(), err error) {
 	if !q.OnAnswerPath {
-		stmt, err = s.prepared(ctx, q)
+		stmt, err = s.prepareRead(ctx, q)
 		return stmt, func() {}, err
 	}
 	select {
-	case s.turn <- struct{}{}:
-	default: // somebody writes, or the store is closed: readers never wait for that
-		stmt, err = s.prepared(ctx, q)
+	case s.writeSlot <- struct{}{}:
+	default: // somebody writes or the store is closed; readers do not wait for that
+		stmt, err = s.prepareRead(ctx, q)
 		return stmt, func() {}, err
 	}
-	free = func() { <-s.turn }
+	free = func() { <-s.writeSlot }
 	if stmt, err = s.writes.stmt(ctx, q.Statement); err != nil {
 		free()
 	}
 	return stmt, free, err
 }
 
-// prepared returns the statement for a read beside the writer.
-func (s *Store) prepared(ctx context.Context, q sqlstore.Query) (*sql.Stmt, error) {
+// prepareRead returns the statement for a read on another connection than the writer's.
+func (s *Store) prepareRead(ctx context.Context, q sqlstore.Query) (*sql.Stmt, error) {
 	if stmt, ok := s.queries.Load(q.Statement); ok {
 		return stmt.(*sql.Stmt), nil
 	}

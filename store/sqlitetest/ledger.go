@@ -16,32 +16,32 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// Ledger counts what is done to one database, at SQLite itself: whatever runs a statement,
-// it is seen. Nothing depends on time.
+// Ledger counts the statements and bytes that reach one database, by hooks in SQLite itself. So it
+// counts every statement, whoever runs it, and does not depend on time.
 type Ledger struct {
 	t    testing.TB
 	path string
 
 	mu         sync.Mutex
 	statements []string
-	frames     int // of the log that were counted
+	frames     int // frames of the log counted so far
 }
 
-// Cost is what was done to a database.
+// Cost is what a database did between two calls of [Ledger.Take].
 type Cost struct {
-	Statements   []string // in order, as SQLite got them; those of its own full-text index too
-	Transactions int      // that wrote
-	Bytes        int      // that were written to the log
+	Statements   []string // in order, as SQLite received them, including those of its full-text index
+	Transactions int      // transactions that wrote
+	Bytes        int      // bytes written to the log
 }
 
-// ledgers are those of the tests under way, by the path of the database.
+// ledgers contains the ledgers of running tests, by the path of their database.
 var ledgers sync.Map
 
 var hook = sync.OnceFunc(func() { sqlite.RegisterConnectionHook(trace) })
 
-// NewLedger counts for the connections to a database that are opened from now on, until the
-// test ends. It must be called before the database is opened, and the log must not be
-// moved into the database between two calls of Take.
+// NewLedger counts what the connections to a database do that are opened from now on, until the
+// test ends. Call it before the database is opened. The log must not be moved into the database
+// between two calls of Take.
 func NewLedger(t testing.TB, path string) *Ledger {
 	t.Helper()
 	hook()
@@ -51,7 +51,7 @@ func NewLedger(t testing.TB, path string) *Ledger {
 	return l
 }
 
-// Take returns what was done since it was called last.
+// Take returns the cost since its last call.
 func (l *Ledger) Take() Cost {
 	l.t.Helper()
 	l.mu.Lock()
@@ -74,9 +74,9 @@ func (l *Ledger) Take() Cost {
 	return cost
 }
 
-// validFrames returns for each frame of a log whether a transaction ends with it, and the
-// bytes of a frame. The format is that of https://www.sqlite.org/fileformat2.html#walformat:
-// frames that an earlier log left behind have another salt.
+// validFrames returns for each valid frame of a log whether it ends a transaction, and the size of
+// a frame in bytes. Frames left by an earlier log have another salt. The format:
+// https://www.sqlite.org/fileformat2.html#walformat.
 func validFrames(log []byte) (ends []bool, size int) {
 	const header, frameHeader = 32, 24
 	if len(log) < header {
@@ -90,17 +90,17 @@ func validFrames(log []byte) (ends []bool, size int) {
 	return ends, size
 }
 
-// trace has SQLite report each statement on a connection to a database that has a ledger.
+// trace makes SQLite report each statement on a connection, if its database has a ledger.
 func trace(conn sqlite.ExecQuerierContext, dsn string) error {
 	u, err := url.Parse(dsn)
 	if err != nil {
-		return nil // no address of ours
+		return nil // not an address of this package
 	}
 	found, ok := ledgers.Load(u.Path)
 	if !ok {
 		return nil
 	}
-	// The driver has no call for this, so its handles are read where it keeps them.
+	// The driver does not export its handles, so they are read from its fields.
 	fields := reflect.ValueOf(conn).Elem()
 	db, tls := fields.FieldByName("db"), fields.FieldByName("tls")
 	if !db.IsValid() || !tls.IsValid() {
@@ -108,16 +108,17 @@ func trace(conn sqlite.ExecQuerierContext, dsn string) error {
 	}
 	handle := uintptr(db.Uint())
 	traced.Store(handle, found)
-	// What is declared is a pointer to a pointer to code, which does not move.
+	// SQLite expects a pointer to code. In Go, that is what a pointer to a function value points
+	// to.
 	function := report
 	lib.Xsqlite3_trace_v2((*libc.TLS)(tls.UnsafePointer()), handle, lib.SQLITE_TRACE_STMT, *(*uintptr)(unsafe.Pointer(&function)), handle)
 	return nil
 }
 
-// traced are ledgers by the handle of each of their connections.
+// traced maps the handle of each connection to its ledger.
 var traced sync.Map
 
-// report is what SQLite calls with the text of each statement that it begins.
+// report is called by SQLite with the text of each statement that starts.
 func report(_ *libc.TLS, _ uint32, handle, _, text uintptr) int32 {
 	if l, ok := traced.Load(handle); ok {
 		l.(*Ledger).note(libc.GoString(text))

@@ -1,5 +1,5 @@
-// Package sqlitetest gives tests empty SQLite databases. Migrating one takes longer than most
-// tests do, so that is done once for each test program, and every test gets a copy.
+// Package sqlitetest gives tests empty SQLite databases. A migration takes longer than most tests,
+// so each test program migrates one database and every test gets a copy.
 package sqlitetest
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/sayso-dev/sayso/store/sqlite"
 )
 
-// empty holds the files of a migrated database without rows, by the ends of their names. A
-// database without its log would be taken for one that lost it.
+// empty returns the files of a migrated database without rows, by the suffixes of their names. The
+// log is included, because a database without one counts as damaged.
 var empty = sync.OnceValues(func() (files map[string][]byte, err error) {
 	dir, err := os.MkdirTemp(memdir.Base(), "sayso-test")
 	if err != nil {
@@ -39,14 +39,14 @@ var empty = sync.OnceValues(func() (files map[string][]byte, err error) {
 	return files, nil
 })
 
-// New puts an empty database into a fresh folder in memory that is removed when the test ends,
-// and returns its path.
+// New creates an empty database in a new folder in memory, which is removed when the test ends, and
+// returns its path.
 func New(t testing.TB) string {
 	t.Helper()
 	return In(t, memdir.New(t))
 }
 
-// In puts an empty database into a folder and returns its path.
+// In creates an empty database in a folder and returns its path.
 func In(t testing.TB, dir string) string {
 	t.Helper()
 	files, err := empty()

@@ -8,7 +8,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/account"
 )
 
-// UserColumns is the select list of [UserRow.Dest] over users u.
+// UserColumns is the select list that [UserRow.Dest] scans, over users u.
 const UserColumns = `u.user_id, u.name, u.role, u.created_at, u.disabled, u.password <> '', u.created_by, u.password_by, u.password_at`
 
 // UserRow scans one row of [UserColumns].
@@ -37,14 +37,12 @@ func readUser(row Row) (account.User, error) {
 	return x.User(), err
 }
 
-// userValues are the arguments of an insertion of user_id, name, role,
-// created_at, disabled, created_by, canonical_name.
+// userValues returns the arguments for an insertion of [newUserColumns].
 func userValues(u account.User) []any {
 	return []any{u.UserID, SanitizeText(u.Name), string(u.Role), Micros(u.CreatedAt), u.Disabled, u.CreatedBy, account.CanonicalName(u.Name)}
 }
 
-// CredentialColumns is the select list of [CredentialRow.Dest] over
-// credentials c.
+// CredentialColumns is the select list that [CredentialRow.Dest] scans, over credentials c.
 const CredentialColumns = `c.credential_id, c.kind, c.user_id, c.name, c.hash, c.created_at, c.expires_at, c.last_used_at, c.revoked, c.role, c.address, c.method, c.method_id,
 	c.parent_id, c.created_by, c.bound, c.bound_until, c.page_key`
 
@@ -61,7 +59,7 @@ func (x *CredentialRow) Dest() []any {
 		&x.c.ParentID, &x.c.CreatedBy, &x.c.Bound, &x.boundUntil, &x.c.PageKey}
 }
 
-// Credential is the row that was scanned.
+// Credential returns the scanned row.
 func (x *CredentialRow) Credential() account.Credential {
 	c := x.c
 	c.CreatedAt, c.ExpiresAt, c.LastUsedAt = Time(x.createdAt), Time(x.expiresAt), Time(x.lastUsedAt)
@@ -76,16 +74,15 @@ func readCredential(row Row) (account.Credential, error) {
 	return x.Credential(), err
 }
 
-// CredentialValues are the arguments of an insertion of all columns of
-// credentials.
+// CredentialValues returns the arguments of [InsertCredential].
 func CredentialValues(c account.Credential) []any {
 	return []any{c.CredentialID, string(c.Kind), c.UserID, SanitizeText(c.Name), c.Hash, Micros(c.CreatedAt), Micros(c.ExpiresAt),
 		Micros(c.LastUsedAt), c.Revoked, string(c.Role), c.Address, string(c.Method), c.MethodID,
 		c.ParentID, c.CreatedBy, c.Bound, Micros(c.BoundUntil), c.PageKey}
 }
 
-// Changed returns a user after a change.
-func Changed(u account.User, c account.UserChange) account.User {
+// ApplyUserChange returns u with the changes of c applied.
+func ApplyUserChange(u account.User, c account.UserChange) account.User {
 	if c.Name != nil {
 		u.Name = *c.Name
 	}
@@ -102,13 +99,13 @@ func Changed(u account.User, c account.UserChange) account.User {
 	return u
 }
 
-// LosesAdmin reports whether an admin stops being one by a change.
+// LosesAdmin reports whether a change takes an admin's role away or disables them.
 func LosesAdmin(before, after account.User) bool {
 	is := func(u account.User) bool { return u.Role == account.Admin && !u.Disabled }
 	return is(before) && !is(after)
 }
 
-// AgentTokenColumns is the select list of [readAgentToken].
+// AgentTokenColumns is the select list that [readAgentToken] scans.
 const AgentTokenColumns = `token_id, session_id, name, hash, created_at, expires_at, revoked_at, stream_project`
 
 // readAgentToken reads a row of [AgentTokenColumns].
@@ -119,27 +116,28 @@ func readAgentToken(row Row) (t account.AgentToken, err error) {
 	return t, err
 }
 
-// agentTokenValues are the arguments of an insertion of [AgentTokenColumns].
+// agentTokenValues returns the arguments for an insertion of [AgentTokenColumns].
 func agentTokenValues(t account.AgentToken) []any {
 	return []any{t.TokenID, t.SessionID, SanitizeText(t.Name), t.Hash, Micros(t.CreatedAt), Micros(t.ExpiresAt), Micros(t.RevokedAt), t.StreamProject}
 }
 
-// LinkColumns is the select list of [readLink].
+// LinkColumns is the select list that [readLink] scans.
 const LinkColumns = "issuer, subject, user_id, created_at, by_hand, created_by"
 
-// linkValues are the arguments of an insertion of [LinkColumns].
+// linkValues returns the arguments for an insertion of [LinkColumns].
 func linkValues(l account.Link) []any {
 	return []any{l.Issuer, l.Subject, l.UserID, Micros(l.CreatedAt), l.ByHand, l.CreatedBy}
 }
 
-// ParentLives is the condition under which a credential bound to p can be added. A
-// sign-in link has been used by then, and what it was bound to must live.
-const ParentLives = `(NOT p.revoked OR p.kind = 'sign_in_link' AND (NOT p.bound
+// ParentIsLive is the condition under which a credential may be bound to its parent p: p is not
+// revoked. A sign-in link is revoked by its use, so for a link the condition applies to the
+// credential that the link itself is bound to.
+const ParentIsLive = `(NOT p.revoked OR p.kind = 'sign_in_link' AND (NOT p.bound
 	OR EXISTS (SELECT 1 FROM credentials g WHERE g.credential_id = p.parent_id AND NOT g.revoked)))`
 
-// EndBound ends what is bound to a credential that has ended. A sign-in link has
-// also ended when it was used, which ends nothing else.
-var EndBound = define(`WITH RECURSIVE ended AS (
+// RevokeBound revokes every credential whose parent was revoked. A used sign-in link is revoked too,
+// but the credentials bound to it stay valid.
+var RevokeBound = define(`WITH RECURSIVE ended AS (
 	SELECT c.credential_id FROM credentials c JOIN credentials p ON p.credential_id = c.parent_id
 		WHERE c.bound AND p.revoked AND p.kind <> 'sign_in_link'
 	UNION SELECT c.credential_id FROM credentials c JOIN ended e ON c.parent_id = e.credential_id WHERE c.bound)
@@ -153,7 +151,7 @@ func readLink(row Row) (l account.Link, err error) {
 	return l, err
 }
 
-// readSetting reads a row of name, value, changed_by, changed_at.
+// readSetting reads a row of name, value, changed_by and changed_at.
 func readSetting(row Row) (one account.Setting, err error) {
 	var changedAt int64
 	err = row.Scan(&one.Name, &one.Value, &one.ChangedBy, &changedAt)
@@ -168,8 +166,8 @@ const (
 	LiveCredential = "c.kind = $1 AND c.hash = $2 AND NOT c.revoked AND NOT u.disabled AND (c.expires_at = 0 OR c.expires_at > $3)"
 )
 
-// InsertCredential is the insertion of [CredentialValues].
-var InsertCredential = insert("credentials", NewCredentialColumns)
+// InsertCredential inserts a row of [CredentialValues].
+var InsertCredential = insertInto("credentials", NewCredentialColumns)
 
 var (
 	SelectUser           = query("SELECT " + UserColumns + " FROM users u WHERE u.user_id = $1")
@@ -186,17 +184,17 @@ var (
 	selectLinks          = query("SELECT " + LinkColumns + " FROM links WHERE user_id = $1 ORDER BY created_at, issuer, subject")
 	selectAnyLink        = query("SELECT EXISTS (SELECT 1 FROM links)")
 
-	insertUser = define(insert("users", newUserColumns))
-	putUser    = define(insert("users", newUserColumns) + ` ON CONFLICT (user_id) DO UPDATE SET name = excluded.name, role = excluded.role,
+	insertUser = define(insertInto("users", newUserColumns))
+	putUser    = define(insertInto("users", newUserColumns) + ` ON CONFLICT (user_id) DO UPDATE SET name = excluded.name, role = excluded.role,
 		created_at = excluded.created_at, disabled = excluded.disabled, created_by = excluded.created_by, canonical_name = excluded.canonical_name`)
 	revokeCredential  = define("UPDATE credentials SET revoked = true WHERE credential_id = $1").Require(account.ErrNotFound)
 	touchCredential   = define("UPDATE credentials SET last_used_at = CASE WHEN last_used_at < $1 THEN $1 ELSE last_used_at END WHERE credential_id = $2").Require(account.ErrNotFound)
-	insertAgentToken  = define(insert("agent_tokens", AgentTokenColumns))
+	insertAgentToken  = define(insertInto("agent_tokens", AgentTokenColumns))
 	revokeAgentTokens = define("UPDATE agent_tokens SET revoked_at = $1 WHERE session_id = $2 AND revoked_at = 0")
-	insertCommand     = define(insert("commands", "user_id, command_id, ack, created_at") + " ON CONFLICT (user_id, command_id) DO NOTHING")
-	changeSetting     = define(insert("settings", "name, value, changed_by, changed_at") + ` ON CONFLICT (name)
+	insertCommand     = define(insertInto("commands", "user_id, command_id, ack, created_at") + " ON CONFLICT (user_id, command_id) DO NOTHING")
+	changeSetting     = define(insertInto("settings", "name, value, changed_by, changed_at") + ` ON CONFLICT (name)
 		DO UPDATE SET value = excluded.value, changed_by = excluded.changed_by, changed_at = excluded.changed_at`)
-	insertLink = define(insert("links", LinkColumns))
+	insertLink = define(insertInto("links", LinkColumns))
 	deleteLink = define("DELETE FROM links WHERE user_id = $1 AND issuer = $2 AND subject = $3").Require(account.ErrNotFound)
 	endByOIDC  = define("UPDATE credentials SET revoked = true WHERE user_id = $1 AND kind = 'cookie' AND method = 'oidc' AND credential_id <> $2")
 )
@@ -209,17 +207,17 @@ func (s Shared) PutUser(ctx context.Context, u account.User) error {
 
 // User implements [account.Store].
 func (s Shared) User(ctx context.Context, userID string) (account.User, error) {
-	return one(ctx, s, "user "+userID, SelectUser, account.ErrNotFound, readUser, userID)
+	return queryOne(ctx, s, "user "+userID, SelectUser, account.ErrNotFound, readUser, userID)
 }
 
 // Users implements [account.Store].
 func (s Shared) Users(ctx context.Context) ([]account.User, error) {
-	return all(ctx, s, "users", selectUsers, readUser)
+	return queryAll(ctx, s, "users", selectUsers, readUser)
 }
 
 // Password implements [account.Store].
 func (s Shared) Password(ctx context.Context, userID string) (string, error) {
-	return one(ctx, s, "password of "+userID, SelectPassword, account.ErrNotFound, value[string], userID)
+	return queryOne(ctx, s, "password of "+userID, SelectPassword, account.ErrNotFound, scanValue[string], userID)
 }
 
 // Credential implements [account.Store].
@@ -245,18 +243,18 @@ func (s Shared) Credential(ctx context.Context, kind account.CredentialKind, has
 
 // CredentialByID implements [account.Store].
 func (s Shared) CredentialByID(ctx context.Context, credentialID string) (account.Credential, error) {
-	return one(ctx, s, "credential", selectCredentialByID, account.ErrNotFound, readCredential, credentialID)
+	return queryOne(ctx, s, "credential", selectCredentialByID, account.ErrNotFound, readCredential, credentialID)
 }
 
 // Credentials implements [account.Store].
 func (s Shared) Credentials(ctx context.Context, userID string) ([]account.Credential, error) {
-	return all(ctx, s, "credentials of "+userID, selectCredentials, readCredential, userID)
+	return queryAll(ctx, s, "credentials of "+userID, selectCredentials, readCredential, userID)
 }
 
 // RevokeCredential implements [account.Store].
 func (s Shared) RevokeCredential(ctx context.Context, credentialID string) error {
 	return s.e.Apply(ctx, Change{What: "revoke credential " + credentialID, Durability: Durable,
-		Steps: []Step{step(revokeCredential, credentialID), step(EndBound)}})
+		Steps: []Step{step(revokeCredential, credentialID), step(RevokeBound)}})
 }
 
 // Touch implements [account.Store].
@@ -273,28 +271,28 @@ func (s Shared) AddAgentToken(ctx context.Context, t account.AgentToken) error {
 
 // AgentToken implements [account.Store].
 func (s Shared) AgentToken(ctx context.Context, hash []byte, now time.Time) (account.AgentToken, error) {
-	return one(ctx, s, "token of an agent", selectAgentToken, account.ErrNotFound, readAgentToken, hash, now.UnixMicro())
+	return queryOne(ctx, s, "token of an agent", selectAgentToken, account.ErrNotFound, readAgentToken, hash, now.UnixMicro())
 }
 
 // AgentTokens implements [account.Store].
 func (s Shared) AgentTokens(ctx context.Context, sessionID string) ([]account.AgentToken, error) {
-	return all(ctx, s, "tokens of agents", selectAgentTokens, readAgentToken, sessionID)
+	return queryAll(ctx, s, "tokens of agents", selectAgentTokens, readAgentToken, sessionID)
 }
 
 // RevokeAgentTokens implements [account.Store].
 func (s Shared) RevokeAgentTokens(ctx context.Context, sessionID string, at time.Time) (int, error) {
-	return s.counted(ctx, Change{What: "revoke tokens of agents of " + sessionID, Durability: Durable,
+	return s.applyAndCount(ctx, Change{What: "revoke tokens of agents of " + sessionID, Durability: Durable,
 		Steps: []Step{step(revokeAgentTokens, at.UnixMicro(), sessionID)}})
 }
 
 // Command implements [account.Store].
 func (s Shared) Command(ctx context.Context, userID, commandID string) ([]byte, error) {
-	return one(ctx, s, "command "+commandID, selectCommand, account.ErrNotFound, value[[]byte], userID, commandID)
+	return queryOne(ctx, s, "command "+commandID, selectCommand, account.ErrNotFound, scanValue[[]byte], userID, commandID)
 }
 
 // SaveCommand implements [account.Store].
 func (s Shared) SaveCommand(ctx context.Context, userID, commandID string, ack []byte, at time.Time) ([]byte, error) {
-	n, err := s.counted(ctx, Change{What: "save command " + commandID, Durability: Durable,
+	n, err := s.applyAndCount(ctx, Change{What: "save command " + commandID, Durability: Durable,
 		Steps: []Step{step(insertCommand, userID, commandID, s.e.Bind(append([]byte{}, ack...)), at.UnixMicro())}})
 	if err != nil {
 		return nil, err
@@ -307,7 +305,7 @@ func (s Shared) SaveCommand(ctx context.Context, userID, commandID string, ack [
 
 // Settings implements [account.SettingStore].
 func (s Shared) Settings(ctx context.Context) ([]account.Setting, error) {
-	return all(ctx, s, "settings", selectSettings, readSetting)
+	return queryAll(ctx, s, "settings", selectSettings, readSetting)
 }
 
 // ChangeSetting implements [account.SettingStore].
@@ -318,7 +316,7 @@ func (s Shared) ChangeSetting(ctx context.Context, one account.Setting, body []b
 
 // LinkedUser implements [account.LinkStore].
 func (s Shared) LinkedUser(ctx context.Context, issuer, subject string) (account.User, error) {
-	return one(ctx, s, "linked user", selectLinked, account.ErrNotFound, readUser, issuer, subject)
+	return queryOne(ctx, s, "linked user", selectLinked, account.ErrNotFound, readUser, issuer, subject)
 }
 
 // AddLinkedUser implements [account.LinkStore].
@@ -336,16 +334,16 @@ func (s Shared) AddLink(ctx context.Context, l account.Link, body []byte) error 
 
 // Links implements [account.LinkStore].
 func (s Shared) Links(ctx context.Context, userID string) ([]account.Link, error) {
-	return all(ctx, s, "links of "+userID, selectLinks, readLink, userID)
+	return queryAll(ctx, s, "links of "+userID, selectLinks, readLink, userID)
 }
 
 // Linked implements [account.LinkStore].
 func (s Shared) Linked(ctx context.Context) (bool, error) {
-	return one(ctx, s, "links", selectAnyLink, account.ErrNotFound, value[bool])
+	return queryOne(ctx, s, "links", selectAnyLink, account.ErrNotFound, scanValue[bool])
 }
 
 // RemoveLink implements [account.LinkStore].
 func (s Shared) RemoveLink(ctx context.Context, l account.Link, keep string, body []byte) error {
 	return s.e.Apply(ctx, Change{What: "unlink " + l.UserID, Durability: Durable, Audit: body,
-		Steps: []Step{step(deleteLink, l.UserID, l.Issuer, l.Subject), step(endByOIDC, l.UserID, keep), step(EndBound)}})
+		Steps: []Step{step(deleteLink, l.UserID, l.Issuer, l.Subject), step(endByOIDC, l.UserID, keep), step(RevokeBound)}})
 }

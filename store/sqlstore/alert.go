@@ -9,7 +9,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/alert"
 )
 
-// targetColumns are all columns of alert_targets.
+// targetColumns lists all columns of alert_targets.
 const targetColumns = "target_id, user_id, kind, name, address, created_at, sent_at, problem"
 
 // readTarget reads a row of [targetColumns].
@@ -26,7 +26,7 @@ func readTarget(row Row) (t alert.Target, err error) {
 	return t, nil
 }
 
-// targetValues are the arguments of an insertion of [targetColumns].
+// targetValues returns the arguments for an insertion of [targetColumns].
 func targetValues(t alert.Target) ([]any, error) {
 	address, err := json.Marshal(t.Address)
 	if err != nil {
@@ -35,7 +35,7 @@ func targetValues(t alert.Target) ([]any, error) {
 	return []any{t.TargetID, t.UserID, string(t.Way), SanitizeText(t.Name), string(address), Micros(t.CreatedAt), Micros(t.SentAt), SanitizeText(t.Problem)}, nil
 }
 
-// deliveryColumns are all columns of alert_deliveries.
+// deliveryColumns lists all columns of alert_deliveries.
 const deliveryColumns = "delivery_id, target_id, occasion, step, session_id, request_id, state, attempts, due_at, created_at, sent_at"
 
 // readDelivery reads a row of [deliveryColumns].
@@ -47,22 +47,22 @@ func readDelivery(row Row) (d alert.Delivery, err error) {
 	return d, err
 }
 
-// deliveryValues are the arguments of an insertion of [deliveryColumns].
+// deliveryValues returns the arguments for an insertion of [deliveryColumns].
 func deliveryValues(d alert.Delivery) []any {
 	return []any{d.DeliveryID, d.TargetID, string(d.Occasion), string(d.Step), d.SessionID, d.RequestID, string(d.State), d.Attempts,
 		Micros(d.DueAt), Micros(d.CreatedAt), Micros(d.SentAt)}
 }
 
 var (
-	putTarget = define(insert("alert_targets", targetColumns) + ` ON CONFLICT (target_id) DO UPDATE
+	putTarget = define(insertInto("alert_targets", targetColumns) + ` ON CONFLICT (target_id) DO UPDATE
 		SET user_id = excluded.user_id, kind = excluded.kind, name = excluded.name, address = excluded.address,
 		created_at = excluded.created_at, sent_at = excluded.sent_at, problem = excluded.problem`)
 	selectTargets = query("SELECT " + targetColumns + " FROM alert_targets ORDER BY created_at, target_id")
 	markTarget    = define("UPDATE alert_targets SET sent_at = CASE WHEN sent_at < $1 THEN $1 ELSE sent_at END, problem = $2 WHERE target_id = $3").Require(alert.ErrNotFound)
 	deleteTarget  = define("DELETE FROM alert_targets WHERE target_id = $1").Require(alert.ErrNotFound)
 	selectChoices = query("SELECT user_id, body FROM alert_choices")
-	putChoices    = define(insert("alert_choices", "user_id, body") + " ON CONFLICT (user_id) DO UPDATE SET body = excluded.body")
-	putDelivery   = define(insert("alert_deliveries", deliveryColumns) + ` ON CONFLICT (delivery_id) DO UPDATE
+	putChoices    = define(insertInto("alert_choices", "user_id, body") + " ON CONFLICT (user_id) DO UPDATE SET body = excluded.body")
+	putDelivery   = define(insertInto("alert_deliveries", deliveryColumns) + ` ON CONFLICT (delivery_id) DO UPDATE
 		SET state = excluded.state, attempts = excluded.attempts, due_at = excluded.due_at, sent_at = excluded.sent_at`)
 	selectDeliveries = query("SELECT " + deliveryColumns + " FROM alert_deliveries ORDER BY created_at, delivery_id")
 	forgetDeliveries = define("DELETE FROM alert_deliveries WHERE created_at < $1 AND state <> 'queued'")
@@ -79,7 +79,7 @@ func (s Shared) PutTarget(ctx context.Context, t alert.Target, record []byte) er
 
 // Targets implements [alert.Store].
 func (s Shared) Targets(ctx context.Context) ([]alert.Target, error) {
-	return all(ctx, s, "targets of alerts", selectTargets, readTarget)
+	return queryAll(ctx, s, "targets of alerts", selectTargets, readTarget)
 }
 
 // MarkTarget implements [alert.Store].
@@ -119,7 +119,7 @@ func (s Shared) PutDelivery(ctx context.Context, d alert.Delivery) error {
 
 // Deliveries implements [alert.Store].
 func (s Shared) Deliveries(ctx context.Context) ([]alert.Delivery, error) {
-	return all(ctx, s, "deliveries", selectDeliveries, readDelivery)
+	return queryAll(ctx, s, "deliveries", selectDeliveries, readDelivery)
 }
 
 // ForgetDeliveries implements [alert.Store].

@@ -9,31 +9,31 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// insertAttachmentColumns are the columns of [newAttachmentValues].
+// insertAttachmentColumns lists the columns of [newAttachmentValues].
 const insertAttachmentColumns = "attachment_id, owner_id, name, media_type, size, used, created_at"
 
-// newAttachmentValues are the arguments of an insertion into attachments.
+// newAttachmentValues returns the arguments for an insertion of [insertAttachmentColumns].
 func newAttachmentValues(a session.StoredAttachment) []any {
 	return []any{a.AttachmentID, SanitizeText(a.OwnerID), SanitizeText(a.Name), SanitizeText(a.MediaType), int64(a.Size), false, Micros(a.CreatedAt)}
 }
 
-// attachmentColumns is the select list of [attachmentRow.dest] over attachments a
-// and a use u that an outer join may not have found.
+// attachmentColumns is the select list that [attachmentRow.dest] scans, over attachments a and an
+// outer-joined use u.
 const attachmentColumns = "a.attachment_id, a.owner_id, a.name, a.media_type, a.size, a.created_at, COALESCE(u.session_id, '')"
 
-// attachmentRow takes the rows of one attachment, one for each session.
+// attachmentRow scans the rows of one attachment, of which each session that uses it has one.
 type attachmentRow struct {
 	a               session.StoredAttachment
 	size, createdAt int64
 	sessionID       string
 }
 
-// dest is what to scan into.
+// dest returns the destinations for Scan.
 func (x *attachmentRow) dest() []any {
 	return []any{&x.a.AttachmentID, &x.a.OwnerID, &x.a.Name, &x.a.MediaType, &x.size, &x.createdAt, &x.sessionID}
 }
 
-// addTo takes the row that was scanned into the attachment read so far.
+// addTo adds the scanned row to the attachment that a holds from the rows before.
 func (x *attachmentRow) addTo(a *session.StoredAttachment) {
 	sessions := a.Sessions
 	*a = x.a
@@ -43,7 +43,7 @@ func (x *attachmentRow) addTo(a *session.StoredAttachment) {
 	}
 }
 
-// UsedAttachments are the ids of the files that a message attaches.
+// UsedAttachments returns the ids of the files that a message attaches.
 func UsedAttachments(m session.Message) []string {
 	var ids []string
 	for _, a := range m.Attachments {
@@ -55,7 +55,7 @@ func UsedAttachments(m session.Message) []string {
 }
 
 var (
-	insertAttachment = define(insert("attachments", insertAttachmentColumns) + " ON CONFLICT (attachment_id) DO NOTHING")
+	insertAttachment = define(insertInto("attachments", insertAttachmentColumns) + " ON CONFLICT (attachment_id) DO NOTHING")
 	selectAttachment = query("SELECT " + attachmentColumns + " FROM attachments a LEFT JOIN attachment_uses u ON u.attachment_id = a.attachment_id WHERE a.attachment_id = $1 ORDER BY u.session_id")
 	shareAttachments = define(`INSERT INTO attachment_uses (session_id, attachment_id) SELECT CAST($1 AS text), attachment_id FROM attachment_uses WHERE session_id = $2
 		ON CONFLICT DO NOTHING`)
@@ -96,5 +96,5 @@ func (s Shared) ShareAttachments(ctx context.Context, from, to string) error {
 
 // ForgetAttachments implements [session.Store].
 func (s Shared) ForgetAttachments(ctx context.Context, before time.Time) (int, error) {
-	return s.counted(ctx, Change{What: "forget attachments", Steps: []Step{step(forgetAttachments, before.UnixMicro())}})
+	return s.applyAndCount(ctx, Change{What: "forget attachments", Steps: []Step{step(forgetAttachments, before.UnixMicro())}})
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// auditText is how much of an input or an answer is on record word for word, in
-// bytes. Beyond it the hash must do.
-const auditText = 64 << 10
+// maxAuditText is the size in bytes up to which an input or answer is stored in an audit entry. Of
+// longer ones, the entry has only the hash.
+const maxAuditText = 64 << 10
 
 // auditBody is an entry of the audit trail; docs/operating/audit.md describes it.
 type auditBody struct {
@@ -31,14 +31,13 @@ type auditBody struct {
 	Answer      auditContent `json:"answer"`
 	Edited      bool         `json:"edited"`
 	CarriedFrom string       `json:"carried_from,omitempty"`
-	Held        float64      `json:"held_seconds,omitempty"` // how long it could be taken back before it counted
-	Grants      []auditGrant `json:"grants,omitempty"`       // that came with the answer
-	First       *auditPerson `json:"first,omitempty"`        // who approved before, where two had to
-	Overruled   *auditHeld   `json:"overruled,omitempty"`    // the held approval that a denial ended
+	Held        float64      `json:"held_seconds,omitempty"` // how long the answer could be undone before it counted
+	Grants      []auditGrant `json:"grants,omitempty"`       // given with the answer
+	First       *auditPerson `json:"first,omitempty"`        // who approved first, where two approvals were required
+	Overruled   *auditHeld   `json:"overruled,omitempty"`    // the held approval that this denial replaced
 }
 
-// auditHeld is an answer that never counted, because somebody denied while it was
-// held.
+// auditHeld is a held answer that never counted, because somebody denied the request meanwhile.
 type auditHeld struct {
 	By     auditPerson  `json:"by"`
 	At     time.Time    `json:"at"`
@@ -49,30 +48,30 @@ type auditPerson struct {
 	UserID  string `json:"user_id"`
 	Name    string `json:"name"`
 	Device  string `json:"device"`
-	Address string `json:"address,omitempty"` // unknown of an answer that is carried
+	Address string `json:"address,omitempty"` // empty for a carried answer
 }
 
-func personOf(a pending.Actor) auditPerson {
+func auditPersonOf(a pending.Actor) auditPerson {
 	return auditPerson{SanitizeText(a.UserID), SanitizeText(a.Name), SanitizeText(a.Device), SanitizeText(a.Address)}
 }
 
-// auditContent is a text with its hash; Text is "" when it is too long.
+// auditContent is a text and its hash. Text is empty if it was too long to store.
 type auditContent struct {
 	Hash string `json:"hash"`
 	Text string `json:"text,omitempty"`
 }
 
-func content(text []byte) auditContent {
+func auditContentOf(text []byte) auditContent {
 	sum := sha256.Sum256(text)
 	c := auditContent{Hash: "sha256:" + hex.EncodeToString(sum[:])}
-	if len(text) <= auditText {
+	if len(text) <= maxAuditText {
 		c.Text = SanitizeText(string(text))
 	}
 	return c
 }
 
-// auditApproval is an entry about what a person said and what decided nothing: the
-// first of two approvals, or an answer that was held and never counted.
+// auditApproval is an entry about an answer that did not resolve its request: the first of two
+// approvals, or a held answer that never counted.
 type auditApproval struct {
 	What      string       `json:"what"` // approved_first, approval_withdrawn, answer_taken_back, answer_dropped
 	At        time.Time    `json:"at"`
@@ -81,25 +80,24 @@ type auditApproval struct {
 	SessionID string       `json:"session_id"`
 	ToolName  string       `json:"tool_name"`
 	Asked     auditContent `json:"asked"`
-	// Of an answer that was held:
+	// Set for a held answer:
 	Answer *auditContent `json:"answer,omitempty"`
 	Held   float64       `json:"held_seconds,omitempty"`
 	Reason string        `json:"reason,omitempty"` // why it was dropped
 }
 
-// ApprovalAudit is what goes on record of the first of two approvals, given or
-// taken back.
+// ApprovalAudit returns the audit entry for giving or withdrawing the first of two approvals.
 func ApprovalAudit(r pending.Request, what string, by pending.Actor, at time.Time) ([]byte, error) {
-	entry := auditApproval{What: what, At: Time(Micros(at)), By: personOf(by), RequestID: r.RequestID, SessionID: r.SessionID,
+	entry := auditApproval{What: what, At: Time(Micros(at)), By: auditPersonOf(by), RequestID: r.RequestID, SessionID: r.SessionID,
 		ToolName: SanitizeText(r.ToolName), Asked: auditContent{Hash: r.InputHash}}
-	if len(r.ToolInput) <= auditText {
+	if len(r.ToolInput) <= maxAuditText {
 		entry.Asked.Text = SanitizeText(string(r.ToolInput))
 	}
 	return json.Marshal(entry)
 }
 
-// ReleasedHoldAudit is what goes on record of an answer that was held until at and never
-// counted, because by took it back or, with why, because it was dropped.
+// ReleasedHoldAudit returns the audit entry for a held answer that never counted: the person named
+// by by undid it, or, if why is not empty, it was dropped for that reason.
 func ReleasedHoldAudit(r pending.Request, by pending.Actor, why string, at time.Time) ([]byte, error) {
 	answer, err := json.Marshal(r.Held.Answer)
 	if err != nil {
@@ -109,38 +107,37 @@ func ReleasedHoldAudit(r pending.Request, by pending.Actor, why string, at time.
 	if why != "" {
 		what = "answer_dropped"
 	}
-	given := content(answer)
-	entry := auditApproval{What: what, At: Time(Micros(at)), By: personOf(by), RequestID: r.RequestID, SessionID: r.SessionID,
+	given := auditContentOf(answer)
+	entry := auditApproval{What: what, At: Time(Micros(at)), By: auditPersonOf(by), RequestID: r.RequestID, SessionID: r.SessionID,
 		ToolName: SanitizeText(r.ToolName), Asked: auditContent{Hash: r.InputHash}, Answer: &given, Held: at.Sub(r.Held.At).Seconds(), Reason: SanitizeText(why)}
-	if len(r.ToolInput) <= auditText {
+	if len(r.ToolInput) <= maxAuditText {
 		entry.Asked.Text = SanitizeText(string(r.ToolInput))
 	}
 	return json.Marshal(entry)
 }
 
-// OnRecord reports whether a resolution of that status goes on record: what a
-// person said, and that nobody said anything in time.
-func OnRecord(s pending.Status) bool { return Answers(s) || s == pending.Expired }
+// IsAudited reports whether a resolution with status s gets an audit entry: those by a person do,
+// and those by a deadline.
+func IsAudited(s pending.Status) bool { return IsDecision(s) || s == pending.Expired }
 
-// AuditBody is what goes on record of a request that a person resolved, or that
-// nobody answered in time.
-func AuditBody(r pending.Request, res pending.Resolution) ([]byte, error) {
+// ResolutionAudit returns the audit entry for a request that a person resolved or whose deadline passed.
+func ResolutionAudit(r pending.Request, res pending.Resolution) ([]byte, error) {
 	answer, err := json.Marshal(res.Answer)
 	if err != nil {
 		return nil, err
 	}
 	body := auditBody{
 		What: string(res.Status), At: Time(Micros(res.At)), Waited: res.At.Sub(r.CreatedAt).Seconds(),
-		By:        personOf(res.Actor),
+		By:        auditPersonOf(res.Actor),
 		RequestID: r.RequestID, SessionID: r.SessionID, RequestType: string(r.RequestType), Asker: SanitizeText(r.Asker), ToolName: SanitizeText(r.ToolName),
-		Asked: auditContent{Hash: r.InputHash}, Answer: content(answer), CarriedFrom: res.CarriedFrom,
+		Asked: auditContent{Hash: r.InputHash}, Answer: auditContentOf(answer), CarriedFrom: res.CarriedFrom,
 		Edited: res.Answer != nil && len(res.Answer.UpdatedInput) > 0,
 	}
-	if len(r.ToolInput) <= auditText {
+	if len(r.ToolInput) <= maxAuditText {
 		body.Asked.Text = SanitizeText(string(r.ToolInput))
 	}
 	if res.SecondTo != "" && r.Approval != nil {
-		first := personOf(r.Approval.Actor)
+		first := auditPersonOf(r.Approval.Actor)
 		body.First = &first
 	}
 	if res.Answer == nil {
@@ -154,10 +151,10 @@ func AuditBody(r pending.Request, res pending.Resolution) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		body.Overruled = &auditHeld{By: personOf(h.Actor), At: Time(Micros(h.At)), Answer: content(given)}
+		body.Overruled = &auditHeld{By: auditPersonOf(h.Actor), At: Time(Micros(h.At)), Answer: auditContentOf(given)}
 	}
 	for _, g := range pending.GrantsOf(r, res) {
-		body.Grants = append(body.Grants, grantOf(g))
+		body.Grants = append(body.Grants, auditGrantOf(g))
 	}
 	if res.CarriedFrom != "" {
 		body.What, body.Waited = "carried", 0
@@ -165,7 +162,7 @@ func AuditBody(r pending.Request, res pending.Resolution) ([]byte, error) {
 	return json.Marshal(body)
 }
 
-// readAuditEntry reads a row of seq, body, hash.
+// readAuditEntry reads a row of seq, body and hash.
 func readAuditEntry(row Row) (e account.AuditEntry, err error) {
 	err = row.Scan(&e.Seq, &e.Body, &e.Hash)
 	return e, err
@@ -184,7 +181,7 @@ func (s Shared) AddIncident(ctx context.Context, body []byte) error {
 
 // Audit implements [account.Trail].
 func (s Shared) Audit(ctx context.Context, after int64, limit int) ([]account.AuditEntry, error) {
-	return all(ctx, s, "audit", selectAudit, readAuditEntry, after, limit)
+	return queryAll(ctx, s, "audit", selectAudit, readAuditEntry, after, limit)
 }
 
 // AuditBefore implements [account.Trail].
@@ -192,7 +189,7 @@ func (s Shared) AuditBefore(ctx context.Context, before int64, limit int) ([]acc
 	if before == 0 {
 		before = math.MaxInt64
 	}
-	return all(ctx, s, "audit", selectAuditBefore, readAuditEntry, before, limit)
+	return queryAll(ctx, s, "audit", selectAuditBefore, readAuditEntry, before, limit)
 }
 
 // AuditBase implements [account.Trail].
@@ -206,9 +203,9 @@ var (
 	removeAudit  = define("DELETE FROM audit WHERE seq <= $1")
 )
 
-// RemoveAudit implements [account.Trail]. The entry about it comes first: its hash
-// covers the one that is last now, and it stays, so that there is always one to go
-// on from.
+// RemoveAudit implements [account.Trail]. It appends body before it deletes, so the hash of that
+// entry covers the last entry so far. The entry itself stays, so the chain always has an entry to
+// continue from.
 func (s Shared) RemoveAudit(ctx context.Context, through account.AuditEntry, body []byte) error {
 	return s.e.Apply(ctx, Change{What: "remove old audit entries", Durability: Durable, Audit: body,
 		Steps: []Step{step(setAuditBase, through.Seq, through.Hash), step(removeAudit, through.Seq)}})

@@ -9,15 +9,15 @@ import (
 )
 
 var (
-	// selectFresh reads at most the last 5000 revisions of each transcript, so older
-	// rows are not visited. A CROSS JOIN keeps SQLite from beginning with the transcripts.
-	selectFresh = query("SELECT t.session_id, " + itemColumns + ` FROM processes p CROSS JOIN transcript t
+	// selectItemsSince reads only the last 5000 revisions of each transcript, so that it does not visit
+	// older rows. CROSS JOIN keeps SQLite from starting with the transcripts.
+	selectItemsSince = query("SELECT t.session_id, " + itemColumns + ` FROM processes p CROSS JOIN transcript t
 		WHERE p.session_id IN (SELECT session_id FROM processes WHERE state = 'dead' AND updated_at >= $1 UNION ALL
 			SELECT session_id FROM processes WHERE state <> 'dead')
 		AND t.session_id = p.session_id AND t.rev > p.rev - 5000
 		AND t.at >= $1 AND t.kind IN ('tool_call', 'resolved', 'result') LIMIT 20000`)
-	// selectWaits leaves out what Claude did not wait for: the answer came when its
-	// process was dead.
+	// selectWaits leaves out carried and dropped answers: their process was dead, so Claude was not
+	// waiting.
 	selectWaits = query(`SELECT session_id, created_at, resolved_at FROM requests WHERE resolved_at > 0 AND resolved_at >= $1 AND delivery NOT IN ('carried', 'dropped')
 		UNION ALL SELECT session_id, created_at, 0 FROM requests WHERE status IN ('open', 'orphaned') AND status = 'open'`)
 )
@@ -32,7 +32,7 @@ func readWait(row Row) (w pending.Wait, err error) {
 
 // ItemsSince implements [session.Store].
 func (s Shared) ItemsSince(ctx context.Context, since time.Time, each func(sessionID string, it session.Item)) error {
-	return s.e.Query(ctx, "recent items", selectFresh, func(row Row) error {
+	return s.e.Query(ctx, "recent items", selectItemsSince, func(row Row) error {
 		var id string
 		var x itemRow
 		if err := row.Scan(append([]any{&id}, x.dest()...)...); err != nil {
@@ -47,5 +47,5 @@ func (s Shared) ItemsSince(ctx context.Context, since time.Time, each func(sessi
 
 // Waits implements [session.Store].
 func (s Shared) Waits(ctx context.Context, since time.Time) ([]pending.Wait, error) {
-	return all(ctx, s, "waits", selectWaits, readWait, Micros(since))
+	return queryAll(ctx, s, "waits", selectWaits, readWait, Micros(since))
 }

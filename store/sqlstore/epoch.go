@@ -10,6 +10,6 @@ var selectLastEpoch = query("SELECT last FROM epochs")
 
 // LastEpoch implements [session.Store].
 func (s Shared) LastEpoch(ctx context.Context) (uint64, error) {
-	epoch, err := one(ctx, s, "last epoch", selectLastEpoch, session.ErrNotFound, value[int64])
+	epoch, err := queryOne(ctx, s, "last epoch", selectLastEpoch, session.ErrNotFound, scanValue[int64])
 	return uint64(epoch), err
 }

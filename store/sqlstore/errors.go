@@ -6,27 +6,26 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// Errors that both engines give, beside those of the ports. Package store
-// exports them.
+// Errors that both engines return, in addition to those of the interfaces they implement. Package
+// store exports them.
 var (
-	// ErrUnavailable: nothing was changed and the same call may succeed later:
-	// the disk is full, another program holds the lock, the database is away.
+	// ErrUnavailable: nothing was changed, and the same call may succeed later. The disk is full,
+	// another program holds the lock, or the database cannot be reached.
 	ErrUnavailable = pending.ErrUnavailable
-	// ErrReadOnly: the disk takes no writes, because it is full or refuses them. It
-	// comes with ErrUnavailable.
+	// ErrReadOnly: the disk is full or refuses writes. ErrUnavailable accompanies it.
 	ErrReadOnly = errors.New("the disk takes no writes")
-	// ErrUnknownOutcome: the change was sent and no answer came. It may be stored
-	// or not; read before you tell anybody.
+	// ErrUnknownOutcome: the change was sent, but no reply arrived. It may be stored or not; read
+	// the row before you report a result.
 	ErrUnknownOutcome = pending.ErrUnknownOutcome
-	// ErrBroken: the disk refused to sync. What it says later cannot be trusted,
-	// so every further write is refused until the server starts anew.
+	// ErrBroken: a sync failed. Later syncs cannot be trusted, so the store refuses every write
+	// until the server is restarted.
 	ErrBroken = errors.New("the disk failed under the store, restart sayso")
-	// ErrCorrupt: the database is damaged. The error around it says what to do.
+	// ErrCorrupt: the database is damaged. The wrapping error tells people what to do.
 	ErrCorrupt = errors.New("the database is damaged")
-	// ErrLogLost: what was stored last before a crash may be gone. The error around it
-	// says what to do.
+	// ErrLogLost: the last writes before a crash may be lost. The wrapping error tells people what
+	// to do.
 	ErrLogLost = errors.New("the database may have lost what was stored last")
-	// ErrDSN: the address of the database cannot be used as given.
+	// ErrDSN: the address of the database is not valid.
 	ErrDSN = errors.New("bad database address")
 	// ErrInUse: another server uses the database.
 	ErrInUse = errors.New("the database is in use")

@@ -9,7 +9,7 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// heldColumn is the column of a held answer.
+// heldColumn is the JSON of the column held.
 type heldColumn struct {
 	UserID    string         `json:"by_user_id"`
 	Name      string         `json:"by_name"`
@@ -20,7 +20,7 @@ type heldColumn struct {
 	CommandID string         `json:"command_id"`
 	Answer    pending.Answer `json:"answer"`
 	Dropped   string         `json:"dropped,omitempty"`
-	// CredentialID is absent in rows that are older than it.
+	// CredentialID is missing in rows written by older versions.
 	CredentialID string `json:"by_credential_id,omitempty"`
 }
 
@@ -31,7 +31,7 @@ func (c *heldColumn) held() *pending.Held {
 	}
 }
 
-// EncodeHeld is the column of a held answer.
+// EncodeHeld returns the value of the column held.
 func EncodeHeld(h pending.Held) ([]byte, error) {
 	text, err := json.Marshal(heldColumn{
 		UserID: SanitizeText(h.Actor.UserID), Name: SanitizeText(h.Actor.Name), Device: SanitizeText(h.Actor.Device), Address: SanitizeText(h.Actor.Address),
@@ -43,22 +43,23 @@ func EncodeHeld(h pending.Held) ([]byte, error) {
 	return text, nil
 }
 
-// UndoneCommand is a command as it stands in the column of those that were taken back.
+// UndoneCommand returns the form in which the column of undone commands stores one.
 func UndoneCommand(commandID string) string { return " " + SanitizeText(commandID) + " " }
 
-// maxUndone bounds the commands that a request remembers: more than anybody
-// takes back of one, and few enough for every read.
+// maxUndone bounds the undone commands stored for a request: more than anybody undoes, and few
+// enough to read with every row.
 const maxUndone = 64
 
-// UndoneCommands is that column with one command more.
+// UndoneCommands returns the column of r with one more command.
 func UndoneCommands(r pending.Request, commandID string) string {
 	list := append(slices.Clone(r.Undone), SanitizeText(commandID))
 	list = list[max(0, len(list)-maxUndone):]
 	return " " + strings.Join(list, "  ") + " "
 }
 
-// ReleasedHold is the column of what was held after the hold of a command has ended; nil
-// when it was taken back. ok is false when no such hold stands.
+// ReleasedHold returns the column held after a command's hold has ended: nil if the answer was
+// undone (why is empty), otherwise the answer with the reason why it was dropped. ok is false if
+// the command holds no answer now.
 func ReleasedHold(r pending.Request, commandID, why string) (text []byte, ok bool, err error) {
 	if r.Status.Final() || !r.Held.Active() || r.Held.CommandID != commandID {
 		return nil, false, nil
@@ -72,15 +73,15 @@ func ReleasedHold(r pending.Request, commandID, why string) (text []byte, ok boo
 	return text, true, err
 }
 
-// ResolveGuards is what a resolution asks of the row beside its being answerable: the
-// command that must be held, "" when none may be, "*" when it makes no difference;
-// and what must not be among those that were taken back, "" for nothing.
+// ResolveGuards returns the conditions of a resolution besides an answerable request. held is the
+// command whose answer must be held: "" if no answer may be held, "*" for any state. undone must
+// not be among the undone commands; "" sets no condition.
 func ResolveGuards(res pending.Resolution) (held, back string) {
 	if res.Overrules != nil {
 		held = SanitizeText(res.Overrules.CommandID)
 	}
 	switch {
-	case !Answers(res.Status):
+	case !IsDecision(res.Status):
 		return "*", ""
 	case !res.HeldSince.IsZero():
 		return SanitizeText(res.CommandID), ""

@@ -11,11 +11,10 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// day is the column of a day, in UTC.
+// day returns the column day: days since 1970, in UTC.
 func day(t time.Time) int64 { return t.Unix() / 86400 }
 
-// SpendValues are the arguments of a statement that counts what a session has cost:
-// the day, millionths of a dollar, session_id.
+// SpendValues returns the arguments of [Spend]: the day, millionths of a dollar, session_id.
 func SpendValues(sessionID string, p session.Progress) []any {
 	return []any{day(p.SpentAt), p.Spent, sessionID}
 }
@@ -26,17 +25,17 @@ func readSpending(row Row) (s project.Spending, err error) {
 	return s, err
 }
 
-// readLimits returns what was scanned from the column body.
+// readLimits decodes the column body.
 func readLimits(body []byte) (o project.Override, err error) {
-	return o, decode("body", body, &o)
+	return o, decodeJSON("body", body, &o)
 }
 
-// userLimitsBody is the column body, nil for limits that are those of everybody.
+// userLimitsBody returns the column body, nil if the person has no limits of their own.
 func userLimitsBody(o project.Override) ([]byte, error) {
-	return encode(o, o == project.Override{})
+	return encodeJSON(o, o == project.Override{})
 }
 
-// limitsAudit is what goes on record when the limits of a person are changed.
+// limitsAudit returns the audit entry for changed limits of a person.
 func limitsAudit(userID, name string, o project.Override, by pending.Actor, at time.Time) ([]byte, error) {
 	return json.Marshal(struct {
 		What   string           `json:"what"`
@@ -45,23 +44,23 @@ func limitsAudit(userID, name string, o project.Override, by pending.Actor, at t
 		UserID string           `json:"user_id"`
 		Name   string           `json:"name"`
 		After  project.Override `json:"after"`
-	}{"limits_changed", Time(Micros(at)), personOf(by), SanitizeText(userID), SanitizeText(name), o})
+	}{"limits_changed", Time(Micros(at)), auditPersonOf(by), SanitizeText(userID), SanitizeText(name), o})
 }
 
 var (
-	// Spend counts what a session has cost.
+	// Spend adds to the cost of a session.
 	Spend = define(`INSERT INTO spending (day, in_project, user_id, micros) SELECT $1, in_project, owner_id, $2 FROM sessions WHERE session_id = $3
 		ON CONFLICT (day, in_project, user_id) DO UPDATE SET micros = spending.micros + excluded.micros`)
 	selectSpending = queryBoth("SELECT in_project, user_id, micros FROM spending WHERE day = $1 ORDER BY in_project, user_id",
 		`SELECT in_project, user_id, micros FROM spending WHERE day = $1 ORDER BY in_project COLLATE "C", user_id COLLATE "C"`)
 	selectUserLimits = query("SELECT user_id, body FROM user_limits")
-	putUserLimits    = define(insert("user_limits", "user_id, body") + " ON CONFLICT (user_id) DO UPDATE SET body = excluded.body")
+	putUserLimits    = define(insertInto("user_limits", "user_id, body") + " ON CONFLICT (user_id) DO UPDATE SET body = excluded.body")
 	dropUserLimits   = define("DELETE FROM user_limits WHERE user_id = $1")
 )
 
 // Spending implements [project.Ledger].
 func (s Shared) Spending(ctx context.Context, at time.Time) ([]project.Spending, error) {
-	return all(ctx, s, "spending", selectSpending, readSpending, day(at))
+	return queryAll(ctx, s, "spending", selectSpending, readSpending, day(at))
 }
 
 // UserLimits implements [project.Ledger].

@@ -6,20 +6,20 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// Outage notes when a store could not do what it was asked to, and announces when it can
-// again.
+// Outage records whether the last read and the last write of a store failed, and announces when
+// they succeed again.
 type Outage struct {
-	reads, writes atomic.Bool // the last one failed
-	over          chan struct{}
+	reads, writes atomic.Bool // whether the last one failed
+	recovered     chan struct{}
 }
 
-// NewOutage returns the record of a store of which no call has failed.
-func NewOutage() *Outage { return &Outage{over: make(chan struct{}, 1)} }
+// NewOutage returns an Outage for a store that has not failed.
+func NewOutage() *Outage { return &Outage{recovered: make(chan struct{}, 1)} }
 
 // Recovered implements store.Store.
-func (o *Outage) Recovered() <-chan struct{} { return o.over }
+func (o *Outage) Recovered() <-chan struct{} { return o.recovered }
 
-// NoteRead notes how a read ended.
+// NoteRead records the result of a read.
 func (o *Outage) NoteRead(err error) {
 	switch {
 	case pending.IsTemporary(err):
@@ -29,7 +29,7 @@ func (o *Outage) NoteRead(err error) {
 	}
 }
 
-// NoteWrite notes how a write ended.
+// NoteWrite records the result of a write.
 func (o *Outage) NoteWrite(err error) {
 	switch {
 	case pending.IsTemporary(err):
@@ -41,7 +41,7 @@ func (o *Outage) NoteWrite(err error) {
 
 func (o *Outage) announce() {
 	select {
-	case o.over <- struct{}{}:
-	default: // one is unread already
+	case o.recovered <- struct{}{}:
+	default: // an announcement is already waiting
 	}
 }

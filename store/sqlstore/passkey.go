@@ -7,7 +7,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/account"
 )
 
-// PasskeyColumns is the select list of [readPasskey].
+// PasskeyColumns is the select list that [readPasskey] scans.
 const PasskeyColumns = `passkey_id, user_id, name, key_id, rp_id, data, sign_count, created_at, last_used_at, created_by`
 
 // readPasskey reads a row of [PasskeyColumns].
@@ -18,16 +18,16 @@ func readPasskey(row Row) (p account.Passkey, err error) {
 	return p, err
 }
 
-// PasskeyValues are the arguments of an insertion of [PasskeyColumns].
+// PasskeyValues returns the arguments for an insertion of [PasskeyColumns].
 func PasskeyValues(p account.Passkey) []any {
 	return []any{p.PasskeyID, p.UserID, SanitizeText(p.Name), p.KeyID, p.RPID, p.Data, int64(p.SignCount), Micros(p.CreatedAt), Micros(p.LastUsedAt), p.CreatedBy}
 }
 
 var (
-	InsertPasskey  = define(insert("passkeys", PasskeyColumns))
+	InsertPasskey  = define(insertInto("passkeys", PasskeyColumns))
 	selectPasskeys = query("SELECT " + PasskeyColumns + " FROM passkeys WHERE $1 IN ('', user_id) ORDER BY created_at, passkey_id")
-	// The row is locked by a change of nothing, so that the next statement can tell
-	// a cloned key from one that does not exist.
+	// An update that changes nothing locks the row, so that the next statement can distinguish a
+	// cloned key from one that does not exist.
 	lockPasskey   = define("UPDATE passkeys SET sign_count = sign_count WHERE passkey_id = $1").Require(account.ErrNotFound)
 	usePasskey    = define("UPDATE passkeys SET sign_count = $2, data = $3, last_used_at = $4 WHERE passkey_id = $1 AND (sign_count < $2 OR sign_count = 0 AND $2 = 0)").Require(account.ErrCloned)
 	deletePasskey = define("DELETE FROM passkeys WHERE user_id = $1 AND passkey_id = $2").Require(account.ErrNotFound)
@@ -42,7 +42,7 @@ func (s Shared) AddPasskey(ctx context.Context, p account.Passkey) error {
 
 // Passkeys implements [account.PasskeyStore].
 func (s Shared) Passkeys(ctx context.Context, userID string) ([]account.Passkey, error) {
-	return all(ctx, s, "passkeys of "+userID, selectPasskeys, readPasskey, userID)
+	return queryAll(ctx, s, "passkeys of "+userID, selectPasskeys, readPasskey, userID)
 }
 
 // UsePasskey implements [account.PasskeyStore].
@@ -54,5 +54,5 @@ func (s Shared) UsePasskey(ctx context.Context, passkeyID string, signCount uint
 // RemovePasskey implements [account.PasskeyStore].
 func (s Shared) RemovePasskey(ctx context.Context, userID, passkeyID, keep string) error {
 	return s.e.Apply(ctx, Change{What: "remove passkey " + passkeyID, Durability: Durable,
-		Steps: []Step{step(deletePasskey, userID, passkeyID), step(endByPasskey, userID, passkeyID, keep), step(EndBound)}})
+		Steps: []Step{step(deletePasskey, userID, passkeyID), step(endByPasskey, userID, passkeyID, keep), step(RevokeBound)}})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/account"
 )
 
-// preferencesValues are what a change of preferences stores; nil for what stays.
+// preferencesValues returns the columns that a change of preferences sets, nil for those that stay.
 func preferencesValues(c account.PreferencesChange) (keys []byte, single, language any, err error) {
 	if c.Keys != nil {
 		if keys, err = json.Marshal(c.Keys); err != nil {
@@ -24,7 +24,7 @@ func preferencesValues(c account.PreferencesChange) (keys []byte, single, langua
 	return keys, single, language, nil
 }
 
-// draftColumns is the select list of [readDraft] over drafts d.
+// draftColumns is the select list that [readDraft] scans, over drafts d.
 const draftColumns = "d.user_id, d.session_id, d.request_id, d.value, d.changed_at"
 
 // readDraft reads a row of [draftColumns].
@@ -36,7 +36,7 @@ func readDraft(row Row) (d account.Draft, err error) {
 	return d, err
 }
 
-// templateColumns is the select list of [readTemplate].
+// templateColumns is the select list that [readTemplate] scans.
 const templateColumns = "user_id, template_id, name, place, text, uses, used_at"
 
 // readTemplate reads a row of [templateColumns].
@@ -50,7 +50,7 @@ func readTemplate(row Row) (t account.Template, err error) {
 const sendable = "(d.request_id = '' OR EXISTS (SELECT 1 FROM requests r WHERE r.request_id = d.request_id AND r.status IN ('open', 'orphaned')))"
 
 var (
-	putDraft = define(insert("drafts", "user_id, session_id, request_id, value, changed_at") +
+	putDraft = define(insertInto("drafts", "user_id, session_id, request_id, value, changed_at") +
 		" ON CONFLICT (user_id, session_id, request_id) DO UPDATE SET value = excluded.value, changed_at = excluded.changed_at")
 	removeDraft = define("DELETE FROM drafts WHERE user_id = $1 AND session_id = $2 AND request_id = $3")
 	sweepDrafts = define("DELETE FROM drafts AS d WHERE d.user_id = $1 AND (NOT " + sendable +
@@ -61,12 +61,12 @@ var (
 	sweepTemplates = define(`DELETE FROM templates AS t WHERE t.user_id = $1 AND t.name = '' AND t.used_at < (
 		SELECT n.used_at FROM templates n WHERE n.user_id = $1 AND n.name = '' AND n.place = t.place ORDER BY n.used_at DESC LIMIT 1 OFFSET $2)`)
 	selectTemplates = query("SELECT " + templateColumns + " FROM templates WHERE user_id = $1 ORDER BY used_at DESC, template_id")
-	// With PostgreSQL, two at once may go one over the limit.
+	// In PostgreSQL, two simultaneous calls may exceed the limit by one.
 	keepTemplate = define(`INSERT INTO templates (user_id, template_id, name, place, text, uses, used_at)
 		SELECT $1, $2, $3, $4, $5, 0, $6 WHERE (SELECT count(*) FROM templates WHERE user_id = $1 AND name <> '') < $7`).Require(account.ErrTooMany)
 	deleteTemplate = define("DELETE FROM templates WHERE user_id = $1 AND template_id = $2").Require(account.ErrNotFound)
 	changeTemplate = define("UPDATE templates SET name = $3, text = $4 WHERE user_id = $1 AND template_id = $2").Require(account.ErrNotFound)
-	// What is not given stays, or is the default of who has chosen nothing.
+	// A value that is not given stays as it is; in a new row it gets its default.
 	changePreferences = defineBoth(`INSERT INTO preferences (user_id, keys, single_keys, language) VALUES ($1, COALESCE($2, '{}'), COALESCE($3, 1), COALESCE($4, ''))
 		ON CONFLICT (user_id) DO UPDATE SET keys = COALESCE($2, keys), single_keys = COALESCE($3, single_keys), language = COALESCE($4, language)`,
 		`INSERT INTO preferences (user_id, keys, single_keys, language)
@@ -88,7 +88,7 @@ func (s Shared) PutDraft(ctx context.Context, d account.Draft) error {
 
 // Drafts implements [account.PersonalStore].
 func (s Shared) Drafts(ctx context.Context, userID string) ([]account.Draft, error) {
-	return all(ctx, s, "drafts of "+userID, selectDrafts, readDraft, userID)
+	return queryAll(ctx, s, "drafts of "+userID, selectDrafts, readDraft, userID)
 }
 
 // LearnTemplate implements [account.PersonalStore].
@@ -109,7 +109,7 @@ func (s Shared) ChangeTemplate(ctx context.Context, userID, templateID, name, te
 
 // Templates implements [account.PersonalStore].
 func (s Shared) Templates(ctx context.Context, userID string) ([]account.Template, error) {
-	return all(ctx, s, "templates of "+userID, selectTemplates, readTemplate, userID)
+	return queryAll(ctx, s, "templates of "+userID, selectTemplates, readTemplate, userID)
 }
 
 // KeepTemplate implements [account.PersonalStore].

@@ -10,25 +10,25 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// ProjectColumns is the select list of [projectRow.dest].
+// ProjectColumns is the select list that [projectRow.dest] scans.
 const ProjectColumns = `project_id, name, version, created_at, body`
 
-// projectRow takes one row of [ProjectColumns].
+// projectRow scans one row of [ProjectColumns].
 type projectRow struct {
 	p         project.Project
 	createdAt int64
 	body      []byte
 }
 
-// dest is what to scan into.
+// dest returns the destinations for Scan.
 func (x *projectRow) dest() []any {
 	return []any{&x.p.ProjectID, &x.p.Name, &x.p.Version, &x.createdAt, &x.body}
 }
 
-// Project is the row that was scanned.
+// Project returns the scanned row.
 func (x *projectRow) Project() (project.Project, error) {
 	p := x.p
-	if err := decode("body", x.body, &p); err != nil {
+	if err := decodeJSON("body", x.body, &p); err != nil {
 		return project.Project{}, err
 	}
 	p.CreatedAt = Time(x.createdAt)
@@ -44,7 +44,7 @@ func ReadProject(row Row) (project.Project, error) {
 	return x.Project()
 }
 
-// ProjectBody is the column body of a project.
+// ProjectBody returns the column body of a project.
 func ProjectBody(p project.Project) ([]byte, error) {
 	body, err := json.Marshal(p)
 	if err != nil {
@@ -53,8 +53,7 @@ func ProjectBody(p project.Project) ([]byte, error) {
 	return body, nil
 }
 
-// auditProject is an entry of the audit trail about a project;
-// docs/operating/audit.md describes it.
+// auditProject is the audit entry for a change of a project; docs/operating/audit.md describes it.
 type auditProject struct {
 	What      string           `json:"what"` // project_created, project_changed, project_deleted
 	At        time.Time        `json:"at"`
@@ -65,8 +64,8 @@ type auditProject struct {
 	After     *project.Project `json:"after,omitempty"`
 }
 
-// ProjectAudit is what goes on record of a project that is made, changed or
-// deleted; what was not there before or is not after is nil.
+// ProjectAudit returns the audit entry for a project that was created (before is nil), changed, or
+// deleted (after is nil).
 func ProjectAudit(before, after *project.Project, by pending.Actor, at time.Time) ([]byte, error) {
 	entry := auditProject{
 		What: "project_changed", At: Time(Micros(at)), Before: before, After: after,
@@ -86,15 +85,15 @@ func ProjectAudit(before, after *project.Project, by pending.Actor, at time.Time
 	return json.Marshal(entry)
 }
 
-// projectOfFolder is the project whose folder holds the column cwd of a row of
-// sessions, the longest of several, or ”. head is the beginning of cwd up to the
-// length of f.folder and one character; slash is that character.
+// projectOfFolder selects the project of a session from its folder cwd: of the projects whose
+// folder contains cwd, the one with the longest folder, or none. head is the start of cwd up to the
+// length of f.folder plus one character; slash is that last character.
 func projectOfFolder(cwd, head, slash string) string {
 	return `coalesce((SELECT f.project_id FROM project_folders f WHERE f.folder = ` + cwd + ` OR ` + head + ` = f.folder || ` + slash + `
 		ORDER BY length(f.folder) DESC LIMIT 1), '')`
 }
 
-// ProjectOfSession is the project of a row of sessions, named by dialect.
+// ProjectOfSession selects the project of a row of sessions, by dialect.
 var ProjectOfSession = [2]string{
 	SQLite:   projectOfFolder("sessions.cwd", "substr(sessions.cwd, 1, length(f.folder) + 1)", "'/'"),
 	Postgres: projectOfFolder("sessions.cwd", "substring(sessions.cwd FROM 1 FOR length(f.folder) + 1)", `'\x2f'::bytea`),
@@ -107,17 +106,16 @@ var (
 	placeSession  = defineBoth(
 		"UPDATE sessions SET in_project = "+ProjectOfSession[SQLite]+" WHERE session_id = $1",
 		"UPDATE sessions SET in_project = "+ProjectOfSession[Postgres]+" WHERE session_id = $1")
-	// A session that is made while folders change waits, and then finds the folders as
-	// they are.
-	awaitFolders = Define(Postgres, "SELECT pg_advisory_xact_lock_shared(8243113893085146474)")
+	// A session that is created while folders change waits until they have changed.
+	awaitFolderChanges = Define(Postgres, "SELECT pg_advisory_xact_lock_shared(8243113893085146474)")
 )
 
 // Projects implements [project.Store].
 func (s Shared) Projects(ctx context.Context) ([]project.Project, error) {
-	return all(ctx, s, "projects", selectProjects, ReadProject)
+	return queryAll(ctx, s, "projects", selectProjects, ReadProject)
 }
 
 // Project returns one project.
 func (s Shared) Project(ctx context.Context, projectID string) (project.Project, error) {
-	return one(ctx, s, "project "+projectID, SelectProject, project.ErrNotFound, ReadProject, projectID)
+	return queryOne(ctx, s, "project "+projectID, SelectProject, project.ErrNotFound, ReadProject, projectID)
 }

@@ -10,45 +10,44 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// newRequestColumns are the columns of a request that its asker fills, in the
-// order of [NewRequestValues].
+// newRequestColumns lists the columns that the asker of a request sets, in the order of
+// [NewRequestValues].
 const newRequestColumns = `request_id, session_id, created_at, expires_at, request_type, source, process_id,
 	asker_request_id, asker_tool_use_id, tool_name, input_hash, agent_id, agent_type, title, description,
 	decision_reason, blocked_path, form, permission_suggestions, tool_input, earlier, earlier_tool_input, asker, policy`
 
-// NewRequestArgs is how many arguments [NewRequestValues] returns.
-var NewRequestArgs = count(newRequestColumns)
+// NewRequestArgs is the number of values that [NewRequestValues] returns.
+var NewRequestArgs = countColumns(newRequestColumns)
 
-// InsertRequest is the insertion of a new open request, whose arguments are
-// [NewRequestValues].
-var InsertRequest = "INSERT INTO requests (status, delivery, " + newRequestColumns + ") VALUES ('open', '', " + parameters(newRequestColumns) +
+// InsertRequest inserts an open request. Its arguments are [NewRequestValues].
+var InsertRequest = "INSERT INTO requests (status, delivery, " + newRequestColumns + ") VALUES ('open', '', " + placeholders(newRequestColumns) +
 	") ON CONFLICT (request_id) DO NOTHING"
 
-// Carriable is the condition of a request whose answer may be carried over to
-// the given process of the given session.
+// Carriable returns the condition of a request whose answer may be carried over to a process of a
+// session.
 func Carriable(sessionID, processID string) string {
 	return "session_id = " + sessionID + " AND status IN ('answered', 'denied') AND delivery = 'queued' AND answer IS NOT NULL" +
 		" AND (by_user_id <> '' OR by_name <> '' OR by_device <> '') AND " + processID + " <> '' AND process_id NOT IN ('', " + processID + ")"
 }
 
-// InsertCarried is the insertion of a new request with the answer of a row f of
-// source. Its arguments are [NewRequestValues] and the time of the resolution.
+// InsertCarried returns the insertion of a new request with the answer of row f of source. Its
+// arguments are [NewRequestValues] and the time of the resolution.
 func InsertCarried(source string) string {
 	const columns = newRequestColumns + ", resolved_at"
 	return "INSERT INTO requests (" + columns + `, status, delivery, answer, by_user_id, by_name, by_device, carried_from)
-		SELECT ` + parameters(columns) + `, f.status, 'queued', f.answer, f.by_user_id, f.by_name, f.by_device,
+		SELECT ` + placeholders(columns) + `, f.status, 'queued', f.answer, f.by_user_id, f.by_name, f.by_device,
 		CASE WHEN f.carried_from = '' THEN f.request_id ELSE f.carried_from END FROM ` + source
 }
 
-// SelectCarrying reads the request $2 and whether the request $1 gave it its answer.
+// SelectCarrying reads the request $2, and whether its answer was carried over from the request $1.
 var SelectCarrying = define("SELECT " + RequestColumns + `, EXISTS (SELECT 1 FROM requests f WHERE f.request_id = $1 AND f.carried_to = requests.request_id)
 	FROM requests WHERE request_id = $2`)
 
-// KnowsRequest finds a row where a request exists.
-var KnowsRequest = define("SELECT 1 FROM requests WHERE request_id = $1")
+// SelectRequestExists returns a row if the request exists.
+var SelectRequestExists = define("SELECT 1 FROM requests WHERE request_id = $1")
 
-// NormalRequest is a new request as a read will return it.
-func NormalRequest(r pending.Request) pending.Request {
+// NormalizeRequest returns a new request as a read returns it.
+func NormalizeRequest(r pending.Request) pending.Request {
 	r.CreatedAt, r.ExpiresAt = Time(Micros(r.CreatedAt)), Time(Micros(r.ExpiresAt))
 	r.ProcessID = SanitizeText(r.ProcessID)
 	r.ToolName, r.AgentID, r.AgentType = SanitizeText(r.ToolName), SanitizeText(r.AgentID), SanitizeText(r.AgentType)
@@ -65,14 +64,13 @@ func NormalRequest(r pending.Request) pending.Request {
 	return r
 }
 
-// NewRequestValues are the arguments of [InsertRequest] for a request made
-// normal.
+// NewRequestValues returns the arguments of [InsertRequest]. r comes from [NormalizeRequest].
 func NewRequestValues(r pending.Request, bind Bind) ([]any, error) {
-	form, err := encode(r.Form, r.Form == nil)
+	form, err := encodeJSON(r.Form, r.Form == nil)
 	if err != nil {
 		return nil, fmt.Errorf("form: %w", err)
 	}
-	policy, err := encode(r.Policy, r.Policy == nil)
+	policy, err := encodeJSON(r.Policy, r.Policy == nil)
 	if err != nil {
 		return nil, fmt.Errorf("policy: %w", err)
 	}
@@ -86,16 +84,16 @@ func NewRequestValues(r pending.Request, bind Bind) ([]any, error) {
 	}
 	return []any{
 		r.RequestID, r.SessionID, Micros(r.CreatedAt), Micros(r.ExpiresAt),
-		string(r.RequestType), string(r.Source), r.ProcessID, bind(exact(r.AskerRequestID)), bind(exact(r.AskerToolUseID)),
+		string(r.RequestType), string(r.Source), r.ProcessID, bind(exactBytes(r.AskerRequestID)), bind(exactBytes(r.AskerToolUseID)),
 		r.ToolName, r.InputHash, r.AgentID, r.AgentType, r.Title, r.Description, r.DecisionReason,
-		bind(exact(r.BlockedPath)), bind(form), bind(r.PermissionSuggestions), bind(r.ToolInput), bind(earlier), bind(earlierInput), r.Asker, bind(policy),
+		bind(exactBytes(r.BlockedPath)), bind(form), bind(r.PermissionSuggestions), bind(r.ToolInput), bind(earlier), bind(earlierInput), r.Asker, bind(policy),
 	}, nil
 }
 
-// exact is a string as bytes that are never NULL.
-func exact(s string) []byte { return append([]byte{}, s...) }
+// exactBytes returns the bytes of a string, never nil: nil would be NULL.
+func exactBytes(s string) []byte { return append([]byte{}, s...) }
 
-// requestColumn is a column of requests and where [RequestRow] takes it.
+// requestColumn describes a column of requests and the field of [RequestRow] that scans it.
 type requestColumn struct {
 	name     string
 	nullable bool
@@ -147,12 +145,12 @@ var requestColumns = []requestColumn{
 	{"policy", true, func(x *RequestRow) any { return &x.policy }},
 }
 
-// RequestColumns is the select list of [RequestRow.Dest].
+// RequestColumns is the select list that [RequestRow.Dest] scans.
 var RequestColumns = joinColumns(func(c requestColumn) string { return c.name })
 
-// joinedRequestColumns is the same for a request r that an outer join may not
-// have found; then every column that is not nullable is the zero value of its type.
-// It also spares the SQLite driver from asking for the declared type of a column.
+// joinedRequestColumns is [RequestColumns] over an outer-joined request r. Where the join found
+// none, columns that are not nullable have the zero value of their type. It also spares the SQLite
+// driver from looking up the declared type of each column.
 var joinedRequestColumns = joinColumns(func(c requestColumn) string {
 	_, isNumber := c.dest(&RequestRow{}).(*int64)
 	switch {
@@ -172,7 +170,7 @@ func joinColumns(form func(requestColumn) string) string {
 	return strings.Join(list, ", ")
 }
 
-// RequestRow takes one row of [RequestColumns].
+// RequestRow scans one row of [RequestColumns].
 type RequestRow struct {
 	r                                pending.Request
 	res                              pending.Resolution
@@ -186,7 +184,7 @@ type RequestRow struct {
 	takenBack                        string
 }
 
-// Dest is what to scan into.
+// Dest returns the destinations for Scan.
 func (x *RequestRow) Dest() []any {
 	dest := make([]any, len(requestColumns))
 	for i, c := range requestColumns {
@@ -198,19 +196,19 @@ func (x *RequestRow) Dest() []any {
 // Found reports whether an outer join found a request.
 func (x *RequestRow) Found() bool { return x.r.RequestID != "" }
 
-// Request is the row that was scanned.
+// Request returns the scanned row.
 func (x *RequestRow) Request() (pending.Request, error) {
 	r := x.r
 	r.AskerRequestID, r.AskerToolUseID, r.BlockedPath = string(x.askerRequestID), string(x.toolUseID), string(x.path)
 	r.CreatedAt, r.ExpiresAt = Time(x.createdAt), Time(x.expiresAt)
 	r.ToolInput, r.PermissionSuggestions = x.raw, x.suggestions
-	if err := decode("form", x.form, &r.Form); err != nil {
+	if err := decodeJSON("form", x.form, &r.Form); err != nil {
 		return pending.Request{}, err
 	}
-	if err := decode("earlier", x.earlier, &r.Earlier); err != nil {
+	if err := decodeJSON("earlier", x.earlier, &r.Earlier); err != nil {
 		return pending.Request{}, err
 	}
-	if err := decode("policy", x.policy, &r.Policy); err != nil {
+	if err := decodeJSON("policy", x.policy, &r.Policy); err != nil {
 		return pending.Request{}, err
 	}
 	if r.Earlier != nil {
@@ -225,7 +223,7 @@ func (x *RequestRow) Request() (pending.Request, error) {
 		r.Undone = strings.Fields(x.takenBack)
 	}
 	var held *heldColumn
-	if err := decode("held", x.held, &held); err != nil {
+	if err := decodeJSON("held", x.held, &held); err != nil {
 		return pending.Request{}, err
 	}
 	if held != nil {
@@ -234,7 +232,7 @@ func (x *RequestRow) Request() (pending.Request, error) {
 	if r.Status.Final() {
 		res := x.res
 		res.Status, res.At = r.Status, Time(x.resolvedAt)
-		if err := decode("answer", x.answer, &res.Answer); err != nil {
+		if err := decodeJSON("answer", x.answer, &res.Answer); err != nil {
 			return pending.Request{}, err
 		}
 		r.Resolution = &res
@@ -251,29 +249,29 @@ func readRequest(row Row) (pending.Request, error) {
 	return x.Request()
 }
 
-// Resolve sets the columns of a resolution, whose arguments are [ResolutionValues].
+// Resolve sets the columns of a resolution. Its arguments are [ResolutionValues].
 var Resolve = "UPDATE requests SET " + assignments("status", "delivery", "answer", "by_user_id", "by_name", "by_device", "reason", "resolved_at", "command_id") +
 	", held = NULL, held_command = ''"
 
-// Approve sets the first approval of a request, whose arguments are [ApprovalValues].
+// Approve sets the first approval of a request. Its arguments are [ApprovalValues].
 var Approve = "UPDATE requests SET " + assignments("approver_id", "approver_name", "approver_device", "approver_command", "approver_credential", "approved_at")
 
-// ApprovalValues are the arguments of [Approve]; the zero value is none.
+// ApprovalValues returns the arguments of [Approve]; the zero Approval removes the first approval.
 func ApprovalValues(a pending.Approval) []any {
 	return []any{SanitizeText(a.Actor.UserID), SanitizeText(a.Actor.Name), SanitizeText(a.Actor.Device), SanitizeText(a.CommandID), SanitizeText(a.CredentialID), Micros(a.At)}
 }
 
-// ResolutionValues are the arguments of [Resolve].
+// ResolutionValues returns the arguments of [Resolve].
 func ResolutionValues(res pending.Resolution, bind Bind) ([]any, error) {
 	if !res.Status.Final() {
 		return nil, fmt.Errorf("status %q resolves nothing", res.Status)
 	}
-	answer, err := encode(res.Answer, res.Answer == nil)
+	answer, err := encodeJSON(res.Answer, res.Answer == nil)
 	if err != nil {
 		return nil, fmt.Errorf("answer: %w", err)
 	}
 	delivery := pending.NotDelivered
-	if Answers(res.Status) {
+	if IsDecision(res.Status) {
 		delivery = pending.Queued
 	}
 	return []any{
@@ -306,35 +304,35 @@ var (
 
 // Request implements [pending.Store].
 func (s Shared) Request(ctx context.Context, requestID string) (pending.Request, error) {
-	return one(ctx, s, "request "+requestID, SelectRequest, pending.ErrNotFound, readRequest, requestID)
+	return queryOne(ctx, s, "request "+requestID, SelectRequest, pending.ErrNotFound, readRequest, requestID)
 }
 
 // AnswerableRequests implements [pending.Store].
 func (s Shared) AnswerableRequests(ctx context.Context, sessionID string) ([]pending.Request, error) {
 	if sessionID == "" {
-		return all(ctx, s, "answerable requests", selectAllOpen, readRequest)
+		return queryAll(ctx, s, "answerable requests", selectAllOpen, readRequest)
 	}
-	return all(ctx, s, "answerable requests of "+sessionID, selectAnswerable, readRequest, sessionID)
+	return queryAll(ctx, s, "answerable requests of "+sessionID, selectAnswerable, readRequest, sessionID)
 }
 
 // UndeliveredRequests implements [pending.Store].
 func (s Shared) UndeliveredRequests(ctx context.Context, sessionID string) ([]pending.Request, error) {
-	return all(ctx, s, "undelivered requests of "+sessionID, selectUndelivered, readRequest, sessionID)
+	return queryAll(ctx, s, "undelivered requests of "+sessionID, selectUndelivered, readRequest, sessionID)
 }
 
 // UnconsumedRequests implements [pending.Store].
 func (s Shared) UnconsumedRequests(ctx context.Context, sessionID string) ([]pending.Request, error) {
-	return all(ctx, s, "unconsumed requests of "+sessionID, selectUnconsumed, readRequest, sessionID)
+	return queryAll(ctx, s, "unconsumed requests of "+sessionID, selectUnconsumed, readRequest, sessionID)
 }
 
 // ConsumedRequests implements [pending.Store].
 func (s Shared) ConsumedRequests(ctx context.Context, sessionID, processID string, limit int) ([]pending.Request, error) {
-	return all(ctx, s, "consumed requests of "+sessionID, selectConsumed, readRequest, sessionID, processID, limit)
+	return queryAll(ctx, s, "consumed requests of "+sessionID, selectConsumed, readRequest, sessionID, processID, limit)
 }
 
 // UnrecordedRequests implements [session.Store].
 func (s Shared) UnrecordedRequests(ctx context.Context, sessionID string) ([]pending.Request, error) {
-	return all(ctx, s, "unrecorded requests of "+sessionID, selectUnrecorded, readRequest, sessionID)
+	return queryAll(ctx, s, "unrecorded requests of "+sessionID, selectUnrecorded, readRequest, sessionID)
 }
 
 // ApproveRequest implements [pending.Store].
@@ -353,5 +351,5 @@ func (s Shared) UnapproveRequest(ctx context.Context, requestID, userID string, 
 
 // HeldRequests implements [pending.Store].
 func (s Shared) HeldRequests(ctx context.Context) ([]pending.Request, error) {
-	return all(ctx, s, "held requests", selectHeld, readRequest)
+	return queryAll(ctx, s, "held requests", selectHeld, readRequest)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/sayso-dev/sayso/migrations"
 )
 
-// TestNullableColumns compares which columns of a request may be NULL with the
-// schema: one that is marked wrongly could not be read after an outer join.
+// TestNullableColumns compares the columns marked as nullable with the schema. A column marked
+// wrongly could not be scanned after an outer join.
 func TestNullableColumns(t *testing.T) {
 	schema := migrations.Columns()
 	for _, c := range requestColumns {

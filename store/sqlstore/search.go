@@ -10,18 +10,19 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// indexedBytes is about how much text one transaction indexes: other writes wait for it.
-const indexedBytes = 128 << 10
+// indexBatchBytes is the approximate size of the text that one transaction indexes, in bytes. Other
+// writes wait for that transaction.
+const indexBatchBytes = 128 << 10
 
-// NextToIndex returns the items of a page that one transaction takes in, the words of each,
-// and the cursor behind them.
-func NextToIndex(page session.Page, upTo int64) (items []session.Item, words [][]string, rev int64) {
+// IndexBatch returns the items of a page to index in one transaction, the words of each, and the
+// revision up to which the transcript is indexed then.
+func IndexBatch(page session.Page, upTo int64) (items []session.Item, words [][]string, rev int64) {
 	bytes := 0
-	// A page is sorted by seq; the cursor goes by rev, so the page is taken whole or
-	// not beyond the lowest rev that is left.
+	// The page is sorted by seq, but the cursor is a rev. So only items below the lowest rev that
+	// is left out may count as indexed.
 	byRev := slices.SortedFunc(slices.Values(page.Items), func(a, b session.Item) int { return cmp.Compare(a.Rev, b.Rev) })
 	for i, item := range byRev {
-		if i > 0 && bytes > indexedBytes {
+		if i > 0 && bytes > indexBatchBytes {
 			return byRev[:i], words, byRev[i-1].Rev
 		}
 		text := session.TextOf(item)
@@ -34,9 +35,9 @@ func NextToIndex(page session.Page, upTo int64) (items []session.Item, words [][
 	return byRev, words, max(upTo, page.Next)
 }
 
-// matchAll is the search for all words, each as the beginning of one that is there,
-// with what an engine puts around a word and between two. Words are letters, marks
-// and digits, so nothing in them is special.
+// matchAll returns the search expression for all words, each as a prefix, in an engine's syntax:
+// before and after surround a word, between separates two. Words consist of letters, marks and
+// digits, so none needs escaping.
 func matchAll(words []string, before, after, between string) string {
 	parts := make([]string, len(words))
 	for i, w := range words {
@@ -46,8 +47,8 @@ func matchAll(words []string, before, after, between string) string {
 }
 
 var (
-	// selectUnindexed leaves a turn that has just begun until it ends, as a tool call would
-	// be indexed once without and once with its result. Turns may last for hours.
+	// selectUnindexed skips a running turn until it ends or has grown by 200 revisions: otherwise a
+	// tool call would be indexed twice, without and with its result. Turns may last for hours.
 	selectUnindexed = query(`SELECT session_id, rev, indexed_rev FROM processes
 		WHERE rev > indexed_rev AND (state <> 'assistant_turn' OR rev > indexed_rev + 200) LIMIT 1`)
 	selectIndexBehind = query("SELECT 1 FROM processes WHERE rev > indexed_rev LIMIT 1")
@@ -56,18 +57,18 @@ var (
 		JOIN transcript t ON t.session_id = w.session_id AND t.key = w.key WHERE w.word_id = $1`)
 )
 
-// searchMatches is the search of transcripts; id is the column of their order. The items
-// are read one by one, as most of those that hold a common word are never shown. SQLite
-// finds a materialized result in the first step of the statement, the only one that can
-// be interrupted.
+// searchMatches returns the search of transcripts; id is the column that orders them. Items are
+// read one at a time, because most items with a common word are never shown. SQLite can only
+// interrupt the first step of a statement, so the matches are materialized: all of them are found
+// in that step.
 func searchMatches(id, match string) string {
 	return "WITH found (word_id, session_id) AS MATERIALIZED (SELECT w.word_id, w.session_id FROM transcript_index i JOIN transcript_words w ON w.word_id = " + id + `
 		JOIN sessions s ON s.session_id = w.session_id
 		WHERE ` + match + " AND " + id + " < $2 AND ($3 OR NOT s.archived) ORDER BY " + id + " DESC LIMIT $4) SELECT word_id, session_id FROM found ORDER BY word_id DESC"
 }
 
-// Unindexed returns a session to index: its items after one revision, up to another. found
-// is false when there is none.
+// Unindexed returns a session to index and the range of revisions, after < rev <= upTo. found is
+// false if there is nothing to index.
 func (s Shared) Unindexed(ctx context.Context) (sessionID string, after, upTo int64, found bool, err error) {
 	err = s.e.Query(ctx, "unindexed transcripts", selectUnindexed, func(row Row) error {
 		found = true
@@ -116,7 +117,7 @@ func (s Shared) SearchTranscripts(ctx context.Context, q session.Search) (matche
 
 // MatchedItem implements [session.Store].
 func (s Shared) MatchedItem(ctx context.Context, id int64) (session.Item, error) {
-	return one(ctx, s, "an item that a search found", selectMatchedItem, session.ErrNotFound, func(row Row) (session.Item, error) {
+	return queryOne(ctx, s, "an item that a search found", selectMatchedItem, session.ErrNotFound, func(row Row) (session.Item, error) {
 		var x itemRow
 		err := row.Scan(x.dest()...)
 		item, _ := x.Item()

@@ -11,12 +11,11 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// sessionColumns is the select list of [SessionRow.Dest] over sessions s and
-// processes p.
+// sessionColumns is the select list that [SessionRow.Dest] scans, over sessions s and processes p.
 const sessionColumns = `s.session_id, s.project_id, s.title, s.cwd, s.model, s.permission_mode, s.allowed_tools, s.owner_id,
 	s.archived, s.demo, s.begun, s.created_at, s.kind, s.lifecycle, s.in_project, p.updated_at, p.items`
 
-// SessionRow takes one row of [sessionColumns].
+// SessionRow scans one row of [sessionColumns].
 type SessionRow struct {
 	s                    session.Session
 	cwd, tools           []byte
@@ -24,7 +23,7 @@ type SessionRow struct {
 	createdAt, updatedAt int64
 }
 
-// Dest is what to scan into.
+// Dest returns the destinations for Scan.
 func (x *SessionRow) Dest() []any {
 	return []any{
 		&x.s.SessionID, &x.s.ProjectID, &x.s.Title, &x.cwd, &x.s.Model, &x.s.PermissionMode, &x.tools, &x.s.OwnerID,
@@ -32,15 +31,15 @@ func (x *SessionRow) Dest() []any {
 	}
 }
 
-// Session is the row that was scanned.
+// Session returns the scanned row.
 func (x *SessionRow) Session() (session.Session, error) {
 	s := x.s
 	s.CWD = string(x.cwd)
 	s.CreatedAt, s.UpdatedAt = Time(x.createdAt), Time(x.updatedAt)
-	if err := decode("lifecycle", x.lifecycle, &s.Lifecycle); err != nil {
+	if err := decodeJSON("lifecycle", x.lifecycle, &s.Lifecycle); err != nil {
 		return session.Session{}, err
 	}
-	return s, decode("allowed_tools", x.tools, &s.AllowedTools)
+	return s, decodeJSON("allowed_tools", x.tools, &s.AllowedTools)
 }
 
 // readSession reads a row of [sessionColumns].
@@ -52,16 +51,16 @@ func readSession(row Row) (session.Session, error) {
 	return x.Session()
 }
 
-// Cursor is the place after this row.
+// Cursor returns the cursor of the page after this row.
 func (x *SessionRow) Cursor() string { return Cursor(x.updatedAt, x.s.SessionID) }
 
-// insertSessionColumns are the columns of [newSessionValues].
+// insertSessionColumns lists the columns of [newSessionValues].
 const insertSessionColumns = `session_id, project_id, title, title_folded, cwd, cwd_folded, model, permission_mode,
 	allowed_tools, owner_id, archived, demo, begun, created_at, kind, lifecycle`
 
-// newSessionValues are the arguments of an insertion into sessions.
+// newSessionValues returns the arguments for an insertion of [insertSessionColumns].
 func newSessionValues(s session.Session, bind Bind) ([]any, error) {
-	tools, err := encode(s.AllowedTools, s.AllowedTools == nil)
+	tools, err := encodeJSON(s.AllowedTools, s.AllowedTools == nil)
 	if err != nil {
 		return nil, fmt.Errorf("allowed_tools: %w", err)
 	}
@@ -70,13 +69,13 @@ func newSessionValues(s session.Session, bind Bind) ([]any, error) {
 		return nil, err
 	}
 	return []any{
-		s.SessionID, SanitizeText(s.ProjectID), SanitizeText(s.Title), Fold(s.Title), bind(exact(s.CWD)), Fold(s.CWD), SanitizeText(s.Model),
+		s.SessionID, SanitizeText(s.ProjectID), SanitizeText(s.Title), Fold(s.Title), bind(exactBytes(s.CWD)), Fold(s.CWD), SanitizeText(s.Model),
 		SanitizeText(s.PermissionMode), bind(tools), SanitizeText(s.OwnerID), s.Archived, s.Demo, s.Begun, Micros(s.CreatedAt),
 		SanitizeText(string(s.Kind)), bind(lifecycle),
 	}, nil
 }
 
-// lifecycleColumn is the column of what was reported last; nil is NULL.
+// lifecycleColumn returns the column lifecycle; nil is NULL.
 func lifecycleColumn(l *session.Lifecycle) ([]byte, error) {
 	if l == nil {
 		return nil, nil
@@ -91,9 +90,8 @@ func lifecycleColumn(l *session.Lifecycle) ([]byte, error) {
 	return text, nil
 }
 
-// PatchValues are the arguments of an update that leaves a column alone where
-// its argument is NULL: title, title_folded, archived, model, permission_mode,
-// begun.
+// PatchValues returns the arguments of an update in which NULL leaves a column unchanged: title,
+// title_folded, archived, model, permission_mode, begun.
 func PatchValues(p session.Patch) []any {
 	values := make([]any, 6)
 	if p.Title != nil {
@@ -114,28 +112,27 @@ func PatchValues(p session.Patch) []any {
 	return values
 }
 
-// ChangesProcess reports whether a patch changes what a tab sees of the process.
+// ChangesProcess reports whether a patch changes what tabs see of the process.
 func ChangesProcess(p session.Patch) bool {
 	return p.Title != nil || p.Archived != nil || p.Model != nil || p.PermissionMode != nil
 }
 
-// processColumns are those of [processRow.dest], over processes p and sessions s.
+// processColumns is the select list that [processRow.dest] scans, over processes p and sessions s.
 const processColumns = `p.session_id, s.project_id, s.title, s.cwd, s.demo, s.archived, s.kind, s.lifecycle, s.in_project, s.owner_id, p.version, p.state, p.started_at, p.state_changed_at,
 	p.model, p.permission_mode, p.memory, p.cpu, p.pid, p.process_id, p.node_id, p.error, p.kill_reason, p.stuck, p.held,
 	(SELECT count(*) FROM messages m WHERE m.session_id = p.session_id AND m.sent_at = 0), p.items`
 
-// selectProcesses reads process states with their answerable requests, one row
-// for each request and at least one for each process, in one statement: so all
-// of it is one snapshot. It ends after the joins.
+// selectProcesses reads process states with their answerable requests in one statement, and so from
+// one snapshot. Each process has one row per request, and at least one. A condition may be
+// appended.
 var selectProcesses = "SELECT " + processColumns + ", " + joinedRequestColumns + `
 	FROM processes p JOIN sessions s ON s.session_id = p.session_id
 	LEFT JOIN requests r ON r.session_id = p.session_id AND r.status IN ('open', 'orphaned')`
 
-// processOrder keeps the rows of one process together and its requests oldest
-// first.
+// processOrder groups the rows of a process, oldest request first.
 const processOrder = " ORDER BY p.started_at, p.session_id, r.created_at, r.seq"
 
-// processRow takes one row of [selectProcesses].
+// processRow scans one row of [selectProcesses].
 type processRow struct {
 	p                         session.ProcessState
 	cwd, lifecycle            []byte
@@ -144,7 +141,7 @@ type processRow struct {
 	request                   RequestRow
 }
 
-// Dest is what to scan into.
+// dest returns the destinations for Scan.
 func (x *processRow) dest() []any {
 	return append([]any{
 		&x.p.SessionID, &x.p.ProjectID, &x.p.Title, &x.cwd, &x.p.Demo, &x.p.Archived, (*string)(&x.p.Kind), &x.lifecycle, &x.p.InProject, &x.p.OwnerID, &x.version, (*string)(&x.p.State), &x.startedAt,
@@ -153,8 +150,8 @@ func (x *processRow) dest() []any {
 	}, x.request.Dest()...)
 }
 
-// addTo appends the row to the states read so far: a new one, or one more
-// request of the last.
+// addTo adds the scanned row to the states read so far: as a new state, or as another request of
+// the last one.
 func (x *processRow) addTo(states []session.ProcessState) ([]session.ProcessState, error) {
 	last := len(states) - 1
 	if last < 0 || states[last].SessionID != x.p.SessionID {
@@ -162,7 +159,7 @@ func (x *processRow) addTo(states []session.ProcessState) ([]session.ProcessStat
 		p.CWD = string(x.cwd)
 		p.Version, p.Memory = uint64(x.version), uint64(x.memory)
 		p.StartedAt, p.StateChangedAt = Time(x.startedAt), Time(x.stateChangedAt)
-		if err := decode("lifecycle", x.lifecycle, &p.Lifecycle); err != nil {
+		if err := decodeJSON("lifecycle", x.lifecycle, &p.Lifecycle); err != nil {
 			return nil, err
 		}
 		states = append(states, p)
@@ -183,21 +180,20 @@ func (x *processRow) addTo(states []session.ProcessState) ([]session.ProcessStat
 var ProcessAssignments = assignments("state", "started_at", "state_changed_at", "model", "permission_mode", "memory", "cpu", "pid",
 	"process_id", "node_id", "error", "kill_reason", "stuck", "held")
 
-// ProcessValues are the arguments of [ProcessAssignments].
+// ProcessValues returns the arguments of [ProcessAssignments].
 func ProcessValues(p session.ProcessState) []any {
 	return []any{
 		string(p.State), Micros(p.StartedAt), Micros(p.StateChangedAt), SanitizeText(p.Model), SanitizeText(p.PermissionMode),
-		number(p.Memory), fraction(p.CPU), int64(p.PID), SanitizeText(p.ProcessID), SanitizeText(p.NodeID), SanitizeText(p.Error),
+		clampToInt64(p.Memory), finiteOrZero(p.CPU), int64(p.PID), SanitizeText(p.ProcessID), SanitizeText(p.NodeID), SanitizeText(p.Error),
 		SanitizeText(p.KillReason), SanitizeText(p.Stuck), SanitizeText(p.Throttled),
 	}
 }
 
-// itemColumns is the select list of [itemRow.dest], for an item t that an outer
-// join may not have found.
+// itemColumns is the select list that [itemRow.dest] scans, over an outer-joined item t.
 const itemColumns = `COALESCE(t.seq, 0), COALESCE(t.rev, 0), COALESCE(t.key, ''), COALESCE(t.at, 0), COALESCE(t.kind, ''),
 	COALESCE(t.agent_id, ''), t.body`
 
-// itemRow takes one row of [itemColumns].
+// itemRow scans one row of [itemColumns].
 type itemRow struct {
 	item session.Item
 	key  []byte
@@ -205,23 +201,22 @@ type itemRow struct {
 	body []byte
 }
 
-// Dest is what to scan into.
+// dest returns the destinations for Scan.
 func (x *itemRow) dest() []any {
 	return []any{&x.item.Seq, &x.item.Rev, &x.key, &x.at, (*string)(&x.item.Kind), &x.item.AgentID, &x.body}
 }
 
-// Item is the row that was scanned, if the join found one.
+// Item returns the scanned row. found is false if the join found no item.
 func (x *itemRow) Item() (item session.Item, found bool) {
 	item = x.item
 	item.Key, item.At, item.Body = string(x.key), Time(x.at), x.body
 	return item, item.Seq > 0
 }
 
-// markColumns is the select list of [readMark], for a mark m that an outer
-// join may not have found.
+// markColumns is the select list that [readMark] scans, over an outer-joined mark m.
 const markColumns = `m.process_id, COALESCE(m.journal_offset, 0), m.memo`
 
-// readMark reads a row of [markColumns], zero where the join found none.
+// readMark reads a row of [markColumns]; the Mark is zero if the join found none.
 func readMark(row Row) (m session.Mark, err error) {
 	var processID []byte
 	err = row.Scan(&processID, &m.Offset, &m.Memo)
@@ -229,32 +224,33 @@ func readMark(row Row) (m session.Mark, err error) {
 	return m, err
 }
 
-// MarkValues are the arguments of an insertion into marks: session_id,
-// process_id, journal_offset, memo.
+// MarkValues returns the arguments for an insertion into marks: session_id, process_id,
+// journal_offset, memo.
 func MarkValues(sessionID string, m session.Mark, bind Bind) []any {
-	return []any{sessionID, bind(exact(m.ProcessID)), m.Offset, bind(m.Memo)}
+	return []any{sessionID, bind(exactBytes(m.ProcessID)), m.Offset, bind(m.Memo)}
 }
 
-// FirstPlace is the place before all that wait in the session of a row of messages.
-const FirstPlace = "SELECT coalesce(min(waiting.place), 1) - 1 FROM messages AS waiting WHERE waiting.sent_at = 0 AND waiting.session_id = messages.session_id"
+// SelectFirstPlace selects the place before all queued messages of the same session, in an update of
+// messages.
+const SelectFirstPlace = "SELECT coalesce(min(waiting.place), 1) - 1 FROM messages AS waiting WHERE waiting.sent_at = 0 AND waiting.session_id = messages.session_id"
 
-// Requeued are the sent messages of the session $1, as seq and the place in the
-// queue to which they go back: in the order in which they were sent, before what
-// waits.
-const Requeued = `SELECT seq, coalesce((SELECT min(place) FROM messages WHERE sent_at = 0 AND session_id = $1), 0)
+// SelectRequeued selects the sent messages of session $1, as seq and their new place in the queue: in the
+// order in which they were sent, before the messages that are queued.
+const SelectRequeued = `SELECT seq, coalesce((SELECT min(place) FROM messages WHERE sent_at = 0 AND session_id = $1), 0)
 	- count(*) OVER () + row_number() OVER (ORDER BY sent_at, place, created_at, seq) - 1 AS place
 	FROM messages WHERE sent_at <> 0 AND session_id = $1`
 
-// defaultItems is the page of a transcript when no limit is given.
+// defaultItems is the page size of a transcript if no limit is given.
 const defaultItems = 500
 
-// maxPageBytes is after how many bytes a page of a transcript ends before its limit.
+// maxPageBytes is the size in bytes at which a page of a transcript ends before it reaches its
+// limit.
 const maxPageBytes = 2 << 20
 
-// defaultSessions is the page of a list of sessions when no limit is given.
+// defaultSessions is the page size of the list of sessions if no limit is given.
 const defaultSessions = 50
 
-// MessageColumns is the select list of [readMessage].
+// MessageColumns is the select list that [readMessage] scans.
 const MessageColumns = `message_id, session_id, text, attachments, by_user_id, by_name, by_device, created_at, sent_at`
 
 // readMessage reads a row of [MessageColumns].
@@ -267,21 +263,21 @@ func readMessage(row Row) (m session.Message, err error) {
 	}
 	m.Text = string(text)
 	m.CreatedAt, m.SentAt = Time(createdAt), Time(sentAt)
-	return m, decode("attachments", attachments, &m.Attachments)
+	return m, decodeJSON("attachments", attachments, &m.Attachments)
 }
 
-// NewMessageValues are the arguments of an insertion of [MessageColumns] of a
-// message that waits.
+// NewMessageValues returns the arguments for an insertion of [MessageColumns], for a message that
+// is not sent yet.
 func NewMessageValues(m session.Message, bind Bind) ([]any, error) {
-	attachments, err := encode(m.Attachments, m.Attachments == nil)
+	attachments, err := encodeJSON(m.Attachments, m.Attachments == nil)
 	if err != nil {
 		return nil, fmt.Errorf("attachments: %w", err)
 	}
-	return []any{m.MessageID, m.SessionID, bind(exact(m.Text)), bind(attachments), SanitizeText(m.By.UserID), SanitizeText(m.By.Name),
+	return []any{m.MessageID, m.SessionID, bind(exactBytes(m.Text)), bind(attachments), SanitizeText(m.By.UserID), SanitizeText(m.By.Name),
 		SanitizeText(m.By.Device), Micros(m.CreatedAt), int64(0)}, nil
 }
 
-// The condition on the project of a list of sessions.
+// Conditions that leave out the sessions of hidden projects.
 const (
 	hiddenSQLite   = "NOT IN (SELECT value FROM json_each($4))"
 	hiddenPostgres = "<> ALL($4::text[])"
@@ -296,35 +292,36 @@ var (
 	selectProcess  = query(selectProcesses + " WHERE p.session_id = $1" + processOrder).onAnswerPath()
 	selectActive   = query(selectProcesses + ` WHERE p.session_id IN (
 		SELECT session_id FROM processes WHERE state <> 'dead' UNION SELECT session_id FROM requests WHERE ` + Answerable + ")" + processOrder)
-	selectHeldSessions = query("SELECT session_id FROM processes WHERE state = 'dead' AND held <> ''")
-	// A session without a mark has one row too, so that it differs from none.
+	selectThrottledSessions = query("SELECT session_id FROM processes WHERE state = 'dead' AND held <> ''")
+	// A session without a mark has a row too, which distinguishes it from an unknown session.
 	selectMark = query("SELECT " + markColumns + " FROM processes p LEFT JOIN marks m ON m.session_id = p.session_id WHERE p.session_id = $1")
-	// The count comes with every row, so that items and total are one snapshot; a
-	// transcript without news has one row without an item.
+	// Every row has the count, so items and total come from one snapshot. If there are no new
+	// items, the result is one row without an item.
 	selectItems = query("SELECT p.items, " + itemColumns + ` FROM processes p
 		LEFT JOIN transcript t ON t.session_id = p.session_id AND t.rev > $1 WHERE p.session_id = $2 ORDER BY t.rev LIMIT $3`)
 	selectQueued = query("SELECT " + MessageColumns + " FROM messages WHERE session_id = $1 AND sent_at = 0 ORDER BY place, created_at, seq")
 
-	insertSession = define(insert("sessions", insertSessionColumns))
+	insertSession = define(insertInto("sessions", insertSessionColumns))
 	insertProcess = define(`INSERT INTO processes (session_id, version, updated_at, items, rev, state, started_at, state_changed_at,
 		model, permission_mode, memory, cpu, pid, process_id, node_id, error, kill_reason, stuck)
 		VALUES ($1, 1, $2, 0, 0, 'dead', 0, $3, $4, $5, 0, 0, 0, '', '', '', '', '')`)
-	// The process is locked before the session, as everywhere.
-	growVersion   = define("UPDATE processes SET version = version + 1, updated_at = $1 WHERE session_id = $2").Require(session.ErrNotFound)
-	setLifecycle  = define("UPDATE sessions SET lifecycle = $1 WHERE session_id = $2")
-	lockRequests  = Define(Postgres, "SELECT 1 FROM requests WHERE session_id = $1 ORDER BY request_id FOR UPDATE")
-	LockMessages  = Define(Postgres, "SELECT 1 FROM messages WHERE session_id = $1 ORDER BY message_id FOR UPDATE")
-	deleteSession = define("DELETE FROM sessions WHERE session_id = $1").Require(session.ErrNotFound)
+	// Every transaction locks the process before the session.
+	incrementVersion = define("UPDATE processes SET version = version + 1, updated_at = $1 WHERE session_id = $2").Require(session.ErrNotFound)
+	setLifecycle     = define("UPDATE sessions SET lifecycle = $1 WHERE session_id = $2")
+	lockRequests     = Define(Postgres, "SELECT 1 FROM requests WHERE session_id = $1 ORDER BY request_id FOR UPDATE")
+	LockMessages     = Define(Postgres, "SELECT 1 FROM messages WHERE session_id = $1 ORDER BY message_id FOR UPDATE")
+	deleteSession    = define("DELETE FROM sessions WHERE session_id = $1").Require(session.ErrNotFound)
 )
 
-// conditions of a page of the list of sessions; hidden is that on the project.
+// pageConditions returns the conditions of a page of the list of sessions; hidden is the one on
+// their project.
 func pageConditions(hidden string) string {
 	return "(p.updated_at, p.session_id) < ($1, $2) AND ($3 OR NOT s.archived) AND s.in_project " + hidden
 }
 
-// pageOfSessions is a page of the list of sessions. Those that are dead are read in the
-// order of their index; those that run are few and in none, as each change moves them. A
-// CROSS JOIN keeps SQLite from beginning with the other table.
+// pageOfSessions returns the query for a page of the list of sessions. Dead sessions are read in
+// the order of an index. Running ones are few, and in no index, because each change would move
+// them. CROSS JOIN keeps SQLite from starting with the other table.
 func pageOfSessions(hidden string) string {
 	of := func(state string) string {
 		return "SELECT * FROM (SELECT " + sessionColumns + ` FROM processes p CROSS JOIN sessions s
@@ -334,9 +331,9 @@ func pageOfSessions(hidden string) string {
 	return of("state = 'dead'") + " UNION ALL " + of("state <> 'dead'") + " ORDER BY updated_at DESC, session_id DESC LIMIT $5"
 }
 
-// searchOfSessions is a page of the sessions whose title or folder holds a text; find is the
-// function that finds one in another. Few sessions may match, so all are read, in the order
-// of the table: quicker by far than in that of an index.
+// searchOfSessions returns the query for a page of the sessions whose title or folder contains a
+// text; find is the SQL function for substrings. As few sessions may match, it reads all of them in
+// the order of the table, which is much faster than the order of an index.
 func searchOfSessions(hidden, find string) string {
 	return "SELECT " + sessionColumns + fromSessions + " WHERE " + pageConditions(hidden) + `
 		AND (` + find + `(s.title_folded, $6) > 0 OR ` + find + `(s.cwd_folded, $6) > 0)
@@ -354,7 +351,7 @@ func (s Shared) CreateSession(ctx context.Context, n session.Session) error {
 		updatedAt = n.CreatedAt
 	}
 	return s.e.Apply(ctx, Change{What: "create session " + n.SessionID, Duplicate: session.ErrExists, Steps: []Step{
-		step(awaitFolders),
+		step(awaitFolderChanges),
 		step(insertSession, values...),
 		step(placeSession, n.SessionID),
 		step(insertProcess, n.SessionID, Micros(updatedAt), Micros(n.CreatedAt), SanitizeText(n.Model), SanitizeText(n.PermissionMode)),
@@ -363,7 +360,7 @@ func (s Shared) CreateSession(ctx context.Context, n session.Session) error {
 
 // Session implements [session.Store].
 func (s Shared) Session(ctx context.Context, sessionID string) (session.Session, error) {
-	return one(ctx, s, "session "+sessionID, SelectSession, session.ErrNotFound, readSession, sessionID)
+	return queryOne(ctx, s, "session "+sessionID, SelectSession, session.ErrNotFound, readSession, sessionID)
 }
 
 // Sessions implements [session.Store].
@@ -418,7 +415,7 @@ func (s Shared) SetLifecycle(ctx context.Context, sessionID string, l session.Li
 		return fmt.Errorf("store: set lifecycle of %s: %w", sessionID, err)
 	}
 	return s.e.Apply(ctx, Change{What: "set lifecycle of " + sessionID, Steps: []Step{
-		step(growVersion, time.Now().UnixMicro(), sessionID), step(setLifecycle, s.e.Bind(column), sessionID)}})
+		step(incrementVersion, time.Now().UnixMicro(), sessionID), step(setLifecycle, s.e.Bind(column), sessionID)}})
 }
 
 // DeleteSession implements [session.Store].
@@ -446,7 +443,7 @@ func (s Shared) ActiveProcesses(ctx context.Context) ([]session.ProcessState, er
 
 // ThrottledSessions implements [session.Store].
 func (s Shared) ThrottledSessions(ctx context.Context) ([]string, error) {
-	return all(ctx, s, "held sessions", selectHeldSessions, value[string])
+	return queryAll(ctx, s, "held sessions", selectThrottledSessions, scanValue[string])
 }
 
 func (s Shared) processes(ctx context.Context, what string, q Query, args ...any) (states []session.ProcessState, err error) {
@@ -466,12 +463,12 @@ func (s Shared) processes(ctx context.Context, what string, q Query, args ...any
 
 // Mark implements [session.Store].
 func (s Shared) Mark(ctx context.Context, sessionID string) (session.Mark, error) {
-	return one(ctx, s, "mark of "+sessionID, selectMark, session.ErrNotFound, readMark, sessionID)
+	return queryOne(ctx, s, "mark of "+sessionID, selectMark, session.ErrNotFound, readMark, sessionID)
 }
 
 // QueuedMessages implements [session.Store].
 func (s Shared) QueuedMessages(ctx context.Context, sessionID string) ([]session.Message, error) {
-	return all(ctx, s, "queued messages of "+sessionID, selectQueued, readMessage, sessionID)
+	return queryAll(ctx, s, "queued messages of "+sessionID, selectQueued, readMessage, sessionID)
 }
 
 // Transcript implements [session.Store].

@@ -8,70 +8,66 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// Shared implements the methods of a store that both databases can run the same
-// way: all reads, and the writes whose statements do not depend on what earlier
-// ones return. Each engine embeds it.
+// Shared implements the store methods that both databases run in the same way: all reads, and the
+// writes whose statements do not depend on the results of earlier ones. Each engine embeds it.
 type Shared struct {
-	*Outage // for the engine to note how its calls end
+	*Outage // the engine records the results of its calls here
 	e       Engine
 }
 
-// NewShared returns the shared methods over an engine.
+// NewShared returns the shared methods of an engine.
 func NewShared(e Engine) Shared { return Shared{NewOutage(), e} }
 
-// Engine is what a database does for [Shared].
+// Engine contains the functions of a database that [Shared] needs.
 type Engine struct {
 	Dialect Dialect
 	Bind    Bind
-	// Query runs one query and calls each for every row. What it returns is one
-	// snapshot.
+	// Query runs a query and calls each for every row. All rows come from one snapshot.
 	Query func(ctx context.Context, what string, q Query, each func(Row) error, args ...any) error
-	// Apply runs a change. After an error nothing was changed, but for
+	// Apply runs a change. If it fails, nothing was changed, unless the error is
 	// [ErrUnknownOutcome].
 	Apply func(ctx context.Context, c Change) error
-	// Approve changes the approval of a request, if it is as c expects, and puts that on
-	// record. It returns the row as it stands and whether it changed.
+	// Approve changes the approval of a request, if the current one is as c expects, and appends an
+	// audit entry. It returns the current row and whether it changed.
 	Approve func(ctx context.Context, requestID string, c ApprovalChange) (now pending.Request, changed bool, err error)
 }
 
 // ApprovalChange replaces the first of two approvals of a request.
 type ApprovalChange struct {
 	What  string // for errors
-	From  string // user id of whose approval stands, "" for none
+	From  string // user id of the current approval, "" for none
 	To    pending.Approval
-	Audit func(pending.Request) ([]byte, error) // returns the entry for the audit trail
+	Audit func(pending.Request) ([]byte, error) // returns the audit entry
 }
 
-// Durability is what a commit survives. PostgreSQL commits everything [Durable].
+// Durability says what a commit survives. PostgreSQL commits everything as [Durable].
 type Durability int
 
 const (
-	// Relaxed: a crash of the server, but not a power cut.
+	// Relaxed commits survive a crash of the server, but not a power cut.
 	Relaxed Durability = iota
-	// Durable: a power cut.
+	// Durable commits survive a power cut.
 	Durable
 )
 
-// Change is a transaction whose statements do not depend on what earlier ones
-// return.
+// Change is a transaction whose statements do not depend on the results of earlier ones.
 type Change struct {
 	What       string // for errors
 	Durability Durability
 	Steps      []Step
-	Duplicate  error  // when a row breaks a rule of uniqueness
-	Orphan     error  // when a row refers to one that does not exist
-	Audit      []byte // is appended to the audit trail before the steps; nil for none
-	// LeavesRequests says that no request changes, so SQLite keeps the one it has in
-	// memory.
+	Duplicate  error  // returned if a row violates a unique constraint
+	Orphan     error  // returned if a row violates a foreign key
+	Audit      []byte // appended to the audit log before the steps; nil for none
+	// LeavesRequests says that no request changes, so SQLite need not drop its cached request.
 	LeavesRequests bool
 }
 
-// Step is one statement of a [Change]. A step whose statement the dialect does not
-// have is skipped: SQLite needs no locks, because it has one writer.
+// Step is one statement of a [Change]. It is skipped if the dialect does not have the statement:
+// SQLite needs no locks, because it has only one writer.
 type Step struct {
 	Statement *Statement
 	Args      []any
-	Changed   *int64 // is set to the number of changed rows; nil to ignore it
+	Changed   *int64 // if not nil, receives the number of changed rows
 }
 
 func step(s *Statement, args ...any) Step { return Step{Statement: s, Args: args} }
@@ -79,8 +75,8 @@ func step(s *Statement, args ...any) Step { return Step{Statement: s, Args: args
 // Row is the current row of a query, of either driver.
 type Row interface{ Scan(dest ...any) error }
 
-// all returns every row of a query, each made a value by read.
-func all[T any](ctx context.Context, s Shared, what string, q Query, read func(Row) (T, error), args ...any) (list []T, err error) {
+// queryAll returns all rows of a query, converted by read.
+func queryAll[T any](ctx context.Context, s Shared, what string, q Query, read func(Row) (T, error), args ...any) (list []T, err error) {
 	err = s.e.Query(ctx, what, q, func(row Row) error {
 		v, err := read(row)
 		list = append(list, v)
@@ -92,9 +88,9 @@ func all[T any](ctx context.Context, s Shared, what string, q Query, read func(R
 	return list, nil
 }
 
-// one returns the only row of a query, and the error none when there is no row.
-func one[T any](ctx context.Context, s Shared, what string, q Query, none error, read func(Row) (T, error), args ...any) (v T, err error) {
-	list, err := all(ctx, s, what, q, read, args...)
+// queryOne returns the only row of a query, converted by read, or the error none if there is no row.
+func queryOne[T any](ctx context.Context, s Shared, what string, q Query, none error, read func(Row) (T, error), args ...any) (v T, err error) {
+	list, err := queryAll(ctx, s, what, q, read, args...)
 	switch {
 	case err != nil:
 		return v, err
@@ -104,14 +100,14 @@ func one[T any](ctx context.Context, s Shared, what string, q Query, none error,
 	return list[0], nil
 }
 
-// value reads a row of one column.
-func value[T any](row Row) (v T, err error) {
+// scanValue reads a row of one column.
+func scanValue[T any](row Row) (v T, err error) {
 	err = row.Scan(&v)
 	return v, err
 }
 
-// counted applies a change of one step and returns how many rows it changed.
-func (s Shared) counted(ctx context.Context, c Change) (int, error) {
+// applyAndCount applies a change of one step and returns the number of rows that it changed.
+func (s Shared) applyAndCount(ctx context.Context, c Change) (int, error) {
 	var n int64
 	c.Steps[0].Changed = &n
 	if err := s.e.Apply(ctx, c); err != nil {
@@ -120,11 +116,11 @@ func (s Shared) counted(ctx context.Context, c Change) (int, error) {
 	return int(n), nil
 }
 
-// errUnchanged ends a change that has nothing to do, before anything is written.
+// errUnchanged rolls back a change that has nothing to do.
 var errUnchanged = errors.New("nothing to change")
 
-// changes applies a change and reports whether there was something to do.
-func (s Shared) changes(ctx context.Context, c Change) (bool, error) {
+// applyIfNeeded applies a change and reports whether it changed anything.
+func (s Shared) applyIfNeeded(ctx context.Context, c Change) (bool, error) {
 	err := s.e.Apply(ctx, c)
 	if errors.Is(err, errUnchanged) {
 		return false, nil

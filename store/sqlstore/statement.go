@@ -17,39 +17,39 @@ const (
 	Postgres
 )
 
-// Statement is an SQL text that runs in a transaction. Every statement is listed
-// when it is defined, so that a test prepares each one on both databases.
+// Statement is an SQL text that runs in a transaction. Defining a statement registers it, so that a
+// test can prepare each one on both databases.
 type Statement struct {
-	texts     [2]string // by dialect; "" where the dialect has no such statement
-	unmatched error     // fails the transaction when no row is changed; nil for none
+	texts     [2]string // by dialect; "" if the dialect does not have the statement
+	unmatched error     // returned if no row changes; nil if that is no error
 }
 
 // In reports whether a dialect has the statement.
 func (s *Statement) In(d Dialect) bool { return s.texts[d] != "" }
 
-// Text returns the statement in a dialect, "" where it has none.
+// Text returns the statement in a dialect, "" if the dialect does not have it.
 func (s *Statement) Text(d Dialect) string {
 	if d == SQLite {
-		return limit.ReplaceAllString(unnumbered(s.texts[d]), "LIMIT CAST($1 AS INTEGER)")
+		return limitClause.ReplaceAllString(unnumberPlaceholders(s.texts[d]), "LIMIT CAST($1 AS INTEGER)")
 	}
 	return s.texts[d]
 }
 
-// Unmatched is the error that ends the transaction when the statement changes no
-// row, nil when that is no error. PostgreSQL then returns one row with the number
-// of changed rows.
+// Unmatched returns the error with which the transaction fails if the statement changes no row, nil
+// if it does not fail. A statement with such an error returns one row in PostgreSQL, the number of
+// changed rows.
 func (s *Statement) Unmatched() error { return s.unmatched }
 
 // Query is a statement that only reads.
 type Query struct {
 	*Statement
-	OnAnswerPath bool // every answer runs it, and it reads a few rows at most
-	Long         bool // it may read much, ends with its context, and no answer waits for it
+	OnAnswerPath bool // every answer runs it, and it reads only a few rows
+	Long         bool // it may read much and ends with its context; no answer waits for it
 }
 
 var statements []*Statement // all, in the order of their definition
 
-// Statements returns all statements of a dialect, queries included.
+// Statements yields all statements of a dialect, including queries.
 func Statements(d Dialect) iter.Seq[*Statement] {
 	return func(yield func(*Statement) bool) {
 		for _, s := range statements {
@@ -60,7 +60,7 @@ func Statements(d Dialect) iter.Seq[*Statement] {
 	}
 }
 
-// Define defines a statement of one dialect.
+// Define registers a statement of one dialect.
 func Define(d Dialect, text string) *Statement {
 	s := &Statement{}
 	s.texts[d] = text
@@ -68,19 +68,19 @@ func Define(d Dialect, text string) *Statement {
 	return s
 }
 
-// define defines a statement of both dialects.
+// define registers a statement of both dialects.
 func define(text string) *Statement { return defineBoth(text, text) }
 
-// defineBoth defines a statement that differs by dialect.
+// defineBoth registers a statement that differs by dialect.
 func defineBoth(sqlite, postgres string) *Statement {
 	s := Define(SQLite, sqlite)
 	s.texts[Postgres] = postgres
 	return s
 }
 
-// Require makes a statement fail the transaction with err unless it changes a row.
-// PostgreSQL gets all statements of a transaction at once, so there the statement
-// itself has to fail: 0/0 is [NoRowChanged].
+// Require makes a transaction fail with err if the statement changes no row. PostgreSQL receives
+// all statements of a transaction at once, so there the statement itself must fail, with
+// [NoRowChanged].
 func (s *Statement) Require(err error) *Statement {
 	s.unmatched = err
 	if text := s.texts[Postgres]; text != "" {
@@ -89,14 +89,14 @@ func (s *Statement) Require(err error) *Statement {
 	return s
 }
 
-// NoRowChanged is the SQLSTATE of PostgreSQL for a division by zero: a required
-// statement changed nothing.
+// NoRowChanged is PostgreSQL's SQLSTATE for a division by zero. A required statement that changes
+// no row computes 0/0.
 const NoRowChanged = "22012"
 
-// query defines a query of both dialects.
+// query registers a query of both dialects.
 func query(text string) Query { return queryBoth(text, text) }
 
-// queryBoth defines a query that differs by dialect.
+// queryBoth registers a query that differs by dialect.
 func queryBoth(sqlite, postgres string) Query {
 	return Query{Statement: defineBoth(sqlite, postgres)}
 }
@@ -107,42 +107,42 @@ func (q Query) onAnswerPath() Query {
 	return q
 }
 
-// long marks a query that may read much, that ends with its context, and for which no
-// answer waits.
+// long marks a query that may read much and ends with its context. No answer waits for it.
 func (q Query) long() Query {
 	q.Long = true
 	return q
 }
 
-var parameter = lazyregexp.New(`\$\d+`)
+var placeholder = lazyregexp.New(`\$\d+`)
 
-// limit finds a limit that is a parameter. SQLite looks at the value of one while it
-// prepares a statement, and so prepares it again for each execution, unless it is part of
-// an expression.
-var limit = lazyregexp.New(`LIMIT (\?|\$\d+)`)
+// limitClause matches a LIMIT that is a placeholder. SQLite reads the value of such a placeholder when it
+// prepares the statement, and so prepares it again for each execution. In an expression it does
+// not.
+var limitClause = lazyregexp.New(`LIMIT (\?|\$\d+)`)
 
-// unnumbered replaces $1, $2, … by ? where each stands once and in order: the
-// SQLite driver looks up a numbered parameter by comparing names.
-func unnumbered(text string) string {
-	for i, name := range parameter.FindAllString(text, -1) {
+// unnumberPlaceholders replaces $1, $2, … with ? if each occurs once and in order. The SQLite driver looks up
+// numbered placeholders by comparing names, which is slower.
+func unnumberPlaceholders(text string) string {
+	for i, name := range placeholder.FindAllString(text, -1) {
 		if name != "$"+strconv.Itoa(i+1) {
 			return text
 		}
 	}
-	return parameter.ReplaceAllLiteralString(text, "?")
+	return placeholder.ReplaceAllLiteralString(text, "?")
 }
 
-// insert is the insertion of a row, whose arguments are the columns in their order.
-func insert(table, columns string) string {
-	return "INSERT INTO " + table + " (" + columns + ") VALUES (" + parameters(columns) + ")"
+// insertInto returns the insertion of a row with the given columns; the arguments are their values in
+// the same order.
+func insertInto(table, columns string) string {
+	return "INSERT INTO " + table + " (" + columns + ") VALUES (" + placeholders(columns) + ")"
 }
 
-// count returns the number of columns in a list.
-func count(columns string) int { return strings.Count(columns, ",") + 1 }
+// countColumns returns the number of columns in a list.
+func countColumns(columns string) int { return strings.Count(columns, ",") + 1 }
 
-// parameters returns $1, $2, … for a list of columns.
-func parameters(columns string) string {
-	list := make([]string, count(columns))
+// placeholders returns "$1, $2, …" for a list of columns.
+func placeholders(columns string) string {
+	list := make([]string, countColumns(columns))
 	for i := range list {
 		list[i] = "$" + strconv.Itoa(i+1)
 	}

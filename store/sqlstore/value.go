@@ -1,12 +1,10 @@
-// Package sqlstore is what the two engines of the store share: how a value is
-// stored in a column, the SQL statements that are the same on both, and the methods
-// of the store that run them. Both engines keep the same bytes, so that one contract
-// holds for both.
+// Package sqlstore contains what the two engines of the store share: how values are stored in
+// columns, the SQL statements that are the same in both, and the store methods that run them. Both
+// engines store the same bytes, so that one contract covers both.
 //
-// Text that is only shown (titles, reasons, names) is made valid, because
-// PostgreSQL refuses NUL and invalid UTF-8; what is compared or given back to an
-// asker (inputs, ids of the asker, paths, message text) is kept exactly. Times
-// are Unix microseconds, 0 for no time.
+// Text that is only displayed (titles, reasons, names) is made valid, because PostgreSQL refuses
+// NUL and invalid UTF-8. Text that is compared, or returned to an asker (inputs, ids of the asker,
+// paths, messages), is stored byte for byte. Times are Unix microseconds; 0 is no time.
 package sqlstore
 
 import (
@@ -24,11 +22,11 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Bind turns bytes that must come back exactly into an argument of the engine's
-// driver; nil is NULL.
+// Bind converts bytes that must be read back exactly into an argument for the engine's driver; nil
+// is NULL.
 type Bind func([]byte) any
 
-// Micros is the column of a time.
+// Micros returns the column value of a time.
 func Micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -36,7 +34,7 @@ func Micros(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
-// Time is the time of a column, in UTC.
+// Time returns the time of a column value, in UTC.
 func Time(micros int64) time.Time {
 	if micros == 0 {
 		return time.Time{}
@@ -44,7 +42,7 @@ func Time(micros int64) time.Time {
 	return time.UnixMicro(micros).UTC()
 }
 
-// SanitizeText makes text fit for both engines: NUL and invalid UTF-8 become U+FFFD.
+// SanitizeText replaces NUL and invalid UTF-8, which PostgreSQL refuses, with U+FFFD.
 func SanitizeText(s string) string {
 	if utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 {
 		return s
@@ -52,9 +50,9 @@ func SanitizeText(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// Fold maps text so that two spellings that differ by case alone are equal, in
-// any script. A search compares folded text by substring, so no character is
-// special and both engines agree.
+// Fold maps text so that texts that differ only in case become equal, in any script. Searches look
+// for a folded text in a folded column, by substring: so no character is special, and both engines
+// find the same.
 func Fold(s string) string {
 	return strings.Map(func(r rune) rune {
 		least := r
@@ -65,20 +63,20 @@ func Fold(s string) string {
 	}, SanitizeText(s))
 }
 
-// number is a figure that has a place in a bigint column.
-func number(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
+// clampToInt64 limits a figure to the range of a bigint column.
+func clampToInt64(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
 
-// fraction is a figure that every engine and every JSON reader takes.
-func fraction(f float64) float64 {
+// finiteOrZero replaces a figure that JSON cannot represent (NaN, infinite) with 0.
+func finiteOrZero(f float64) float64 {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return 0
 	}
 	return f
 }
 
-// DeliveryRank is the rank that a delivery must be below to become d; 0 for what is no
-// step of one. Carried is the end of an answer that was not delivered, dropped of
-// one that was not seen to be acted on.
+// DeliveryRank returns the rank of d: a delivery may only change to one of higher rank. It is 0 if
+// no delivery may change to d. Carried is the last delivery of an answer that was not delivered,
+// dropped that of one on which Claude did not visibly act.
 func DeliveryRank(d pending.Delivery) int {
 	switch d {
 	case pending.Queued:
@@ -91,23 +89,23 @@ func DeliveryRank(d pending.Delivery) int {
 	return 0
 }
 
-// RankColumn is the rank of the column delivery.
+// RankColumn is the [DeliveryRank] of the column delivery.
 const RankColumn = `CASE delivery WHEN '' THEN 0 WHEN 'queued' THEN 1 WHEN 'delivered' THEN 2 ELSE 3 END`
 
-// Answers reports whether a status is the word of a person, so that the
-// resolution must be on disk and the answer is to be delivered.
-func Answers(s pending.Status) bool { return s == pending.Answered || s == pending.Denied }
+// IsDecision reports whether a status is a person's decision. Such a resolution must be durable, and
+// its answer is delivered.
+func IsDecision(s pending.Status) bool { return s == pending.Answered || s == pending.Denied }
 
-// encode is the JSON of a column; nil pointers and nil slices are NULL.
-func encode[T any](v T, isNil bool) ([]byte, error) {
+// encodeJSON returns the JSON of a column, nil (NULL) if isNil.
+func encodeJSON[T any](v T, isNil bool) ([]byte, error) {
 	if isNil {
 		return nil, nil
 	}
 	return json.Marshal(v)
 }
 
-// decode reads a JSON column of our own making.
-func decode(column string, text []byte, v any) error {
+// decodeJSON reads a JSON column that sayso wrote.
+func decodeJSON(column string, text []byte, v any) error {
 	if text == nil {
 		return nil
 	}
@@ -117,12 +115,12 @@ func decode(column string, text []byte, v any) error {
 	return nil
 }
 
-// Cursor is the place after a row in a list of sessions.
+// Cursor returns the cursor of the page after a row in the list of sessions.
 func Cursor(updatedAt int64, sessionID string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(updatedAt, 10) + " " + sessionID))
 }
 
-// ParseCursor undoes [Cursor]; "" is the place before the first row.
+// ParseCursor is the inverse of [Cursor]; "" is the start of the list.
 func ParseCursor(cursor string) (updatedAt int64, sessionID string, err error) {
 	if cursor == "" {
 		return math.MaxInt64, "", nil

@@ -48,11 +48,11 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 		read, err := st.User(ctx, ada.UserID)
 		must(t, err)
 		equal(t, "changed", read, ada)
-		is(t, "a name that is taken", st.PutUser(ctx, account.User{UserID: uuid.NewString(), Name: "Bob", Role: account.Member}), account.ErrExists)
+		wantError(t, "a name that is taken", st.PutUser(ctx, account.User{UserID: uuid.NewString(), Name: "Bob", Role: account.Member}), account.ErrExists)
 		bob.Name = "Ada L."
-		is(t, "renamed to a name that is taken", st.PutUser(ctx, bob), account.ErrExists)
+		wantError(t, "renamed to a name that is taken", st.PutUser(ctx, bob), account.ErrExists)
 		_, err = st.User(ctx, uuid.NewString())
-		is(t, "unknown user", err, account.ErrNotFound)
+		wantError(t, "unknown user", err, account.ErrNotFound)
 	})
 
 	s.run("OneFirstWayIn", func(t *testing.T, st store.Store) {
@@ -68,14 +68,14 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 		p := passkey(ada, "a")
 		_, err := st.ChangeUser(ctx, ada.UserID, first(&taken, p))
-		is(t, "a name that is taken", err, account.ErrExists)
+		wantError(t, "a name that is taken", err, account.ErrExists)
 		none, err := st.Passkeys(ctx, ada.UserID)
 		must(t, err)
 		equal(t, "passkeys after that", len(none), 0)
 		_, err = st.ChangeUser(ctx, uuid.NewString(), account.UserChange{Unclaimed: true})
-		is(t, "unknown user", err, account.ErrNotFound)
+		wantError(t, "unknown user", err, account.ErrNotFound)
 
-		// Several at once, half with a password: one wins, whole.
+		// Of several simultaneous calls, half of them with a password, exactly one wins.
 		var wg sync.WaitGroup
 		var errs [6]error
 		for i := range errs {
@@ -91,7 +91,7 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 			if err == nil {
 				won++
 			} else {
-				is(t, "the others", err, account.ErrChanged)
+				wantError(t, "the others", err, account.ErrChanged)
 			}
 		}
 		equal(t, "winners", won, 1)
@@ -107,7 +107,7 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "name", u.Name, name)
 		for c, want := range map[*account.Credential]error{&mine: nil, &token: nil, &his: nil, &other: account.ErrNotFound, &link: account.ErrNotFound} {
 			_, _, err := st.Credential(ctx, c.Kind, c.Hash, begin)
-			is(t, string(c.Kind), err, want)
+			wantError(t, string(c.Kind), err, want)
 		}
 	})
 
@@ -125,9 +125,9 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, err)
 		equal(t, "passkeys", keys, []account.Passkey{p})
 		_, _, err = st.Credential(ctx, other.Kind, other.Hash, begin)
-		is(t, "the other browser", err, account.ErrNotFound)
+		wantError(t, "the other browser", err, account.ErrNotFound)
 		_, err = st.ChangeUser(ctx, ada.UserID, account.UserChange{Unclaimed: true, Password: &account.PasswordChange{To: "hash"}})
-		is(t, "a password beside it, as the first way", err, account.ErrChanged)
+		wantError(t, "a password beside it, as the first way", err, account.ErrChanged)
 	})
 
 	s.run("ChangeUser", func(t *testing.T, st store.Store) {
@@ -138,14 +138,14 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 		ada.Name, ada.Role = name, role
 		equal(t, "changed", got, ada)
 		_, err = st.ChangeUser(ctx, uuid.NewString(), account.UserChange{Role: &role})
-		is(t, "unknown user", err, account.ErrNotFound)
+		wantError(t, "unknown user", err, account.ErrNotFound)
 		_, err = st.ChangeUser(ctx, bob.UserID, account.UserChange{Name: &name})
-		is(t, "a name that is taken", err, account.ErrExists)
+		wantError(t, "a name that is taken", err, account.ErrExists)
 
 		viewer := account.Viewer
 		for what, c := range map[string]account.UserChange{"demoted": {Role: &viewer}, "disabled": {Disabled: &yes}} {
 			_, err = st.ChangeUser(ctx, ada.UserID, c)
-			is(t, "the last admin "+what, err, account.ErrLastAdmin)
+			wantError(t, "the last admin "+what, err, account.ErrLastAdmin)
 		}
 		_, err = st.ChangeUser(ctx, bob.UserID, account.UserChange{Role: &role})
 		must(t, err)
@@ -160,19 +160,19 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, err)
 		equal(t, "stored", read, ada)
 		_, err = st.ChangeUser(ctx, bob.UserID, account.UserChange{Role: &viewer})
-		is(t, "the last admin beside a disabled one", err, account.ErrLastAdmin)
+		wantError(t, "the last admin beside a disabled one", err, account.ErrLastAdmin)
 		link := credential(ada, account.SignInLink, 3)
 		must(t, st.AddCredential(ctx, link))
 		for _, c := range []account.Credential{token, cookie, link} {
 			_, _, err = st.Credential(ctx, c.Kind, c.Hash, begin)
-			is(t, string(c.Kind)+" of a disabled user", err, account.ErrNotFound)
+			wantError(t, string(c.Kind)+" of a disabled user", err, account.ErrNotFound)
 		}
 		_, _, err = st.UseOnce(ctx, link.Kind, link.Hash, begin)
-		is(t, "link of a disabled user", err, account.ErrNotFound)
+		wantError(t, "link of a disabled user", err, account.ErrNotFound)
 		_, err = st.ChangeUser(ctx, ada.UserID, account.UserChange{Disabled: &no})
 		must(t, err)
 		_, _, err = st.Credential(ctx, token.Kind, token.Hash, begin)
-		is(t, "an old token of a user who is back", err, account.ErrNotFound)
+		wantError(t, "an old token of a user who is back", err, account.ErrNotFound)
 	})
 
 	s.run("TwoAdminsCannotBothGo", func(t *testing.T, st store.Store) {
@@ -193,7 +193,7 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 			wg.Wait()
 			for i, err := range errs {
 				if err != nil {
-					is(t, "the loser", err, account.ErrLastAdmin)
+					wantError(t, "the loser", err, account.ErrLastAdmin)
 					must(t, errs[1-i])
 				}
 			}
@@ -220,7 +220,7 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 		password("")
 		_, err := st.Password(ctx, uuid.NewString())
-		is(t, "of nobody", err, account.ErrNotFound)
+		wantError(t, "of nobody", err, account.ErrNotFound)
 		none, name := "", "Ada L."
 		set := func(from *string, to, keep string) (account.User, error) {
 			return st.ChangeUser(ctx, ada.UserID, account.UserChange{Password: &account.PasswordChange{From: from, To: to, KeepCredentialID: keep}})
@@ -241,11 +241,11 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 			if live {
 				must(t, err)
 			} else {
-				is(t, string(c.Kind)+" after a new password", err, account.ErrNotFound)
+				wantError(t, string(c.Kind)+" after a new password", err, account.ErrNotFound)
 			}
 		}
 		_, err = set(&none, "second", "")
-		is(t, "another was stored", err, account.ErrChanged)
+		wantError(t, "another was stored", err, account.ErrChanged)
 		_, _, err = st.Credential(ctx, kept.Kind, kept.Hash, begin)
 		must(t, err)
 		ada.Name = name
@@ -255,7 +255,7 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, err)
 		password("third")
 		_, _, err = st.Credential(ctx, kept.Kind, kept.Hash, begin)
-		is(t, "cookie after a reset", err, account.ErrNotFound)
+		wantError(t, "cookie after a reset", err, account.ErrNotFound)
 	})
 
 	s.run("PutUserKeepsCredentials", func(t *testing.T, st store.Store) {
@@ -288,12 +288,12 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, err)
 		equal(t, "by its id", one, c)
 		_, err = st.CredentialByID(ctx, uuid.NewString())
-		is(t, "by another id", err, account.ErrNotFound)
+		wantError(t, "by another id", err, account.ErrNotFound)
 
-		is(t, "the same again", st.AddCredential(ctx, c), account.ErrExists)
+		wantError(t, "the same again", st.AddCredential(ctx, c), account.ErrExists)
 		twin := credential(u, account.Cookie, 1)
-		is(t, "the same secret", st.AddCredential(ctx, twin), account.ErrExists)
-		is(t, "of nobody", st.AddCredential(ctx, credential(account.User{UserID: uuid.NewString()}, account.Cookie, 2)), account.ErrNotFound)
+		wantError(t, "the same secret", st.AddCredential(ctx, twin), account.ErrExists)
+		wantError(t, "of nobody", st.AddCredential(ctx, credential(account.User{UserID: uuid.NewString()}, account.Cookie, 2)), account.ErrNotFound)
 	})
 
 	s.run("WhatIsBoundEndsWithItsParent", func(t *testing.T, st store.Store) {
@@ -334,22 +334,22 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 				if live {
 					must(t, err)
 				} else {
-					is(t, string(c.Kind)+" when its root was "+what, err, account.ErrNotFound)
+					wantError(t, string(c.Kind)+" when its root was "+what, err, account.ErrNotFound)
 				}
 			}
 			for _, parent := range []string{child.CredentialID, link.CredentialID, uuid.NewString()} {
 				secret++
 				c := credential(bob, account.Cookie, secret)
 				c.ParentID, c.Bound = parent, true
-				is(t, "made with what was "+what, st.AddCredential(ctx, c), account.ErrNotFound)
+				wantError(t, "made with what was "+what, st.AddCredential(ctx, c), account.ErrNotFound)
 			}
 		}
-		// Two names of one form are one name, however they are stored.
-		is(t, "a name of the same form", st.PutUser(ctx, account.User{UserID: uuid.NewString(), Name: "ＡDA", Role: admin, CreatedAt: begin}), account.ErrExists)
+		// Names with the same canonical form are the same name, whatever the spelling.
+		wantError(t, "a name of the same form", st.PutUser(ctx, account.User{UserID: uuid.NewString(), Name: "ＡDA", Role: admin, CreatedAt: begin}), account.ErrExists)
 		wide := "ｂｏｂ"
 		_, err := st.ChangeUser(ctx, ada.UserID, account.UserChange{Name: &wide})
-		is(t, "renamed to a name of the same form", err, account.ErrExists)
-		is(t, "added to the same form", st.AddLinkedUser(ctx, account.User{UserID: uuid.NewString(), Name: "BOB", Role: admin, CreatedAt: begin},
+		wantError(t, "renamed to a name of the same form", err, account.ErrExists)
+		wantError(t, "added to the same form", st.AddLinkedUser(ctx, account.User{UserID: uuid.NewString(), Name: "BOB", Role: admin, CreatedAt: begin},
 			account.Link{Issuer: "i", Subject: "s", CreatedAt: begin}), account.ErrExists)
 	})
 
@@ -403,12 +403,12 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 				equal(t, c.what, got.Hash, c.hash)
 				continue
 			}
-			is(t, c.what, err, account.ErrNotFound)
+			wantError(t, c.what, err, account.ErrNotFound)
 			equal(t, c.what+", returned", got, account.Credential{})
 			_, _, err = st.UseOnce(ctx, c.kind, c.hash, c.now)
-			is(t, c.what+", used", err, account.ErrNotFound)
+			wantError(t, c.what+", used", err, account.ErrNotFound)
 		}
-		is(t, "revoke unknown", st.RevokeCredential(ctx, uuid.NewString()), account.ErrNotFound)
+		wantError(t, "revoke unknown", st.RevokeCredential(ctx, uuid.NewString()), account.ErrNotFound)
 	})
 
 	s.run("UseOnce", func(t *testing.T, st store.Store) {
@@ -420,9 +420,9 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "credential", got.CredentialID, c.CredentialID)
 		equal(t, "owner", owner, u)
 		_, _, err = st.UseOnce(ctx, c.Kind, c.Hash, after(3))
-		is(t, "again", err, account.ErrNotFound)
+		wantError(t, "again", err, account.ErrNotFound)
 		_, _, err = st.Credential(ctx, c.Kind, c.Hash, after(3))
-		is(t, "as a credential", err, account.ErrNotFound)
+		wantError(t, "as a credential", err, account.ErrNotFound)
 		list, err := st.Credentials(ctx, "")
 		must(t, err)
 		c.Revoked, c.LastUsedAt = true, after(3)
@@ -436,7 +436,7 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, st.AddCredential(ctx, second))
 		must(t, st.AddCredential(ctx, first))
 		must(t, st.Touch(ctx, first.CredentialID, after(5)))
-		must(t, st.Touch(ctx, first.CredentialID, after(4))) // late news is no news
+		must(t, st.Touch(ctx, first.CredentialID, after(4))) // an earlier time changes nothing
 		first.LastUsedAt = after(5)
 		list, err := st.Credentials(ctx, "")
 		must(t, err)
@@ -444,7 +444,7 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 		list, err = st.Credentials(ctx, bob.UserID)
 		must(t, err)
 		equal(t, "of one", list, []account.Credential{second})
-		is(t, "touch unknown", st.Touch(ctx, uuid.NewString(), begin), account.ErrNotFound)
+		wantError(t, "touch unknown", st.Touch(ctx, uuid.NewString(), begin), account.ErrNotFound)
 	})
 
 	s.run("AgentTokens", func(t *testing.T, st store.Store) {
@@ -452,13 +452,13 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 		forever, short, other := agentToken(one, 1), agentToken(one, 2), agentToken(two, 3)
 		short.ExpiresAt, short.CreatedAt, other.CreatedAt = after(10), after(1), after(2)
 		number := int64(5)
-		short.StreamProject = &number // a stream of the fifth project
+		short.StreamProject = &number // the event stream of project 5
 		for _, a := range []account.AgentToken{forever, short, other} {
 			must(t, st.AddAgentToken(ctx, a))
 		}
-		is(t, "the same again", st.AddAgentToken(ctx, forever), account.ErrExists)
-		is(t, "the same secret", st.AddAgentToken(ctx, agentToken(two, 1)), account.ErrExists)
-		is(t, "of no session", st.AddAgentToken(ctx, agentToken(uuid.NewString(), 4)), account.ErrNotFound)
+		wantError(t, "the same again", st.AddAgentToken(ctx, forever), account.ErrExists)
+		wantError(t, "the same secret", st.AddAgentToken(ctx, agentToken(two, 1)), account.ErrExists)
+		wantError(t, "of no session", st.AddAgentToken(ctx, agentToken(uuid.NewString(), 4)), account.ErrNotFound)
 
 		finds := func(what string, a account.AgentToken, now time.Time, live bool) {
 			t.Helper()
@@ -468,7 +468,7 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 				equal(t, what, got, a)
 				return
 			}
-			is(t, what, err, account.ErrNotFound)
+			wantError(t, what, err, account.ErrNotFound)
 			equal(t, what+", returned", got, account.AgentToken{})
 		}
 		finds("without end", forever, begin.AddDate(100, 0, 0), true)
@@ -479,7 +479,7 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 		finds("part of a hash", account.AgentToken{Hash: forever.Hash[:16]}, begin, false)
 		for _, kind := range []account.CredentialKind{account.APIToken, account.Cookie, account.SignInLink} {
 			_, _, err := st.Credential(ctx, kind, forever.Hash, begin)
-			is(t, "as a "+string(kind), err, account.ErrNotFound)
+			wantError(t, "as a "+string(kind), err, account.ErrNotFound)
 		}
 
 		n, err := st.RevokeAgentTokens(ctx, one, after(20))
@@ -504,7 +504,7 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 
 	s.run("Commands", func(t *testing.T, st store.Store) {
 		_, err := st.Command(ctx, "u1", "c1")
-		is(t, "before", err, account.ErrNotFound)
+		wantError(t, "before", err, account.ErrNotFound)
 		kept, err := st.SaveCommand(ctx, "u1", "c1", []byte(`{"result": "applied"}`), begin)
 		must(t, err)
 		equal(t, "first", string(kept), `{"result": "applied"}`)
@@ -516,7 +516,7 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "stored", string(ack), `{"result": "applied"}`)
 
 		_, err = st.Command(ctx, "u2", "c1")
-		is(t, "of another user", err, account.ErrNotFound)
+		wantError(t, "of another user", err, account.ErrNotFound)
 		kept, err = st.SaveCommand(ctx, "u2", "c1", []byte(`mine`), begin)
 		must(t, err)
 		equal(t, "of another user", string(kept), "mine")

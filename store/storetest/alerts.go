@@ -49,8 +49,8 @@ func alerts(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, err)
 		equal(t, "targets after changes", list, []alert.Target{a})
 
-		is(t, "mark what is gone", st.MarkTarget(ctx, b.TargetID, after(9), ""), alert.ErrNotFound)
-		is(t, "delete what is gone", st.DeleteTarget(ctx, b.TargetID, []byte(`{"what":"alert_target_removed"}`)), alert.ErrNotFound)
+		wantError(t, "mark what is gone", st.MarkTarget(ctx, b.TargetID, after(9), ""), alert.ErrNotFound)
+		wantError(t, "delete what is gone", st.DeleteTarget(ctx, b.TargetID, []byte(`{"what":"alert_target_removed"}`)), alert.ErrNotFound)
 		trail, err := st.Audit(ctx, 0, 10)
 		must(t, err)
 		var what []string
@@ -78,7 +78,7 @@ func alerts(t *testing.T, open func(t *testing.T) store.Store) {
 		list, err := st.Deliveries(ctx)
 		must(t, err)
 		equal(t, "one that was begun", list, []alert.Delivery{two})
-		two.SentAt = time.Time{} // and was not taken
+		two.SentAt = time.Time{} // the target did not accept it
 		must(t, st.PutDelivery(ctx, two))
 		must(t, st.PutDelivery(ctx, one))
 		one.State, one.Attempts, one.SentAt, one.DueAt = alert.Sent, 2, after(7), after(8)
@@ -92,7 +92,7 @@ func alerts(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, err)
 		equal(t, "what is queued stays", list, []alert.Delivery{two})
 
-		is(t, "without a target", st.PutDelivery(ctx, delivery(uuid.NewString())), alert.ErrNotFound)
+		wantError(t, "without a target", st.PutDelivery(ctx, delivery(uuid.NewString())), alert.ErrNotFound)
 		must(t, st.DeleteTarget(ctx, a.TargetID, nil))
 		list, err = st.Deliveries(ctx)
 		must(t, err)

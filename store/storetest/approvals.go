@@ -12,14 +12,14 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
-// firstYes is the first of two approvals.
-func firstYes(userID string) pending.Approval {
+// firstApproval returns the first of two approvals.
+func firstApproval(userID string) pending.Approval {
 	return pending.Approval{Actor: pending.Actor{UserID: userID, Name: "name of " + userID, Device: "Chrome"}, At: after(1), CommandID: "c-" + userID, CredentialID: "credential of " + userID}
 }
 
-// secondYes is the resolution by another person.
-func secondYes(userID, to string) pending.Resolution {
-	res := allowed("second-" + userID)
+// secondApproval returns the resolution by a second person.
+func secondApproval(userID, to string) pending.Resolution {
+	res := approval("second-" + userID)
 	res.Actor.UserID, res.Actor.Name, res.SecondTo = userID, "name of "+userID, to
 	return res
 }
@@ -30,12 +30,12 @@ func approvals(t *testing.T, open func(t *testing.T) store.Store) {
 
 	s.run("TheFirstLeavesItOpen", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
-		r := opened(t, st, bash(id, "make"))
+		r := openRequest(t, st, bashRequest(id, "make"))
 		before := version(t, st, id)
-		now, done, err := st.ApproveRequest(ctx, r.RequestID, firstYes("ana"))
+		now, done, err := st.ApproveRequest(ctx, r.RequestID, firstApproval("ana"))
 		must(t, err)
 		equal(t, "done", done, true)
-		want := firstYes("ana")
+		want := firstApproval("ana")
 		equal(t, "approval", now.Approval, &want)
 		equal(t, "status", now.Status, pending.Open)
 		equal(t, "version", version(t, st, id), before+1)
@@ -46,21 +46,21 @@ func approvals(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, err)
 		equal(t, "in the state", state.Requests[0].Approval, &want)
 
-		now, done, err = st.ApproveRequest(ctx, r.RequestID, firstYes("ben"))
+		now, done, err = st.ApproveRequest(ctx, r.RequestID, firstApproval("ben"))
 		must(t, err)
 		equal(t, "another first", []any{done, now.Approval.Actor.UserID}, []any{false, "ana"})
 		equal(t, "version", version(t, st, id), before+1)
-		_, _, err = st.ApproveRequest(ctx, "nothing", firstYes("ben"))
-		is(t, "no request", err, pending.ErrNotFound)
+		_, _, err = st.ApproveRequest(ctx, "nothing", firstApproval("ben"))
+		wantError(t, "no request", err, pending.ErrNotFound)
 	})
 
 	s.run("TheSecondCountsWhileTheFirstStands", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
-		r := opened(t, st, bash(id, "make"))
-		_, won, err := st.ResolveRequest(ctx, r.RequestID, secondYes("ben", "ana"))
+		r := openRequest(t, st, bashRequest(id, "make"))
+		_, won, err := st.ResolveRequest(ctx, r.RequestID, secondApproval("ben", "ana"))
 		must(t, err)
 		equal(t, "second to nobody", won, false)
-		_, _, err = st.ApproveRequest(ctx, r.RequestID, firstYes("ana"))
+		_, _, err = st.ApproveRequest(ctx, r.RequestID, firstApproval("ana"))
 		must(t, err)
 		_, done, err := st.UnapproveRequest(ctx, r.RequestID, "ben", pending.Actor{UserID: "ben"})
 		must(t, err)
@@ -70,20 +70,20 @@ func approvals(t *testing.T, open func(t *testing.T) store.Store) {
 		if !done || now.Approval != nil {
 			t.Fatalf("not taken back: %+v", now.Approval)
 		}
-		_, won, err = st.ResolveRequest(ctx, r.RequestID, secondYes("ben", "ana"))
+		_, won, err = st.ResolveRequest(ctx, r.RequestID, secondApproval("ben", "ana"))
 		must(t, err)
 		equal(t, "second to what was taken back", won, false)
-		_, _, err = st.ApproveRequest(ctx, r.RequestID, firstYes("ana"))
+		_, _, err = st.ApproveRequest(ctx, r.RequestID, firstApproval("ana"))
 		must(t, err)
 		if n, err := st.OrphanRequests(ctx, id, "the process died"); err != nil || n != 1 {
 			t.Fatal(n, err)
 		}
-		now, won, err = st.ResolveRequest(ctx, r.RequestID, secondYes("ben", "ana"))
+		now, won, err = st.ResolveRequest(ctx, r.RequestID, secondApproval("ben", "ana"))
 		must(t, err)
 		if !won || now.Status != pending.Answered || now.Approval == nil || now.Resolution.Actor.UserID != "ben" {
 			t.Fatalf("got %+v", now)
 		}
-		_, done, err = st.ApproveRequest(ctx, r.RequestID, firstYes("cleo"))
+		_, done, err = st.ApproveRequest(ctx, r.RequestID, firstApproval("cleo"))
 		must(t, err)
 		equal(t, "approved after the end", done, false)
 		_, done, err = st.UnapproveRequest(ctx, r.RequestID, "ana", pending.Actor{UserID: "ana"})
@@ -105,10 +105,10 @@ func approvals(t *testing.T, open func(t *testing.T) store.Store) {
 	})
 
 	s.run("DenyingNeedsNobodyElse", func(t *testing.T, st store.Store) {
-		r := opened(t, st, bash(newSession(t, st), "make"))
-		_, _, err := st.ApproveRequest(ctx, r.RequestID, firstYes("ana"))
+		r := openRequest(t, st, bashRequest(newSession(t, st), "make"))
+		_, _, err := st.ApproveRequest(ctx, r.RequestID, firstApproval("ana"))
 		must(t, err)
-		res := allowed("c")
+		res := approval("c")
 		res.Status, res.Answer = pending.Denied, &pending.Answer{Decision: pending.Deny}
 		now, won, err := st.ResolveRequest(ctx, r.RequestID, res)
 		must(t, err)
@@ -117,13 +117,13 @@ func approvals(t *testing.T, open func(t *testing.T) store.Store) {
 
 	s.run("OneFirstAndOneSecondOfMany", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
-		r := opened(t, st, bash(id, "make"))
+		r := openRequest(t, st, bashRequest(id, "make"))
 		var firsts, seconds, back atomic.Int64
-		together(crowd, func(i int) {
+		concurrently(concurrentCallers, func(i int) {
 			who := fmt.Sprint("u", i%8)
 			switch i % 4 {
 			case 0, 1:
-				if _, done, err := st.ApproveRequest(ctx, r.RequestID, firstYes(who)); err != nil {
+				if _, done, err := st.ApproveRequest(ctx, r.RequestID, firstApproval(who)); err != nil {
 					t.Error(err)
 				} else if done {
 					firsts.Add(1)
@@ -137,7 +137,7 @@ func approvals(t *testing.T, open func(t *testing.T) store.Store) {
 			case 3:
 				for j := range 8 {
 					first := fmt.Sprint("u", j)
-					if _, won, err := st.ResolveRequest(ctx, r.RequestID, secondYes(who+"x", first)); err != nil {
+					if _, won, err := st.ResolveRequest(ctx, r.RequestID, secondApproval(who+"x", first)); err != nil {
 						t.Error(err)
 					} else if won {
 						seconds.Add(1)

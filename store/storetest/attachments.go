@@ -40,7 +40,7 @@ func attachments(t *testing.T, open func(t *testing.T) store.Store) {
 	gone := func(t *testing.T, st store.Store, a session.StoredAttachment) {
 		t.Helper()
 		_, err := st.Attachment(ctx, a.AttachmentID)
-		is(t, "attachment", err, session.ErrNoAttachment)
+		wantError(t, "attachment", err, session.ErrNoAttachment)
 	}
 
 	s.run("KeepEveryField", func(t *testing.T, st store.Store) {
@@ -68,7 +68,7 @@ func attachments(t *testing.T, open func(t *testing.T) store.Store) {
 		both, err := st.Attachment(ctx, b.AttachmentID)
 		must(t, err)
 		equal(t, "sessions", len(both.Sessions), 2)
-		is(t, "share with nobody", st.ShareAttachments(ctx, id, uuid.NewString()), session.ErrNotFound)
+		wantError(t, "share with nobody", st.ShareAttachments(ctx, id, uuid.NewString()), session.ErrNotFound)
 
 		must(t, st.DeleteSession(ctx, id))
 		b.Sessions = []string{other}
@@ -78,11 +78,11 @@ func attachments(t *testing.T, open func(t *testing.T) store.Store) {
 	s.run("NoneSuch", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		none := session.StoredAttachment{AttachmentInfo: session.AttachmentInfo{AttachmentID: uuid.NewString()}}
-		is(t, "say what is not there", say(t, st, id, none), session.ErrNoAttachment)
+		wantError(t, "say what is not there", say(t, st, id, none), session.ErrNoAttachment)
 		list, err := st.QueuedMessages(ctx, id)
 		must(t, err)
 		equal(t, "queued", len(list), 0)
-		is(t, "say it nowhere", say(t, st, uuid.NewString(), save(t, st, "a", 0)), session.ErrNotFound)
+		wantError(t, "say it nowhere", say(t, st, uuid.NewString(), save(t, st, "a", 0)), session.ErrNotFound)
 	})
 
 	s.run("Forget", func(t *testing.T, st store.Store) {

@@ -15,8 +15,8 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
-// onRecord is what the tests read of an entry.
-type onRecord struct {
+// auditRecord contains the fields of an audit entry that the tests compare.
+type auditRecord struct {
 	What        string  `json:"what"`
 	Waited      float64 `json:"waited_seconds"`
 	RequestID   string  `json:"request_id"`
@@ -28,10 +28,10 @@ type onRecord struct {
 	Edited        bool
 }
 
-func trail(t *testing.T, st store.Store) (list []onRecord) {
+func readAudit(t *testing.T, st store.Store) (list []auditRecord) {
 	t.Helper()
 	must(t, account.WalkAudit(context.Background(), st, func(e account.AuditEntry) error {
-		var r onRecord
+		var r auditRecord
 		list = append(list, r)
 		return json.Unmarshal(e.Body, &list[len(list)-1])
 	}))
@@ -44,22 +44,22 @@ func audit(t *testing.T, open func(t *testing.T) store.Store) {
 
 	s.run("EveryAnswerOfAPersonIsOnRecord", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
-		r := opened(t, st, bash(id, "make"))
-		res := allowed("c1")
+		r := openRequest(t, st, bashRequest(id, "make"))
+		res := approval("c1")
 		res.Actor.Address = "192.0.2.1"
 		res.Answer.UpdatedInput = json.RawMessage(`{"command":"make -n"}`)
 		_, won, err := st.ResolveRequest(ctx, r.RequestID, res)
 		must(t, err)
-		_, again, err := st.ResolveRequest(ctx, r.RequestID, allowed("c2"))
+		_, again, err := st.ResolveRequest(ctx, r.RequestID, approval("c2"))
 		must(t, err)
 		if !won || again {
 			t.Fatal("not the first of two answers won")
 		}
-		other := opened(t, st, bash(id, "rm"))
+		other := openRequest(t, st, bashRequest(id, "rm"))
 		_, _, err = st.ResolveRequest(ctx, other.RequestID, pending.Resolution{Status: pending.Withdrawn, At: after(3), Reason: "gone"})
 		must(t, err)
 
-		list := trail(t, st)
+		list := readAudit(t, st)
 		if len(list) != 1 {
 			t.Fatalf("%d entries, want the one answer: %+v", len(list), list)
 		}
@@ -77,15 +77,15 @@ func audit(t *testing.T, open func(t *testing.T) store.Store) {
 
 	s.run("ACarriedAnswerIsOnRecordAsThat", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
-		old := unheard(t, st, id)
-		_, carried, err := st.CarryAnswer(ctx, askedBy(id, "two"), old.RequestID)
+		old := undeliveredRequest(t, st, id)
+		_, carried, err := st.CarryAnswer(ctx, requestOf(id, "two"), old.RequestID)
 		must(t, err)
-		_, twice, err := st.CarryAnswer(ctx, askedBy(id, "three"), old.RequestID)
+		_, twice, err := st.CarryAnswer(ctx, requestOf(id, "three"), old.RequestID)
 		must(t, err)
 		if !carried || twice {
 			t.Fatal("not carried once")
 		}
-		list := trail(t, st)
+		list := readAudit(t, st)
 		if len(list) != 2 || list[1].What != "carried" || list[1].CarriedFrom != old.RequestID || list[1].By.Name != "Ada" {
 			t.Errorf("got %+v", list)
 		}
@@ -96,39 +96,39 @@ func audit(t *testing.T, open func(t *testing.T) store.Store) {
 		const n = 24
 		var wg sync.WaitGroup
 		for i := range n {
-			r := opened(t, st, bash(id, fmt.Sprint("make ", i)))
+			r := openRequest(t, st, bashRequest(id, fmt.Sprint("make ", i)))
 			for j := range 2 {
 				wg.Go(func() {
-					if _, _, err := st.ResolveRequest(ctx, r.RequestID, allowed(fmt.Sprint("c", i, j))); err != nil {
+					if _, _, err := st.ResolveRequest(ctx, r.RequestID, approval(fmt.Sprint("c", i, j))); err != nil {
 						t.Error(err)
 					}
 				})
 			}
 		}
 		wg.Wait()
-		if list := trail(t, st); len(list) != n {
+		if list := readAudit(t, st); len(list) != n {
 			t.Errorf("%d entries, want %d", len(list), n)
 		}
 	})
 
 	s.run("LongTextsAreHashed", func(t *testing.T, st store.Store) {
-		r := bash(newSession(t, st), "x")
+		r := bashRequest(newSession(t, st), "x")
 		r.ToolInput = json.RawMessage(`{"command":"` + string(bytes.Repeat([]byte("x"), 100_000)) + `"}`)
 		r.InputHash = pending.HashInput(r.ToolInput)
-		opened(t, st, r)
-		resolved(t, st, r.RequestID, allowed("c1"))
-		if list := trail(t, st); len(list) != 1 || list[0].Asked.Text != "" || list[0].Asked.Hash != r.InputHash {
+		openRequest(t, st, r)
+		resolveRequest(t, st, r.RequestID, approval("c1"))
+		if list := readAudit(t, st); len(list) != 1 || list[0].Asked.Text != "" || list[0].Asked.Hash != r.InputHash {
 			t.Errorf("got %d entries, want one with the hash alone", len(list))
 		}
 	})
 
 	s.run("WhatNobodyAnsweredInTimeIsOnRecord", func(t *testing.T, st store.Store) {
-		r := bash(newSession(t, st), "make")
+		r := bashRequest(newSession(t, st), "make")
 		r.ExpiresAt = after(2)
-		opened(t, st, r)
+		openRequest(t, st, r)
 		_, _, err := st.ResolveRequest(ctx, r.RequestID, pending.Resolution{Status: pending.Expired, At: after(3), Reason: "time ran out"})
 		must(t, err)
-		if list := trail(t, st); len(list) != 1 || list[0].What != "expired" || list[0].By.Name != "" || list[0].Answer.Hash != "" {
+		if list := readAudit(t, st); len(list) != 1 || list[0].What != "expired" || list[0].By.Name != "" || list[0].Answer.Hash != "" {
 			t.Errorf("got %+v", list)
 		}
 	})
@@ -136,10 +136,10 @@ func audit(t *testing.T, open func(t *testing.T) store.Store) {
 	s.run("OldEntriesGoAndTheChainHolds", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		answer := func(i int, at time.Time) {
-			r := opened(t, st, bash(id, fmt.Sprint("make ", i)))
-			res := allowed(fmt.Sprint("c", i))
+			r := openRequest(t, st, bashRequest(id, fmt.Sprint("make ", i)))
+			res := approval(fmt.Sprint("c", i))
 			res.At = at
-			resolved(t, st, r.RequestID, res)
+			resolveRequest(t, st, r.RequestID, res)
 		}
 		for i := range 3 {
 			answer(i, begin.AddDate(0, 0, -100+i))
@@ -161,13 +161,13 @@ func audit(t *testing.T, open func(t *testing.T) store.Store) {
 		if newest[0].Seq != 6 || len(older) != 1 || older[0].Seq != 4 {
 			t.Errorf("newest %d, older %d", newest[0].Seq, len(older))
 		}
-		// All of it may be old: what says so stays.
+		// All entries may be old enough to be removed: the entry about the removal stays.
 		if n, err := account.PruneAudit(ctx, st, 90, begin.AddDate(1, 0, 0)); err != nil || n < 2 {
 			t.Fatalf("got %d, %v", n, err)
 		}
 		answer(5, begin.AddDate(1, 0, 0))
 		must(t, account.WalkAudit(ctx, st, func(account.AuditEntry) error { return nil }))
-		// A beginning that nothing seals is no removal of ours.
+		// A chain whose start was cut off without such an entry was not shortened by sayso.
 		last, err := st.AuditBefore(ctx, 0, 1)
 		must(t, err)
 		must(t, st.RemoveAudit(ctx, last[0], []byte(`{"what":"other"}`)))
@@ -183,7 +183,7 @@ func audit(t *testing.T, open func(t *testing.T) store.Store) {
 		list, err := st.Settings(ctx)
 		must(t, err)
 		equal(t, "settings", list, []account.Setting{{Name: "audit_days", Value: "30", ChangedBy: "Ada", ChangedAt: begin}})
-		if entries := trail(t, st); len(entries) != 2 || entries[1].What != "settings" {
+		if entries := readAudit(t, st); len(entries) != 2 || entries[1].What != "settings" {
 			t.Errorf("got %+v", entries)
 		}
 	})

@@ -16,11 +16,11 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
-// Benchmark measures the way of one request through an engine, and what an
-// answer is measured against: one write of 4 KiB and its fdatasync in the same
-// folder. Beside the mean it reports p50 and p99 in microseconds.
+// Benchmark measures one request and its answer through an engine, and as a baseline one write of 4
+// KiB and its fdatasync in the same folder. Besides the mean it reports p50 and p99, in
+// microseconds.
 func Benchmark(b *testing.B, st store.Store, dir string) {
-	// A context that can end, as those of requests do: it may cost.
+	// A context that can end, because those of real requests can, and that may cost time.
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	id := uuid.NewString()
@@ -54,7 +54,7 @@ func Benchmark(b *testing.B, st store.Store, dir string) {
 	}
 	last := ""
 	openOne := func() error {
-		r := bash(id, "go test ./... && git status")
+		r := bashRequest(id, "go test ./... && git status")
 		last = r.RequestID
 		_, _, err := st.OpenRequest(ctx, r)
 		return err
@@ -86,13 +86,13 @@ func Benchmark(b *testing.B, st store.Store, dir string) {
 	})
 	measure("ProcessState", func() func() error { return read })
 	withdraw()
-	measure("ResolveRequest/answered", resolve(allowed("c1")))
+	measure("ResolveRequest/answered", resolve(approval("c1")))
 	measure("ResolveRequest/withdrawn", resolve(pending.Resolution{Status: pending.Withdrawn, At: time.Now()}))
 	measure("WholeWay", func() func() error {
 		return func() error {
 			ok(openOne())
 			ok(read())
-			_, _, err := st.ResolveRequest(ctx, last, allowed("c1"))
+			_, _, err := st.ResolveRequest(ctx, last, approval("c1"))
 			return err
 		}
 	})
@@ -135,10 +135,10 @@ func Benchmark(b *testing.B, st store.Store, dir string) {
 		})
 	}
 	measure("CarryAnswer", func() func() error {
-		from, to := askedBy(id, "one"), askedBy(id, "two")
+		from, to := requestOf(id, "one"), requestOf(id, "two")
 		_, _, err := st.OpenRequest(ctx, from)
 		ok(err)
-		_, _, err = st.ResolveRequest(ctx, from.RequestID, allowed("c1"))
+		_, _, err = st.ResolveRequest(ctx, from.RequestID, approval("c1"))
 		ok(err)
 		return func() error {
 			_, _, err := st.CarryAnswer(ctx, to, from.RequestID)

@@ -16,8 +16,8 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
-// awkward texts are what askers and people may send, and databases dislike.
-var awkward = []string{
+// awkwardTexts texts may come from askers and people, and databases handle them badly.
+var awkwardTexts = []string{
 	"", `{}`, `null`, ` { "a" : 1 , "a" : 2 } `, "{\"command\":\"a\\u0000b\"}", "{\"a\":\"\x00\"}", "\x00", "\xff\xfe\x80", "\"\xed\xa0\x80\"",
 	"\ufeff{}", "line\r\nbreak\u2028", `{"n":12345678901234567890.000,"e":1e400}`, "'; DROP TABLE requests; --", `\x00`, "𝄞 日本 ñ", "%s%n",
 }
@@ -29,12 +29,12 @@ func exactBytes(t *testing.T, open func(t *testing.T) store.Store) {
 	s.run("ExactOnTheWayBack", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		must(t, st.PutUser(ctx, account.User{UserID: "u1", Name: "Ada"}))
-		for i, text := range awkward {
-			r := bash(id, "ls")
+		for i, text := range awkwardTexts {
+			r := bashRequest(id, "ls")
 			r.ToolInput, r.PermissionSuggestions = json.RawMessage(text), json.RawMessage(text)
 			r.InputHash = pending.HashInput(r.ToolInput)
 			r.AskerRequestID, r.AskerToolUseID, r.BlockedPath = text, text, text
-			opened(t, st, r)
+			openRequest(t, st, r)
 			read, err := st.Request(ctx, r.RequestID)
 			must(t, err)
 			equal(t, fmt.Sprintf("input %q", text), read.ToolInput, r.ToolInput)
@@ -68,24 +68,24 @@ func exactBytes(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 	})
 
-	// Text that is only shown may be mended, but never breaks a write, and reads
-	// the same from every engine.
+	// Text that is only displayed may be changed, but must never make a write fail, and must be the
+	// same in every engine.
 	s.run("ShownTextIsMended", func(t *testing.T, st store.Store) {
 		given, want := "a\x00b\xffc", "a\uFFFDb\uFFFDc"
-		r := bash(newSession(t, st), "ls")
+		r := bashRequest(newSession(t, st), "ls")
 		r.ToolName, r.AgentID, r.AgentType, r.Title, r.Description, r.DecisionReason = given, given, given, given, given, given
 		r.Asker = given
-		stored := opened(t, st, r)
+		stored := openRequest(t, st, r)
 		read, err := st.Request(ctx, r.RequestID)
 		must(t, err)
 		equal(t, "stored and read", read, stored)
 		equal(t, "request", []string{read.ToolName, read.AgentID, read.AgentType, read.Title, read.Description, read.DecisionReason, read.Asker},
 			[]string{want, want, want, want, want, want, want})
 
-		res := allowed(given)
+		res := approval(given)
 		res.Actor = pending.Actor{UserID: given, Name: given, Device: given}
 		res.Reason = given
-		now := resolved(t, st, r.RequestID, res)
+		now := resolveRequest(t, st, r.RequestID, res)
 		equal(t, "resolution", []any{now.Resolution.Actor, now.Resolution.Reason, now.Resolution.CommandID},
 			[]any{pending.Actor{UserID: want, Name: want, Device: want}, want, want})
 		again, err := st.Request(ctx, r.RequestID)
@@ -116,9 +116,9 @@ func exactBytes(t *testing.T, open func(t *testing.T) store.Store) {
 	s.run("NothingIsNotEmpty", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		for _, input := range []json.RawMessage{nil, {}} {
-			r := bash(id, "ls")
+			r := bashRequest(id, "ls")
 			r.ToolInput, r.PermissionSuggestions = input, input
-			equal(t, "stored", opened(t, st, r), r)
+			equal(t, "stored", openRequest(t, st, r), r)
 			read, err := st.Request(ctx, r.RequestID)
 			must(t, err)
 			equal(t, "read", read, r)
@@ -131,13 +131,13 @@ func exactBytes(t *testing.T, open func(t *testing.T) store.Store) {
 		if _, err := random.Read(noise); err != nil {
 			t.Fatal(err)
 		}
-		r := bash(newSession(t, st), "ls")
+		r := bashRequest(newSession(t, st), "ls")
 		r.ToolInput = noise
 		r.InputHash = pending.HashInput(noise)
-		opened(t, st, r)
-		res := allowed("c1")
+		openRequest(t, st, r)
+		res := approval("c1")
 		res.Answer.UpdatedInput = json.RawMessage(quote(string(bytes.Repeat([]byte("x"), 20<<20))))
-		now := resolved(t, st, r.RequestID, res)
+		now := resolveRequest(t, st, r.RequestID, res)
 		if !bytes.Equal(now.ToolInput, noise) || !bytes.Equal(now.Resolution.Answer.UpdatedInput, res.Answer.UpdatedInput) {
 			t.Fatal("the bytes came back changed")
 		}
@@ -153,7 +153,7 @@ func exactBytes(t *testing.T, open func(t *testing.T) store.Store) {
 	s.run("OddFigures", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		p := session.ProcessState{SessionID: id, State: session.Dead, Memory: 1<<64 - 1}
-		p.CPU /= p.CPU // not a number
+		p.CPU /= p.CPU // NaN
 		_, err := st.SaveProcess(ctx, p)
 		must(t, err)
 		read, err := st.ProcessState(ctx, id)

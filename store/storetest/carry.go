@@ -14,22 +14,22 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
-// askedBy is a request of a process to run a command.
-func askedBy(sessionID, processID string) pending.Request {
-	r := bash(sessionID, "make")
+// requestOf returns a request of a process to run a command.
+func requestOf(sessionID, processID string) pending.Request {
+	r := bashRequest(sessionID, "make")
 	r.ProcessID = processID
 	return r
 }
 
-// unheard stores a request of the process "one" that a person has allowed.
-func unheard(t *testing.T, st store.Store, sessionID string) pending.Request {
+// undeliveredRequest stores an allowed request of the process "one" whose answer was not delivered.
+func undeliveredRequest(t *testing.T, st store.Store, sessionID string) pending.Request {
 	t.Helper()
-	r := opened(t, st, askedBy(sessionID, "one"))
-	return resolved(t, st, r.RequestID, allowed("c1"))
+	r := openRequest(t, st, requestOf(sessionID, "one"))
+	return resolveRequest(t, st, r.RequestID, approval("c1"))
 }
 
-// carriedOver is r as it is to be stored with the answer of from.
-func carriedOver(r, from pending.Request) pending.Request {
+// withCarriedAnswer returns r as it must be stored with the answer carried over from from.
+func withCarriedAnswer(r, from pending.Request) pending.Request {
 	r.Status, r.Delivery = from.Status, pending.Queued
 	r.Resolution = &pending.Resolution{Status: from.Status, Answer: from.Resolution.Answer, Actor: from.Resolution.Actor,
 		At: r.CreatedAt, CarriedFrom: from.RequestID}
@@ -66,14 +66,14 @@ func carrying(t *testing.T, open func(t *testing.T) store.Store) {
 			id := newSession(t, st)
 			first := fullRequest(id)
 			first.Earlier = nil
-			old := resolved(t, st, opened(t, st, first).RequestID, res)
+			old := resolveRequest(t, st, openRequest(t, st, first).RequestID, res)
 			r := fullRequest(id)
 			r.ProcessID, r.CreatedAt = "process-2", after(60)
-			want := carriedOver(r, old)
+			want := withCarriedAnswer(r, old)
 			given := r
 			given.Status, given.Delivery = pending.Open, pending.Consumed
 			given.Resolution = &pending.Resolution{Status: pending.Withdrawn, Reason: "none of this", CarriedFrom: "nor this"}
-			grows(t, st, id, func() { equal(t, "stored", carry(t, st, given, old.RequestID), want) })
+			expectVersionBump(t, st, id, func() { equal(t, "stored", carry(t, st, given, old.RequestID), want) })
 			stands(t, st, "read", want)
 			old.Delivery = pending.Carried
 			stands(t, st, "the one that was answered", old)
@@ -89,22 +89,22 @@ func carrying(t *testing.T, open func(t *testing.T) store.Store) {
 
 	s.run("CarryAnOrphansAnswer", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
-		r := opened(t, st, askedBy(id, "one"))
+		r := openRequest(t, st, requestOf(id, "one"))
 		_, err := st.OrphanRequests(ctx, id, "it died")
 		must(t, err)
-		old := resolved(t, st, r.RequestID, allowed("c1"))
-		again := askedBy(id, "two")
-		equal(t, "stored", carry(t, st, again, old.RequestID), carriedOver(again, old))
+		old := resolveRequest(t, st, r.RequestID, approval("c1"))
+		again := requestOf(id, "two")
+		equal(t, "stored", carry(t, st, again, old.RequestID), withCarriedAnswer(again, old))
 	})
 
 	s.run("CarryIsIdempotent", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
-		old, other := unheard(t, st, id), unheard(t, st, id)
-		r := askedBy(id, "two")
+		old, other := undeliveredRequest(t, st, id), undeliveredRequest(t, st, id)
+		r := requestOf(id, "two")
 		stored := carry(t, st, r, old.RequestID)
 		again := r
 		again.Title, again.CreatedAt, again.ProcessID = "another title", after(9), "three"
-		stays(t, st, id, func() {
+		expectNoVersionBump(t, st, id, func() {
 			equal(t, "again", carry(t, st, again, old.RequestID), stored)
 			now, carried, err := st.CarryAnswer(ctx, r, other.RequestID)
 			must(t, err)
@@ -127,83 +127,83 @@ func carrying(t *testing.T, open func(t *testing.T) store.Store) {
 
 	s.run("CarryToAKnownRequest", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
-		old := unheard(t, st, id)
-		known := opened(t, st, askedBy(id, "two"))
-		stays(t, st, id, func() {
+		old := undeliveredRequest(t, st, id)
+		known := openRequest(t, st, requestOf(id, "two"))
+		expectNoVersionBump(t, st, id, func() {
 			now, carried, err := st.CarryAnswer(ctx, known, old.RequestID)
 			must(t, err)
 			equal(t, "carried", carried, false)
 			equal(t, "the known one", now, known)
-			other := bash(id, "rm -rf /")
+			other := bashRequest(id, "rm -rf /")
 			other.RequestID, other.ProcessID = known.RequestID, "two"
 			_, carried, err = st.CarryAnswer(ctx, other, old.RequestID)
-			is(t, "another input under one id", err, pending.ErrConflict)
+			wantError(t, "another input under one id", err, pending.ErrConflict)
 			equal(t, "carried", carried, false)
 		})
 		stands(t, st, "the known one", known)
 		stands(t, st, "the answer", old)
 	})
 
-	// Each of these differs from a request that is carried in one thing.
+	// Each of these differs in one respect from a request to which an answer is carried over.
 	refused := map[string]func(t *testing.T, st store.Store, id string) (r pending.Request, from string){
 		"FromAnOpen": func(t *testing.T, st store.Store, id string) (pending.Request, string) {
-			return askedBy(id, "two"), opened(t, st, askedBy(id, "one")).RequestID
+			return requestOf(id, "two"), openRequest(t, st, requestOf(id, "one")).RequestID
 		},
 		"FromAnOrphan": func(t *testing.T, st store.Store, id string) (pending.Request, string) {
-			r := opened(t, st, askedBy(id, "one"))
+			r := openRequest(t, st, requestOf(id, "one"))
 			_, err := st.OrphanRequests(ctx, id, "died")
 			must(t, err)
-			return askedBy(id, "two"), r.RequestID
+			return requestOf(id, "two"), r.RequestID
 		},
 		"FromAnotherSession": func(t *testing.T, st store.Store, id string) (pending.Request, string) {
-			return askedBy(id, "two"), unheard(t, st, newSession(t, st)).RequestID
+			return requestOf(id, "two"), undeliveredRequest(t, st, newSession(t, st)).RequestID
 		},
 		"FromTheSameProcess": func(t *testing.T, st store.Store, id string) (pending.Request, string) {
-			return askedBy(id, "one"), unheard(t, st, id).RequestID
+			return requestOf(id, "one"), undeliveredRequest(t, st, id).RequestID
 		},
 		"FromNoProcess": func(t *testing.T, st store.Store, id string) (pending.Request, string) {
-			r := opened(t, st, askedBy(id, ""))
-			return askedBy(id, "two"), resolved(t, st, r.RequestID, allowed("c1")).RequestID
+			r := openRequest(t, st, requestOf(id, ""))
+			return requestOf(id, "two"), resolveRequest(t, st, r.RequestID, approval("c1")).RequestID
 		},
 		"ToNoProcess": func(t *testing.T, st store.Store, id string) (pending.Request, string) {
-			return askedBy(id, ""), unheard(t, st, id).RequestID
+			return requestOf(id, ""), undeliveredRequest(t, st, id).RequestID
 		},
 		"FromNobody": func(t *testing.T, st store.Store, id string) (pending.Request, string) {
-			r := opened(t, st, askedBy(id, "one"))
-			res := allowed("")
+			r := openRequest(t, st, requestOf(id, "one"))
+			res := approval("")
 			res.Actor = pending.Actor{}
-			return askedBy(id, "two"), resolved(t, st, r.RequestID, res).RequestID
+			return requestOf(id, "two"), resolveRequest(t, st, r.RequestID, res).RequestID
 		},
 		"FromNoAnswer": func(t *testing.T, st store.Store, id string) (pending.Request, string) {
-			r := opened(t, st, askedBy(id, "one"))
-			res := allowed("c1")
+			r := openRequest(t, st, requestOf(id, "one"))
+			res := approval("c1")
 			res.Answer = nil
-			return askedBy(id, "two"), resolved(t, st, r.RequestID, res).RequestID
+			return requestOf(id, "two"), resolveRequest(t, st, r.RequestID, res).RequestID
 		},
 		"FromUnknown": func(t *testing.T, st store.Store, id string) (pending.Request, string) {
-			return askedBy(id, "two"), uuid.NewString()
+			return requestOf(id, "two"), uuid.NewString()
 		},
 		"FromItself": func(t *testing.T, st store.Store, id string) (pending.Request, string) {
-			r := askedBy(id, "two")
+			r := requestOf(id, "two")
 			return r, r.RequestID
 		},
 		"ToAnUnknownSession": func(t *testing.T, st store.Store, id string) (pending.Request, string) {
-			return askedBy(uuid.NewString(), "two"), unheard(t, st, id).RequestID
+			return requestOf(uuid.NewString(), "two"), undeliveredRequest(t, st, id).RequestID
 		},
 	}
 	for _, status := range []pending.Status{pending.Withdrawn, pending.Expired} {
 		refused["From_"+string(status)] = func(t *testing.T, st store.Store, id string) (pending.Request, string) {
-			r := opened(t, st, askedBy(id, "one"))
-			res := allowed("c1")
+			r := openRequest(t, st, requestOf(id, "one"))
+			res := approval("c1")
 			res.Status = status
-			return askedBy(id, "two"), resolved(t, st, r.RequestID, res).RequestID
+			return requestOf(id, "two"), resolveRequest(t, st, r.RequestID, res).RequestID
 		}
 	}
 	for _, d := range []pending.Delivery{pending.Delivered, pending.Consumed, pending.Carried, pending.Dropped} {
 		refused["From_"+string(d)] = func(t *testing.T, st store.Store, id string) (pending.Request, string) {
-			r := unheard(t, st, id)
+			r := undeliveredRequest(t, st, id)
 			must(t, st.SetDelivery(ctx, r.RequestID, d))
-			return askedBy(id, "two"), r.RequestID
+			return requestOf(id, "two"), r.RequestID
 		}
 	}
 	for name, prepare := range refused {
@@ -211,27 +211,27 @@ func carrying(t *testing.T, open func(t *testing.T) store.Store) {
 			id := newSession(t, st)
 			r, from := prepare(t, st, id)
 			before, fromErr := st.Request(ctx, from)
-			stays(t, st, id, func() {
+			expectNoVersionBump(t, st, id, func() {
 				stored, carried, err := st.CarryAnswer(ctx, r, from)
 				must(t, err)
 				equal(t, "carried", carried, false)
 				equal(t, "stored", stored, pending.Request{})
 			})
 			_, err := st.Request(ctx, r.RequestID)
-			is(t, "the new request", err, pending.ErrNotFound)
+			wantError(t, "the new request", err, pending.ErrNotFound)
 			if fromErr == nil {
 				stands(t, st, "the old one", before)
 			}
 		})
 	}
 
-	// A process that dies before it hears a carried answer leaves it to the next.
+	// If a process dies before it gets a carried answer, the answer is carried to the next process.
 	s.run("CarryOnAndOn", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
-		first := unheard(t, st, id)
-		second, third := askedBy(id, "two"), askedBy(id, "three")
+		first := undeliveredRequest(t, st, id)
+		second, third := requestOf(id, "two"), requestOf(id, "three")
 		carry(t, st, second, first.RequestID)
-		want := carriedOver(third, first) // whom the person really answered
+		want := withCarriedAnswer(third, first) // the request that the person answered
 		equal(t, "stored", carry(t, st, third, second.RequestID), want)
 		stands(t, st, "read", want)
 		equal(t, "again", carry(t, st, third, second.RequestID), want)
@@ -245,14 +245,14 @@ func carrying(t *testing.T, open func(t *testing.T) store.Store) {
 
 	s.run("ProcessAndEarlierComeBackEverywhere", func(t *testing.T, st store.Store) {
 		r := fullRequest(newSession(t, st))
-		opened(t, st, r)
+		openRequest(t, st, r)
 		list, err := st.AnswerableRequests(ctx, r.SessionID)
 		must(t, err)
 		equal(t, "answerable", list, []pending.Request{r})
 		states, err := st.ActiveProcesses(ctx)
 		must(t, err)
 		equal(t, "active", states[0].Requests, []pending.Request{r})
-		now := resolved(t, st, r.RequestID, allowed("c1"))
+		now := resolveRequest(t, st, r.RequestID, approval("c1"))
 		equal(t, "resolved", []any{now.ProcessID, now.Earlier}, []any{r.ProcessID, r.Earlier})
 		list, err = st.UndeliveredRequests(ctx, r.SessionID)
 		must(t, err)
@@ -262,24 +262,24 @@ func carrying(t *testing.T, open func(t *testing.T) store.Store) {
 	s.run("EarlierByteForByte", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		inputs := []json.RawMessage{nil}
-		for _, text := range awkward {
+		for _, text := range awkwardTexts {
 			inputs = append(inputs, json.RawMessage(text))
 		}
 		for _, input := range inputs {
-			r := askedBy(id, "two")
+			r := requestOf(id, "two")
 			r.Earlier = &pending.Earlier{RequestID: uuid.NewString(), ToolInput: input, Status: pending.Denied,
 				Summary: `<b> "no" & 日本` + "\u2028", By: "Ada", At: after(3)}
-			equal(t, fmt.Sprintf("stored %q", input), opened(t, st, r), r)
+			equal(t, fmt.Sprintf("stored %q", input), openRequest(t, st, r), r)
 			stands(t, st, fmt.Sprintf("read %q", input), r)
 		}
-		r := askedBy(id, "two")
+		r := requestOf(id, "two")
 		r.Earlier = &pending.Earlier{}
-		opened(t, st, r)
+		openRequest(t, st, r)
 		stands(t, st, "an empty one", r)
-		r = askedBy(id, "two")
+		r = requestOf(id, "two")
 		r.Earlier = &pending.Earlier{Summary: "a\x00b\xff\xffc", By: "\xff", At: after(3)}
 		r.ProcessID = "\x00"
-		stored := opened(t, st, r)
+		stored := openRequest(t, st, r)
 		stands(t, st, "mended", stored)
 		equal(t, "shown text", []string{stored.Earlier.Summary, stored.Earlier.By}, []string{"a\uFFFDb\uFFFDc", "\uFFFD"})
 		equal(t, "the argument is left alone", r.Earlier.By, "\xff")
@@ -289,20 +289,20 @@ func carrying(t *testing.T, open func(t *testing.T) store.Store) {
 		id := newSession(t, st)
 		const callers = 32
 		for round := range 6 {
-			old := unheard(t, st, id)
-			same := askedBy(id, "two")
+			old := undeliveredRequest(t, st, id)
+			same := requestOf(id, "two")
 			before := version(t, st, id)
 			var winners, told atomic.Int64
 			var winner atomic.Pointer[pending.Request]
-			together(callers, func(i int) {
-				r := same // in even rounds all ask for one request
+			concurrently(callers, func(i int) {
+				r := same // in even rounds all open the same request
 				if round%2 == 1 {
-					r = askedBy(id, fmt.Sprint("p", i))
+					r = requestOf(id, fmt.Sprint("p", i))
 				}
 				if round >= 2 && i%2 == 0 {
 					d := []pending.Delivery{pending.Delivered, pending.Dropped}[round%2]
 					if round >= 4 {
-						d = pending.Carried // the word alone carries nothing
+						d = pending.Carried // setting the delivery alone carries nothing
 					}
 					if err := st.SetDelivery(ctx, old.RequestID, d); err != nil {
 						t.Error(err)
@@ -346,17 +346,16 @@ func carrying(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 	})
 
-	// The same request comes by the way of a new question and by that of an
-	// answered one, and from two answers.
+	// One request is opened as a new question and with the answers of two others, at the same time.
 	s.run("OneRequestByManyWays", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		for range 5 {
-			answers := []pending.Request{unheard(t, st, id), unheard(t, st, id)}
-			r := askedBy(id, "two")
+			answers := []pending.Request{undeliveredRequest(t, st, id), undeliveredRequest(t, st, id)}
+			r := requestOf(id, "two")
 			before := version(t, st, id)
 			var openings atomic.Int64
 			var froms [2]atomic.Int64
-			together(32, func(i int) {
+			concurrently(32, func(i int) {
 				if i%4 == 0 {
 					_, isNew, err := st.OpenRequest(ctx, r)
 					if err != nil {
@@ -392,18 +391,18 @@ func carrying(t *testing.T, open func(t *testing.T) store.Store) {
 	s.run("CarryingUnderDeletion", func(t *testing.T, st store.Store) {
 		for range 4 {
 			id := newSession(t, st)
-			old := unheard(t, st, id)
-			together(8, func(i int) {
+			old := undeliveredRequest(t, st, id)
+			concurrently(8, func(i int) {
 				if i == 0 {
 					if err := st.DeleteSession(ctx, id); err != nil {
 						t.Error(err)
 					}
-				} else if _, _, err := st.CarryAnswer(ctx, askedBy(id, fmt.Sprint(i)), old.RequestID); err != nil {
+				} else if _, _, err := st.CarryAnswer(ctx, requestOf(id, fmt.Sprint(i)), old.RequestID); err != nil {
 					t.Error(err)
 				}
 			})
 			_, err := st.ProcessState(ctx, id)
-			is(t, "session", err, session.ErrNotFound)
+			wantError(t, "session", err, session.ErrNotFound)
 			list, err := st.UndeliveredRequests(ctx, id)
 			must(t, err)
 			equal(t, "left", len(list), 0)

@@ -7,9 +7,8 @@ import (
 	"github.com/sayso-dev/sayso/migrations"
 )
 
-// Columns compares the columns of an engine with those that both engines have.
-// Each is "table.column type" with the type in words of [ColumnType], and
-// " null" where it may be NULL.
+// Columns compares the columns of an engine with those that both engines must have. Each is
+// "table.column type", with a type of [ColumnType], followed by " null" if it is nullable.
 func Columns(t *testing.T, got []string) {
 	t.Helper()
 	want := migrations.Columns()
@@ -25,7 +24,7 @@ func Columns(t *testing.T, got []string) {
 	}
 }
 
-// ColumnType maps the types of both dialects to what they hold.
+// ColumnType maps the column types of both dialects to common names.
 var ColumnType = map[string]string{
 	"INTEGER": "number", "bigint": "number", "boolean": "number", "REAL": "fraction", "double precision": "fraction",
 	"TEXT": "text", "text": "text", "bytea": "text", "BLOB": "text",

@@ -16,15 +16,15 @@ func contexts(t *testing.T, open func(t *testing.T) store.Store) {
 
 	s.run("EndedBeforehandDoesNothing", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
-		r := opened(t, st, bash(id, "ls"))
-		given := unheard(t, st, id)
+		r := openRequest(t, st, bashRequest(id, "ls"))
+		given := undeliveredRequest(t, st, id)
 		u := newUser(t, st, "Ada")
 		ended, cancel := context.WithCancel(context.Background())
 		cancel()
 		title := "new"
 		calls := map[string]func() error{
-			"OpenRequest":    func() error { _, _, err := st.OpenRequest(ended, bash(id, "more")); return err },
-			"ResolveRequest": func() error { _, _, err := st.ResolveRequest(ended, r.RequestID, allowed("c")); return err },
+			"OpenRequest":    func() error { _, _, err := st.OpenRequest(ended, bashRequest(id, "more")); return err },
+			"ResolveRequest": func() error { _, _, err := st.ResolveRequest(ended, r.RequestID, approval("c")); return err },
 			"OrphanRequests": func() error { _, err := st.OrphanRequests(ended, id, "x"); return err },
 			"Request":        func() error { _, err := st.Request(ended, r.RequestID); return err },
 			"CreateSession":  func() error { return st.CreateSession(ended, session.Session{SessionID: "s"}) },
@@ -44,7 +44,7 @@ func contexts(t *testing.T, open func(t *testing.T) store.Store) {
 			"SetLifecycle":  func() error { return st.SetLifecycle(ended, id, session.Lifecycle{EventType: "phase-started"}) },
 			"AddAgentToken": func() error { return st.AddAgentToken(ended, agentToken(id, 1)) },
 			"AgentToken":    func() error { _, err := st.AgentToken(ended, make([]byte, 32), begin); return err },
-			"CarryAnswer":   func() error { _, _, err := st.CarryAnswer(ended, askedBy(id, "two"), given.RequestID); return err },
+			"CarryAnswer":   func() error { _, _, err := st.CarryAnswer(ended, requestOf(id, "two"), given.RequestID); return err },
 			"SaveProgress": func() error {
 				_, err := st.SaveProgress(ended, id, session.Progress{Process: &session.ProcessState{State: session.Starting}})
 				return err
@@ -55,9 +55,9 @@ func contexts(t *testing.T, open func(t *testing.T) store.Store) {
 			"Unsend":    func() error { _, err := st.Unsend(ended, message(id, "x", 0).MessageID); return err },
 			"Requeue":   func() error { _, err := st.Requeue(ended, id); return err },
 		}
-		stays(t, st, id, func() {
+		expectNoVersionBump(t, st, id, func() {
 			for name, call := range calls {
-				is(t, name, call(), context.Canceled)
+				wantError(t, name, call(), context.Canceled)
 			}
 		})
 		state, err := st.ProcessState(context.Background(), id)
@@ -69,18 +69,18 @@ func contexts(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, st.Ping(context.Background()))
 	})
 
-	// Contexts that end at any moment of a write: what was said to be stored is
-	// stored whole, and the version counts exactly what was stored.
+	// Contexts end at arbitrary moments of a write. What was reported as stored must be stored
+	// completely, and the version must count exactly those writes.
 	s.run("EndedAtAnyMomentLeavesNoHalf", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
-		r := bash(id, "warm up")
+		r := bashRequest(id, "warm up")
 		start := time.Now()
-		opened(t, st, r)
+		openRequest(t, st, r)
 		span := time.Since(start)
 		told := 1
 		for i := range 60 {
 			ctx, cancel := context.WithTimeout(context.Background(), span*time.Duration(i)/30)
-			if _, _, err := st.OpenRequest(ctx, bash(id, fmt.Sprint(i))); err == nil {
+			if _, _, err := st.OpenRequest(ctx, bashRequest(id, fmt.Sprint(i))); err == nil {
 				told++
 			} else if !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("open: %v", err)
@@ -102,9 +102,9 @@ func contexts(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, st.Close())
 		must(t, st.Close())
 		_, err := st.ProcessState(ctx, id)
-		is(t, "read", err, store.ErrClosed)
-		_, _, err = st.OpenRequest(ctx, bash(id, "ls"))
-		is(t, "write", err, store.ErrClosed)
-		is(t, "ping", st.Ping(ctx), store.ErrClosed)
+		wantError(t, "read", err, store.ErrClosed)
+		_, _, err = st.OpenRequest(ctx, bashRequest(id, "ls"))
+		wantError(t, "write", err, store.ErrClosed)
+		wantError(t, "ping", st.Ping(ctx), store.ErrClosed)
 	})
 }

@@ -24,8 +24,8 @@ const (
 	crashID   = "SAYSO_STORETEST_ID"
 )
 
-// CrashChild is to be called first in TestMain of a package that calls [Crash].
-// In the program that is to crash it does not return.
+// CrashChild must be called first in TestMain of a package that calls [Crash]. In the program that
+// is to crash, it does not return.
 func CrashChild() {
 	name := os.Getenv(crashStep)
 	if name == "" {
@@ -40,14 +40,14 @@ func CrashChild() {
 	ctx := context.Background()
 	st, err := store.Open(ctx, os.Getenv(crashDSN))
 	fail(err)
-	if name == storm {
+	if name == stormStep {
 		for i := 0; ; i++ {
-			r := bash(os.Getenv(crashID), fmt.Sprint(i))
+			r := bashRequest(os.Getenv(crashID), fmt.Sprint(i))
 			_, _, err := st.OpenRequest(ctx, r)
 			fail(err)
 			fmt.Println("open", r.RequestID)
 			if i%2 == 0 {
-				_, _, err = st.ResolveRequest(ctx, r.RequestID, allowed("c"))
+				_, _, err = st.ResolveRequest(ctx, r.RequestID, approval("c"))
 				fail(err)
 				fmt.Println("answered", r.RequestID)
 			}
@@ -56,13 +56,13 @@ func CrashChild() {
 	for _, step := range crashSteps {
 		if step.name == name {
 			fail(step.do(ctx, st, os.Getenv(crashID)))
-			die() // whatever the step did not do yet is never done
+			die() // the rest of the step is never done
 		}
 	}
 	fail(fmt.Errorf("no step %q", name))
 }
 
-// die ends the program as kill -9 does.
+// die ends the program like kill -9.
 func die() {
 	if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
 		panic(err)
@@ -70,10 +70,10 @@ func die() {
 	select {}
 }
 
-const storm = "storm"
+const stormStep = "storm"
 
-// crashSteps are what a program does last, and what must be left of it. The id
-// is that of a session, and names everything else too.
+// crashSteps lists the last step of a program that crashes, and what must be left of it. The id is
+// that of the session and of everything else that the step stores.
 var crashSteps = []struct {
 	name string
 	do   func(ctx context.Context, st store.Store, id string) error
@@ -81,7 +81,7 @@ var crashSteps = []struct {
 }{
 	{"request",
 		func(ctx context.Context, st store.Store, id string) error {
-			r := bash(id, "ls")
+			r := bashRequest(id, "ls")
 			r.RequestID = id
 			_, _, err := st.OpenRequest(ctx, r)
 			return err
@@ -94,33 +94,33 @@ var crashSteps = []struct {
 		}},
 	{"answer",
 		func(ctx context.Context, st store.Store, id string) error {
-			r := bash(id, "ls")
+			r := bashRequest(id, "ls")
 			r.RequestID = id
 			if _, _, err := st.OpenRequest(ctx, r); err != nil {
 				return err
 			}
-			_, _, err := st.ResolveRequest(ctx, id, allowed("c1"))
+			_, _, err := st.ResolveRequest(ctx, id, approval("c1"))
 			return err
 		},
 		func(t *testing.T, ctx context.Context, st store.Store, id string) {
 			r, err := st.Request(ctx, id)
 			must(t, err)
-			res := allowed("c1")
+			res := approval("c1")
 			equal(t, "resolution", r.Resolution, &res)
 			equal(t, "delivery", r.Delivery, pending.Queued)
 			equal(t, "version", version(t, st, id), uint64(3))
 		}},
 	{"carried",
 		func(ctx context.Context, st store.Store, id string) error {
-			r := askedBy(id, "one")
+			r := requestOf(id, "one")
 			r.RequestID = id
 			if _, _, err := st.OpenRequest(ctx, r); err != nil {
 				return err
 			}
-			if _, _, err := st.ResolveRequest(ctx, id, allowed("c1")); err != nil {
+			if _, _, err := st.ResolveRequest(ctx, id, approval("c1")); err != nil {
 				return err
 			}
-			again := askedBy(id, "two")
+			again := requestOf(id, "two")
 			again.RequestID = id + "-again"
 			_, _, err := st.CarryAnswer(ctx, again, id)
 			return err
@@ -137,57 +137,57 @@ var crashSteps = []struct {
 		}},
 	{"first of two approvals",
 		func(ctx context.Context, st store.Store, id string) error {
-			r := bash(id, "ls")
+			r := bashRequest(id, "ls")
 			r.RequestID = id
 			if _, _, err := st.OpenRequest(ctx, r); err != nil {
 				return err
 			}
-			_, _, err := st.ApproveRequest(ctx, id, firstYes("ana"))
+			_, _, err := st.ApproveRequest(ctx, id, firstApproval("ana"))
 			return err
 		},
 		func(t *testing.T, ctx context.Context, st store.Store, id string) {
-			want := firstYes("ana")
+			want := firstApproval("ana")
 			r, err := st.Request(ctx, id)
 			must(t, err)
 			equal(t, "status", r.Status, pending.Open)
 			equal(t, "approval", r.Approval, &want)
-			_, done, err := st.ApproveRequest(ctx, id, firstYes("ben"))
+			_, done, err := st.ApproveRequest(ctx, id, firstApproval("ben"))
 			must(t, err)
 			equal(t, "another first", done, false)
-			r, won, err := st.ResolveRequest(ctx, id, secondYes("ben", "ana"))
+			r, won, err := st.ResolveRequest(ctx, id, secondApproval("ben", "ana"))
 			must(t, err)
 			equal(t, "completed", []any{won, r.Status, r.ResolvedBy()}, []any{true, pending.Answered, "name of ana and name of ben"})
 		}},
 	{"held answer",
 		func(ctx context.Context, st store.Store, id string) error {
-			r := bash(id, "ls")
+			r := bashRequest(id, "ls")
 			r.RequestID = id
 			if _, _, err := st.OpenRequest(ctx, r); err != nil {
 				return err
 			}
-			_, _, err := st.HoldRequest(ctx, id, heldBy("ana"))
+			_, _, err := st.HoldRequest(ctx, id, heldAnswerOf("ana"))
 			return err
 		},
 		func(t *testing.T, ctx context.Context, st store.Store, id string) {
-			h := heldBy("ana")
+			h := heldAnswerOf("ana")
 			r, err := st.Request(ctx, id)
 			must(t, err)
 			equal(t, "held", r.Held, &h)
 			list, err := st.HeldRequests(ctx)
 			must(t, err)
 			equal(t, "listed", requestIDs(list), []string{id})
-			r, won, err := st.ResolveRequest(ctx, id, counted(h))
+			r, won, err := st.ResolveRequest(ctx, id, countHeld(h))
 			must(t, err)
 			equal(t, "counted", []any{won, r.Status}, []any{true, pending.Answered})
 		}},
 	{"answer taken back",
 		func(ctx context.Context, st store.Store, id string) error {
-			r := bash(id, "ls")
+			r := bashRequest(id, "ls")
 			r.RequestID = id
 			if _, _, err := st.OpenRequest(ctx, r); err != nil {
 				return err
 			}
-			h := heldBy("ana")
+			h := heldAnswerOf("ana")
 			if _, _, err := st.HoldRequest(ctx, id, h); err != nil {
 				return err
 			}
@@ -195,8 +195,8 @@ var crashSteps = []struct {
 			return err
 		},
 		func(t *testing.T, ctx context.Context, st store.Store, id string) {
-			h := heldBy("ana")
-			_, won, err := st.ResolveRequest(ctx, id, counted(h))
+			h := heldAnswerOf("ana")
+			_, won, err := st.ResolveRequest(ctx, id, countHeld(h))
 			must(t, err)
 			equal(t, "counted", won, false)
 			r, done, err := st.HoldRequest(ctx, id, h)
@@ -268,12 +268,11 @@ var crashSteps = []struct {
 		}},
 }
 
-// Crash kills programs that use the database, right after a call has returned
-// and at any moment, and looks at what is left. The test binary is the program:
-// see [CrashChild].
+// Crash kills programs that use the database, after a call has returned and at arbitrary moments,
+// and checks what is left. The programs are the test binary itself: see [CrashChild].
 func Crash(t *testing.T, dsn string) {
 	ctx := context.Background()
-	// reopened gives the database to look at and closes it before the next crash.
+	// reopened passes the reopened database to look, and closes it before the next crash.
 	reopened := func(t *testing.T, look func(st store.Store)) {
 		t.Helper()
 		st, err := store.Open(ctx, dsn)
@@ -303,12 +302,12 @@ func Crash(t *testing.T, dsn string) {
 		})
 	}
 
-	// Whatever was told before the kill is true after it, and nothing is half.
-	t.Run(storm, func(t *testing.T) {
+	// What was reported before the kill must be stored, and everything must be complete.
+	t.Run(stormStep, func(t *testing.T) {
 		for _, lines := range []int{1, 2, 3, 50, 200} {
 			id := uuid.NewString()
 			reopened(t, func(st store.Store) { must(t, st.CreateSession(ctx, session.Session{SessionID: id, CreatedAt: begin})) })
-			cmd := child(storm, id)
+			cmd := child(stormStep, id)
 			out, err := cmd.StdoutPipe()
 			must(t, err)
 			must(t, cmd.Start())

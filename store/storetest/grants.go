@@ -9,9 +9,9 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
-// always is an approval with rules for good.
-func always(commandID, permissions string) pending.Resolution {
-	res := allowed(commandID)
+// permanentApproval returns an approval with permanent rules.
+func permanentApproval(commandID, permissions string) pending.Resolution {
+	res := approval(commandID)
 	res.Answer.UpdatedPermissions = json.RawMessage(permissions)
 	return res
 }
@@ -25,9 +25,9 @@ func grants(t *testing.T, open func(t *testing.T) store.Store) {
 
 	s.run("AnAnswerLeavesItsGrants", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
-		r := opened(t, st, bash(id, "touch a"))
-		resolved(t, st, r.RequestID, always("c1", touch))
-		_, again, err := st.ResolveRequest(ctx, r.RequestID, always("c2", touch))
+		r := openRequest(t, st, bashRequest(id, "touch a"))
+		resolveRequest(t, st, r.RequestID, permanentApproval("c1", touch))
+		_, again, err := st.ResolveRequest(ctx, r.RequestID, permanentApproval("c2", touch))
 		must(t, err)
 		if again {
 			t.Fatal("a second answer won")
@@ -62,8 +62,8 @@ func grants(t *testing.T, open func(t *testing.T) store.Store) {
 
 	s.run("AGrantOutlivesItsSession", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
-		r := opened(t, st, bash(id, "touch a"))
-		resolved(t, st, r.RequestID, always("c1", touch))
+		r := openRequest(t, st, bashRequest(id, "touch a"))
+		resolveRequest(t, st, r.RequestID, permanentApproval("c1", touch))
 		must(t, st.DeleteSession(ctx, id))
 		if list, err := st.Grants(ctx, pending.GrantQuery{}); err != nil || len(list) != 4 {
 			t.Errorf("got %d, %v", len(list), err)
@@ -71,10 +71,10 @@ func grants(t *testing.T, open func(t *testing.T) store.Store) {
 	})
 
 	s.run("ARefusalGrantsNothing", func(t *testing.T, st store.Store) {
-		r := opened(t, st, bash(newSession(t, st), "touch a"))
+		r := openRequest(t, st, bashRequest(newSession(t, st), "touch a"))
 		_, _, err := st.ResolveRequest(ctx, r.RequestID, pending.Resolution{Status: pending.Withdrawn, At: after(3), Reason: "gone"})
 		must(t, err)
-		_, _, err = st.ResolveRequest(ctx, r.RequestID, always("c1", touch))
+		_, _, err = st.ResolveRequest(ctx, r.RequestID, permanentApproval("c1", touch))
 		must(t, err)
 		if list, err := st.Grants(ctx, pending.GrantQuery{All: true}); err != nil || len(list) != 0 {
 			t.Errorf("got %+v, %v", list, err)
@@ -84,8 +84,8 @@ func grants(t *testing.T, open func(t *testing.T) store.Store) {
 	s.run("TakenBackOnceAndOnRecord", func(t *testing.T, st store.Store) {
 		id, other := newSession(t, st), newSession(t, st)
 		for _, session := range []string{id, id, other} {
-			r := opened(t, st, bash(session, "touch a"))
-			resolved(t, st, r.RequestID, always("c"+r.RequestID, `[{"type":"addRules","behavior":"allow","destination":"session","rules":[{"toolName":"Read"}]}]`))
+			r := openRequest(t, st, bashRequest(session, "touch a"))
+			resolveRequest(t, st, r.RequestID, permanentApproval("c"+r.RequestID, `[{"type":"addRules","behavior":"allow","destination":"session","rules":[{"toolName":"Read"}]}]`))
 		}
 		list, err := st.Grants(ctx, pending.GrantQuery{})
 		must(t, err)
@@ -111,7 +111,7 @@ func grants(t *testing.T, open func(t *testing.T) store.Store) {
 		if len(gone) != 2 || gone[0].RevokedBy != "Bob" || !gone[0].RevokedAt.Equal(after(10)) || len(live) != 1 || live[0].SessionID != other {
 			t.Errorf("gone %+v, live %+v", gone, live)
 		}
-		entries := trail(t, st)
+		entries := readAudit(t, st)
 		if last := entries[len(entries)-1]; len(entries) != 4 || last.What != "revoked" || last.By.Name != "Bob" || last.By.Address != "192.0.2.9" {
 			t.Errorf("on record: %+v", entries)
 		}
@@ -127,7 +127,7 @@ func grants(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 		list, err := st.Grants(ctx, pending.GrantQuery{All: true})
 		must(t, err)
-		if len(list) != 1 || list[0].Folder != g.Folder || list[0].RevokedBy != "Bob" || len(trail(t, st)) != 2 {
+		if len(list) != 1 || list[0].Folder != g.Folder || list[0].RevokedBy != "Bob" || len(readAudit(t, st)) != 2 {
 			t.Errorf("got %+v", list)
 		}
 	})

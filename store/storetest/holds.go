@@ -12,8 +12,8 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
-// heldBy is an answer of a user that is to count later.
-func heldBy(userID string) pending.Held {
+// heldAnswerOf returns a held answer of a user.
+func heldAnswerOf(userID string) pending.Held {
 	return pending.Held{CredentialID: "credential",
 		Actor: pending.Actor{UserID: userID, Name: "name of " + userID, Device: "Chrome", Address: "192.0.2.7"},
 		At:    after(1), Until: after(4), CommandID: "h-" + userID,
@@ -21,8 +21,8 @@ func heldBy(userID string) pending.Held {
 	}
 }
 
-// counted is the resolution by which a held answer counts.
-func counted(h pending.Held) pending.Resolution {
+// countHeld returns the resolution with which a held answer counts.
+func countHeld(h pending.Held) pending.Resolution {
 	return pending.Resolution{Status: pending.Answered, Answer: &h.Answer, Actor: h.Actor, At: after(4), CommandID: h.CommandID, HeldSince: h.At}
 }
 
@@ -32,9 +32,9 @@ func holds(t *testing.T, open func(t *testing.T) store.Store) {
 
 	s.run("ItStandsBesideTheQuestionUntilItCounts", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
-		r := opened(t, st, bash(id, "make"))
-		h := heldBy("ana")
-		_, won, err := st.ResolveRequest(ctx, r.RequestID, counted(h))
+		r := openRequest(t, st, bashRequest(id, "make"))
+		h := heldAnswerOf("ana")
+		_, won, err := st.ResolveRequest(ctx, r.RequestID, countHeld(h))
 		must(t, err)
 		equal(t, "counts without a hold", won, false)
 		before := version(t, st, id)
@@ -54,20 +54,20 @@ func holds(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, err)
 		equal(t, "listed", list, []pending.Request{now})
 
-		_, done, err = st.HoldRequest(ctx, r.RequestID, heldBy("ben"))
+		_, done, err = st.HoldRequest(ctx, r.RequestID, heldAnswerOf("ben"))
 		must(t, err)
 		equal(t, "another's", done, false)
-		now, won, err = st.ResolveRequest(ctx, r.RequestID, allowed("c"))
+		now, won, err = st.ResolveRequest(ctx, r.RequestID, approval("c"))
 		must(t, err)
 		equal(t, "answered over it", []any{won, now.Status}, []any{false, pending.Open})
-		_, won, err = st.ResolveRequest(ctx, r.RequestID, counted(heldBy("ben")))
+		_, won, err = st.ResolveRequest(ctx, r.RequestID, countHeld(heldAnswerOf("ben")))
 		must(t, err)
 		equal(t, "what was not held counts", won, false)
 		equal(t, "version", version(t, st, id), before+1)
 		if n, err := st.OrphanRequests(ctx, id, "the process died"); err != nil || n != 1 {
 			t.Fatal(n, err)
 		}
-		now, won, err = st.ResolveRequest(ctx, r.RequestID, counted(h))
+		now, won, err = st.ResolveRequest(ctx, r.RequestID, countHeld(h))
 		must(t, err)
 		if !won || now.Status != pending.Answered || now.Delivery != pending.Queued || now.Held != nil || now.Resolution.CommandID != h.CommandID {
 			t.Fatalf("got %v, %+v", won, now)
@@ -76,23 +76,23 @@ func holds(t *testing.T, open func(t *testing.T) store.Store) {
 		list, err = st.HeldRequests(ctx)
 		must(t, err)
 		equal(t, "listed", len(list), 0)
-		_, done, err = st.HoldRequest(ctx, r.RequestID, heldBy("cleo"))
+		_, done, err = st.HoldRequest(ctx, r.RequestID, heldAnswerOf("cleo"))
 		must(t, err)
 		equal(t, "held after the end", done, false)
 		_, done, err = st.UnholdRequest(ctx, r.RequestID, h.CommandID, h.Actor, "")
 		must(t, err)
 		equal(t, "taken back after the end", done, false)
 		_, _, err = st.HoldRequest(ctx, "nothing", h)
-		is(t, "no request", err, pending.ErrNotFound)
+		wantError(t, "no request", err, pending.ErrNotFound)
 		_, _, err = st.UnholdRequest(ctx, "nothing", h.CommandID, h.Actor, "")
-		is(t, "no request", err, pending.ErrNotFound)
-		equal(t, "on record", heldRecord(t, st), []string{"answered name of ana 3 "})
+		wantError(t, "no request", err, pending.ErrNotFound)
+		equal(t, "on record", heldAuditRecords(t, st), []string{"answered name of ana 3 "})
 	})
 
 	s.run("WhatWasTakenBackNeverCounts", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
-		r := opened(t, st, bash(id, "make"))
-		ana, ben := heldBy("ana"), heldBy("ben")
+		r := openRequest(t, st, bashRequest(id, "make"))
+		ana, ben := heldAnswerOf("ana"), heldAnswerOf("ben")
 		_, _, err := st.HoldRequest(ctx, r.RequestID, ana)
 		must(t, err)
 		_, done, err := st.UnholdRequest(ctx, r.RequestID, ben.CommandID, ben.Actor, "")
@@ -109,7 +109,7 @@ func holds(t *testing.T, open func(t *testing.T) store.Store) {
 		_, done, err = st.HoldRequest(ctx, r.RequestID, ana)
 		must(t, err)
 		equal(t, "the same command held again", done, false)
-		for _, res := range []pending.Resolution{counted(ana), allowed(ana.CommandID)} {
+		for _, res := range []pending.Resolution{countHeld(ana), approval(ana.CommandID)} {
 			_, won, err := st.ResolveRequest(ctx, r.RequestID, res)
 			must(t, err)
 			equal(t, "the same command", won, false)
@@ -127,16 +127,16 @@ func holds(t *testing.T, open func(t *testing.T) store.Store) {
 		list, err := st.HeldRequests(ctx)
 		must(t, err)
 		equal(t, "listed", len(list), 0)
-		now, won, err := st.ResolveRequest(ctx, r.RequestID, allowed("c"))
+		now, won, err := st.ResolveRequest(ctx, r.RequestID, approval("c"))
 		must(t, err)
 		equal(t, "another answer", []any{won, now.Held == nil}, []any{true, true})
-		equal(t, "on record", heldRecord(t, st), []string{"answer_taken_back name of ana + ", "answer_dropped name of ben + Ben was removed.", "answered " + allowed("c").Actor.Name + " 0 "})
+		equal(t, "on record", heldAuditRecords(t, st), []string{"answer_taken_back name of ana + ", "answer_dropped name of ben + Ben was removed.", "answered " + approval("c").Actor.Name + " 0 "})
 	})
 
 	s.run("ADenialEndsTheHoldThatItNames", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
-		r := opened(t, st, bash(id, "make"))
-		ana, ben := heldBy("ana"), heldBy("ben")
+		r := openRequest(t, st, bashRequest(id, "make"))
+		ana, ben := heldAnswerOf("ana"), heldAnswerOf("ben")
 		no := func(over pending.Held) pending.Resolution {
 			return pending.Resolution{Status: pending.Denied, Answer: &pending.Answer{Decision: pending.Deny}, At: after(3), CommandID: "no",
 				Actor: pending.Actor{UserID: "cleo", Name: "Cleo"}, Overrules: &over}
@@ -168,7 +168,7 @@ func holds(t *testing.T, open func(t *testing.T) store.Store) {
 			t.Fatalf("got %v, %+v", won, now)
 		}
 		equal(t, "version", version(t, st, id), before+1)
-		_, won, err = st.ResolveRequest(ctx, r.RequestID, counted(ben))
+		_, won, err = st.ResolveRequest(ctx, r.RequestID, countHeld(ben))
 		must(t, err)
 		equal(t, "it counts all the same", won, false)
 		_, done, err := st.HoldRequest(ctx, r.RequestID, ben)
@@ -188,13 +188,13 @@ func holds(t *testing.T, open func(t *testing.T) store.Store) {
 	s.run("ADenialOrWhatIsHeldWins", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		for round := range 20 {
-			r := opened(t, st, bash(id, fmt.Sprint("make ", round)))
-			h := heldBy("ana")
+			r := openRequest(t, st, bashRequest(id, fmt.Sprint("make ", round)))
+			h := heldAnswerOf("ana")
 			_, _, err := st.HoldRequest(ctx, r.RequestID, h)
 			must(t, err)
 			var wins atomic.Int64
-			together(8, func(i int) {
-				res := counted(h)
+			concurrently(8, func(i int) {
+				res := countHeld(h)
 				if i%2 == 0 {
 					res = pending.Resolution{Status: pending.Denied, Answer: &pending.Answer{Decision: pending.Deny}, At: after(3), CommandID: fmt.Sprint("no", i),
 						Actor: pending.Actor{UserID: "cleo", Name: "Cleo"}, Overrules: &h}
@@ -210,23 +210,23 @@ func holds(t *testing.T, open func(t *testing.T) store.Store) {
 	})
 
 	s.run("ItGoesWithItsQuestion", func(t *testing.T, st store.Store) {
-		r := opened(t, st, bash(newSession(t, st), "make"))
-		_, _, err := st.HoldRequest(ctx, r.RequestID, heldBy("ana"))
+		r := openRequest(t, st, bashRequest(newSession(t, st), "make"))
+		_, _, err := st.HoldRequest(ctx, r.RequestID, heldAnswerOf("ana"))
 		must(t, err)
 		now, won, err := st.ResolveRequest(ctx, r.RequestID, pending.Resolution{Status: pending.Withdrawn, Reason: "gone", At: after(2)})
 		must(t, err)
 		if !won || now.Held != nil {
 			t.Fatalf("got %v, %+v", won, now)
 		}
-		equal(t, "on record", len(heldRecord(t, st)), 0)
+		equal(t, "on record", len(heldAuditRecords(t, st)), 0)
 	})
 
 	s.run("OneOfManyHoldsAndAnswersCounts", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
-		r := opened(t, st, bash(id, "make"))
+		r := openRequest(t, st, bashRequest(id, "make"))
 		var held, back, won, undone atomic.Int64
-		together(crowd, func(i int) {
-			h := heldBy(fmt.Sprint("u", i/4))
+		concurrently(concurrentCallers, func(i int) {
+			h := heldAnswerOf(fmt.Sprint("u", i/4))
 			switch i % 4 {
 			case 0:
 				if _, done, err := st.HoldRequest(ctx, r.RequestID, h); err != nil {
@@ -241,14 +241,14 @@ func holds(t *testing.T, open func(t *testing.T) store.Store) {
 					back.Add(1)
 				}
 			case 2:
-				if _, mine, err := st.ResolveRequest(ctx, r.RequestID, counted(h)); err != nil {
+				if _, mine, err := st.ResolveRequest(ctx, r.RequestID, countHeld(h)); err != nil {
 					t.Error(err)
 				} else if mine {
 					won.Add(1)
 				}
 			case 3:
-				// Takes back and lets count what it holds itself, in one go.
-				h = heldBy(fmt.Sprint("v", i))
+				// Undoes or counts the answer that it holds itself.
+				h = heldAnswerOf(fmt.Sprint("v", i))
 				_, _, err := st.HoldRequest(ctx, r.RequestID, h)
 				if err != nil {
 					t.Error(err)
@@ -257,7 +257,7 @@ func holds(t *testing.T, open func(t *testing.T) store.Store) {
 				if err != nil {
 					t.Error(err)
 				}
-				_, mine, err := st.ResolveRequest(ctx, r.RequestID, counted(h))
+				_, mine, err := st.ResolveRequest(ctx, r.RequestID, countHeld(h))
 				if err != nil {
 					t.Error(err)
 				}
@@ -278,9 +278,9 @@ func holds(t *testing.T, open func(t *testing.T) store.Store) {
 	})
 }
 
-// heldRecord is what the audit trail says: what, by whom, for how many seconds it
-// was held (+ for some), and why it was dropped.
-func heldRecord(t *testing.T, st store.Store) (list []string) {
+// heldAuditRecords returns the audit entries of held answers: what, by whom, for how many seconds it was
+// held (+ for more than 0), and why it was dropped.
+func heldAuditRecords(t *testing.T, st store.Store) (list []string) {
 	t.Helper()
 	must(t, account.WalkAudit(context.Background(), st, func(e account.AuditEntry) error {
 		var entry struct {

@@ -31,7 +31,7 @@ func limits(t *testing.T, open func(t *testing.T) store.Store) {
 	}
 
 	s.run("SpendingIsOfADayAProjectAndAPerson", func(t *testing.T, st store.Store) {
-		api := aProject("api", "/src/api")
+		api := newProject("api", "/src/api")
 		_, err := st.CreateProject(ctx, api, ada)
 		must(t, err)
 		in, out := sessionIn(t, st, "/src/api"), sessionIn(t, st, "/src/web")
@@ -39,20 +39,20 @@ func limits(t *testing.T, open func(t *testing.T) store.Store) {
 		spend(t, st, in, 300_000, noon)
 		spend(t, st, in, 200_000, noon.Add(11*time.Hour+59*time.Minute))
 		spend(t, st, out, 1, noon)
-		// A day is one in UTC, wherever the server is.
+		// Days are in UTC, whatever the time zone of the server.
 		spend(t, st, out, 5, time.Date(2026, 11, 22, 1, 0, 0, 0, time.FixedZone("east", 2*3600)))
 		spend(t, st, out, 7, noon.Add(12*time.Hour))
 		equal(t, "spent", spent(t, st, noon), []project.Spending{{UserID: "u-ada", Micros: 6}, {ProjectID: api.ProjectID, UserID: "u-ada", Micros: 500_000}})
 		equal(t, "spent the next day", spent(t, st, noon.Add(20*time.Hour)), []project.Spending{{UserID: "u-ada", Micros: 7}})
 		equal(t, "spent the day before", len(spent(t, st, noon.Add(-24*time.Hour))), 0)
 
-		// What was spent stays where it was, also when the project goes.
+		// Costs keep their project, even if it is deleted.
 		_, err = st.DeleteProject(ctx, api.ProjectID, ada)
 		must(t, err)
 		must(t, st.DeleteSession(ctx, in))
 		equal(t, "spent", len(spent(t, st, noon)), 2)
 		_, err = st.SaveProgress(ctx, uuid.NewString(), session.Progress{Spent: 1, SpentAt: noon})
-		is(t, "an unknown session", err, session.ErrNotFound)
+		wantError(t, "an unknown session", err, session.ErrNotFound)
 	})
 
 	s.run("SpendingOfManyAddsUp", func(t *testing.T, st store.Store) {

@@ -31,16 +31,16 @@ func links(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "linked user", got, ada)
 		for _, other := range []account.Link{{Issuer: l.Issuer, Subject: "2"}, {Issuer: "https://other.example", Subject: "1"}} {
 			_, err := st.LinkedUser(ctx, other.Issuer, other.Subject)
-			is(t, "of another", err, account.ErrNotFound)
+			wantError(t, "of another", err, account.ErrNotFound)
 		}
 		bob := account.User{UserID: uuid.NewString(), Name: "Bob", Role: account.Viewer, CreatedAt: begin}
-		is(t, "a link that is known", st.AddLinkedUser(ctx, bob, l), account.ErrExists)
+		wantError(t, "a link that is known", st.AddLinkedUser(ctx, bob, l), account.ErrExists)
 		_, err = st.User(ctx, bob.UserID)
-		is(t, "its user", err, account.ErrNotFound)
+		wantError(t, "its user", err, account.ErrNotFound)
 		bob.Name, l.Subject = "Ada", "2"
-		is(t, "a name that is known", st.AddLinkedUser(ctx, bob, l), account.ErrExists)
+		wantError(t, "a name that is known", st.AddLinkedUser(ctx, bob, l), account.ErrExists)
 		_, err = st.LinkedUser(ctx, l.Issuer, l.Subject)
-		is(t, "its link", err, account.ErrNotFound)
+		wantError(t, "its link", err, account.ErrNotFound)
 	})
 
 	s.run("ALinkByHandComesAndGoesOnRecord", func(t *testing.T, st store.Store) {
@@ -58,9 +58,9 @@ func links(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, st.AddLink(ctx, l, []byte(`{"what":"identity_linked"}`)))
 		stolen := l
 		stolen.UserID = bob.UserID
-		is(t, "a link that is known", st.AddLink(ctx, stolen, []byte(`{}`)), account.ErrExists)
+		wantError(t, "a link that is known", st.AddLink(ctx, stolen, []byte(`{}`)), account.ErrExists)
 		nobody := account.Link{Issuer: l.Issuer, Subject: "2", UserID: uuid.NewString(), CreatedAt: begin}
-		is(t, "a link of nobody", st.AddLink(ctx, nobody, []byte(`{}`)), account.ErrNotFound)
+		wantError(t, "a link of nobody", st.AddLink(ctx, nobody, []byte(`{}`)), account.ErrNotFound)
 		entries(1)
 		list, err := st.Links(ctx, ada.UserID)
 		must(t, err)
@@ -69,7 +69,7 @@ func links(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, err)
 		equal(t, "linked user", got.UserID, ada.UserID)
 
-		is(t, "unlinked by another", st.RemoveLink(ctx, stolen, "", []byte(`{}`)), account.ErrNotFound)
+		wantError(t, "unlinked by another", st.RemoveLink(ctx, stolen, "", []byte(`{}`)), account.ErrNotFound)
 		entries(1)
 		cookies := map[string]bool{"kept": true, "ended": false, "by password": true}
 		for name := range cookies {
@@ -88,7 +88,7 @@ func links(t *testing.T, open func(t *testing.T) store.Store) {
 			_, _, err := st.Credential(ctx, account.Cookie, account.Hash(name), begin)
 			equal(t, name, err == nil, live)
 		}
-		is(t, "unlinked twice", st.RemoveLink(ctx, l, "", []byte(`{}`)), account.ErrNotFound)
+		wantError(t, "unlinked twice", st.RemoveLink(ctx, l, "", []byte(`{}`)), account.ErrNotFound)
 		entries(2)
 		list, err = st.Links(ctx, ada.UserID)
 		must(t, err)

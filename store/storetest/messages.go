@@ -50,31 +50,31 @@ func messages(t *testing.T, open func(t *testing.T) store.Store) {
 		late, early := message(id, "late", 2), message(id, "early", 1)
 		twinA, twinB := message(id, "twin a", 3), message(id, "twin b", 3)
 		for _, m := range []session.Message{late, early, twinA, twinB} {
-			grows(t, st, id, func() { queue(t, st, m) })
+			expectVersionBump(t, st, id, func() { queue(t, st, m) })
 		}
 		queue(t, st, message(other, "elsewhere", 0))
 		equal(t, "oldest first", waiting(t, st, id), []string{"early", "late", "twin a", "twin b"})
 
-		stays(t, st, id, func() {
+		expectNoVersionBump(t, st, id, func() {
 			again := early
 			again.Text = "another text"
 			queued, err := st.QueueMessage(ctx, again)
 			must(t, err)
 			equal(t, "queued again", queued, false)
 		})
-		grows(t, st, id, func() {
+		expectVersionBump(t, st, id, func() {
 			sent, err := st.MarkSent(ctx, early.MessageID, after(9))
 			must(t, err)
 			equal(t, "sent", sent, true)
 		})
-		grows(t, st, id, func() {
+		expectVersionBump(t, st, id, func() {
 			removed, err := st.RemoveQueued(ctx, late.MessageID)
 			must(t, err)
 			equal(t, "removed", removed, true)
 		})
 		equal(t, "left", waiting(t, st, id), []string{"twin a", "twin b"})
 
-		stays(t, st, id, func() {
+		expectNoVersionBump(t, st, id, func() {
 			for what, take := range map[string]func() (bool, error){
 				"sent twice":    func() (bool, error) { return st.MarkSent(ctx, early.MessageID, after(10)) },
 				"removed sent":  func() (bool, error) { return st.RemoveQueued(ctx, early.MessageID) },
@@ -115,23 +115,23 @@ func messages(t *testing.T, open func(t *testing.T) store.Store) {
 		for _, m := range []session.Message{a, b, c, d, elsewhere} {
 			queue(t, st, m)
 		}
-		stays(t, st, id, func() { requeue(0) })
+		expectNoVersionBump(t, st, id, func() { requeue(0) })
 		must(t, func() error { _, err := st.MarkSent(ctx, elsewhere.MessageID, after(1)); return err }())
 
-		// c and a are sent at one moment, in the order of the queue; b is last.
+		// c and a are sent at the same time, in the order of the queue; b is sent last.
 		send(a, 20)
 		send(c, 20)
 		send(b, 21)
-		queue(t, st, e) // older than all, and nevertheless behind what goes back
+		queue(t, st, e) // the oldest, and still after the messages that are requeued
 		texts("e", "d")
-		grows(t, st, id, func() { requeue(3) })
+		expectVersionBump(t, st, id, func() { requeue(3) })
 		texts("a", "c", "b", "e", "d")
 		list, err := st.QueuedMessages(ctx, id)
 		must(t, err)
 		equal(t, "as it was queued", list[0], a)
-		stays(t, st, id, func() { requeue(0) })
+		expectNoVersionBump(t, st, id, func() { requeue(0) })
 
-		// What went back is sent and put back once more, before the rest of it.
+		// A requeued message is sent and requeued again, before the others.
 		send(a, 30)
 		send(c, 31)
 		texts("b", "e", "d")
@@ -171,7 +171,7 @@ func messages(t *testing.T, open func(t *testing.T) store.Store) {
 			must(t, err)
 			equal(t, "put back", back, want)
 		}
-		stays(t, st, id, func() {
+		expectNoVersionBump(t, st, id, func() {
 			unsend(a.MessageID, false)
 			unsend(uuid.NewString(), false)
 		})
@@ -180,14 +180,14 @@ func messages(t *testing.T, open func(t *testing.T) store.Store) {
 				t.Fatal(sent, err)
 			}
 		}
-		grows(t, st, id, func() { unsend(b.MessageID, true) })
+		expectVersionBump(t, st, id, func() { unsend(b.MessageID, true) })
 		equal(t, "queue", waiting(t, st, id), []string{"b", "c"})
 		list, err := st.QueuedMessages(ctx, id)
 		must(t, err)
 		equal(t, "as it was queued", list[0], b)
 		unsend(a.MessageID, true)
 		equal(t, "queue", waiting(t, st, id), []string{"a", "b", "c"})
-		stays(t, st, id, func() { unsend(a.MessageID, false) })
+		expectNoVersionBump(t, st, id, func() { unsend(a.MessageID, false) })
 		equal(t, "queue of another", waiting(t, st, other), []string{"elsewhere"})
 		must(t, func() error { _, err := st.MarkSent(ctx, a.MessageID, after(10)); return err }())
 		must(t, func() error { _, err := st.MarkSent(ctx, b.MessageID, after(10)); return err }())
@@ -198,7 +198,7 @@ func messages(t *testing.T, open func(t *testing.T) store.Store) {
 
 	s.run("NeedTheirSession", func(t *testing.T, st store.Store) {
 		queued, err := st.QueueMessage(ctx, message(uuid.NewString(), "x", 0))
-		is(t, "queue", err, session.ErrNotFound)
+		wantError(t, "queue", err, session.ErrNotFound)
 		equal(t, "queued", queued, false)
 		list, err := st.QueuedMessages(ctx, uuid.NewString())
 		must(t, err)

@@ -13,34 +13,34 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
-// Database is one that can be changed from outside of the store.
+// Database is a store and access to its database from outside.
 type Database struct {
 	store.Store
-	// Refuse makes it refuse every row of a table with a value, which is written
-	// as in SQL, in a column.
+	// Refuse makes the database refuse every row of a table in which a column has a value, written
+	// as in SQL.
 	Refuse func(table, column, value string)
-	// Exec runs a statement that both dialects have.
+	// Exec runs a statement that is the same in both dialects.
 	Exec func(statement string)
-	// Reopen returns the same database, opened anew.
+	// Reopen returns the same database, opened again.
 	Reopen func() store.Store
 }
 
-// Outside holds an engine against that part of the contract which cannot be
-// shown through the store alone. open returns an empty database.
-func Outside(t *testing.T, open func(t *testing.T) Database) {
+// ExerciseFaults tests the part of the contract that cannot be tested through the store alone. open
+// returns an empty database.
+func ExerciseFaults(t *testing.T, open func(t *testing.T) Database) {
 	ctx := context.Background()
-	// fails expects that a call is refused by the database and changes nothing.
+	// fails expects that the database refuses a call, which must change nothing.
 	fails := func(t *testing.T, db Database, id string, call func() error) {
 		t.Helper()
-		stays(t, db, id, func() {
+		expectNoVersionBump(t, db, id, func() {
 			if err := call(); err == nil || errors.Is(err, session.ErrNotFound) {
 				t.Fatalf("the database refused it, and the error is %v", err)
 			}
 		})
 	}
 
-	// Whichever part of the progress fails, and though the others come before it,
-	// nothing of it is there, and the same progress goes through when it can.
+	// Whichever part of the progress fails, nothing of it may be stored, although other parts come
+	// before it. The same progress must succeed once the database accepts it.
 	refused := map[string][3]string{
 		"AnItem":   {"transcript", "kind", "'todo'"},
 		"TheState": {"processes", "model", "'refused'"},
@@ -97,16 +97,16 @@ func Outside(t *testing.T, open func(t *testing.T) Database) {
 			t.Parallel()
 			db := open(t)
 			id := newSession(t, db)
-			old := unheard(t, db, id) // version 3
+			old := undeliveredRequest(t, db, id) // version 3
 			db.Refuse(rule[0], rule[1], rule[2])
-			r := askedBy(id, "two")
+			r := requestOf(id, "two")
 			r.ToolName = "refused"
 			fails(t, db, id, func() error { _, _, err := db.CarryAnswer(ctx, r, old.RequestID); return err })
 			read, err := db.Request(ctx, old.RequestID)
 			must(t, err)
 			equal(t, "the answer", read, old)
 			_, err = db.Request(ctx, r.RequestID)
-			is(t, "the new request", err, pending.ErrNotFound)
+			wantError(t, "the new request", err, pending.ErrNotFound)
 		})
 	}
 
@@ -121,7 +121,7 @@ func Outside(t *testing.T, open func(t *testing.T) Database) {
 		again, err := db.Reopen().LastEpoch(ctx)
 		must(t, err)
 		equal(t, "the last epoch", again, last)
-		// A clock that went back is like an epoch that is ahead of it.
+		// A clock that was set back has the same effect as an epoch ahead of the clock.
 		const ahead = 9_000_000_000_000_000
 		db.Exec(fmt.Sprint("UPDATE epochs SET last = ", ahead))
 		for i := range 3 {
@@ -129,7 +129,7 @@ func Outside(t *testing.T, open func(t *testing.T) Database) {
 			must(t, err)
 			equal(t, "epoch", e, uint64(ahead+i+1))
 		}
-		db.Exec("UPDATE epochs SET last = 1") // a backup from long ago
+		db.Exec("UPDATE epochs SET last = 1") // an old backup was restored
 		e, err := db.Reopen().NextEpoch(ctx)
 		must(t, err)
 		if e <= last {

@@ -37,8 +37,8 @@ func passkeys(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, err)
 		equal(t, "all", all, []account.Passkey{p, later, his})
 
-		is(t, "a key that is known", st.AddPasskey(ctx, passkey(bob, "a\x00key")), account.ErrExists)
-		is(t, "of nobody", st.AddPasskey(ctx, passkey(account.User{UserID: uuid.NewString()}, "d")), account.ErrNotFound)
+		wantError(t, "a key that is known", st.AddPasskey(ctx, passkey(bob, "a\x00key")), account.ErrExists)
+		wantError(t, "of nobody", st.AddPasskey(ctx, passkey(account.User{UserID: uuid.NewString()}, "d")), account.ErrNotFound)
 	})
 
 	s.run("CounterOnlyGrows", func(t *testing.T, st store.Store) {
@@ -49,12 +49,12 @@ func passkeys(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, st.AddPasskey(ctx, silent))
 		must(t, st.UsePasskey(ctx, p.PasskeyID, 7, []byte("new"), after(2)))
 		for _, count := range []uint32{7, 6, 0} {
-			is(t, "a counter that does not grow", st.UsePasskey(ctx, p.PasskeyID, count, p.Data, after(3)), account.ErrCloned)
+			wantError(t, "a counter that does not grow", st.UsePasskey(ctx, p.PasskeyID, count, p.Data, after(3)), account.ErrCloned)
 		}
 		for range 2 {
 			must(t, st.UsePasskey(ctx, silent.PasskeyID, 0, silent.Data, after(3)))
 		}
-		is(t, "unknown", st.UsePasskey(ctx, uuid.NewString(), 1, nil, begin), account.ErrNotFound)
+		wantError(t, "unknown", st.UsePasskey(ctx, uuid.NewString(), 1, nil, begin), account.ErrNotFound)
 		p.SignCount, p.Data, p.LastUsedAt, silent.LastUsedAt = 7, []byte("new"), after(2), after(3)
 		list, err := st.Passkeys(ctx, ada.UserID)
 		must(t, err)
@@ -75,7 +75,7 @@ func passkeys(t *testing.T, open func(t *testing.T) store.Store) {
 			if err == nil {
 				won++
 			} else {
-				is(t, "the others", err, account.ErrCloned)
+				wantError(t, "the others", err, account.ErrCloned)
 			}
 		}
 		equal(t, "winners", won, 1)
@@ -91,17 +91,17 @@ func passkeys(t *testing.T, open func(t *testing.T) store.Store) {
 		for _, c := range []account.Credential{kept, made, other} {
 			must(t, st.AddCredential(ctx, c))
 		}
-		is(t, "of somebody else", st.RemovePasskey(ctx, bob.UserID, p.PasskeyID, ""), account.ErrNotFound)
+		wantError(t, "of somebody else", st.RemovePasskey(ctx, bob.UserID, p.PasskeyID, ""), account.ErrNotFound)
 		_, _, err := st.Credential(ctx, made.Kind, made.Hash, begin)
 		must(t, err)
 		must(t, st.RemovePasskey(ctx, ada.UserID, p.PasskeyID, kept.CredentialID))
-		is(t, "again", st.RemovePasskey(ctx, ada.UserID, p.PasskeyID, ""), account.ErrNotFound)
+		wantError(t, "again", st.RemovePasskey(ctx, ada.UserID, p.PasskeyID, ""), account.ErrNotFound)
 		for _, c := range []account.Credential{kept, other} {
 			_, _, err := st.Credential(ctx, c.Kind, c.Hash, begin)
 			must(t, err)
 		}
 		_, _, err = st.Credential(ctx, made.Kind, made.Hash, begin)
-		is(t, "what it made", err, account.ErrNotFound)
+		wantError(t, "what it made", err, account.ErrNotFound)
 		list, err := st.Passkeys(ctx, "")
 		must(t, err)
 		equal(t, "passkeys", len(list), 0)
@@ -113,7 +113,7 @@ func passkeys(t *testing.T, open func(t *testing.T) store.Store) {
 			wg.Go(func() { must(t, st.AddIncident(ctx, []byte(`{"what":"passkey_refused","why":"é"}`))) })
 		}
 		wg.Wait()
-		list := trail(t, st)
+		list := readAudit(t, st)
 		equal(t, "entries", len(list), 4)
 		equal(t, "what", list[3].What, "passkey_refused")
 	})

@@ -20,7 +20,7 @@ func personal(t *testing.T, open func(t *testing.T) store.Store) {
 	s := suite{t, open}
 
 	s.run("Drafts", func(t *testing.T, st store.Store) {
-		r := opened(t, st, bash(newSession(t, st), "ls"))
+		r := openRequest(t, st, bashRequest(newSession(t, st), "ls"))
 		draft := func(user, request, value string, second int) account.Draft {
 			return account.Draft{UserID: user, SessionID: r.SessionID, RequestID: request, Value: json.RawMessage(value), ChangedAt: after(second)}
 		}
@@ -48,9 +48,9 @@ func personal(t *testing.T, open func(t *testing.T) store.Store) {
 
 		lost := answer
 		lost.SessionID = uuid.NewString()
-		is(t, "unknown session", st.PutDraft(ctx, lost), account.ErrNotFound)
+		wantError(t, "unknown session", st.PutDraft(ctx, lost), account.ErrNotFound)
 
-		resolved(t, st, r.RequestID, allowed("c1"))
+		resolveRequest(t, st, r.RequestID, approval("c1"))
 		equal(t, "of an answered request", of("u1"), []account.Draft(nil))
 		must(t, st.PutDraft(ctx, answer))
 		equal(t, "put too late", of("u1"), []account.Draft(nil))
@@ -88,10 +88,10 @@ func personal(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "templates", of("u1"), []account.Template{pnpm, tests})
 		equal(t, "templates of another", of("u2"), []account.Template(nil))
 
-		is(t, "changed by another", st.ChangeTemplate(ctx, "u2", pnpm.TemplateID, "", "x"), account.ErrNotFound)
+		wantError(t, "changed by another", st.ChangeTemplate(ctx, "u2", pnpm.TemplateID, "", "x"), account.ErrNotFound)
 		must(t, st.ChangeTemplate(ctx, "u1", pnpm.TemplateID, "", "Use pnpm"))
 		must(t, st.ChangeTemplate(ctx, "u1", tests.TemplateID, "", ""))
-		is(t, "removed twice", st.ChangeTemplate(ctx, "u1", tests.TemplateID, "", ""), account.ErrNotFound)
+		wantError(t, "removed twice", st.ChangeTemplate(ctx, "u1", tests.TemplateID, "", ""), account.ErrNotFound)
 		pnpm.Text = "Use pnpm"
 		equal(t, "changed", of("u1"), []account.Template{pnpm})
 
@@ -105,7 +105,7 @@ func personal(t *testing.T, open func(t *testing.T) store.Store) {
 			must(t, st.KeepTemplate(ctx, account.Template{UserID: "u3", TemplateID: fmt.Sprint("own", i), Name: "n", Place: account.MessagePlace, Text: "x", UsedAt: after(i)}))
 		}
 		must(t, st.KeepTemplate(ctx, account.Template{UserID: "u3", TemplateID: "last", Name: "n", Place: account.MessagePlace, Text: "x", UsedAt: after(0)}))
-		is(t, "one more than there may be", st.KeepTemplate(ctx, account.Template{UserID: "u3", TemplateID: "more", Name: "n", Place: account.MessagePlace, Text: "x", UsedAt: after(0)}), account.ErrTooMany)
+		wantError(t, "one more than there may be", st.KeepTemplate(ctx, account.Template{UserID: "u3", TemplateID: "more", Name: "n", Place: account.MessagePlace, Text: "x", UsedAt: after(0)}), account.ErrTooMany)
 
 		for i := range account.MaxTemplates + 3 {
 			must(t, st.LearnTemplate(ctx, account.Template{UserID: "u1", TemplateID: fmt.Sprint(i), Place: account.ReasonPlace, Text: "x", UsedAt: after(10 + i)}))
@@ -155,9 +155,9 @@ func personal(t *testing.T, open func(t *testing.T) store.Store) {
 		slices.Sort(got)
 		equal(t, "what is fresh", got, []string{"call", "end"})
 
-		open := opened(t, st, bash(id, "ls"))
-		gone := opened(t, st, bash(quiet, "ls"))
-		resolved(t, st, gone.RequestID, allowed("c1"))
+		open := openRequest(t, st, bashRequest(id, "ls"))
+		gone := openRequest(t, st, bashRequest(quiet, "ls"))
+		resolveRequest(t, st, gone.RequestID, approval("c1"))
 		waits, err := st.Waits(ctx, old.AddDate(-20, 0, 0))
 		must(t, err)
 		equal(t, "number of waits", len(waits), 2)

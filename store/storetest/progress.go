@@ -107,7 +107,7 @@ func progress(t *testing.T, open func(t *testing.T) store.Store) {
 		for _, p := range []session.Progress{{}, {Items: []session.Item{item("a", "1")}}, {Mark: m}, {Items: []session.Item{item("b", "1")}, Mark: m}} {
 			equal(t, "version", save(t, st, id, p), before)
 		}
-		// Which session it is, the call says.
+		// The call names the session, not the state.
 		state := session.ProcessState{SessionID: other, State: session.Starting}
 		for i, p := range []session.Progress{{Process: &state}, {Items: []session.Item{item("c", "1")}, Process: &state, Mark: m}} {
 			equal(t, "version with a process", save(t, st, id, p), before+uint64(i)+1)
@@ -126,7 +126,7 @@ func progress(t *testing.T, open func(t *testing.T) store.Store) {
 			{ProcessID: "one", Offset: 700, Memo: noise}, {ProcessID: "one", Offset: 700}, {ProcessID: "two", Offset: 3, Memo: []byte{}},
 			{ProcessID: "two", Offset: math.MaxInt64, Memo: noise[:299_999]}, {ProcessID: "two", Offset: -1}, {Offset: math.MinInt64}, {},
 		}
-		for i, text := range awkward {
+		for i, text := range awkwardTexts {
 			marks = append(marks, session.Mark{ProcessID: text, Offset: int64(i), Memo: []byte(text)})
 		}
 		for _, m := range marks {
@@ -143,11 +143,11 @@ func progress(t *testing.T, open func(t *testing.T) store.Store) {
 		m := &session.Mark{ProcessID: "p", Offset: 1}
 		for _, p := range []session.Progress{{}, {Mark: m}, {Items: []session.Item{item("a", "1")}, Mark: m}, {Process: &session.ProcessState{State: session.Dead}}} {
 			v, err := st.SaveProgress(ctx, id, p)
-			is(t, "save", err, session.ErrNotFound)
+			wantError(t, "save", err, session.ErrNotFound)
 			equal(t, "version", v, uint64(0))
 		}
 		_, err := st.Mark(ctx, id)
-		is(t, "mark", err, session.ErrNotFound)
+		wantError(t, "mark", err, session.ErrNotFound)
 	})
 
 	s.run("GoesWithItsSession", func(t *testing.T, st store.Store) {
@@ -155,17 +155,17 @@ func progress(t *testing.T, open func(t *testing.T) store.Store) {
 		save(t, st, id, session.Progress{Mark: &session.Mark{ProcessID: "p", Offset: 1, Memo: []byte("x")}})
 		must(t, st.DeleteSession(ctx, id))
 		_, err := st.Mark(ctx, id)
-		is(t, "mark", err, session.ErrNotFound)
+		wantError(t, "mark", err, session.ErrNotFound)
 		must(t, st.CreateSession(ctx, session.Session{SessionID: id, CreatedAt: begin}))
 		equal(t, "mark of the new session", mark(t, st, id), session.Mark{})
 	})
 
-	// Each step takes in one item, so a mark that is read between two looks at the
-	// transcript lies between them.
+	// Each step adds one item, so a mark read between two reads of the transcript must lie between
+	// them.
 	s.run("MarkAndItemsAreOneStep", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		var done atomic.Bool
-		together(3, func(i int) {
+		concurrently(3, func(i int) {
 			if i == 0 {
 				defer done.Store(true)
 				for n := range 60 {
@@ -203,7 +203,7 @@ func progress(t *testing.T, open func(t *testing.T) store.Store) {
 		id := newSession(t, st)
 		before := version(t, st, id)
 		var versions [32]uint64
-		together(32, func(i int) {
+		concurrently(32, func(i int) {
 			v, err := st.SaveProgress(ctx, id, session.Progress{Items: []session.Item{item(fmt.Sprint(i), "x"), item("shared", fmt.Sprint(i))},
 				Process: &session.ProcessState{State: session.Starting, PID: i}, Mark: &session.Mark{ProcessID: "p", Offset: int64(i)}})
 			if err != nil {
@@ -243,7 +243,7 @@ func progress(t *testing.T, open func(t *testing.T) store.Store) {
 			t.Fatal("the first epoch is 0")
 		}
 		var epochs [32][4]uint64
-		together(32, func(i int) {
+		concurrently(32, func(i int) {
 			for j := range epochs[i] {
 				epochs[i][j] = next()
 			}

@@ -19,8 +19,8 @@ import (
 
 var ada = pending.Actor{UserID: "u-ada", Name: "Ada", Device: "Chrome on Linux", Address: "192.0.2.1"}
 
-// aProject is a project over folders, with something in every field.
-func aProject(name string, folders ...string) project.Project {
+// newProject returns a project with folders and a value in every field.
+func newProject(name string, folders ...string) project.Project {
 	return project.Project{
 		ProjectID: uuid.NewString(), Name: name, Folders: folders, Version: 1, CreatedAt: begin,
 		Members:   []project.Member{{UserID: "u-ada", Role: account.Admin}},
@@ -55,7 +55,7 @@ func projects(t *testing.T, open func(t *testing.T) store.Store) {
 	}
 
 	s.run("ComeBackAsTheyAre", func(t *testing.T, st store.Store) {
-		b, a := aProject("beta", "/src/b", "/src/c"), aProject("Alpha", "/src/a")
+		b, a := newProject("beta", "/src/b", "/src/c"), newProject("Alpha", "/src/a")
 		for _, p := range []project.Project{b, a} {
 			_, err := st.CreateProject(ctx, p, ada)
 			must(t, err)
@@ -69,7 +69,7 @@ func projects(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, err)
 		equal(t, "version", now.Version, int64(2))
 		_, _, err = st.ChangeProject(ctx, b, ada)
-		is(t, "an old version", err, project.ErrChanged)
+		wantError(t, "an old version", err, project.ErrChanged)
 		list, err = st.Projects(ctx)
 		must(t, err)
 		equal(t, "changed", list, []project.Project{a, now})
@@ -77,29 +77,29 @@ func projects(t *testing.T, open func(t *testing.T) store.Store) {
 		_, err = st.DeleteProject(ctx, a.ProjectID, ada)
 		must(t, err)
 		_, err = st.DeleteProject(ctx, a.ProjectID, ada)
-		is(t, "deleted twice", err, project.ErrNotFound)
+		wantError(t, "deleted twice", err, project.ErrNotFound)
 		_, _, err = st.ChangeProject(ctx, a, ada)
-		is(t, "deleted", err, project.ErrNotFound)
+		wantError(t, "deleted", err, project.ErrNotFound)
 	})
 
 	s.run("NamesAndFoldersAreOnes", func(t *testing.T, st store.Store) {
-		first := aProject("One", "/src/a")
+		first := newProject("One", "/src/a")
 		_, err := st.CreateProject(ctx, first, ada)
 		must(t, err)
-		_, err = st.CreateProject(ctx, aProject("ONE", "/src/b"), ada)
-		is(t, "the same name", err, project.ErrExists)
-		_, err = st.CreateProject(ctx, aProject("Two", "/src/b", "/src/a"), ada)
-		is(t, "the same folder", err, project.ErrFolderTaken)
-		two := aProject("Two", "/src/b")
+		_, err = st.CreateProject(ctx, newProject("ONE", "/src/b"), ada)
+		wantError(t, "the same name", err, project.ErrExists)
+		_, err = st.CreateProject(ctx, newProject("Two", "/src/b", "/src/a"), ada)
+		wantError(t, "the same folder", err, project.ErrFolderTaken)
+		two := newProject("Two", "/src/b")
 		_, err = st.CreateProject(ctx, two, ada)
 		must(t, err)
 		two.Folders = []string{"/src/a"}
 		_, _, err = st.ChangeProject(ctx, two, ada)
-		is(t, "a folder of another", err, project.ErrFolderTaken)
+		wantError(t, "a folder of another", err, project.ErrFolderTaken)
 		list, err := st.Projects(ctx)
 		must(t, err)
 		equal(t, "folders", list[1].Folders, []string{"/src/b"})
-		if n := len(trail(t, st)); n != 2 {
+		if n := len(readAudit(t, st)); n != 2 {
 			t.Errorf("%d entries on record, want the two that were made", n)
 		}
 	})
@@ -107,7 +107,7 @@ func projects(t *testing.T, open func(t *testing.T) store.Store) {
 	s.run("TheLongestFolderTakesASession", func(t *testing.T, st store.Store) {
 		deep, beside := sessionIn(t, st, "/src/api/v2"), sessionIn(t, st, "/src/apiary")
 		exact, outside := sessionIn(t, st, "/src/api"), sessionIn(t, st, "")
-		api := aProject("api", "/src/api")
+		api := newProject("api", "/src/api")
 		touched, err := st.CreateProject(ctx, api, ada)
 		must(t, err)
 		slices.Sort(touched)
@@ -119,7 +119,7 @@ func projects(t *testing.T, open func(t *testing.T) store.Store) {
 		placed(t, st, beside, "")
 		placed(t, st, outside, "")
 
-		v2 := aProject("v2", "/src/api/v2")
+		v2 := newProject("v2", "/src/api/v2")
 		touched, err = st.CreateProject(ctx, v2, ada)
 		must(t, err)
 		equal(t, "touched", touched, []string{deep})
@@ -135,7 +135,7 @@ func projects(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, err)
 		placed(t, st, deep, api.ProjectID)
 
-		// The Book finds the same as the store.
+		// The Book must find the same project as the store.
 		book := project.NewBook([]project.Project{api}, nil)
 		for _, cwd := range []string{"/src/api", "/src/api/v2", "/src/apiary", "/src", ""} {
 			ses, err := st.Session(ctx, sessionIn(t, st, cwd))
@@ -145,7 +145,7 @@ func projects(t *testing.T, open func(t *testing.T) store.Store) {
 	})
 
 	s.run("ListsLeaveOutWhatIsHidden", func(t *testing.T, st store.Store) {
-		api := aProject("api", "/src/api")
+		api := newProject("api", "/src/api")
 		_, err := st.CreateProject(ctx, api, ada)
 		must(t, err)
 		open := []string{}
@@ -168,7 +168,7 @@ func projects(t *testing.T, open func(t *testing.T) store.Store) {
 	})
 
 	s.run("EveryChangeIsOnRecord", func(t *testing.T, st store.Store) {
-		p := aProject("api", "/src/api")
+		p := newProject("api", "/src/api")
 		_, err := st.CreateProject(ctx, p, ada)
 		must(t, err)
 		p.Rules = []project.Rule{}
@@ -197,7 +197,7 @@ func projects(t *testing.T, open func(t *testing.T) store.Store) {
 	})
 
 	s.run("OneOfManyChangesWins", func(t *testing.T, st store.Store) {
-		p := aProject("api", "/src/api")
+		p := newProject("api", "/src/api")
 		_, err := st.CreateProject(ctx, p, ada)
 		must(t, err)
 		var wg sync.WaitGroup
@@ -212,7 +212,7 @@ func projects(t *testing.T, open func(t *testing.T) store.Store) {
 					won++
 					mu.Unlock()
 				} else {
-					is(t, "a change that lost", err, project.ErrChanged)
+					wantError(t, "a change that lost", err, project.ErrChanged)
 				}
 			})
 			wg.Go(func() { sessionIn(t, st, fmt.Sprint("/src/", i, "/x")) })

@@ -15,8 +15,8 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
-// crowd is how many callers do the same at the same moment.
-const crowd = 64
+// concurrentCallers is the number of callers that do the same at the same time.
+const concurrentCallers = 64
 
 func races(t *testing.T, open func(t *testing.T) store.Store) {
 	ctx := context.Background()
@@ -25,12 +25,12 @@ func races(t *testing.T, open func(t *testing.T) store.Store) {
 	s.run("OneWinner", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		for range 5 {
-			r := opened(t, st, bash(id, "ls"))
+			r := openRequest(t, st, bashRequest(id, "ls"))
 			before := version(t, st, id)
 			var winners atomic.Int64
-			var seen [crowd]pending.Request
-			together(crowd, func(i int) {
-				res := allowed(fmt.Sprint("c", i))
+			var seen [concurrentCallers]pending.Request
+			concurrently(concurrentCallers, func(i int) {
+				res := approval(fmt.Sprint("c", i))
 				switch i % 3 {
 				case 1:
 					res.Status, res.Answer = pending.Denied, &pending.Answer{Decision: pending.Deny}
@@ -59,10 +59,10 @@ func races(t *testing.T, open func(t *testing.T) store.Store) {
 
 	s.run("OneOpening", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
-		r := bash(id, "ls")
+		r := bashRequest(id, "ls")
 		before := version(t, st, id)
 		var firsts atomic.Int64
-		together(crowd, func(int) {
+		concurrently(concurrentCallers, func(int) {
 			stored, isNew, err := st.OpenRequest(ctx, r)
 			if err != nil {
 				t.Error(err)
@@ -81,17 +81,17 @@ func races(t *testing.T, open func(t *testing.T) store.Store) {
 		id := newSession(t, st)
 		var made []pending.Request
 		for range 16 {
-			made = append(made, opened(t, st, bash(id, "ls")))
+			made = append(made, openRequest(t, st, bashRequest(id, "ls")))
 		}
 		var won atomic.Int64
-		together(crowd, func(i int) {
+		concurrently(concurrentCallers, func(i int) {
 			if i%4 == 0 {
 				if _, err := st.OrphanRequests(ctx, id, "died"); err != nil {
 					t.Error(err)
 				}
 				return
 			}
-			_, mine, err := st.ResolveRequest(ctx, made[i%len(made)].RequestID, allowed(fmt.Sprint("c", i)))
+			_, mine, err := st.ResolveRequest(ctx, made[i%len(made)].RequestID, approval(fmt.Sprint("c", i)))
 			if err != nil {
 				t.Error(err)
 			}
@@ -99,7 +99,7 @@ func races(t *testing.T, open func(t *testing.T) store.Store) {
 				won.Add(1)
 			}
 		})
-		// Every fourth caller orphans, so twelve of the sixteen have answers.
+		// Every fourth caller orphans the requests, so twelve of sixteen answer.
 		equal(t, "answered", won.Load(), int64(12))
 		list, err := st.AnswerableRequests(ctx, id)
 		must(t, err)
@@ -112,8 +112,8 @@ func races(t *testing.T, open func(t *testing.T) store.Store) {
 	s.run("EveryChangeHasItsVersion", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		before := version(t, st, id)
-		var versions [crowd]uint64
-		together(crowd, func(i int) {
+		var versions [concurrentCallers]uint64
+		concurrently(concurrentCallers, func(i int) {
 			v, err := st.SaveProcess(ctx, session.ProcessState{SessionID: id, State: session.Starting, PID: i})
 			if err != nil {
 				t.Error(err)
@@ -123,23 +123,23 @@ func races(t *testing.T, open func(t *testing.T) store.Store) {
 		unique := map[uint64]bool{}
 		for _, v := range versions {
 			unique[v] = true
-			if v <= before || v > before+crowd {
-				t.Errorf("version %d is not in (%d, %d]", v, before, before+crowd)
+			if v <= before || v > before+concurrentCallers {
+				t.Errorf("version %d is not in (%d, %d]", v, before, before+concurrentCallers)
 			}
 		}
-		equal(t, "versions given", len(unique), crowd)
+		equal(t, "versions given", len(unique), concurrentCallers)
 	})
 
-	// One request at a time opens and closes, so an even version has one and an odd
-	// one has none; a reader that sees otherwise has read two moments.
+	// One request at a time opens and closes, so it is open exactly in even versions. A reader that
+	// sees otherwise has read two snapshots.
 	s.run("StateIsOneSnapshot", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		stop := make(chan struct{})
-		together(4, func(i int) {
+		concurrently(4, func(i int) {
 			if i == 0 {
 				defer close(stop)
 				for range 30 {
-					r := bash(id, "ls")
+					r := bashRequest(id, "ls")
 					if _, _, err := st.OpenRequest(ctx, r); err != nil {
 						t.Error(err)
 						return
@@ -176,7 +176,7 @@ func races(t *testing.T, open func(t *testing.T) store.Store) {
 
 	s.run("ItemsHaveNoGaps", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
-		together(16, func(i int) {
+		concurrently(16, func(i int) {
 			for j := range 4 {
 				items := []session.Item{
 					{Key: fmt.Sprint("own", i, "-", j), At: begin, Kind: session.ItemText},
@@ -202,14 +202,14 @@ func races(t *testing.T, open func(t *testing.T) store.Store) {
 		id := newSession(t, st)
 		m := session.Message{MessageID: uuid.NewString(), SessionID: id, Text: "go on", CreatedAt: begin}
 		var queued, sent atomic.Int64
-		together(crowd, func(int) {
+		concurrently(concurrentCallers, func(int) {
 			if first, err := st.QueueMessage(ctx, m); err != nil {
 				t.Error(err)
 			} else if first {
 				queued.Add(1)
 			}
 		})
-		together(crowd, func(i int) {
+		concurrently(concurrentCallers, func(i int) {
 			take := func() (bool, error) { return st.MarkSent(ctx, m.MessageID, begin) }
 			if i%2 == 0 {
 				take = func() (bool, error) { return st.RemoveQueued(ctx, m.MessageID) }
@@ -226,8 +226,8 @@ func races(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "taken", sent.Load(), int64(1))
 	})
 
-	// A message is sent, taken back and put back by all at once: it waits or it is
-	// gone, and every return to the queue answers one sending.
+	// A message is sent, unsent and requeued by many callers at once. At the end it is queued or
+	// sent, and each return to the queue matches one sending.
 	s.run("RequeuedAgainstSenders", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		var list []session.Message
@@ -239,7 +239,7 @@ func races(t *testing.T, open func(t *testing.T) store.Store) {
 			list = append(list, m)
 		}
 		var sent, back atomic.Int64
-		together(32, func(i int) {
+		concurrently(32, func(i int) {
 			if i%4 == 0 {
 				n, err := st.Requeue(ctx, id)
 				if err != nil {
@@ -265,7 +265,7 @@ func races(t *testing.T, open func(t *testing.T) store.Store) {
 		c := credential(newUser(t, st, "Ada"), account.SignInLink, 1)
 		must(t, st.AddCredential(ctx, c))
 		var winners atomic.Int64
-		together(crowd, func(int) {
+		concurrently(concurrentCallers, func(int) {
 			_, _, err := st.UseOnce(ctx, c.Kind, c.Hash, begin)
 			switch {
 			case err == nil:
@@ -278,8 +278,8 @@ func races(t *testing.T, open func(t *testing.T) store.Store) {
 	})
 
 	s.run("FirstAckIsKept", func(t *testing.T, st store.Store) {
-		var kept [crowd]string
-		together(crowd, func(i int) {
+		var kept [concurrentCallers]string
+		concurrently(concurrentCallers, func(i int) {
 			ack, err := st.SaveCommand(ctx, "u1", "c1", []byte(fmt.Sprint("ack", i)), begin)
 			if err != nil {
 				t.Error(err)
@@ -294,20 +294,20 @@ func races(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "stored", string(ack), kept[0])
 	})
 
-	// Deleting runs into every other writer; none may fail for another reason than
-	// that the session is gone, and nothing may stay behind.
+	// A session is deleted under every kind of write. Writes may only fail because it is gone, and
+	// nothing of it may be left.
 	s.run("DeletingUnderWriters", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
-		r := opened(t, st, bash(id, "ls"))
-		together(crowd/2, func(i int) {
+		r := openRequest(t, st, bashRequest(id, "ls"))
+		concurrently(concurrentCallers/2, func(i int) {
 			var err error
 			switch i % 11 {
 			case 0:
 				err = st.DeleteSession(ctx, id)
 			case 1:
-				_, _, err = st.OpenRequest(ctx, bash(id, "more"))
+				_, _, err = st.OpenRequest(ctx, bashRequest(id, "more"))
 			case 2:
-				_, _, err = st.ResolveRequest(ctx, r.RequestID, allowed("c"))
+				_, _, err = st.ResolveRequest(ctx, r.RequestID, approval("c"))
 			case 3:
 				_, err = st.SaveProcess(ctx, session.ProcessState{SessionID: id, State: session.Starting})
 			case 4:
@@ -325,14 +325,14 @@ func races(t *testing.T, open func(t *testing.T) store.Store) {
 			case 9:
 				_, err = st.Requeue(ctx, id)
 			case 10:
-				_, _, err = st.CarryAnswer(ctx, askedBy(id, "two"), r.RequestID)
+				_, _, err = st.CarryAnswer(ctx, requestOf(id, "two"), r.RequestID)
 			}
 			if err != nil && !errors.Is(err, session.ErrNotFound) && !errors.Is(err, pending.ErrNotFound) {
 				t.Errorf("caller %d: %v", i, err)
 			}
 		})
 		_, err := st.Session(ctx, id)
-		is(t, "session", err, session.ErrNotFound)
+		wantError(t, "session", err, session.ErrNotFound)
 		list, err := st.AnswerableRequests(ctx, "")
 		must(t, err)
 		equal(t, "requests left", len(list), 0)

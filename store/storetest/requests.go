@@ -43,7 +43,7 @@ func requests(t *testing.T, open func(t *testing.T) store.Store) {
 
 	s.run("OpenKeepsEveryField", func(t *testing.T, st store.Store) {
 		r := fullRequest(newSession(t, st))
-		equal(t, "stored", opened(t, st, r), r)
+		equal(t, "stored", openRequest(t, st, r), r)
 		read, err := st.Request(ctx, r.RequestID)
 		must(t, err)
 		equal(t, "read", read, r)
@@ -53,21 +53,21 @@ func requests(t *testing.T, open func(t *testing.T) store.Store) {
 	})
 
 	s.run("OpenSetsTheStatus", func(t *testing.T, st store.Store) {
-		r := bash(newSession(t, st), "ls")
+		r := bashRequest(newSession(t, st), "ls")
 		want := r
 		r.Status, r.Delivery = pending.Denied, pending.Consumed
 		r.Resolution = &pending.Resolution{Status: pending.Denied}
-		equal(t, "stored", opened(t, st, r), want)
+		equal(t, "stored", openRequest(t, st, r), want)
 		read, err := st.Request(ctx, r.RequestID)
 		must(t, err)
 		equal(t, "read", read, want)
 	})
 
 	s.run("OpenIsIdempotent", func(t *testing.T, st store.Store) {
-		r := bash(newSession(t, st), "ls")
-		first := opened(t, st, r)
-		now := resolved(t, st, r.RequestID, allowed("c1"))
-		stays(t, st, r.SessionID, func() {
+		r := bashRequest(newSession(t, st), "ls")
+		first := openRequest(t, st, r)
+		now := resolveRequest(t, st, r.RequestID, approval("c1"))
+		expectNoVersionBump(t, st, r.SessionID, func() {
 			again := r
 			again.Title, again.CreatedAt = "another title", after(9)
 			stored, isNew, err := st.OpenRequest(ctx, again)
@@ -79,12 +79,12 @@ func requests(t *testing.T, open func(t *testing.T) store.Store) {
 	})
 
 	s.run("OpenRefusesAnotherInputUnderOneID", func(t *testing.T, st store.Store) {
-		r := opened(t, st, bash(newSession(t, st), "ls"))
-		stays(t, st, r.SessionID, func() {
-			other := bash(r.SessionID, "rm -rf /")
+		r := openRequest(t, st, bashRequest(newSession(t, st), "ls"))
+		expectNoVersionBump(t, st, r.SessionID, func() {
+			other := bashRequest(r.SessionID, "rm -rf /")
 			other.RequestID = r.RequestID
 			_, isNew, err := st.OpenRequest(ctx, other)
-			is(t, "open", err, pending.ErrConflict)
+			wantError(t, "open", err, pending.ErrConflict)
 			equal(t, "opened", isNew, false)
 		})
 		kept, err := st.Request(ctx, r.RequestID)
@@ -93,16 +93,16 @@ func requests(t *testing.T, open func(t *testing.T) store.Store) {
 	})
 
 	s.run("OpenNeedsItsSession", func(t *testing.T, st store.Store) {
-		r := bash(uuid.NewString(), "ls")
+		r := bashRequest(uuid.NewString(), "ls")
 		_, _, err := st.OpenRequest(ctx, r)
-		is(t, "open", err, session.ErrNotFound)
+		wantError(t, "open", err, session.ErrNotFound)
 		_, err = st.Request(ctx, r.RequestID)
-		is(t, "read", err, pending.ErrNotFound)
+		wantError(t, "read", err, pending.ErrNotFound)
 	})
 
 	s.run("OpenBumps", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
-		grows(t, st, id, func() { opened(t, st, bash(id, "ls")) })
+		expectVersionBump(t, st, id, func() { openRequest(t, st, bashRequest(id, "ls")) })
 	})
 
 	outcomes := []struct {
@@ -119,10 +119,10 @@ func requests(t *testing.T, open func(t *testing.T) store.Store) {
 	}
 	for _, outcome := range outcomes {
 		s.run("ResolveTo_"+string(outcome.res.Status), func(t *testing.T, st store.Store) {
-			r := opened(t, st, bash(newSession(t, st), "ls"))
+			r := openRequest(t, st, bashRequest(newSession(t, st), "ls"))
 			want := r
 			want.Status, want.Delivery, want.Resolution = outcome.res.Status, outcome.delivery, &outcome.res
-			grows(t, st, r.SessionID, func() { equal(t, "now", resolved(t, st, r.RequestID, outcome.res), want) })
+			expectVersionBump(t, st, r.SessionID, func() { equal(t, "now", resolveRequest(t, st, r.RequestID, outcome.res), want) })
 			read, err := st.Request(ctx, r.RequestID)
 			must(t, err)
 			equal(t, "read", read, want)
@@ -130,7 +130,7 @@ func requests(t *testing.T, open func(t *testing.T) store.Store) {
 			must(t, err)
 			equal(t, "requests in the state", len(state.Requests), 0)
 
-			stays(t, st, r.SessionID, func() {
+			expectNoVersionBump(t, st, r.SessionID, func() {
 				late := pending.Resolution{Status: pending.Withdrawn, Reason: "too late", At: after(6)}
 				now, won, err := st.ResolveRequest(ctx, r.RequestID, late)
 				must(t, err)
@@ -141,15 +141,15 @@ func requests(t *testing.T, open func(t *testing.T) store.Store) {
 	}
 
 	s.run("ResolveUnknown", func(t *testing.T, st store.Store) {
-		_, won, err := st.ResolveRequest(ctx, uuid.NewString(), allowed("c1"))
-		is(t, "resolve", err, pending.ErrNotFound)
+		_, won, err := st.ResolveRequest(ctx, uuid.NewString(), approval("c1"))
+		wantError(t, "resolve", err, pending.ErrNotFound)
 		equal(t, "won", won, false)
 	})
 
 	s.run("ResolveRefusesWhatIsNoOutcome", func(t *testing.T, st store.Store) {
-		r := opened(t, st, bash(newSession(t, st), "ls"))
+		r := openRequest(t, st, bashRequest(newSession(t, st), "ls"))
 		for _, status := range []pending.Status{pending.Open, pending.Orphaned} {
-			res := allowed("c1")
+			res := approval("c1")
 			res.Status = status
 			if _, won, err := st.ResolveRequest(ctx, r.RequestID, res); err == nil || won {
 				t.Fatalf("resolving to %s: won %v, error %v", status, won, err)
@@ -162,9 +162,9 @@ func requests(t *testing.T, open func(t *testing.T) store.Store) {
 
 	s.run("OrphanThenAnswer", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
-		first, second, done := opened(t, st, bash(id, "a")), opened(t, st, bash(id, "b")), opened(t, st, bash(id, "c"))
-		elsewhere := opened(t, st, bash(newSession(t, st), "d"))
-		resolved(t, st, done.RequestID, allowed("c1"))
+		first, second, done := openRequest(t, st, bashRequest(id, "a")), openRequest(t, st, bashRequest(id, "b")), openRequest(t, st, bashRequest(id, "c"))
+		elsewhere := openRequest(t, st, bashRequest(newSession(t, st), "d"))
+		resolveRequest(t, st, done.RequestID, approval("c1"))
 
 		before := version(t, st, id)
 		n, err := st.OrphanRequests(ctx, id, "the process died")
@@ -185,7 +185,7 @@ func requests(t *testing.T, open func(t *testing.T) store.Store) {
 			}
 		}
 
-		stays(t, st, id, func() {
+		expectNoVersionBump(t, st, id, func() {
 			n, err := st.OrphanRequests(ctx, id, "again")
 			must(t, err)
 			equal(t, "orphaned again", n, 0)
@@ -195,8 +195,8 @@ func requests(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, err)
 		equal(t, "still in the state", len(state.Requests), 2)
 
-		res := allowed("c2")
-		now := resolved(t, st, first.RequestID, res)
+		res := approval("c2")
+		now := resolveRequest(t, st, first.RequestID, res)
 		equal(t, "resolution", now.Resolution, &res)
 		equal(t, "delivery", now.Delivery, pending.Queued)
 	})
@@ -217,8 +217,8 @@ func requests(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 		for from, next := range forward {
 			for to := range forward {
-				r := opened(t, st, bash(newSession(t, st), "ls"))
-				resolved(t, st, r.RequestID, allowed("c1"))
+				r := openRequest(t, st, bashRequest(newSession(t, st), "ls"))
+				resolveRequest(t, st, r.RequestID, approval("c1"))
 				must(t, st.SetDelivery(ctx, r.RequestID, from))
 				must(t, st.SetDelivery(ctx, r.RequestID, to))
 				want := from
@@ -234,15 +234,15 @@ func requests(t *testing.T, open func(t *testing.T) store.Store) {
 
 	s.run("DeliveryNeedsAnAnswer", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
-		still, withdrawn := opened(t, st, bash(id, "a")), opened(t, st, bash(id, "b"))
-		resolved(t, st, withdrawn.RequestID, pending.Resolution{Status: pending.Withdrawn, At: begin})
+		still, withdrawn := openRequest(t, st, bashRequest(id, "a")), openRequest(t, st, bashRequest(id, "b"))
+		resolveRequest(t, st, withdrawn.RequestID, pending.Resolution{Status: pending.Withdrawn, At: begin})
 		for _, r := range []pending.Request{still, withdrawn} {
 			must(t, st.SetDelivery(ctx, r.RequestID, pending.Delivered))
 			read, err := st.Request(ctx, r.RequestID)
 			must(t, err)
 			equal(t, "delivery", read.Delivery, pending.NotDelivered)
 		}
-		is(t, "unknown request", st.SetDelivery(ctx, uuid.NewString(), pending.Delivered), pending.ErrNotFound)
+		wantError(t, "unknown request", st.SetDelivery(ctx, uuid.NewString(), pending.Delivered), pending.ErrNotFound)
 		if err := st.SetDelivery(ctx, still.RequestID, "posted"); err == nil {
 			t.Fatal("a delivery that is none was taken")
 		}
@@ -251,7 +251,7 @@ func requests(t *testing.T, open func(t *testing.T) store.Store) {
 	s.run("DeadlinesOnlyMoveLater", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		r := fullRequest(id)
-		r = opened(t, st, r)
+		r = openRequest(t, st, r)
 		moves := func(to time.Time, want bool) {
 			t.Helper()
 			before := version(t, st, id)
@@ -278,36 +278,36 @@ func requests(t *testing.T, open func(t *testing.T) store.Store) {
 		r.Status = pending.Orphaned
 		moves(after(180), true)
 
-		endless := opened(t, st, bash(id, "without a deadline"))
-		stays(t, st, id, func() {
+		endless := openRequest(t, st, bashRequest(id, "without a deadline"))
+		expectNoVersionBump(t, st, id, func() {
 			now, extended, err := st.ExtendRequest(ctx, endless.RequestID, after(60))
 			must(t, err)
 			equal(t, "without a deadline, extended", extended, false)
 			equal(t, "without a deadline", now, endless)
 		})
-		done := resolved(t, st, r.RequestID, allowed("c1"))
-		stays(t, st, id, func() {
+		done := resolveRequest(t, st, r.RequestID, approval("c1"))
+		expectNoVersionBump(t, st, id, func() {
 			now, extended, err := st.ExtendRequest(ctx, r.RequestID, after(600))
 			must(t, err)
 			equal(t, "resolved, extended", extended, false)
 			equal(t, "resolved", now, done)
 		})
 		_, _, err = st.ExtendRequest(ctx, uuid.NewString(), after(60))
-		is(t, "unknown", err, pending.ErrNotFound)
+		wantError(t, "unknown", err, pending.ErrNotFound)
 	})
 
 	s.run("AnswerableOldestFirst", func(t *testing.T, st store.Store) {
 		one, two := newSession(t, st), newSession(t, st)
 		at := func(r pending.Request, moment time.Time) pending.Request {
 			r.CreatedAt = moment
-			return opened(t, st, r)
+			return openRequest(t, st, r)
 		}
-		late := at(bash(one, "late"), after(3))
-		early := at(bash(one, "early"), after(1))
-		other := at(bash(two, "other"), after(2))
-		twinA, twinB := at(bash(two, "same moment, first"), after(4)), at(bash(two, "same moment, second"), after(4))
-		gone := at(bash(one, "gone"), begin)
-		resolved(t, st, gone.RequestID, allowed("c1"))
+		late := at(bashRequest(one, "late"), after(3))
+		early := at(bashRequest(one, "early"), after(1))
+		other := at(bashRequest(two, "other"), after(2))
+		twinA, twinB := at(bashRequest(two, "same moment, first"), after(4)), at(bashRequest(two, "same moment, second"), after(4))
+		gone := at(bashRequest(one, "gone"), begin)
+		resolveRequest(t, st, gone.RequestID, approval("c1"))
 		_, err := st.OrphanRequests(ctx, two, "died")
 		must(t, err)
 
@@ -329,21 +329,21 @@ func requests(t *testing.T, open func(t *testing.T) store.Store) {
 		id := newSession(t, st)
 		var made []pending.Request
 		for i := range 6 {
-			r := bash(id, "ls")
+			r := bashRequest(id, "ls")
 			r.CreatedAt = after(10 - i)
-			made = append(made, opened(t, st, r))
+			made = append(made, openRequest(t, st, r))
 		}
-		resolved(t, st, made[0].RequestID, allowed("c0"))
-		denied := allowed("c1")
+		resolveRequest(t, st, made[0].RequestID, approval("c0"))
+		denied := approval("c1")
 		denied.Status = pending.Denied
-		resolved(t, st, made[1].RequestID, denied)
-		resolved(t, st, made[2].RequestID, allowed("c2"))
+		resolveRequest(t, st, made[1].RequestID, denied)
+		resolveRequest(t, st, made[2].RequestID, approval("c2"))
 		must(t, st.SetDelivery(ctx, made[2].RequestID, pending.Delivered))
-		resolved(t, st, made[3].RequestID, pending.Resolution{Status: pending.Withdrawn, At: begin})
+		resolveRequest(t, st, made[3].RequestID, pending.Resolution{Status: pending.Withdrawn, At: begin})
 		_, err := st.OrphanRequests(ctx, id, "died")
 		must(t, err)
-		resolved(t, st, made[4].RequestID, allowed("c4")) // an orphan that was answered
-		opened(t, st, bash(newSession(t, st), "elsewhere"))
+		resolveRequest(t, st, made[4].RequestID, approval("c4")) // an orphaned request that was answered
+		openRequest(t, st, bashRequest(newSession(t, st), "elsewhere"))
 
 		list, err := st.UndeliveredRequests(ctx, id)
 		must(t, err)
@@ -364,14 +364,14 @@ func requests(t *testing.T, open func(t *testing.T) store.Store) {
 		id := newSession(t, st)
 		var want []string
 		for i := range 5 {
-			r := bash(id, fmt.Sprint("ls ", i))
+			r := bashRequest(id, fmt.Sprint("ls ", i))
 			if r.ProcessID = "p1"; i == 3 {
 				r.ProcessID = "p0"
 			}
-			opened(t, st, r)
-			res := allowed(fmt.Sprint("c", i))
+			openRequest(t, st, r)
+			res := approval(fmt.Sprint("c", i))
 			res.At = after(10 + i%2*5 + i) // not in the order in which they were asked
-			resolved(t, st, r.RequestID, res)
+			resolveRequest(t, st, r.RequestID, res)
 			if i < 4 {
 				must(t, st.SetDelivery(ctx, r.RequestID, pending.Consumed))
 			}
@@ -393,14 +393,14 @@ func requests(t *testing.T, open func(t *testing.T) store.Store) {
 		id := newSession(t, st)
 		var made []pending.Request
 		for i := range 4 {
-			r := bash(id, "ls")
+			r := bashRequest(id, "ls")
 			r.CreatedAt = after(i)
-			made = append(made, opened(t, st, r))
+			made = append(made, openRequest(t, st, r))
 		}
-		elsewhere := opened(t, st, bash(newSession(t, st), "elsewhere"))
+		elsewhere := openRequest(t, st, bashRequest(newSession(t, st), "elsewhere"))
 		gone := pending.Resolution{Status: pending.Withdrawn, Reason: "gone", At: begin}
 		for _, r := range []pending.Request{made[2], made[0], made[1], elsewhere} {
-			resolved(t, st, r.RequestID, gone)
+			resolveRequest(t, st, r.RequestID, gone)
 		}
 		must(t, st.PutItems(ctx, id, []session.Item{{
 			Key: session.RecordKey(made[1].RequestID), At: begin, Kind: session.ItemResolved, Body: []byte("{}"),
@@ -414,7 +414,7 @@ func requests(t *testing.T, open func(t *testing.T) store.Store) {
 	s.run("UnknownRequest", func(t *testing.T, st store.Store) {
 		for _, id := range []string{uuid.NewString(), "", "no\x00id", "\xff", "' OR '1'='1"} {
 			_, err := st.Request(ctx, id)
-			is(t, "request "+quote(id), err, pending.ErrNotFound)
+			wantError(t, "request "+quote(id), err, pending.ErrNotFound)
 		}
 	})
 }

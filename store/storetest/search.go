@@ -24,7 +24,7 @@ func search(t *testing.T, open func(t *testing.T) store.Store) {
 	said := func(key, text string) session.Item {
 		body, err := json.Marshal(session.TextBody{Text: text})
 		if err != nil {
-			panic(err) // texts always have JSON
+			panic(err) // a string always has JSON
 		}
 		return session.Item{Key: key, At: begin, Kind: session.ItemText, Body: body}
 	}
@@ -61,7 +61,7 @@ func search(t *testing.T, open func(t *testing.T) store.Store) {
 		one, other := newSession(t, st), newSession(t, st)
 		must(t, st.PutItems(ctx, one, []session.Item{said("a", "The heron stands in cmd/sayso/main.go"), said("b", "parseHTTPRequest and Größe"), said("", "heron of an empty key")}))
 		must(t, st.PutItems(ctx, other, []session.Item{said("c", "HERON\x00 and \xff a crane"), {Key: "d", At: begin, Kind: session.ItemNote}, {Key: "e", Kind: "new", Body: []byte("no JSON")}}))
-		finds(t, st, "heron") // nothing was taken in yet
+		finds(t, st, "heron") // nothing is indexed yet
 		index(t, st)
 		finds(t, st, "heron", "", "a", "c")
 		finds(t, st, "her", "", "a", "c")
@@ -175,7 +175,7 @@ func search(t *testing.T, open func(t *testing.T) store.Store) {
 			ctx, cancel := context.WithTimeout(ctx, time.Duration(i)*20*time.Microsecond)
 			_, _, err := st.SearchTranscripts(ctx, session.Search{Words: []string{"heron"}, Limit: 5})
 			if err != nil {
-				is(t, "a search whose time is over", err, context.DeadlineExceeded)
+				wantError(t, "a search whose time is over", err, context.DeadlineExceeded)
 			}
 			cancel()
 			finds(t, st, "heron", "a")
@@ -201,7 +201,7 @@ func search(t *testing.T, open func(t *testing.T) store.Store) {
 
 	s.run("ManyBlocks", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
-		blocks := 2000 // of four transactions
+		blocks := 2000 // four transactions
 		if os.Getenv("SAYSO_TEST_ALL") != "" {
 			blocks = 10_000
 		}

@@ -31,7 +31,7 @@ func sessions(t *testing.T, open func(t *testing.T) store.Store) {
 		read, err := st.Session(ctx, full.SessionID)
 		must(t, err)
 		equal(t, "session", read, full)
-		is(t, "create again", st.CreateSession(ctx, full), session.ErrExists)
+		wantError(t, "create again", st.CreateSession(ctx, full), session.ErrExists)
 	})
 
 	s.run("CreateBegunDead", func(t *testing.T, st store.Store) {
@@ -47,7 +47,7 @@ func sessions(t *testing.T, open func(t *testing.T) store.Store) {
 		id := newSession(t, st)
 		for _, l := range []session.Lifecycle{{EventType: "phase-started", PhaseName: "Build", PhaseNumber: "33", At: begin},
 			{EventType: "task-started", Step: ptr(0.0), TotalSteps: ptr(4.0), At: after(1)}} {
-			grows(t, st, id, func() { must(t, st.SetLifecycle(ctx, id, l)) })
+			expectVersionBump(t, st, id, func() { must(t, st.SetLifecycle(ctx, id, l)) })
 			read, err := st.Session(ctx, id)
 			must(t, err)
 			equal(t, "session", read.Lifecycle, &l)
@@ -55,7 +55,7 @@ func sessions(t *testing.T, open func(t *testing.T) store.Store) {
 			must(t, err)
 			equal(t, "state", p.Lifecycle, &l)
 		}
-		is(t, "unknown session", st.SetLifecycle(ctx, uuid.NewString(), session.Lifecycle{EventType: "x"}), session.ErrNotFound)
+		wantError(t, "unknown session", st.SetLifecycle(ctx, uuid.NewString(), session.Lifecycle{EventType: "x"}), session.ErrNotFound)
 	})
 
 	s.run("ToolsNoneOrEmpty", func(t *testing.T, st store.Store) {
@@ -105,12 +105,12 @@ func sessions(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, err)
 		equal(t, "what a tab sees", []string{p.Title, p.Model, p.PermissionMode}, []string{"", "haiku", "plan"})
 		_, err = st.UpdateSession(ctx, uuid.NewString(), session.Patch{Title: ptr("x")})
-		is(t, "unknown session", err, session.ErrNotFound)
+		wantError(t, "unknown session", err, session.ErrNotFound)
 	})
 
 	s.run("DeleteTakesEverything", func(t *testing.T, st store.Store) {
 		id, kept := newSession(t, st), newSession(t, st)
-		r, keptRequest := opened(t, st, bash(id, "a")), opened(t, st, bash(kept, "b"))
+		r, keptRequest := openRequest(t, st, bashRequest(id, "a")), openRequest(t, st, bashRequest(kept, "b"))
 		m := session.Message{MessageID: uuid.NewString(), SessionID: id, Text: "x", CreatedAt: begin}
 		_, err := st.QueueMessage(ctx, m)
 		must(t, err)
@@ -118,17 +118,17 @@ func sessions(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, st.DeleteSession(ctx, id))
 
 		_, err = st.Session(ctx, id)
-		is(t, "session", err, session.ErrNotFound)
+		wantError(t, "session", err, session.ErrNotFound)
 		_, err = st.ProcessState(ctx, id)
-		is(t, "process", err, session.ErrNotFound)
+		wantError(t, "process", err, session.ErrNotFound)
 		_, err = st.Request(ctx, r.RequestID)
-		is(t, "request", err, pending.ErrNotFound)
+		wantError(t, "request", err, pending.ErrNotFound)
 		_, err = st.Transcript(ctx, id, 0, 10)
-		is(t, "transcript", err, session.ErrNotFound)
+		wantError(t, "transcript", err, session.ErrNotFound)
 		sent, err := st.MarkSent(ctx, m.MessageID, begin)
 		must(t, err)
 		equal(t, "message was there", sent, false)
-		is(t, "delete again", st.DeleteSession(ctx, id), session.ErrNotFound)
+		wantError(t, "delete again", st.DeleteSession(ctx, id), session.ErrNotFound)
 
 		_, err = st.Request(ctx, keptRequest.RequestID)
 		must(t, err)
@@ -147,16 +147,16 @@ func sessions(t *testing.T, open func(t *testing.T) store.Store) {
 	s.run("Unknown", func(t *testing.T, st store.Store) {
 		for _, id := range []string{uuid.NewString(), "", "\x00", "\xff"} {
 			_, err := st.Session(ctx, id)
-			is(t, "session", err, session.ErrNotFound)
+			wantError(t, "session", err, session.ErrNotFound)
 			_, err = st.ProcessState(ctx, id)
-			is(t, "process state", err, session.ErrNotFound)
+			wantError(t, "process state", err, session.ErrNotFound)
 		}
 	})
 
 	s.run("ListPagesNewestFirst", func(t *testing.T, st store.Store) {
 		var want []string
 		for i := range 7 {
-			n := session.Session{SessionID: uuid.NewString(), Title: "t", CWD: "/", CreatedAt: begin, UpdatedAt: after(i / 2)} // pairs at one moment
+			n := session.Session{SessionID: uuid.NewString(), Title: "t", CWD: "/", CreatedAt: begin, UpdatedAt: after(i / 2)} // pairs with the same time
 			must(t, st.CreateSession(ctx, n))
 			want = append(want, n.SessionID)
 		}
@@ -185,7 +185,7 @@ func sessions(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, err)
 		equal(t, "a page that is just full", []any{len(page), next}, []any{7, ""})
 		_, _, err = st.Sessions(ctx, session.Query{Cursor: "made up"})
-		is(t, "bad cursor", err, session.ErrCursor)
+		wantError(t, "bad cursor", err, session.ErrCursor)
 	})
 
 	s.run("ListHasAPageOfFifty", func(t *testing.T, st store.Store) {
@@ -214,7 +214,7 @@ func sessions(t *testing.T, open func(t *testing.T) store.Store) {
 
 	s.run("SignsOfLifeOrderTheList", func(t *testing.T, st store.Store) {
 		signs := map[string]func(id string) error{
-			"a request": func(id string) error { _, _, err := st.OpenRequest(ctx, bash(id, "ls")); return err },
+			"a request": func(id string) error { _, _, err := st.OpenRequest(ctx, bashRequest(id, "ls")); return err },
 			"a message": func(id string) error { _, err := st.QueueMessage(ctx, message(id, "go", 0)); return err },
 			"an item":   func(id string) error { return st.PutItems(ctx, id, []session.Item{{Key: "k", Kind: session.ItemText}}) },
 			"progress": func(id string) error {
@@ -298,7 +298,7 @@ func processes(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 		given := p
 		given.Title, given.CWD, given.ProjectID, given.Version = "not this", "/nor/this", "nor this", 77
-		given.QueuedMessages, given.Requests, given.Demo = 9, []pending.Request{bash(id, "ls")}, true
+		given.QueuedMessages, given.Requests, given.Demo = 9, []pending.Request{bashRequest(id, "ls")}, true
 		v, err := st.SaveProcess(ctx, given)
 		must(t, err)
 		equal(t, "version", v, uint64(2))
@@ -314,7 +314,7 @@ func processes(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "cleared", read, session.ProcessState{SessionID: id, ProjectID: "project", OwnerID: "owner", Title: "Title", CWD: "/work/here",
 			Version: v, State: session.Dead})
 		_, err = st.SaveProcess(ctx, session.ProcessState{SessionID: uuid.NewString(), State: session.Dead})
-		is(t, "unknown session", err, session.ErrNotFound)
+		wantError(t, "unknown session", err, session.ErrNotFound)
 	})
 
 	s.run("VersionGrowsOverAllProcesses", func(t *testing.T, st store.Store) {
@@ -345,15 +345,15 @@ func processes(t *testing.T, open func(t *testing.T) store.Store) {
 		deadWithQuestion := start(4, session.Dead)
 		early := start(1, session.Starting)
 		newSession(t, st)
-		first, second := bash(late, "b"), bash(late, "a")
+		first, second := bashRequest(late, "b"), bashRequest(late, "a")
 		second.CreatedAt = after(-1)
-		opened(t, st, first)
-		opened(t, st, second)
-		opened(t, st, bash(deadWithQuestion, "ls"))
+		openRequest(t, st, first)
+		openRequest(t, st, second)
+		openRequest(t, st, bashRequest(deadWithQuestion, "ls"))
 		_, err := st.OrphanRequests(ctx, deadWithQuestion, "died")
 		must(t, err)
-		answered := opened(t, st, bash(dead, "ls"))
-		resolved(t, st, answered.RequestID, allowed("c1"))
+		answered := openRequest(t, st, bashRequest(dead, "ls"))
+		resolveRequest(t, st, answered.RequestID, approval("c1"))
 
 		list, err := st.ActiveProcesses(ctx)
 		must(t, err)

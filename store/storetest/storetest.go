@@ -1,6 +1,5 @@
-// Package storetest is the contract of the store: what the comments of
-// [pending.Store], [session.Store] and [account.Store] promise, as tests that
-// every engine passes.
+// Package storetest is the contract of the store: what the comments of [pending.Store],
+// [session.Store] and [account.Store] promise, as tests that every engine passes.
 package storetest
 
 import (
@@ -20,8 +19,8 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
-// Exercise holds an engine against the contract. open returns an empty store
-// that is closed by the end of the test it is given.
+// Exercise tests an engine against the contract. open returns an empty store, and closes it at the
+// end of the given test.
 func Exercise(t *testing.T, open func(t *testing.T) store.Store) {
 	contract := []struct {
 		name  string
@@ -60,7 +59,7 @@ func Exercise(t *testing.T, open func(t *testing.T) store.Store) {
 	}
 }
 
-// suite runs the tests of one part, each with a store of its own.
+// suite runs the tests of one part of the contract, each with a store of its own.
 type suite struct {
 	t    *testing.T
 	open func(t *testing.T) store.Store
@@ -73,13 +72,13 @@ func (s suite) run(name string, test func(t *testing.T, st store.Store)) {
 	})
 }
 
-// begin is a moment that every engine stores without rounding.
+// begin is a time that every engine stores without rounding.
 var begin = time.Date(2026, 11, 21, 10, 0, 0, 123456000, time.UTC)
 
-// after returns a moment some seconds after begin.
+// after returns the time a number of seconds after begin.
 func after(seconds int) time.Time { return begin.Add(time.Duration(seconds) * time.Second) }
 
-// must ends the test on an error.
+// must fails the test on an error.
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -87,7 +86,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// equal compares deeply and shows both sides.
+// equal compares two values deeply, and prints both if they differ.
 func equal(t *testing.T, what string, got, want any) {
 	t.Helper()
 	if !reflect.DeepEqual(got, want) {
@@ -102,15 +101,15 @@ func show(v any) string {
 	return fmt.Sprintf("a %T too long to print", v)
 }
 
-// is expects an error of a kind.
-func is(t *testing.T, what string, err, want error) {
+// wantError expects an error that wraps want.
+func wantError(t *testing.T, what string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
 		t.Fatalf("%s: got error %v, want %v", what, err, want)
 	}
 }
 
-// ids returns what names of a list, to compare orders.
+// ids returns the ids of a list, to compare its order.
 func ids[T any](list []T, id func(T) string) []string {
 	names := []string{}
 	for _, x := range list {
@@ -140,8 +139,8 @@ func newSession(t *testing.T, st store.Store) string {
 	return s.SessionID
 }
 
-// bash is a request of a session to run a command.
-func bash(sessionID, command string) pending.Request {
+// bashRequest returns a request of a session to run a command.
+func bashRequest(sessionID, command string) pending.Request {
 	input := json.RawMessage(`{"command":` + quote(command) + `}`)
 	return pending.Request{
 		RequestID: uuid.NewString(), SessionID: sessionID, RequestType: pending.ToolApproval, Source: pending.SourceClaude,
@@ -158,8 +157,8 @@ func quote(s string) string {
 	return string(text)
 }
 
-// opened stores a new request.
-func opened(t *testing.T, st store.Store, r pending.Request) pending.Request {
+// openRequest stores a new request.
+func openRequest(t *testing.T, st store.Store, r pending.Request) pending.Request {
 	t.Helper()
 	stored, isNew, err := st.OpenRequest(context.Background(), r)
 	must(t, err)
@@ -169,13 +168,13 @@ func opened(t *testing.T, st store.Store, r pending.Request) pending.Request {
 	return stored
 }
 
-// allowed is the answer of a person.
-func allowed(command string) pending.Resolution {
+// approval returns a person's approval.
+func approval(command string) pending.Resolution {
 	return pending.Resolution{Status: pending.Answered, Answer: &pending.Answer{Decision: pending.Allow},
 		Actor: pending.Actor{UserID: "u1", Name: "Ada", Device: "Chrome on Linux"}, At: after(5), CommandID: command}
 }
 
-func resolved(t *testing.T, st store.Store, requestID string, res pending.Resolution) pending.Request {
+func resolveRequest(t *testing.T, st store.Store, requestID string, res pending.Resolution) pending.Request {
 	t.Helper()
 	now, won, err := st.ResolveRequest(context.Background(), requestID, res)
 	must(t, err)
@@ -185,7 +184,7 @@ func resolved(t *testing.T, st store.Store, requestID string, res pending.Resolu
 	return now
 }
 
-// version reads the version of a session.
+// version returns the version of a session.
 func version(t *testing.T, st store.Store, sessionID string) uint64 {
 	t.Helper()
 	p, err := st.ProcessState(context.Background(), sessionID)
@@ -193,8 +192,8 @@ func version(t *testing.T, st store.Store, sessionID string) uint64 {
 	return p.Version
 }
 
-// grows expects that a change bumps the version of a session, and of no other.
-func grows(t *testing.T, st store.Store, sessionID string, change func()) {
+// expectVersionBump expects that a change increments the version of a session, and of no other.
+func expectVersionBump(t *testing.T, st store.Store, sessionID string, change func()) {
 	t.Helper()
 	other := newSession(t, st)
 	before := version(t, st, sessionID)
@@ -205,16 +204,16 @@ func grows(t *testing.T, st store.Store, sessionID string, change func()) {
 	equal(t, "version of another session", version(t, st, other), uint64(1))
 }
 
-// stays expects that something bumps no version.
-func stays(t *testing.T, st store.Store, sessionID string, nothing func()) {
+// expectNoVersionBump expects that a call increments no version.
+func expectNoVersionBump(t *testing.T, st store.Store, sessionID string, nothing func()) {
 	t.Helper()
 	before := version(t, st, sessionID)
 	nothing()
 	equal(t, "version", version(t, st, sessionID), before)
 }
 
-// together runs n goroutines that begin at the same moment, and waits for them.
-func together(n int, run func(i int)) {
+// concurrently runs n goroutines that start at the same time, and waits for them.
+func concurrently(n int, run func(i int)) {
 	var ready, done sync.WaitGroup
 	start := make(chan struct{})
 	ready.Add(n)

@@ -18,7 +18,7 @@ func trusts(t *testing.T, open func(t *testing.T) store.Store) {
 	ctx := context.Background()
 	s := suite{t, open}
 	ada := pending.Actor{UserID: "u1", Name: "Ada", Device: "Firefox", Address: "192.0.2.1"}
-	const folder = "/work/ \u00e4\xff" // whatever a path can be
+	const folder = "/work/ \u00e4\xff" // paths are arbitrary bytes
 
 	type entry struct {
 		What, Folder, Digest string
@@ -93,7 +93,7 @@ func trusts(t *testing.T, open func(t *testing.T) store.Store) {
 		if _, known, _ := st.Trust(ctx, other.Folder); !known {
 			t.Error("another folder was distrusted, too")
 		}
-		must(t, st.PutTrust(ctx, first)) // and may be trusted again
+		must(t, st.PutTrust(ctx, first)) // it may be trusted again
 		list := onRecord(t, st)
 		if len(list) != 4 || list[2].What != "folder_distrusted" || list[2].By.Name != "Bob" || list[2].By.Address != "192.0.2.2" ||
 			list[2].Digest != "sha256:1" || list[3].What != "folder_trusted" {
@@ -111,9 +111,9 @@ func trusts(t *testing.T, open func(t *testing.T) store.Store) {
 				}
 			})
 			writing.Go(func() {
-				r, _, err := st.OpenRequest(ctx, bash(id, string(rune('a'+i))))
+				r, _, err := st.OpenRequest(ctx, bashRequest(id, string(rune('a'+i))))
 				if err == nil {
-					_, _, err = st.ResolveRequest(ctx, r.RequestID, allowed(string(rune('a'+i))))
+					_, _, err = st.ResolveRequest(ctx, r.RequestID, approval(string(rune('a'+i))))
 				}
 				if err != nil {
 					t.Error(err)

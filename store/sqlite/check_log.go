@@ -14,18 +14,18 @@ import (
 	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
-// LostLog looks before [Open] whether the WAL has lost what was stored last, which SQLite
-// then leaves out without a word: [sqlstore.ErrLogLost] when the file is gone, or when a
-// page in it is damaged and transactions come after that. It keeps a copy of a damaged one.
-// Nobody else may use the database.
-func LostLog(path string) error {
-	path, err := place(path)
+// CheckLog checks, before [Open], whether the WAL has lost transactions, which SQLite does not
+// report. It returns [sqlstore.ErrLogLost] if the file is missing, or if one of its pages is
+// damaged and transactions follow it; it keeps a copy of a damaged WAL. No other program may use
+// the database meanwhile.
+func CheckLog(path string) error {
+	path, err := absolutePath(path)
 	if err != nil {
 		return fmt.Errorf("sqlite: %w", err)
 	}
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
-		return nil // a new one
+		return nil // a new database
 	}
 	wal := path + "-wal"
 	var lost lostFrames
@@ -48,10 +48,10 @@ func LostLog(path string) error {
 	return fmt.Errorf("%w: %s; the last answers and messages may be among them, so look through the sessions that were active. A copy is in %s. Check the disk", sqlstore.ErrLogLost, what, kept)
 }
 
-// EndedCleanly reports whether the database at path was closed by its last user: its WAL is
-// there and empty. It is to be asked before [Open].
+// EndedCleanly reports whether the last user of the database at path closed it: its WAL exists and
+// is empty. Call it before [Open].
 func EndedCleanly(path string) bool {
-	path, err := place(path)
+	path, err := absolutePath(path)
 	if err != nil {
 		return false
 	}
@@ -76,9 +76,9 @@ func copyFile(to, from string) (err error) {
 	return out.Sync()
 }
 
-// lostFrames are what SQLite does not read of a WAL although it was committed.
+// lostFrames describes the committed part of a WAL that SQLite does not read.
 type lostFrames struct {
-	at           int64 // the first frame that is damaged
+	at           int64 // offset of the first damaged frame
 	transactions int
 }
 
@@ -98,13 +98,13 @@ func (s checksum) add(order binary.ByteOrder, data []byte) checksum {
 	return s
 }
 
-func sumAt(data []byte) checksum {
+func checksumAt(data []byte) checksum {
 	return checksum{binary.BigEndian.Uint32(data), binary.BigEndian.Uint32(data[4:])}
 }
 
-// readLog looks through a WAL as SQLite does, and goes on behind the first frame that does
-// not fit: a frame fits the one before it, so that those behind a damaged one can be told
-// from what an earlier round has left there. Of these only commits count.
+// readLog reads a WAL as SQLite does, but continues after the first frame whose checksum does not
+// fit. The checksum of each frame includes that of the frame before, so the frames after a damaged
+// one can be distinguished from remains of an earlier log. Of those frames, it counts the commits.
 func readLog(path string) (lost lostFrames, err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -114,32 +114,32 @@ func readLog(path string) (lost lostFrames, err error) {
 	in := bufio.NewReaderSize(file, 256<<10)
 	header := make([]byte, logHeader)
 	if _, err := io.ReadFull(in, header); err != nil {
-		return lost, whole(err)
+		return lost, ignoreEOF(err)
 	}
 	if bytes.Count(header, []byte{0}) == logHeader {
-		return lost, nil // nothing was written since it was made
+		return lost, nil // nothing was written since it was created
 	}
-	var order binary.ByteOrder = binary.LittleEndian // of every machine that is common
+	var order binary.ByteOrder = binary.LittleEndian // the byte order of all common machines
 	if binary.BigEndian.Uint32(header) == 0x377f0683 {
 		order = binary.BigEndian
 	}
-	salts, before := string(header[16:24]), sumAt(header[24:])
+	salts, before := string(header[16:24]), checksumAt(header[24:])
 	intact := before == checksum{}.add(order, header[:24])
 	size := int64(4096)
 	if intact {
 		size = int64(binary.BigEndian.Uint32(header[8:]))
 	} else {
-		salts = "" // those of the first frame
+		salts = "" // taken from the first frame
 	}
 	frame := make([]byte, frameHeader+size)
 	for at := int64(logHeader); ; at += int64(len(frame)) {
 		if _, err := io.ReadFull(in, frame); err != nil {
-			return lost, whole(err)
+			return lost, ignoreEOF(err)
 		}
 		if salts == "" {
 			salts = string(frame[8:16])
 		}
-		after := sumAt(frame[16:])
+		after := checksumAt(frame[16:])
 		fits := string(frame[8:16]) == salts && before.add(order, frame[:8]).add(order, frame[frameHeader:]) == after
 		before = after
 		switch {
@@ -151,8 +151,8 @@ func readLog(path string) (lost lostFrames, err error) {
 	}
 }
 
-// whole takes the end of a file for no error.
-func whole(err error) error {
+// ignoreEOF returns nil for the end of a file, and other errors as they are.
+func ignoreEOF(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil
 	}
