@@ -40,7 +40,7 @@ func (p *process) decide(ctx context.Context, q *question, r claude.ToolRequest)
 	p.mu.Lock()
 	agentType := p.transcript.Agents[r.AgentID].Name
 	p.mu.Unlock()
-	settled, err := p.await(ctx, q, p.requests.ofTool(r, agentType))
+	settled, err := p.await(ctx, q, p.requests.fromTool(r, agentType))
 	switch {
 	case errors.Is(err, claude.ErrNoAnswer):
 		return claude.ToolDecision{}, err

@@ -73,9 +73,9 @@ func (b *bench) hasSpent(want float64) {
 	}
 }
 
-// TestLastPlaceIsTakenOnce: of many that start in the same moment as many begin as
+// TestLastSlotIsReservedOnce: of many that start in the same moment as many begin as
 // there is room for, and the others leave nothing behind.
-func TestLastPlaceIsTakenOnce(t *testing.T) {
+func TestLastSlotIsReservedOnce(t *testing.T) {
 	for name, limit := range map[string]func(*bench){
 		"of a person":            func(b *bench) { b.SetRules(rulesWith(b, project.Limits{Sessions: 3})) },
 		"of a project":           func(b *bench) { b.project(project.Limits{Sessions: 3}, project.Limits{}) },
@@ -295,9 +295,9 @@ func (b *bench) turn(id, text string) {
 	b.wait(id, func(s session.ProcessState) bool { return s.State == session.UserTurn && results() > before })
 }
 
-// TestNothingGoesOnByItselfWithoutRoom: an answer, and a message, that would resume
+// TestNoAutomaticResumeWithoutCapacity: an answer, and a message, that would resume
 // a session wait until there is room, and say so.
-func TestNothingGoesOnByItselfWithoutRoom(t *testing.T) {
+func TestNoAutomaticResumeWithoutCapacity(t *testing.T) {
 	for name, waits := range map[string]func(*bench, string, pending.Request){
 		"an answer": func(b *bench, _ string, r pending.Request) { b.answer(r, nil) },
 		"a message": func(b *bench, id string, r pending.Request) {
@@ -334,9 +334,9 @@ func TestNothingGoesOnByItselfWithoutRoom(t *testing.T) {
 	}
 }
 
-// TestWaitingForRoomOutlivesTheServer: what waited for room when the server ended goes
+// TestWaitingForCapacitySurvivesARestart: what waited for room when the server ended goes
 // on when the next one finds room.
-func TestWaitingForRoomOutlivesTheServer(t *testing.T) {
+func TestWaitingForCapacitySurvivesARestart(t *testing.T) {
 	id := uuid.NewString()
 	withBench(t, claudetest.Script{}, nil, func(b *bench) {
 		s := b.wait(id, in(session.UserTurn))

@@ -18,7 +18,7 @@ func (p *process) elicit(ctx context.Context, r claude.ElicitationRequest) (clau
 		}
 		p.endQuestion(q)
 	}
-	settled, err := p.await(ctx, q, p.requests.ofElicitation(r))
+	settled, err := p.await(ctx, q, p.requests.fromElicitation(r))
 	if errors.Is(err, pending.ErrConflict) {
 		p.requests.noteReused([]byte(r.RequestID+" "+pending.HashInput(r.Raw)), "id_reused_closed")
 		err = claude.ErrNoAnswer

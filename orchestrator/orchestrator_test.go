@@ -441,7 +441,7 @@ func TestDeathWithAnOpenRequestSaysWhy(t *testing.T) {
 	})
 }
 
-func TestRubbishIsNotClaude(t *testing.T) {
+func TestProgramThatIsNotClaude(t *testing.T) {
 	script := claudetest.Script{Start: []claudetest.Step{{Rubbish: true}, {SleepMS: 3_600_000}}}
 	withBench(t, script, nil, func(b *bench) {
 		id := b.start("hello")

@@ -18,8 +18,8 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// requests are the rows of what one process asks, and of what earlier processes of its
-// session left.
+// requests manages the stored requests of one process, and those that earlier processes of
+// its session left open or unanswered.
 type requests struct {
 	o                    *node
 	log                  *slog.Logger
@@ -39,8 +39,8 @@ type delivery struct {
 	delivery  pending.Delivery
 }
 
-// ofTool returns the request for people when the CLI asks for a tool.
-func (rs *requests) ofTool(r claude.ToolRequest, agentType string) pending.Request {
+// fromTool returns the request for people when the CLI asks for a tool.
+func (rs *requests) fromTool(r claude.ToolRequest, agentType string) pending.Request {
 	req := pending.Request{
 		RequestID:   pending.NewRequestID(rs.sessionID, rs.processID, r.RequestID),
 		SessionID:   rs.sessionID,
@@ -76,8 +76,8 @@ func policyOf(r claude.ToolRequest) *pending.Policy {
 	return &p
 }
 
-// ofElicitation returns the request for people of an MCP server's elicitation.
-func (rs *requests) ofElicitation(r claude.ElicitationRequest) pending.Request {
+// fromElicitation returns the request for people of an MCP server's elicitation.
+func (rs *requests) fromElicitation(r claude.ElicitationRequest) pending.Request {
 	form, err := pending.FormOfElicitation(r.Raw)
 	if err != nil {
 		rs.log.Warn("an MCP server asked what cannot be shown as a form", "server", r.ServerName, "error", err)
@@ -116,8 +116,8 @@ func (rs *requests) storeDeliveries(ctx context.Context) {
 	}
 }
 
-// withdraw ends and records a request without a goroutine of this process. It reports whether
-// a person answered first.
+// withdraw ends and records a request for which no goroutine of this server waits. It reports
+// whether a person answered first.
 func (rs *requests) withdraw(ctx context.Context, r pending.Request, reason string) (late bool) {
 	err := rs.o.o.Registry.Withdraw(ctx, r.RequestID, reason)
 	if errors.Is(err, pending.ErrNotOpen) {
@@ -163,10 +163,10 @@ func (rs *requests) wasWithdrawn(requestID string) bool {
 	return slices.Contains(rs.withdrawnIDs, requestID)
 }
 
-// reconcile compares the store with the CLI's list of open requests, which is authoritative.
-// If the CLI no longer waits for a request, the request is withdrawn or its answer was
-// delivered. Only requests from before asked, the time of the list, count. withdrawn is the
-// reason that people read for requests that Claude withdrew meanwhile.
+// reconcile compares the store with waiting, the CLI's list of open requests, which is
+// authoritative. A stored request that is not in the list is withdrawn if it is open;
+// otherwise its answer counts as delivered. asked is the time of the list: newer requests are
+// ignored. withdrawn is the reason that people read for a withdrawn request.
 func (rs *requests) reconcile(ctx context.Context, waiting []claude.ToolRequest, asked time.Time, withdrawn string) error {
 	waits := map[string]bool{}
 	for _, r := range waiting {
@@ -199,14 +199,15 @@ func (rs *requests) reconcile(ctx context.Context, waiting []claude.ToolRequest,
 	return nil
 }
 
-// listed reports whether the CLI lists a request while it waits for it: only those that came
-// from this process as can_use_tool.
+// listed reports whether the CLI's list contains a request while the CLI waits for it: only
+// the can_use_tool requests of this process are listed.
 func (rs *requests) listed(r pending.Request) bool {
 	return r.Source == pending.SourceClaude && r.ProcessID == rs.processID
 }
 
-// settleDelivered records which answers may have reached a dead process, although the server
-// that sent them died before it recorded that. Those are not carried.
+// settleDelivered marks the answers that may have reached a dead process as delivered, so
+// that they are not carried over. The server that wrote them may have died before it stored
+// that. wrote reports whether the shim wrote the answer to a request.
 func (rs *requests) settleDelivered(ctx context.Context, wrote func(requestID string) (bool, error)) error {
 	given, err := rs.o.undelivered(ctx, rs.sessionID)
 	if err != nil {
@@ -216,12 +217,12 @@ func (rs *requests) settleDelivered(ctx context.Context, wrote func(requestID st
 		if r.ProcessID != rs.processID {
 			continue
 		}
-		heard, err := wrote(r.AskerRequestID)
+		written, err := wrote(r.AskerRequestID)
 		if err != nil {
 			rs.log.ErrorContext(ctx, "cannot read what was written to a dead process", "error", err)
-			heard = true // to be safe: a person decides
+			written = true // to be safe: a person decides
 		}
-		if !heard {
+		if !written {
 			continue
 		}
 		if err := rs.o.o.Store.SetDelivery(ctx, r.RequestID, pending.Delivered); err != nil {
@@ -231,11 +232,11 @@ func (rs *requests) settleDelivered(ctx context.Context, wrote func(requestID st
 	return nil
 }
 
-// carryAnswer checks whether a person has answered the same question of the previous process,
-// which died without receiving the answer. Then that answer is carried over, and nobody is
-// asked again. An answer to the same tool with another input is shown with the new question,
-// and so is one that the process may have received: what was allowed once must not run twice
-// without a new approval. carried is false when a person must be asked.
+// carryAnswer looks for an answer to the same question of an earlier process. If that process
+// died without receiving the answer, the answer is carried over and nobody is asked again. If
+// the process may have received it, a person is asked again and sees the old answer: what was
+// approved once must not run twice without a new approval. The same applies to an answer for
+// the same tool with another input. carried is false if a person must be asked.
 func (rs *requests) carryAnswer(ctx context.Context, req *pending.Request) (settled pending.Request, carried bool, err error) {
 	answers, err := rs.earlierAnswers(ctx)
 	if err != nil {
@@ -273,7 +274,7 @@ func (rs *requests) carryAnswer(ctx context.Context, req *pending.Request) (sett
 		return pending.Request{}, false, err
 	}
 	for _, old := range open {
-		if rs.orphan(old) && old.ToolName == req.ToolName && old.Source == req.Source && transcript.SameInput(old.ToolInput, req.ToolInput) {
+		if rs.isOrphan(old) && old.ToolName == req.ToolName && old.Source == req.Source && transcript.SameInput(old.ToolInput, req.ToolInput) {
 			if rs.withdraw(ctx, old, statement.New("asked_again")) {
 				return rs.carryAnswer(ctx, req) // it was answered in this moment
 			}
@@ -283,8 +284,9 @@ func (rs *requests) carryAnswer(ctx context.Context, req *pending.Request) (sett
 	return pending.Request{}, false, nil
 }
 
-// forgottenAnswer finds an answer on which the previous process acted, but which Claude's own
-// transcript lacks, because the machine stopped before it was on disk; else nil.
+// forgottenAnswer returns an answer on which the previous process acted, but which is missing
+// in Claude's own transcript because the machine stopped before it was on disk. It returns nil
+// if there is none.
 func (rs *requests) forgottenAnswer(ctx context.Context, req pending.Request) (*pending.Request, error) {
 	if rs.before == "" || req.Source != pending.SourceClaude {
 		return nil, nil
@@ -297,11 +299,11 @@ func (rs *requests) forgottenAnswer(ctx context.Context, req pending.Request) (*
 		if old.ToolName != req.ToolName || old.Resolution == nil || old.Resolution.Answer == nil || !transcript.SameInput(old.ToolInput, req.ToolInput) {
 			continue
 		}
-		holds := false
+		saves := false
 		err := rs.o.o.CLI.As(func() error {
 			saved, err := rs.o.o.CLI.Saved().Find(rs.sessionID)
 			if err == nil {
-				holds, err = rs.o.o.CLI.Saved().Mentions(saved, `"tool_use_id":"`+old.AskerToolUseID+`"`)
+				saves, err = rs.o.o.CLI.Saved().Mentions(saved, `"tool_use_id":"`+old.AskerToolUseID+`"`)
 			}
 			return err
 		})
@@ -309,15 +311,15 @@ func (rs *requests) forgottenAnswer(ctx context.Context, req pending.Request) (*
 			rs.log.WarnContext(ctx, "cannot read what Claude has saved of a session", "error", err)
 			continue
 		}
-		if !holds {
+		if !saves {
 			return &consumed[i], nil
 		}
 	}
 	return nil, nil
 }
 
-// orphan reports whether an earlier process left the request.
-func (rs *requests) orphan(r pending.Request) bool {
+// isOrphan reports whether an earlier process left the request.
+func (rs *requests) isOrphan(r pending.Request) bool {
 	return r.Status == pending.Orphaned && r.ProcessID != rs.processID
 }
 
@@ -333,8 +335,8 @@ func (rs *requests) earlierAnswers(ctx context.Context) ([]pending.Request, erro
 	}), nil
 }
 
-// dropEarlier drops the requests of earlier processes that were not asked again. It reports
-// whether the store recorded all of it.
+// dropEarlier drops the answers for earlier processes, and withdraws their open requests,
+// which were not asked again. It reports whether the store accepted all of it.
 func (rs *requests) dropEarlier(ctx context.Context) (all bool) {
 	all = true
 	for more := true; more; { // an answer may arrive in this moment
@@ -367,20 +369,20 @@ func (rs *requests) dropEarlierOnce(ctx context.Context) (more, all bool) {
 		all = false
 	}
 	for _, old := range open {
-		if rs.orphan(old) && rs.withdraw(ctx, old, statement.New("not_asked_again")) {
+		if rs.isOrphan(old) && rs.withdraw(ctx, old, statement.New("not_asked_again")) {
 			more = true
 		}
 	}
 	return more, all
 }
 
-// noteReused records in the transcript that a question used the id of another one. Its key
-// contains the question, so that reading a line again adds no second note.
+// noteReused adds a note to the transcript that a request reused the id of another one. The
+// key of the note depends on what, the request, so that reading a line twice adds one note.
 func (rs *requests) noteReused(what []byte, reason string) {
 	key := "reused:" + uuid.NewSHA1(uuid.NameSpaceOID, what).String()
 	rs.addItems(transcript.Note(key, "error", statement.New(reason), time.Now()))
 }
 
-// recentlyConsumed bounds the answers whose allowed inputs an adopting server restores: many
-// more than are given between two writes of a process's progress.
+// recentlyConsumed bounds the answers that an adopting server reads back to restore the
+// approved inputs: far more than people give between two writes of a process's progress.
 const recentlyConsumed = 200

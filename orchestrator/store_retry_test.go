@@ -151,7 +151,7 @@ func TestRequestWaitsUntilThereIsSpace(t *testing.T) {
 
 // What the CLI withdrew, and how far an answer came, while the store took nothing, is
 // stored once it does.
-func TestWhatHappenedMeanwhileIsStored(t *testing.T) {
+func TestChangesDuringAnOutageAreStored(t *testing.T) {
 	disk := &fullStore{}
 	given, withdrawn := bashWith("toolu_1", "touch a"), bashWith("toolu_2", "touch b")
 	withdrawn.CancelMS = 60_000

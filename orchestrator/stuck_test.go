@@ -45,7 +45,7 @@ func TestWhatIsStuckSaysWhy(t *testing.T) {
 }
 
 // A CLI that took a message and then says nothing at all.
-func TestSilenceFromTheBeginning(t *testing.T) {
+func TestTurnWithoutAnyOutputIsStuck(t *testing.T) {
 	limits := func(l *orchestrator.Limits) { l.Sample = time.Second }
 	withBench(t, claudetest.Script{Turn: []claudetest.Step{{Text: "Hello."}}}, limits, func(b *bench) {
 		b.launcher.mute = true
@@ -87,7 +87,7 @@ func TestAQuietToolIsNoIgnoredAnswer(t *testing.T) {
 
 // What is busy is not silent; but one that says nothing while it takes more and
 // more memory says so.
-func TestGrowthWithoutAWordIsTold(t *testing.T) {
+func TestGrowthWithoutTextIsSentToTabs(t *testing.T) {
 	const pid = 1<<30 + 2000
 	grow := func(mb uint64, children int) {
 		orchestrator.SetTree(pid, orchestrator.Tree{Memory: mb << 20, Children: children})

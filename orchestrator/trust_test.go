@@ -209,9 +209,9 @@ func (c changing) MintAgent(context.Context, string, string, time.Duration) (str
 }
 func (c changing) RevokeAgents(context.Context, string) error { return nil }
 
-// TestNothingGoesOnByItselfInAChangedFolder: the CLI dies with a request open, the
+// TestNoAutomaticResumeInAChangedFolder: the CLI dies with a request open, the
 // settings change, the request is answered.
-func TestNothingGoesOnByItselfInAChangedFolder(t *testing.T) {
+func TestNoAutomaticResumeInAChangedFolder(t *testing.T) {
 	withBench(t, claudetest.Script{Turn: []claudetest.Step{bash}}, nil, func(b *bench) {
 		ctx := b.t.Context()
 		id := b.start("make a file")
@@ -235,7 +235,7 @@ func TestNothingGoesOnByItselfInAChangedFolder(t *testing.T) {
 	}, func(o *orchestrator.Options) { o.Rules.ResumeOnAnswer = true })
 }
 
-func TestASessionOutsideOfTheRootsIsNotGoneOnWith(t *testing.T) {
+func TestSessionOutsideTheRootsIsNotResumed(t *testing.T) {
 	withBench(t, claudetest.Script{}, nil, func(b *bench) {
 		id := b.start("hello")
 		b.wait(id, in(session.UserTurn))

@@ -67,7 +67,7 @@ func (s *counting) SaveProgress(ctx context.Context, id string, p session.Progre
 
 // A block that grows word by word is no reason to write to the disk at each word, or to
 // say that the session changed; the place in the journal follows all the same.
-func TestWordsAreNotWrittenOneByOne(t *testing.T) {
+func TestDeltasAreStoredInBatches(t *testing.T) {
 	const words = 200
 	event := func(body string) claudetest.Step {
 		return claudetest.Step{Raw: `{"type":"stream_event","parent_tool_use_id":null,"event":` + body + `}`}

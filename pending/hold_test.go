@@ -336,9 +336,9 @@ func TestHeldAnswerOfWhoMayNoLongerIsDropped(t *testing.T) {
 	})
 }
 
-// TestNoHoldBeyondTheDeadline: an answer that came in time is never lost to the
+// TestNoUndoWindowBeyondTheDeadline: an answer that came in time is never lost to the
 // deadline of the question.
-func TestNoHoldBeyondTheDeadline(t *testing.T) {
+func TestNoUndoWindowBeyondTheDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := newNode(pendingtest.NewStore())

@@ -311,7 +311,7 @@ func TestAnAnswerClosesTheDeadline(t *testing.T) {
 	})
 }
 
-func TestOneIdIsOneQuestion(t *testing.T) {
+func TestQuestionsWithTheSameIDAreOne(t *testing.T) {
 	flow(t, func(t *testing.T, n node) {
 		a := n.ask(t.Context(), bash("r1", "s1"))
 		synctest.Wait()
@@ -360,7 +360,7 @@ func TestAnswersOfOneCommandAreApplied(t *testing.T) {
 	})
 }
 
-func TestTheSecondAnswerLearnsOfTheFirst(t *testing.T) {
+func TestSecondAnswerIsToldOfTheFirst(t *testing.T) {
 	flow(t, func(t *testing.T, n node) {
 		a := n.ask(t.Context(), bash("r1", "s1"))
 		synctest.Wait()
@@ -523,7 +523,7 @@ func TestAnAnswerOfUnknownOutcomeStillReachesItsAsker(t *testing.T) {
 	})
 }
 
-func TestARepeatedCommandFreesAWaiterThatMissedTheBell(t *testing.T) {
+func TestRepeatedCommandReleasesAWaiterThatMissedANotification(t *testing.T) {
 	flow(t, func(t *testing.T, n node) {
 		a := n.ask(t.Context(), bash("r1", "s1"))
 		synctest.Wait()
@@ -604,7 +604,7 @@ func withHash(r pending.Request) pending.Request {
 	return r
 }
 
-func TestSettlingOutlastsAStoreThatFailsForAMoment(t *testing.T) {
+func TestSettlingRetriesAfterAStoreError(t *testing.T) {
 	flow(t, func(t *testing.T, n node) {
 		a := n.ask(t.Context(), bash("r1", "s1"))
 		synctest.Wait()
@@ -685,7 +685,7 @@ func TestWakeBringsAnAnswerFromAnotherNode(t *testing.T) {
 	})
 }
 
-func TestWakeOutlastsAStoreThatCannotBeRead(t *testing.T) {
+func TestWakeRetriesAfterAReadError(t *testing.T) {
 	flow(t, func(t *testing.T, n node) {
 		a := n.ask(t.Context(), bash("r1", "s1"))
 		synctest.Wait()
@@ -752,7 +752,7 @@ func TestALostRequestIsStoredAgain(t *testing.T) {
 
 // What an asker gave up while the store was out of order does not stay open, unless it
 // is asked again by then.
-func TestWhatWasGivenUpIsSettledLater(t *testing.T) {
+func TestAbandonedRequestsAreSettledAfterAnOutage(t *testing.T) {
 	flow(t, func(t *testing.T, n node) {
 		a, b := n.ask(t.Context(), bash("r1", "s1")), n.ask(t.Context(), bash("r2", "s1"))
 		synctest.Wait()
@@ -925,7 +925,7 @@ func (m *meddler) Notify(sessionID string) {
 	_, _ = m.registry.Open(context.Background(), sessionID)
 }
 
-func TestTheBellMayUseTheRegistry(t *testing.T) {
+func TestNotifierMayCallTheRegistry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := &meddler{}

@@ -70,11 +70,11 @@ const (
 
 // Request is a question that blocks an agent.
 type Request struct {
-	RequestID   string      // ours, stable across restarts: see NewRequestID
+	RequestID   string      // chosen by sayso, stable across restarts: see NewRequestID
 	SessionID   string      // the session that waits
 	RequestType RequestType // which kind of answer is needed
 	Source      Source      // who asks
-	// ProcessID identifies the process of the session that asks, "" when the asker is none.
+	// ProcessID identifies the CLI process that asks; "" if the asker is another program.
 	ProcessID string
 	// AskerRequestID is the asker's own id of the request, unique within one process.
 	// AskerToolUseID is the blocked tool_use block; the CLI expects it in the answer.
@@ -107,8 +107,8 @@ type Request struct {
 
 	Status   Status
 	Delivery Delivery
-	// Earlier is the answer to an equal question of the previous process, if that process did
-	// not act on it; else nil.
+	// Earlier is an answer for the previous process on which it did not act, to a question
+	// like this one; nil if there is none.
 	Earlier *Earlier
 	// Approval is the first of two approvals, nil while there is none.
 	Approval *Approval
@@ -152,8 +152,8 @@ type MCPServer struct {
 	Source string `json:"source"`
 }
 
-// Restricts reports whether each such request must be opened and decided by itself: not in
-// bulk, and not from a notification.
+// Restricts reports whether a person must open the request to decide it: not in bulk, and not
+// from a notification.
 func (p *Policy) Restricts() bool {
 	return p != nil && (p.DefaultToNo || p.RequiresUserInteraction || p.MatchedAskRule != nil ||
 		p.ClassifierApprovable != nil && !*p.ClassifierApprovable)
@@ -204,8 +204,8 @@ type Held struct {
 	CredentialID string
 }
 
-// Active reports whether an answer is held. Nobody else can answer meanwhile, except that
-// everybody who may answer can deny a held approval.
+// Active reports whether an answer is held. Meanwhile nobody else can answer, with one
+// exception: whoever may answer can deny a held approval.
 func (h *Held) Active() bool { return h != nil && h.Dropped == "" }
 
 // YieldsTo reports whether a decision may replace what is held: a denial replaces anything
@@ -227,10 +227,10 @@ type Resolution struct {
 	// SecondTo is the user who must have approved first, "" when one person decides. Without
 	// that approval the resolution changes nothing.
 	SecondTo string
-	// HeldSince is when an answer that was held until At was given; zero when it was not
-	// held. It is stored in the audit record only. A held resolution changes nothing unless
-	// the hold of CommandID is active; an answer that was not held changes nothing while any
-	// hold is active.
+	// HeldSince is the time when the person answered, if the answer was held until At; zero
+	// if it was not held. It is stored in the audit record only. With it, the resolution
+	// changes nothing unless the hold of CommandID is active; without it, an answer changes
+	// nothing while any hold is active.
 	HeldSince time.Time
 	// Overrules is another command's held answer that this denial ends, nil when nothing was
 	// held. It is stored in the audit record only. With it, the resolution changes nothing
@@ -355,8 +355,8 @@ func NewRequestID(sessionID, processID, askerRequestID string) string {
 	return uuid.NewSHA1(requestNamespace, []byte(sessionID+"/"+processID+"/"+askerRequestID)).String()
 }
 
-// HashInput returns the hash that an answer must contain to prove which input its author saw:
-// "sha256:" and 64 hexadecimal digits over the exact bytes of the request.
+// HashInput returns the hash of an input: "sha256:" and 64 hexadecimal digits over its exact
+// bytes. An answer must contain it, to prove which input its author saw.
 func HashInput(input json.RawMessage) string {
 	sum := sha256.Sum256(input)
 	return "sha256:" + hex.EncodeToString(sum[:])

@@ -22,7 +22,7 @@ var (
 	ErrUndone = errors.New("the answer was taken back")
 	// ErrNothingHeld: this person has no held answer to undo.
 	ErrNothingHeld = errors.New("no answer to take back")
-	// ErrConflict: the asker used one id for two different requests.
+	// ErrConflict: the asker reused the id of a request for another input.
 	ErrConflict = errors.New("request id was used for a different input")
 	// ErrStale: the answer names another input than the request's.
 	ErrStale = errors.New("answer belongs to another input")
@@ -89,11 +89,12 @@ type Store interface {
 	// the current row, or ErrNotFound.
 	HoldRequest(ctx context.Context, requestID string, h Held) (now Request, done bool, err error)
 
-	// UnholdRequest ends the hold of a command in an answerable request, bars that command
-	// from being held again, increments the version and adds an audit record. why is the
-	// sentence that says why the hold was dropped, which the row keeps until the next hold;
-	// "" when by, its author, undid it. The change is on disk when it returns. Without such a
-	// hold it changes nothing and done is false. It returns the current row, or ErrNotFound.
+	// UnholdRequest ends the hold of a command in an answerable request without an answer:
+	// with why "", because by, the author, undid it, and otherwise because it was dropped for
+	// the reason why, a sentence that the row keeps until the next hold. The command cannot
+	// be held again. It increments the version and adds an audit record, both on disk when it
+	// returns. If the command holds no answer, nothing changes and done is false. It returns
+	// the current row, or ErrNotFound.
 	UnholdRequest(ctx context.Context, requestID, commandID string, by Actor, why string) (now Request, done bool, err error)
 
 	// HeldRequests returns the answerable requests of all sessions with an active hold,
@@ -104,14 +105,21 @@ type Store interface {
 	// and, if there are any, increments the version once. It returns their number.
 	OrphanRequests(ctx context.Context, sessionID, reason string) (int, error)
 
-	// CarryAnswer stores r, which is new, as resolved by the person who resolved the request
-	// from: with the same status, answer and actor, at r.CreatedAt, with CarriedFrom set and
-	// delivery Queued; from becomes Carried. It increments the version of the session. It
-	// does so in one transaction, on disk when it returns, and only if from was Answered or
-	// Denied by a person, is Queued, and belongs to the same session and another process. An
-	// empty ProcessID never matches. Otherwise nothing changes, carried is false and stored
-	// is zero. If r is known, it returns the stored row, and carried reports whether its
-	// answer came from from; it returns ErrConflict if that row has another InputHash.
+	// CarryAnswer opens the new request r and gives it the answer of another request, whose
+	// id is from. In one transaction, on disk when it returns:
+	//
+	// - r is stored with the status, answer and actor of from, resolved at r.CreatedAt, with
+	//   CarriedFrom set and delivery Queued;
+	// - the delivery of from becomes Carried;
+	// - the version of the session increases.
+	//
+	// This needs a request from that a person answered or denied, whose delivery is Queued,
+	// in the same session and of another process; a request without a ProcessID never
+	// qualifies. Otherwise nothing changes, carried is false and stored is zero.
+	//
+	// If the id of r is known, nothing changes either. Then stored is the row with that id,
+	// and carried reports whether its answer was carried from from. It returns ErrConflict if
+	// that row has another InputHash.
 	CarryAnswer(ctx context.Context, r Request, from string) (stored Request, carried bool, err error)
 
 	// SetDelivery moves the delivery of a resolved request forward; a move back changes

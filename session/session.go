@@ -52,7 +52,8 @@ type Kind string
 
 const (
 	Ours Kind = "" // a CLI that this server starts
-	// Sessions of the other kinds have no process here; they contain only requests of others.
+	// Sessions of the other kinds have no process on this server, only the requests of a
+	// program elsewhere.
 	Agent    Kind = "agent"    // an outside agent with a token of its own
 	Terminal Kind = "terminal" // a claude in somebody's terminal
 )
@@ -244,7 +245,7 @@ type Search struct {
 	Words    []string // as [SearchWords] returns them; an empty list matches nothing
 	Archived bool     // includes archived sessions
 	Before   int64    // Next of the previous page; 0 for the first
-	Limit    int      // at most
+	Limit    int      // maximum number of matches
 }
 
 // Match is an item that a search found. Its ID is also the cursor of the next page.
@@ -310,29 +311,28 @@ type Store interface {
 	// Transcript returns up to limit items with Rev above after; fewer, but at least one, if
 	// they are long. Page.More reports whether there are more.
 	Transcript(ctx context.Context, sessionID string, after int64, limit int) (Page, error)
-	// ItemsSince passes on the items of [CatchUpKinds] since a time, of all sessions, in any
-	// order; of very many only some.
+	// ItemsSince calls each for the items of [CatchUpKinds] since a time, of all sessions, in
+	// any order. It leaves items out if there are very many.
 	ItemsSince(ctx context.Context, since time.Time, each func(sessionID string, it Item)) error
 	// Waits returns the periods since a time in which Claude waited for people, in all
 	// sessions.
 	Waits(ctx context.Context, since time.Time) ([]pending.Wait, error)
 
-	// IndexTranscripts makes some items searchable, at most as many as given, and reports
-	// whether there may be more to do. The items of a turn wait until it ends, unless they
-	// are many.
-	IndexTranscripts(ctx context.Context, most int) (more bool, err error)
+	// IndexTranscripts makes up to limit items searchable and reports whether there may be
+	// more. The items of a running turn wait until it ends or has many items.
+	IndexTranscripts(ctx context.Context, limit int) (more bool, err error)
 	// IndexBehind reports whether there are items that searches do not find yet.
 	IndexBehind(ctx context.Context) (bool, error)
-	// SearchTranscripts returns which items hold all words, those of a session from
-	// its end on, and where to go on, 0 at the end. It finds what IndexTranscripts
-	// has indexed. It ends with ctx, and the database then no longer works on it.
+	// SearchTranscripts returns the indexed items that contain all words, the newest of a
+	// session first, and the cursor of the next page, 0 at the end. If ctx ends, the database
+	// stops working on the search.
 	SearchTranscripts(ctx context.Context, q Search) (matches []Match, next int64, err error)
 	// MatchedItem returns the item of a match, or [ErrNotFound] if it was deleted since.
 	MatchedItem(ctx context.Context, id int64) (Item, error)
 
-	// QueueMessage stores a message for Claude. A known MessageID changes nothing and returns
-	// queued false. The session uses its attachments from then on; ErrNoAttachment when one
-	// of them is missing.
+	// QueueMessage stores a message for Claude, and records that the session uses its
+	// attachments. A known MessageID changes nothing and returns queued false. It returns
+	// ErrNoAttachment if an attachment does not exist.
 	QueueMessage(ctx context.Context, m Message) (queued bool, err error)
 	// QueuedMessages returns the unsent messages, oldest first.
 	QueuedMessages(ctx context.Context, sessionID string) ([]Message, error)
@@ -350,8 +350,8 @@ type Store interface {
 	Attachment(ctx context.Context, attachmentID string) (StoredAttachment, error)
 	// ShareAttachments makes a session use the attachments of another one.
 	ShareAttachments(ctx context.Context, from, to string) error
-	// ForgetAttachments deletes the rows of attachments that no session uses, if one used
-	// them before or if they are older than a time, and returns their number.
+	// ForgetAttachments deletes the rows of attachments that no session uses any more, and of
+	// those that none has used and that are older than before. It returns their number.
 	ForgetAttachments(ctx context.Context, before time.Time) (int, error)
 	// RemoveQueued deletes an unsent message; false when it was not queued.
 	RemoveQueued(ctx context.Context, messageID string) (bool, error)

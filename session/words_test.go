@@ -35,8 +35,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestWhatIsCopiedIsFound: each word of a text, and the text itself, finds it.
-func TestWhatIsCopiedIsFound(t *testing.T) {
+// TestSearchFindsCopiedText: each word of a text, and the text itself, finds it.
+func TestSearchFindsCopiedText(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringN(0, 60, -1).Draw(t, "text")

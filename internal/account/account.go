@@ -1,14 +1,19 @@
 // Package account manages the users of this server and how they prove who they are.
 //
-// A [User] has a [Role]. An [Identity] is a user together with the [Credential] that
-// authenticated a request: a cookie, an API token or a sign-in link. Agents have an
-// [AgentToken] instead, which can only ask. The [Directory] creates, checks and revokes
-// credentials: by password, passkey, link, or an identity provider. A [SignInLimiter]
-// slows down guessing. Every change of an account is written to the audit trail as an
-// [Incident], in the name of the actor that [WithActor] puts into the context.
+// A [User] is a person with a name and a [Role]. People sign in with a password, a passkey,
+// a sign-in link or at an identity provider; each way ends in a [Credential], whose secret
+// the browser keeps as a cookie. An API token is a credential for scripts. Every request of
+// a person presents one, and becomes an [Identity]: the user and that credential. Agents
+// have an [AgentToken] instead, with which they can only ask.
 //
-// Generated secrets are 256 random bits, stored as SHA-256 hashes; passwords are stored
-// as argon2id hashes. The package stores nothing itself: see [Store].
+// [Directory] is the entry point: it creates users, and creates, checks and revokes
+// credentials. A [SignInLimiter] slows down guessing. Every change of an account is written
+// to the audit log as an [Incident], in the name of the actor that [WithActor] puts into
+// the context.
+//
+// The package has no database of its own: [Store] is the interface of the one it uses.
+// Generated secrets have 256 random bits and are stored as SHA-256 hashes, passwords as
+// argon2id hashes.
 package account
 
 import (

@@ -121,7 +121,7 @@ func TestCredentialMakers(t *testing.T) {
 
 // A name has one form, however it is typed, and a second user of that form cannot
 // be made.
-func TestNamesOfOneForm(t *testing.T) {
+func TestNamesWithTheSameCanonicalForm(t *testing.T) {
 	t.Parallel()
 	for _, typed := range []string{"Ada", "ada", " ADA ", "ａｄａ", "ＡＤＡ", "a\u200bda", "ad\u2060a", "ada\ufe0f", "𝐚𝐝𝐚", "𝖠𝖽𝖺", "ⓐⓓⓐ", "A\u00adDA"} {
 		if got := account.CanonicalName(typed); got != "ada" {

@@ -374,7 +374,7 @@ func TestSignInByToken(t *testing.T) {
 
 // While the store does not reply, those are known who were let in shortly before, for as
 // long as nothing was revoked and their credential lasts.
-func TestKnownWhileTheStoreIsAway(t *testing.T) {
+func TestSignInsAreCachedDuringAnOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := &memory{}

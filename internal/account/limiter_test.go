@@ -71,7 +71,7 @@ func TestSignInLimiterForgivesSuccess(t *testing.T) {
 	}
 }
 
-func TestSignInLimiterHoldsAgainstAttemptsAtOnce(t *testing.T) {
+func TestSignInLimiterCountsSimultaneousAttempts(t *testing.T) {
 	t.Parallel()
 	var l account.SignInLimiter
 	var allowed atomic.Int32
@@ -106,7 +106,7 @@ func TestSignInLimiterIsBounded(t *testing.T) {
 	}
 }
 
-func TestSignInLimiterHoldsAnAccountFromManyAddresses(t *testing.T) {
+func TestSignInLimiterLimitsAnAccountAcrossAddresses(t *testing.T) {
 	t.Parallel()
 	var l account.SignInLimiter
 	for i := range perMinute * account.AccountFactor {
@@ -122,9 +122,9 @@ func TestSignInLimiterHoldsAnAccountFromManyAddresses(t *testing.T) {
 	}
 }
 
-// TestGuessedSecretsWait: what was good once, and the same wrong secret again, are
+// TestGuessedTokensAreDelayed: what was good once, and the same wrong secret again, are
 // no guesses.
-func TestGuessedSecretsWait(t *testing.T) {
+func TestGuessedTokensAreDelayed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var l account.SignInLimiter
