@@ -571,7 +571,7 @@ func TestCheckFindsForbiddenImports(t *testing.T) {
 }
 
 // The table is only worth reading when it is consistent itself.
-func TestTableOfRooms(t *testing.T) {
+func TestLayerTableIsConsistent(t *testing.T) {
 	t.Parallel()
 	for name, r := range packages {
 		for _, to := range r.ours {

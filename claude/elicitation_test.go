@@ -195,7 +195,7 @@ func TestRequestsOfAnEarlierClientAreAskedBeforeAnythingIsRead(t *testing.T) {
 	})
 }
 
-func TestFateOfAnElicitationsAnswerIsTold(t *testing.T) {
+func TestOutcomeOfAnElicitationsAnswerIsShown(t *testing.T) {
 	fates := make(chan error, 2)
 	answer := claude.ElicitationAnswer{Action: "accept", Content: json.RawMessage(`{`), Sent: func(err error) { fates <- err }}
 	o := claude.Options{Elicitation: func(context.Context, claude.ElicitationRequest) (claude.ElicitationAnswer, error) { return answer, nil }}

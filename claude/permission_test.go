@@ -160,8 +160,8 @@ func TestToolRequestHasAllThatTheCLISays(t *testing.T) {
 	})
 }
 
-// TestWhatRestrictsIsReadCarefully: a CLI that says it in another shape means it.
-func TestWhatRestrictsIsReadCarefully(t *testing.T) {
+// TestMalformedRestrictionsRestrict: a CLI that says it in another shape means it.
+func TestMalformedRestrictionsRestrict(t *testing.T) {
 	for members, want := range map[string]claude.ToolRequest{
 		`"default_to_no":false,"suppress_always_allow_rule":null,"requires_user_interaction":false,"matched_ask_rule":null,"classifier_approvable":null,"mcp_server":null`: {},
 		`"x":1`:                         {},
@@ -246,7 +246,7 @@ func TestTenOpenRequestsAnsweredLastToFirst(t *testing.T) {
 
 // A parked approval stops nothing else: other requests, our own requests and
 // messages pass it by.
-func TestParkedApprovalStopsNothing(t *testing.T) {
+func TestOpenApprovalBlocksNoOtherCallback(t *testing.T) {
 	p := &parked{}
 	o := p.options()
 	o.HookCallback = func(context.Context, claude.HookRequest) (json.RawMessage, error) {
@@ -392,7 +392,7 @@ func TestSameRequestTwiceIsAskedOnce(t *testing.T) {
 
 // Fault F13: what is asked under an id that is open changes nothing about it, is
 // answered by nobody, and is told.
-func TestAnotherRequestUnderAnOpenIDIsToldOf(t *testing.T) {
+func TestReuseOfAnOpenIDIsReported(t *testing.T) {
 	p := &parked{}
 	o := p.options()
 	told := make(chan error, 2)
@@ -415,7 +415,7 @@ func TestAnotherRequestUnderAnOpenIDIsToldOf(t *testing.T) {
 
 // Fault F13: what is asked under an id that was answered is told, too. The same
 // request again is none: its answer is on the way, also to a CLI that lists it.
-func TestAnotherRequestUnderAnAnsweredIDIsToldOf(t *testing.T) {
+func TestReuseOfAnAnsweredIDIsReported(t *testing.T) {
 	p := &parked{}
 	o := p.options()
 	told := make(chan error, 4)
@@ -495,7 +495,7 @@ func TestAnswerThatIsNotTakenIsSentAgain(t *testing.T) {
 
 // Who goes on with a CLI where another client stopped knows nothing of what that
 // one was asked.
-func TestEveryWithdrawalIsToldOf(t *testing.T) {
+func TestEveryWithdrawalIsReported(t *testing.T) {
 	var ids []string
 	o := claude.Options{
 		CanUseTool: func(ctx context.Context, _ claude.ToolRequest) (claude.ToolDecision, error) {

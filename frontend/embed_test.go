@@ -46,7 +46,7 @@ func body(t *testing.T, r *http.Response) string {
 	return string(text)
 }
 
-func TestServes(t *testing.T) {
+func TestServeFiles(t *testing.T) {
 	t.Parallel()
 	const immutable = "public, max-age=31536000, immutable"
 	for name, tc := range map[string]struct {
@@ -93,7 +93,7 @@ func TestServes(t *testing.T) {
 	}
 }
 
-func TestVariesWhereCompressed(t *testing.T) {
+func TestVaryHeaderOfCompressedFiles(t *testing.T) {
 	t.Parallel()
 	h := frontend.HandlerFor(app())
 	if got := get(t, h, "GET", "/", "").Header.Get("Vary"); got != "Accept-Encoding" {

@@ -38,10 +38,10 @@ func withAgents(t *testing.T, reached *atomic.Int32) *harness {
 	})
 }
 
-// TestEveryHandlerHoldsTheEdge: attacks 1 to 6, 18 and 19 at what is in no table
+// TestHandlersOutsideTheRouteTableRefuseAttacks: attacks 1 to 6, 18 and 19 at what is in no table
 // of routes: the app, addresses where nothing is, the handlers for agents. The routes
 // are in TestEveryRouteRefuses.
-func TestEveryHandlerHoldsTheEdge(t *testing.T) {
+func TestHandlersOutsideTheRouteTableRefuseAttacks(t *testing.T) {
 	t.Parallel()
 	var reached atomic.Int32
 	h := withAgents(t, &reached)

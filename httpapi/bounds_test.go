@@ -40,10 +40,10 @@ func (h *harness) linkFor(userID string, ways ...apitest.RequestOption) wire.Sig
 	return made
 }
 
-// TestATokenBegetsNoMoreThanItself: attack 116. Whatever is made with a token, over
+// TestTokensCannotCreateStrongerTokens: attack 116. Whatever is made with a token, over
 // however many steps, may do no more, lives no longer, and cannot leave behind what
 // would: users, passwords, passkeys, roles.
-func TestATokenBegetsNoMoreThanItself(t *testing.T) {
+func TestTokensCannotCreateStrongerTokens(t *testing.T) {
 	t.Parallel()
 	for name, limits := range map[string]wire.TokenCreate{
 		"scope":               {Name: "scope", Scope: account.Admin},
@@ -137,9 +137,9 @@ func TestATokenBegetsNoMoreThanItself(t *testing.T) {
 	}
 }
 
-// TestATokenTakesItsTreeWithIt: attack 117. Revoked, or with its user disabled, it
+// TestRevokingATokenRevokesThoseItCreated: attack 117. Revoked, or with its user disabled, it
 // ends all that was made with it, on open tabs too.
-func TestATokenTakesItsTreeWithIt(t *testing.T) {
+func TestRevokingATokenRevokesThoseItCreated(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(h *harness, admin apitest.RequestOption, tokenID, userID string) apitest.Response{
 		"revoked": func(h *harness, admin apitest.RequestOption, tokenID, _ string) apitest.Response {
@@ -193,10 +193,10 @@ func TestATokenTakesItsTreeWithIt(t *testing.T) {
 	}
 }
 
-// TestWhatDoesNotCountYetEndsWithItsCredential: attack 119. An answer that is held,
+// TestHeldAnswerEndsWithItsCredential: attack 119. An answer that is held,
 // and the first of two approvals, come to nothing when the token or sign-in they
 // were given with is revoked before they count.
-func TestWhatDoesNotCountYetEndsWithItsCredential(t *testing.T) {
+func TestHeldAnswerEndsWithItsCredential(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	h.counting()

@@ -267,9 +267,9 @@ func TestLinkingAnIdentity(t *testing.T) {
 	}
 }
 
-// TestTheLastWayInStays: who came from a provider cannot leave it, and who has
+// TestLastSignInMethodStays: who came from a provider cannot leave it, and who has
 // nothing else cannot take the last one.
-func TestTheLastWayInStays(t *testing.T) {
+func TestLastSignInMethodStays(t *testing.T) {
 	t.Parallel()
 	p := oidctest.New(t)
 	h := withProvider(t, p)

@@ -23,9 +23,9 @@ func stolen(signIn apitest.RequestOption) apitest.RequestOption {
 	}
 }
 
-// TestACookieAloneIsWorthNothing: attack 115. Browsers send a cookie to every port of
+// TestCookieWithoutPageKeyIsRefused: attack 115. Browsers send a cookie to every port of
 // a host, and who gets it can forge Origin and Host as well.
-func TestACookieAloneIsWorthNothing(t *testing.T) {
+func TestCookieWithoutPageKeyIsRefused(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	h.person("Ada", account.Member)
@@ -109,9 +109,9 @@ func TestAPageOpensItsWebSocketWithItsKey(t *testing.T) {
 	}
 }
 
-// TestEveryWayInGivesAPageKey: whoever signs in, and however, is told once what its
+// TestEverySignInGivesAPageKey: whoever signs in, and however, is told once what its
 // requests must show; nobody else ever is, and it is not stored.
-func TestEveryWayInGivesAPageKey(t *testing.T) {
+func TestEverySignInGivesAPageKey(t *testing.T) {
 	t.Parallel()
 	h := quietHarness(t)
 	k := newKeyring(t, h, "Ada")

@@ -289,9 +289,9 @@ func TestWherePasskeysWork(t *testing.T) {
 	}
 }
 
-// TestWhoMakesPasskeys: a token cannot, and without a password the sign-in must be
+// TestWhoMayCreatePasskeys: a token cannot, and without a password the sign-in must be
 // fresh.
-func TestWhoMakesPasskeys(t *testing.T) {
+func TestWhoMayCreatePasskeys(t *testing.T) {
 	t.Parallel()
 	h := quietHarness(t)
 	at := host("localhost:8787")

@@ -96,9 +96,9 @@ func TestSetUpByPasskey(t *testing.T) {
 	h.signIn("Ada", from("192.0.2.5"))
 }
 
-// TestWhoIsInvitedIsAskedForAWay: a person who came by the address that an admin
+// TestInvitedUserMustChooseASignInMethod: a person who came by the address that an admin
 // made is told that there is no other way, until there is one.
-func TestWhoIsInvitedIsAskedForAWay(t *testing.T) {
+func TestInvitedUserMustChooseASignInMethod(t *testing.T) {
 	t.Parallel()
 	h := quietHarness(t)
 	h.person("Ada", account.Admin)

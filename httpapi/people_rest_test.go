@@ -57,9 +57,9 @@ func TestSignInByPassword(t *testing.T) {
 	}
 }
 
-// TestNoUserIsToldFromAnother: a wrong password, a user without one, one who is
+// TestFailedSignInsAreIndistinguishable: a wrong password, a user without one, one who is
 // shut out and a name that nobody has are refused with the same bytes.
-func TestNoUserIsToldFromAnother(t *testing.T) {
+func TestFailedSignInsAreIndistinguishable(t *testing.T) {
 	t.Parallel()
 	h := quietHarness(t)
 	h.person("Ada", account.Member)

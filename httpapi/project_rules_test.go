@@ -15,9 +15,9 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// TestTwoPeopleAreTwo: an approval does not count as the second one when one of the two
+// TestSecondApprovalNeedsAnotherPerson: an approval does not count as the second one when one of the two
 // people made a way to come in as the other, whoever of them approves first.
-func TestTwoPeopleAreTwo(t *testing.T) {
+func TestSecondApprovalNeedsAnotherPerson(t *testing.T) {
 	t.Parallel()
 	type people struct{ ana, ben, cleo someone }
 	for name, c := range map[string]struct {
@@ -93,9 +93,9 @@ func TestTwoPeopleAreTwo(t *testing.T) {
 	}
 }
 
-// TestTwoTokensOfOneHand: neither of two people is who made the tokens of both, and
+// TestTwoTokensOfOnePersonAreOnePerson: neither of two people is who made the tokens of both, and
 // they are one.
-func TestTwoTokensOfOneHand(t *testing.T) {
+func TestTwoTokensOfOnePersonAreOnePerson(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	ana := h.someone("Ana", account.Admin)

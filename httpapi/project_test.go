@@ -91,10 +91,10 @@ var commandBodies = map[string]string{
 	"PATCH /api/projects/{id}":                `{"version":1,"members":[]}`,
 }
 
-// TestWhatIsNotYoursIsNotThere walks every route and every command of the socket
+// TestObjectsOfOthersAreNotFound walks every route and every command of the socket
 // with the ids of somebody else's project, as a member and as a viewer of the same
 // server. Each answers as for an id that there is none of.
-func TestWhatIsNotYoursIsNotThere(t *testing.T) {
+func TestObjectsOfOthersAreNotFound(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	ana, ben := h.someone("ana", account.Member), h.someone("ben", account.Member)

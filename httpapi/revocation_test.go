@@ -9,10 +9,10 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// TestARightThatEndsEndsAtEveryDoor: attacks 34, 36 and 38. However a right ends,
+// TestRevokedRightsEndInEveryAPI: attacks 34, 36 and 38. However a right ends,
 // the next request is refused at once, and so is another tab; the open one is told
 // and closed. That of an agent is in TestTokenThatEndsIsNoticedWithinASecond.
-func TestARightThatEndsEndsAtEveryDoor(t *testing.T) {
+func TestRevokedRightsEndInEveryAPI(t *testing.T) {
 	t.Parallel()
 	type right struct {
 		h       *harness

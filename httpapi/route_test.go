@@ -358,8 +358,8 @@ func TestAllowedHosts(t *testing.T) {
 	apitest.CheckRefusal(t, h.Call("GET", "/healthz", nil, apitest.Header("X-Absolute", "1")), 400, "bad_request")
 }
 
-// TestOwnPages holds that what our own pages and scripts send passes.
-func TestOwnPages(t *testing.T) {
+// TestOriginsThatAreAccepted holds that what our own pages and scripts send passes.
+func TestOriginsThatAreAccepted(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	id := h.NewSession("one")

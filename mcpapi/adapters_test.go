@@ -277,7 +277,7 @@ func TestTerminalHearsADenyAndAnswers(t *testing.T) {
 	})
 }
 
-func TestTheTerminalWasFirst(t *testing.T) {
+func TestTerminalAnswersFirst(t *testing.T) {
 	inHarness(t, func(t *testing.T, h *harness) {
 		term := h.terminal()
 		for reason, want := range map[string]string{
@@ -406,7 +406,7 @@ func TestAFloodFromATerminal(t *testing.T) {
 	})
 }
 
-func TestBadWordsOfAHook(t *testing.T) {
+func TestMalformedHookInput(t *testing.T) {
 	inHarness(t, func(t *testing.T, h *harness) {
 		term := h.terminal()
 		for name, change := range map[string]func(*mcpapi.HookAsk){

@@ -176,7 +176,7 @@ func TestExtendedDeadlineReachesTheCall(t *testing.T) {
 	})
 }
 
-func TestTicketsOfOthersAreNone(t *testing.T) {
+func TestTicketsOfOtherAgentsAreUnknown(t *testing.T) {
 	inHarness(t, func(t *testing.T, h *harness) {
 		a, b := h.agent(session.Agent, "a"), h.agent(session.Agent, "b")
 		ticket := a.call("ask_user", lone("Mine?")).ticket()
@@ -352,7 +352,7 @@ func TestAnswerIsGivenToOneQuestionOnly(t *testing.T) {
 	})
 }
 
-func TestOneKeyIsOneQuestion(t *testing.T) {
+func TestQuestionsWithTheSameKeyAreOne(t *testing.T) {
 	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Agent, "script")
 		key := header(mcpapi.KeyHeader, "k")
@@ -447,7 +447,7 @@ func TestAskerIsNamed(t *testing.T) {
 	})
 }
 
-func TestStoreInTrouble(t *testing.T) {
+func TestQuestionsDuringAnOutage(t *testing.T) {
 	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Ours, "")
 		h.memory.Inject(failOpen)

@@ -53,7 +53,7 @@ func ask(t testing.TB, c shim.Raw, version, kind byte, number uint64, head strin
 	return kind, text
 }
 
-func TestStrangersAreRefused(t *testing.T) {
+func TestWrongTokenIsRefused(t *testing.T) {
 	t.Parallel()
 	h := start(t, script(t, `exec sleep 1000`))
 	for _, wrong := range []string{"", "x", strings.Repeat("0", 64), token(t, h.Dir)[1:]} {
@@ -90,7 +90,7 @@ func TestStrangersAreRefused(t *testing.T) {
 }
 
 // Strangers who say nothing must not keep the server out for longer than they may.
-func TestManyStrangers(t *testing.T) {
+func TestManyUnauthenticatedConnections(t *testing.T) {
 	t.Parallel()
 	h := start(t, script(t, `echo ready; exec sleep 1000`))
 	for range 40 {
@@ -99,7 +99,7 @@ func TestManyStrangers(t *testing.T) {
 	equal(t, "line", recv(t, attach(t, h.Dir, 1, 0)), "ready")
 }
 
-func TestVersions(t *testing.T) {
+func TestHandshakeVersions(t *testing.T) {
 	t.Parallel()
 	h := start(t, script(t, `exec sleep 1000`))
 	for _, row := range []struct {

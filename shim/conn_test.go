@@ -442,7 +442,7 @@ func TestTheCLIWaitsWhileTheJournalIsFull(t *testing.T) {
 }
 
 // Whoever gives up a call does not take the connection from the others.
-func TestCallsThatAreGivenUp(t *testing.T) {
+func TestAbandonedCalls(t *testing.T) {
 	t.Parallel()
 	h := start(t, script(t, `exec cat`))
 	c := attach(t, h.Dir, 1, 0)

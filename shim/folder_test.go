@@ -12,10 +12,10 @@ import (
 	"github.com/sayso-dev/sayso/shim"
 )
 
-// TestTheFolderIsTheOneThatWasLookedAt starts CLIs in a folder that somebody swaps
+// TestFolderIsNotReplacedAfterTheCheck starts CLIs in a folder that somebody swaps
 // all the time for a link that leads elsewhere. Each runs in the folder, or not at
 // all.
-func TestTheFolderIsTheOneThatWasLookedAt(t *testing.T) {
+func TestFolderIsNotReplacedAfterTheCheck(t *testing.T) {
 	t.Parallel()
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

@@ -278,7 +278,7 @@ func TestTheShimGoesWhenNobodyAsks(t *testing.T) {
 
 // The CLI gets descriptors 0 to 2, its arguments, its folder and its environment,
 // and nothing of the server's or the shim's.
-func TestWhatTheCLIGets(t *testing.T) {
+func TestDescriptorsAndEnvironmentOfTheCLI(t *testing.T) {
 	t.Parallel()
 	p := script(t, `i=0; while [ $i -lt 100 ]; do [ -e /proc/$$/fd/$i ] && echo fd $i; i=$((i+1)); done; pwd; echo "$@"; tr '\0' '\n' </proc/$$/environ; cut -d' ' -f5,6 /proc/$$/stat; while read line; do case $line in SigBlk*|SigIgn*) echo "$line";; esac; done </proc/$$/status`)
 	p.Args = append(p.Args, "sh", "--flag=x y", "")

@@ -12,7 +12,7 @@ import (
 	"github.com/sayso-dev/sayso/shim"
 )
 
-func TestLifeOfAShim(t *testing.T) {
+func TestShimFromStartToExit(t *testing.T) {
 	t.Parallel()
 	p := script(t, `echo hello; read line; echo "got $line"; echo trouble >&2; exit 3`)
 	h := start(t, p)

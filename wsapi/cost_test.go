@@ -358,7 +358,7 @@ func (w wasteful) ProcessState(ctx context.Context, sessionID string) (session.P
 	return w.Store.ProcessState(ctx, sessionID)
 }
 
-func TestOneMoreStatementIsSeen(t *testing.T) {
+func TestAdditionalStatementIsCounted(t *testing.T) {
 	inServer(t, 0, func(s *server) {
 		s.approval(0)
 		asked, _, _ := s.approval(1)

@@ -23,7 +23,7 @@ import (
 	"github.com/sayso-dev/sayso/wsapi"
 )
 
-func TestBellsCoalesce(t *testing.T) {
+func TestNotificationsCoalesce(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, h *harness) {
 		id := h.NewSession("one")

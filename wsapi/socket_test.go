@@ -26,7 +26,7 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-func TestTwoTabsOneWinner(t *testing.T) {
+func TestOneOfTwoTabsWins(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	id := h.NewSession("one")

@@ -284,7 +284,7 @@ func (e *endOfInput) Recv() ([]byte, error) {
 	}
 }
 
-func TestStepsWithTime(t *testing.T) {
+func TestStepsThatWait(t *testing.T) {
 	play(t, claudetest.Script{Start: []claudetest.Step{{SleepMS: 5000}}}, func(p *played) {
 		p.sends(initialize)
 		p.hears() // it reads nothing before its start is over
@@ -303,7 +303,7 @@ func TestStepsWithTime(t *testing.T) {
 	})
 }
 
-func TestWaysToFail(t *testing.T) {
+func TestFailureModes(t *testing.T) {
 	status := 7
 	play(t, claudetest.Script{Turn: []claudetest.Step{{Rubbish: true}, {Raw: `{"type":"novel"}`}, {Bytes: 100}, {Flood: &claudetest.Flood{Lines: 2, Bytes: 300}}, {Exit: &status}}}, func(p *played) {
 		p.sends(`{"type":"user","message":{"role":"user","content":[{"type":"text","text":"go"}]}}`)

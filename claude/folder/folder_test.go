@@ -88,9 +88,9 @@ func TestAFolderWithoutSettingsRunsNothing(t *testing.T) {
 	}
 }
 
-// TestEverythingThatTheCLITakes has one of everything in every folder from which
+// TestEverythingTheCLILoadsIsFound has one of everything in every folder from which
 // the CLI takes something, and in those from which it does not.
-func TestEverythingThatTheCLITakes(t *testing.T) {
+func TestEverythingTheCLILoadsIsFound(t *testing.T) {
 	t.Parallel()
 	root := place(t)
 	hook := func(name string) string {
@@ -165,7 +165,7 @@ func TestEverythingThatTheCLITakes(t *testing.T) {
 	}
 }
 
-func TestTheDigestIsThatOfWhatRuns(t *testing.T) {
+func TestDigestCoversEverythingThatRuns(t *testing.T) {
 	t.Parallel()
 	dir := place(t)
 	settings := func(text string) string {

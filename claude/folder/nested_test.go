@@ -137,9 +137,9 @@ func TestHooksOfGitAreSeen(t *testing.T) {
 	}
 }
 
-// TestLookingIsBounded holds that no tree keeps us, and that what was not looked at is
+// TestDeepAndCircularFoldersAreBounded holds that no tree keeps us, and that what was not looked at is
 // said, always in the same words.
-func TestLookingIsBounded(t *testing.T) {
+func TestDeepAndCircularFoldersAreBounded(t *testing.T) {
 	t.Parallel()
 	root := place(t)
 	dir := filepath.Join(root, "main")
@@ -180,8 +180,8 @@ func TestLookingIsBounded(t *testing.T) {
 	}
 }
 
-// TestALargeRepositoryIsLookedAtFast has 50 000 entries in 1 000 folders.
-func TestALargeRepositoryIsLookedAtFast(t *testing.T) {
+// TestLargeRepositoryIsScannedFast has 50 000 entries in 1 000 folders.
+func TestLargeRepositoryIsScannedFast(t *testing.T) {
 	t.Parallel()
 	dir := memdir.New(t) // on a disk 50,000 links take half a minute to make
 	for i := range 1_000 {

@@ -10,11 +10,11 @@ import (
 	"github.com/sayso-dev/sayso/claude/folder"
 )
 
-// TestTooFewDescriptors reads a folder with ever more free descriptors. What is found is
+// TestScanWithFewDescriptors reads a folder with ever more free descriptors. What is found is
 // all that there is, or an error: neither are files that do not exist settings to be
 // trusted, nor is a hook overlooked. It is not parallel, because the limit is that of the
 // process.
-func TestTooFewDescriptors(t *testing.T) {
+func TestScanWithFewDescriptors(t *testing.T) {
 	root := place(t)
 	put(t, root, map[string]string{
 		".git/HEAD": "ref: refs/heads/main\n", ".git/config": "[core]\n\tfsmonitor = ./run\n",

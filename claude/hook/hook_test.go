@@ -204,7 +204,7 @@ func TestAwaitSeesTheEnd(t *testing.T) {
 	term.gets(ended, hook.Exited)
 }
 
-func TestAwaitKnowsNothing(t *testing.T) {
+func TestAwaitWithoutTranscript(t *testing.T) {
 	t.Parallel()
 	term := newTerminal(t)
 	term.in.TranscriptPath = filepath.Join(term.dir, "nowhere")

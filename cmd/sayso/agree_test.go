@@ -7,9 +7,9 @@ import (
 	"github.com/sayso-dev/sayso/claude/claudetest"
 )
 
-// TestPartsAgree holds the check of all other tests to what it must find: a row that is
+// TestAllPartsKnowTheSameRequests holds the check of all other tests to what it must find: a row that is
 // gone while Claude still waits for it.
-func TestPartsAgree(t *testing.T) {
+func TestAllPartsKnowTheSameRequests(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "It is there."}}})
 	s := h.start()

@@ -90,7 +90,7 @@ func TestAlertsOverKill(t *testing.T) {
 
 // Whoever looks at sayso in any of their tabs is told there alone; one who has it
 // open and looks elsewhere is told once, not once for each tab, and of the end.
-func TestWhoLooksIsToldNowhereElse(t *testing.T) {
+func TestActiveUserGetsNoAlerts(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var topics []string

@@ -150,7 +150,7 @@ func (a *app) openDatabase(ctx context.Context) (err error) {
 	if a.exclusive != nil {
 		a.onClose(a.exclusive.Close)
 	}
-	if err := store.LostLog(a.settings.Database); err != nil {
+	if err := store.CheckLog(a.settings.Database); err != nil {
 		a.log.Error("look at the database", "error", err)
 	}
 	a.databaseEndedCleanly = store.EndedCleanly(a.settings.Database)

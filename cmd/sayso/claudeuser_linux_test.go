@@ -330,7 +330,7 @@ func TestTheServerReadsAsClaudesUser(t *testing.T) {
 	}
 }
 
-func TestAClaudeUserThatCannotBeIsNoServer(t *testing.T) {
+func TestServerRefusesAnImpossibleClaudeUser(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, claudetest.Script{}).asProcesses()
 	h.serve("--claude-user", "no-such-user").refused("there is no such user")

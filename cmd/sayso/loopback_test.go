@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestLocalhostIsHeld: a person is sent to localhost, where passkeys can be made, and
+// TestLocalhostPortIsReserved: a person is sent to localhost, where passkeys can be made, and
 // nobody else of the machine can stand there.
-func TestLocalhostIsHeld(t *testing.T) {
+func TestLocalhostPortIsReserved(t *testing.T) {
 	t.Parallel()
 	for _, listen := range []string{"0.0.0.0:8787", "192.0.2.1:8787", "[::1]:8787", "sayso.example:8787", "127.0.0.1"} {
 		if also, is := byName(t.Context(), listen); also != nil || is {

@@ -123,9 +123,9 @@ func snapshot(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// TestLookingLeavesEverythingAsItIs runs all commands that only look, where there is
+// TestReadingCommandsChangeNothing runs all commands that only look, where there is
 // nothing, and on databases of every age.
-func TestLookingLeavesEverythingAsItIs(t *testing.T) {
+func TestReadingCommandsChangeNothing(t *testing.T) {
 	t.Parallel()
 	looks := []string{"doctor", "user list", "audit verify", "audit export"}
 	same := func(h *harness, name string, wants map[string]string, fails bool) {

@@ -38,9 +38,9 @@ func TestBehindATrustedProxy(t *testing.T) {
 	}
 }
 
-// TestSetUpIsSaid: attack 24. Without a token or a password, the start says that
+// TestStartExplainsSetUp: attack 24. Without a token or a password, the start says that
 // nobody else can sign in, and its address is that of this machine.
-func TestSetUpIsSaid(t *testing.T) {
+func TestStartExplainsSetUp(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, claudetest.Script{})
 	env := h.env

@@ -170,7 +170,7 @@ func sleeps(t *testing.T, seconds int) bool {
 	return false
 }
 
-func TestASandboxThatCannotBeHadIsNoServer(t *testing.T) {
+func TestServerRefusesAnUnavailableSandbox(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, claudetest.Script{}).asProcesses()
 	h.serve("--sandbox", "firejail").refused("none or bubblewrap")

@@ -99,8 +99,8 @@ func TestEveryStatementFails(t *testing.T) {
 		first int  // without all; 0: every one
 		slow  bool // takes seconds each
 	}{
-		{postgrestest.Fault{Kind: "UPDATE", Holding: "UPDATE processes", Effect: postgrestest.LoseReply}, 0, false},
-		{postgrestest.Fault{Kind: "SELECT", Holding: "FROM grants", Effect: postgrestest.Cut}, 0, false},
+		{postgrestest.Fault{Kind: "UPDATE", Contains: "UPDATE processes", Effect: postgrestest.LoseReply}, 0, false},
+		{postgrestest.Fault{Kind: "SELECT", Contains: "FROM grants", Effect: postgrestest.Cut}, 0, false},
 		{postgrestest.Fault{Kind: "COMMIT", Effect: postgrestest.LoseReply}, 5, false},
 		{postgrestest.Fault{Kind: "COMMIT", Effect: postgrestest.Refuse, Code: "58030"}, 2, false}, // it could not write
 		{postgrestest.Fault{Kind: "INSERT", Effect: postgrestest.Refuse, Code: "53200"}, 3, false}, // no memory
@@ -127,7 +127,7 @@ func TestEveryStatementFails(t *testing.T) {
 			way.Nth = nth
 			began := time.Now()
 			db.Fail(way.Fault)
-			name := fmt.Sprintf("%s %s %d, effect %d %s", way.Kind, way.Holding, nth, way.Effect, way.Code)
+			name := fmt.Sprintf("%s %s %d, effect %d %s", way.Kind, way.Contains, nth, way.Effect, way.Code)
 			id := s.live(tab, name)
 			lives++
 			came := db.Failed()
@@ -158,7 +158,7 @@ func TestEveryStatementFails(t *testing.T) {
 				t.Logf("%s: it took %s", name, took.Round(time.Millisecond))
 			}
 		}
-		t.Logf("%s %s, effect %d %s: %d failed", way.Kind, way.Holding, way.Effect, way.Code, failed)
+		t.Logf("%s %s, effect %d %s: %d failed", way.Kind, way.Contains, way.Effect, way.Code, failed)
 	}
 	db.Delay(50 * time.Millisecond)
 	s.live(tab, "a slow database")

@@ -51,7 +51,7 @@ func (v *viewed) shows(requestIDs ...string) func() bool {
 // the page that they look at, in a toast where they look at another, or else by one push
 // that is taken back with the answer. All of them are there at once, so none of them
 // keeps another from being told.
-func TestARequestIsToldOnceToEachPerson(t *testing.T) {
+func TestOneAlertPerRequestAndPerson(t *testing.T) {
 	t.Parallel()
 	var reading sync.WaitGroup
 	t.Cleanup(reading.Wait) // behind the ends of the tabs

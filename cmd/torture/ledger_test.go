@@ -70,7 +70,7 @@ func plant() ledgers {
 	return l
 }
 
-func TestLedgersThatFit(t *testing.T) {
+func TestConsistentLedgers(t *testing.T) {
 	t.Parallel()
 	faults, sum := compare(plant())
 	for _, f := range faults {
@@ -119,7 +119,7 @@ func takenBack(l *ledgers) *given {
 }
 
 // What was held ends in one of four ways, and none of them is a fault.
-func TestHeldAnswersThatFit(t *testing.T) {
+func TestConsistentLedgersWithHeldAnswers(t *testing.T) {
 	t.Parallel()
 	fits := func(l ledgers, want holds) {
 		t.Helper()

@@ -121,7 +121,7 @@ func TestDatabaseFails(t *testing.T) {
 
 // A line through what stays, through what jumps once in the middle of nowhere, and through
 // what grows.
-func TestDrift(t *testing.T) {
+func TestGaugeFindsGrowth(t *testing.T) {
 	g := gauge{noise: 3, part: 0.05}
 	for name, c := range map[string]struct {
 		value func(i int) float64

@@ -465,7 +465,7 @@ func TestOneAlertForARequestAndItsEnd(t *testing.T) {
 	})
 }
 
-func TestNobodyIsToldWhoLooks(t *testing.T) {
+func TestNoAlertForActiveUsers(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, r *harness) {
 		r.device("ada", "one")
@@ -483,7 +483,7 @@ func TestNobodyIsToldWhoLooks(t *testing.T) {
 	})
 }
 
-func TestTheTextIsThereForWhoWantsIt(t *testing.T) {
+func TestAlertShowsTextOnRequest(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, r *harness) {
 		r.device("ada", "one")
@@ -493,7 +493,7 @@ func TestTheTextIsThereForWhoWantsIt(t *testing.T) {
 	})
 }
 
-func TestABurstIsFolded(t *testing.T) {
+func TestManyAlertsBecomeOne(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, r *harness) {
 		r.device("ada", "one")
@@ -594,7 +594,7 @@ func TestQuietHours(t *testing.T) {
 	})
 }
 
-func TestABrowserThatGaveUpIsForgotten(t *testing.T) {
+func TestExpiredPushSubscriptionIsRemoved(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, r *harness) {
 		r.device("ada", "one")
@@ -607,7 +607,7 @@ func TestABrowserThatGaveUpIsForgotten(t *testing.T) {
 	})
 }
 
-func TestItIsTriedAgain(t *testing.T) {
+func TestFailedAlertIsRetried(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, r *harness) {
 		r.device("ada", "one")
@@ -627,7 +627,7 @@ func TestItIsTriedAgain(t *testing.T) {
 	})
 }
 
-func TestTheNextServerTellsNothingTwice(t *testing.T) {
+func TestNextServerRepeatsNoAlert(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, r *harness) {
 		r.device("ada", "one")

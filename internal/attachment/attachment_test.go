@@ -76,7 +76,7 @@ func TestTypeIsThatOfTheContent(t *testing.T) {
 	}
 }
 
-func TestKeep(t *testing.T) {
+func TestStoreAttachment(t *testing.T) {
 	t.Parallel()
 	s, st, path := open(t)
 	a, err := s.Store(t.Context(), "", "u1", "../../etc/pass\u202egpj.exe\n", []byte("%PDF-1.7"))
@@ -115,7 +115,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-func TestSweep(t *testing.T) {
+func TestSweepRemovesUnusedAttachments(t *testing.T) {
 	t.Parallel()
 	s, st, path := open(t)
 	now := time.Now()

@@ -152,7 +152,7 @@ func interrupt(t *testing.T, e *command.Executor, who account.Identity, sessionI
 	return e.Perform(t.Context(), spec, c, who)
 }
 
-func TestPerform(t *testing.T) {
+func TestExecuteChecksRights(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		role      account.Role
@@ -236,8 +236,8 @@ func TestKillWithoutStore(t *testing.T) {
 	})
 }
 
-// TestRepeatedAtOnce: the same command from two tabs at once is done once.
-func TestRepeatedAtOnce(t *testing.T) {
+// TestRepeatedCommandsAtOnceRunOnce: the same command from two tabs at once is done once.
+func TestRepeatedCommandsAtOnceRunOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := &memory{wait: make(chan struct{})}
@@ -259,9 +259,9 @@ func TestRepeatedAtOnce(t *testing.T) {
 	})
 }
 
-// TestLargeInTurn: one person has two slots for what is large, and everybody together
+// TestLargeCommandsRunInTurn: one person has two slots for what is large, and everybody together
 // four.
-func TestLargeInTurn(t *testing.T) {
+func TestLargeCommandsRunInTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		e := (&memory{}).executor()

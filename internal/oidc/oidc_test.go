@@ -201,9 +201,9 @@ func TestADeadProvider(t *testing.T) {
 	}
 }
 
-// TestAProviderLeadsNobodyInside has the description of a provider name an address of
+// TestPublicProviderReachesNoInternalAddress has the description of a provider name an address of
 // this machine: one that is public itself leads nowhere inside, one that is inside may.
-func TestAProviderLeadsNobodyInside(t *testing.T) {
+func TestPublicProviderReachesNoInternalAddress(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
 	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))

@@ -175,7 +175,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-func TestAnEditIsHeldAgainstTheRulesToo(t *testing.T) {
+func TestEditedCallIsCheckedAgainstTheRules(t *testing.T) {
 	t.Parallel()
 	b := api(func(p *project.Project) {
 		p.Rules = []project.Rule{

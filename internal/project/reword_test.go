@@ -152,9 +152,9 @@ func wrapped(t *rapid.T, text string) string {
 	return fmt.Sprintf(layer, text+map[bool]string{true: "\n"}[strings.HasSuffix(text, "\n") || strings.HasPrefix(text, "bash <<")])
 }
 
-// TestEasyRulesFitTheWhole: what one person may approve alone is a command that a rule
+// TestAllowRulesMustCoverTheWholeCommand: what one person may approve alone is a command that a rule
 // fits as a whole, and that can be read to its end.
-func TestEasyRulesFitTheWhole(t *testing.T) {
+func TestAllowRulesMustCoverTheWholeCommand(t *testing.T) {
 	t.Parallel()
 	rules := []project.Rule{{Tool: "Bash", Pattern: "git status*", Effect: project.Allow}, {Tool: "Bash", Pattern: "kubectl get *", Effect: project.Allow}, {Tool: "Bash", Pattern: "git add *", Effect: project.Allow}, {Tool: "Bash", Effect: project.TwoPeople}}
 	for text, free := range map[string]bool{

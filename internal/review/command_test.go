@@ -183,7 +183,7 @@ func TestStepsOfACommand(t *testing.T) {
 }
 
 // A mark covers what it speaks of, counted as a browser counts.
-func TestPlaceOfAMark(t *testing.T) {
+func TestPositionOfAWarning(t *testing.T) {
 	t.Parallel()
 	const command = "echo 😀 ünïcode; rm -rf build"
 	got := review.ReadCommand(command, folder)

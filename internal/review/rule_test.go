@@ -57,7 +57,7 @@ func TestReachOfRules(t *testing.T) {
 	}
 }
 
-func TestSmallestRules(t *testing.T) {
+func TestNarrowestRulesCoverTheirCall(t *testing.T) {
 	t.Parallel()
 	// What is smallest covers what it was made for.
 	for _, c := range []struct{ tool, input, step string }{
