@@ -186,17 +186,30 @@ export class App {
   async interrupt() {
     await this.page.getByRole('button', { name: 'Interrupt' }).click()
   }
+  // It is there as long as Claude does not run.
+  resumeButton = () => this.page.getByRole('button', { name: 'Resume', exact: true })
   async resume() {
-    await this.page.getByRole('button', { name: 'Resume', exact: true }).click()
+    await this.resumeButton().click()
+  }
+  // What is in the menu of the session.
+  moreButton = () => this.page.getByRole('main').getByRole('button', { name: 'More', exact: true })
+  async openKill() {
+    await this.moreButton().click()
+    await this.page.getByRole('button', { name: 'Kill…', exact: true }).click()
+  }
+  // One of the lists in the message field.
+  async select(label: string, option: string | RegExp) {
+    await this.page.getByRole('combobox', { name: label }).click()
+    await this.page.getByRole('listbox', { name: label }).getByRole('option', { name: option }).click()
   }
   // Resumes a dead session and says something once it is there.
   async resumeAndSend(words: string) {
     await this.resume()
-    await expect(this.page.getByRole('button', { name: 'Kill', exact: true })).toBeVisible()
+    await expect(this.resumeButton()).toHaveCount(0)
     await this.send(words)
   }
   async kill() {
-    await this.page.getByRole('button', { name: 'Kill', exact: true }).click()
+    await this.openKill()
     await this.page.getByRole('dialog').getByRole('button', { name: 'Kill' }).click()
   }
   dead = () =>

@@ -141,12 +141,7 @@ test('what opens above a page can be used by everybody', once, async ({ page, sc
     await page.keyboard.press('Escape')
     await expect(page.getByRole('dialog')).toHaveCount(0)
   }
-  await page
-    .getByRole('banner')
-    .or(page.getByRole('main'))
-    .getByRole('button', { name: 'Kill', exact: true })
-    .first()
-    .click()
+  await app.openKill()
   await expect(page.getByRole('dialog')).toBeVisible()
   await expectAccessible(page, 'before a session is killed')
   await page.keyboard.press('Escape')

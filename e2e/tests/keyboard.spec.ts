@@ -322,13 +322,12 @@ test('with keys alone: a session from its start to its end @newest', async ({
   await hands.press('Alt+,')
 
   // Kill, resume and go on.
-  await expect(page.getByRole('button', { name: 'Kill', exact: true })).toBeVisible()
-  await hands.activate(page.getByRole('button', { name: 'Kill', exact: true }), 'Shift+Tab')
+  await more('Kill…')
   await hands.activate(dialog.getByRole('button', { name: 'Kill' }))
   await expect(app.dead()).toBeVisible()
   await hands.seen('after a session was killed')
   await hands.activate(page.getByRole('button', { name: 'Resume', exact: true }), 'Shift+Tab')
-  await expect(page.getByRole('button', { name: 'Kill', exact: true })).toBeVisible()
+  await expect(app.resumeButton()).toHaveCount(0)
   await hands.seen('after a session was resumed')
   await more('Archive')
   await expect(page.getByRole('main').getByText('Archived', { exact: true })).toBeVisible()
@@ -537,12 +536,12 @@ shared(
         return route.fulfill({ json: { result: 'applied' } })
       })
     }
-    for (const [name, key] of [
-      ['Permission mode', 'ArrowDown'],
-      ['Model', 'ArrowDown'],
-    ] as const) {
-      await hands.to(main.getByRole('combobox', { name }), 'Shift+Tab')
-      await hands.press(key)
+    for (const name of ['Permission mode', 'Model']) {
+      await hands.to(main.getByRole('combobox', { name }))
+      await hands.press('ArrowDown')
+      await expect(main.getByRole('listbox', { name })).toBeVisible()
+      await hands.press('ArrowDown')
+      await hands.press('Enter')
     }
     await expect.poll(() => sent.join()).toMatch(/permission_mode .*acceptEdits.*,model .*sonnet/)
 

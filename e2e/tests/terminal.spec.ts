@@ -84,7 +84,7 @@ test('a session of a terminal is listed, read, forked and taken up, also where i
   await app.resume()
   await expect(trust.getByText(/touch .*ran-again/)).toBeVisible()
   await trust.getByRole('button', { name: 'Trust this folder and start' }).click()
-  await expect(page.getByRole('button', { name: 'Kill', exact: true })).toBeVisible()
+  await expect(app.resumeButton()).toHaveCount(0)
   await page.goBack()
 
   await page.goBack()

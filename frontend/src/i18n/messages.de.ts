@@ -165,6 +165,16 @@ export const de: Messages = {
     defaultModel: 'Standardmodell',
     start: 'Sitzung starten',
     mode: (mode) => own(modes, mode) ?? mode,
+    modelWords: (model) =>
+      own(
+        {
+          '': 'Was Claude Code wählt.',
+          opus: 'Für schwierige Aufgaben.',
+          sonnet: 'Für die tägliche Arbeit.',
+          haiku: 'Für schnelle, einfache Aufgaben.',
+        },
+        model,
+      ) ?? '',
     modeWords: (mode) =>
       own(
         {
@@ -178,12 +188,13 @@ export const de: Messages = {
     composer: 'Nachricht',
     messageLabel: 'Nachricht an Claude',
     message: 'Nachricht an Claude',
-    messageQueue: 'Nachricht einreihen',
+    messageQueue: 'Nachricht für Claude einreihen',
     messageResume: 'Nachricht an Claude (setzt die Sitzung fort)',
     messageShort: 'Nachricht',
-    queueShort: 'Nächste Nachricht',
+    queueShort: 'Nachricht einreihen',
     viewerCannot: 'Nur Lesezugriff. Du kannst in dieser Sitzung keine Nachrichten senden.',
     viewerShort: 'Nur Lesezugriff',
+    tools: 'Mehr zu dieser Nachricht',
     attach: 'Dateien anhängen',
     send: 'Senden',
     queue: 'Einreihen',

@@ -153,6 +153,16 @@ export const en = {
     defaultModel: 'Default model',
     start: 'Start session',
     mode: (mode: string) => own(modes, mode) ?? mode,
+    modelWords: (model: string) =>
+      own(
+        {
+          '': 'What Claude Code chooses.',
+          opus: 'For hard problems.',
+          sonnet: 'For everyday work.',
+          haiku: 'For quick, simple tasks.',
+        },
+        model,
+      ) ?? '',
     modeWords: (mode: string) =>
       ({
         default: 'Claude asks before it runs commands or changes files.',
@@ -163,12 +173,13 @@ export const en = {
     composer: 'Message',
     messageLabel: 'Message to Claude',
     message: 'Message to Claude',
-    messageQueue: 'Queue a message',
+    messageQueue: 'Queue a message for Claude',
     messageResume: 'Message to Claude (resumes the session)',
     messageShort: 'Message',
-    queueShort: 'Next message',
+    queueShort: 'Queue a message',
     viewerCannot: 'View only. You can’t send messages in this session.',
     viewerShort: 'View only',
+    tools: 'More for this message',
     attach: 'Attach files',
     send: 'Send',
     queue: 'Queue',

@@ -73,3 +73,25 @@ test('of many files no more are on their way at once than the server takes of a 
   ).toEqual(['a', 'b', 'd', 'e'])
   attach.unmount()
 })
+
+test('a long text that is pasted becomes a file, and a short one stays text', async () => {
+  const sent = vi
+    .spyOn(attachments, 'upload')
+    .mockResolvedValue({ attachment_id: 'a', name: 'a', media_type: 'text/plain', size: 1 })
+  sent.mockClear()
+  const attach = mount(Attach, { props: { modelValue: [], target: document.body } })
+  const paste = (text: string) => {
+    const ev = Object.assign(new Event('paste', { bubbles: true, cancelable: true }), {
+      clipboardData: { types: ['text/plain'], files: [], getData: () => text },
+    })
+    document.body.dispatchEvent(ev)
+    return ev.defaultPrevented
+  }
+  expect(paste('a few words')).toBe(false)
+  expect(paste('x'.repeat(10_001))).toBe(true)
+  await flushPromises()
+  expect(sent).toHaveBeenCalledTimes(1)
+  const file = sent.mock.calls[0]![0]
+  expect([file.name, file.size, file.type]).toEqual(['Pasted text.txt', 10_001, 'text/plain'])
+  attach.unmount()
+})

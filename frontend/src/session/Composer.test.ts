@@ -145,3 +145,36 @@ test('it opens again when nothing waits, and without a draft nothing is said', a
   await c.w.setProps({ session: at(0) })
   expect(c.folded()).toBe(false)
 })
+
+test('the arrow up brings back the last messages, and never over what was written', async () => {
+  const c = composer(0)
+  const { session_id } = orphaned()
+  const items = ['the first', 'the second'].map((text, i) => ({
+    kind: 'user' as const,
+    seq: i + 1,
+    rev: i + 1,
+    key: `u${i}`,
+    at: 1,
+    agent_id: null,
+    text,
+  }))
+  useSessions().apply(
+    [{ type: 'transcript', session_id, from: 0, next: 2, items, total: 2, live: null, more: false }],
+    { now: 0, commandOf: () => undefined },
+  )
+  const press = async (key: string) => {
+    await c.w.find('textarea').trigger('keydown', { key })
+    c.field.setSelectionRange(c.field.value.length, c.field.value.length)
+    return c.field.value
+  }
+  expect(await press('ArrowUp')).toBe('the second')
+  expect(await press('ArrowUp')).toBe('the first')
+  expect(await press('ArrowUp')).toBe('the first')
+  expect(await press('ArrowDown')).toBe('the second')
+  expect(await press('ArrowDown')).toBe('')
+  await c.w.find('textarea').setValue('my own')
+  expect(await press('ArrowUp')).toBe('my own')
+  await press('ArrowUp')
+  await c.w.find('textarea').setValue('the second')
+  expect(await press('ArrowUp')).toBe('the second')
+})

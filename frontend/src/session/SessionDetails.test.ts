@@ -8,6 +8,7 @@ import { golden } from '@/testframes'
 import { setMedia } from '@/testsetup'
 import { BREAKPOINTS } from '@/ui/breakpoints'
 import type { Item, ProcessState } from '@/wire/messages.gen'
+import ContextRing from './ContextRing.vue'
 import SessionDetails from './SessionDetails.vue'
 import { drawer, toggle } from './details'
 import Outline from './Outline.vue'
@@ -90,12 +91,29 @@ const press = async () => {
   await flushPromises()
 }
 
-test('the line under a session tells what it came to, and nothing of what nobody told', async () => {
-  const it = await show()
-  expect(it.find('.bar').text()).toBe('Session details')
+test('the header tells how full the context is and what it cost, and nothing of what nobody told', async () => {
+  const it = mount(ContextRing, {
+    props: { session: useSessions().session(id)! },
+    attachTo: document.body,
+    global: { plugins: [pinia] },
+  })
+  expect(it.text()).toBe('Session details')
   say(WORK)
   await nextTick()
-  expect(it.findAll('.bar > span').map((s) => s.text())).toEqual(['1 turn', '$0.25', '1 file changed'])
+  expect(it.text()).toBe('$0.25Session details')
+  const full = (context_tokens: number) =>
+    say([...WORK.slice(0, -1), { ...WORK.at(-1)!, context_tokens, context_window: 200 } as Item])
+  full(76)
+  await nextTick()
+  expect(it.text()).toContain('Context 38 %')
+  expect(it.find('.high').exists()).toBe(false)
+  full(172)
+  await nextTick()
+  expect(it.text()).toContain('Context 86 %, nearly full')
+  expect(it.find('.high').exists()).toBe(true)
+  await it.trigger('click')
+  expect([drawer.value, it.attributes('aria-expanded')]).toEqual([true, 'true'])
+  it.unmount()
 })
 
 test('the drawer is led to and back from, and the browser remembers it', async () => {
@@ -104,7 +122,6 @@ test('the drawer is led to and back from, and the browser remembers it', async (
   from.focus()
   await press()
   expect(document.activeElement?.textContent).toBe('Session details')
-  expect(it.find('.bar button').attributes('aria-expanded')).toBe('true')
   expect(localStorage.getItem('sayso:beside')).toBe('open')
   await it.find('aside').trigger('keydown', { key: 'Escape' })
   await flushPromises()
@@ -132,7 +149,6 @@ test('where there is no room it is a sheet that opens only on a press', async ()
   setMedia(BREAKPOINTS.single, true)
   await flushPromises()
   expect(it.find('aside').exists()).toBe(false)
-  expect(it.find('.bar').exists()).toBe(false)
   expect(document.querySelector('dialog')).toBeNull()
   toggle()
   await flushPromises()

@@ -207,8 +207,8 @@ describe('how full the context is', () => {
     ({ ...result(0.1), context_tokens, context_window }) as Item
 
   test('is what the last turn tells', () => {
-    expect(contextIn([full(10, 200), full(159, 200)])).toEqual({ tokens: 159, window: 200, percent: 80, high: true })
-    expect(contextIn([full(158, 200)])).toMatchObject({ percent: 79, high: false })
+    expect(contextIn([full(10, 200), full(170, 200)])).toEqual({ tokens: 170, window: 200, percent: 85, high: true })
+    expect(contextIn([full(168, 200)])).toMatchObject({ percent: 84, high: false })
     expect(contextIn([full(10, 200), { ...full(190, 200), agent_id: 'x' }])).toMatchObject({ tokens: 10 })
   })
 

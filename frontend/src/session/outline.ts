@@ -105,7 +105,7 @@ export function spentIn(items: readonly Item[]): {
 }
 
 // From here on it is said that the context is nearly full.
-const HIGH_PERCENT = 80
+const HIGH_PERCENT = 85
 
 /**
  * How full Claude's context was at the end of the last turn, in tokens, counted as the

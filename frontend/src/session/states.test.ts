@@ -73,7 +73,7 @@ describe('a session that ended and still waits', () => {
     expect(words).toContain('Failed')
     expect(words).toContain('Needs you')
     expect(header.find('.problem').text()).toContain('Claude ended by itself with exit code 1.')
-    expect(header.find('.actions').text()).toBe('Resume')
+    expect(header.findAll('.actions .label').map((b) => b.text())).toEqual(['Resume'])
   })
 
   test('says both in its row', () => {
@@ -233,7 +233,6 @@ describe('a session of an outsider', () => {
       const header = show(SessionHeader, { session })
       expect(header.find('.kind').text()).toBe('Terminal')
       expect(header.findAll('.actions .label')).toHaveLength(0)
-      expect(header.find('select').exists()).toBe(false)
       expect(header.text()).not.toContain('Ended')
       header.unmount()
     }

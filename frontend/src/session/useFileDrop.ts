@@ -1,14 +1,21 @@
 import { useEventListener } from '@vueuse/core'
 import { ref, type Ref } from 'vue'
 
+/** A text that is longer is pasted as a file: in the field it would hide what is asked. */
+const MAX_PASTED_CHARS = 10_000
+
 const filesOf = (data: DataTransfer | null) => [...(data?.files ?? [])]
 const hasFiles = (ev: DragEvent) => ev.dataTransfer?.types.includes('Files') === true
 
-/** useFileDrop calls onFiles with files that are pasted or dropped on target; over tells whether some are above it. */
+/**
+ * useFileDrop calls onFiles with files that are pasted or dropped on target, and with a long
+ * text that is pasted, as a file named textName; over tells whether some are above it.
+ */
 export function useFileDrop(
   target: () => HTMLElement | null,
   enabled: () => boolean,
   onFiles: (files: File[]) => void,
+  textName: () => string,
 ): { over: Readonly<Ref<boolean>> } {
   const over = ref(false)
 
@@ -18,6 +25,9 @@ export function useFileDrop(
   }
   useEventListener(target, 'paste', (ev: ClipboardEvent) => {
     const files = filesOf(ev.clipboardData)
+    const text = ev.clipboardData?.getData('text/plain') ?? ''
+    if (enabled() && text.length > MAX_PASTED_CHARS)
+      return take(ev, [new File([text], textName(), { type: 'text/plain' })])
     // A copied table is text and a picture of it: the text is meant.
     if (enabled() && files.length > 0 && !ev.clipboardData?.types.includes('text/plain')) take(ev, files)
   })

@@ -41,9 +41,6 @@ export const words: typeof english = {
     title: 'Sitzungsdetails',
     open: 'Sitzungsdetails',
     close: 'Schließen',
-    bar: 'Diese Sitzung bisher',
-    turns: (n) => count(n, 'Runde', 'Runden'),
-    changed: (n) => `${count(n, 'Datei', 'Dateien')} geändert`,
     todos: 'Zu tun',
     noTodos: 'Noch keine Aufgabenliste.',
     files: 'Geänderte Dateien',
@@ -148,6 +145,7 @@ export const words: typeof english = {
   queueRemoveNamed: (text) => `Entfernen: ${text.slice(0, 60)}`,
   queueEdit: 'Bearbeiten',
   attach: {
+    pasted: 'Eingefügter Text.txt',
     label: 'Anhänge',
     files: 'Anzuhängende Dateien',
     choose: 'Dateien auswählen',

@@ -41,9 +41,6 @@ export const words = {
     title: 'Session details',
     open: 'Session details',
     close: 'Close',
-    bar: 'This session so far',
-    turns: (n: number) => count(n, 'turn', 'turns'),
-    changed: (n: number) => `${count(n, 'file', 'files')} changed`,
     todos: 'To do',
     noTodos: 'No to-do list yet.',
     files: 'Files changed',
@@ -144,6 +141,7 @@ export const words = {
   queueEdit: 'Edit',
   attach: {
     label: 'Attachments',
+    pasted: 'Pasted text.txt',
     files: 'Files to attach',
     choose: 'Choose files',
     photo: 'Take a photo',
