@@ -212,6 +212,10 @@ var attackList = []attack{
 	proved(129, "the stream of one project under the number of another; what an agent sends with a fault in any field", "mcpapi.TestPromptManager9InvalidStreamToken", "httpapi.TestPromptManagerSubmitAnswer", "mcpapi.TestEveryFaultOfAToolCallIsRefused", "mcpapi.TestEveryFaultOfAnAdapterBodyIsRefused", "mcpapi.TestUnknownFieldsOfAgentsPass"),
 	proved(130, "requests piped into sayso mcp, whose stdin ends before their answers", "cmd/sayso.TestMCPAnswersWhatWasPipedIntoIt", "mcpapi.TestPromptManagerAnswersWhatItReadBeforeTheEndOfItsInput", "mcpapi.TestPromptManagerEndsWithACancelledRequest"),
 	proved(131, "an asker that ends without a word, after its ticket, between two polls or with its process", "mcpapi.TestAskerThatNeverComesBackWithItsTicketIsGone", "mcpapi.TestQuestionGoesWithItsAsker", "mcpapi.TestPromptManager8AskerGoes", "mcpapi.TestATerminalThatDoesNotComeBack", "cmd/sayso.TestMCPQuestionGoesWithItsProcess"),
+
+	// Git, which the server runs without asking anybody.
+	proved(132, "a repository whose settings, hooks, filters, drivers or submodules run a program when somebody looks at its changes", "workingtree.TestRepositoryRunsNoProgram", "workingtree.TestSubmoduleRunsNoProgram"),
+	proved(133, "a repository, a link, a pipe or a path that shows files from outside of the folder, or of a hidden project, or that blocks", "workingtree.TestRepositoryElsewhere", "workingtree.TestFilesElsewhere", "workingtree.TestRepositoryAboveRoots", "workingtree.TestDiscardDoesNotFollowLinks", "httpapi.TestChangesShowNoFileOfAHiddenProject"),
 }
 
 // TestEveryAttackHasItsAnswer holds the list against the tests that there are: a

@@ -126,21 +126,21 @@ var packages = map[string]rule{
 	},
 	"httpapi": {
 		layer:    4,
-		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "claude/rule", "internal/command", "internal/decision", "internal/oidc", "internal/options", "orchestrator", "pending", "internal/project", "internal/refusal", "internal/review", "session", "wire", "internal/workspace", "internal/problem", "internal/statement"},
+		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "claude/rule", "internal/command", "internal/decision", "internal/oidc", "internal/options", "orchestrator", "pending", "internal/project", "internal/refusal", "internal/review", "session", "wire", "internal/workspace", "internal/workingtree", "internal/problem", "internal/statement"},
 		external: []string{"github.com/go-webauthn/webauthn", "github.com/google/uuid", "github.com/prometheus/client_golang"},
 		closed:   "it is the edge over HTTP: one edge does not call another",
 	},
 	"internal/apitest": {
 		layer:    4,
 		testOnly: true,
-		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "internal/command", "internal/decision", "httpapi", "orchestrator", "pending", "internal/project", "internal/refusal", "session", "store/sqlite", "wire", "wire/wiretest", "internal/workspace", "wsapi", "internal/problem"},
+		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "internal/command", "internal/decision", "httpapi", "orchestrator", "pending", "internal/project", "internal/refusal", "session", "store/sqlite", "wire", "wire/wiretest", "internal/workspace", "internal/workingtree", "wsapi", "internal/problem"},
 		external: []string{"github.com/coder/websocket", "github.com/google/uuid", "github.com/prometheus/client_golang"},
 		closed:   "it runs both edges for tests only",
 	},
 
 	"orchestrator": {
 		layer:    3,
-		ours:     []string{"internal/account", "claude", "claude/config", "claude/folder", "claude/rule", "internal/failpoint", "internal/options", "internal/procfs", "orchestrator/admission", "orchestrator/grants", "orchestrator/launch", "orchestrator/transcript", "pending", "internal/project", "session", "shim", "internal/workspace", "internal/problem", "internal/statement"},
+		ours:     []string{"internal/account", "claude", "claude/config", "claude/folder", "claude/rule", "internal/failpoint", "internal/options", "internal/procfs", "orchestrator/admission", "orchestrator/grants", "orchestrator/launch", "orchestrator/transcript", "pending", "internal/project", "session", "shim", "internal/workspace", "internal/workingtree", "internal/problem", "internal/statement"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it drives processes; the layers below also work while nothing runs",
 	},
@@ -247,6 +247,11 @@ var packages = map[string]rule{
 		layer:  1,
 		ours:   []string{"pending", "internal/problem"},
 		closed: "ask the orchestrator for folders: it knows the roots in force",
+	},
+	"internal/workingtree": {
+		layer:  1,
+		ours:   []string{"internal/options", "internal/problem", "internal/workspace"},
+		closed: "it runs git as the user of sessions: ask the orchestrator, which knows that user and the roots in force",
 	},
 	"internal/access": {
 		layer:  1,
@@ -403,7 +408,7 @@ var standardWhy = map[string]struct {
 	why  string
 	only []string
 }{
-	"os/exec":      {"processes are started by the orchestrator and the shim, and procfs runs ps where there is no /proc; claude can, so that it is a whole SDK", []string{"claude", "claude/claudetest", "orchestrator", "orchestrator/launch", "internal/procfs", "shim", "shim/embedded"}},
+	"os/exec":      {"processes are started by the orchestrator and the shim, and procfs runs ps where there is no /proc, and workingtree runs git; claude can, so that it is a whole SDK", []string{"claude", "claude/claudetest", "orchestrator", "orchestrator/launch", "internal/procfs", "internal/workingtree", "shim", "shim/embedded"}},
 	"net/http":     {"HTTP is served at the edges; alert and oidc only make requests", []string{"internal/alert", "internal/oidc", "internal/command", "internal/refusal", "httpapi", "wsapi", "mcpapi", "frontend", "claude/scriptedmodel"}},
 	"database/sql": {"databases are spoken to in store, and their tables made in migrations", []string{"store/sqlite", "store/postgres", "migrations"}},
 	"plugin":       {"nothing is loaded at run time", nil},

@@ -101,6 +101,15 @@ func routes() []route {
 		{method: "POST", pattern: "/api/sessions/{id}/model", policy: asMember, serve: commandRoute("set_model")},
 		{method: "POST", pattern: "/api/sessions/{id}/permission_mode", policy: asMember, serve: commandRoute("set_permission_mode")},
 
+		{method: "GET", pattern: "/api/sessions/{id}/changes", policy: signedIn, serve: (*Server).getChanges},
+		{method: "GET", pattern: "/api/sessions/{id}/changes/file", policy: signedIn, serve: (*Server).getChangedFile},
+		{method: "POST", pattern: "/api/sessions/{id}/changes/discard", policy: asMember, serve: (*Server).postDiscard},
+		{method: "POST", pattern: "/api/sessions/{id}/changes/commit", policy: asMember, serve: (*Server).postCommit},
+		{method: "GET", pattern: "/api/sessions/{id}/files", policy: signedIn, serve: (*Server).getFiles},
+		{method: "GET", pattern: "/api/sessions/{id}/files/search", policy: signedIn, serve: (*Server).getFoundFiles},
+		{method: "GET", pattern: "/api/sessions/{id}/files/content", policy: signedIn, serve: (*Server).getFile},
+		{method: "GET", pattern: "/api/sessions/{id}/files/raw", policy: signedIn, serve: (*Server).getRawFile},
+
 		{method: "GET", pattern: "/api/terminal_sessions", policy: asMember, serve: (*Server).getTerminalSessions},
 		{method: "GET", pattern: "/api/terminal_sessions/{id}", policy: asMember, serve: (*Server).getTerminalSession},
 		{method: "GET", pattern: "/api/terminal_sessions/{id}/transcript", policy: asMember, serve: (*Server).getTerminalTranscript},

@@ -83,6 +83,7 @@ type Driver interface {
 	previewDriver
 	processDriver
 	sessionDriver
+	changesDriver
 }
 
 // Options configures a [Server]. Fields are required unless they say otherwise.
@@ -175,6 +176,7 @@ type Server struct {
 	processHandlers
 	sessionHandlers
 	attachmentHandlers
+	changesHandlers
 }
 
 // New returns a server, or an error that names a missing option.
@@ -208,6 +210,7 @@ func (s *Server) setHandlers() {
 	s.settingsHandlers = settingsHandlers{settings: o.Settings}
 	s.processHandlers = processHandlers{store: o.Store, driver: o.Driver, live: o.Live, nodeID: o.NodeID, version: o.Version, started: s.started}
 	s.sessionHandlers = sessionHandlers{store: o.Store, driver: o.Driver, guard: o.Guard, rules: o.Rules, live: o.Live, notifier: o.Notifier}
+	s.changesHandlers = changesHandlers{driver: o.Driver, guard: o.Guard}
 	s.attachmentHandlers = attachmentHandlers{commands: o.Commands, attachments: o.Attachments}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/options"
 	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/workingtree"
 	"github.com/sayso-dev/sayso/orchestrator/admission"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/session"
@@ -26,6 +27,8 @@ type Orchestrator struct {
 
 	unsettled atomic.Bool // the store has not yet recorded what died with an earlier server
 
+	git *workingtree.Git
+
 	answered chan struct{} // sessions are in touched; capacity 1, never closed
 
 	mu              sync.Mutex          // protects following
@@ -39,7 +42,12 @@ func New(o Options) (*Orchestrator, error) {
 	if err := options.Check("orchestrator", o); err != nil {
 		return nil, err
 	}
+	git, err := workingtree.New(workingtree.Options{Command: o.CLI.Command, As: o.CLI.As, Environ: o.CLI.Environ})
+	if err != nil {
+		return nil, err
+	}
 	made := &Orchestrator{
+		git:             git,
 		node:            &node{o: o, starter: &launch.Starter{CLI: o.CLI, Launcher: o.Launcher, Sandbox: o.Sandbox, MCP: o.MCP}},
 		launches:        make(chan *process),
 		settled:         make(chan struct{}),

@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/workingtree"
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
@@ -29,6 +32,7 @@ type Driver struct {
 	Claude    orchestrator.Environment
 	Measured  map[string]orchestrator.Vitals // by session; set before the first call
 	Views     map[string]orchestrator.RequestViews
+	Roots     workspace.Roots // of WorkingTree; set before the first call
 }
 
 func (d *Driver) note(format string, args ...any) error {
@@ -278,6 +282,45 @@ func (d *Driver) PreviewFile(_ context.Context, sessionID, path string) (orchest
 		look.State = workspace.FileMissing
 	}
 	return look, nil
+}
+
+// WorkingTree opens the session's folder, which a test must have created below Roots.
+func (d *Driver) WorkingTree(ctx context.Context, sessionID string, visible func(path string) bool) (*workingtree.Folder, error) {
+	if err := d.note("open the folder of %s", sessionID); err != nil {
+		return nil, err
+	}
+	s, err := d.harness.Store.Session(ctx, sessionID)
+	if err != nil {
+		return nil, err
+	}
+	git, err := workingtree.New(workingtree.Options{
+		Command: func(ctx context.Context, dir, path string, args ...string) *exec.Cmd {
+			cmd := exec.CommandContext(ctx, path, args...)
+			cmd.Dir = dir
+			return cmd
+		},
+		As:      func(f func() error) error { return f() },
+		Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return git.Open(ctx, workingtree.Place{Roots: d.Roots, CWD: s.CWD, Visible: visible})
+}
+
+// Discard discards without an audit trail, and notes who did it.
+func (d *Driver) Discard(ctx context.Context, s session.Session, f *workingtree.Folder, path, seen string, by pending.Actor) error {
+	return f.Discard(ctx, path, seen, func(workingtree.Discarded) error {
+		return d.note("discard %s in %s by %s", path, s.SessionID, by.Name)
+	})
+}
+
+// Commit commits without an audit trail, and notes who did it.
+func (d *Driver) Commit(ctx context.Context, s session.Session, f *workingtree.Folder, message string, paths []string, by pending.Actor) (string, error) {
+	if err := d.note("commit %v in %s by %s", paths, s.SessionID, by.Name); err != nil {
+		return "", err
+	}
+	return f.Commit(ctx, message, paths)
 }
 
 func (d *Driver) PermissionRules(context.Context, string) ([]orchestrator.SettingsRules, error) {

@@ -152,6 +152,23 @@ var table = []Entry{
 	{"folder_new_settings", FolderUntrusted, "The folder {folder} has settings that run programs or change what Claude can do. Review them, then start again."},
 	{"folder_changed_settings", FolderUntrusted, "The settings of {folder} have changed since they were trusted. Review them, then start again."},
 	{"folder_not_trusted", NotFound, "This trust no longer exists. Check the list again."},
+
+	// Changes and files of a session.
+	{"path_invalid", Invalid, "Enter a path inside the session's folder."},
+	{"path_not_found", NotFound, "This folder can't be shown. It was moved or deleted, or it is a link."},
+	{"file_not_shown", NotFound, "This file can't be read. It is missing, too large, a link, or not a regular file."},
+	{"file_unchanged", Changed, "This file has no uncommitted changes. Check the list again."},
+	{"file_changed", Changed, "This file changed since you opened it. Review it, then try again."},
+	{"file_filtered", classOf("file_filtered", 409), "{path} uses the Git filter {filter}, which sayso doesn't run. Do this in a terminal."},
+	{"commit_nothing", Invalid, "Select at least one changed file."},
+	{"commit_message_missing", Invalid, "Enter a commit message."},
+	{"commit_message_invalid", Invalid, "The commit message is too long or contains invalid characters."},
+	{"commit_no_identity", classOf("commit_no_identity", 409), "Git doesn't know who commits here. Set user.name and user.email for the user Claude runs as."},
+	{"commit_conflict", classOf("commit_conflict", 409), "{path} has merge conflicts. Resolve them before you commit."},
+	{"git_missing", classOf("git_missing", 503), "Git isn't installed on the server."},
+	{"git_slow", classOf("git_slow", 503), "Git took too long. Try again."},
+	{"git_busy", classOf("git_busy", 409), "Another Git command is running in this folder. Try again."},
+	{"git_failed", classOf("git_failed", 422), "Git failed: {detail}"},
 	{"path_too_long", Invalid, "This path is too long."},
 
 	// Sessions and messages.

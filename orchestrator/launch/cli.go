@@ -186,3 +186,12 @@ func (c *CLI) output(ctx context.Context, path string, args ...string) ([]byte, 
 	cmd.WaitDelay = time.Second
 	return cmd.Output()
 }
+
+// Command returns a command that runs the program at path in dir as the user of CLIs. The
+// caller sets its environment.
+func (c *CLI) Command(ctx context.Context, dir, path string, args ...string) *exec.Cmd {
+	command := c.asUser(claude.Command{Path: path, Args: args, Dir: dir})
+	cmd := exec.CommandContext(ctx, command.Path, command.Args...)
+	cmd.Dir = command.Dir
+	return cmd
+}

@@ -204,6 +204,8 @@ export const words: typeof english = {
       folder_trusted: 'Ordner vertraut',
       folder_distrusted: 'Vertrauen widerrufen',
       asks_nobody: 'Ohne Genehmigungen gestartet',
+      changes_discarded: 'Änderungen verworfen',
+      changes_committed: 'Änderungen committet',
       alert_target_added: 'Benachrichtigungsziel hinzugefügt',
       alert_target_removed: 'Benachrichtigungsziel entfernt',
       granted: 'Durch eine Regel erlaubt',

@@ -198,6 +198,8 @@ export const words = {
       folder_trusted: 'Folder trusted',
       folder_distrusted: 'Trust revoked',
       asks_nobody: 'Started without approvals',
+      changes_discarded: 'Changes discarded',
+      changes_committed: 'Changes committed',
       alert_target_added: 'Notification target added',
       alert_target_removed: 'Notification target removed',
       granted: 'Allowed by a rule',

@@ -67,6 +67,12 @@ export const german: Record<keyof typeof errors, string> = {
   changed: 'Jemand anderes hat das geändert. Nichts wurde gespeichert. Prüfe es noch einmal.',
   channel_unknown: 'Den Kanal „{channel}“ gibt es nicht.',
   command_id: 'Ein Befehl braucht eine command_id, die eine UUID ist.',
+  commit_conflict: '{path} hat Merge-Konflikte. Löse sie, bevor du committest.',
+  commit_message_invalid: 'Die Commit-Nachricht ist zu lang oder enthält ungültige Zeichen.',
+  commit_message_missing: 'Gib eine Commit-Nachricht ein.',
+  commit_no_identity:
+    'Git weiß nicht, wer hier committet. Setze user.name und user.email für den Benutzer, als der Claude läuft.',
+  commit_nothing: 'Wähle mindestens eine geänderte Datei.',
   cursor_unknown: 'Diese Position in der Liste ist ungültig. Lade die Liste von vorn.',
   database_down: 'Die Datenbank antwortet nicht.',
   deadline_at_maximum: 'Diese Frist lässt sich nicht weiter verlängern.',
@@ -96,6 +102,10 @@ export const german: Record<keyof typeof errors, string> = {
   field_type: 'Das Feld „{name}“ darf nicht vom Typ {type} sein.',
   field_unknown: 'Das Feld „{name}“ ist unbekannt.',
   field_uuid: 'Das Feld „{name}“ muss eine UUID sein.',
+  file_changed: 'Diese Datei hat sich geändert, seit du sie geöffnet hast. Prüfe sie und versuche es dann noch einmal.',
+  file_filtered: '{path} verwendet den Git-Filter {filter}, den sayso nicht ausführt. Mach das in einem Terminal.',
+  file_not_shown: 'Diese Datei ist nicht lesbar. Sie fehlt, ist zu groß, ein Link oder keine normale Datei.',
+  file_unchanged: 'Diese Datei hat keine Änderungen ohne Commit. Prüfe die Liste noch einmal.',
   folder_changed_settings:
     'Die Einstellungen von {folder} haben sich geändert, seit ihnen vertraut wurde. Prüfe sie und starte dann noch einmal.',
   folder_characters: 'Der Name des Ordners enthält Zeichen, die in einem Pfad nicht möglich sind.',
@@ -114,6 +124,10 @@ export const german: Record<keyof typeof errors, string> = {
   folder_unreadable_settings:
     'Die Einstellungen von {folder} lassen sich nicht prüfen. Deshalb wurde Claude dort nicht gestartet: {detail}.',
   fork_empty: 'Es gibt nichts abzuzweigen: Claude hat in dieser Sitzung noch nicht geantwortet.',
+  git_busy: 'In diesem Ordner läuft gerade ein anderer Git-Befehl. Versuche es noch einmal.',
+  git_failed: 'Git ist fehlgeschlagen: {detail}',
+  git_missing: 'Auf dem Server ist Git nicht installiert.',
+  git_slow: 'Git hat zu lange gebraucht. Versuche es noch einmal.',
   going_away: 'Der Server startet gerade oder wird beendet. Versuche es gleich noch einmal.',
   grant_not_found: 'Diese Berechtigung gibt es nicht oder du hast keinen Zugriff darauf.',
   grant_not_removed: 'Die Regel ließ sich nicht aus einer Einstellungsdatei entfernen und gilt weiter: {detail}.',
@@ -221,6 +235,8 @@ export const german: Record<keyof typeof errors, string> = {
   password_too_long: 'Ein Passwort kann bis zu {max} Byte haben.',
   password_too_short:
     'Ein Passwort braucht mindestens {min} Zeichen. Gut geeignet sind mehrere Wörter ohne Zusammenhang.',
+  path_invalid: 'Gib einen Pfad im Ordner der Sitzung an.',
+  path_not_found: 'Dieser Ordner lässt sich nicht anzeigen. Er wurde verschoben oder gelöscht oder ist ein Link.',
   path_too_long: 'Dieser Pfad ist zu lang.',
   permission_mode_at_start:
     'Claude nimmt diesen Berechtigungsmodus nur beim Start an. Beende die Sitzung, ändere den Modus und setze sie fort.',

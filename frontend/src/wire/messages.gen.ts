@@ -819,6 +819,46 @@ export interface SettingChange {
   value: string
 }
 
+export interface Changes {
+  repository: string
+  branch: string
+  head: string
+  base: string
+  main_branch: string
+  files: ChangedFile[]
+  more: boolean
+}
+
+export interface FileComparison {
+  before: FileContent
+  after: FileContent
+  digest: string
+}
+
+export interface FileDiscard {
+  path: string
+  digest: string
+}
+
+export interface CommitCreate {
+  message: string
+  paths: string[]
+}
+
+export interface CommitCreated {
+  commit: string
+}
+
+export interface FolderEntries {
+  entries: FolderEntry[]
+  more: boolean
+}
+
+export interface FoundFiles {
+  paths: string[]
+  more: boolean
+}
+
 export interface User {
   name: string
   role: Role
@@ -1298,6 +1338,28 @@ export interface SettingInfo {
   changeable: boolean
   changed_by: string | null
   changed_at: number | null
+}
+
+export interface ChangedFile {
+  path: string
+  old_path?: string
+  status: string
+  added?: number
+  removed?: number
+  uncommitted: boolean
+  readable: boolean
+}
+
+export interface FileContent {
+  state: string
+  text: string
+  size: number
+}
+
+export interface FolderEntry {
+  name: string
+  kind: string
+  readable: boolean
 }
 
 export type Source = 'claude' | 'mcp' | 'elicitation' | 'hook'

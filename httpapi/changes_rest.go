@@ -1,0 +1,208 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sayso-dev/sayso/internal/access"
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/command"
+	"github.com/sayso-dev/sayso/internal/problem"
+	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/workingtree"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
+)
+
+// changesDriver is what changesHandlers needs of the orchestrator.
+type changesDriver interface {
+	WorkingTree(ctx context.Context, sessionID string, visible func(path string) bool) (*workingtree.Folder, error)
+	Discard(ctx context.Context, s session.Session, f *workingtree.Folder, path, seen string, by pending.Actor) error
+	Commit(ctx context.Context, s session.Session, f *workingtree.Folder, message string, paths []string, by pending.Actor) (string, error)
+}
+
+// changesHandlers serves the changes and the files of a session's folder.
+type changesHandlers struct {
+	driver changesDriver
+	guard  *access.Guard
+}
+
+// maxRawFile bounds a file that is downloaded, in bytes.
+const maxRawFile = 32 << 20
+
+// open returns a session in which a person may perform an action, with its folder as that person
+// may see it: without the folders of projects that are hidden from them.
+func (s *changesHandlers) open(r *http.Request, who account.Identity, action project.Action) (session.Session, *workingtree.Folder, error) {
+	ses, book, err := s.guard.Session(r.Context(), who, action, r.PathValue("id"))
+	if err != nil {
+		return session.Session{}, nil, err
+	}
+	f, err := s.driver.WorkingTree(r.Context(), ses.SessionID, func(file string) bool {
+		in := book.ProjectIDOf(path.Clean(file))
+		return in == ses.InProject || book.May(access.Person(who), project.See, project.Place{ProjectID: in}) == nil
+	})
+	return ses, f, err
+}
+
+func (s *changesHandlers) getChanges(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	_, f, err := s.open(r, who, project.See)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	status, err := f.Status(r.Context(), workingtree.Base(r.URL.Query().Get("base")))
+	if err != nil {
+		return err
+	}
+	out := wire.Changes{
+		Repository: string(status.Repository), Branch: status.Branch, Head: status.Head, Base: string(status.Base), MainBranch: status.MainBranch,
+		Files: make([]wire.ChangedFile, 0, len(status.Changes)), More: status.More,
+	}
+	for _, c := range status.Changes {
+		changed := wire.ChangedFile{
+			Path: c.Path, OldPath: c.OldPath, Status: string(c.Status), Uncommitted: c.Uncommitted,
+			Readable: utf8.ValidString(c.Path+c.OldPath) && !strings.HasSuffix(c.Path, "/"),
+		}
+		if c.Added >= 0 {
+			changed.Added, changed.Removed = &c.Added, &c.Removed
+		}
+		out.Files = append(out.Files, changed)
+	}
+	writeJSON(w, http.StatusOK, out)
+	return nil
+}
+
+func (s *changesHandlers) getChangedFile(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	_, f, err := s.open(r, who, project.See)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	query := r.URL.Query()
+	c, err := f.Compare(r.Context(), workingtree.Base(query.Get("base")), query.Get("path"), query.Get("old_path"))
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, wire.FileComparison{Before: fileContent(c.Before), After: fileContent(c.After), Digest: c.Digest})
+	return nil
+}
+
+func fileContent(c workingtree.Content) wire.FileContent {
+	return wire.FileContent{State: string(c.State), Text: c.Text, Size: c.Size}
+}
+
+func (s *changesHandlers) postDiscard(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	var d wire.FileDiscard
+	if err := readBody(r, &d); err != nil {
+		return err
+	}
+	ses, f, err := s.open(r, who, project.Answer)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), command.Timeout)
+	defer cancel()
+	if err := s.driver.Discard(ctx, ses, f, d.Path, d.Digest, access.Actor(who)); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (s *changesHandlers) postCommit(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	var c wire.CommitCreate
+	if err := readBody(r, &c); err != nil {
+		return err
+	}
+	ses, f, err := s.open(r, who, project.Answer)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), command.Timeout)
+	defer cancel()
+	id, err := s.driver.Commit(ctx, ses, f, c.Message, c.Paths, access.Actor(who))
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusCreated, wire.CommitCreated{Commit: id})
+	return nil
+}
+
+func (s *changesHandlers) getFiles(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	_, f, err := s.open(r, who, project.See)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	list, more, err := f.List(r.URL.Query().Get("path"))
+	if err != nil {
+		return err
+	}
+	out := wire.FolderEntries{Entries: make([]wire.FolderEntry, 0, len(list)), More: more}
+	for _, e := range list {
+		out.Entries = append(out.Entries, wire.FolderEntry{Name: e.Name, Kind: string(e.Kind), Readable: utf8.ValidString(e.Name)})
+	}
+	writeJSON(w, http.StatusOK, out)
+	return nil
+}
+
+func (s *changesHandlers) getFoundFiles(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	_, f, err := s.open(r, who, project.See)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	found, more, err := f.Search(r.Context(), r.URL.Query().Get("q"))
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, wire.FoundFiles{Paths: append([]string{}, found...), More: more})
+	return nil
+}
+
+func (s *changesHandlers) getFile(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	_, f, err := s.open(r, who, project.See)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	c, _, err := f.Read(r.URL.Query().Get("path"), workingtree.MaxText)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, fileContent(c))
+	return nil
+}
+
+// getRawFile sends the bytes of a file as a download, which no browser opens as a page.
+func (s *changesHandlers) getRawFile(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	_, f, err := s.open(r, who, project.See)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	name := r.URL.Query().Get("path")
+	_, data, err := f.Read(name, maxRawFile)
+	if err != nil {
+		return err
+	}
+	if data == nil {
+		return problem.For("path", "file_not_shown")
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/octet-stream")
+	h.Set("Content-Disposition", disposition("attachment", path.Base(name)))
+	h.Set("Content-Security-Policy", attachmentPolicy)
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Length", strconv.Itoa(len(data)))
+	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write(data) // the client may be gone
+	return nil
+}

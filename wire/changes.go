@@ -1,0 +1,75 @@
+package wire
+
+// Changes is what changed in the folder of a session, against a base.
+type Changes struct {
+	// Repository is found, missing, untrusted or outside; Files is empty unless it is found.
+	Repository string        `json:"repository"`
+	Branch     string        `json:"branch"` // "" when HEAD is detached
+	Head       string        `json:"head"`   // abbreviated; "" before the first commit
+	Base       string        `json:"base"`   // head or branch
+	MainBranch string        `json:"main_branch"`
+	Files      []ChangedFile `json:"files"`
+	More       bool          `json:"more"` // than are here
+}
+
+// ChangedFile is a file that differs from the base. Added and Removed are absent for a binary
+// file, and for a new one that was not read.
+type ChangedFile struct {
+	Path        string `json:"path"` // relative to the folder
+	OldPath     string `json:"old_path,omitempty"`
+	Status      string `json:"status"` // added, modified, deleted, renamed, type_changed, untracked or conflicted
+	Added       *int   `json:"added,omitempty"`
+	Removed     *int   `json:"removed,omitempty"`
+	Uncommitted bool   `json:"uncommitted"` // differs from the last commit
+	Readable    bool   `json:"readable"`    // false for a name that is not UTF-8
+}
+
+// FileComparison is a file in the base and as it is.
+type FileComparison struct {
+	Before FileContent `json:"before"`
+	After  FileContent `json:"after"`
+	Digest string      `json:"digest"` // of the content as it is
+}
+
+// FileContent is the text of a file, or why there is none.
+type FileContent struct {
+	State string `json:"state"` // text, link, missing, binary, large, outside, denied or other
+	Text  string `json:"text"`
+	Size  int64  `json:"size"` // in bytes
+}
+
+// FileDiscard names a file whose changes are discarded, and its content as it was shown.
+type FileDiscard struct {
+	Path   string `json:"path" validate:"required,max=4096"`
+	Digest string `json:"digest" validate:"required,max=64"`
+}
+
+// CommitCreate is a commit of the current content of files.
+type CommitCreate struct {
+	Message string   `json:"message" validate:"required,max=65536"`
+	Paths   []string `json:"paths" validate:"required,min=1,max=1000,dive,required,max=4096"`
+}
+
+// CommitCreated is a new commit.
+type CommitCreated struct {
+	Commit string `json:"commit"` // its id
+}
+
+// FolderEntry is an entry of a folder.
+type FolderEntry struct {
+	Name     string `json:"name"`
+	Kind     string `json:"kind"` // folder, file, link or other
+	Readable bool   `json:"readable"`
+}
+
+// FolderEntries holds the entries of a folder, folders first.
+type FolderEntries struct {
+	Entries []FolderEntry `json:"entries"`
+	More    bool          `json:"more"` // than are here
+}
+
+// FoundFiles holds paths that fit to what was searched, best first.
+type FoundFiles struct {
+	Paths []string `json:"paths"`
+	More  bool     `json:"more"` // than are here
+}
