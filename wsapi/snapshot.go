@@ -13,13 +13,15 @@ import (
 // welcome gives the tabs that came since the last round everything that runs or
 // waits and that they may see, encoded once for all who see the same.
 func (h *Hub) welcome(ctx context.Context) {
+	snapshots := map[project.Person]snapshot{}
 	h.mu.Lock()
-	newcomers := false
-	for _, welcomed := range h.tabs {
-		newcomers = newcomers || !welcomed
+	for t, welcomed := range h.tabs {
+		if !welcomed {
+			snapshots[access.Person(t.who)] = snapshot{}
+		}
 	}
 	h.mu.Unlock()
-	if !newcomers {
+	if len(snapshots) == 0 {
 		return
 	}
 	states, err := h.o.Store.ActiveProcesses(ctx)
@@ -32,18 +34,16 @@ func (h *Hub) welcome(ctx context.Context) {
 		h.snapshotFailed(ctx, "read projects for tabs", err)
 		return
 	}
+	// Without the lock: thousands of open requests take a while to encode.
+	for who := range snapshots {
+		snapshots[who] = newSnapshot(states, book, who, h.o.Rules.Levels)
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	snapshots := map[project.Person]snapshot{}
 	for t, welcomed := range h.tabs {
-		if welcomed {
+		first, ready := snapshots[access.Person(t.who)]
+		if welcomed || !ready { // who came meanwhile has woken Run
 			continue
-		}
-		who := access.Person(t.who)
-		first, known := snapshots[who]
-		if !known {
-			first = newSnapshot(states, book, who, h.o.Rules.Levels)
-			snapshots[who] = first
 		}
 		h.tabs[t], t.hidden = true, first.hidden
 		for sessionID, r := range first.reports {

@@ -17,9 +17,9 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// maxLevels bounds each of the two generations of the cache, in entries. It exceeds the
-// number of open requests, so a frame computes only the levels of new ones.
-const maxLevels = 4096
+// maxLevels bounds each of the two generations of the cache, in entries of about 150 bytes. It
+// exceeds the number of open requests, so a frame computes only the levels of new ones.
+const maxLevels = 16384
 
 // RiskLevels computes and caches the risk levels of requests. Every frame of a session for
 // every tab contains them.

@@ -22,6 +22,10 @@ func TestLevelsRememberedAreBounded(t *testing.T) {
 	if n := decision.LevelsRemembered(many, "/work"); n > decision.MaxLevels || n == 0 {
 		t.Errorf("%d are remembered", n)
 	}
+	// A tab that connects is told all that are open.
+	if n := decision.LevelsRemembered(many[:10_000], "/work"); n != 10_000 {
+		t.Errorf("%d levels of 10,000 open requests are remembered", n)
+	}
 }
 
 // TestLevelFollowsLinks: a file of the folder that leads elsewhere, to a secret or to
