@@ -94,6 +94,9 @@ type Client struct {
 	transport Transport
 	options   Options
 	idPrefix  string // distinguishes our request ids from those of an earlier client of the same CLI
+	// reading is of Run alone. It is not in the frame of Run, whose goroutine waits most of the
+	// time: frames over 1 KB in all double the stack that the runtime leaves it.
+	reading readLoop
 
 	mu       sync.Mutex
 	started  bool
@@ -140,8 +143,8 @@ func (c *Client) Run(ctx context.Context) error {
 	life, endLife := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() { c.transport.Close() })
 
-	loop := readLoop{client: c, life: life, callbacks: &callbacks}
-	err := loop.run()
+	c.reading = readLoop{client: c, life: life, callbacks: &callbacks}
+	err := c.reading.run()
 
 	stop()
 	c.close()
@@ -185,11 +188,7 @@ type readLoop struct {
 }
 
 func (l *readLoop) run() error {
-	for id, body := range l.client.options.Open {
-		if err := l.dispatch(id, body, false); err != nil {
-			l.unreadable(body, err)
-		}
-	}
+	l.dispatchOpen()
 	for {
 		line, err := l.client.transport.Recv()
 		if errors.Is(err, ErrTooLarge) {
@@ -203,8 +202,14 @@ func (l *readLoop) run() error {
 			continue
 		}
 		l.line(line)
-		// References to the line would keep its memory while the CLI idles.
-		l.envelope.reset()
+	}
+}
+
+func (l *readLoop) dispatchOpen() {
+	for id, body := range l.client.options.Open {
+		if err := l.dispatch(id, body, false); err != nil {
+			l.unreadable(body, err)
+		}
 	}
 }
 
@@ -216,6 +221,7 @@ func (l *readLoop) unreadable(line []byte, err error) {
 
 func (l *readLoop) line(line []byte) {
 	e := &l.envelope
+	defer e.reset() // references to the line would keep its memory while the CLI idles
 	if err := e.read(line); err != nil {
 		l.unreadable(line, err)
 		return

@@ -7,9 +7,16 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// handle changes the state for an event, performs the effects and returns the state right
-// after the event.
-func (p *process) handle(ctx context.Context, e event) state {
+// handle changes the state for an event and performs the effects.
+func (p *process) handle(ctx context.Context, e event) {
+	p.mu.Lock()
+	effects := p.transition(e)
+	p.mu.Unlock()
+	p.perform(ctx, effects)
+}
+
+// handleAndRead is handle; it also returns the state right after the event.
+func (p *process) handleAndRead(ctx context.Context, e event) state {
 	p.mu.Lock()
 	effects := p.transition(e)
 	after := p.state
@@ -19,7 +26,9 @@ func (p *process) handle(ctx context.Context, e event) state {
 }
 
 // transition changes the state for an event. The caller holds the lock, and performs the
-// effects after releasing it.
+// effects after releasing it. It is not inlined because of the copies of the state; see is.
+//
+//go:noinline
 func (p *process) transition(e event) (effects []effect) {
 	p.state, effects = transition(p.state, e)
 	return effects

@@ -19,17 +19,22 @@ const (
 // awaitEnd waits for a reason to end the CLI and then ends it. It returns when the CLI is
 // gone, whoever ended it.
 func (p *process) awaitEnd(ctx context.Context, over <-chan struct{}) {
-	var k killRequest
 	select {
 	case <-over:
-		return
-	case k = <-p.kills:
+	case k := <-p.kills:
+		p.end(ctx, k, over)
 	case <-ctx.Done():
 		if p.detach() {
 			return
 		}
 		p.handle(ctx, serverStopping{})
+		p.end(ctx, killRequest{}, over)
 	}
+}
+
+// end ends the CLI step by step, and returns when it is gone. Further kill requests shorten
+// it.
+func (p *process) end(ctx context.Context, k killRequest, over <-chan struct{}) {
 	p.mu.Lock()
 	reason := p.state.stopReason
 	conn, client := p.conn, p.client
@@ -90,7 +95,7 @@ func (p *process) awaitEnd(ctx context.Context, over <-chan struct{}) {
 		})
 		return gone(grace)
 	}
-	working := len(asked) > 0 || p.snapshot().working()
+	working := len(asked) > 0 || p.is(state.working)
 	if working && !k.force {
 		interrupted := make(chan struct{})
 		steps.Go(func() {

@@ -163,7 +163,18 @@ func (p *process) queueItems(items []session.Item) {
 	p.items = append(p.items, items...)
 }
 
-// snapshot returns the current state.
+// is reports whether f is true of the current state. A state has 2 KB: a function that keeps
+// waiting calls is instead of snapshot, whose result would remain in its frame, and grow the
+// stack of a goroutine of each session several times that.
+//
+//go:noinline
+func (p *process) is(f func(state) bool) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return f(p.state)
+}
+
+// snapshot returns the current state; see is.
 func (p *process) snapshot() state {
 	p.mu.Lock()
 	defer p.mu.Unlock()

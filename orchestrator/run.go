@@ -26,6 +26,15 @@ func (p *process) run(ctx context.Context) {
 	writing.Go(func() { p.write(lasting, stopWriting) })
 
 	reason := p.startAndDrive(ctx, lasting)
+	p.finish(ctx, reason, func() {
+		close(stopWriting)
+		writing.Wait()
+	})
+}
+
+// finish settles and stores what is left of a process that is gone or detached.
+func (p *process) finish(ctx context.Context, reason string, endWriting func()) {
+	lasting := context.WithoutCancel(ctx)
 	p.exitedAt = time.Now()
 
 	p.mu.Lock()
@@ -42,8 +51,7 @@ func (p *process) run(ctx context.Context) {
 	p.transition(writingEnded{})
 	p.written.Broadcast()
 	p.mu.Unlock()
-	close(stopWriting)
-	writing.Wait()
+	endWriting()
 	if err := retryStore(ctx, p.log, "the last state of the process", func() error { return p.flush(lasting) }); err != nil {
 		p.log.Error("cannot write the last state of the process", "error", err)
 		return
@@ -182,19 +190,7 @@ func (p *process) attach(ctx context.Context) (launch.Conn, error) {
 
 // drive drives a running CLI until it is gone.
 func (p *process) drive(ctx, lasting context.Context, conn launch.Conn) (reason string) {
-	client := claude.NewClient(conn, claude.Options{
-		CanUseTool:   p.ask,
-		Elicitation:  p.elicit,
-		HookCallback: p.toolRules.handleHook,
-		Open:         p.elicitations.open(),
-		OnRequest:    p.handleRequest,
-		OnWithdrawn:  p.handleWithdrawn,
-		OnMessage:    p.handleMessage,
-		OnUnreadable: p.handleUnreadable,
-	})
-	p.mu.Lock()
-	p.conn, p.client = conn, client
-	p.mu.Unlock()
+	client := p.connect(conn)
 	p.handle(lasting, connected{conn.PID()})
 
 	var tasks sync.WaitGroup
@@ -205,14 +201,8 @@ func (p *process) drive(ctx, lasting context.Context, conn launch.Conn) (reason 
 	tasks.Go(func() {
 		defer close(over)
 		defer cancel()
-		err := client.Run(lasting)
-		if errors.Is(err, shim.ErrFenced) {
-			p.log.WarnContext(ctx, "another server has taken the session over")
-			p.handle(lasting, detachSet{true})
-		}
-		if err != nil && !p.snapshot().detached {
-			p.log.WarnContext(ctx, "the connection to Claude broke", "error", err)
-			_ = conn.Kill() // a CLI that cannot be read must not continue
+		if err := client.Run(lasting); err != nil {
+			p.connectionBroke(lasting, conn, err)
 		}
 	})
 	tasks.Go(func() { p.awaitEnd(ctx, over) })
@@ -224,23 +214,59 @@ func (p *process) drive(ctx, lasting context.Context, conn launch.Conn) (reason 
 		}
 		// People see the end that they asked for before the rest is settled, which needs the
 		// store.
-		if s := p.snapshot(); s.stopReason != "" && !s.detached {
-			p.handle(lasting, cliGone{ended{stop: s.stopReason, at: time.Now()}})
-		}
+		p.showEnd(lasting)
 	})
 	startError := p.initialize(lasting, client, over)
 	if startError == nil {
 		p.handle(lasting, initializeDone{})
 		p.sendMessages(lasting, over)
-	} else if !errors.Is(startError, errGone) && !p.snapshot().detached {
+	} else if !errors.Is(startError, errGone) && !p.is(state.isDetached) {
 		p.log.ErrorContext(ctx, "Claude did not start properly", "error", startError)
 		_ = conn.Kill()
 	}
 	tasks.Wait()
-	if p.snapshot().detached {
+	if p.is(state.isDetached) {
 		return ""
 	}
 	<-conn.Done()
 	_ = conn.Close()
 	return p.exitSentence(conn, startError)
+}
+
+// connect returns the client of a running CLI.
+func (p *process) connect(conn launch.Conn) *claude.Client {
+	client := claude.NewClient(conn, claude.Options{
+		CanUseTool:   p.ask,
+		Elicitation:  p.elicit,
+		HookCallback: p.toolRules.handleHook,
+		Open:         p.elicitations.open(),
+		OnRequest:    p.handleRequest,
+		OnWithdrawn:  p.handleWithdrawn,
+		OnMessage:    p.handleMessage,
+		OnUnreadable: p.handleUnreadable,
+	})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.conn, p.client = conn, client
+	return client
+}
+
+// connectionBroke ends a CLI that cannot be read any more, unless this server has disconnected
+// from it.
+func (p *process) connectionBroke(ctx context.Context, conn launch.Conn, err error) {
+	if errors.Is(err, shim.ErrFenced) {
+		p.log.WarnContext(ctx, "another server has taken the session over")
+		p.handle(ctx, detachSet{true})
+	}
+	if !p.is(state.isDetached) {
+		p.log.WarnContext(ctx, "the connection to Claude broke", "error", err)
+		_ = conn.Kill()
+	}
+}
+
+// showEnd tells people that the CLI is gone, if they or a limit asked for it.
+func (p *process) showEnd(ctx context.Context) {
+	if s := p.snapshot(); s.stopReason != "" && !s.detached {
+		p.handle(ctx, cliGone{ended{stop: s.stopReason, at: time.Now()}})
+	}
 }

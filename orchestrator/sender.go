@@ -20,7 +20,7 @@ import (
 
 // withhold keeps a message from being sent, and reports whether it was in time.
 func (p *process) withhold(messageID string) bool {
-	return slices.Contains(p.handle(context.Background(), messageWithheld{messageID}).withheldIDs, messageID)
+	return slices.Contains(p.handleAndRead(context.Background(), messageWithheld{messageID}).withheldIDs, messageID)
 }
 
 // continueTimeout is how long a resumed CLI may take to continue the turn that was cut off. A
@@ -46,28 +46,28 @@ func (p *process) sendMessages(ctx context.Context, over <-chan struct{}) {
 		return sent
 	}
 	p.repeatInterrupt(ctx) // for the previous server
-	hold := p.plan.ContinueTurn || p.snapshot().cutOff()
+	hold := p.plan.ContinueTurn || p.is(state.cutOff)
 	if hold || !send() {
 		p.handle(ctx, inputAwaited{time.Now()})
 	}
 	for {
 		select {
 		case <-p.feed:
-			if p.snapshot().turnEnded {
+			if p.is(func(s state) bool { return s.turnEnded }) {
 				p.handle(ctx, turnEndTaken{})
 				hold = false
 				p.endEarlierQuestions(ctx)
 			}
 			p.repeatInterrupt(ctx)
 		case <-timer.C:
-			if hold && p.snapshot().cutOff() {
+			if hold && p.is(state.cutOff) {
 				if err := p.continueTurn(ctx); err != nil {
 					p.log.ErrorContext(ctx, "cannot have Claude continue the interrupted turn", "error", err)
 					timer.Reset(resendDelay)
 					continue
 				}
 			}
-			hold = hold && p.snapshot().working()
+			hold = hold && p.is(state.working)
 		case <-over:
 			return
 		}
@@ -135,7 +135,7 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 		return false, err
 	}
 	if !ended {
-		s := p.handle(ctx, turnStarted{messageID: m.MessageID, at: time.Now()})
+		s := p.handleAndRead(ctx, turnStarted{messageID: m.MessageID, at: time.Now()})
 		if slices.Contains(s.withheldIDs, m.MessageID) {
 			return false, nil // a person removes it
 		}

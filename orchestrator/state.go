@@ -74,6 +74,8 @@ func (s state) takesMessages() bool { return s.stopReason == "" && !s.ended }
 // repeated now.
 func (s state) interruptDue() bool { return s.memo.TurnStarted && s.working() }
 
+func (s state) isDetached() bool { return s.detached }
+
 // bypassesApprovals reports whether Claude runs without asking.
 func (s state) bypassesApprovals() bool {
 	return s.row.PermissionMode == bypass && s.row.Running() && s.stopReason == ""

@@ -1,7 +1,6 @@
 package shim
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -46,11 +45,17 @@ type Conn struct {
 	mu      sync.Mutex
 	number  uint64 // of the last call
 	calls   map[uint64]chan frame
-	data    []frame       // for Recv, the oldest first
+	data    []chunk       // for Recv, the oldest first
 	arrived chan struct{} // capacity 1: data, exit or err has changed
 	err     error         // why the connection ended
 	exit    *ExitRecord
 	done    chan struct{} // closed when exit is set
+}
+
+// chunk is a part of the journal.
+type chunk struct {
+	offset int64
+	bytes  []byte
 }
 
 // Attach connects to a shim and takes it over: lines start at offset, and the server that was
@@ -179,9 +184,9 @@ func (c *Conn) Recv() ([]byte, error) {
 	for {
 		line, mark, ok := c.lines.next()
 		if !ok {
-			f, err := c.next()
+			data, err := c.next()
 			if err == nil {
-				c.lines.feed(int64(f.number), f.body)
+				c.lines.feed(data.offset, data.bytes)
 				c.consumed()
 				continue
 			}
@@ -205,25 +210,27 @@ func (c *Conn) Recv() ([]byte, error) {
 }
 
 // next waits for data of the journal.
-func (c *Conn) next() (frame, error) {
+func (c *Conn) next() (data chunk, err error) {
 	for {
 		c.mu.Lock()
 		err, exit := c.err, c.exit
-		var f frame
 		got := len(c.data) > 0
 		if got {
-			f, c.data = c.data[0], c.data[1:]
+			data, c.data = c.data[0], c.data[1:]
+			if len(c.data) == 0 {
+				c.data = nil // an idle session needs none
+			}
 		}
 		c.mu.Unlock()
 		switch {
 		case errors.Is(err, ErrDetached), errors.Is(err, ErrFenced):
-			return frame{}, err
+			return chunk{}, err
 		case got:
-			return f, nil
+			return data, nil
 		case exit != nil && c.lines.end() >= exit.Offset:
-			return frame{}, io.EOF
+			return chunk{}, io.EOF
 		case err != nil:
-			return frame{}, err
+			return chunk{}, err
 		}
 		<-c.arrived
 	}
@@ -472,34 +479,46 @@ func (c *Conn) writeNow(text []byte) (n int) {
 // receive reads frames until the connection ends.
 func (c *Conn) receive() {
 	defer close(c.read)
-	r := bufio.NewReader(c.sock) // long bodies pass it by, and it stays with a session that idles
+	r := inbox{sock: c.sock}
 	for {
-		f, err := readFrame(r, window)
+		// In functions of their own: what they need does not stay on the stack while nothing
+		// comes.
+		err := r.await()
+		if err == nil {
+			err = c.receiveFrame(&r)
+		}
 		if err != nil {
 			c.fail(ErrGone)
 			return
 		}
-		c.mu.Lock()
-		reply := c.calls[f.number]
-		switch f.kind {
-		case kindData:
-			c.data = append(c.data, f)
-		case kindExit:
-			if c.exit == nil && f.head.Exit != nil {
-				c.exit = f.head.Exit
-				close(c.done)
-			}
-		case kindReply, kindError:
-			if reply != nil {
-				delete(c.calls, f.number)
-				reply <- f
-			}
-		case kindFenced:
-			if c.err == nil {
-				c.err = ErrFenced
-			}
-		}
-		c.mu.Unlock()
 		c.signal()
 	}
+}
+
+func (c *Conn) receiveFrame(r *inbox) error {
+	f, err := readFrame(r, window)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch f.kind {
+	case kindData:
+		c.data = append(c.data, chunk{int64(f.number), f.body})
+	case kindExit:
+		if c.exit == nil && f.head.Exit != nil {
+			c.exit = f.head.Exit
+			close(c.done)
+		}
+	case kindReply, kindError:
+		if reply := c.calls[f.number]; reply != nil {
+			delete(c.calls, f.number)
+			reply <- f
+		}
+	case kindFenced:
+		if c.err == nil {
+			c.err = ErrFenced
+		}
+	}
+	return nil
 }

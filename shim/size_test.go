@@ -21,7 +21,7 @@ const shimLines = 1740
 var files = map[string]string{
 	"supervisor.go": "shim", "peer.go": "shim", "input.go": "shim", "journal.go": "shim", "tail.go": "shim",
 	"shim.go": "both", "frame.go": "both", "record.go": "both", "tree.go": "both", "os_linux.go": "both", "os_other.go": "both",
-	"conn.go": "server", "parse.go": "server", "bundle.go": "server", "start.go": "server",
+	"conn.go": "server", "inbox.go": "server", "parse.go": "server", "bundle.go": "server", "start.go": "server",
 	"detached_linux.go": "server", "detached_other.go": "server",
 }
 
