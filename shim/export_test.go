@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"runtime"
 	"syscall"
 )
 
@@ -79,6 +80,22 @@ func Parse(salt uint32, limit int64, b []byte, piece int) (lines []string, lost 
 	}
 	lost += p.rest().Lost
 	return lines, lost, p.good
+}
+
+// AllocatedByLine returns how many bytes are allocated while one line is read, fed in pieces.
+// No other test may run.
+func AllocatedByLine(salt uint32, limit int64, b []byte, piece int) (line []byte, allocated uint64) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	p := parser{salt: salt, limit: limit}
+	for at := 0; at < len(b); at += piece {
+		p.feed(int64(at), b[at:min(at+piece, len(b)):min(at+piece, len(b))])
+		if l, _, ok := p.next(); ok {
+			line = l
+		}
+	}
+	runtime.ReadMemStats(&after)
+	return line, after.TotalAlloc - before.TotalAlloc
 }
 
 // Raw is a connection that speaks frames.

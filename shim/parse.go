@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
+	"runtime"
 )
 
 // Mark describes a line of the journal; usually it is zero.
@@ -39,9 +40,10 @@ type parser struct {
 	buf      []byte // fed, and not parsed yet
 	memory   []byte // reused to join fed data with the rest
 	sequence uint64
-	line     []byte // of the records of an incomplete line
-	size     int64  // of that line
-	open     bool   // a line is incomplete
+	line     []byte   // of the records of an incomplete line; of a huge one the end
+	parts    [][]byte // of a huge line, before that
+	size     int64    // of that line
+	open     bool     // a line is incomplete
 }
 
 // feed adds bytes of the journal at offset: the previous end, or later if there is a gap. The
@@ -71,20 +73,40 @@ func (p *parser) join(left, b []byte) []byte {
 	return p.memory
 }
 
-// hugeLineBytes is the size from which the memory of a line is freed.
+// hugeLineBytes is the size from which a line is held in parts, and its memory is freed.
 const hugeLineBytes = 1 << 20
 
-// appendToLine adds a part to the line. The memory of a huge line doubles when it is full,
-// because smaller steps would leave several times its size as garbage.
+// appendToLine adds a part to the line. A huge line is joined when it is whole: memory that
+// grows with it would need up to four times its size for a moment.
 func (p *parser) appendToLine(part []byte) {
 	if n := len(p.line) + len(part); n > cap(p.line) && n > hugeLineBytes {
-		p.line = append(make([]byte, 0, max(n, 2*cap(p.line))), p.line...)
+		p.parts = append(p.parts, p.line)
+		p.line = make([]byte, 0, hugeLineBytes)
 	}
 	if p.shortener != nil {
 		p.line = p.shortener.Add(p.line, part)
 		return
 	}
 	p.line = append(p.line, part...)
+}
+
+// joinLine makes one slice of a huge line.
+func (p *parser) joinLine() {
+	if len(p.parts) == 0 {
+		return
+	}
+	const spare = 64 // for what a Shortener adds
+	size := len(p.line)
+	for _, part := range p.parts {
+		size += len(part)
+	}
+	whole := make([]byte, 0, size+spare)
+	for _, part := range append(p.parts, p.line) {
+		whole = append(whole, part...)
+	}
+	p.line, p.parts = whole, nil
+	// Who decodes the line needs as much again, which is free now.
+	runtime.GC()
 }
 
 // end returns the offset after the fed data.
@@ -125,7 +147,7 @@ func (p *parser) next() (line []byte, mark Mark, ok bool) {
 				p.good, p.open = p.at, false
 				return nil, Mark{Lost: lost}, true
 			}
-			p.open, p.size, p.line, p.shortener = true, 0, p.line[:0], nil
+			p.open, p.size, p.line, p.parts, p.shortener = true, 0, p.line[:0], nil, nil
 			if p.shorten != nil && flags&recordLast == 0 {
 				p.shortener = p.shorten()
 			}
@@ -146,6 +168,7 @@ func (p *parser) next() (line []byte, mark Mark, ok bool) {
 		}
 		if line = payload; flags&recordFirst == 0 {
 			p.appendToLine(payload)
+			p.joinLine()
 			if p.shortener != nil {
 				p.line = p.shortener.End(p.line)
 			}

@@ -135,6 +135,20 @@ func TestLongLines(t *testing.T) {
 }
 
 // A damaged piece of a long line loses that line and no other.
+// A line of 20 MB takes its size twice: as it comes, and whole. It is not parallel, as it
+// counts what the program allocates.
+func TestAllocationsOfAHugeLine(t *testing.T) {
+	want := strings.Repeat("0123456789abcdef", 20<<20/16)
+	_, content, _ := shim.Journal(7, 64<<20, want)
+	line, allocated := shim.AllocatedByLine(7, 64<<20, content, 256<<10)
+	if string(line) != want {
+		t.Fatalf("the line came back with %d bytes and changed", len(line))
+	}
+	if times := float64(allocated) / float64(len(want)); times > 2.2 {
+		t.Errorf("%.2f times the size of the line was allocated", times)
+	}
+}
+
 func TestDamageWithinALongLine(t *testing.T) {
 	t.Parallel()
 	_, content, ends := shim.Journal(salt, limit, "before", strings.Repeat("x", 400<<10), "after")

@@ -56,13 +56,17 @@ func encodeText(text string) json.RawMessage {
 	}
 	const head, tail = `{"text":"`, `"}`
 	out := append(make([]byte, 0, len(head)+quotedSize(text)+len(tail)), head...)
+	var part bytes.Buffer // reused: a part of its own for each step would be as much garbage again
+	parts := json.NewEncoder(&part)
 	for len(text) > 0 {
 		n := min(step, len(text))
 		for n < len(text) && n > step-utf8.UTFMax && !utf8.RuneStart(text[n]) {
 			n--
 		}
-		part := Encode(text[:n])
-		out, text = append(out, part[1:len(part)-1]...), text[n:]
+		part.Reset()
+		_ = parts.Encode(text[:n]) // a string into memory
+		quoted := bytes.TrimSuffix(part.Bytes(), []byte("\n"))
+		out, text = append(out, quoted[1:len(quoted)-1]...), text[n:]
 	}
 	return append(out, tail...)
 }

@@ -2,11 +2,25 @@ package transcript
 
 import (
 	"bytes"
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/sayso-dev/sayso/session"
 )
+
+// What a long text is encoded with is not several times its size. It is not parallel, as it
+// counts what the program allocates.
+func TestMemoryOfEncodeText(t *testing.T) {
+	text := strings.Repeat("0123456789 \"quoted\"\n", 1<<20)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got := encodeText(text)
+	runtime.ReadMemStats(&after)
+	if times := float64(after.TotalAlloc-before.TotalAlloc) / float64(len(got)); times > 1.1 {
+		t.Errorf("%.2f times the size of the result was allocated", times)
+	}
+}
 
 // A long text is encoded as any other, in one piece of memory.
 func TestEncodeText(t *testing.T) {
