@@ -49,19 +49,20 @@ func (c *CatchUp) Add(it Item) {
 
 func (c *CatchUp) call(body []byte) {
 	var call struct {
-		ToolName string          `json:"tool_name"`
-		Input    json.RawMessage `json:"input"`
-		Status   ToolStatus      `json:"status"`
-		NoResult bool            `json:"no_result"`
-		Change   FileChange      `json:"change"`
+		ToolName string `json:"tool_name"`
+		Input    struct {
+			File     string `json:"file_path"`
+			Notebook string `json:"notebook_path"`
+			Command  string `json:"command"`
+		} `json:"input"`
+		Status   ToolStatus `json:"status"`
+		NoResult bool       `json:"no_result"`
+		Change   FileChange `json:"change"`
 	}
-	var input struct {
-		File     string `json:"file_path"`
-		Notebook string `json:"notebook_path"`
-		Command  string `json:"command"`
-	}
-	_ = json.Unmarshal(body, &call)        // our own data
-	_ = json.Unmarshal(call.Input, &input) // of any tool, so it may lack these fields
+	// Our own data, but for the input, which is that of any tool: a field of another type is
+	// skipped.
+	_ = json.Unmarshal(body, &call)
+	input := call.Input
 	if call.Status == ToolFailed && !call.NoResult {
 		c.Failed++
 	}

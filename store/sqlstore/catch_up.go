@@ -9,18 +9,29 @@ import (
 )
 
 var (
-	// selectItemsSince reads only the last 5000 revisions of each transcript, so that it does not visit
-	// older rows. CROSS JOIN keeps SQLite from starting with the transcripts.
-	selectItemsSince = query("SELECT t.session_id, " + itemColumns + ` FROM processes p CROSS JOIN transcript t
-		WHERE p.session_id IN (SELECT session_id FROM processes WHERE state = 'dead' AND updated_at >= $1 UNION ALL
-			SELECT session_id FROM processes WHERE state <> 'dead')
-		AND t.session_id = p.session_id AND t.rev > p.rev - 5000
-		AND t.at >= $1 AND t.kind IN ('tool_call', 'resolved', 'result') LIMIT 20000`)
+	selectItemsSince = queryBoth(itemsSince(behindFresh), itemsSince("p.rev - 5000"))
 	// selectWaits leaves out carried and dropped answers: their process was dead, so Claude was not
 	// waiting.
 	selectWaits = query(`SELECT session_id, created_at, resolved_at FROM requests WHERE resolved_at > 0 AND resolved_at >= $1 AND delivery NOT IN ('carried', 'dropped')
 		UNION ALL SELECT session_id, created_at, 0 FROM requests WHERE status IN ('open', 'orphaned') AND status = 'open'`)
 )
+
+// behindFresh is the revision from which SQLite reads: that of the 33rd newest row older than
+// $1. A row that is older than $1 but was written after it was unfinished at $1, such as a
+// running call, so there are few. Each older row may cost a page read.
+const behindFresh = `COALESCE((SELECT o.rev FROM transcript o WHERE o.session_id = p.session_id AND o.rev > p.rev - 5000
+	AND o.at < $1 ORDER BY o.rev DESC LIMIT 1 OFFSET 32), p.rev - 5000)`
+
+// itemsSince selects the items since $1, of each transcript after a revision: of at most the
+// last 5000, so that it does not visit older rows. CROSS JOIN keeps SQLite from starting with
+// the transcripts.
+func itemsSince(after string) string {
+	return "SELECT t.session_id, " + itemColumns + ` FROM processes p CROSS JOIN transcript t
+		WHERE p.session_id IN (SELECT session_id FROM processes WHERE state = 'dead' AND updated_at >= $1 UNION ALL
+			SELECT session_id FROM processes WHERE state <> 'dead')
+		AND t.session_id = p.session_id AND t.rev > ` + after + `
+		AND t.at >= $1 AND t.kind IN ('tool_call', 'resolved', 'result') LIMIT 20000`
+}
 
 // readWait reads a row of [selectWaits].
 func readWait(row Row) (w pending.Wait, err error) {

@@ -141,10 +141,19 @@ func personal(t *testing.T, open func(t *testing.T) store.Store) {
 		item := func(key string, at time.Time, kind session.ItemKind) session.Item {
 			return session.Item{Key: key, At: at, Kind: kind, Body: json.RawMessage(`{"tool_name":"Bash"}`)}
 		}
+		var earlier, late []session.Item
+		for n := range 100 {
+			earlier = append(earlier, item(fmt.Sprint("earlier", n), old, session.ItemText))
+		}
+		for n := range 30 {
+			late = append(late, item(fmt.Sprint("earlier", n), old, session.ItemToolCall)) // they ran until now
+		}
+		must(t, st.PutItems(ctx, id, earlier))
 		must(t, st.PutItems(ctx, id, []session.Item{
 			item("before", old, session.ItemToolCall), item("call", fresh, session.ItemToolCall),
 			item("said", fresh, session.ItemText), item("end", fresh, session.ItemResult),
 		}))
+		must(t, st.PutItems(ctx, id, late))
 		must(t, st.PutItems(ctx, quiet, []session.Item{item("before", old, session.ItemToolCall)}))
 		var got []string
 		must(t, st.ItemsSince(ctx, now.Add(-time.Minute), func(sessionID string, it session.Item) {
