@@ -29,6 +29,9 @@ type Store interface {
 // Notifier announces changes of sessions.
 type Notifier interface {
 	session.Notifier
+	// NotifyItems announces that only the transcript of a session has changed. It must not
+	// block on the work of listeners.
+	NotifyItems(sessionID string)
 	// NotifyLive announces that the block that Claude is writing has grown. The store does
 	// not contain it yet. It must not block on the work of listeners.
 	NotifyLive(sessionID string)

@@ -140,8 +140,11 @@ func (p *process) flush(ctx context.Context) error {
 			p.log.WarnContext(ctx, "cannot count the uses of grants", "error", err)
 		}
 	}
-	if len(progress.Items) > 0 || progress.Process != nil || progress.Spent != 0 { // tabs do not see the rest
+	switch { // tabs do not see the rest
+	case progress.Process != nil || progress.Spent != 0:
 		p.o.o.Notifier.Notify(p.session.SessionID)
+	case len(progress.Items) > 0:
+		p.o.o.Notifier.NotifyItems(p.session.SessionID)
 	}
 	return nil
 }

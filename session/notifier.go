@@ -6,16 +6,23 @@ import (
 )
 
 // LocalNotifier is the [Notifier] of one node: it calls every listener.
-type LocalNotifier struct{ changed, live listeners }
+type LocalNotifier struct{ changed, items, live listeners }
 
 // Listen adds a listener. It runs on the goroutine that notifies, so it must not block.
 func (n *LocalNotifier) Listen(listener func(sessionID string)) { n.changed.add(listener) }
+
+// ListenItems adds a listener for NotifyItems, with the same rules.
+func (n *LocalNotifier) ListenItems(listener func(sessionID string)) { n.items.add(listener) }
 
 // ListenLive adds a listener for NotifyLive, with the same rules.
 func (n *LocalNotifier) ListenLive(listener func(sessionID string)) { n.live.add(listener) }
 
 // Notify implements [Notifier].
 func (n *LocalNotifier) Notify(sessionID string) { n.changed.call(sessionID) }
+
+// NotifyItems announces that only the transcript of a session has changed: the version of its
+// process state is the same, so nobody needs to read that again.
+func (n *LocalNotifier) NotifyItems(sessionID string) { n.items.call(sessionID) }
 
 // NotifyLive announces that the block that Claude is writing has grown. The store does not
 // contain that block yet.

@@ -192,11 +192,20 @@ func (h *Hub) Touch(sessionID string) {
 	wake(h.wake)
 }
 
+// TouchItems says that only the transcript of a session has changed: its readers look, and
+// its state is not read again. It never blocks.
+func (h *Hub) TouchItems(sessionID string) { h.touchTranscript(sessionID, true) }
+
 // TouchLive says that only the block that Claude is writing in a session has grown: its
 // readers look, and nothing is read from the store. It never blocks.
-func (h *Hub) TouchLive(sessionID string) {
+func (h *Hub) TouchLive(sessionID string) { h.touchTranscript(sessionID, false) }
+
+func (h *Hub) touchTranscript(sessionID string, stored bool) {
 	h.mu.Lock()
 	f := h.feeds[sessionID]
+	if f != nil && stored {
+		f.changes++
+	}
 	due := f != nil && len(f.readers) > 0 && f.due.IsZero()
 	if due {
 		f.tellReaders()

@@ -319,11 +319,13 @@ func (a *app) connect(ctx context.Context) (err error) {
 		return err
 	}
 	notifier.Listen(a.tabs.Touch)
+	notifier.ListenItems(a.tabs.TouchItems)
 	notifier.ListenLive(a.tabs.TouchLive)
 	notifier.Listen(a.orchestrator.SessionChanged)
 	notifier.Listen(a.alerts.Touch)
 	a.indexer = newTranscriptIndexer(a.store.IndexTranscripts, a.log)
 	notifier.Listen(a.indexer.Touch)
+	notifier.ListenItems(a.indexer.Touch)
 	a.runtime.claude = func(ctx context.Context) string { return a.orchestrator.Environment(ctx).ClaudeVersion }
 	a.runtime.apply = func(now settings) error {
 		rules, err := rulesOf(now)

@@ -155,6 +155,7 @@ func Open(t testing.TB, path string, change ...func(*Options)) *Harness {
 	h.options = o.Options
 	h.Server = h.NewServer(t)
 	h.Notifier.Listen(h.Hub.Touch)
+	h.Notifier.ListenItems(h.Hub.TouchItems)
 	h.Notifier.ListenLive(h.Hub.TouchLive)
 	h.Notifier.Listen(h.Registry.Wake)
 	return h
