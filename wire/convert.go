@@ -175,7 +175,7 @@ func newForm(f *pending.Form) *Form {
 func NewItems(items []session.Item) []Item {
 	w := make([]Item, 0, len(items))
 	for _, it := range items {
-		body := json.RawMessage(bytes.TrimSpace(it.Body))
+		body := json.RawMessage(bytes.Trim(it.Body, jsonSpace))
 		if !isObject(body) {
 			body = Encode(map[string]string{"text": string(it.Body)})
 		}

@@ -290,7 +290,7 @@ func (it Item) MarshalJSON() ([]byte, error) { return it.append(nil) }
 func (it Item) append(b []byte) ([]byte, error) {
 	body := it.Body
 	if !it.checked {
-		body = bytes.TrimSpace(body)
+		body = bytes.Trim(body, jsonSpace)
 		if !isObject(body) {
 			return nil, fmt.Errorf("wire: body of transcript item %s is no JSON object", it.Key)
 		}
