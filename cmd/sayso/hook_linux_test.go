@@ -32,20 +32,6 @@ type claudeTerminal struct {
 	ended  chan struct{}
 }
 
-func realCLI(t *testing.T, variable, version string) string {
-	t.Helper()
-	path := os.Getenv(variable)
-	if path == "" {
-		path = filepath.Join("..", "..", ".tools", "claude-"+version, "node_modules", "@anthropic-ai", "claude-code", "bin", "claude.exe")
-	}
-	path, err := filepath.Abs(path)
-	must(t, err)
-	if _, err := os.Stat(path); err != nil {
-		t.Fatalf("Claude CLI %s is missing; run make setup: %v", version, err)
-	}
-	return path
-}
-
 // install runs sayso hook for the home of the terminal.
 func (c *claudeTerminal) install(args ...string) string {
 	c.harness.t.Helper()
@@ -242,75 +228,71 @@ func (c *claudeTerminal) presses(what string, done func() bool, keys ...string) 
 // What a plain claude asks in a terminal is asked here too, and the first answer
 // counts, whether it is given here or there.
 func TestARealClaudeInATerminal(t *testing.T) {
-	t.Parallel()
-	for variable, version := range map[string]string{"SAYSO_TEST_CLAUDE_OLD": "2.1.197", "SAYSO_TEST_CLAUDE_NEW": "2.1.329"} {
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			bash := func(command string) string {
-				return fmt.Sprintf(`[{"tool":"Bash","input":{"command":%q,"description":"try"}}]`, command)
-			}
-			c := openClaude(t, realCLI(t, variable, version), `[`+strings.Join([]string{
-				bash("touch allowed-here"), bash("touch denied-here"),
-				`[{"tool":"AskUserQuestion","input":{"questions":[{"question":"Which colour?","header":"Colour","multiSelect":false,"options":[{"label":"Red","description":"r"},{"label":"Blue","description":"b"}]}]}}]`,
-				bash("echo '{{last_tool_result}}' > answered-here"),
-				bash("touch allowed-there; for i in $(seq 300); do [ -e release ] && break; sleep 1; done"),
-				bash("touch refused-there"), bash("touch killed"),
-			}, ",")+`]`)
+	onCLIs(t, func(t *testing.T, version string) {
+		bash := func(command string) string {
+			return fmt.Sprintf(`[{"tool":"Bash","input":{"command":%q,"description":"try"}}]`, command)
+		}
+		c := openClaude(t, realCLI(t, version), `[`+strings.Join([]string{
+			bash("touch allowed-here"), bash("touch denied-here"),
+			`[{"tool":"AskUserQuestion","input":{"questions":[{"question":"Which colour?","header":"Colour","multiSelect":false,"options":[{"label":"Red","description":"r"},{"label":"Blue","description":"b"}]}]}}]`,
+			bash("echo '{{last_tool_result}}' > answered-here"),
+			bash("touch allowed-there; for i in $(seq 300); do [ -e release ] && break; sleep 1; done"),
+			bash("touch refused-there"), bash("touch killed"),
+		}, ",")+`]`)
 
-			t.Log("allowed here")
-			r := c.asksFor("touch allowed-here")
-			c.dialogIsOpen()
-			c.answers(r, map[string]any{"request_type": "tool_approval", "decision": "allow"})
+		t.Log("allowed here")
+		r := c.asksFor("touch allowed-here")
+		c.dialogIsOpen()
+		c.answers(r, map[string]any{"request_type": "tool_approval", "decision": "allow"})
 
-			t.Log("denied here")
-			r = c.asksFor("touch denied-here")
-			if !c.made("allowed-here") {
-				t.Error("what was allowed did not run")
-			}
-			c.answers(r, map[string]any{"request_type": "tool_approval", "decision": "deny", "message": "not today"})
+		t.Log("denied here")
+		r = c.asksFor("touch denied-here")
+		if !c.made("allowed-here") {
+			t.Error("what was allowed did not run")
+		}
+		c.answers(r, map[string]any{"request_type": "tool_approval", "decision": "deny", "message": "not today"})
 
-			t.Log("answered here")
-			r = c.asksFor("Which colour?")
-			if r.RequestType != "ask_user_question" {
-				t.Errorf("type %s", r.RequestType)
-			}
-			c.answers(r, map[string]any{"request_type": "ask_user_question", "answers": map[string]string{"Which colour?": "Blue"}})
-			r = c.asksFor("Blue") // what Claude heard
-			c.answers(r, map[string]any{"request_type": "tool_approval", "decision": "allow"})
+		t.Log("answered here")
+		r = c.asksFor("Which colour?")
+		if r.RequestType != "ask_user_question" {
+			t.Errorf("type %s", r.RequestType)
+		}
+		c.answers(r, map[string]any{"request_type": "ask_user_question", "answers": map[string]string{"Which colour?": "Blue"}})
+		r = c.asksFor("Blue") // what Claude heard
+		c.answers(r, map[string]any{"request_type": "tool_approval", "decision": "allow"})
 
-			t.Log("allowed there")
-			r = c.asksFor("touch allowed-there")
-			c.dialogIsOpen()
-			c.presses("the command runs", func() bool { return c.made("allowed-there") }, "\r")
-			// It runs on, and the form is gone.
-			if got := c.resolved(r); !strings.Contains(got, "answered in the terminal") {
-				t.Errorf("resolved: %s", got)
-			}
-			must(t, os.WriteFile(filepath.Join(c.harness.work, "release"), nil, 0o600))
+		t.Log("allowed there")
+		r = c.asksFor("touch allowed-there")
+		c.dialogIsOpen()
+		c.presses("the command runs", func() bool { return c.made("allowed-there") }, "\r")
+		// It runs on, and the form is gone.
+		if got := c.resolved(r); !strings.Contains(got, "answered in the terminal") {
+			t.Errorf("resolved: %s", got)
+		}
+		must(t, os.WriteFile(filepath.Join(c.harness.work, "release"), nil, 0o600))
 
-			t.Log("refused there")
-			r = c.asksFor("touch refused-there")
-			c.dialogIsOpen()
-			c.presses("the form goes", func() bool { return c.asks("touch refused-there") == nil }, "\x1b")
-			// The CLI ends the hook and waits for it a moment only: one that is slow to say why
-			// is gone without a word. When the CLI is slow to end it, the hook has read before
-			// in the CLI's files that there is an answer, and not which.
-			if got := c.resolved(r); !strings.Contains(got, "denied in the terminal") && !strings.Contains(got, "answered in the terminal") && !strings.Contains(got, "The asker is gone") {
-				t.Errorf("resolved: %s", got)
-			}
+		t.Log("refused there")
+		r = c.asksFor("touch refused-there")
+		c.dialogIsOpen()
+		c.presses("the form goes", func() bool { return c.asks("touch refused-there") == nil }, "\x1b")
+		// The CLI ends the hook and waits for it a moment only: one that is slow to say why
+		// is gone without a word. When the CLI is slow to end it, the hook has read before
+		// in the CLI's files that there is an answer, and not which.
+		if got := c.resolved(r); !strings.Contains(got, "denied in the terminal") && !strings.Contains(got, "answered in the terminal") && !strings.Contains(got, "The asker is gone") {
+			t.Errorf("resolved: %s", got)
+		}
 
-			t.Log("killed")
-			c.presses("Claude goes on", func() bool { return c.asks("touch killed") != nil }, "go on", "\r")
-			r = c.asksFor("touch killed")
-			must(t, c.cmd.Process.Kill())
-			if got := c.resolved(r); !strings.Contains(got, "has ended") {
-				t.Errorf("resolved: %s", got)
+		t.Log("killed")
+		c.presses("Claude goes on", func() bool { return c.asks("touch killed") != nil }, "go on", "\r")
+		r = c.asksFor("touch killed")
+		must(t, c.cmd.Process.Kill())
+		if got := c.resolved(r); !strings.Contains(got, "has ended") {
+			t.Errorf("resolved: %s", got)
+		}
+		for _, name := range []string{"denied-here", "refused-there", "killed"} {
+			if c.made(name) {
+				t.Errorf("%s: the command ran", name)
 			}
-			for _, name := range []string{"denied-here", "refused-there", "killed"} {
-				if c.made(name) {
-					t.Errorf("%s: the command ran", name)
-				}
-			}
-		})
-	}
+		}
+	})
 }

@@ -97,6 +97,14 @@ func must(t testing.TB, err error) {
 	}
 }
 
+// nightly leaves a test that takes long to `make test-all`.
+func nightly(t *testing.T) {
+	t.Helper()
+	if os.Getenv("SAYSO_TEST_ALL") == "" {
+		t.Skip("run by make test-all")
+	}
+}
+
 // eventually looks again and again until ok: what another process does is no
 // channel.
 func eventually(t testing.TB, what string, ok func() bool) {

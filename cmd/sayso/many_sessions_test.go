@@ -103,6 +103,7 @@ func (l leftBehind) silence(t *testing.T) {
 // without waiting for them, the good ones go on, and the others are told apart,
 // ended and cleared away.
 func TestStartWithManySessions(t *testing.T) {
+	nightly(t)
 	t.Parallel()
 	var all []leftBehind
 	t.Cleanup(func() { // after the harness is emptied

@@ -24,6 +24,7 @@ func peakMemory(t *testing.T, pid int) int {
 // TestMemoryOfALongResult: a tool result of 100 MB is never in memory as a whole, and how
 // long it was is known all the same.
 func TestMemoryOfALongResult(t *testing.T) {
+	nightly(t)
 	t.Parallel()
 	const size, bound = 100 << 20, 64 << 20
 	h := newHarness(t, claudetest.Script{Turn: []claudetest.Step{{Text: "Ready."}}}).asProcesses()

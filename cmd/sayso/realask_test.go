@@ -27,11 +27,6 @@ const (
 
 // onBothCLIs runs a test with both CLIs, in `make test` too. It is for flows in which the
 // older one behaves in another way, and for one of each kind of request.
-func onBothCLIs(t *testing.T, test func(t *testing.T, version string)) {
-	t.Helper()
-	onVersions(t, []string{older, newer}, test)
-}
-
 // onCLIs runs a test with the newer CLI, and with the older too in `make test-all`.
 func onCLIs(t *testing.T, test func(t *testing.T, version string)) {
 	t.Helper()
@@ -39,11 +34,6 @@ func onCLIs(t *testing.T, test func(t *testing.T, version string)) {
 	if os.Getenv("SAYSO_TEST_ALL") != "" {
 		versions = append(versions, older)
 	}
-	onVersions(t, versions, test)
-}
-
-func onVersions(t *testing.T, versions []string, test func(t *testing.T, version string)) {
-	t.Helper()
 	t.Parallel()
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
@@ -53,18 +43,24 @@ func onVersions(t *testing.T, versions []string, test func(t *testing.T, version
 	}
 }
 
-// realHarness is a harness whose CLI is the real one, on a scripted model.
-func realHarness(t *testing.T, version string) (*harness, *scriptedmodel.Model) {
+// realCLI returns the path of the real CLI of a version.
+func realCLI(t *testing.T, version string) string {
 	t.Helper()
 	path := os.Getenv(map[string]string{older: "SAYSO_TEST_CLAUDE_OLD", newer: "SAYSO_TEST_CLAUDE_NEW"}[version])
 	if path == "" {
-		path = filepath.Join("..", "..", ".tools", "claude-"+version, "node_modules", ".bin", "claude")
+		path = filepath.Join("..", "..", ".tools", "claude-"+version, "node_modules", "@anthropic-ai", "claude-code", "bin", "claude.exe")
 	}
 	path, err := filepath.Abs(path)
 	must(t, err)
 	if _, err := os.Stat(path); err != nil {
 		t.Fatalf("Claude CLI %s is missing; run make setup: %v", version, err)
 	}
+	return path
+}
+
+// realHarness is a harness whose CLI is the real one, on a scripted model.
+func realHarness(t *testing.T, version string) (*harness, *scriptedmodel.Model) {
+	t.Helper()
 	model := scriptedmodel.New(scriptedmodel.Options{})
 	api, err := scriptedmodel.Listen("127.0.0.1:0", model)
 	must(t, err)
@@ -78,7 +74,7 @@ func realHarness(t *testing.T, version string) (*harness, *scriptedmodel.Model) 
 		}
 	})
 	h := newHarness(t, claudetest.Script{})
-	h.claude = path
+	h.claude = realCLI(t, version)
 	h.env = append(h.env, "ANTHROPIC_BASE_URL="+api.URL(), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1")
 	return h, model
 }
@@ -165,7 +161,7 @@ func thenSays(tool, input, words string) string {
 }
 
 func TestRealClaudeAsksOverMCP(t *testing.T) {
-	onBothCLIs(t, func(t *testing.T, version string) {
+	onCLIs(t, func(t *testing.T, version string) {
 		h, model := realHarness(t, version)
 		s := h.start()
 

@@ -27,7 +27,7 @@ func (h *harness) unsaved(sessionID, words string) {
 // The CLI writes its transcript a moment after it has said what stands there: killed
 // in between, it knows nothing of the message that its turn began with.
 func TestRealTurnThatClaudeDidNotSaveGoesOn(t *testing.T) {
-	onBothCLIs(t, func(t *testing.T, version string) {
+	onCLIs(t, func(t *testing.T, version string) {
 		h, _ := realHarness(t, version)
 		s := h.start("--resume-on-answer=false")
 		id := s.session("```script\n[[{\"text\":\"I am here\"}]]\n```")

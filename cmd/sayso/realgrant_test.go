@@ -65,7 +65,7 @@ func (s *server) always(sessionID, scope string) (requestID string) {
 
 // Not only what the store says: the CLI that runs goes by it, then asks again.
 func TestRealClaudeAsksAgainForWhatWasTakenBack(t *testing.T) {
-	onBothCLIs(t, func(t *testing.T, version string) {
+	onCLIs(t, func(t *testing.T, version string) {
 		h, _ := realHarness(t, version)
 		// 2.1.197 goes by the rules of a folder only when somebody has trusted it.
 		home := filepath.Dir(h.work)

@@ -13,7 +13,7 @@ import (
 // it asks for what the project's rules keep, also in a subagent, and for commands that
 // only read; a skill runs no command by itself.
 func TestRealClaudeAsksForWhatAProjectKeeps(t *testing.T) {
-	onBothCLIs(t, func(t *testing.T, version string) {
+	onCLIs(t, func(t *testing.T, version string) {
 		h, _ := realHarness(t, version)
 		home := filepath.Dir(h.work)
 		in := func(name string) string { return filepath.Join(h.work, name) }

@@ -65,6 +65,7 @@ func writtenMemory(t *testing.T, pid int) (bytes int) {
 // other file for that than the one it was started from, nor that one after its start, and
 // goes on with itself as the shim where that program cannot be executed.
 func TestEmbeddedShim(t *testing.T) {
+	nightly(t)
 	t.Parallel()
 	h := newHarness(t, claudetest.Script{Turn: []claudetest.Step{{Text: "Ready."}}}).asProcesses()
 	h.program = filepath.Join(filepath.Dir(h.work), "sayso")

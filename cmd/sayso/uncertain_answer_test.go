@@ -16,6 +16,7 @@ import (
 // it allows. Resumed, it asks the same again: then the answer is not given
 // silently a second time, but shown to the person who decides.
 func TestAnswerThatMayHaveBeenHeardIsNotCarried(t *testing.T) {
+	nightly(t)
 	t.Parallel()
 	h := newHarness(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "It is there."}}}).asProcesses()
 	var err error

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"testing"
 
 	"github.com/google/uuid"
@@ -126,6 +127,9 @@ func exactBytes(t *testing.T, open func(t *testing.T) store.Store) {
 	})
 
 	s.run("TwentyMegabytes", func(t *testing.T, st store.Store) {
+		if os.Getenv("SAYSO_TEST_ALL") == "" {
+			t.Skip("run by make test-all: it takes a tenth of the time of all others")
+		}
 		random := rand.NewChaCha8([32]byte{1})
 		noise := make([]byte, 20<<20)
 		if _, err := random.Read(noise); err != nil {
