@@ -108,7 +108,7 @@ test('ask_user and ask_question: one question, several of every kind, only what 
   })
 })
 
-test('time runs out while a person types: the text is kept, and sent as a message @newest', async ({
+test('time runs out while a person types: the text is kept, and sent as a message @newest @nightly', async ({
   page,
   folder,
   rest,

@@ -166,7 +166,7 @@ test('a model that refuses: the session says why and takes the next message', as
   await expect(app.said('Now it works.')).toBeVisible()
 })
 
-test('a full disk: it is said, nothing is lost, and all goes on once there is room @newest', async ({
+test('a full disk: it is said, nothing is lost, and all goes on once there is room @newest @nightly', async ({
   page,
   context,
   claudePath,

@@ -121,7 +121,7 @@ test('an answer to a request that is gone, or never was, or is answered, says so
 })
 
 const rounds = everything ? 200 : 30
-test(`two tabs that answer differently at the same instant: one wins, ${rounds} times @newest`, async ({
+test(`two tabs that answer differently at the same instant: one wins, ${rounds} times @newest @nightly`, async ({
   page,
   folder,
   rest,

@@ -421,7 +421,7 @@ const screens: [string, (stage: Stage) => string[], typeof phone | null][] = [
 for (const [i, [name, paths, device]] of screens.entries()) {
   test.describe(name, () => {
     if (device) test.use(device)
-    test(`random taps decide nothing by accident in ${name} @newest${device ? '' : ' @nightly'}`, async ({
+    test(`random taps decide nothing by accident in ${name} @newest${i === 1 ? '' : ' @nightly'}`, async ({
       page,
       server,
     }) => {
