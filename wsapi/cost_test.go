@@ -33,7 +33,7 @@ import (
 var (
 	costOfRequest   = cost{statements: 6, transactions: 1, bytes: 20600, messages: 1, messageBytes: 1450, allocations: 530}
 	costOfAnswer    = cost{statements: 13, transactions: 2, bytes: 32960, messages: 1, messageBytes: 90, allocations: 860}
-	costAfterAnswer = cost{statements: 7, transactions: 1, bytes: 20600, messages: 2, messageBytes: 1010, allocations: 530}
+	costAfterAnswer = cost{statements: 7, transactions: 1, bytes: 16480, messages: 2, messageBytes: 1010, allocations: 530}
 	costOfDelta     = cost{messages: 1, messageBytes: 115, allocations: 32}
 	costOfFrame     = cost{messages: 1, allocations: 15} // to one more tab; no statement
 )

@@ -15,15 +15,16 @@ var (
 	putWords = define(`INSERT INTO transcript_index (word_id, words)
 		SELECT word_id, array_to_tsvector($3::text[]) FROM transcript_words WHERE session_id = $1 AND key = $2::bytea
 		ON CONFLICT (word_id) DO UPDATE SET words = excluded.words`)
-	setIndexed = define("UPDATE processes SET indexed_rev = greatest(indexed_rev, $2) WHERE session_id = $1")
+	setIndexed = define("UPDATE processes SET indexed_rev = greatest(indexed_rev, $2), unindexed = rev > greatest(indexed_rev, $2) WHERE session_id = $1")
 )
 
 // IndexTranscripts implements [session.Store].
 func (s *Store) IndexTranscripts(ctx context.Context, limit int) (bool, error) {
-	sessionID, after, upTo, more, err := s.Unindexed(ctx)
-	if err != nil || !more {
+	behind, err := s.Unindexed(ctx, 1)
+	if err != nil || len(behind) == 0 {
 		return false, err
 	}
+	sessionID, after, upTo := behind[0].SessionID, behind[0].After, behind[0].UpTo
 	page, err := s.Transcript(ctx, sessionID, after, limit)
 	if errors.Is(err, session.ErrNotFound) {
 		return true, nil // the session was deleted meanwhile

@@ -24,7 +24,7 @@ var (
 			FROM placed i, processes p WHERE p.session_id = $1 ORDER BY i.nth
 			ON CONFLICT (session_id, key) DO UPDATE SET rev = excluded.rev, at = excluded.at, kind = excluded.kind,
 				agent_id = excluded.agent_id, body = excluded.body)
-		UPDATE processes SET items = items + (SELECT count(*) FROM placed WHERE seq IS NULL), rev = rev + $8, updated_at = $9
+		UPDATE processes SET items = items + (SELECT count(*) FROM placed WHERE seq IS NULL), rev = rev + $8, unindexed = true, updated_at = $9
 		WHERE session_id = $1`)
 )
 

@@ -8,13 +8,15 @@ import (
 )
 
 var (
-	countItems = define("SELECT items, rev, version FROM processes WHERE session_id = ?")
+	countItems = define("SELECT items, rev, version, unindexed FROM processes WHERE session_id = ?")
 	// Two statements: one with RETURNING would create a temporary table for each item, and most
 	// items are new.
 	addItem = define(`INSERT INTO transcript (session_id, seq, rev, key, at, kind, agent_id, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (session_id, key) DO NOTHING`)
 	changeItem = define("UPDATE transcript SET rev = ?, at = ?, kind = ?, agent_id = ?, body = ? WHERE session_id = ? AND key = ?")
 	setItems   = define("UPDATE processes SET items = ?, rev = ?, updated_at = ? WHERE session_id = ?")
+	// An update that names a column of an index writes the index, also if the value stays.
+	setUnindexedItems = define("UPDATE processes SET items = ?, rev = ?, updated_at = ?, unindexed = 1 WHERE session_id = ?")
 )
 
 // PutItems implements [session.Store].
@@ -31,7 +33,8 @@ func (s *Store) PutItems(ctx context.Context, sessionID string, items []session.
 // putItems writes items and returns the version of the session, which it does not change.
 func (t tx) putItems(ctx context.Context, sessionID string, items []session.Item) (version int64, err error) {
 	var count, rev int64
-	if err := t.queryRow(ctx, []any{&count, &rev, &version}, countItems, sessionID); err != nil {
+	var unindexed bool
+	if err := t.queryRow(ctx, []any{&count, &rev, &version, &unindexed}, countItems, sessionID); err != nil {
 		return 0, replaceNoRows(err, session.ErrNotFound)
 	}
 	for _, item := range items {
@@ -47,7 +50,11 @@ func (t tx) putItems(ctx context.Context, sessionID string, items []session.Item
 		count += added
 	}
 	if len(items) > 0 {
-		_, err = t.exec(ctx, setItems, count, rev, t.now.UnixMicro(), sessionID)
+		set := setItems
+		if !unindexed {
+			set = setUnindexedItems
+		}
+		_, err = t.exec(ctx, set, count, rev, t.now.UnixMicro(), sessionID)
 	}
 	return version, err
 }

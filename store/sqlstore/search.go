@@ -10,9 +10,9 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// indexBatchBytes is the approximate size of the text that one transaction indexes, in bytes. Other
+// IndexBatchBytes is the approximate size of the text that one transaction indexes, in bytes. Other
 // writes wait for that transaction.
-const indexBatchBytes = 128 << 10
+const IndexBatchBytes = 128 << 10
 
 // IndexBatch returns the items of a page to index in one transaction, the words of each, and the
 // revision up to which the transcript is indexed then.
@@ -22,7 +22,7 @@ func IndexBatch(page session.Page, upTo int64) (items []session.Item, words [][]
 	// is left out may count as indexed.
 	byRev := slices.SortedFunc(slices.Values(page.Items), func(a, b session.Item) int { return cmp.Compare(a.Rev, b.Rev) })
 	for i, item := range byRev {
-		if i > 0 && bytes > indexBatchBytes {
+		if i > 0 && bytes > IndexBatchBytes {
 			return byRev[:i], words, byRev[i-1].Rev
 		}
 		text := session.TextOf(item)
@@ -50,8 +50,8 @@ var (
 	// selectUnindexed skips a running turn until it ends or has grown by 200 revisions: otherwise a
 	// tool call would be indexed twice, without and with its result. Turns may last for hours.
 	selectUnindexed = query(`SELECT session_id, rev, indexed_rev FROM processes
-		WHERE rev > indexed_rev AND (state <> 'assistant_turn' OR rev > indexed_rev + 200) LIMIT 1`)
-	selectIndexBehind = query("SELECT 1 FROM processes WHERE rev > indexed_rev LIMIT 1")
+		WHERE unindexed AND (state <> 'assistant_turn' OR rev > indexed_rev + 200) LIMIT $1`)
+	selectIndexBehind = query("SELECT 1 FROM processes WHERE unindexed LIMIT 1")
 	selectMatches     = queryBoth(searchMatches("i.rowid", "transcript_index MATCH $1"), searchMatches("i.word_id", "i.words @@ $1::tsquery")).long()
 	selectMatchedItem = query("SELECT " + itemColumns + ` FROM transcript_words w
 		JOIN transcript t ON t.session_id = w.session_id AND t.key = w.key WHERE w.word_id = $1`)
@@ -67,14 +67,18 @@ func searchMatches(id, match string) string {
 		WHERE ` + match + " AND " + id + " < $2 AND ($3 OR NOT s.archived) ORDER BY " + id + " DESC LIMIT $4) SELECT word_id, session_id FROM found ORDER BY word_id DESC"
 }
 
-// Unindexed returns a session to index and the range of revisions, after < rev <= upTo. found is
-// false if there is nothing to index.
-func (s Shared) Unindexed(ctx context.Context) (sessionID string, after, upTo int64, found bool, err error) {
-	err = s.e.Query(ctx, "unindexed transcripts", selectUnindexed, func(row Row) error {
-		found = true
-		return row.Scan(&sessionID, &upTo, &after)
-	})
-	return sessionID, after, upTo, found && err == nil, err
+// Unindexed names a session to index and the range of revisions, After < rev <= UpTo.
+type Unindexed struct {
+	SessionID   string
+	After, UpTo int64
+}
+
+// Unindexed returns sessions to index, at most as many as limit.
+func (s Shared) Unindexed(ctx context.Context, limit int) ([]Unindexed, error) {
+	return queryAll(ctx, s, "unindexed transcripts", selectUnindexed, func(row Row) (u Unindexed, err error) {
+		err = row.Scan(&u.SessionID, &u.UpTo, &u.After)
+		return u, err
+	}, limit)
 }
 
 // IndexBehind implements [session.Store].
