@@ -5,7 +5,7 @@ import { request } from 'node:http'
 
 import type { Page } from '@playwright/test'
 
-import { token } from './server.ts'
+import { token } from './token.ts'
 
 // How long requests and answers may be on their way.
 const QUIET_MS = 15_000

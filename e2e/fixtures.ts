@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { type APIRequestContext, type BrowserContext, type Cookie, type Page, test as plain } from '@playwright/test'
 
 import { checkAgreement } from './agreement.ts'
-import { type Model, type Server, scriptedFolder, startModel, startServer, token } from './server.ts'
+import { type Model, type Server, scriptedFolder, startModel, startServer } from './server.ts'
+import { token } from './token.ts'
 import { REST } from './wire.ts'
 
 export interface ServerOptions {

@@ -21,11 +21,10 @@ import { checkAgreement } from './agreement.ts'
 import { program } from './machine.ts'
 import { inFiles, inProcesses, inText } from './secrets.ts'
 import type { Script } from './script.ts'
+import { token } from './token.ts'
 
 /** How the name of a folder begins in which a server with `scripted` runs the scripted CLI. */
 export const scriptedFolder = 'scripted-'
-
-export const token = 'an-admin-token-for-the-browser-tests-only'
 
 export interface Server {
   url: string

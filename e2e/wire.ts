@@ -4,7 +4,8 @@ import { randomUUID } from 'node:crypto'
 
 import type { APIRequestContext, Page } from '@playwright/test'
 
-import { type Server, token } from './server.ts'
+import type { Server } from './server.ts'
+import { token } from './token.ts'
 
 export interface Request {
   request_id: string

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 
 import { expect, test } from '../fixtures.ts'
 import { program } from '../machine.ts'
-import { startServer, token } from '../server.ts'
+import { startServer } from '../server.ts'
+import { token } from '../token.ts'
 import { percentile, say, until } from './figures.ts'
 
 interface Seen {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
 import { prompt, text } from '../script.ts'
-import { token } from '../server.ts'
+import { token } from '../token.ts'
 
 // A hook that leaves a file, so that the test sees whether it ran.
 const hooks = (event: string, command: string) => ({ hooks: { [event]: [{ hooks: [{ type: 'command', command }] }] } })

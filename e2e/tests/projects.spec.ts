@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { App } from '../app.ts'
 import { expect, signInContext, test } from '../fixtures.ts'
 import { bash, play, prompt, text } from '../script.ts'
-import { token } from '../server.ts'
+import { token } from '../token.ts'
 
 const own = (name: string) => `${name} ${Math.random().toString(36).slice(2, 8)}`
 
