@@ -1,6 +1,6 @@
-// Package descriptors keeps file descriptors of this process free. Without any, a server
-// can neither accept a connection, open its database nor look into a folder, so what
-// would hold some for long is refused before that.
+// Package descriptors keeps some file descriptors of this process free. A server that has used
+// all of them cannot accept connections, open its database or read a folder. So it refuses
+// tabs and sessions, which hold descriptors for long, before that happens.
 package descriptors
 
 import (
@@ -9,10 +9,10 @@ import (
 	"github.com/sayso-dev/sayso/internal/problem"
 )
 
-// Use is how many descriptors a process has open, and how many it can have.
+// Use is the number of open descriptors of a process and its limit.
 type Use struct{ Open, Limit int }
 
-// Current returns the use of this process. ok is false where it cannot be told.
+// Current returns the use of this process. ok is false if the system does not report it.
 //
 // The limit is the hard one: the Go runtime raises the soft limit of a process to it at
 // start, and gives the original one to the programs that the process starts.
@@ -26,26 +26,26 @@ func Current() (use Use, ok bool) {
 	return Use{Open: open, Limit: int(min(limit.Cur, unlimited))}, ok
 }
 
-// A Reserve says how much may still be opened. It is safe for concurrent use.
+// Reserve checks whether more descriptors may be opened. It is safe for concurrent use.
 type Reserve struct{ current func() (Use, bool) }
 
 // NewReserve returns the reserve of this process.
 func NewReserve() *Reserve { return &Reserve{current: Current} }
 
-// size is how many descriptors are kept free of tabs and sessions: a quarter, but no more
-// than a few connections of the database and a few starts of sessions at once take.
+// size returns how many descriptors are kept free of tabs and sessions: a quarter, but no more
+// than some database connections and some simultaneous starts of sessions need.
 func (u Use) size() int { return min(max(u.Limit/4, 8), 64) }
 
-// CheckConnection refuses what holds descriptors for long, such as a tab or a session, when
-// that would touch the reserve.
+// CheckConnection fails if the reserve is reached. It is for what holds descriptors for long,
+// such as a tab or a session.
 func (r *Reserve) CheckConnection() error { return r.check(1) }
 
-// CheckRequest refuses even what ends at once, such as an HTTP request, when half of the
-// reserve is used.
+// CheckRequest fails if half of the reserve is used. It is for what releases its descriptors
+// soon, such as an HTTP request.
 func (r *Reserve) CheckRequest() error { return r.check(2) }
 
-// MayAccept reports whether a connection can be accepted, be it only to refuse what is
-// asked on it.
+// MayAccept reports whether a connection can be accepted, even if only to refuse its requests:
+// less than three quarters of the reserve are used.
 func (r *Reserve) MayAccept() bool { return r.check(4) == nil }
 
 func (r *Reserve) check(part int) error {
@@ -53,5 +53,5 @@ func (r *Reserve) check(part int) error {
 	if !ok || use.Limit-use.Open >= use.size()/part {
 		return nil
 	}
-	return problem.New("no_descriptors", "limit", use.Limit) // and no count: the text of what waits must not change
+	return problem.New("no_descriptors", "limit", use.Limit) // without a count, so that the text shown while sessions wait stays the same
 }
