@@ -28,7 +28,7 @@ func TestARequestUnderAnIDThatIsOpenIsInTheTranscript(t *testing.T) {
 	script := claudetest.Script{Turn: []claudetest.Step{askAs("one", "ls"), askAs("one", "ls"), askAs("one", "rm -rf build"), {SleepMS: 3_600_000}}}
 	withBench(t, script, nil, func(b *bench) {
 		id := b.start("Work.")
-		notes := func() int { return b.notes(id, "under the ID of one that is still open") }
+		notes := func() int { return b.notes(id, "reused the ID of an open request") }
 		s := b.wait(id, func(s session.ProcessState) bool { return len(s.Requests) > 0 && notes() > 0 })
 		if len(s.Requests) != 1 || !strings.Contains(string(s.Requests[0].ToolInput), `"ls"`) || notes() != 1 {
 			t.Errorf("%d notes, and open is %+v", notes(), s.Requests)
@@ -45,7 +45,7 @@ func TestARequestUnderAnIDThatWasAnsweredIsInTheTranscript(t *testing.T) {
 	withBench(t, script, nil, func(b *bench) {
 		id := b.start("Work.")
 		b.answer(b.wait(id, asking(1)).Requests[0], nil)
-		notes := func() int { return b.notes(id, "under the ID of one that had ended") }
+		notes := func() int { return b.notes(id, "reused the ID of a closed request") }
 		b.until("people read of it", func() bool { return notes() > 0 })
 		if s := b.wait(id, asking(0)); notes() != 1 {
 			t.Errorf("%d notes, and open is %+v", notes(), s.Requests)
@@ -65,7 +65,7 @@ func TestARequestUnderAnIDThatWasWithdrawnIsInTheTranscript(t *testing.T) {
 	}}
 	withBench(t, script, nil, func(b *bench) {
 		id := b.start("Work.")
-		notes := func() int { return b.notes(id, "under the ID of one that had ended") }
+		notes := func() int { return b.notes(id, "reused the ID of a closed request") }
 		b.until("people read of it", func() bool { return notes() > 0 })
 		if s := b.wait(id, asking(0)); notes() != 1 {
 			t.Errorf("%d notes, and open is %+v", notes(), s.Requests)

@@ -96,8 +96,8 @@ var table = []Entry{
 	{"orphaned_requests", "Claude has ended, and its requests can still be answered. It gets the answers when the session is resumed."},
 
 	// Notes in a transcript.
-	{"id_reused_open", "Claude sent another request under the ID of one that is still open. The open one is unchanged. The other one was shown to nobody and did not run. If Claude waits for it, interrupt Claude."},
-	{"id_reused_closed", "Claude sent another request under the ID of one that had ended. The ended one is unchanged. The other one was shown to nobody and did not run. If Claude waits for it, interrupt Claude."},
+	{"id_reused_open", "Claude reused the ID of an open request for another request. The open request is unchanged. The other one was not shown to anyone and did not run. If Claude is waiting for it, interrupt Claude."},
+	{"id_reused_closed", "Claude reused the ID of a closed request for another request. The closed request is unchanged. The other one was not shown to anyone and did not run. If Claude is waiting for it, interrupt Claude."},
 	{"bypass_ended", "The person who let Claude bypass approvals in this session no longer has that right. Claude asks from now on."},
 	{"bypass_not_resumed", "This session bypasses approvals, so Claude was not started automatically. Resume the session, or choose another permission mode first."},
 	{"folder_not_resumed", "Nobody has trusted the current settings of this session's folder, so Claude was not started automatically. Resume the session to check them."},

@@ -132,7 +132,7 @@ export const words: typeof english = {
     done: (folder) => `Vertrauen in ${folder} widerrufen. Der nächste Start dort fragt wieder.`,
   },
   grants: {
-    lead: 'Was Claude tun kann, ohne zu fragen, wie bei einer Genehmigung erlaubt.',
+    lead: 'Was Claude ohne Rückfrage tun kann, weil es bei einer Genehmigung erlaubt wurde.',
     none: 'Noch keine Berechtigungen. Claude fragt vor jeder Änderung.',
     rule: 'Regel',
     scope: 'Gilt für',
@@ -179,7 +179,7 @@ export const words: typeof english = {
     noMatch: 'Keine Einträge entsprechen diesen Filtern.',
     verified: (n, at) => `Geprüft bis Eintrag ${n}, ${at}.`,
     verifiedFrom: (first) =>
-      `Einträge vor ${first} wurden nach Ablauf der Aufbewahrungsfrist entfernt. Die Kette setzt mit ihrem Hash fort.`,
+      `Einträge vor ${first} wurden nach Ablauf der Aufbewahrungsfrist entfernt. Die Kette wird ab ihrem Hash fortgesetzt.`,
     broken: (why) => `Das Audit-Protokoll wurde verändert: ${why}`,
     who: 'Person',
     what: 'Was',

@@ -127,7 +127,7 @@ export const words = {
     done: (folder: string) => `Trust in ${folder} revoked. The next start there asks again.`,
   },
   grants: {
-    lead: 'What Claude can do without asking, as allowed with an approval.',
+    lead: 'What Claude can do without asking because someone allowed it with an approval.',
     none: 'No permissions yet. Claude asks before every change.',
     rule: 'Rule',
     scope: 'Applies to',

@@ -64,9 +64,9 @@ export const statementsInGerman: Record<keyof typeof statements, string> = {
   held_role_lost: 'Diese Person kann nicht mehr antworten.',
   held_two_people: 'Jetzt müssen das zwei Personen genehmigen.',
   id_reused_closed:
-    'Claude hat mit der ID einer geschlossenen Anfrage eine andere gestellt. Die geschlossene bleibt unverändert. Die andere wurde niemandem gezeigt und nicht ausgeführt. Unterbrich Claude, falls es darauf wartet.',
+    'Claude hat die ID einer geschlossenen Anfrage für eine andere Anfrage verwendet. Die geschlossene bleibt unverändert. Die andere wurde niemandem gezeigt und nicht ausgeführt. Unterbrich Claude, falls es darauf wartet.',
   id_reused_open:
-    'Claude hat mit der ID einer offenen Anfrage eine andere gestellt. Die offene bleibt unverändert. Die andere wurde niemandem gezeigt und nicht ausgeführt. Unterbrich Claude, falls es darauf wartet.',
+    'Claude hat die ID einer offenen Anfrage für eine andere Anfrage verwendet. Die offene bleibt unverändert. Die andere wurde niemandem gezeigt und nicht ausgeführt. Unterbrich Claude, falls es darauf wartet.',
   idle: '{limit:span} lang kam keine Nachricht.',
   interrupted_by: '{by} hat Claude unterbrochen.',
   journal_deleted:
@@ -112,15 +112,15 @@ export const statementsInGerman: Record<keyof typeof statements, string> = {
   shim_silent:
     'Der Supervisor dieses Prozesses hat seit dem Neustart des Servers nicht geantwortet. Antwortet er weiterhin nicht, wird der Prozess beendet.',
   shim_silent_admin: 'Der Supervisor des Prozesses hat seit dem Neustart des Servers nicht geantwortet.',
-  silent: '{limit:span} lang war Claude nicht aktiv.',
-  start_failed: 'Claude ist nicht richtig gestartet: {detail}.[ Ausgabe: {output}]',
+  silent: 'Claude war {limit:span} lang nicht aktiv.',
+  start_failed: 'Claude wurde nicht richtig gestartet: {detail}.[ Ausgabe: {output}]',
   start_unanswered: 'Claude hat nach dem Start {limit:span} lang nicht geantwortet.[ Ausgabe: {output}]',
   store_broken:
     'Die Festplatte der Datenbank ist ausgefallen. Bis der Server auf einer intakten Festplatte neu startet, wird nichts gespeichert. Sitzungen warten und lassen sich weiterhin beenden.',
   store_read_only:
     'Die Festplatte des Servers ist voll oder schreibgeschützt. Solange kein Platz ist, kannst du nichts beantworten, senden oder starten. Sitzungen warten, nichts geht verloren. Sitzungen lassen sich weiterhin beenden.',
   store_unavailable:
-    'Die Datenbank des Servers antwortet nicht. Bis dahin kannst du nichts beantworten, senden oder starten. Sitzungen warten und lassen sich weiterhin beenden.',
+    'Die Datenbank des Servers antwortet nicht. Solange das so ist, kannst du nichts beantworten, senden oder starten. Sitzungen warten und lassen sich weiterhin beenden.',
   stuck_answer:
     'Claude hat die Antwort zu {tool} von {at} noch nicht übernommen. Wenn das anhält, beende die Sitzung und setze sie fort.',
   stuck_api: 'Warten auf die Claude-API, die seit {since} nichts gesendet hat.',

@@ -11,7 +11,7 @@ export const words: typeof english = {
   order: 'Älteste zuerst',
   empty: 'Alles erledigt',
   emptyHint: 'Hier erscheinen Anfragen aus allen Sitzungen.',
-  rightNow: 'Gerade jetzt',
+  rightNow: 'Gerade aktiv',
   filtered: 'Keine offenen Anfragen entsprechen diesen Filtern.',
   clearFilters: 'Filter löschen',
   loading: 'Anfragen werden geladen…',

@@ -160,7 +160,7 @@ export const words: typeof english = {
       ({
         not_found: 'Text in der aktuellen Datei nicht gefunden',
         many: `Text ${found}-mal statt einmal gefunden`,
-        same: 'Der neue Text ist gleich dem alten',
+        same: 'Der neue Text ist derselbe wie der alte',
         empty: 'Der zu ersetzende Text ist leer, die Datei aber nicht',
         no_cell: 'Zelle nicht gefunden',
       })[problem] + (edit > 1 ? ` (Änderung ${edit}). Das wird fehlschlagen.` : '. Das wird fehlschlagen.'),
@@ -182,8 +182,10 @@ export const words: typeof english = {
     only: 'Nur die Zeilenenden ändern sich.',
   },
   unchanged: (n) => count(n, 'unveränderte Zeile', 'unveränderte Zeilen'),
-  coarse: 'Zu viele Änderungen für einen zeilenweisen Vergleich. Gezeigt werden der alte und der neue Text.',
-  coarseWords: 'Zu viele Änderungen für einen wortweisen Vergleich. Gezeigt werden der alte und der neue Text.',
+  coarse:
+    'Zu viele Änderungen für einen zeilenweisen Vergleich. Der alte und der neue Text werden vollständig gezeigt.',
+  coarseWords:
+    'Zu viele Änderungen für einen wortweisen Vergleich. Der alte und der neue Text werden vollständig gezeigt.',
   demands: {
     server: 'Werkzeug des MCP-Servers',
     from: (source) =>
@@ -263,7 +265,7 @@ export const words: typeof english = {
       project: 'den Projekteinstellungen',
       local: 'deinen lokalen Projekteinstellungen',
     },
-    none: 'Keine Regel in den Einstellungen gilt dafür.',
+    none: 'Dafür gilt keine Regel in den Einstellungen.',
     uncovered: 'Von keiner Regel abgedeckt:',
     strict: 'Solange es diese Regel gibt, kann keine andere diese Anfrage verhindern.',
     smallest: (n, stops) =>

@@ -49,7 +49,7 @@ export const words: typeof english = {
     atLeast: 'mindestens',
     anew: (n) => `überschrieben, ${count(n, 'Zeile', 'Zeilen')}`,
     untold: (n) =>
-      `${count(n, 'Änderung war', 'Änderungen waren')} zu groß zum Speichern, daher ist die Datei unbekannt.`,
+      `${count(n, 'Änderung war', 'Änderungen waren')} zu groß zum Aufzeichnen. Die Datei ist daher unbekannt.`,
     more: (n) => `${n} weitere zeigen`,
     agents: 'Subagenten',
     noAgents: 'Noch keine Subagenten.',
@@ -76,7 +76,7 @@ export const words: typeof english = {
   force: 'Erzwingen',
   forceWords: 'Wird sofort beendet. Ausgaben können abgeschnitten werden.',
   announcements: {
-    finished: (session, what) => `Claude ist fertig in ${session}${what && `: ${what}`}.`,
+    finished: (session, what) => `Claude ist in ${session} fertig${what && `: ${what}`}.`,
     ended: (session) => `Der Claude-Prozess in ${session} wurde beendet.`,
     failed: (what) => `${what} (fehlgeschlagen)`,
     noResult: (what) => `${what} (ohne Ergebnis)`,
@@ -157,11 +157,12 @@ export const words: typeof english = {
     cancel: (name: string) => `Upload von ${name} abbrechen`,
     sending: (name: string) => `${name} wird hochgeladen`,
     empty: (name: string) => `„${name}“ ist leer.`,
-    tooLarge: (name: string, size: string, most: string) => `„${name}“ hat ${size}. Das Limit pro Datei ist ${most}.`,
+    tooLarge: (name: string, size: string, most: string) =>
+      `„${name}“ ist ${size} groß. Das Limit pro Datei ist ${most}.`,
     tooMuch: (most: string) =>
-      `Die Dateien einer Nachricht dürfen zusammen bis zu ${most} haben. Sende die übrigen in einer weiteren Nachricht.`,
+      `Die Dateien einer Nachricht dürfen zusammen höchstens ${most} groß sein. Sende die übrigen in einer weiteren Nachricht.`,
     tooMany: (most: number) =>
-      `Eine Nachricht kann bis zu ${most} Dateien haben. Sende die übrigen in einer weiteren Nachricht.`,
+      `Eine Nachricht kann höchstens ${most} Dateien enthalten. Sende die übrigen in einer weiteren Nachricht.`,
     failed: (name: string, why: string) => `„${name}“ wurde nicht angehängt: ${why}`,
   },
   todo: 'Zu tun',
@@ -173,8 +174,8 @@ export const words: typeof english = {
     result: 'Ergebnis',
     copyResult: 'Ergebnis kopieren',
     moreLines: (n) => `${count(n, 'weitere Zeile', 'weitere Zeilen')} zeigen`,
-    noResult: 'Claude endete, bevor dieser Aufruf ein Ergebnis lieferte. Vielleicht wurde er nicht ausgeführt.',
+    noResult: 'Claude endete, bevor dieser Aufruf ein Ergebnis lieferte. Möglicherweise wurde er nicht ausgeführt.',
     inputTooLarge: (size) => `Die Eingabe ist zu groß für die Anzeige (${size}).`,
-    cut: (size) => `Nur der Anfang wird gezeigt. Das ganze Ergebnis hat ${size}.`,
+    cut: (size) => `Nur der Anfang wird gezeigt. Das vollständige Ergebnis ist ${size} groß.`,
   },
 }

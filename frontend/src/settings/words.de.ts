@@ -5,7 +5,7 @@ export const words: typeof english = {
   limits: 'Limits',
   rules: {
     title: 'Berechtigungen',
-    lead: 'Was Claude tun kann, ohne zu fragen. Sieh nach, wofür jede Regel gilt und wie oft sie verwendet wurde, oder widerrufe sie.',
+    lead: 'Was Claude tun kann, ohne zu fragen. Hier siehst du, wofür jede Regel gilt und wie oft sie verwendet wurde, und kannst sie widerrufen.',
     open: 'Berechtigungen zeigen',
   },
 

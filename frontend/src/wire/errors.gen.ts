@@ -411,9 +411,9 @@ export const statements = {
   held_role_lost: 'They can no longer answer requests.',
   held_two_people: 'Two people must approve this now.',
   id_reused_closed:
-    'Claude sent another request under the ID of one that had ended. The ended one is unchanged. The other one was shown to nobody and did not run. If Claude waits for it, interrupt Claude.',
+    'Claude reused the ID of a closed request for another request. The closed request is unchanged. The other one was not shown to anyone and did not run. If Claude is waiting for it, interrupt Claude.',
   id_reused_open:
-    'Claude sent another request under the ID of one that is still open. The open one is unchanged. The other one was shown to nobody and did not run. If Claude waits for it, interrupt Claude.',
+    'Claude reused the ID of an open request for another request. The open request is unchanged. The other one was not shown to anyone and did not run. If Claude is waiting for it, interrupt Claude.',
   idle: 'Nobody sent a message for {limit:span}.',
   interrupted_by: '{by} interrupted Claude.',
   journal_deleted:
