@@ -343,7 +343,10 @@ func (s *Store) rows(ctx context.Context, q sqlstore.Query, args []any) (_ pgx.R
 		}
 		conn.Release()
 	}
-	rows, err := conn.Query(running, q.Text(sqlstore.Postgres), args...)
+	// Not prepared, so that it is planned for its arguments. After five executions the database
+	// may plan a prepared statement for any: a search for any word best reads the newest items
+	// until enough of them match, and one for a rare word would read them all.
+	rows, err := conn.Query(running, q.Text(sqlstore.Postgres), append([]any{pgx.QueryExecModeCacheDescribe}, args...)...)
 	if err != nil {
 		release()
 		return nil, nil, err
