@@ -54,6 +54,12 @@ func TestContractUnderFaults(t *testing.T) {
 			Refuse: func(table, column, value string) {
 				exec(t, conn, "ALTER TABLE "+table+" ADD CONSTRAINT refuse CHECK ("+column+" <> "+value+") NOT VALID")
 			},
+			Searching: func() bool {
+				running := false
+				must(t, conn.QueryRow(ctx, `SELECT count(*) > 0 FROM pg_stat_activity a JOIN pg_locks l USING (pid)
+					WHERE a.state = 'active' AND a.query LIKE '%transcript_index%' AND l.relation = to_regclass('transcript_words') AND a.pid <> pg_backend_pid()`).Scan(&running))
+				return running
+			},
 			Reopen: func() store.Store { return openPatient(t, dsn) },
 		}
 	})

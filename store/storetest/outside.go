@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -21,6 +22,9 @@ type Database struct {
 	Refuse func(table, column, value string)
 	// Exec runs a statement that is the same in both dialects.
 	Exec func(statement string)
+	// Searching reports whether a search runs in the database. Nil where it runs in the
+	// goroutine of the caller, and so ends with the call.
+	Searching func() bool
 	// Reopen returns the same database, opened again.
 	Reopen func() store.Store
 }
@@ -36,6 +40,55 @@ func ExerciseFaults(t *testing.T, open func(t *testing.T) Database) {
 			if err := call(); err == nil || errors.Is(err, session.ErrNotFound) {
 				t.Fatalf("the database refused it, and the error is %v", err)
 			}
+		})
+	}
+
+	// A search that would never end is one that takes long. A person types on within its time
+	// limit, or it reaches that. Either way nothing of it may remain: more of them follow than
+	// SQLite has connections for reading.
+	for name, limit := range map[string]time.Duration{"TypedOn": time.Hour, "OutOfTime": 50 * time.Millisecond} {
+		t.Run("ALongSearchStops/"+name, func(t *testing.T) {
+			t.Parallel()
+			db := open(t)
+			id := newSession(t, db)
+			must(t, db.PutItems(ctx, id, []session.Item{{Key: "a", At: begin, Kind: session.ItemText, Body: []byte(`{"text":"heron"}`)}}))
+			for more := true; more; {
+				var err error
+				more, err = db.IndexTranscripts(ctx, 10)
+				must(t, err)
+			}
+			db.Exec("ALTER TABLE transcript_words RENAME TO other_words")
+			db.Exec(`CREATE VIEW transcript_words AS WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers)
+				SELECT CAST(-n AS bigint) AS word_id, CAST('` + id + `' AS text) AS session_id, CAST('none' AS text) AS key FROM numbers`)
+			const patience = 30 * time.Second // for a machine that does other things
+			for range 6 {
+				searching, cancel := context.WithTimeout(ctx, limit)
+				ended := make(chan error, 1)
+				go func() {
+					_, _, err := db.SearchTranscripts(searching, session.Search{Words: []string{"heron"}, Limit: 5})
+					ended <- err
+				}()
+				if db.Searching != nil {
+					expectSoon(t, "the search runs", patience, func() bool { return db.Searching() || searching.Err() != nil })
+				}
+				want := context.DeadlineExceeded
+				if limit == time.Hour {
+					want = context.Canceled
+					time.AfterFunc(20*time.Millisecond, cancel)
+				}
+				select {
+				case err := <-ended:
+					wantError(t, "a search that was stopped", err, want)
+				case <-time.After(patience):
+					t.Fatal("the search goes on")
+				}
+				cancel()
+				if db.Searching != nil {
+					expectSoon(t, "the search has left the database", patience, func() bool { return !db.Searching() })
+				}
+			}
+			_, err := db.Session(ctx, id)
+			must(t, err)
 		})
 	}
 
@@ -148,4 +201,14 @@ func ExerciseFaults(t *testing.T, open func(t *testing.T) Database) {
 		must(t, err)
 		equal(t, "mark", read, m)
 	})
+}
+
+// expectSoon waits until something is true.
+func expectSoon(t *testing.T, what string, patience time.Duration, isTrue func() bool) {
+	t.Helper()
+	for until := time.Now().Add(patience); !isTrue(); {
+		if time.Now().After(until) {
+			t.Fatalf("not true within %s: %s", patience, what)
+		}
+	}
 }
