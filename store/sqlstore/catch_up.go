@@ -18,7 +18,7 @@ var (
 
 // behindFresh is the revision from which SQLite reads: that of the 33rd newest row older than
 // $1. A row that is older than $1 but was written after it was unfinished at $1, such as a
-// running call, so there are few. Each older row may cost a page read.
+// running call, so there are few.
 const behindFresh = `COALESCE((SELECT o.rev FROM transcript o WHERE o.session_id = p.session_id AND o.rev > p.rev - 5000
 	AND o.at < $1 ORDER BY o.rev DESC LIMIT 1 OFFSET 32), p.rev - 5000)`
 
