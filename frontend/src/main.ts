@@ -7,7 +7,7 @@ import { drafts } from './pending/drafts'
 import { router } from './router'
 import './ui/appearance'
 import './ui/tokens.css'
-import { openEarly } from './connection/line'
+import { openEarly } from './connection/earlySocket'
 
 keepEarly()
 openEarly()

@@ -2,10 +2,10 @@ import { useEventListener, useStorage } from '@vueuse/core'
 import { toValue, type MaybeRefOrGetter, type Ref } from 'vue'
 
 /**
- * useStored returns a value that localStorage keeps under key and that follows other
- * tabs. A string is stored as it is, null is not stored, all else is JSON. read turns
- * the stored text into a value; the fallback is used where it returns undefined or
- * throws, and where nothing is stored. Without storage the value lasts as long as the page.
+ * useStored returns a ref that localStorage keeps under key and that follows changes of other tabs.
+ * Strings are stored as they are, null is not stored, other values are stored as JSON. read parses
+ * the stored text; the fallback applies if it returns undefined or throws, or if nothing is stored.
+ * Without storage, the value lasts as long as the page.
  */
 export function useStored<T>(
   key: MaybeRefOrGetter<string>,
@@ -23,7 +23,8 @@ export function useStored<T>(
   const stored = useStorage<T>(key, fallback, undefined, {
     serializer: { read: parse, write },
     writeDefaults: false,
-    // It hears its own writes too, and stores no change that follows one within a tick.
+    // With this option, VueUse also reacts to its own writes and loses a change that follows one
+    // within a tick.
     listenToStorageChanges: false,
     shallow: true,
     flush: 'sync',

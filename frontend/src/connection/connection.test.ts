@@ -43,7 +43,7 @@ function world() {
     onFrame: (f) => frames.push(f.type),
     onHello: () => hellos++,
     onStatus: (s) => statuses.push(s),
-    onSlept: () => slept++,
+    onSuspended: () => slept++,
     signedOut: () => Promise.resolve(control.signedOut),
     ping: () => ({ type: 'ping' }),
     protocol: 1,
@@ -249,11 +249,11 @@ test('when the network goes the server is asked at once, and what stays silent i
   const w = world()
   w.connection.start()
   w.line().hello()
-  w.connection.doubt()
+  w.connection.networkLost()
   w.line().say({ type: 'ack' })
   vi.advanceTimersByTime(1_000)
   expect(w.status()).toBe('open')
-  w.connection.doubt()
+  w.connection.networkLost()
   vi.advanceTimersByTime(250)
   expect(w.status()).toBe('waiting')
   w.connection.stop()

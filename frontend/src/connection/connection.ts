@@ -12,14 +12,17 @@ export interface SocketLike {
 
 interface Options<Frame extends { type: string }> {
   open(): SocketLike
-  /** Every frame, in order. */
+  /** Receives every frame, in order. */
   onFrame(frame: Frame): void
-  /** The server said hello: commands may be sent. Called before onFrame. */
+  /** Called when the server said hello, before onFrame: commands can be sent now. */
   onHello(frame: Frame): void
   onStatus(status: Status): void
-  /** The page slept, and what it shows is from before; a new connection is on its way. */
-  onSlept?(): void
-  /** Asked after a connection that never said hello; a browser hides why. */
+  /** Called when the page was suspended: what it shows is old, and it is reconnecting. */
+  onSuspended?(): void
+  /**
+   * Checks, after a connection that closed before hello, whether the person is signed out. A
+   * browser does not say why a connection failed.
+   */
   signedOut(): Promise<boolean>
   ping(): object
   /** The protocol that this app speaks. */
@@ -29,32 +32,32 @@ interface Options<Frame extends { type: string }> {
 }
 
 const PING_EVERY_MS = 15_000
-const SILENCE_MS = 5_000
-// A server that takes the connection and says nothing is as good as gone.
+const REPLY_MS = 5_000
+// A server that accepts the connection and sends nothing counts as unreachable.
 const HELLO_MS = 10_000
-/** How long a server that may be out of reach has to answer. */
-const DOUBT_MS = 250
+/** The time to reply for a server that may be unreachable, in ms. */
+const OFFLINE_REPLY_MS = 250
 const TICK_MS = 1_000
-// Nothing else stops the timers of a page for so long: those of one that nobody
-// sees still run once a minute.
-const SLEPT_MS = 75_000
+// Only a suspended page stops its timers for this long: those of a hidden page still run once a
+// minute.
+const SUSPENDED_MS = 75_000
 
 /**
- * A Connection keeps one WebSocket to the server for as long as it runs. It
- * knows when to try again and when not to. It does not interpret frames.
+ * Connection keeps one WebSocket to the server open while it runs, and decides whether and when to
+ * reconnect. It does not interpret frames.
  */
 export class Connection<Frame extends { type: string }> {
-  private line: SocketLike | null = null
-  private greeted = false
+  private socket: SocketLike | null = null
+  private helloReceived = false
   private attempt = 0
-  // When the server was last there; a time line for "gone for".
-  private since = Date.now()
-  private retry: ReturnType<typeof setTimeout> | undefined
-  private silence: ReturnType<typeof setTimeout> | undefined
-  private pinger: ReturnType<typeof setInterval> | undefined
-  private stable: ReturnType<typeof setTimeout> | undefined
-  private ticker: ReturnType<typeof setInterval> | undefined
-  private ticked = Date.now()
+  // When the server was last reachable, to show since when it is not.
+  private lastReachable = Date.now()
+  private retryTimer: ReturnType<typeof setTimeout> | undefined
+  private silenceTimer: ReturnType<typeof setTimeout> | undefined
+  private pingTimer: ReturnType<typeof setInterval> | undefined
+  private stableTimer: ReturnType<typeof setTimeout> | undefined
+  private tickTimer: ReturnType<typeof setInterval> | undefined
+  private lastTick = Date.now()
   private running = false
 
   constructor(private readonly o: Options<Frame>) {}
@@ -63,145 +66,148 @@ export class Connection<Frame extends { type: string }> {
     if (this.running) return
     this.running = true
     this.attempt = 0
-    this.since = this.ticked = Date.now()
-    this.ticker = setInterval(() => this.tick(), TICK_MS)
+    this.lastReachable = this.lastTick = Date.now()
+    this.tickTimer = setInterval(() => this.checkSuspended(), TICK_MS)
     this.connect()
   }
 
   stop(): void {
     this.running = false
-    clearInterval(this.ticker)
-    this.drop()
+    clearInterval(this.tickTimer)
+    this.closeSocket()
     this.o.onStatus({ kind: 'stopped' })
   }
 
-  /** Whether the server has said hello on the present connection. */
+  /** Whether the server has said hello on the current connection. */
   get open(): boolean {
-    return this.greeted
+    return this.helloReceived
   }
 
-  /** Sends now or not at all: what must not be lost lies in the outbox. */
+  /**
+   * Sends a message if there is a connection, and reports whether it did. Messages that must not be
+   * lost belong in the outbox.
+   */
   send(message: object): boolean {
-    if (!this.greeted || !this.line) return false
-    this.line.send(JSON.stringify(message))
+    if (!this.helloReceived || !this.socket) return false
+    this.socket.send(JSON.stringify(message))
     return true
   }
 
-  /** Connects at once when waiting; called by a person. */
+  /** Reconnects without waiting for the next attempt, at a person's request. */
   retryNow(): void {
-    if (this.running && !this.line) this.connect()
+    if (this.running && !this.socket) this.connect()
   }
 
-  /** The page woke up or the network came back: find out at once what holds. */
+  /** The page or the network came back: checks the connection at once. */
   wake(): void {
-    if (!this.running || this.tick()) return
-    if (this.greeted) this.probe()
+    if (!this.running || this.checkSuspended()) return
+    if (this.helloReceived) this.probe()
     else this.retryNow()
   }
 
-  /** The network seems to be gone: whether the server is, too, is known at once. */
-  doubt(): void {
-    clearTimeout(this.silence)
-    this.silence = undefined
-    this.probe(DOUBT_MS)
+  /** The network seems to be lost: checks at once whether the server is still reachable. */
+  networkLost(): void {
+    clearTimeout(this.silenceTimer)
+    this.silenceTimer = undefined
+    this.probe(OFFLINE_REPLY_MS)
   }
 
-  /** Looks whether the page slept, and then begins anew: its connection may be long dead. */
-  private tick(): boolean {
-    const before = this.ticked
-    this.ticked = Date.now()
-    if (!this.running || this.ticked - before <= SLEPT_MS) return false
-    if (this.greeted) this.since = before
+  /** Reconnects if the page was suspended, because its connection may be dead, and reports whether it was. */
+  private checkSuspended(): boolean {
+    const before = this.lastTick
+    this.lastTick = Date.now()
+    if (!this.running || this.lastTick - before <= SUSPENDED_MS) return false
+    if (this.helloReceived) this.lastReachable = before
     this.attempt = 0
-    this.o.onSlept?.()
+    this.o.onSuspended?.()
     this.connect()
     return true
   }
 
   private connect(): void {
-    this.drop()
-    this.o.onStatus({ kind: 'connecting', since: this.since })
-    const line = this.o.open()
-    this.line = line
-    this.silence = setTimeout(() => this.lost(line, 0), HELLO_MS)
-    line.onmessage = (ev) => {
-      if (this.line === line) this.receive(line, ev.data)
+    this.closeSocket()
+    this.o.onStatus({ kind: 'connecting', since: this.lastReachable })
+    const socket = this.o.open()
+    this.socket = socket
+    this.silenceTimer = setTimeout(() => this.handleLoss(socket, 0), HELLO_MS)
+    socket.onmessage = (ev) => {
+      if (this.socket === socket) this.receive(socket, ev.data)
     }
-    line.onclose = (ev) => {
-      if (this.line === line) this.lost(line, ev.code)
+    socket.onclose = (ev) => {
+      if (this.socket === socket) this.handleLoss(socket, ev.code)
     }
   }
 
-  private receive(line: SocketLike, data: unknown): void {
+  private receive(socket: SocketLike, data: unknown): void {
     let frame: Frame
     try {
       frame = JSON.parse(String(data)) as Frame
     } catch {
-      this.lost(line, 0)
+      this.handleLoss(socket, 0)
       return
     }
     if (frame.type === 'hello') {
       if ((frame as { protocol?: number }).protocol !== this.o.protocol) {
-        this.lost(line, this.o.closeCodes.oldVersion)
+        this.handleLoss(socket, this.o.closeCodes.oldVersion)
         return
       }
-      this.greeted = true
-      this.stable = setTimeout(() => (this.attempt = 0), STABLE_MS)
-      this.pinger = setInterval(() => this.probe(), PING_EVERY_MS)
+      this.helloReceived = true
+      this.stableTimer = setTimeout(() => (this.attempt = 0), STABLE_MS)
+      this.pingTimer = setInterval(() => this.probe(), PING_EVERY_MS)
       this.o.onStatus({ kind: 'open' })
       this.o.onHello(frame)
     }
-    if (this.greeted) {
-      clearTimeout(this.silence)
-      this.silence = undefined
+    if (this.helloReceived) {
+      clearTimeout(this.silenceTimer)
+      this.silenceTimer = undefined
     }
     this.o.onFrame(frame)
   }
 
-  private probe(patience = SILENCE_MS): void {
-    const line = this.line
-    if (!line || !this.greeted) return
-    line.send(JSON.stringify(this.o.ping()))
-    this.silence ??= setTimeout(() => this.lost(line, 0), patience)
+  private probe(replyWithin = REPLY_MS): void {
+    const socket = this.socket
+    if (!socket || !this.helloReceived) return
+    socket.send(JSON.stringify(this.o.ping()))
+    this.silenceTimer ??= setTimeout(() => this.handleLoss(socket, 0), replyWithin)
   }
 
-  private lost(line: SocketLike, code: number): void {
-    if (this.line !== line) return
-    const greeted = this.greeted
-    if (greeted) this.since = Date.now()
-    this.drop()
+  private handleLoss(socket: SocketLike, code: number): void {
+    if (this.socket !== socket) return
+    const wasOpen = this.helloReceived
+    if (wasOpen) this.lastReachable = Date.now()
+    this.closeSocket()
     if (!this.running) return
-    if (code === this.o.closeCodes.signedOut) return this.end({ kind: 'signed_out' })
-    if (code === this.o.closeCodes.oldVersion) return this.end({ kind: 'outdated' })
+    if (code === this.o.closeCodes.signedOut) return this.stopWith({ kind: 'signed_out' })
+    if (code === this.o.closeCodes.oldVersion) return this.stopWith({ kind: 'outdated' })
     const wait = backoff(this.attempt++, this.o.random ?? Math.random)
-    this.o.onStatus({ kind: 'waiting', since: this.since, retryAt: Date.now() + wait })
-    this.retry = setTimeout(() => this.connect(), wait)
-    if (greeted) return
+    this.o.onStatus({ kind: 'waiting', since: this.lastReachable, retryAt: Date.now() + wait })
+    this.retryTimer = setTimeout(() => this.connect(), wait)
+    if (wasOpen) return
     const attempt = this.attempt
     void this.o.signedOut().then((yes) => {
-      if (yes && this.running && !this.greeted && this.attempt >= attempt) this.end({ kind: 'signed_out' })
+      if (yes && this.running && !this.helloReceived && this.attempt >= attempt) this.stopWith({ kind: 'signed_out' })
     })
   }
 
-  private end(status: Status): void {
+  private stopWith(status: Status): void {
     this.running = false
-    clearInterval(this.ticker)
-    this.drop()
+    clearInterval(this.tickTimer)
+    this.closeSocket()
     this.o.onStatus(status)
   }
 
-  private drop(): void {
-    clearTimeout(this.retry)
-    clearTimeout(this.silence)
-    clearTimeout(this.stable)
-    clearInterval(this.pinger)
-    this.silence = undefined
-    this.greeted = false
-    const line = this.line
-    this.line = null
-    if (!line) return
-    line.onmessage = null
-    line.onclose = null
-    line.close()
+  private closeSocket(): void {
+    clearTimeout(this.retryTimer)
+    clearTimeout(this.silenceTimer)
+    clearTimeout(this.stableTimer)
+    clearInterval(this.pingTimer)
+    this.silenceTimer = undefined
+    this.helloReceived = false
+    const socket = this.socket
+    this.socket = null
+    if (!socket) return
+    socket.onmessage = null
+    socket.onclose = null
+    socket.close()
   }
 }

@@ -1,9 +1,9 @@
 import { ownKey } from './owner'
 
-// Of everybody.
-const ALL = 'sayso:draft:'
+// Of all people.
+const ALL_DRAFTS = 'sayso:draft:'
 const prefix = () => `${ownKey('draft')}:`
-const KEPT_MS = 30 * 24 * 3600_000
+const MAX_AGE_MS = 30 * 24 * 3600_000
 
 interface Stored {
   at: number
@@ -11,8 +11,8 @@ interface Stored {
 }
 
 /**
- * Drafts keep what one person has half written, by the server's own ids, so that
- * it outlives the component, the route and the page.
+ * Drafts stores what one person is writing, by ids of the server, so that it survives the
+ * component, the route and the page.
  */
 export class Drafts {
   constructor(private readonly storage: Storage) {}
@@ -30,7 +30,7 @@ export class Drafts {
     try {
       this.storage.setItem(prefix() + key, JSON.stringify({ at: now, value } satisfies Stored))
     } catch {
-      // Full or forbidden storage: the draft lives as long as the page.
+      // Storage is full or blocked: the draft lasts as long as the page.
     }
   }
 
@@ -38,7 +38,7 @@ export class Drafts {
     this.storage.removeItem(prefix() + key)
   }
 
-  /** The keys of what is kept. */
+  /** The keys of all drafts of this person. */
   keys(): string[] {
     const keys: string[] = []
     for (let i = 0; i < this.storage.length; i++) {
@@ -48,19 +48,19 @@ export class Drafts {
     return keys
   }
 
-  /** Forgets what nobody touched for a month; requests come and go for ever. */
+  /** Deletes drafts that nobody changed for a month, because requests never stop coming. */
   prune(now: number = Date.now()): void {
     const old: string[] = []
     for (let i = 0; i < this.storage.length; i++) {
       const key = this.storage.key(i)
-      if (!key?.startsWith(ALL)) continue
+      if (!key?.startsWith(ALL_DRAFTS)) continue
       let at = 0
       try {
         at = (JSON.parse(this.storage.getItem(key) ?? '{}') as Partial<Stored>).at ?? 0
       } catch {
-        // Unreadable, so nobody can want it.
+        // Not readable, so it is of no use.
       }
-      if (now - at > KEPT_MS) old.push(key)
+      if (now - at > MAX_AGE_MS) old.push(key)
     }
     for (const key of old) this.storage.removeItem(key)
   }

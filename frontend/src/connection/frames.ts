@@ -1,17 +1,17 @@
-// How long frames wait when the browser draws nothing: while a page is hidden,
-// and also while it says that it is shown and is not, as behind another window.
-const STILL_MS = 250
+// How long frames wait if the browser draws nothing: while the page is hidden, or covered by
+// another window although it counts as visible.
+const HIDDEN_DELAY_MS = 250
 
 /**
- * A FrameQueue hands over what arrived once for each animation frame, so that a
- * burst costs one rendering. What a person waits for is handed over at once, with
- * all that came before it, but only once in each animation frame.
+ * FrameQueue delivers the frames that arrived once per animation frame, so that a burst causes one
+ * rendering. It delivers an urgent frame at once, with all frames before it, but only once per
+ * animation frame.
  */
 export class FrameQueue<T> {
   private waiting: T[] = []
   private cancel: (() => void) | null = null
-  // Whether something was handed over before its turn in this animation frame.
-  private hurried = false
+  // Whether an urgent frame was delivered in this animation frame.
+  private deliveredEarly = false
 
   constructor(
     private readonly apply: (frames: T[]) => void,
@@ -20,24 +20,24 @@ export class FrameQueue<T> {
 
   push(frame: T, urgent = false): void {
     this.waiting.push(frame)
-    if (!this.cancel) this.wait()
-    // The animation frame is waited for all the same: a storm of urgent ones costs
-    // two renderings in each, not one for every one of them.
-    if (!urgent || this.hurried) return
-    this.hurried = true
-    this.hand()
+    if (!this.cancel) this.schedule()
+    // The next animation frame stays scheduled: so many urgent frames cost two renderings per
+    // animation frame, not one each.
+    if (!urgent || this.deliveredEarly) return
+    this.deliveredEarly = true
+    this.deliver()
   }
 
-  /** Hands over now. A page that is about to be hidden gets no more animation frames. */
+  /** Delivers now. A page that is being hidden gets no more animation frames. */
   flush(): void {
     this.cancel?.()
     this.cancel = null
-    this.hurried = false
-    this.hand()
+    this.deliveredEarly = false
+    this.deliver()
   }
 
-  private wait(): void {
-    const timer = setTimeout(() => this.flush(), STILL_MS)
+  private schedule(): void {
+    const timer = setTimeout(() => this.flush(), HIDDEN_DELAY_MS)
     const handle = this.hidden() ? null : requestAnimationFrame(() => this.flush())
     this.cancel = () => {
       clearTimeout(timer)
@@ -45,7 +45,7 @@ export class FrameQueue<T> {
     }
   }
 
-  private hand(): void {
+  private deliver(): void {
     if (this.waiting.length === 0) return
     const frames = this.waiting
     this.waiting = []

@@ -1,14 +1,14 @@
 import { answerTo, type DurableCommand, type Entry } from '@/wire/commands'
 
 /**
- * An Outbox keeps commands until the server has acknowledged them, across
- * reconnects and reloads. A command may reach the server more than once; its
- * command_id makes that one effect. Times are milliseconds.
+ * Outbox stores commands until the server has acknowledged them, across reconnects and reloads. A
+ * command may reach the server more than once; its command_id gives it one effect. Times are
+ * milliseconds.
  */
 export class Outbox {
   private list: readonly Entry[]
 
-  /** key is under what one person's commands are kept; see {@link Outbox.open}. */
+  /** key is the storage key of one person's commands; see {@link Outbox.open}. */
   constructor(
     private readonly storage: Pick<Storage, 'getItem' | 'setItem'>,
     private key: string,
@@ -17,7 +17,7 @@ export class Outbox {
     this.list = read(storage, key)
   }
 
-  /** Goes over to the commands that are kept under another key; those of before stay under theirs. */
+  /** Switches to the commands stored under another key. The current ones stay stored under theirs. */
   open(key: string): void {
     if (key === this.key) return
     this.key = key
@@ -35,8 +35,8 @@ export class Outbox {
   }
 
   /**
-   * Adds a command; false when an answer to the same request is on its way
-   * already, because a second click is not a second decision.
+   * Adds a command. It returns false if an answer to the same request is in flight, because a
+   * second click is not a second decision.
    */
   add(command: DurableCommand, now: number): boolean {
     if (command.type === 'pending_request_response' && answerTo(this.list, command.request_id)) return false
@@ -50,7 +50,7 @@ export class Outbox {
     if (entry && send(entry.command)) this.keep(this.list.map((e) => (e === entry ? { ...e, sent_at: now } : e)))
   }
 
-  /** Writes everything to a connection, in order; stops where it will not take more. */
+  /** Writes all commands to a connection, in order, until it accepts no more. */
   sendAll(send: (command: DurableCommand) => boolean, now: number): void {
     let going = true
     this.keep(
@@ -68,7 +68,7 @@ export class Outbox {
     return entry
   }
 
-  /** Takes back a command that cannot have reached the server. */
+  /** Removes a command that was never sent, and reports whether it did. */
   cancel(commandID: string): boolean {
     const entry = this.find(commandID)
     if (!entry || entry.sent_at !== null) return false
@@ -85,7 +85,7 @@ export class Outbox {
     try {
       this.storage.setItem(this.key, JSON.stringify(list))
     } catch {
-      // Full or forbidden storage costs the survival of a reload, nothing else.
+      // Storage is full or blocked: the commands do not survive a reload.
     }
     this.changed(list)
   }

@@ -1,6 +1,6 @@
-// Whose things this browser keeps: what is half written, decided and not sent yet,
-// put off and read is a person's, and another who signs in here neither sees nor
-// sends it. Until the server has said who is signed in, it is whoever was last.
+// Drafts, unsent commands, snoozes and read positions in this browser belong to one person: another
+// person who signs in here neither sees nor sends them. Until the server has said who is signed in,
+// they belong to the person who was signed in last.
 
 import { ref } from 'vue'
 
@@ -17,27 +17,30 @@ function remembered(): string {
   }
 }
 
-/** Returns the id of the person; '' while nobody was ever signed in here. */
+/** Returns the id of the person, '' if nobody has signed in here yet. */
 export const owner = (): string => current.value
 
-/** Returns the key under which something of this person is kept; who reads it while rendering or in useStored follows a change. */
+/**
+ * Returns the storage key of a name for this person. It is reactive, so a rendering or useStored
+ * follows a change of the person.
+ */
 export const ownKey = (name: string): string =>
   current.value === '' ? `sayso:${name}` : `sayso:${name}:${current.value}`
 
-/** Says who is signed in, as the server told. */
+/** Stores who is signed in, according to the server. */
 export function setOwner(id: string): void {
   const changed = id !== current.value
   try {
     sessionStorage.setItem(KEY, id)
     localStorage.setItem(KEY, id)
   } catch {
-    // Then the next page waits for the server to say who it is.
+    // Then the next page has to wait for the server.
   }
   current.value = id
   if (changed) for (const follow of followers) follow()
 }
 
-/** Calls back whenever somebody else is signed in, until the returned function is called. */
+/** Calls follow whenever another person is signed in, until the returned function is called. */
 export function onOwner(follow: () => void): () => void {
   followers.add(follow)
   return () => followers.delete(follow)

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { accounts } from '@/account/rest'
-import { openLine } from './line'
+import { openSocket } from './earlySocket'
 import { canStore, forgetPageKey, isBeforeKeys, keepPageKey, keyHeaders, keyProtocols, pageKey } from './pagekey'
 import { file, rest, save } from './rest'
 
@@ -50,7 +50,7 @@ describe('every way to sign in leaves the key that every request then shows', ()
         }
       },
     )
-    openLine()
+    openSocket()
     expect(protocols).toEqual(['ws://localhost:3000/ws', ['sayso', `sayso.page-key.${KEY}`]])
     expect(asked.every(({ path }) => !path.includes(KEY))).toBe(true)
   })

@@ -1,13 +1,13 @@
-// What a page shows beside the cookie of its sign-in. A browser sends the cookie to
-// every port of a host; local storage is of one origin alone.
+// Each request proves with this key that it comes from a page of this origin. Browsers send cookies
+// to every port of a host, but local storage belongs to one origin.
 const KEY = 'sayso:page-key'
 const HEADER = 'X-Sayso-Page-Key'
 const CACHE = 'sayso-page-key'
 
-// Where nothing can be stored, the sign-in lasts as long as the page.
+// If nothing can be stored, the sign-in lasts as long as the page.
 let here = ''
 
-/** The key of this sign-in, '' when there is none. */
+/** Returns the key of this sign-in, '' if there is none. */
 export function pageKey(): string {
   try {
     return localStorage.getItem(KEY) || here
@@ -16,13 +16,13 @@ export function pageKey(): string {
   }
 }
 
-/** Keeps the key that came with a sign-in, for this page and every other of this origin. */
+/** Stores the key of a sign-in for this page and all others of this origin. */
 export function keepPageKey(key: string): void {
   here = key
   try {
     localStorage.setItem(KEY, key)
   } catch {
-    // See canStore, of which the person is told.
+    // The sign-in page warns about this; see canStore.
   }
   if (navigator.serviceWorker?.controller) void sharePageKey(key)
 }
@@ -30,14 +30,14 @@ export function keepPageKey(key: string): void {
 export function forgetPageKey(): void {
   here = ''
   try {
-    localStorage.setItem(KEY, '') // who comes back has been told
+    localStorage.setItem(KEY, '') // unlike a missing key, this is no sign-in from before keys existed
   } catch {
-    // It was never there.
+    // It was never stored.
   }
   void sharePageKey('')
 }
 
-/** Whether somebody was signed in here before sign-ins had keys. */
+/** Reports whether somebody signed in here before sign-ins had keys. */
 export function isBeforeKeys(): boolean {
   try {
     return localStorage.getItem(KEY) === null && Object.keys(localStorage).some((name) => name.startsWith('sayso'))
@@ -46,7 +46,7 @@ export function isBeforeKeys(): boolean {
   }
 }
 
-/** Whether this browser keeps anything for sayso: without, a reload signs out. */
+/** Reports whether this browser stores data for sayso. If not, a reload signs the person out. */
 export function canStore(): boolean {
   try {
     localStorage.setItem('sayso:probe', '')
@@ -57,24 +57,27 @@ export function canStore(): boolean {
   }
 }
 
-/** The headers of a request of ours. */
+/** Returns the header with the key, for requests to the server. */
 export function keyHeaders(): Record<string, string> {
   const key = pageKey()
   return key ? { [HEADER]: key } : {}
 }
 
-/** The subprotocols of a WebSocket of ours; the server answers with the first. */
+/** Returns the subprotocols for the WebSocket; the server selects the first. */
 export function keyProtocols(): string[] {
   const key = pageKey()
   return key ? ['sayso', `sayso.page-key.${key}`] : ['sayso']
 }
 
-/** Gives the key to the worker that shows alerts, which sees no local storage; '' takes it away. */
+/**
+ * Passes the key to the service worker that shows alerts, which has no access to local storage; ''
+ * removes it.
+ */
 export async function sharePageKey(key = pageKey()): Promise<void> {
   try {
     if (!key) await caches.delete(CACHE)
     else await (await caches.open(CACHE)).put('/page-key', new Response(key))
   } catch {
-    // Where there are no caches, there is no worker.
+    // A browser without caches has no service worker.
   }
 }

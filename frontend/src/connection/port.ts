@@ -3,25 +3,28 @@ import type { Attachment, PendingRequestResponse, Showing } from '@/wire/message
 
 export type Answer = Omit<PendingRequestResponse, 'type' | 'command_id'>
 
-/** What components may ask of the connection. */
+/** Port is what components can do with the connection. */
 export interface Port {
-  /** Sends a person's answer, now or as soon as there is a connection. */
+  /** Sends a person's answer now, or when there is a connection. */
   answer(answer: Answer): void
-  /** Sends a message to Claude, now or as soon as there is a connection. */
+  /** Sends a message to Claude now, or when there is a connection. */
   say(sessionID: string, text: string, attachments?: Attachment[]): void
-  /** Takes back what has not reached the server; false when it may have. */
+  /** Cancels a command that was never sent, and reports whether it did. */
   cancel(commandID: string): boolean
-  /** Follows the transcript of a session until the returned function is called. */
+  /** Subscribes to the transcript of a session until the returned function is called. */
   follow(sessionID: string): () => void
-  /** Tells the others that the person is writing. */
+  /** Shows others that the person is typing. */
   typing(sessionID: string, requestID?: string): void
-  /** Keeps what is half written for the other devices; the command's id, null when there is no connection. */
+  /**
+   * Sends a draft to the person's other devices. It returns the id of the command, null without a
+   * connection.
+   */
   draft(of: { session_id?: string; request_id?: string }, value: unknown): string | null
-  /** Tells what is on the screen, so that what waits there is told nowhere else. */
+  /** Reports what is on the screen, so that requests visible here cause no alerts elsewhere. */
   showing(what: Showing): void
-  /** Asks for a session that is not known here; false when there is none. */
+  /** Fetches a session that is not known here, and reports whether it exists. */
   find(sessionID: string): Promise<boolean>
-  /** Asks the server anew for the sessions that have ended. */
+  /** Fetches the list of ended sessions again. */
   refresh(): Promise<void>
   retryNow(): void
 }

@@ -22,7 +22,7 @@ import type {
   TranscriptPage,
 } from '@/wire/messages.gen'
 
-/** A refusal of the server, with its sentence for the person. */
+/** RefusedError is a refusal of the server, with the sentence for the person. */
 export class RefusedError extends Error {
   constructor(
     readonly status: number,
@@ -30,7 +30,7 @@ export class RefusedError extends Error {
     message: string,
     readonly field: string | null,
     readonly trust: FolderTrust | null = null,
-    /** What the message is translated by. */
+    /** The reason and parameters with which the message is translated. */
     readonly error: Pick<ErrorBody, 'reason' | 'params'> = {},
   ) {
     super(message)
@@ -44,7 +44,7 @@ export class RefusedError extends Error {
   }
 }
 
-/** The server could not be reached, or what answered was not the server. */
+/** UnreachableError: the server could not be reached, or the reply is not from sayso. */
 export class UnreachableError extends Error {
   constructor(options?: ErrorOptions) {
     super('unreachable', options)
@@ -52,7 +52,7 @@ export class UnreachableError extends Error {
   }
 }
 
-/** One call of REST; a {@link RefusedError} or {@link UnreachableError} when it fails. */
+/** Makes a REST call. It throws a {@link RefusedError} or {@link UnreachableError} if it fails. */
 export async function call<T>(method: string, path: string, body?: object, signal?: AbortSignal): Promise<T> {
   const init: RequestInit = {
     method,
@@ -85,7 +85,7 @@ export async function call<T>(method: string, path: string, body?: object, signa
   return value as T
 }
 
-/** A file of the server. */
+/** Fetches a file from the server. */
 export async function file(path: string): Promise<globalThis.Response> {
   let response: globalThis.Response
   try {
@@ -98,7 +98,7 @@ export async function file(path: string): Promise<globalThis.Response> {
   throw RefusedError.of(response.status, error)
 }
 
-/** Saves a file of the server as a download of this name. Nothing of it is shown as a page. */
+/** Saves a file from the server as a download with this name. The browser never opens it as a page. */
 export async function save(path: string, name: string): Promise<void> {
   const bytes = await (await file(path)).arrayBuffer()
   const address = URL.createObjectURL(new Blob([bytes], { type: 'application/octet-stream' }))
@@ -109,7 +109,7 @@ export async function save(path: string, name: string): Promise<void> {
   setTimeout(() => URL.revokeObjectURL(address), 60_000) // some browsers read it later
 }
 
-/** What every way to sign in ends with: the page keeps its key. */
+/** Stores the page key that every kind of sign-in returns. */
 export async function signedIn(answer: Promise<Me>): Promise<Me> {
   const me = await answer
   if (me.page_key) keepPageKey(me.page_key)

@@ -1,7 +1,7 @@
 import { t } from '@/i18n'
 import { RefusedError } from './rest'
 
-/** What to tell a person about a call that failed. */
+/** Returns the sentence that tells a person why a call failed. */
 export function sentence(err: unknown): string {
   if (!(err instanceof RefusedError)) return t.connection.unreachable
   if (err.message !== '') return t.said(err.message, err.error)

@@ -4,20 +4,20 @@ import { owner, ownKey, setOwner } from './owner'
 import { Outbox } from './outbox'
 import { uuid } from './uuid'
 import type { Context, Listing } from '@/state/reducer'
-import { urgent } from '@/state/urgent'
+import { isUrgent } from '@/state/urgent'
 import type { useSessions } from '@/state/sessions'
 import type { DurableCommand } from '@/wire/commands'
 import { requireTrust } from './trust'
 import { closeCodes, protocol, type Command, type Hello, type ServerFrame, type Showing } from '@/wire/messages.gen'
-import { openLine } from './line'
+import { openSocket } from './earlySocket'
 import type { Port } from './port'
 import { RefusedError, rest } from './rest'
 
-/** How many sessions of the past the list shows. */
-const LISTED = 50
+/** How many ended sessions the list shows. */
+const MAX_LISTED = 50
 const TYPING_EVERY_MS = 2_000
-/** How soon a transcript with a gap is asked for again, if the gap stays. */
-const ASK_AGAIN_MS = 1_000
+/** How long to wait before a transcript with a gap is requested again, in ms. */
+const REQUEST_AGAIN_MS = 1_000
 
 type Store = ReturnType<typeof useSessions>
 
@@ -27,62 +27,64 @@ export interface Socket extends Port {
 }
 
 /**
- * The one place that writes the store: it joins connection, outbox and frames,
- * and turns what components ask into commands.
+ * createSocket returns the only object that writes the store. It connects connection, outbox and
+ * frames, and turns the calls of components into commands.
  */
 export function createSocket(store: Store, storage: Storage = sessionStorage): Socket {
-  const followed = new Map<string, number>()
-  const typed = new Map<string, number>()
-  const asked = new Map<string, number>()
-  const offered = new Set<string>()
-  // Whether the server knows the field that says whose a command is.
-  let names = false
-  // Whether it can send what is appended to a block instead of the whole block.
-  let appends = false
-  // A frame is reduced later than it arrives, when its command has left the outbox.
-  const answered = new Map<string, DurableCommand>()
+  const subscribers = new Map<string, number>()
+  const lastTyping = new Map<string, number>()
+  const lastRequested = new Map<string, number>()
+  const trustAsked = new Set<string>()
+  // Whether the server accepts the field that sendsUserID the author of a command.
+  let sendsUserID = false
+  // Whether it can send the text appended to a block instead of the hasAllSessions block.
+  let sendsAppends = false
+  // Frames are reduced after their commands have left the outbox, so acked commands are kept until
+  // then.
+  const ackedCommands = new Map<string, DurableCommand>()
 
   const outbox = new Outbox(storage, ownKey('outbox'), (entries) => store.setOutbox(entries))
   store.setOutbox(outbox.entries)
 
   const queue = new FrameQueue<ServerFrame | Listing>((frames) => {
-    const context: Context = { now: Date.now(), commandOf: (id) => answered.get(id) }
+    const context: Context = { now: Date.now(), commandOf: (id) => ackedCommands.get(id) }
     store.apply(frames, context)
-    answered.clear()
-    if (store.stale && frames.some(whole)) store.setStale(false)
-    // One behind a gap was not taken: what is missing comes with what came after.
-    for (const id of new Set(frames.flatMap(beyond))) {
+    ackedCommands.clear()
+    if (store.stale && frames.some(hasAllSessions)) store.setStale(false)
+    // A frame after a gap is not applied, so the missing items are requested together with those
+    // after them.
+    for (const id of new Set(frames.flatMap(sessionsWithGap))) {
       const now = Date.now()
-      if (!followed.has(id) || now - (asked.get(id) ?? 0) < ASK_AGAIN_MS) continue
-      asked.set(id, now)
+      if (!subscribers.has(id) || now - (lastRequested.get(id) ?? 0) < REQUEST_AGAIN_MS) continue
+      lastRequested.set(id, now)
       subscribe(id)
     }
   })
 
-  /** The transcripts of which a frame tells more than was taken. */
-  function beyond(frame: ServerFrame | Listing): string[] {
-    if (frame.type === 'batch') return frame.frames.flatMap(beyond)
+  /** Returns the transcripts for which a frame contains more than was applied. */
+  function sessionsWithGap(frame: ServerFrame | Listing): string[] {
+    if (frame.type === 'batch') return frame.frames.flatMap(sessionsWithGap)
     if (frame.type !== 'transcript' && frame.type !== 'live_append') return []
     const known = store.transcript(frame.session_id)
-    return known?.torn || (frame.type === 'transcript' && frame.next > (known?.cursor ?? 0)) ? [frame.session_id] : []
+    return known?.hasGap || (frame.type === 'transcript' && frame.next > (known?.cursor ?? 0)) ? [frame.session_id] : []
   }
 
   const connection = new Connection<ServerFrame>({
-    open: openLine,
+    open: openSocket,
     protocol,
     closeCodes,
     ping: () => ({ type: 'ping', command_id: uuid() }) satisfies Command,
     onStatus(status) {
-      // What came before an end belongs before what comes after it.
+      // Frames from before the change of status are applied before it.
       queue.flush()
       store.setStatus(status)
     },
-    onSlept: () => store.setStale(true),
+    onSuspended: () => store.setStale(true),
     onHello(frame) {
-      if (frame.type === 'hello') enter(frame)
-      told = ''
-      look()
-      for (const id of followed.keys()) subscribe(id)
+      if (frame.type === 'hello') switchPerson(frame)
+      lastPresence = ''
+      sendPresence()
+      for (const id of subscribers.keys()) subscribe(id)
       outbox.sendAll(write, Date.now())
       void refresh()
     },
@@ -94,15 +96,15 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
       ),
   })
 
-  /** Before anything is sent: what another person decided or wrote here stays with them. */
-  function enter(hello: Hello): void {
+  /** Runs before anything is sent: what another person decided or wrote here stays theirs. */
+  function switchPerson(hello: Hello): void {
     const id = hello.user_id ?? hello.user.name
-    names = hello.user_id !== undefined
-    appends = hello.live_append === true
+    sendsUserID = hello.user_id !== undefined
+    sendsAppends = hello.live_append === true
     if (id !== owner()) {
       queue.flush()
-      answered.clear()
-      offered.clear()
+      ackedCommands.clear()
+      trustAsked.clear()
       store.forget()
       setOwner(id)
     }
@@ -110,20 +112,20 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
   }
 
   function receiveFrame(frame: ServerFrame): void {
-    const ours = acks(frame).flatMap((id) => outbox.find(id) ?? [])
-    // Before the frame is handed over, which may be at once.
-    for (const entry of ours) answered.set(entry.command.command_id, entry.command)
-    queue.push(frame, urgent(frame, store.state))
+    const ours = ackedIDs(frame).flatMap((id) => outbox.find(id) ?? [])
+    // Before the queue gets the frame, because it may deliver it at once.
+    for (const entry of ours) ackedCommands.set(entry.command.command_id, entry.command)
+    queue.push(frame, isUrgent(frame, store.state))
     if (ours.length === 0) return
-    // The acks reach the store before their commands leave the outbox, or a card
-    // would be open for a blink in between.
+    // The store gets the acks before their commands leave the outbox; otherwise a card would be
+    // open again for a moment.
     queue.flush()
     for (const entry of ours) outbox.settle(entry.command.command_id)
   }
 
   /**
-   * The refusal of a message that would start Claude in a folder that nobody
-   * trusts waits for the person, who may have it sent again with their answer.
+   * Holds back the refusal of a message that would start Claude in an untrusted folder. If the
+   * person trusts the folder, the message is sent again instead.
    */
   function interceptTrustErrors(frame: ServerFrame): ServerFrame[] {
     if (frame.type === 'batch') return [{ ...frame, frames: frame.frames.flatMap(interceptTrustErrors) }]
@@ -131,8 +133,8 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
     if (!trust) return [frame]
     const command = outbox.find(frame.command_id)?.command
     if (command?.type !== 'send_message') return [frame]
-    if (!offered.has(frame.command_id)) {
-      offered.add(frame.command_id)
+    if (!trustAsked.has(frame.command_id)) {
+      trustAsked.add(frame.command_id)
       void requireTrust(trust).then((consent) => {
         if (!consent) return receiveFrame(frame)
         outbox.settle(frame.command_id)
@@ -143,14 +145,14 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
   }
 
   function write(command: DurableCommand): boolean {
-    // The server refuses what is not of who is signed in there.
-    return connection.send(names ? { ...command, user_id: owner() } : command)
+    // The server refuses commands of anybody but the signed-in person.
+    return connection.send(sendsUserID ? { ...command, user_id: owner() } : command)
   }
 
   function subscribe(id: string): void {
     const after = store.transcript(id)?.cursor ?? 0
     const command: Command = { type: 'subscribe', command_id: uuid(), session_id: id, after }
-    connection.send(appends ? { ...command, live_append: true } : command)
+    connection.send(sendsAppends ? { ...command, live_append: true } : command)
   }
 
   function enqueue(command: DurableCommand): void {
@@ -159,10 +161,10 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
 
   async function refresh(): Promise<void> {
     try {
-      const list = await rest.sessions(LISTED)
+      const list = await rest.sessions(MAX_LISTED)
       queue.push({ type: 'listing', sessions: list.sessions })
     } catch {
-      // The connection says what is wrong with the server; the list comes with the next hello.
+      // The connection shows what is wrong; the list is fetched again after the next hello.
     }
   }
 
@@ -173,7 +175,7 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
       if (found.process_state) queue.push(found.process_state)
       return true
     } catch (err) {
-      // Unreachable is not the same as not there.
+      // An unreachable server does not mean that the session does not exist.
       return !(err instanceof RefusedError)
     }
   }
@@ -181,17 +183,18 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
   const wake = () => {
     if (!document.hidden) connection.wake()
   }
-  // The server alerts nobody elsewhere of what they look at here.
-  let told = ''
+  // The server sends no alerts for what a person sees here.
+  let lastPresence = ''
   let showing: Showing = {}
-  const look = () => {
+  const sendPresence = () => {
     const now = { looking: !document.hidden && document.hasFocus(), showing }
     const text = JSON.stringify(now)
-    if (text !== told && connection.send({ type: 'looking', command_id: uuid(), ...now } satisfies Command)) told = text
+    if (text !== lastPresence && connection.send({ type: 'looking', command_id: uuid(), ...now } satisfies Command))
+      lastPresence = text
   }
-  const doubt = () => connection.doubt()
+  const networkLost = () => connection.networkLost()
   const onVisibility = () => {
-    look()
+    sendPresence()
     if (document.hidden) queue.flush()
     else wake()
   }
@@ -201,18 +204,18 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
       document.addEventListener('visibilitychange', onVisibility)
       addEventListener('pageshow', wake)
       addEventListener('online', wake)
-      addEventListener('offline', doubt)
-      addEventListener('focus', look)
-      addEventListener('blur', look)
+      addEventListener('offline', networkLost)
+      addEventListener('focus', sendPresence)
+      addEventListener('blur', sendPresence)
       connection.start()
     },
     stop() {
       document.removeEventListener('visibilitychange', onVisibility)
       removeEventListener('pageshow', wake)
       removeEventListener('online', wake)
-      removeEventListener('offline', doubt)
-      removeEventListener('focus', look)
-      removeEventListener('blur', look)
+      removeEventListener('offline', networkLost)
+      removeEventListener('focus', sendPresence)
+      removeEventListener('blur', sendPresence)
       connection.stop()
     },
     answer: (answer) => enqueue({ type: 'pending_request_response', command_id: uuid(), ...answer }),
@@ -226,23 +229,23 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
       }),
     cancel: (commandID) => outbox.cancel(commandID),
     follow(id) {
-      followed.set(id, (followed.get(id) ?? 0) + 1)
-      if (followed.get(id) === 1) subscribe(id)
+      subscribers.set(id, (subscribers.get(id) ?? 0) + 1)
+      if (subscribers.get(id) === 1) subscribe(id)
       return () => {
-        const left = (followed.get(id) ?? 1) - 1
+        const left = (subscribers.get(id) ?? 1) - 1
         if (left > 0) {
-          followed.set(id, left)
+          subscribers.set(id, left)
           return
         }
-        followed.delete(id)
+        subscribers.delete(id)
         connection.send({ type: 'unsubscribe', command_id: uuid(), session_id: id } satisfies Command)
       }
     },
     typing(sessionID, requestID) {
       const now = Date.now()
       const key = requestID ?? sessionID
-      if (now - (typed.get(key) ?? 0) < TYPING_EVERY_MS) return
-      typed.set(key, now)
+      if (now - (lastTyping.get(key) ?? 0) < TYPING_EVERY_MS) return
+      lastTyping.set(key, now)
       const command: Command = { type: 'typing', command_id: uuid(), session_id: sessionID }
       connection.send(requestID ? { ...command, request_id: requestID } : command)
     },
@@ -252,7 +255,7 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
     },
     showing(what) {
       showing = what
-      look()
+      sendPresence()
     },
     find,
     refresh,
@@ -260,13 +263,13 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
   }
 }
 
-/** Whether a frame tells all there is. */
-function whole(frame: ServerFrame | Listing): boolean {
-  return frame.type === 'batch' ? frame.frames.some(whole) : frame.type === 'active_processes'
+/** Reports whether a frame contains all active sessions. */
+function hasAllSessions(frame: ServerFrame | Listing): boolean {
+  return frame.type === 'batch' ? frame.frames.some(hasAllSessions) : frame.type === 'active_processes'
 }
 
-/** The command_ids that a frame acknowledges. */
-function acks(frame: ServerFrame): string[] {
-  if (frame.type === 'batch') return frame.frames.flatMap(acks)
+/** Returns the command_ids that a frame acknowledges. */
+function ackedIDs(frame: ServerFrame): string[] {
+  if (frame.type === 'batch') return frame.frames.flatMap(ackedIDs)
   return frame.type === 'ack' ? [frame.command_id] : []
 }

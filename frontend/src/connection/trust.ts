@@ -1,25 +1,31 @@
 import type { FolderTrust } from '@/wire/messages.gen'
 import { uuid } from './uuid'
 
-/** Consent is what a person says to the settings of a folder, as the commands that start Claude carry it. */
+/**
+ * Consent is a person's decision about the settings of a folder, as fields of the commands that
+ * start Claude.
+ */
 export type Consent = { trust: string } | { without_settings: true }
 
 type Ask = (trust: FolderTrust) => Promise<Consent | null>
 
 let ask: Ask = () => Promise.resolve(null)
 
-/** onTrustRequired registers who asks a person about the settings of a folder; null means do not start. */
+/**
+ * onTrustRequired registers the function that asks a person about the settings of a folder; null
+ * means that Claude is not started.
+ */
 export function onTrustRequired(next: Ask): void {
   ask = next
 }
 
-/** requireTrust resolves with what the person says to the settings of a folder; null when they do not start. */
+/** requireTrust asks a person about the settings of a folder; null means that Claude is not started. */
 export const requireTrust = (trust: FolderTrust): Promise<Consent | null> => ask(trust)
 
 /**
- * withTrust makes a call that starts Claude in a folder. When it is refused because
- * nobody trusts the folder's settings, it asks a person and tries again with their
- * answer, as a new command. It throws the refusal when the person does not start.
+ * withTrust makes a call that starts Claude in a folder. If it is refused because nobody trusts the
+ * folder's settings, withTrust asks a person and repeats the call, as a new command, with their
+ * decision. If they decide not to start, it throws the refusal.
  */
 export async function withTrust<T>(
   call: (more: (Consent & { command_id: string }) | object) => Promise<T>,

@@ -2,11 +2,10 @@ import { ref } from 'vue'
 import { sentence } from './sentence'
 
 /**
- * useAction runs actions of a person one at a time and keeps what to show of the last:
- * busy while it runs, the error it failed with, or done, the sentence it returned.
- * describe turns an error into the sentence to show; '' shows none. after runs after each
- * action, failed or not, while it still counts as busy: a page loads again what it shows.
- * Its error is shown unless the action has failed too.
+ * useAction runs a person's actions one at a time. It returns busy while one runs, the error of the
+ * last one, or done, the sentence that it returned. describe turns an error into the sentence to
+ * show; '' shows none. after runs after each action, even if it failed, while busy is still true,
+ * for example to reload the page. Its error is shown unless the action failed too.
  */
 export function useAction(
   describe: (err: unknown) => string = sentence,
@@ -16,7 +15,10 @@ export function useAction(
   const error = ref('')
   const done = ref('')
 
-  /** run reports whether the action succeeded; an action that is started while one runs is dropped. */
+  /**
+   * run reports whether the action succeeded. It ignores an action that is started while another
+   * one runs.
+   */
   async function run(action: () => Promise<string | void>): Promise<boolean> {
     if (busy.value) return false
     busy.value = true

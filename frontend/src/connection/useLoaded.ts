@@ -2,8 +2,8 @@ import { onBeforeUnmount, onMounted, ref, shallowRef } from 'vue'
 import { sentence } from './sentence'
 
 /**
- * useLoaded loads what a page shows when the page is opened, unless later, and again with
- * each reload. describe turns an error into the sentence to show; '' shows none.
+ * useLoaded loads the data of a page when it opens, unless later is set, and on each reload.
+ * describe turns an error into the sentence to show; '' shows none.
  */
 export function useLoaded<T>(
   load: () => Promise<T>,
@@ -14,7 +14,7 @@ export function useLoaded<T>(
   const loading = ref(false)
   let turn = 0
 
-  /** Loads again. The value stays until the answer comes, and stays when the server refuses. */
+  /** Loads again. The old value stays until the new one arrives, or if the call fails. */
   async function reload(): Promise<void> {
     const mine = ++turn
     loading.value = true

@@ -1,6 +1,6 @@
 /**
- * A random UUID. crypto.randomUUID exists only in secure contexts, and a server
- * in a home network is often reached over plain http.
+ * Returns a random UUID. crypto.randomUUID exists only in secure contexts, and servers in home
+ * networks are often reached over plain HTTP.
  */
 export function uuid(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))

@@ -3,7 +3,7 @@ import { needsOwnLook, obstacle, type Facts } from '@/pending/decide'
 import { may, mayApprove } from '@/project/rights'
 import type { Level, Request, Role } from '@/wire/messages.gen'
 
-/** One line of the inbox. */
+/** Waiting is an open request and its session. */
 export interface Waiting {
   session: SessionState
   request: Request
@@ -25,16 +25,16 @@ export function matches({ session, request }: Waiting, f: Filter): boolean {
   )
 }
 
-/** The ids in the order shown: oldest first, what was put off after the rest. */
+/** Returns the ids in the order in which they are shown: oldest first, then the snoozed ones. */
 export function ordered(all: readonly Waiting[], snoozed: (requestID: string) => boolean): string[] {
   const ids = all.map((w) => w.request.request_id)
   return [...ids.filter((id) => !snoozed(id)), ...ids.filter(snoozed)]
 }
 
-/** The most that one confirmation approves: no more than a person reads. */
+/** The most requests that one confirmation approves: no more than a person reads. */
 export const MAX_BATCH = 20
 
-/** What is known of a request in a list: the confirmation shows all of it, so it counts as seen there. */
+/** Returns the facts about a request in a list. The confirmation shows all of it, so it counts as seen. */
 export const factsOf = ({ session, request }: Waiting, role: Role | undefined): Facts => ({
   armed: true,
   stale: false,
@@ -51,11 +51,11 @@ export const factsOf = ({ session, request }: Waiting, role: Role | undefined): 
   confirmed: false,
 })
 
-/** Whether a request may be approved together with others. */
+/** Reports whether a request may be approved together with others. */
 export const batchable = (w: Waiting, role: Role | undefined): boolean =>
   obstacle('approve', factsOf(w, role), { by: 'batch', open: w.request.status === 'open' }) === null
 
-/** Whether a request may join those selected: they are of one tool. */
+/** Reports whether a request may be added to the selected ones, which must be of the same tool. */
 export function mayJoin(w: Waiting, selected: readonly Waiting[], role: Role | undefined): boolean {
   return (
     batchable(w, role) &&
@@ -64,7 +64,7 @@ export function mayJoin(w: Waiting, selected: readonly Waiting[], role: Role | u
   )
 }
 
-/** The id after another in a list that it may have left; the first when there is none. */
+/** Returns the next id after id that is in left, or the first of left. id may no longer be in left. */
 export function after(ids: readonly string[], id: string, left: readonly string[]): string | undefined {
   const later = ids.slice(ids.indexOf(id) + 1)
   return later.find((i) => left.includes(i)) ?? left[0]

@@ -4,8 +4,8 @@ import { ownKey } from '@/connection/owner'
 
 const SNOOZE_MS = 10 * 60_000
 
-// Until when, by request_id. It holds in this browser alone: nobody else waits
-// longer because one person looks away.
+// The end of each snooze, by request_id. It applies only to this browser: nobody else waits longer
+// because one person snoozes.
 const stored = useStored<readonly [string, number][]>(
   () => ownKey('snoozed'),
   [],
@@ -25,7 +25,7 @@ export const snoozedUntil = (requestID: string, now: number): number | null => {
   return at !== undefined && at > now ? at : null
 }
 
-/** Puts a request off, or takes that back. */
+/** Snoozes a request, or ends its snooze. It reports whether the request is snoozed now. */
 export function snooze(requestID: string, now: number): boolean {
   const off = snoozedUntil(requestID, now) === null
   const others = stored.value.filter(([id, at]) => id !== requestID && at > now)

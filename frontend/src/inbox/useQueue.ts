@@ -8,10 +8,13 @@ import { duration } from '@/ui/numbers'
 import { matches, NO_FILTER, ordered, type Waiting } from './queue'
 import { snooze, snoozedUntil } from './snooze'
 
-// Rows do not move under a pointer, a finger or a key.
+// Rows do not move while a pointer, finger or key is used on them.
 const SETTLE_MS = 1_000
 
-/** What a row says: the command, path or address; with the name of a tool that has no icon of its own. */
+/**
+ * Returns the text of a row: the command, path or address, with the tool's name if the tool has no
+ * icon of its own.
+ */
 function whatOf({ request, session }: Waiting): string {
   const { icon, line } = titleOf(request, session.cwd)
   return (icon !== 'tool' && line) || reasonOf(request, session.cwd)
@@ -20,17 +23,20 @@ function whatOf({ request, session }: Waiting): string {
 export type Queue = ReturnType<typeof useQueue>
 export type Row = Queue['rows']['value'][number]
 
-/** useQueue returns what waits in all sessions, filtered, in an order that does not change while somebody touches the list. */
+/**
+ * useQueue returns the open requests of all sessions, filtered, in an order that does not change
+ * while a person uses the list.
+ */
 export function useQueue() {
   const store = useSessions()
   const clock = useNow(10_000)
-  // A snooze shows at once, not with the next tick.
+  // A snooze is visible at once, not only after the next tick.
   const snoozedAt = ref(0)
   const now = computed(() => Math.max(clock.value, snoozedAt.value))
   const filter = ref({ ...NO_FILTER })
 
   const open = computed(() => new Map(store.requests.map((w) => [w.request.request_id, w])))
-  // What was seen once, so that a row that left can stay where it is for a moment.
+  // Requests seen so far, so that a row that closed can stay in place for a moment.
   const known = new Map<string, Waiting>()
   watch(open, (map) => map.forEach((w, id) => known.set(id, w)), { immediate: true, flush: 'sync' })
 
@@ -45,7 +51,7 @@ export function useQueue() {
       isSnoozed,
     ),
   )
-  /** Those that somebody goes on to: neither snoozed nor decided here. */
+  /** The requests still to decide: neither snoozed nor decided here. */
   const left = computed(() => wanted.value.filter((id) => !isSnoozed(id) && !isDecided(id)))
 
   const order = shallowRef(wanted.value)
@@ -55,14 +61,14 @@ export function useQueue() {
   function settle() {
     timer.stop()
     const settled = wait() <= 0
-    // What is new goes to the end, where it moves nothing.
+    // New requests go to the end, where they move no other row.
     order.value = settled ? wanted.value : [...order.value, ...wanted.value.filter((id) => !order.value.includes(id))]
     if (!settled) timer.start()
   }
   watch(wanted, settle)
-  /** Holds the order for a moment: somebody points at the list or walks through it. */
+  /** Keeps the order for a moment, because a person points at the list or moves through it. */
   const touch = () => (touchedAt = Date.now())
-  /** Orders the rows now, because a person asked for it. */
+  /** Updates the order now, because a person asked for it. */
   function refilter() {
     touchedAt = 0
     settle()
@@ -92,7 +98,10 @@ export function useQueue() {
     }),
   )
 
-  /** Snoozes an open request or ends that, and reports whether it is snoozed now; undefined for one that is not open. */
+  /**
+   * Toggles the snooze of an open request, and returns whether it is snoozed now; undefined if it
+   * is not open.
+   */
   function toggleSnooze(id: string): boolean | undefined {
     if (!open.value.has(id)) return undefined
     const is = snooze(id, Date.now())
@@ -113,7 +122,7 @@ export function useQueue() {
     isDecided,
     isSnoozed,
     toggleSnooze,
-    /** A request that is open, or was since the inbox was opened. */
+    /** Returns a request that is open, or was open since the inbox was opened. */
     find: (id: string) => open.value.get(id) ?? known.get(id),
   }
 }

@@ -8,7 +8,7 @@ import { words } from './words'
 
 export type Selection = ReturnType<typeof useSelection>
 
-/** useSelection returns the requests of a queue that are selected to be approved together. */
+/** useSelection returns the requests of a queue that are selected for bulk approval. */
 export function useSelection({ rows, isOpen, find }: Pick<Queue, 'rows' | 'isOpen' | 'find'>) {
   const store = useSessions()
   const ids = ref<ReadonlySet<string>>(new Set())
@@ -17,12 +17,12 @@ export function useSelection({ rows, isOpen, find }: Pick<Queue, 'rows' | 'isOpe
   const openOne = (id: string) => (isOpen(id) ? find(id) : undefined)
   const replace = (list: readonly Waiting[]) => (ids.value = new Set(list.map((w) => w.request.request_id)))
 
-  // What somebody may approve no longer is selected no longer.
+  // A request that the person may no longer approve is no longer selected.
   const selected = computed(() => [...ids.value].flatMap((id) => openOne(id) ?? []).filter(joins))
-  // One alone is approved where it is read.
+  // Bulk approval is offered for two or more: a single request is approved in its detail view.
   const offered = computed(() => selected.value.length > 0 || rows.value.filter((r) => !r.gone && joins(r)).length > 1)
 
-  /** Selects a request or ends that; false when this person may not answer it. */
+  /** Selects or deselects a request. It returns false if this person may not answer it. */
   function toggle(id: string): boolean {
     const w = openOne(id)
     if (!w || !may(w.session, 'answer', role())) return false
@@ -45,7 +45,7 @@ export function useSelection({ rows, isOpen, find }: Pick<Queue, 'rows' | 'isOpe
     replace(list)
   }
 
-  /** Those that a person is about to approve; undefined when none. */
+  /** The requests in the open confirmation; undefined if none is open. */
   const batch = shallowRef<Waiting[]>()
   function approve(): boolean {
     if (selected.value.length === 0) return false

@@ -1,7 +1,10 @@
 import type { WaitList } from '@/wire/messages.gen'
 import { call } from '@/connection/rest'
 
-/** How long Claude waited for people in a session since midnight here, in seconds. `skew` is how far the server's clock is ahead. */
+/**
+ * Returns how long Claude has waited for people in a session since midnight in this time zone, in
+ * seconds. `skew` is the server's clock minus ours, in seconds.
+ */
 export async function waitedToday(sessionID: string, skew: number): Promise<number> {
   const start = new Date()
   start.setHours(0, 0, 0, 0)

@@ -1,8 +1,8 @@
 import type { Form, Question, Request, Response } from '@/wire/messages.gen'
 
-/** What a person has filled in for one question so far. */
+/** QuestionDraft is what a person has entered for one question so far. */
 export interface QuestionDraft {
-  /** Positions of the chosen options: labels and values may repeat. */
+  /** Indexes of the chosen options, because labels and values may repeat. */
   picked: number[]
   /** Whether Other is chosen. */
   other: boolean
@@ -11,14 +11,14 @@ export interface QuestionDraft {
 
 export type FormDraft = Record<string, QuestionDraft>
 
-/** The options of a confirm, whose values are fixed by pending.Normalise. */
+/** The values of a confirm, which pending.Normalise requires. */
 export const CONFIRM = ['yes', 'no'] as const
 
 export function blank(): QuestionDraft {
   return { picked: [], other: false, text: '' }
 }
 
-/** A question that nobody has touched: blank, or what the asker filled in before. */
+/** Returns the draft of an untouched question: blank, or with the defaults of the asker. */
 function untouched(q: Question): QuestionDraft {
   const given = q.default ?? []
   if (given.length === 0) return blank()
@@ -35,26 +35,25 @@ export function draftOf(draft: FormDraft, q: Question): QuestionDraft {
   return draft[q.id] ?? untouched(q)
 }
 
-/** How many options a question shows, Other not counted. */
+/** Returns the number of options of a question, without Other. */
 function optionCount(q: Question): number {
   return q.kind === 'confirm' ? CONFIRM.length : q.options.length
 }
 
-/** Whether a question shows Other. */
+/** takesOther reports whether a question offers Other. */
 export function takesOther(q: Question): boolean {
   return q.free_text && (q.kind === 'select' || q.kind === 'multi_select')
 }
 
 /**
- * Whether Other stands beside chosen options rather than instead of them.
- * Claude's AskUserQuestion cannot tell the two apart in its answer, an MCP form
- * can.
+ * Reports whether Other adds to the chosen options instead of replacing them. The answer to
+ * Claude's AskUserQuestion cannot distinguish the two, that of an MCP form can.
  */
 function otherAdds(q: Question, source: Request['source']): boolean {
   return q.kind === 'multi_select' && source !== 'claude'
 }
 
-/** The draft after a click on an option. */
+/** pick returns the draft after a click on an option. */
 export function pick(q: Question, draft: QuestionDraft, option: number, source: Request['source']): QuestionDraft {
   if (q.kind !== 'multi_select') return { ...draft, picked: [option], other: false }
   const picked = draft.picked.includes(option)
@@ -63,20 +62,20 @@ export function pick(q: Question, draft: QuestionDraft, option: number, source: 
   return { ...draft, picked, other: otherAdds(q, source) ? draft.other : false }
 }
 
-/** The draft after a click on Other; its text is kept when it is left. */
+/** pickOther returns the draft after a click on Other. Its text is kept when it is deselected. */
 export function pickOther(q: Question, draft: QuestionDraft, source: Request['source']): QuestionDraft {
   if (q.kind !== 'multi_select') return { ...draft, picked: [], other: true }
   const other = !draft.other
   return { ...draft, other, picked: other && !otherAdds(q, source) ? [] : draft.picked }
 }
 
-/** The response to one question as it goes out; null when there is none yet. */
+/** Returns the response to one question, null if there is none yet. */
 function responseTo(q: Question, draft: QuestionDraft): Response | null {
   const text = q.kind === 'text' || (takesOther(q) && draft.other) ? draft.text.trim() : ''
   const chosen =
     q.kind === 'text' ? [] : draft.picked.filter((i) => i >= 0 && i < optionCount(q)).map((i) => valueOf(q, i))
   const values = [...new Set(chosen)]
-  // A chosen but blank Other is an answer not finished, also beside options.
+  // If Other is chosen and blank, the answer is incomplete, even if options are chosen too.
   if (takesOther(q) && draft.other && text === '') return null
   if (values.length === 0 && text === '') return null
   return text === '' ? { id: q.id, values } : { id: q.id, values, text }
@@ -90,7 +89,7 @@ export function responses(form: Form, draft: FormDraft): Response[] {
   return form.questions.flatMap((q) => responseTo(q, draftOf(draft, q)) ?? [])
 }
 
-/** What keeps one answer from being sent. */
+/** Fault is why an answer cannot be sent. */
 export type Fault =
   | 'missing'
   | 'other'
@@ -107,14 +106,17 @@ export type Fault =
   | 'few'
   | 'many'
 
-// As JSON writes them: what a person means by 1,5 or 0x10 is not for us to guess.
+// Numbers as in JSON. sayso does not guess what a person means by 1,5 or 0x10.
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/
 const INTEGER = /^-?(0|[1-9]\d*)$/
 const EMAIL = /^[^\s@]+@[^\s@]+$/
 const DATE = /^\d{4}-\d{2}-\d{2}$/
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/
 
-/** What is wrong with the answer as it stands; null when it can be sent. The server has the last word. */
+/**
+ * faultOf returns why the answer to a question cannot be sent, null if it can. The server checks it
+ * again.
+ */
 export function faultOf(q: Question, draft: QuestionDraft): Fault | null {
   const response = responseTo(q, draft)
   if (response === null) {
@@ -154,7 +156,7 @@ function textFault(q: Question, text: string): Fault | null {
   }
 }
 
-/** How many questions have an answer that can be sent. */
+/** answered returns how many questions have an answer that can be sent. */
 export function answered(form: Form, draft: FormDraft): number {
   return form.questions.filter((q) => {
     const d = draftOf(draft, q)
@@ -162,15 +164,15 @@ export function answered(form: Form, draft: FormDraft): number {
   }).length
 }
 
-/** The questions that keep the form from being sent, in order. */
+/** missing returns the questions whose answers cannot be sent, in order. */
 export function missing(form: Form, draft: FormDraft): Question[] {
   const open = form.questions.filter((q) => faultOf(q, draftOf(draft, q)) !== null)
-  // A form without an answer is not an answer, even if nothing is required.
+  // A form needs at least one answer, even if no question is required.
   if (open.length === 0 && responses(form, draft).length === 0) return form.questions.slice(0, 1)
   return open
 }
 
-/** Each answer as one line of text: labels joined with ", ", then the person's own words. */
+/** joined returns each answer as one line: labels joined with ", ", then the person's own text. */
 export function joined(form: Form, draft: FormDraft): Record<string, string> {
   const lines: Record<string, string> = {}
   for (const q of form.questions) {

@@ -1,23 +1,23 @@
 import { t } from '@/i18n'
 import type { Request } from '@/wire/messages.gen'
 
-/** What is needed of a session to name its Claude. */
+/** Home is the part of a session that names its Claude. */
 export interface Home {
   title: string
   cwd: string
 }
 
-/** Who asks, as it is always said: "Claude in api-server", "agent X over MCP". */
+/** askerOf returns the name of the asker: "Claude in api-server", "agent X over MCP". */
 export function askerOf(request: Request, home: Home): string {
   if (request.source === 'elicitation') return t.pending.asker.server(serverOf(request))
   if (request.asker) return request.asker
   return t.pending.asker.claude(home.title || home.cwd.split('/').filter(Boolean).at(-1) || t.session.untitled)
 }
 
-/** The asker in the sentences of its card. */
+/** whoOf returns the asker as the subject of a sentence on its card. */
 export function whoOf(request: Pick<Request, 'source' | 'asker'>): string {
   if (request.source === 'elicitation') return t.pending.asker.theServer
-  // In a terminal it is a Claude that asks.
+  // The asker in a terminal is a Claude, too.
   return request.source === 'mcp' && request.asker ? t.pending.asker.theAgent : t.pending.asker.itself
 }
 

@@ -7,7 +7,7 @@ import { announce, leads } from '@/ui/announce'
 import { sound } from '@/ui/appearance'
 import type { Request } from '@/wire/messages.gen'
 
-/** What is said of a request that waits. */
+/** saidOf returns the announcement of an open request. */
 export function saidOf({ session, request }: { session: SessionState; request: Request }): string {
   const name = session.title || t.session.untitled
   const question = request.request_type === 'ask_user_question'
@@ -16,14 +16,14 @@ export function saidOf({ session, request }: { session: SessionState; request: R
   )
 }
 
-// The title and the icon are for who looks elsewhere: a card of this page is drawn first,
-// and the browser takes as long for a new icon as for half of one. A hidden page draws nothing.
+// Title and icon are for people who look elsewhere, so the page is drawn first: a browser takes up
+// to half a second for a new icon. A hidden page draws nothing.
 const LATEST_MS = 500
 const whenIdle = globalThis.requestIdleCallback ?? ((then: () => void) => setTimeout(then, LATEST_MS / 10))
 
 /**
- * Keeps title, favicon and live regions at what waits for the person. current is the id
- * of the session that is open, page the name of a page without one.
+ * watchAttention updates the title, the favicon and the live regions with what waits for the
+ * person. current returns the id of the open session, page the name of a page without one.
  */
 export function watchAttention(current: () => string | undefined, page: () => string | undefined): void {
   const store = useSessions()
@@ -46,7 +46,7 @@ export function watchAttention(current: () => string | undefined, page: () => st
     const count = store.requests.length
     const id = current()
     const session = id === undefined ? undefined : store.session(id)
-    // A tab that shows no session names the one that has waited longest.
+    // If the tab shows no session, the title names the one that has waited longest.
     const name = (session ?? store.requests[0]?.session)?.title ?? page()
     const title = [count > 0 ? `(${count})` : '', name ? `${name} · sayso` : 'sayso'].filter(Boolean).join(' ')
     const href = `/favicon${

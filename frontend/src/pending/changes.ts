@@ -9,13 +9,16 @@ interface Word {
 
 export interface WordDiff {
   words: Word[]
-  /** Whether some of it was too different to be compared word by word. */
+  /** Whether parts were too different to compare word by word. */
   coarse: boolean
 }
 
 const tokensOf = (text: string): string[] => text.match(/\n|[^\S\n]+|[\p{L}\p{N}\p{M}_]+|[^\s\p{L}\p{N}\p{M}_]/gu) ?? []
 
-/** wordsOf compares two texts word by word. The work is counted, at most steps, and not timed. */
+/**
+ * wordsOf compares two texts word by word. It takes at most a number of steps, which it counts, so
+ * the result does not depend on time.
+ */
 export function wordsOf(before: string, after: string, steps = MOST_STEPS): WordDiff {
   const [a, b] = [tokensOf(before), tokensOf(after)]
   const { same, coarse } = compare(...numbered(a, b), steps)
@@ -47,7 +50,7 @@ export interface Change extends WordDiff {
   field: string
 }
 
-/** The fields of two tool inputs that differ, in the order of the newer one. */
+/** changesOf returns the fields of two tool inputs that differ, in the order of the newer one. */
 export function changesOf(before: Record<string, unknown>, after: Record<string, unknown>): Change[] {
   const fields = new Set([...Object.keys(after), ...Object.keys(before)])
   return [...fields].flatMap((field) => {

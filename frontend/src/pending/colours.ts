@@ -2,14 +2,14 @@ import { onBeforeUnmount, watch, type Ref } from 'vue'
 import type { DiffLine } from '@/text/diff'
 import type { Painting, Place } from './painting'
 
-// Where the pieces of a difference stand in the two texts that were compared: these
-// are coloured whole, as the language of a line can depend on all lines before it.
+// The positions of the parts of a diff in the two compared texts. The texts are highlighted as a
+// whole, because the language of a line can depend on all lines before it.
 
-// Beyond this, in characters of both texts, it stays plain: nobody reads so much in a
-// card, and each piece in a colour is work for every frame.
+// Longer texts, in characters of both, are not highlighted: nobody reads so much on a card, and
+// each highlighted part costs time in every frame.
 const LONGEST = 60_000
 
-/** Where each line of a text begins. */
+/** Returns the position at which each line of a text begins. */
 function starts(text: string): number[] {
   const out = [0]
   for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) out.push(at + 1)
@@ -47,7 +47,7 @@ export function placesOfWords(words: readonly { kind: 'same' | 'add' | 'del'; te
   })
 }
 
-/** Of the lines of one text. */
+/** placesOfText returns the positions of the lines of one text. */
 export function placesOfText(lines: readonly string[]): Place[] {
   let at = 0
   return lines.map((line) => {
@@ -57,12 +57,12 @@ export function placesOfText(lines: readonly string[]): Place[] {
   })
 }
 
-// While somebody writes, colours come when they pause.
+// While a person types, highlighting waits for a pause.
 const PAUSE_MS = 250
 
 /**
- * Colours what an element shows once the colours are there. It is whole without them,
- * and they change no element, no text and no height of it.
+ * useColours highlights the text of an element once the colors are computed. It changes no element,
+ * no text and no height.
  */
 export function useColours(host: Readonly<Ref<HTMLElement | null>>, painting: () => Painting | null): void {
   let clear: (() => void) | undefined

@@ -3,9 +3,9 @@ import type { ToolInput } from './edit'
 
 const RANK = { low: 1, medium: 2, high: 3 }
 const MAX_CHARS = 40
-/** What says how far a command of git goes. */
+/** Options that decide how dangerous a git command is. */
 const GIT_FLAGS = /^(--force\S*|--hard|--delete|--mirror|--prune|-[a-zA-Z]*[fD][a-zA-Z]*|\+\S+)$/
-/** Options of git that take the next word, before its command. */
+/** Options of git before its command that take a value. */
 const GIT_TAKES = new Set(['-C', '-c', '--git-dir', '--work-tree', '--namespace'])
 
 const base = (word: string) =>
@@ -16,15 +16,15 @@ const base = (word: string) =>
 const typeable = (word: string) => /^[\x21-\x7e]+( [\x21-\x7e]+)?$/.test(word) && word.length <= MAX_CHARS
 
 /**
- * Returns what is typed to confirm a command: the program, or the subcommand and the
- * option, at the mark of the highest level. marks count UTF-16 units of text. It is
- * '' when there is none that a keyboard can type.
+ * Returns the word to type to confirm a command: the program, or the git subcommand or option, at
+ * the mark of the highest level. Marks count UTF-16 units of text. It is '' if a keyboard cannot
+ * type any.
  */
 export function dangerousWord(text: string, marks: readonly RiskMark[]): string {
   const worst = marks.toSorted((a, b) => RANK[b.level] - RANK[a.level] || a.from - b.from)[0]
   if (!worst) return ''
   const part = text.slice(worst.from, worst.to)
-  // What is fetched or printed is harmless; what it is piped into runs it.
+  // The fetched or printed part is harmless; the part that it is piped into runs it.
   const runs = ['download_run', 'decode_run', 'pipe_run'].includes(worst.kind) ? part.split(/\|&?/).at(-1)! : part
   const words = runs.trim().split(/\s+/)
   while (words.length > 1 && /^\w+=/.test(words[0]!)) words.shift()
@@ -33,7 +33,10 @@ export function dangerousWord(text: string, marks: readonly RiskMark[]): string 
   return typeable(found) ? found : typeable(program) ? program : ''
 }
 
-/** confirmationWord returns what is typed to confirm an input: its dangerous word, the name of its file, or the tool. */
+/**
+ * confirmationWord returns the word to type to confirm an input: its dangerous word, the name of
+ * its file, or the tool.
+ */
 export function confirmationWord(input: ToolInput, marks: readonly RiskMark[], tool: string): string {
   const file = String(input['file_path'] ?? input['notebook_path'] ?? '')
     .split('/')

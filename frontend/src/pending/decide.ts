@@ -1,47 +1,47 @@
 import type { Level, Request } from '@/wire/messages.gen'
 import type { Phase } from './phase'
 
-// The one rule that says whether a request may be decided now. Buttons, keys, the
-// list, the batch and the tests all ask it; nothing else in the app knows any part
-// of it. It is pure: what it needs to know is in its arguments.
+// The only rule for whether a request may be decided now. Buttons, shortcuts, the list, bulk
+// approval and the tests all ask it, and no other code knows any part of it. It is pure: everything
+// it needs is in its arguments.
 
-/** A card just shown takes no decision: the press was meant for something else. */
+/** A card accepts no decision right after it appeared: the press was meant for something else. */
 const AFTER_SHOWN_MS = 600
-/** Nor does a page just come back to: the key may be buffered from another window. */
+/** The same after the window got the focus: the key may come from another window. */
 const AFTER_FOCUS_MS = 500
-/** How long a button has to be where it is before a pointer may press it. */
+/** How long a button must have been in its place before a pointer can press it. */
 export const STILL_MS = 600
-/** Rectangles that differ by less are of one place: layout rounds. */
+/** Rectangles that differ by less count as equal, because layout rounds. */
 const SAME_PX = 2
 
-/** What somebody wants to do with a request: a question is answered, everything else approved or denied. */
+/** Act is what a person wants to do: questions are answered, other requests approved or denied. */
 export type Act = 'approve' | 'answer' | 'deny'
 
 export interface Facts {
-  /** Whether the moment after the card appeared, or after the window was come back to, is over. */
+  /** Whether the time after the card appeared, or the window got the focus, is over. */
   armed: boolean
-  /** The page slept and shows what was. */
+  /** The page was suspended and shows an old state. */
   stale: boolean
   phase: Phase['kind']
-  /** What is held is an approval: denying ends it. */
+  /** The held answer is an approval, which a denial ends. */
   deniable?: boolean
   mayAnswer: boolean
-  /** The rules of the project and its roles leave the approval to this person. */
+  /** The rules and roles of the project let this person approve. */
   mayApprove: boolean
-  /** Somebody else writes the answer, and this person has not taken over. */
+  /** Another person is writing the answer, and this one has not taken over. */
   othersWrite: boolean
   /** The end of what would be approved was on screen. */
   seen: boolean
-  /** The server's review of what would be approved has come, or will not. */
+  /** The server's review of what would be approved has arrived, or will not. */
   known: boolean
-  /** What would be sent can be read: an edited input, the required answers. */
+  /** The input can be parsed and all required answers are given. */
   valid: boolean
   level: Level | undefined
-  /** Claude Code says that the answer to this is no unless somebody insists. */
+  /** Claude Code recommends denying this. */
   defaultToNo: boolean
-  /** Claude Code demands that it is opened and decided by itself. */
+  /** Claude Code requires this to be opened and decided individually. */
   ownLook?: boolean
-  /** The danger was confirmed, by holding the button or by typing the word. */
+  /** The person has held the button or typed the word. */
   confirmed: boolean
 }
 
@@ -52,23 +52,23 @@ export interface Rect {
   height: number
 }
 
-/** A button at the moment when a finger went down on it, or when it came up. */
+/** Sight describes a button when a pointer went down on it, or came up. */
 export interface Sight {
   request: string
   control: string
   rect: Rect
-  /** For how long it had been on screen and in its place, ms. */
+  /** How long it had been on screen in this place, in ms. */
   stillFor: number
-  /** Whether it took the decision then. */
+  /** Whether it was enabled. */
   free: boolean
 }
 
-/** How it is to be decided; absent while nobody presses anything. */
+/** How is how the person decides; absent while nothing is pressed. */
 export type How =
   | { by: 'pointer'; down: Sight | null; up: Sight }
   /** inside: the focus was in the card, and the card on screen, before the key went down. */
   | { by: 'key'; repeat: boolean; inside: boolean }
-  /** Together with others, by one confirmation. */
+  /** Together with others, in one confirmation. */
   | { by: 'batch'; open: boolean }
 
 export type Obstacle =
@@ -85,16 +85,19 @@ export type Obstacle =
   | 'key'
   | 'batch'
 
-/** When a card takes decisions, ms; focused is null for a window that was not left. */
+/**
+ * armedFrom returns when a card accepts decisions, in ms; focused is null for a window that did not
+ * lose the focus.
+ */
 export function armedFrom(shown: number, focused: number | null): number {
   return Math.max(shown + AFTER_SHOWN_MS, focused === null ? 0 : focused + AFTER_FOCUS_MS)
 }
 
-/** Whether approving takes a second act: it is held, or a word is typed. */
+/** needsConfirmation reports whether approving needs holding the button or typing a word. */
 export const needsConfirmation = (facts: Pick<Facts, 'level' | 'defaultToNo'>): boolean =>
   facts.level === 'high' || facts.defaultToNo
 
-/** Whether Claude Code demands that a request is opened and decided by itself. */
+/** needsOwnLook reports whether Claude Code requires a request to be opened and decided individually. */
 export const needsOwnLook = (
   r: Pick<Request, 'default_to_no' | 'requires_user_interaction' | 'matched_ask_rule' | 'classifier_approvable'>,
 ): boolean =>
@@ -103,14 +106,14 @@ export const needsOwnLook = (
   !!r.matched_ask_rule ||
   r.classifier_approvable === false
 
-/** Returns what stands in the way of an act, the first of several; null when nothing does. */
+/** obstacle returns the first reason why an act is not possible now, null if there is none. */
 export function obstacle(act: Act, facts: Facts, how?: How): Obstacle | null {
   if (!facts.mayAnswer || (act === 'approve' && !facts.mayApprove)) return 'rights'
   if (facts.phase !== 'open' && !(act === 'deny' && facts.phase === 'held' && facts.deniable)) return 'phase'
   if (facts.stale) return 'stale'
   if (!facts.armed) return 'unarmed'
   if (facts.othersWrite) return 'others'
-  // Denying does no harm unseen.
+  // A denial does no harm, even unread.
   if (act === 'answer' && !facts.valid) return 'invalid'
   if (act === 'approve') {
     if (!facts.seen) return 'unseen'
@@ -131,7 +134,7 @@ export function obstacle(act: Act, facts: Facts, how?: How): Obstacle | null {
   return null
 }
 
-/** Whether one button of one card was pressed, and was there to be seen before. */
+/** Reports whether a press started and ended on the same button of the same card, in the same place. */
 function standsStill(down: Sight, up: Sight): boolean {
   return (
     down.free &&

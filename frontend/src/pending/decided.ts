@@ -4,7 +4,10 @@ import { onOwner } from '@/connection/owner'
 import type { useSessions } from '@/state/sessions'
 import type { Request } from '@/wire/messages.gen'
 
-/** Whether this person has decided a request that is still there: the answer is in flight, is held, or is the first of two. */
+/**
+ * decidedHere reports whether this person has decided a request that is still open: the answer is
+ * in flight, held, or the first of two approvals.
+ */
 export function decidedHere(store: ReturnType<typeof useSessions>, r: Request): boolean {
   if (r.held && !r.held.dropped) return r.held.mine
   return (
@@ -14,13 +17,13 @@ export function decidedHere(store: ReturnType<typeof useSessions>, r: Request): 
   )
 }
 
-/** A decision of this person. */
+/** Given is a decision of this person. */
 export interface Given {
   decision: 'allow' | 'deny'
-  /** What was approved in the place of what was asked. */
+  /** The edited input that was approved. */
   input?: unknown
 }
 
-/** What this person decided since the page was opened, by request_id. */
+/** The decisions of this person since the page was loaded, by request_id. */
 export const given = reactive(new Map<string, Given>())
 onOwner(() => given.clear())

@@ -9,15 +9,18 @@ interface Live {
   blank: () => unknown
 }
 
-/** The drafts that are on the page, by key; see draftsync.ts. */
+/** The drafts that are shown on the page, by key; see draftsync.ts. */
 export const live = new Map<string, Live>()
-/** What was written on another device while something else was written here, by key. */
+/** Drafts from another device that conflict with a draft here, by key. */
 export const merges = shallowReactive(new Map<string, unknown>())
 onOwner(() => merges.clear())
-/** Told of every change that is made here; set by draftsync.ts. */
+/** Called after every change made here; set by draftsync.ts. */
 export const changed: { tell: (key: string) => void } = { tell() {} }
 
-/** A value that outlives the component and the page, under a key of the server's own ids. */
+/**
+ * useDraft returns a value that survives the component and the page, under a key made of ids of the
+ * server.
+ */
 export function useDraft<T>(key: string, blank: () => T): { value: Ref<T>; forget: () => void } {
   const value = ref(drafts.get<T>(key) ?? blank()) as Ref<T>
   const mine = { value, blank }
@@ -28,7 +31,7 @@ export function useDraft<T>(key: string, blank: () => T): { value: Ref<T>; forge
       if (JSON.stringify(now) === JSON.stringify(blank())) drafts.remove(key)
       else drafts.set(key, now)
       changed.tell(key)
-      // Written at once: a page may be gone before the next tick.
+      // Stored at once, because the page may be gone before the next tick.
     },
     { deep: true, flush: 'sync' },
   )

@@ -4,12 +4,12 @@ import type { KeptDraft } from '@/wire/messages.gen'
 import type { Port } from '@/connection/port'
 import { changed, drafts, live, merges } from './drafts'
 
-// What a person half wrote follows them to every device: it goes to the server a
-// moment after the last key, and what comes from there takes its place here,
-// unless something else was written here meanwhile. Then both are shown.
+// Drafts follow their author to all devices. A draft is sent to the server shortly after the last
+// key. A draft from another device replaces the one here, unless that was changed meanwhile; then
+// both are shown.
 
 const PAUSE_MS = 800
-/** The server keeps nothing longer; this browser does. */
+/** The server stores no longer drafts; this browser does. */
 const LONGEST = 120_000
 
 type Store = ReturnType<typeof useSessions>
@@ -18,13 +18,12 @@ const keyOf = (d: Pick<KeptDraft, 'session_id' | 'request_id'>): string =>
   d.request_id ? `request:${d.request_id}` : `message:${d.session_id}`
 
 const text = (value: unknown): string => JSON.stringify(value ?? null)
-// What server and browser last had in common: whatever differs from it here was
-// written here.
+// The last version that server and browser agreed on: a draft that differs was changed here.
 const common = (key: string): string | null => drafts.get<string>(`common:${key}`)
 const agree = (key: string, value: string): void =>
   value === 'null' ? drafts.remove(`common:${key}`) : drafts.set(`common:${key}`, value)
 
-/** Begins to send and to take drafts, until the returned function is called. */
+/** syncDrafts sends and receives drafts until the returned function is called. */
 export function syncDrafts(store: Store, port: Port): () => void {
   const waiting = new Map<string, ReturnType<typeof setTimeout>>()
   const sent = new Set<string>()
@@ -39,14 +38,14 @@ export function syncDrafts(store: Store, port: Port): () => void {
     if (now === (common(key) ?? 'null') || now.length > LONGEST || store.state.user?.role === 'viewer') return
     const [kind, id] = [key.slice(0, key.indexOf(':')), key.slice(key.indexOf(':') + 1)]
     const command = port.draft(kind === 'request' ? { request_id: id } : { session_id: id }, value)
-    // Without a connection it goes with the next hello.
+    // Without a connection it is sent after the next hello.
     if (command === null) return
     sent.add(command)
     agree(key, now)
   }
 
   changed.tell = (key) => {
-    // Files that are attached, and the form of a new session, stay with this browser.
+    // Attachments and the form for a new session stay in this browser.
     if (taking || !/^(request|message):/.test(key)) return
     clearTimeout(waiting.get(key))
     waiting.set(
@@ -67,7 +66,7 @@ export function syncDrafts(store: Store, port: Port): () => void {
       merges.delete(key)
       return agree(key, theirs)
     }
-    // Seen before, and written on here since.
+    // Already received, and changed here since.
     if (theirs === before) return changed.tell(key)
     if (here !== 'null' && here !== before) {
       if (theirs !== 'null') merges.set(key, d.value)
@@ -114,7 +113,7 @@ export function syncDrafts(store: Store, port: Port): () => void {
   }
 }
 
-/** Ends a merge: with what was written elsewhere, or with what is here. */
+/** settle ends a conflict with the draft of the other device (theirs), or with the one here. */
 export function settle(key: string, theirs: boolean): void {
   const value = merges.get(key)
   merges.delete(key)
@@ -123,7 +122,7 @@ export function settle(key: string, theirs: boolean): void {
   else changed.tell(key)
 }
 
-/** What of a draft is words, for people. */
+/** wordsOf returns the text of a draft, for people. */
 export function wordsOf(value: unknown): string {
   if (typeof value === 'string') return value
   if (Array.isArray(value)) return value.map(wordsOf).filter(Boolean).join(', ')

@@ -4,11 +4,11 @@ import { EditorView, highlightSpecialChars, keymap, lineNumbers, type KeyBinding
 import { codeOf, HIDDEN, nameOf } from '@/text/hidden'
 import { words } from './words'
 
-/** What may be changed about an editor while it is open. */
+/** Editor controls an open editor. */
 export interface Editor {
-  /** The text as it would be written, with the ends of its lines. */
+  /** The text with its original line endings. */
   text(): string
-  /** Puts another text in its place, as when it was written on on another device. */
+  /** Replaces the text, for example with a draft from another device. */
   replace(text: string): void
   lock(locked: boolean): void
   focus(): void
@@ -16,8 +16,8 @@ export interface Editor {
 }
 
 /**
- * What ends the lines of a text: CR LF when all of them end so. A text in which some
- * do keeps every CR as a character that can be seen, for to mend it is not ours.
+ * Returns the line ending of a text: CR LF if all lines end so. In a text with mixed endings, every
+ * CR stays as a visible character, because repairing it is not our task.
  */
 export function lineEndOf(text: string): '\r\n' | '\n' {
   return /\r\n/.test(text) && !/(?<!\r)\n|\r(?!\n)/.test(text) ? '\r\n' : '\n'
@@ -91,7 +91,8 @@ const look = EditorView.theme({
   },
 })
 
-// The search of the browser sees the lines alone that are drawn. It comes when it is called.
+// The browser's search finds only lines that are drawn, so the editor has its own, which is loaded
+// when it is opened.
 const find: KeyBinding = {
   key: 'Mod-f',
   run(view) {
@@ -104,8 +105,8 @@ const find: KeyBinding = {
 }
 
 /**
- * Opens an editor of a text in a shadow root: there its styles are constructed sheets,
- * which a policy without inline styles allows.
+ * openEditor opens an editor in a shadow root, where its styles are constructed sheets: those are
+ * allowed by a policy without inline styles.
  */
 export function openEditor(root: ShadowRoot, text: string, label: string, changed: () => void): Editor {
   const lineEnd = lineEndOf(text)

@@ -1,7 +1,7 @@
 import type { Ends } from './lineends'
 import { words } from './words'
 
-/** What is said of line ends, null when that is nothing; changes when they are not as before. */
+/** endsNote returns the note about line endings, null if none is needed; changes is true if they change. */
 export function endsNote(before: Ends, after: Ends): { text: string; changes: boolean } | null {
   if (after === '' || (after === 'lf' && (before === 'lf' || before === ''))) return null
   if (before === '' || (before === 'mixed' && after === 'mixed')) return { text: words.ends.of(after), changes: false }

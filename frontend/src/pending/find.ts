@@ -5,7 +5,7 @@ import { words } from './words'
 
 const able = new WeakSet<EditorView>()
 
-/** Opens the search of an editor. */
+/** find opens the search of an editor. */
 export function find(view: EditorView): void {
   if (!able.has(view)) {
     able.add(view)

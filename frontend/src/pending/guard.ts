@@ -2,7 +2,7 @@ import type { InjectionKey } from 'vue'
 import { touch } from '@/ui/narrow'
 import type { Act, Facts, How, Obstacle } from './decide'
 
-/** What the frame of a card, or a batch, knows of its request: decide.ts asked with it. */
+/** Guard is what a card or a confirmation knows of its request, for decide.ts. */
 export interface Guard {
   request(): string
   obstacle(act: Act, more?: Partial<Facts>, how?: How): Obstacle | null
@@ -10,5 +10,8 @@ export interface Guard {
 
 export const guardKey: InjectionKey<Guard> = Symbol('guard')
 
-/** Whether a decision is given by touch: by the pointer that pressed, else by what this machine has. */
+/**
+ * byTouch reports whether a decision is made by touch: by the pointer that pressed, or else by the
+ * kind of this device.
+ */
 export const byTouch = (pointerType?: string): boolean => (pointerType ? pointerType !== 'mouse' : touch.value)

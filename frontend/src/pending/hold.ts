@@ -1,7 +1,10 @@
-/** How long a key or a button is held to approve what can do much harm. */
+/** How long a key or button must be held to approve a dangerous request. */
 export const HOLD_MS = 1200
 
-/** Lets the key that is held now do and type nothing more until it comes up: what it was held for is done, and the focus goes elsewhere. */
+/**
+ * spendKey ignores the key that is held now until it is released, because its purpose is fulfilled
+ * and the focus moves elsewhere.
+ */
 export function spendKey(): void {
   const swallow = (ev: KeyboardEvent) => {
     if (!ev.repeat) return

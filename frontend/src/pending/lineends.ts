@@ -1,6 +1,6 @@
 import type { LineEnds } from '@/wire/messages.gen'
 
-/** How the lines of a text end, '' when there is one line without an end. */
+/** Ends is the line ending of a text, '' for a single line without one. */
 export type Ends = LineEnds | ''
 
 export function lineEndsOf(text: string): Ends {
@@ -11,8 +11,8 @@ export function lineEndsOf(text: string): Ends {
 export const asLF = (text: string): string => text.replaceAll('\r\n', '\n')
 
 /**
- * Two texts as they are compared, and how their lines end. Ends that are one for all
- * lines are told in one note; of two texts that both mix them each is left where it is.
+ * comparable returns two texts to compare, and their line endings. Uniform endings are described in
+ * one note; if both texts mix them, each stays where it is.
  */
 export function comparable(before: string, after: string): { before: string; after: string; ends: [Ends, Ends] } {
   const ends: [Ends, Ends] = [lineEndsOf(before), lineEndsOf(after)]
@@ -21,9 +21,8 @@ export function comparable(before: string, after: string): { before: string; aft
 }
 
 /**
- * What a person made of a text, with the ends of its lines. A text field of a browser
- * knows no CR, so where all lines ended with CR LF and none does, they were not taken
- * away by anybody.
+ * withEnds returns an edited text with the line endings of the original. A browser's text field
+ * drops every CR, so if all lines had CR LF and none has it now, nobody removed them on purpose.
  */
 export function withEnds(original: string, now: string): string {
   return lineEndsOf(original) === 'crlf' && !now.includes('\r') ? now.replaceAll('\n', '\r\n') : now

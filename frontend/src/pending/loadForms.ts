@@ -1,8 +1,8 @@
 import { forms, tried } from './forms'
 
-// The first screen can wait a moment for the cards. They are fetched while it is drawn,
-// so that a form that comes later is there at once: an async component would take
-// a turn even then, and a notice must have the focus before the next key.
+// The cards are fetched while the first screen is drawn, so that a later request is shown at once:
+// an async component would take another turn even then, and a notice must get the focus before the
+// next key.
 
 const AGAIN_MS = 2_000
 
@@ -10,7 +10,7 @@ async function load(): Promise<void> {
   try {
     Object.assign(forms, { ...(await import('./cards')) })
   } catch {
-    // A question that nobody sees is the worst that can be, so there is no last attempt.
+    // There is no last attempt, because an invisible question is the worst case.
     setTimeout(() => void load(), AGAIN_MS)
   }
   tried.value = true

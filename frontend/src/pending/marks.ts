@@ -10,8 +10,8 @@ export interface Segment {
 const RANK = { low: 1, medium: 2, high: 3 }
 
 /**
- * Cuts a text into lines of segments, each with the highest level of the marks
- * over it. Marks count UTF-16 units, as strings do here.
+ * segments splits a text into lines of segments, each with the highest level of the marks over it.
+ * Marks count UTF-16 units, like JavaScript strings.
  */
 export function segments(text: string, marks: readonly RiskMark[]): Segment[][] {
   const cuts = new Set([0, text.length])
@@ -34,20 +34,23 @@ export function segments(text: string, marks: readonly RiskMark[]): Segment[][] 
       if (part !== '') lines.at(-1)!.push({ text: part, level })
     })
   }
-  // As CodeText has it: the end of the last line is none of its own.
+  // As in CodeText, the newline at the end does not start another line.
   if (lines.length > 1 && text.endsWith('\n')) lines.pop()
   return few(lines, (rest) => rest.flatMap((line, i) => (i === 0 ? line : [{ text: '\n', level: null }, ...line])))
 }
 
 interface Finding {
   mark: RiskMark
-  /** What it speaks of, on one line. */
+  /** The marked text, on one line. */
   text: string
 }
 
 const MOST_CHARS = 120
 
-/** The marks as a list: the worst first, each said once, what is low only if nothing is worse. */
+/**
+ * findings returns the marks as a list, the worst first and without repetitions. Low ones are
+ * included only if there are no others.
+ */
 export function findings(text: string, marks: readonly RiskMark[]): Finding[] {
   const seen = new Set<string>()
   const list = marks
@@ -65,27 +68,28 @@ export function findings(text: string, marks: readonly RiskMark[]): Finding[] {
   return list.some((f) => f.mark.level !== 'low') ? list.filter((f) => f.mark.level !== 'low') : list
 }
 
-/** A part of a command between two operators. */
+/** RiskStep is a part of a command between two operators. */
 export interface RiskStep {
-  /** Verbatim, from its operator to the next: all steps together are the command. */
+  /** The exact text, from its operator to the next: all steps together are the command. */
   segments: Segment[][]
-  /** What is risky in it, the worst first. */
+  /** Its risks, the worst first. */
   marks: RiskMark[]
 }
 
 const MAX_STEPS = 30
 
 /**
- * stepsOf breaks a command at its operators, one step for each simple command on its top
- * level. It returns none where that would not show all of the command as it is: when it
- * could not be parsed, or has characters that need marks of their own.
+ * stepsOf splits a command at its operators into one step for each simple command at the top level.
+ * It returns none if that would not show the command exactly: if it could not be parsed, or
+ * contains characters that need marks.
  */
 export function stepsOf(text: string, command: CommandPreview | undefined): RiskStep[] {
   const top = command?.steps.filter((s) => s.depth === 0) ?? []
   if (!command || command.problem || top.length > MAX_STEPS || needsMarks(text) || fewSigns(text) !== text) return []
   const starts = top.map((s) => s.from)
   if (starts.some((at, i) => at < 0 || at >= text.length || (i > 0 && at <= starts[i - 1]!))) return []
-  // The operator before a step stands with it, and the space before that with the step above.
+  // The operator before a step belongs to it, and the space before the operator to the previous
+  // step.
   const cuts = top.map((_, i) => {
     if (i === 0) return 0
     const at = Math.min(top[i - 1]!.to, starts[i]!)

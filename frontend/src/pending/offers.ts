@@ -6,14 +6,14 @@ import UndoToast from './UndoToast.vue'
 const RULE = 'undo-rule'
 onOwner(() => hideToast(RULE))
 
-/** offerUndo offers, from now on, to undo what the server holds of this person's answers. */
+/** offerUndo shows a toast with Undo while the server holds answers of this person. */
 export function offerUndo(): void {
   showToast('undo', HeldToast)
 }
 
 /**
- * offerRuleUndo offers to revoke a rule that goes out with an approval. The card
- * leaves with its request, so the offer is no part of it; a newer one replaces it.
+ * offerRuleUndo shows a toast with which the person can revoke a rule granted with an approval. The
+ * toast stays after the card has closed; a newer one replaces it.
  */
 export function offerRuleUndo(requestID: string, rule: string): void {
   showToast(RULE, UndoToast, { requestID, rule })

@@ -4,15 +4,15 @@ import { useSessions } from '@/state/sessions'
 import type { Request, Resolved } from '@/wire/messages.gen'
 import { whoOf } from './asker'
 
-/** What is said of a request that ended otherwise than by this tab. */
+/** sentenceOf returns the sentence about a request that was not resolved by this tab. */
 export function sentenceOf(request: Request, resolved: Resolved | undefined, exit: Exit | null): string {
   const p = t.pending.ended
   const { skew } = useSessions().state
   if (!resolved) {
-    // Of an orphaned request no transcript tells the end.
+    // The transcript does not contain the end of an orphaned request.
     if (request.status === 'orphaned') return p.orphan
     if (exit) return p.died(reasonOf(exit))
-    // What runs out is told by the clock before anything else tells it.
+    // The clock shows that a request has expired before anything else does.
     const over = request.expires_at !== null && Date.now() / 1000 + skew >= request.expires_at
     return over ? p.expired(new Date((request.expires_at! - skew) * 1000), whoOf(request)) : p.stale
   }

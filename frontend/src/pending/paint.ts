@@ -4,15 +4,15 @@ import { wordsOf } from './changes'
 import type { Painting, Place } from './painting'
 import type { DiffLine } from '@/text/diff'
 
-// Paints a difference with CSS custom highlights, as ui/highlight.ts does a block of
-// code: over text that is there already.
+// Highlights a diff with CSS custom highlights over existing text, as ui/highlight.ts does for a
+// block of code.
 
-// More pieces are work for every frame in which anything on the page changes.
+// More ranges cost time in every frame in which the page changes.
 const MOST_RANGES = 6_000
 const MOST_PAIRS = 200
 const LONGEST_LINE = 500 // characters; a longer one is data
-const MOST_STEPS = 20_000 // of the comparison of one pair
-// Lines that have less in common are two lines, and marks all over them tell nothing.
+const MOST_STEPS = 20_000 // for the comparison of one pair
+// Lines with less in common count as different lines: marking most of their words would be useless.
 const ALIKE = 0.4
 
 interface Piece {
@@ -20,7 +20,7 @@ interface Piece {
   from: number
 }
 
-/** The text nodes of an element that show source, which begins in it at from. */
+/** Returns the text nodes of an element that shows source text from a position on. */
 function piecesIn(el: Element, source: string, from: number): Piece[] {
   const out: Piece[] = []
   let at = from
@@ -32,7 +32,7 @@ function piecesIn(el: Element, source: string, from: number): Piece[] {
     } else if (child instanceof HTMLElement && child.tagName === 'BDI') {
       at += child.textContent.length
     } else if (child instanceof Element && child.classList.contains('hidden')) {
-      // The name of a character that cannot be seen.
+      // The name of an invisible character.
       at += String.fromCodePoint(source.codePointAt(at) ?? 0).length
     }
   }
@@ -48,7 +48,7 @@ function* rangesOf(pieces: readonly Piece[], from: number, to: number): Generato
   }
 }
 
-/** The index of the first span that ends after a character. */
+/** Returns the index of the first span that ends after a position. */
 function spanAt(spans: Spans, at: number): number {
   let low = 0
   let high = spans.length / 3
@@ -60,7 +60,7 @@ function spanAt(spans: Spans, at: number): number {
   return low * 3
 }
 
-/** Of a change with as many lines removed as added: which became which. */
+/** Yields the pairs of removed and added lines of a change, if there are as many of both. */
 function* pairsIn(lines: readonly DiffLine[]): Generator<[number, number]> {
   for (let i = 0; i < lines.length;) {
     let del = i
@@ -72,7 +72,7 @@ function* pairsIn(lines: readonly DiffLine[]): Generator<[number, number]> {
   }
 }
 
-/** Colours the children of an element; returns what takes the colours away. */
+/** paint highlights the children of an element, and returns a function that removes the highlights. */
 export function paint(el: Element, { path, before, after, places, lines }: Painting): () => void {
   const ranges: [Highlight, StaticRange][] = []
   let gone = false

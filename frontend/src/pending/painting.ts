@@ -1,19 +1,19 @@
 import type { DiffLine } from '@/text/diff'
 
-/** Where the text of one element begins, in characters. */
+/** Place is the position at which the text of an element begins, in characters. */
 export interface Place {
   side: 'before' | 'after'
   from: number
 }
 
-/** What is to be coloured: the children of an element, in their order. */
+/** Painting is what to highlight: the children of an element, in order. */
 export interface Painting {
-  /** Of the file; its name says the language. */
+  /** The path of the file, whose name determines the language. */
   path: string
   before: string
   after: string
-  /** Of each child; null for one that has no text of either. */
+  /** The place of each child; null if it has no text of either side. */
   places: readonly (Place | null)[]
-  /** Lines of a difference, in which words are marked too. */
+  /** The lines of a diff, in which changed words are marked too. */
   lines?: readonly DiffLine[]
 }

@@ -2,15 +2,15 @@ import { answerTo, type Entry } from '@/wire/commands'
 import { t } from '@/i18n'
 import type { Ack } from '@/wire/messages.gen'
 
-/** Where the answer of this tab to a request stands. */
+/** Phase is the progress of this tab's answer to a request. */
 export type Phase =
   | { kind: 'open'; refused: string | null }
   | { kind: 'sending'; commandID: string }
   | { kind: 'unconfirmed'; commandID: string }
   | { kind: 'queued'; commandID: string; cancellable: boolean }
-  /** The server has it; the card leaves when the state says so. */
+  /** The server has it; the card closes when a new state no longer contains the request. */
   | { kind: 'taken' }
-  /** Somebody's answer, perhaps of this tab, can be taken back until it counts. */
+  /** An answer, of this tab or another person, is held and can be undone. */
   | { kind: 'held' }
   | { kind: 'late'; ack: Ack }
 

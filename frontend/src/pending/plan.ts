@@ -1,11 +1,15 @@
-// "## Title ##" is "Title". By hand: an expression would look from each blank of many.
+// Removes the marks of a heading: "## Title ##" becomes "Title". Not a regular expression, because
+// that would start at each space of a long run.
 function withoutMarks(text: string): string {
   let end = text.length
   while (text[end - 1] === '#') end--
   return end > 0 && ' \t'.includes(text[end - 1]!) ? text.slice(0, end).trimEnd() : text
 }
 
-/** The headings of a plan, in order, as many as are rendered: those in code are none. */
+/**
+ * headings returns the headings of a plan as they are rendered, in order; those in code blocks do
+ * not count.
+ */
 export function headings(markdown: string): { level: number; text: string }[] {
   const out: { level: number; text: string }[] = []
   let fence = ''

@@ -4,14 +4,14 @@ import { onOwner } from '@/connection/owner'
 import { call, RefusedError } from '@/connection/rest'
 import type { ToolInput } from './edit'
 
-/** How long after the last key an edited input is looked at again. */
+/** How long after the last key an edited input is reviewed again. */
 export const AFTER_EDIT_MS = 300
-/** A preview that does not come by then is done without. */
+/** After this time, the card does without a preview. */
 const PATIENCE_MS = 3_000
-// Looked at again, a file is read again, but not at every twitch of a pointer.
+// Returning to the card reads the file again, but not on every movement of the pointer.
 const AGAIN_MS = 1_000
 
-// What was said of a request, for a card that is made anew.
+// The last previews, for cards that are created again.
 const last = new Map<string, Preview>()
 onOwner(() => last.clear())
 const MAX_CACHED = 50
@@ -22,20 +22,20 @@ const at = (id: string) => `/api/pending/${encodeURIComponent(id)}/preview`
 const FILES = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit'])
 
 /**
- * What the server says of a request before it is decided: of what was asked, and
- * of what a person made of it. It comes after the form and may not come at all.
+ * usePreview returns the server's review of a request: of the original input, and of the edited
+ * one. It arrives after the form, or not at all.
  */
 export function usePreview(
   request: Request,
   edited: ComputedRef<ToolInput | null>,
 ): {
-  /** Of what was asked; null while unknown. */
+  /** The review of the original input; null while unknown. */
   asked: Ref<Preview | null>
-  /** Of what would run now; null while unknown. */
+  /** The review of what would run now; null while unknown. */
   current: ComputedRef<Preview | null>
-  /** Whether there is nothing to wait for any more. */
+  /** Whether there is nothing more to wait for. */
   settled: ComputedRef<boolean>
-  /** What the file is compared with was changed since it was last read. */
+  /** How often the file on disk has changed since it was last read. */
   changed: Ref<number>
   refresh(): void
 } {
@@ -61,12 +61,12 @@ export function usePreview(
       if (gone || !now) return // decided meanwhile: what was said stays until the card goes
       const before = asked.value?.file
       if (before && now.file && JSON.stringify(before) !== JSON.stringify(now.file)) changed.value++
-      // What says the same stays the same: the end of the card need not be seen again.
+      // An equal preview keeps the old object, so that the end of the card need not be seen again.
       if (JSON.stringify(asked.value) !== JSON.stringify(now)) asked.value = now
       last.set(id, now)
       if (last.size > MAX_CACHED) last.delete(last.keys().next().value!)
     } catch (err) {
-      // A refusal is the server's last word on it; the rest may pass.
+      // A refusal is final; other errors may pass.
       if (!(err instanceof RefusedError) && !asked.value && !gone) timer = setTimeout(() => void load(), PATIENCE_MS)
     } finally {
       under = false
@@ -81,7 +81,7 @@ export function usePreview(
       const preview = await call<Preview | null>('POST', at(id), { tool_input: input })
       if (preview && !gone && edited.value === input) ofEdit.value = { input, preview }
     } catch {
-      // Without it the card says nothing of the edit.
+      // Without it, the card shows no review of the edit.
       if (!gone && edited.value === input) failed.value = input
     }
   }

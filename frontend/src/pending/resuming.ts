@@ -1,13 +1,12 @@
 import type { ClosedRequest, SessionState } from '@/state/reducer'
 
-// A server that resumes by itself does so at once; one that does not, never.
+// A server that resumes automatically does so at once.
 const RESUMES_WITHIN_MS = 15_000
 
 /**
- * What becomes of the answer to a request whose process had died: Claude is
- * being resumed with it, or it is kept until somebody resumes Claude; null when
- * there is nothing to say. now is milliseconds, skew the server's clock minus
- * ours, seconds.
+ * resumingOf returns what happens with the answer to a request whose process had died: Claude is
+ * being resumed with it, or it is stored until somebody resumes Claude; null if neither applies.
+ * now is in ms, skew is the server's clock minus ours, in seconds.
  */
 export function resumingOf(
   closed: Pick<ClosedRequest, 'request' | 'closed_at'>,

@@ -1,48 +1,47 @@
-// What of a body was on screen. It is counted in strips of the height of a line, each
-// of which must have been in view for a moment: jumping to the end shows no more than
-// the end.
+// Which parts of a body were on screen, in strips of the height of a line. Each strip must have
+// been in view for a moment, so jumping to the end shows only the end.
 
 /** The height of a strip, in pixels. */
 export const STRIP_PX = 20
-/** How long a strip must be in view altogether, in milliseconds. */
+/** How long a strip must be in view in total, in ms. */
 export const LOOK_MS = 200
-// What is left below the last line: the padding of its box.
+// The space below the last line: the padding of its box.
 const PADDING_PX = 24
 
-/** A part of the content, in pixels from its top. */
+/** Span is a part of the content, in pixels from its top. */
 export interface Span {
   top: number
   bottom: number
 }
 
 export interface Unseen {
-  /** Where the first part begins that was not seen, in pixels. */
+  /** The top of the first unseen part, in pixels. */
   top: number
-  /** How much was not seen, in lines. */
+  /** The number of unseen lines. */
   lines: number
 }
 
 /**
- * Strips records what of a content of some height was in view and for how long. With
- * another height it is another content, and begins anew.
+ * Strips records which parts of a content were in view, and for how long. If the height changes,
+ * the content has changed, and recording starts again.
  */
 export class Strips {
   private times: number[] = []
   private height = 0
 
-  /** Notes that a part of the content was in view for ms milliseconds. */
+  /** Records that a part of the content was in view for ms milliseconds. */
   add(view: Span, ms: number): void {
     this.each(view, (i) => (this.times[i]! += ms))
   }
 
-  /** Whether the part that is in view has strips that need to be in view for longer. */
+  /** Reports whether a part in view has strips that must be in view longer. */
   needs(view: Span): boolean {
     let any = false
     this.each(view, (i) => (any ||= this.times[i]! < LOOK_MS))
     return any
   }
 
-  /** What of the content was not seen, apart from what need not be; null when all of it was. */
+  /** Returns what was not seen, except exempt parts; null if everything was. */
   unseen(height: number, exempt: readonly Span[] = []): Unseen | null {
     if (height !== this.height) {
       this.height = height
@@ -69,7 +68,7 @@ export class Strips {
     return Math.min((i + 0.5) * STRIP_PX, (i * STRIP_PX + this.height) / 2)
   }
 
-  /** Calls with each strip whose middle is in a part. */
+  /** Calls call with each strip whose middle is in a part. */
   private each({ top, bottom }: Span, call: (i: number) => void): void {
     const from = Math.max(0, Math.floor(top / STRIP_PX) - 1)
     for (let i = from; i < this.times.length && i * STRIP_PX < bottom; i++) {

@@ -5,19 +5,19 @@ import type { DiffLine } from '@/text/diff'
 
 const layout = useStored('sayso:diff', 'inline', oneOf('inline', 'sides'))
 
-/** Whether what is removed and what is added stand beside each other where there is room, on this device. */
+/** Whether removed and added lines are shown side by side if there is space, on this device. */
 export const sides = computed(() => layout.value === 'sides')
 
 export function showSides(on: boolean): void {
   layout.value = on ? 'sides' : 'inline'
 }
 
-/** False where there is no room for two sides. */
+/** roomForSides returns false if the window is too narrow for two columns. */
 export const roomForSides = (): boolean => !single.value
 
 /**
- * The row of each line in a grid of two columns, from 1: of a change the removed
- * and the added lines begin in the same row, all else has a row of its own.
+ * rowsOf returns the row of each line in a grid of two columns, from 1. The removed and added lines
+ * of a change start in the same row; every other line has its own.
  */
 export function rowsOf(lines: readonly Pick<DiffLine, 'kind'>[]): number[] {
   let next = 1 // after all that is placed
@@ -25,7 +25,7 @@ export function rowsOf(lines: readonly Pick<DiffLine, 'kind'>[]): number[] {
   let del = 0
   let add = 0
   return lines.map(({ kind }) => {
-    // What is removed after something was added is a change of its own.
+    // Lines removed after added ones belong to the next change.
     if (kind === 'del' && add > 0) {
       start = next
       del = add = 0

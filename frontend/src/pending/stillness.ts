@@ -1,18 +1,18 @@
 import { shallowRef, type Ref } from 'vue'
 import { samePlace, STILL_MS, type Rect } from './decide'
 
-// Since when buttons are where they are. Nothing tells a page that something else
-// pushed one of its elements aside, so they are measured in the frame of whatever can
-// push (a change of the document, scrolling, another size of the window), and a few
-// times a second for the rest, such as a picture that arrives. It is done at the
-// beginning of an animation frame, when the layout is computed anyway.
+// Since when buttons have been in their places. A page is not notified when another element moves
+// one of its own, so buttons are measured in each frame in which something may move them (a change
+// of the document, scrolling, resizing), and several times a second for other causes, such as an
+// image that has loaded. It happens at the start of an animation frame, when the layout is computed
+// anyway.
 
 const EVERY_MS = 80
 
 interface Watched {
   readonly el: Element
   rect: Rect
-  /** Since when it is on screen and in its place, ms; Infinity while it is not. */
+  /** Since when it has been on screen in its place, in ms; Infinity while it is not. */
   since: number
   readonly still: Ref<boolean>
 }
@@ -20,7 +20,7 @@ interface Watched {
 export interface Stillness {
   /** Whether it has been in its place long enough. */
   readonly still: Readonly<Ref<boolean>>
-  /** Measures now: where it is, and for how long it has been there, ms. */
+  /** Measures now where it is, and how long it has been there, in ms. */
   measure(): { rect: Rect; stillFor: number }
   stop(): void
 }
@@ -31,7 +31,10 @@ let frame = 0
 
 const now = () => performance.now()
 
-/** Whether a pointer at the middle of an element would meet it: nothing lies over it, and it is in the window. */
+/**
+ * Reports whether a pointer at the middle of an element would hit it: it is in the window, and
+ * nothing covers it.
+ */
 function onScreen(el: Element, rect: Rect): boolean {
   if (document.hidden || rect.width === 0 || rect.height === 0) return false
   const at = document.elementFromPoint(rect.x + rect.width / 2, rect.y + rect.height / 2)
@@ -84,9 +87,9 @@ function end(): void {
   window.visualViewport?.removeEventListener('resize', soon)
 }
 
-/** Watches an element until stop is called. */
+/** watchStillness watches an element until stop is called. */
 export function watchStillness(el: Element): Stillness {
-  // Where nothing is laid out there is nothing to move.
+  // Without layout, nothing can move.
   if (typeof document.elementFromPoint !== 'function') {
     const rect = { x: 0, y: 0, width: 0, height: 0 }
     return { still: shallowRef(true), measure: () => ({ rect, stillFor: Infinity }), stop() {} }

@@ -1,4 +1,4 @@
-/** One entry of permission_suggestions, as the CLI sends it. */
+/** Suggestion is an entry of permission_suggestions, as the CLI sends it. */
 export interface Suggestion {
   type: string
   rules?: { toolName: string; ruleContent?: string }[]
@@ -11,7 +11,7 @@ export interface Suggestion {
 export const SCOPES = ['session', 'localSettings', 'projectSettings', 'userSettings'] as const
 export type Scope = (typeof SCOPES)[number]
 
-/** A suggestion that can be shown in words. What cannot be shown cannot be granted. */
+/** Offer is a suggestion that can be shown in words. Others cannot be granted. */
 export interface Offer {
   /** Position in permission_suggestions. */
   index: number
@@ -19,7 +19,7 @@ export interface Offer {
   kind: 'rules' | 'mode' | 'directories'
   /** The exact rules, such as "Bash(go test:*)". */
   rules: string[]
-  /** Whether a person may choose for how long it holds. */
+  /** Whether the person may choose its scope. */
   scoped: boolean
 }
 
@@ -45,9 +45,8 @@ function ruleText(rule: { toolName: string; ruleContent?: string }): string {
 }
 
 /**
- * What goes out for an offer. The CLI suggests to write into the settings of the
- * repository; here the scope is what the person chose, the session unless they
- * chose wider.
+ * granted returns what is sent for an offer. The CLI suggests writing to the settings of the
+ * repository; sayso uses the scope that the person chose, by default the session.
  */
 export function granted(offer: Offer, scope: Scope): Suggestion {
   return { ...offer.suggestion, destination: offer.scoped ? scope : 'session' }

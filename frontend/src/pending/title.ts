@@ -5,7 +5,7 @@ import { whoOf } from './asker'
 import { asInput } from './edit'
 import { shownPath } from '@/text/path'
 
-/** What a request is about: for the head of its card and the line in a list. */
+/** Title names a request, in the head of its card and in lists. */
 export interface Title {
   icon: IconName
   title: string
@@ -42,7 +42,7 @@ export function titleOf(request: Request, cwd = ''): Title {
       return { icon: 'globe', title: p.search, line: str(input['query']) }
   }
   const mcp = /^mcp__(.+?)__(.+)$/s.exec(request.tool_name)
-  // Of an underscored name nobody can tell where that of the server ends.
+  // If names contain underscores, the end of the server's name is ambiguous.
   const server = request.mcp_server?.name
   const of =
     server && request.tool_name.startsWith(`mcp__${server}__`)
@@ -56,10 +56,10 @@ export function titleOf(request: Request, cwd = ''): Title {
   }
 }
 
-// A list shows less of it, and the marks are looked for from each to the end.
+// Lists show fewer characters, and marks are searched to the end of the text.
 const LINE = 400
 
-/** The words of a markdown text on one line, without the marks that most often stand in them. */
+/** Returns a Markdown text on one line, without the most common marks. */
 const plain = (text: string) =>
   text
     .slice(0, LINE)
@@ -67,7 +67,7 @@ const plain = (text: string) =>
     .replace(/\s+/g, ' ')
     .trim()
 
-/** The input of an elicitation, as the MCP server sent it. */
+/** elicitationOf returns the input of an elicitation, as the MCP server sent it. */
 export function elicitationOf(request: Request): { visit: boolean; message: string; url: string } {
   const input = asInput(request.tool_input)
   return { visit: input['mode'] === 'url', message: str(input['message']), url: str(input['url']) }
@@ -75,11 +75,11 @@ export function elicitationOf(request: Request): { visit: boolean; message: stri
 
 function elicited(request: Request, line: string): { title: string; line: string } {
   const { visit, message } = elicitationOf(request)
-  // Its form has the message for a title, which may be of any length.
+  // The form has the message as its title, which may be of any length.
   return { title: visit ? t.pending.title.visit : t.pending.title.elicitation, line: plain(message) || line }
 }
 
-/** The line of a list: "Bash: go test ./..." */
+/** reasonOf returns the line of a list, such as "Bash: go test ./...". */
 export function reasonOf(request: Request, cwd = ''): string {
   const { line } = titleOf(request, cwd)
   if (request.request_type === 'ask_user_question' || request.tool_name === 'ExitPlanMode') return line

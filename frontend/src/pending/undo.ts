@@ -10,16 +10,16 @@ import { useChoice } from '@/ui/appearance'
 export const UNDO = ['usual', 'high', 'always', 'never'] as const
 export const undoing = useChoice('undo', UNDO)
 
-/** How long the undo window is, in seconds. */
+/** The length of the undo window, in seconds. */
 export const UNDO_FOR = ['3', '5', '10'] as const
 export const undoFor = useChoice('undoFor', UNDO_FOR)
 
-/** How a decision was given. */
+/** Given is how a decision was made. */
 export interface Given {
   decision: 'allow' | 'deny'
-  /** By a finger; a question that is answered with a keyboard or a mouse counts at once. */
+  /** By touch; a question answered by keyboard or mouse counts at once. */
   touch: boolean
-  /** Of what is approved; undefined while unknown, null for a question. */
+  /** The risk level; undefined while unknown, null for a question. */
   level: Level | null | undefined
   /** Together with others. */
   bulk?: boolean
@@ -38,18 +38,18 @@ function covered({ decision, touch, level, bulk = false }: Given): boolean {
   }
 }
 
-/** What goes with a decision so that it can be undone. */
+/** undoable returns the fields with which a decision can be undone. */
 export const undoable = (given: Given): { undo_ms?: number } =>
   covered(given) ? { undo_ms: Number(undoFor.value) * 1_000 } : {}
 
-/** The seconds until an answer counts, by the server's clock. */
+/** leftOf returns the seconds until an answer counts, by the server's clock. */
 export const leftOf = (held: { at: number; until: number }, now: number): number =>
   Math.min(Math.ceil(held.until - held.at), Math.max(0, Math.ceil(held.until - now)))
 
 /**
- * Whether a key takes back what was decided. In a field it takes back what was
- * typed there; one that is empty, as the composer to which the focus goes after a
- * decision, has nothing to take back.
+ * isUndo reports whether a key undoes the last decision. In a field, it undoes typing instead; in
+ * an empty field, such as the composer that gets the focus after a decision, there is nothing else
+ * to undo.
  */
 export function isUndo(ev: KeyboardEvent): boolean {
   if (ev.defaultPrevented || ev.key.toLowerCase() !== 'z' || ev.shiftKey || ev.altKey || !(ev.ctrlKey || ev.metaKey))
@@ -62,7 +62,7 @@ export function isUndo(ev: KeyboardEvent): boolean {
   )
 }
 
-/** Undoes the answers that are seen here to be held, and none given since; it throws the first error of those that cannot be undone. */
+/** undoAnswers undoes the answers that this tab sees as held. It throws the first error. */
 export async function undoAnswers(requestIDs: readonly string[]): Promise<void> {
   const { requests } = useSessions()
   const all = await Promise.allSettled(

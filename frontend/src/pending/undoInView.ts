@@ -4,12 +4,12 @@ import { onScopeDispose, shallowReactive, watch } from 'vue'
 const inView = shallowReactive(new Set<() => readonly string[]>())
 
 /**
- * useUndoInView says of a button that undoes the answers to the requests with these IDs
- * when it is in view, so that no toast offers the same.
+ * useUndoInView registers a button that undoes the answers to these requests. While it is in view,
+ * no toast offers the same.
  */
 export function useUndoInView(button: MaybeComputedElementRef, requestIDs: () => readonly string[]): void {
   const show = (visible: boolean) => void (visible ? inView.add(requestIDs) : inView.delete(requestIDs))
-  // Until the observer has looked, a toast would be seen for a moment.
+  // Counts as in view until the observer reports; otherwise a toast would flash.
   watch(
     () => unrefElement(button),
     (el) => show(!!el),

@@ -3,8 +3,8 @@ import { joined, type FormDraft } from './answer'
 import { drafts } from './drafts'
 
 /**
- * What a person had written for a request that somebody else answered, as text
- * to go on with; null when there is nothing.
+ * unsentText returns what a person had written for a request that another person answered, as text
+ * to continue with; null if there is nothing.
  */
 export function unsentText(request: Request): string | null {
   const draft = drafts.get<{ edit?: string | null; reason?: string; form?: FormDraft }>(`request:${request.request_id}`)
@@ -13,7 +13,7 @@ export function unsentText(request: Request): string | null {
   if (draft.reason?.trim()) parts.push(draft.reason.trim())
   if (draft.edit?.trim()) parts.push(draft.edit)
   if (draft.form && request.form) {
-    // What the asker filled in before is not the person's.
+    // Defaults of the asker are not the person's text.
     const { form } = draft
     const touched = { ...request.form, questions: request.form.questions.filter((q) => form[q.id]) }
     for (const [question, answer] of Object.entries(joined(touched, form))) parts.push(`${question}\n${answer}`)

@@ -2,7 +2,7 @@ import { onScopeDispose, ref, shallowRef, watch, watchEffect, type Ref } from 'v
 import { useSessions } from '@/state/sessions'
 import { armedFrom } from './decide'
 
-// When the window was last come back to. One listener for all cards.
+// When the window last got the focus. One listener serves all cards.
 const focused = shallowRef<number | null>(null)
 const back = () => (focused.value = Date.now())
 addEventListener('focus', back)
@@ -11,8 +11,8 @@ document.addEventListener('visibilitychange', () => {
 })
 
 /**
- * Whether a card takes decisions yet, and a way to start over, for a card that
- * is handed the focus while a key may still be on its way.
+ * useArming returns whether a card accepts decisions yet. rearm starts the wait again, for a card
+ * that gets the focus while a key may still arrive.
  */
 export function useArming(): { armed: Readonly<Ref<boolean>>; rearm: () => void } {
   const shown = ref(Date.now())
@@ -23,7 +23,8 @@ export function useArming(): { armed: Readonly<Ref<boolean>>; rearm: () => void 
     () => {
       clearTimeout(timer)
       const wait = armedFrom(shown.value, focused.value) - Date.now()
-      // After a sleep it shows what was; what is comes in a moment, as if just shown.
+      // After a suspension it shows an old state; the new one arrives soon and counts as just
+      // shown.
       armed.value = wait <= 0 && !store.stale
       if (wait > 0 && !store.stale) timer = setTimeout(() => (armed.value = true), wait)
     },

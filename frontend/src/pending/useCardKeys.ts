@@ -4,16 +4,16 @@ import { singleKeys } from '@/keys/single'
 import { ids, table, type KeyID } from '@/keys/table'
 import { obstacle, type Act, type Facts } from './decide'
 
-/** Selects what a person writes in: single keys type there. */
+/** Selects text fields, in which single keys type. */
 export const TEXT_FIELDS = 'textarea, select, [data-writes], input:not([type=radio]):not([type=checkbox])'
 
-/** Asks whether the key that was pressed may decide. */
+/** MayDecide returns whether the pressed key may decide. */
 export type MayDecide = (act: Act, more?: Partial<Facts>) => boolean
 
 /**
- * useCardKeys reads the keys that are pressed in a card. onKey receives each
- * shortcut with the question whether it may decide; asking it brings a card that
- * is out of sight into view instead.
+ * useCardKeys handles keys pressed in a card. onKey receives each shortcut, and a function that
+ * returns whether it may decide. If the card is out of view, that function scrolls it into view
+ * instead.
  */
 export function useCardKeys(
   card: Readonly<Ref<HTMLElement | null>>,
@@ -26,7 +26,7 @@ export function useCardKeys(
     return obstacle(act, { ...facts(), ...more }, { by: 'key', repeat, inside: true }) === null
   }
 
-  /** Whether the card can be seen; if not, it is scrolled into view. */
+  /** Reports whether the card is in view, and scrolls it into view if not. */
   function isInView(): boolean {
     const rect = card.value?.getBoundingClientRect()
     if (!rect) return false
@@ -39,11 +39,11 @@ export function useCardKeys(
 
   function keydown(ev: KeyboardEvent) {
     if (ev.defaultPrevented) return
-    // A Mac sends with Ctrl+Enter as well as with Cmd+Enter.
+    // On a Mac, both Ctrl+Enter and Cmd+Enter send.
     const press =
       ev.key === 'Enter' && (ev.ctrlKey || ev.metaKey) && !ev.repeat && !ev.isComposing ? 'Mod+Enter' : pressOf(ev)
     const writing = (ev.target as Element).matches(TEXT_FIELDS)
-    // The table has one row, 1, for all options.
+    // The shortcut table has one row, 1, for all options.
     const id =
       reader.read(press, ev.timeStamp, singleKeys.value, writing) ??
       (/^[2-9]$/.test(press) ? reader.read('1', ev.timeStamp, singleKeys.value, writing) : null)

@@ -13,12 +13,12 @@ import { resumingOf } from './resuming'
 const NOTICE_MS = 6_000
 const MAX_NOTICES = 3
 
-/** A closed request of which the person is told. */
+/** ClosedNotice is a closed request that the person is notified of. */
 export interface ClosedNotice {
   closed: ClosedRequest
-  /** What the person had written for it and was not sent. */
+  /** What the person had written for it and not sent. */
   unsent: string | null
-  /** Set for an answer of this tab that its asker has not received. */
+  /** Set for an answer of this tab that the asker has not received. */
   answer: 'resuming' | 'kept' | null
 }
 
@@ -26,9 +26,9 @@ const sameQuestion = (a: Request, b: Request) => a.tool_name === b.tool_name && 
 const draftKey = (id: string) => `request:${id}`
 
 /**
- * useClosedNotices returns which requests of a session closed otherwise than by a
- * decision that is seen in its place, and takes care of what was written for them.
- * hasOutcome tells whether the place of a request shows what became of it.
+ * useClosedNotices returns the closed requests of a session that need a notice, because their
+ * outcome is not visible in their place. It also keeps unsent text. hasOutcome tells whether the
+ * place of a request shows its outcome.
  */
 export function useClosedNotices(
   session: () => SessionState,
@@ -46,7 +46,8 @@ export function useClosedNotices(
     const id = request.request_id
     if (dismissed.value.has(id) || (only() && id !== only())) return null
     const ack = store.state.acks.get(id)
-    // What was held when its question went, or was denied, never counted, and is told as if it was not given.
+    // A held answer whose request closed, or was denied, never counted. The notice is the same as
+    // without an answer.
     const outcome = store.state.resolutions.get(id)?.outcome ?? ''
     const neverCounted =
       ack?.held_until !== undefined &&
@@ -55,11 +56,11 @@ export function useClosedNotices(
       const answer = resumingOf(one, session(), now.value, store.state.skew)
       return answer && { closed: one, unsent: null, answer }
     }
-    // Not known yet: the ack will tell whether another was first.
+    // Not known yet: the ack will tell whether another answer was first.
     if (answerTo(store.outbox, id)) return null
-    // Claude, resumed, asks it again: the new card says it all.
+    // The resumed Claude asks again, so the new card shows everything.
     if (request.status === 'orphaned' && open.value.some((r) => sameQuestion(r, request))) return null
-    // Notices are shown by the same module, so one that comes before it waits for it.
+    // Notices are part of the same module as the cards, and wait until it is loaded.
     const unsent = forms.unsentText?.(request) ?? null
     const recent = now.value - one.closed_at < NOTICE_MS && !hasOutcome(id)
     return recent || unsent !== null ? { closed: one, unsent, answer: null } : null
@@ -67,8 +68,8 @@ export function useClosedNotices(
 
   const notices = computed(() => {
     const all = closed.value.flatMap((one) => noticeOf(one) ?? [])
-    // Of many that went at once the last are told, beside what waits and must not be
-    // pushed out of sight only the very last. The transcript tells of all.
+    // If many closed at once, only the last are shown, and only one if open requests must stay
+    // visible. The transcript shows all.
     const shownOpen = open.value.some((r) => !only() || r.request_id === only())
     const max = shownOpen ? 1 : MAX_NOTICES
     const passing = all.filter((n) => n.unsent === null && n.answer === null).slice(-max)
@@ -78,8 +79,7 @@ export function useClosedNotices(
   const resuming = computed(() => notices.value.some((n) => n.answer === 'resuming'))
   watch(resuming, (is) => is && announce(t.pending.resuming))
 
-  // What was half written for a question goes to the same question of the next
-  // process, before its card is made.
+  // A draft moves to the same question of the next process before its card is created.
   watch(
     open,
     (requests) => {
@@ -95,7 +95,7 @@ export function useClosedNotices(
     { immediate: true },
   )
 
-  // What was sent and taken needs no draft any more.
+  // A draft that was sent and acknowledged is not needed any more.
   watch(
     () => [store.state.closed, store.state.acks],
     () => {

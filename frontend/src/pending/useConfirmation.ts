@@ -8,9 +8,9 @@ import type { Phase } from './phase'
 import type { MayDecide } from './useCardKeys'
 
 /**
- * useConfirmation asks for what can do much harm to be confirmed: by a word that is
- * typed, or by the key that approves being held for HOLD_MS. required tells whether
- * the request needs it; approve is called once, after decide.ts was asked again.
+ * useConfirmation lets a person confirm a dangerous request by typing a word, or by holding the
+ * approve key for HOLD_MS. required tells whether the request needs it. approve is called once,
+ * after decide.ts was asked again.
  */
 export function useConfirmation(
   request: Request,
@@ -20,13 +20,13 @@ export function useConfirmation(
   approve: (touch: boolean) => void,
 ): {
   confirming: Readonly<Ref<boolean>>
-  /** Whether a key is held right now. */
+  /** Whether a key is being held. */
   holding: Readonly<Ref<boolean>>
-  /** Whether the field for the word takes the focus. */
+  /** Whether the field for the word gets the focus. */
   focusWord: Readonly<Ref<boolean>>
   startConfirming: () => void
   stopConfirming: () => void
-  /** Begins to hold a key; the card hears of its first stroke alone. */
+  /** Starts holding a key. The card receives only the first keydown. */
   holdKey: () => void
 } {
   const confirming = ref(false)
@@ -34,8 +34,7 @@ export function useConfirmation(
   const focusWord = ref(false)
   let timer: ReturnType<typeof setTimeout> | undefined
 
-  // A confirmation that was given is over, and so is its field, in which Ctrl+Z would
-  // be about letters.
+  // After the confirmation the field closes, because Ctrl+Z in it would undo typing.
   watch(
     () => phase.value.kind,
     (kind) => {
@@ -73,7 +72,7 @@ export function useConfirmation(
     holding,
     focusWord,
     startConfirming() {
-      // The keyboard of a phone would cover what is confirmed.
+      // An on-screen keyboard would cover what is confirmed.
       focusWord.value = !touch.value
       confirming.value = true
     },

@@ -8,17 +8,17 @@ import { useNow } from '@/ui/clock'
 import { duration } from '@/ui/numbers'
 import type { Request } from '@/wire/messages.gen'
 
-/** The server extends no request beyond this. */
+/** The latest expiry to which the server extends a request, in seconds from now. */
 const MAX_S = 1_800
-/** Announced with so many seconds left, not every second. */
+/** The remaining seconds at which the deadline is announced. */
 const ANNOUNCE_AT_S = [300, 60, 20]
 
 export interface Deadline {
-  /** Seconds until the request expires; null when it does not. */
+  /** Seconds until the request expires; null if it does not. */
   readonly left: number | null
   readonly extendable: boolean
   readonly extending: boolean
-  /** Why the last attempt to extend it failed; '' when it did not. */
+  /** Why the last extension failed, '' if it did not. */
   readonly problem: string
   extend(): Promise<void>
 }

@@ -9,7 +9,7 @@ import { guardKey } from './guard'
 import type { Phase } from './phase'
 import { useArming } from './useArming'
 
-/** What a card knows of the request that is to be decided; RequestCard has the same as props. */
+/** Decidable is what a card knows of the request to decide; RequestCard has the same props. */
 export interface Decidable {
   readonly session: SessionState
   readonly request: Request
@@ -22,9 +22,8 @@ export interface Decidable {
 }
 
 /**
- * useDecidable gathers the facts by which decide.ts says whether a card may be
- * decided now, and provides them to the buttons in it. seen tells whether all of
- * the card was on screen.
+ * useDecidable collects the facts with which decide.ts decides whether a card may be decided now,
+ * and provides them to the buttons in it. seen tells whether all of the card was on screen.
  */
 export function useDecidable(
   card: Decidable,
@@ -35,16 +34,16 @@ export function useDecidable(
   answerable: ComputedRef<boolean>
   /** The names of other people who are writing the answer. */
   writers: ComputedRef<string[]>
-  /** Whether this person answers although others are writing. */
+  /** Whether this person took over although others are writing. */
   takenOver: Ref<boolean>
-  /** Tells the others that this person is writing. */
+  /** Shows others that this person is typing. */
   sendTyping: () => void
   rearm: () => void
 } {
   const store = useSessions()
   const port = usePort()
   const { armed, rearm } = useArming()
-  // A decision that was refused or undone is made again from the beginning.
+  // After a refused or undone decision, the person decides from the beginning.
   watch(
     () => card.phase.kind,
     (is, was) => is === 'open' && was !== 'open' && rearm(),
@@ -58,15 +57,15 @@ export function useDecidable(
       .filter((v) => v.typing && v.request_id === card.request.request_id && v.name !== store.state.user?.name)
       .map((v) => v.name),
   )
-  // While somebody else writes the answer this card decides nothing, unless the
-  // person takes it over, or was writing here themselves.
+  // While another person writes the answer, this card decides nothing, unless this person takes
+  // over or was writing already.
   const takenOver = ref(false)
   function sendTyping() {
     takenOver.value = true
     port.typing(card.session.session_id, card.request.request_id)
   }
 
-  // Why somebody may not approve is what ApprovalRule says.
+  // ApprovalRule shows why a person may not approve.
   const facts = computed<Facts>(() => ({
     armed: armed.value,
     stale: store.stale,

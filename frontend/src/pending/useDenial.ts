@@ -1,11 +1,11 @@
 import { computed, ref, type ComputedRef, type Ref } from 'vue'
 
-/** Where the focus goes when the panel for a reason opens; null leaves it where it is. */
+/** PanelFocus is what gets the focus when the panel for a reason opens; null leaves the focus where it is. */
 export type PanelFocus = 'reason' | 'templates' | null
 
 /**
- * useDenial opens and closes the panel in which a person writes why they deny.
- * Whether it is open is part of the draft; a draft that comes back takes no focus.
+ * useDenial opens and closes the panel for the reason of a denial. Whether it is open is part of
+ * the draft. A restored draft takes no focus.
  */
 export function useDenial(
   draft: Readonly<Ref<{ denying: boolean }>>,

@@ -5,26 +5,26 @@ import { answerTo } from '@/wire/commands'
 import type { Request } from '@/wire/messages.gen'
 import { decidedHere, given, type Given } from './decided'
 
-// A card that was decided here leaves what became of it in its place, and a request
-// that came since has none: nothing that can be decided comes to where the finger or
-// the focus is. The next card comes when the person asks for it.
+// A card that was decided here is replaced by its outcome. A request that arrived since then has no
+// place yet, so that nothing that can be decided moves under the finger or focus. The next card
+// appears when the person asks for it.
 
-/** Where nothing else waits an outcome goes by itself, once nobody has touched the page for so long. */
+/** If no other request is open, outcomes disappear once nobody has touched the page for this long. */
 const OUTCOME_MS = 10_000
 
-/** What became of a request, in the place of its card. */
+/** Outcome is the result of a request, shown in the place of its card. */
 export interface Outcome {
   request: Request
   given: Given
-  /** Of the card that was there, px. */
+  /** The height of the card that was there, in px. */
   height: number
 }
 
 /**
- * useOutcomes assigns places to requests and to the outcomes of those that were decided
- * here. root holds an element with data-slot, the request_id, for each place. only is
- * the one request that is shown, if there is one. onDismiss is called when outcomes
- * went by themselves while the focus was in root.
+ * useOutcomes assigns places to requests and to the outcomes of those that were decided here. root
+ * contains an element with data-slot, the request_id, for each place. only returns the single
+ * request to show, if there is one. onDismiss is called when outcomes disappeared while the focus
+ * was in root.
  */
 export function useOutcomes(
   requests: ComputedRef<Request[]>,
@@ -34,13 +34,13 @@ export function useOutcomes(
 ): {
   outcomes: Readonly<Ref<ReadonlyMap<string, Outcome>>>
   requestsByID: ComputedRef<ReadonlyMap<string, Request>>
-  /** The requests and outcomes that have a place, by request_id. */
+  /** The requests and outcomes with a place, by request_id. */
   places: Readonly<Ref<readonly string[]>>
-  /** The requests that this person has not decided. */
+  /** The requests that this person has not decided yet. */
   undecided: ComputedRef<Request[]>
-  /** Whether a decision keeps its place. */
+  /** Whether outcomes keep their places. */
   keepsPlaces: ComputedRef<boolean>
-  /** Gives up the places of what was decided: what came since appears, as new. */
+  /** Removes the outcomes, so that newer requests appear. */
   clearOutcomes: () => void
 } {
   const store = useSessions()
@@ -67,7 +67,7 @@ export function useOutcomes(
     [...(root.value?.querySelectorAll<HTMLElement>('[data-slot]') ?? [])].find((el) => el.dataset['slot'] === id)
       ?.offsetHeight ?? 0
 
-  /** Whether a request that has gone was decided by the answer of this person; all else has its notice. */
+  /** Reports whether a closed request was decided by this person's answer; all others have a notice. */
   function hasOutcome(id: string): boolean {
     if (cleared.has(id) || !given.has(id)) return false
     if (['withdrawn', 'expired'].includes(store.state.resolutions.get(id)?.outcome ?? '')) return false
@@ -89,13 +89,13 @@ export function useOutcomes(
       if (next.size !== outcomes.value.size || [...next.keys()].some((id) => !outcomes.value.has(id)))
         outcomes.value = next
       const stay = places.value.filter((id) => now.has(id) || next.has(id))
-      // What was decided in another tab decides nothing where it comes.
+      // A request decided in another tab has no outcome here.
       const settled = [...now].filter(([id, r]) => !stay.includes(id) && decidedHere(store, r)).map(([id]) => id)
       places.value = keepsPlaces.value && stay.length > 0 ? [...stay, ...settled] : [...now.keys()]
     },
     { immediate: true },
   )
-  // A list leads to what was decided here before, too.
+  // A link from a list may lead to a request that was already decided here.
   const linked = only()
   const closed = linked === undefined ? undefined : store.state.closed.get(linked)
   if (linked && closed && !requestsByID.value.has(linked) && store.state.acks.get(linked)?.result === 'applied') {

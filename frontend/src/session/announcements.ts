@@ -11,22 +11,25 @@ import type { useSessions } from '@/state/sessions'
 import { toolLine } from './toolline'
 import { words } from './words'
 
-// What Claude does in the session that is open, for who hears it: as much as they chose,
-// never word by word, and with pauses in which they can hear something else.
+// Announces to screen readers what Claude does in the open session: as much as the person chose, in
+// whole blocks, with pauses for other output.
 
 const EVERY_MS = 3_000
-/** What ends together is told in more than one frame. */
+/**
+ * How long to collect announcements before the first is made, because related changes arrive in
+ * several frames.
+ */
 const TOGETHER_MS = 400
-/** More at once than anybody listens to. */
+/** The number of blocks above which only their count is announced. */
 const MANY = 20
 
-/** Begins to say it, until the returned function is called. */
+/** Announces until the returned function is called. */
 export function readAloud(store: ReturnType<typeof useSessions>, current: () => string | undefined): () => void {
   let parts: (() => string[])[] = []
   let timer: ReturnType<typeof setTimeout> | undefined
   let last = -EVERY_MS
 
-  /** Says it with what else there is to say by then. */
+  /** Queues an announcement; those queued until then are made together. */
   function say(part: () => string[]) {
     if (spoken.value === 'off') return
     parts.push(part)
@@ -62,8 +65,8 @@ export function readAloud(store: ReturnType<typeof useSessions>, current: () => 
       return words.announcements.finished(name, list(what))
     }
 
-    // What was there before, which comes in pages, is read on the page. Blocks are known by their key: a call is
-    // written again when it is done.
+    // Items from before, which come in pages, are not announced. Blocks are identified by their
+    // key, because a tool call is written again with its result.
     let of: string | undefined
     let known = new Set<string>()
     watch(
@@ -93,7 +96,10 @@ export function readAloud(store: ReturnType<typeof useSessions>, current: () => 
 
 const whole = (it: Item) => it.kind !== 'tool_call' || it.status !== 'running'
 
-/** A block as it is said, '' when it is not: what the person wrote, what Claude thinks, what subagents do. */
+/**
+ * Returns the announcement of a block, '' for none: a person's own messages, thinking and subagents
+ * are not announced.
+ */
 function lineOf(it: Item, cwd: string): string {
   if (it.agent_id !== null) return ''
   if (it.kind === 'tool_call') {
@@ -105,7 +111,7 @@ function lineOf(it: Item, cwd: string): string {
   return it.kind === 'text' || it.kind === 'plan' || it.kind === 'note' ? plain(textOfItem(it)) : ''
 }
 
-/** The words of a markdown text without the marks that nobody wants to hear. */
+/** Removes the marks of Markdown, which nobody wants to hear. */
 const plain = (text: string) =>
   text
     .replaceAll(/^ *(?:```.*|#+ |> |[-*+] )/gm, '')

@@ -2,12 +2,12 @@ import { UnreachableError, RefusedError } from '@/connection/rest'
 import { keyHeaders } from '@/connection/pagekey'
 import type { AttachmentInfo, Refusal } from '@/wire/messages.gen'
 
-/** What the server takes; see docs/integrating/websocket.md. Sizes are bytes. */
+/** The limits of the server, sizes in bytes; see docs/integrating/websocket.md. */
 export const MAX_SIZE = 24 << 20
 export const MAX_TOTAL = 32 << 20
 export const MAX_COUNT = 20
 
-/** What a file picker offers first. What a file is, the server reads from its bytes. */
+/** The types that a file picker offers first. The server detects the type of a file from its bytes. */
 export const ACCEPT =
   'image/png,image/jpeg,image/gif,image/webp,application/pdf,text/*,.md,.json,.yaml,.yml,.toml,.csv,.log,.go,.ts,.tsx,.vue,.js,.py,.rs,.java,.c,.h,.cpp,.sh,.sql,.patch,.diff'
 
@@ -27,8 +27,8 @@ function base64Of(file: Blob): Promise<string> {
 }
 
 /**
- * Sends a file to be kept until a message names it. progress gets the part that
- * is sent, 0 to 1. A {@link RefusedError} or {@link UnreachableError} when it fails.
+ * Uploads a file, which the server keeps until a message refers to it. progress gets the uploaded
+ * part, 0 to 1. It throws a {@link RefusedError} or {@link UnreachableError} if it fails.
  */
 export async function upload(
   file: File,
@@ -37,7 +37,7 @@ export async function upload(
 ): Promise<AttachmentInfo> {
   const body = JSON.stringify({ name: file.name, data: await base64Of(file) })
   signal.throwIfAborted()
-  // fetch does not tell how much of a body is sent.
+  // fetch does not report the progress of an upload.
   return new Promise((resolve, reject) => {
     const call = new XMLHttpRequest()
     call.open('POST', '/api/attachments')

@@ -2,32 +2,32 @@ import { diffOf } from '@/text/diff'
 import { asInput } from '@/pending/edit'
 import type { ToolCall } from './rows'
 
-/** How many lines calls changed. */
+/** Changed counts the lines that calls changed. */
 export interface Changed {
   added: number
   removed: number
-  /** False when there may be more than is counted. */
+  /** False if there may be more changes than counted. */
   sure: boolean
-  /** How many lines a file has that was written over as a whole; null when none was. */
+  /** The number of lines of a file that was overwritten as a whole, null if none was. */
   anew: number | null
 }
 
 const NONE: Changed = { added: 0, removed: 0, sure: true, anew: null }
 
-// A diff is dear, and a call that is done does not change.
+// Diffs are expensive, and a finished call does not change.
 const known = new WeakMap<ToolCall, Changed>()
 
 const str = (v: unknown): string => (typeof v === 'string' ? v : '')
 const lines = (text: string): number => (text === '' ? 0 : text.replace(/\n$/, '').split('\n').length)
 
 function changedBy(call: ToolCall): Changed {
-  // What became of the file; the input is only what Claude proposed.
+  // The actual change of the file; the input is only what Claude proposed.
   if (call.change) return { ...NONE, added: call.change.added, removed: call.change.removed }
   const input = asInput(call.input)
   switch (call.tool_name) {
     case 'Write': {
       const written = lines(str(input['content']))
-      // What stood in a file before is not told.
+      // The result does not say what the file contained before.
       return call.result?.startsWith('File created') ? { ...NONE, added: written } : { ...NONE, anew: written }
     }
     case 'NotebookEdit':
@@ -38,7 +38,7 @@ function changedBy(call: ToolCall): Changed {
   const edits = Array.isArray(input['edits']) ? input['edits'].map(asInput) : [input]
   return edits.reduce<Changed>((sum, e) => {
     const { added, removed } = diffOf(str(e['old_string']), str(e['new_string']))
-    // How often it stood there is not told.
+    // The result does not say how many occurrences were replaced.
     return {
       ...sum,
       added: sum.added + added,
@@ -48,7 +48,7 @@ function changedBy(call: ToolCall): Changed {
   }, NONE)
 }
 
-/** What some calls changed together. */
+/** Returns the sum of the changes of some calls. */
 export function changedIn(calls: readonly ToolCall[]): Changed {
   return calls.reduce<Changed>((sum, call) => {
     const one = known.get(call) ?? changedBy(call)

@@ -4,7 +4,7 @@ import type { ToolCall } from './rows'
 
 const key: InjectionKey<ComputedRef<ReadonlySet<string>>> = Symbol('denied')
 
-/** For a page of items: Claude Code tells of a denied call only that it failed. */
+/** provideDenied provides which tool calls were denied. Claude Code reports a denied call only as failed. */
 export function provideDenied(items: () => readonly Item[]): void {
   provide(
     key,
@@ -19,7 +19,7 @@ export function provideDenied(items: () => readonly Item[]): void {
   )
 }
 
-/** Whether a call came to nothing because it was denied. */
+/** useDenied reports whether a call failed because it was denied. */
 export function useDenied(call: () => ToolCall): ComputedRef<boolean> {
   const denied = inject(key, null)
   return computed(() => call().status === 'failed' && denied?.value.has(call().tool_use_id) === true)

@@ -4,12 +4,13 @@ import { single } from '@/ui/narrow'
 
 const stored = useStored('sayso:beside', 'closed', oneOf('open', 'closed'))
 
-/** Whether the drawer stands beside the transcript; kept by the browser. */
+/** Whether the details are open beside the transcript; stored in the browser. */
 export const drawer = computed(() => stored.value === 'open')
-/** Whether it lies over the page, where there is no room beside. */
+/** Whether the details cover the page, in windows too narrow for both. */
 export const sheet = ref(false)
 
-// What was opened beside is not to jump over the page when the window gets smaller.
+// Details that are open beside the transcript must not cover the page when the window becomes
+// narrow.
 watch(single, () => (sheet.value = false))
 
 export function toggle(): void {

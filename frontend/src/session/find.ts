@@ -1,12 +1,12 @@
 import type { Item } from '@/wire/messages.gen'
 import { textOfItem } from './itemtext'
 
-// Items are replaced when they change, so the words of one are its for good.
+// Items are replaced when they change, so the folded text of an item stays correct.
 const folded = new WeakMap<Item, string>()
 
 const fold = (text: string) => text.toLocaleLowerCase()
 
-/** The items that hold the words, in their order; none for no words. */
+/** Returns the items that contain the words, in order; none if words is empty. */
 export function findItems(items: readonly Item[], words: string): Item[] {
   const wanted = fold(words.trim())
   if (wanted === '') return []
@@ -17,10 +17,10 @@ export function findItems(items: readonly Item[], words: string): Item[] {
   })
 }
 
-// A page of matches is painted, not a book of them.
+// The most matches that are highlighted.
 const MAX_MATCHES = 500
 
-/** The places of the words in what is drawn of an element. */
+/** Returns the ranges of the words in the text of an element. */
 export function rangesIn(root: Element, words: string): Range[] {
   const wanted = fold(words.trim())
   const ranges: Range[] = []
@@ -28,7 +28,7 @@ export function rangesIn(root: Element, words: string): Range[] {
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT)
   for (let node = walker.nextNode(); node && ranges.length < MAX_MATCHES; node = walker.nextNode()) {
     const text = fold((node as Text).data)
-    // Some letters fold to two, and then the places do not agree.
+    // Some letters fold to two, which would shift the positions.
     if (text.length !== (node as Text).data.length) continue
     for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) {
       const range = new Range()

@@ -1,11 +1,11 @@
 import { onBeforeUnmount, readonly, ref, watch, type Ref } from 'vue'
 
-// A press first takes the focus away, and what it is on must be there when it ends.
+// A press first moves the focus, and the pressed element must still be there when the press ends.
 const SETTLE_MS = 300
 
 /**
- * Whether something is shown in one line: while it may be, and from when the focus
- * is outside it. Never under a pointer that is down: all above it would move.
+ * useFolding returns whether an element is shown as one line: if it may be and the focus is
+ * outside. It does not change while a pointer is down, because everything below would move.
  */
 export function useFolding(
   may: () => boolean,
@@ -21,7 +21,7 @@ export function useFolding(
   let timer: ReturnType<typeof setTimeout> | undefined
   function settle() {
     clearTimeout(timer)
-    // What is in one line and is pressed there stays so.
+    // An element that is pressed while folded stays folded.
     if (!down) folded.value = may() && (folded.value || !within()?.contains(document.activeElement))
   }
   function left() {

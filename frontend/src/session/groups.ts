@@ -3,7 +3,10 @@ import { known, unseen } from './seen'
 
 export type Group = 'waiting' | 'running' | 'your_turn' | 'idle' | 'ended'
 
-/** Idle is whose turn has ended as a person has seen: nothing runs, and nothing is new. */
+/**
+ * groupOf returns the group of a session. A session is idle if its turn has ended and the person
+ * has seen everything.
+ */
 export function groupOf(s: SessionState): Group {
   if (s.pending_requests.length > 0) return 'waiting'
   switch (s.state) {
@@ -18,15 +21,15 @@ export function groupOf(s: SessionState): Group {
 }
 
 /**
- * unread returns how many blocks came since a person looked, of a session that rests. While
- * something runs more comes by itself; what ended without ever being open here is history.
+ * unread returns how many blocks of a session the person has not seen. It is 0 while the session
+ * runs, because more come anyway, and for ended sessions that were never opened here.
  */
 export function unread(s: SessionState): number {
   const rests = s.pending_requests.length > 0 || s.state === 'user_turn' || (s.state === 'dead' && known(s.session_id))
   return rests ? unseen(s) : 0
 }
 
-/** The sessions of one folder on one machine. */
+/** Folder contains the sessions of one folder on one machine. */
 export interface Folder {
   readonly cwd: string
   readonly node: string
@@ -36,15 +39,16 @@ export interface Folder {
 const RANK: Record<Group, number> = { waiting: 0, running: 1, your_turn: 2, idle: 3, ended: 4 }
 
 /**
- * byFolder returns folders by name, and in each what waits longest first, then what runs, whose
- * turn it is and what is idle, newest first. What ended is apart once a person has read it.
+ * byFolder returns folders by name, and in each the sessions that need the person, then the running
+ * ones, those whose turn it is and the idle ones, newest first. Ended sessions that the person has
+ * read are returned separately.
  */
 export function byFolder(sessions: readonly SessionState[]): { folders: Folder[]; ended: string[] } {
   const folders = new Map<string, { cwd: string; node: string; of: SessionState[] }>()
   const ended: SessionState[] = []
   for (const s of sessions) {
     if (groupOf(s) === 'ended' && unread(s) === 0) {
-      // What was archived comes back by itself when it runs or asks.
+      // An archived session is shown again while it runs or has a request.
       if (!s.archived) ended.push(s)
       continue
     }
@@ -70,7 +74,7 @@ export function byFolder(sessions: readonly SessionState[]): { folders: Folder[]
   }
 }
 
-/** The last name of a path. */
+/** folderName returns the last element of a path. */
 export const folderName = (path: string): string => path.split('/').findLast(Boolean) ?? path
 
 const since = (s: SessionState) => (s.state === 'dead' ? s.updated_at : s.state_changed_at)

@@ -10,7 +10,7 @@ const strings = (value: unknown): string[] => {
 }
 const lines = (...parts: (string | undefined | null)[]) => parts.filter(Boolean).join('\n')
 
-/** The words of an item as a person reads them: what is copied, and what is searched. */
+/** textOfItem returns the text of an item as people read it, for copying and searching. */
 export function textOfItem(it: Item): string {
   switch (it.kind) {
     case 'user':

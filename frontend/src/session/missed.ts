@@ -1,6 +1,6 @@
 import type { Item } from '@/wire/messages.gen'
 
-/** What happened in a transcript while nobody looked. */
+/** Missed counts what happened in a transcript while the person was away. */
 export interface Missed {
   edits: number
   files: number
@@ -9,12 +9,12 @@ export interface Missed {
   failed: number
   answered: number
   turns: number
-  /** Key of the first block that was not seen. */
+  /** Key of the first unseen block. */
   first: string
 }
 
 const EDITS = new Set(['Edit', 'MultiEdit', 'Write', 'NotebookEdit'])
-// Runners of tests as they stand in commands; a guess that only words hang on.
+// Commands of test runners. This is a guess, and only a summary depends on it.
 const TESTS =
   /\b(?:go test|(?:npm|pnpm|yarn|bun)(?: run)? test|make (?:test|check)|cargo (?:test|nextest)|pytest|vitest|jest|playwright test|mvn test|gradle test|rspec|phpunit|dotnet test|ctest)\b/
 
@@ -23,7 +23,7 @@ const text = (input: unknown, field: string): string => {
   return typeof value === 'string' ? value : ''
 }
 
-/** What lies behind a seq, or null when it is not worth a word. */
+/** missedOf counts what happened after a seq; null if nothing is worth mentioning. */
 export function missedOf(items: readonly Item[], after: number): Missed | null {
   const fresh = items.filter((it) => it.seq > after && it.kind !== 'user')
   if (fresh.length === 0) return null

@@ -1,7 +1,7 @@
 import type { Missed } from './missed'
 import { words } from './words'
 
-/** What was missed, in words, what counts most first. */
+/** saidOf returns the counts as phrases, the most important first. */
 export function saidOf(m: Omit<Missed, 'first'>): string[] {
   const w = words.missed
   return [

@@ -1,8 +1,8 @@
 /**
- * The permission modes that a person can choose here. The one that asks nothing
- * is not among them: a session in which nothing is asked needs no sayso.
+ * The permission modes offered here. bypassPermissions is not among them, because sayso is for
+ * asking people.
  */
 export const MODES = ['default', 'acceptEdits', 'plan'] as const
 
-/** Names that the CLI takes for the newest model of each kind. */
+/** Model names that the CLI accepts for the newest model of each kind. */
 export const MODELS = ['opus', 'sonnet', 'haiku'] as const

@@ -1,6 +1,6 @@
 import { inject, provide, reactive, computed, type ComputedRef, type InjectionKey, type WritableComputedRef } from 'vue'
 
-// Rows out of sight are taken out of the page, so what is opened is kept here.
+// Rows out of view are removed from the page, so their open state is stored here.
 interface Opened {
   has(id: string): boolean
   add(id: string): unknown
@@ -8,14 +8,14 @@ interface Opened {
 }
 const key: InjectionKey<Opened> = Symbol('opened')
 
-/** Returns what opens a row from outside. */
+/** provideOpened provides the open state of rows and returns a function that opens a row. */
 export function provideOpened(): (id: string) => void {
   const opened = reactive(new Set<string>())
   provide(key, opened)
   return (id) => opened.add(id)
 }
 
-/** For a page on which everything is open and stays so. */
+/** provideAllOpened is for pages on which every row is always open. */
 export function provideAllOpened(): void {
   provide(key, { has: () => true, add() {}, delete() {} })
 }
@@ -31,7 +31,7 @@ export function useOpened(id: () => string): WritableComputedRef<boolean> {
   })
 }
 
-/** Whether one of these is open. */
+/** useOpenedAny reports whether any of these rows is open. */
 export function useOpenedAny(ids: () => string[]): ComputedRef<boolean> {
   const opened = inject(key, (): Opened => reactive(new Set<string>()), true)
   return computed(() => ids().some((id) => opened.has(id)))

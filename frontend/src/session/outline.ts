@@ -3,29 +3,29 @@ import { asInput } from '@/pending/edit'
 import type { Item, Request } from '@/wire/messages.gen'
 import { rowsOf, type Subagent, type ToolCall } from './rows'
 
-// What is told beside a transcript about all of it. The server sends a transcript
-// whole, so it is all here once the last piece has come.
+// Summaries of a whole transcript for the session details. The server sends transcripts completely,
+// so they are correct once the last page has arrived.
 
 const EDITS = new Set(['Edit', 'MultiEdit', 'Write', 'NotebookEdit'])
 
-/** A file that was changed. */
+/** Touched is a changed file. */
 interface Touched {
-  /** As it is shown. */
+  /** The path as displayed. */
   path: string
-  /** The calls that changed it, oldest first; never none. */
+  /** The calls that changed it, oldest first, at least one. */
   calls: ToolCall[]
 }
 
 /**
- * The files that Claude's own tools changed, the last changed first; what a command
- * wrote is not among them. untold is how many changes were too large for the
- * transcript to keep, so that nobody knows of which file.
+ * touchedIn returns the files that Claude's tools changed, the most recent first; files changed by
+ * commands are not included. untold is the number of changes that were too large for the transcript
+ * to record their file.
  */
 export function touchedIn(items: readonly Item[], cwd: string): { files: Touched[]; untold: number } {
   const calls = new Map<string, ToolCall[]>()
   let untold = 0
   for (const it of items) {
-    // One that failed, was denied or still runs has changed nothing.
+    // A call that failed, was denied or still runs has changed nothing.
     if (it.kind !== 'tool_call' || it.status !== 'done' || !EDITS.has(it.tool_name)) continue
     const input = asInput(it.input)
     const path = it.change?.path ?? input['file_path'] ?? input['notebook_path']
@@ -47,11 +47,11 @@ interface Agent {
   name: string
   description: string
   state: Subagent['status'] | 'waiting'
-  /** Of the block that leads to it. */
+  /** Key of the block to go to. */
   key: string
 }
 
-/** The subagents in the order in which they began. */
+/** agentsIn returns the subagents in the order in which they started. */
 export function agentsIn(items: readonly Item[], requests: readonly Request[]): Agent[] {
   const asked = new Set(requests.map((r) => r.tool_use_id).filter(Boolean))
   return rowsOf(
@@ -59,7 +59,8 @@ export function agentsIn(items: readonly Item[], requests: readonly Request[]): 
     null,
   ).flatMap((row): Agent[] => {
     if (row.kind !== 'agent') return []
-    // The CLI names who asks by another id than who speaks; the tool call is the same.
+    // The CLI identifies a subagent that asks by another id than one that speaks; the tool call is
+    // the same.
     const waits = row.items.some((it) => it.kind === 'tool_call' && asked.has(it.tool_use_id))
     return [
       {
@@ -77,10 +78,10 @@ export function agentsIn(items: readonly Item[], requests: readonly Request[]): 
 const ROUNDED = 0.01
 
 /**
- * What the ends of turns tell. cost is in US dollars, null when none was told. Each says
- * what its turn has cost; in older transcripts, and where the server could not know, only
- * the total is there, which is of the process or goes on from that of the one before: a
- * total that fell began anew.
+ * spentIn returns the sums of the turn results. cost is in US dollars, null if unknown. Each result
+ * contains the cost of its turn. In older transcripts, and if the server could not know it, there
+ * is only the total of the process, which may continue that of the process before: a total that
+ * decreased started again from 0.
  */
 export function spentIn(items: readonly Item[]): {
   turns: number
@@ -104,12 +105,12 @@ export function spentIn(items: readonly Item[]): {
   return { turns, cost, last }
 }
 
-// From here on it is said that the context is nearly full.
+// From this percentage, the context counts as nearly full.
 const HIGH_PERCENT = 85
 
 /**
- * How full Claude's context was at the end of the last turn, in tokens, counted as the
- * CLI's own /context does; null when that was not told.
+ * contextIn returns how full Claude's context was at the end of the last turn, in tokens, counted
+ * like the CLI's /context; null if unknown.
  */
 export function contextIn(
   items: readonly Item[],

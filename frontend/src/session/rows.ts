@@ -3,20 +3,20 @@ import type { Item, Live, Todo } from '@/wire/messages.gen'
 export type ToolCall = Extract<Item, { kind: 'tool_call' }>
 export type Subagent = Extract<Item, { kind: 'subagent' }>
 
-/** One line of the transcript as it is shown. */
+/** Row is one row of the displayed transcript. */
 export type Row =
   | {
       key: string
       kind: 'item'
       item: Item
-      /** A todo list that a later one replaces, or that stands above the transcript. */
+      /** A todo list that a later one replaces, or that is shown above the transcript. */
       past: boolean
     }
-  /** What a subagent said and did, under its own head; item is null until the head is known. */
+  /** The items of a subagent under its own row; item is null until that item has arrived. */
   | { key: string; kind: 'agent'; agent_id: string; item: Subagent | null; items: Item[] }
   | { key: string; kind: 'live'; live: Live }
 
-/** The rows of a transcript: the items of a subagent are gathered under its first. */
+/** rowsOf returns the rows of a transcript. The items of a subagent are grouped at the first of them. */
 export function rowsOf(items: readonly Item[], live: Live | null): Row[] {
   const rows: Row[] = []
   const todo = items.findLast((it) => it.kind === 'todo' && it.agent_id === null)
@@ -40,17 +40,17 @@ export function rowsOf(items: readonly Item[], live: Live | null): Row[] {
   return rows
 }
 
-/** Calls of one tool that came one after the other, with nothing between them. */
+/** Calls are consecutive calls of one tool. */
 export interface Calls {
   key: string
   kind: 'calls'
   items: ToolCall[]
 }
 
-// Fewer are as easily read each on its line.
+// Fewer calls are easy to read as single rows.
 const FEWEST = 3
 
-/** The rows with each run of calls of one tool as one. */
+/** runsOf returns the rows with consecutive calls of one tool combined. */
 export function runsOf(rows: readonly Row[]): (Row | Calls)[] {
   const out: (Row | Calls)[] = []
   let run: ToolCall[] = []
@@ -73,27 +73,27 @@ export function runsOf(rows: readonly Row[]): (Row | Calls)[] {
   return out
 }
 
-/** What a subagent did, as rows under its head. */
+/** stepsOf returns the items of a subagent as rows. */
 export function stepsOf(items: readonly Item[]): (Row | Calls)[] {
   return runsOf(items.map((item) => ({ key: item.key, kind: 'item', item, past: false })))
 }
 
-/** The row in which an item stands, alone or in a run. */
+/** holding returns the row that contains an item, alone or in a run. */
 export const holding = (rows: readonly (Row | Calls)[], key: string): Row | Calls | undefined =>
   rows.find((r) => r.key === key || (r.kind === 'calls' && r.items.some((it) => it.key === key)))
 
-/** Whether an item is folded in a row, or is the head of it. */
+/** contains reports whether an item is in a row, or is its head. */
 export const contains = (row: Row | Calls, key: string): boolean =>
   (row.kind === 'agent' && row.item?.key === key) ||
   ((row.kind === 'agent' || row.kind === 'calls') && row.items.some((it) => it.key === key))
 
-/** The main thread's todo list as it was last written; null without. */
+/** checklistIn returns the latest todo list of the main thread, null if there is none. */
 export function checklistIn(items: readonly Item[]): Todo[] | null {
   const list = items.findLast((it) => it.kind === 'todo' && it.agent_id === null)
   return list?.kind === 'todo' && list.todos.length > 0 ? list.todos : null
 }
 
-/** That list while something of it is to be done; null without. */
+/** todosOf returns that list while an entry is not done, else null. */
 export function todosOf(items: readonly Item[]): Todo[] | null {
   const list = checklistIn(items)
   return list?.some((d) => d.status !== 'completed') ? list : null

@@ -2,7 +2,7 @@ import { shallowRef } from 'vue'
 import { useStored } from '@/browser/useStored'
 import { onOwner, ownKey } from '@/connection/owner'
 
-// How far a person has read each session, on this device.
+// The read position of each session, on this device.
 
 const MAX_SESSIONS = 300
 
@@ -17,7 +17,7 @@ const stored = useStored<Seen>(
   },
 )
 
-// What is read while it comes is seen at once, and stored a little later.
+// New items that are on the screen count as seen at once, and are stored a little later.
 const looked = shallowRef<Seen>({})
 onOwner(() => (looked.value = {}))
 
@@ -26,13 +26,16 @@ function latest(id: string): readonly [seq: number, at: number] | undefined {
   return a && b ? (b[1] >= a[1] ? b : a) : (a ?? b)
 }
 
-/** The last seq that was on the screen, and when, in ms; null for a session that was never open here. */
+/**
+ * seenOf returns the last seq that was on the screen, and when, in ms; null for a session that was
+ * never open here.
+ */
 export function seenOf(id: string): { seq: number; at: number } | null {
   const [seq, at] = stored.value[id] ?? []
   return typeof seq === 'number' && typeof at === 'number' ? { seq, at } : null
 }
 
-/** Notes that a person looks at a session up to seq; not stored. */
+/** look records that the person has seen a session up to seq, without storing it. */
 export function look(id: string, seq: number, at = Date.now()): void {
   if (latest(id)?.[0] !== seq) looked.value = { ...looked.value, [id]: [seq, at] }
 }
@@ -43,9 +46,12 @@ export function setSeen(id: string, seq: number, at: number): void {
   stored.value = Object.fromEntries(all.toSorted((a, b) => b[1][1] - a[1][1]).slice(0, MAX_SESSIONS))
 }
 
-/** Whether a session was ever open here. */
+/** known reports whether a session was ever open here. */
 export const known = (id: string): boolean => latest(id) !== undefined
 
-/** How many blocks a session has that nobody has looked at here, as far as the server last told. */
+/**
+ * unseen returns how many blocks of a session nobody has seen here, of those that the server has
+ * reported.
+ */
 export const unseen = (s: { session_id: string; items?: number }): number =>
   Math.max(0, (s.items ?? 0) - (Number(latest(s.session_id)?.[0]) || 0))

@@ -3,7 +3,7 @@ import type { IconName } from '@/ui/Icon.vue'
 
 const str = (v: unknown): string => (typeof v === 'string' ? v : '')
 
-/** How a tool call reads in one line. */
+/** toolLine returns a tool call as one line. */
 export function toolLine(tool: string, input: unknown, cwd: string): { icon: IconName; name: string; line: string } {
   const i = typeof input === 'object' && input !== null ? (input as Record<string, unknown>) : {}
   const path = str(i['file_path']) || str(i['notebook_path']) || str(i['path'])

@@ -1,15 +1,15 @@
 import { useEventListener } from '@vueuse/core'
 import { ref, type Ref } from 'vue'
 
-/** A text that is longer is pasted as a file: in the field it would hide what is asked. */
+/** Longer pasted texts become a file: in the field they would hide the question. */
 const MAX_PASTED_CHARS = 10_000
 
 const filesOf = (data: DataTransfer | null) => [...(data?.files ?? [])]
 const hasFiles = (ev: DragEvent) => ev.dataTransfer?.types.includes('Files') === true
 
 /**
- * useFileDrop calls onFiles with files that are pasted or dropped on target, and with a long
- * text that is pasted, as a file named textName; over tells whether some are above it.
+ * useFileDrop calls onFiles with files that are pasted or dropped on target. A long pasted text
+ * becomes a file named textName. over is true while files are dragged over target.
  */
 export function useFileDrop(
   target: () => HTMLElement | null,
@@ -28,7 +28,7 @@ export function useFileDrop(
     const text = ev.clipboardData?.getData('text/plain') ?? ''
     if (enabled() && text.length > MAX_PASTED_CHARS)
       return take(ev, [new File([text], textName(), { type: 'text/plain' })])
-    // A copied table is text and a picture of it: the text is meant.
+    // A copied table is both text and an image of it; the text is meant.
     if (enabled() && files.length > 0 && !ev.clipboardData?.types.includes('text/plain')) take(ev, files)
   })
   useEventListener(target, 'dragover', (ev: DragEvent) => {
@@ -45,8 +45,8 @@ export function useFileDrop(
     if (enabled() && files.length > 0) take(ev, files)
   })
 
-  // The browser would open a file that is dropped elsewhere in place of the page, and
-  // what is written in it would be lost.
+  // If a file is dropped elsewhere, the browser would open it instead of the page, and unsent text
+  // would be lost.
   useEventListener(['dragover', 'drop'], (ev: DragEvent) => {
     if (ev.defaultPrevented || !hasFiles(ev)) return
     ev.preventDefault()

@@ -5,11 +5,11 @@ import { useSessions } from '@/state/sessions'
 import type { Project } from '@/wire/messages.gen'
 
 /**
- * useFolderProject returns the project that a folder is in, with what this person may
- * do there. The server decides; here they see it before they have written a page.
+ * useFolderProject returns the project of a folder, with the person's rights in it. The server
+ * decides; here people see it before they write a prompt.
  */
 export function useFolderProject(folder: () => string): {
-  /** Whether the projects have come. */
+  /** Whether the projects are loaded. */
   loaded: ComputedRef<boolean>
   project: ComputedRef<Project | undefined>
 } {
@@ -17,7 +17,7 @@ export function useFolderProject(folder: () => string): {
   const known = shallowRef<readonly Project[]>()
   let latest = 0
   watch(
-    // A change of somebody's rights shows in the sessions of the project.
+    // A change of rights is visible in the sessions of the project.
     () => [store.connected, store.all.map((s) => s.rights?.join() ?? '').join(';')] as const,
     async ([connected]) => {
       if (!connected) return

@@ -6,7 +6,10 @@ import { useSessions } from '@/state/sessions'
 const MAX_RECENT = 8
 const PAUSE_MS = 120
 
-/** useFolderSuggestions returns the folders to offer for what is typed so far: recent ones, and those on the server. */
+/**
+ * useFolderSuggestions returns folders to suggest for the typed text: recent ones, and those on the
+ * server.
+ */
 export function useFolderSuggestions(typed: () => string): {
   recent: ComputedRef<string[]>
   folders: ComputedRef<string[]>
@@ -28,7 +31,7 @@ export function useFolderSuggestions(typed: () => string): {
   let timer: ReturnType<typeof setTimeout> | undefined
   async function load(prefix: string) {
     const mine = ++latest
-    // A folder that may not be looked into has nothing to offer; starting there says why.
+    // A folder that cannot be read has no suggestions; starting a session there shows the reason.
     const found = await rest.folders(prefix).then(
       ({ folders }) => folders.map((f) => f.path),
       () => [],

@@ -1,10 +1,10 @@
 import { useEventListener, useResizeObserver } from '@vueuse/core'
 import { computed, nextTick, onMounted, ref, type ComponentPublicInstance, type ComputedRef, type Ref } from 'vue'
 
-// Closer to the end than this is at the end.
+// The distance to the end that counts as being at the end.
 const NEAR_PX = 32
 
-/** What a list of virtua tells of its scrolling, and does. */
+/** The part of a virtua list that this module uses. */
 interface ScrollList {
   scrollSize: number
   viewportSize: number
@@ -13,9 +13,9 @@ interface ScrollList {
 }
 
 /**
- * useFollowEnd keeps a list at its end while the reader is there, and lets it be
- * where the reader scrolled to. rowCount counts the rows of the list, total the items
- * that they are made of. The handlers belong on the element around the list.
+ * useFollowEnd keeps a list scrolled to its end while the reader is there, and leaves it alone
+ * after the reader has scrolled away. rowCount is the number of rows, total the number of items in
+ * them. The handlers belong on the element around the list.
  */
 export function useFollowEnd(
   list: Readonly<Ref<(ScrollList & Partial<ComponentPublicInstance>) | null>>,
@@ -24,13 +24,13 @@ export function useFollowEnd(
   total: () => number,
 ): {
   following: Ref<boolean>
-  /** How many items came since the reader left the end. */
+  /** The number of items that arrived since the reader left the end. */
   newItems: ComputedRef<number>
   followEnd: () => void
   stopFollowing: () => void
   /** Scrolls to the end once the page is drawn, if the list follows it. */
   keepEnd: () => void
-  /** Tells that the list was scrolled, to an offset in px. */
+  /** To be called when the list was scrolled, with the offset in px. */
   scrolled: (offset: number) => void
   handlers: {
     wheel: (ev: WheelEvent) => void
@@ -72,7 +72,7 @@ export function useFollowEnd(
     } else if (draggingScrollbar) stopFollowing()
   }
 
-  // The reader's hand decides at once, before the scroll it causes is drawn.
+  // The reader's input decides at once, before the resulting scroll.
   let touchY = 0
   const handlers = {
     wheel(ev: WheelEvent) {
@@ -89,8 +89,8 @@ export function useFollowEnd(
     keydown(ev: KeyboardEvent) {
       if (['ArrowUp', 'PageUp', 'Home'].includes(ev.key)) stopFollowing()
       if (ev.key === 'End') followEnd()
-      // The browser would scroll to where the first row is thought to be; rows that are
-      // measured on the way move it.
+      // The browser would scroll to the estimated position of the first row, which changes when
+      // rows are measured.
       if (ev.key === 'Home' && isScrollbar(ev.target)) {
         ev.preventDefault()
         list.value?.scrollToIndex(0)
@@ -103,8 +103,8 @@ export function useFollowEnd(
   }
   useEventListener('pointerup', () => (draggingScrollbar = false))
 
-  // A row has its height when it is drawn, on a slow machine long after it came: the end
-  // of them all has moved on by then.
+  // The height of a row is known once it is drawn, possibly long after it arrived; the end has
+  // moved by then.
   function settle() {
     const l = list.value
     if (l && following.value && !draggingScrollbar && distanceToEnd(l, l.scrollOffset) >= NEAR_PX) scrollToEnd()

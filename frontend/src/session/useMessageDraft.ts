@@ -3,8 +3,8 @@ import type { Attachment, AttachmentInfo } from '@/wire/messages.gen'
 import { useRefusedMessage } from './useRefusedMessage'
 
 /**
- * useMessageDraft keeps the message that is being written to a session. A message that
- * the server refused goes back into the draft, unless something else was written meanwhile.
+ * useMessageDraft holds the draft of a message to a session. A message that the server refused
+ * returns to the draft, unless the person has written something else meanwhile.
  */
 export function useMessageDraft(sessionID: string) {
   const { value: text } = useDraft<string>(`message:${sessionID}`, () => '')
@@ -26,12 +26,12 @@ export function useMessageDraft(sessionID: string) {
     attached.value = [...attached.value, ...files]
   }
 
-  /** Adds a saved reply in the next line. */
+  /** Inserts a saved reply on a new line. */
   function insert(template: string) {
     text.value = text.value.trim() === '' ? template : `${text.value.trimEnd()}\n${template}`
   }
 
-  /** Returns the message as it is sent, and empties the draft. */
+  /** Returns the message to send, and empties the draft. */
   function take(): { text: string; attachments: Attachment[] } {
     dismiss()
     const message = {
@@ -56,7 +56,7 @@ export function useMessageDraft(sessionID: string) {
   return { text, attached, append, insert, take, refused, restored, putBack, dismiss }
 }
 
-// A command does not carry the sizes of its files.
+// Commands do not contain the sizes of files.
 const asInfo = (attachments: readonly Attachment[] = []): AttachmentInfo[] =>
   attachments.map((a) => ({
     attachment_id: a.attachment_id ?? '',

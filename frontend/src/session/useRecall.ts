@@ -2,16 +2,16 @@ import type { Ref } from 'vue'
 import { useSessions } from '@/state/sessions'
 
 /**
- * useRecall returns what a key does to bring back the last messages to a session: the
- * arrow up puts the one before into a field that is empty or shows one unchanged, the
- * arrow down goes forward again, and out of them. It returns whether the key was used.
+ * useRecall returns a key handler that brings back earlier messages to a session. Arrow up puts the
+ * previous one into an empty field, or into one that shows another earlier message unchanged; arrow
+ * down goes forward again. The handler returns whether it used the key.
  */
 export function useRecall(
   sessionID: () => string,
   text: Ref<string>,
 ): (ev: KeyboardEvent, field: HTMLTextAreaElement) => boolean {
   const store = useSessions()
-  /** How many messages back the field is, and which it shows; 0 for none. */
+  /** The number of messages back, 0 for none, and the text then shown. */
   let back = 0
   let shown = ''
 

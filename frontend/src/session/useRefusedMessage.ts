@@ -4,15 +4,15 @@ import type { State } from '@/state/reducer'
 
 type RefusedMessage = State['refused'] extends ReadonlyMap<string, infer Message> ? Message : never
 
-// By command_id. The store keeps the last refusal of each session, and a composer is
-// made anew with each visit.
+// By command_id. The store keeps the last refusal of each session, and each visit creates a new
+// composer.
 const offered = new Set<string>()
 const dismissed = reactive(new Set<string>())
 
 /**
- * useRefusedMessage returns the last message of a session that the server refused,
- * until it is dismissed. restore is called once with each, and reports whether it
- * put the message back into the field.
+ * useRefusedMessage returns the last message of a session that the server refused, until it is
+ * dismissed. restore is called once per message, and reports whether it put the message back into
+ * the field.
  */
 export function useRefusedMessage(
   sessionID: () => string,

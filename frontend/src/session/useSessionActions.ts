@@ -2,13 +2,13 @@ import { computed, ref, shallowRef, watch, type Ref } from 'vue'
 import { useAction } from '@/connection/useAction'
 import type { SessionState } from '@/state/reducer'
 
-/** What the header of a session does to it. */
+/** SessionAction is an action of the session header. */
 export type SessionAction = 'interrupt' | 'resume' | 'mode' | 'model'
 
 /**
- * useSessionActions runs one action on a session at a time. busy names the one that
- * runs: until the state shows what it did, not until the server has merely heard of it.
- * problem is the error of the last one; '' when there was none.
+ * useSessionActions runs one action on a session at a time. busy names the running action, until
+ * the state of the session shows its effect. problem is the error of the last one, '' if it
+ * succeeded.
  */
 export function useSessionActions(session: () => SessionState): {
   busy: Readonly<Ref<SessionAction | null>>
@@ -16,7 +16,7 @@ export function useSessionActions(session: () => SessionState): {
   run: (action: SessionAction, call: () => Promise<unknown>) => Promise<void>
 } {
   const busy = ref<SessionAction | null>(null)
-  // Another session has its own: what is still on its way for the one before holds nothing up.
+  // Another session has its own actions: one in flight for the session before does not block them.
   const current = shallowRef(useAction())
   const problem = computed({
     get: () => current.value.error.value,

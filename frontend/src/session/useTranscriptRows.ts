@@ -2,12 +2,14 @@ import { computed, onBeforeUnmount, ref, watch, type ComputedRef, type Ref } fro
 import type { TranscriptState } from '@/state/reducer'
 import { rowsOf, runsOf, type Calls, type Row } from './rows'
 
-// A long transcript comes in pieces, one at once after the other: to draw the end of
-// each would take longer than all of them take to come. Over a slow line it grows in
-// sight.
+// A long transcript arrives in pieces in quick succession. Drawing after each piece would take
+// longer than receiving all of them. On a slow connection, the transcript grows visibly.
 const MAX_WAIT_MS = 1_000
 
-/** useTranscriptRows returns the rows of a transcript, once all of it or enough time has come. */
+/**
+ * useTranscriptRows returns the rows of a transcript, once all of it has arrived or MAX_WAIT_MS has
+ * passed.
+ */
 export function useTranscriptRows(transcript: ComputedRef<TranscriptState | undefined>): {
   ready: Readonly<Ref<boolean>>
   rows: ComputedRef<(Row | Calls)[]>

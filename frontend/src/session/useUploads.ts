@@ -6,21 +6,21 @@ import type { AttachmentInfo } from '@/wire/messages.gen'
 import { MAX_COUNT, MAX_SIZE, MAX_TOTAL, upload } from './attachments'
 import { words } from './words'
 
-/** A file that is being sent or waits for its turn. */
+/** Upload is a file that is being uploaded or waits to be. */
 interface Upload {
   key: number
   name: string
   size: number
-  /** The part that is sent, 0 to 1. */
+  /** The uploaded part, 0 to 1. */
   progress: number
   cancel: AbortController
 }
 
-// The server takes that many large bodies of a person at once; others would wait there
-// for no longer than a minute.
+// The server accepts this many large bodies of a person at once; others would wait there, for up to
+// a minute.
 const MAX_CONCURRENT = 2
 
-/** limited returns a function that runs at most max tasks at once, in the order in which they came. */
+/** limited returns a function that runs at most max tasks at once, in the order of the calls. */
 function limited(max: number) {
   let running = 0
   const waiting: (() => void)[] = []
@@ -35,9 +35,9 @@ function limited(max: number) {
 }
 
 /**
- * useUploads sends files to the server and adds them to list. A message names files that
- * the server already has, so that a reload, a restart or a long queue loses none.
- * Uploads that are under way are cancelled with the scope.
+ * useUploads uploads files and adds them to list. Messages refer to files that the server already
+ * has, so that a reload, restart or long queue loses none. Running uploads are cancelled with the
+ * scope.
  */
 export function useUploads(list: Ref<AttachmentInfo[]>) {
   const uploads = ref<Upload[]>([])
@@ -95,7 +95,7 @@ export function useUploads(list: Ref<AttachmentInfo[]>) {
     } catch (err) {
       if (cancelled.aborted || disposed) return
       const why = sentence(err)
-      // Some of the server's sentences name the file.
+      // Some of the server's messages already name the file.
       problems.value.push(why.includes(file.name) ? why : words.attach.failed(file.name, why))
     }
   }

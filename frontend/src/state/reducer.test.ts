@@ -321,15 +321,15 @@ describe('a block that grows', () => {
       grown(2, 5, ' three'),
     ])
     expect(of(state)).toMatchObject({ live: live('one two three', 5) })
-    expect(of(state)?.torn).toBeUndefined()
+    expect(of(state)?.hasGap).toBeUndefined()
   })
 
   test('is asked for again when something is missing, and whole then', () => {
     const state = run([text(0, 0, { live: live('one', 1) }), grown(2, 3, ' three')])
-    expect(of(state)).toMatchObject({ live: live('one', 1), torn: true })
+    expect(of(state)).toMatchObject({ live: live('one', 1), hasGap: true })
     const again = run([text(0, 0, { live: live('one two three', 3) })], state)
     expect(of(again)).toMatchObject({ live: live('one two three', 3) })
-    expect(of(again)?.torn).toBeUndefined()
+    expect(of(again)?.hasGap).toBeUndefined()
   })
 
   test('stays while other items come, and gives its text to the item that it becomes', () => {
@@ -341,7 +341,7 @@ describe('a block that grows', () => {
     expect(of(after)).toMatchObject({ cursor: 2, live: null })
     expect(of(after)?.items[1]).toMatchObject({ key: rest.key, text: 'one two' })
     // Without the block, the item is asked for whole.
-    expect(of(run([ended], run([piece(0, 1, [item(1, 1)])])))).toMatchObject({ cursor: 1, torn: true })
+    expect(of(run([ended], run([piece(0, 1, [item(1, 1)])])))).toMatchObject({ cursor: 1, hasGap: true })
   })
 
   // The server's side of one connection: what was sent to this tab last, and the truth.
@@ -399,7 +399,7 @@ describe('a block that grows', () => {
           texts.set(rev, now)
           if (how !== 'lost') state = run(how === 'twice' ? [frame, frame] : [frame], state)
           const known = of(state)!
-          if (known.torn || ('next' in frame && frame.next > known.cursor)) state = run([whole(known.cursor)], state)
+          if (known.hasGap || ('next' in frame && frame.next > known.cursor)) state = run([whole(known.cursor)], state)
           expect(of(state)!.items).toEqual(all.slice(0, of(state)!.cursor))
           const shown = of(state)!.live
           expect(shown?.text ?? null).toBe(shown && texts.get(shown.rev!))

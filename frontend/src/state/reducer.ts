@@ -20,67 +20,67 @@ import type {
 } from '@/wire/messages.gen'
 import type { DurableCommand } from '@/wire/commands'
 
-/** A session as this tab knows it. */
+/** SessionState is a session as this tab knows it. */
 export interface SessionState extends ProcessState {
-  /** Last sign of life, Unix seconds; orders what has ended. */
+  /** Time of the last activity, Unix seconds; ended sessions are sorted by it. */
   updated_at: number
   /**
-   * Not told by the server but concluded from its absence among the active
-   * ones, or known from the list alone: a state of the same version is newer.
+   * True if this state was not sent by the server, but concluded because the session is missing
+   * among the active ones, or taken from the list. A state with the same version replaces it.
    */
   assumed?: boolean
 }
 
 export interface TranscriptState {
   readonly items: readonly Item[]
-  /** To go on from after a reconnect. */
+  /** Where to continue after a reconnect. */
   readonly cursor: number
   readonly total: number
   readonly live: Live | null
-  /** Whether the server has more to send at once. */
+  /** Whether the server is about to send more. */
   readonly more: boolean
-  /** Whether what followed did not fit: the transcript must be asked for again. */
-  readonly torn?: boolean
+  /** Whether a frame did not fit, so that the transcript must be requested again. */
+  readonly hasGap?: boolean
 }
 
-/** Why a process ended. */
+/** Exit is why a process ended. */
 export type Exit = Pick<ProcessState, 'error' | 'kill_reason' | 'reasons'>
 
-/** A request that was there and is gone. */
+/** ClosedRequest is a request that was open and is not any more. */
 export interface ClosedRequest {
   readonly request: Request
   readonly session_id: string
-  /** This machine's clock, milliseconds. */
+  /** In milliseconds of this machine's clock. */
   readonly closed_at: number
-  /** The process that asked, when the request left with it. */
+  /** The exit of the process that asked, if it ended the request. */
   readonly exit: Exit | null
 }
 
 export interface State {
   readonly user: User | null
   readonly serverVersion: string
-  /** Whether the server now runs another version than the one this page came from. */
+  /** Whether the server runs another version than the one this page was loaded from. */
   readonly updated: boolean
   /** Server's clock minus ours, seconds. */
   readonly skew: number
-  /** Why the server can store nothing, a sentence; '' when it can. */
+  /** Why the server cannot store anything; null if it can. */
   readonly notice: Notice | null
   /** Whether the full set of active sessions has arrived once. */
   readonly complete: boolean
   readonly sessions: ReadonlyMap<string, SessionState>
   readonly transcripts: ReadonlyMap<string, TranscriptState>
   readonly closed: ReadonlyMap<string, ClosedRequest>
-  /** How requests ended, by request_id, from transcripts and acks. */
+  /** How requests were resolved, by request_id, from transcripts and acks. */
   readonly resolutions: ReadonlyMap<string, Resolved>
   /** The last ack to an answer of this tab, by request_id. */
   readonly acks: ReadonlyMap<string, Ack>
   /** The last message of this tab that was refused, by session_id. */
   readonly refused: ReadonlyMap<string, Refused>
-  /** Who looks at a session, by session_id. */
+  /** Who is viewing a session, by session_id. */
   readonly viewers: ReadonlyMap<string, readonly ViewerInfo[]>
-  /** How far an agent last said it has come, by session_id. */
+  /** The progress that an agent reported last, by session_id. */
   readonly lifecycles: ReadonlyMap<string, Lifecycle>
-  /** What this person has half written on any device, by session and request. */
+  /** The drafts of this person on any device, by session and request. */
   readonly drafts: ReadonlyMap<string, KeptDraft>
 }
 
@@ -109,7 +109,7 @@ export const empty: State = {
   drafts: new Map(),
 }
 
-/** What REST told, in the form of a frame. */
+/** Listing is a response of the REST API in the form of a frame. */
 export interface Listing {
   type: 'listing'
   sessions: Session[]
@@ -122,32 +122,31 @@ export interface Context {
   commandOf(commandID: string): DurableCommand | undefined
 }
 
-// How many requests of the past a tab remembers, for the notices of the last
-// few seconds.
+// How many closed requests a tab keeps, for the notices of the last seconds.
 const MAX_CLOSED = 100
 
 /**
- * The state after a frame. Frames may come twice, late and out of order: a
- * version, a cursor or a rev decides what is newer, never the order of arrival.
+ * Returns the state after a frame. Frames may arrive twice, late or out of order: the version,
+ * cursor or rev decides which is newer, never the order of arrival.
  */
 export function reduce(state: State, frame: ServerFrame | Listing, context: Context): State {
   switch (frame.type) {
     case 'batch':
       return frame.frames.reduce((s, f) => reduce(s, f, context), state)
     case 'hello':
-      return hello(state, frame, context)
+      return applyHello(state, frame, context)
     case 'active_processes':
-      return active(state, frame.processes, context)
+      return applyActiveProcesses(state, frame.processes, context)
     case 'process_state':
-      return process(state, frame, context)
+      return applyProcessState(state, frame, context)
     case 'transcript':
-      return transcript(state, frame)
+      return applyTranscript(state, frame)
     case 'live_append':
-      return append(state, frame)
+      return applyLiveAppend(state, frame)
     case 'ack':
-      return ack(state, frame, context)
+      return applyAck(state, frame, context)
     case 'listing':
-      return listing(state, frame.sessions)
+      return applyListing(state, frame.sessions)
     case 'presence':
       return { ...state, viewers: new Map(state.viewers).set(frame.session_id, frame.viewers) }
     case 'lifecycle': {
@@ -163,49 +162,49 @@ export function reduce(state: State, frame: ServerFrame | Listing, context: Cont
     case 'notice':
       return { ...state, notice: frame }
     case 'toasts':
-      // The inbox and its count are enough here; other clients show them.
+      // This app needs no toasts besides the inbox; other clients show them.
       return state
     case 'error':
-      // What may be seen is another now: the next connection tells what there is.
+      // The person's rights have changed. The next connection sends what they may see now.
       return frame.code === 'access_changed'
         ? { ...empty, user: state.user, serverVersion: state.serverVersion, updated: state.updated, skew: state.skew }
         : state
     default:
-      // A newer server may say more than this page knows.
+      // A newer server may send frames that this page does not know.
       frame satisfies never
       return state
   }
 }
 
-function hello(state: State, frame: Hello, context: Context): State {
+function applyHello(state: State, frame: Hello, context: Context): State {
   return {
     ...state,
     user: frame.user,
     serverVersion: frame.server_version,
     updated: state.updated || (state.serverVersion !== '' && state.serverVersion !== frame.server_version),
     skew: frame.server_time - context.now / 1000,
-    // A new connection is told when there is one.
+    // After hello, the server sends a notice if there is one.
     notice: null,
   }
 }
 
-function process(state: State, next: ProcessState, context: Context): State {
+function applyProcessState(state: State, next: ProcessState, context: Context): State {
   const known = state.sessions.get(next.session_id)
   if (known && (next.version < known.version || (next.version === known.version && !known.assumed))) return state
   const sessions = new Map(state.sessions)
   if (next.deleted) {
-    // The version stays, so that an older state cannot bring the session back.
+    // The version is kept, so that an older state cannot bring the session back.
     sessions.set(next.session_id, { ...next, updated_at: next.state_changed_at })
     const transcripts = new Map(state.transcripts)
     transcripts.delete(next.session_id)
     return { ...closeRequests(state, known, next, context), sessions, transcripts }
   }
   sessions.set(next.session_id, { ...next, updated_at: Math.max(next.state_changed_at, known?.updated_at ?? 0) })
-  return { ...closeRequests(unheld(state, known, next), known, next, context), sessions }
+  return { ...closeRequests(dropUndoneAcks(state, known, next), known, next, context), sessions }
 }
 
-/** The ack to an answer that was held and taken back says nothing any more. */
-function unheld(state: State, before: SessionState | undefined, next: ProcessState): State {
+/** Removes the acks of held answers that were undone or dropped. */
+function dropUndoneAcks(state: State, before: SessionState | undefined, next: ProcessState): State {
   const held = new Set(before?.pending_requests.filter((r) => r.held && !r.held.dropped).map((r) => r.request_id))
   const back = next.pending_requests.filter((r) => held.has(r.request_id) && (!r.held || r.held.dropped))
   if (back.length === 0) return state
@@ -214,9 +213,9 @@ function unheld(state: State, before: SessionState | undefined, next: ProcessSta
   return { ...state, acks }
 }
 
-function active(state: State, processes: ProcessState[], context: Context): State {
+function applyActiveProcesses(state: State, processes: ProcessState[], context: Context): State {
   let after = state
-  for (const p of processes) after = process(after, p, context)
+  for (const p of processes) after = applyProcessState(after, p, context)
   const present = new Set(processes.map((p) => p.session_id))
   const gone = [...after.sessions.values()].filter(
     (s) => !present.has(s.session_id) && !s.deleted && (s.state !== 'dead' || s.pending_requests.length > 0),
@@ -247,10 +246,10 @@ function closeRequests(state: State, before: SessionState | undefined, next: Pro
   const left = before.pending_requests.filter((r) => !still.has(r.request_id))
   if (left.length === 0) return state
   const closed = new Map(state.closed)
-  // No process of an outsider ends: its session is dead whenever nothing is open.
+  // Sessions of outside agents have no process: they are dead whenever no request is open.
   const exit: Exit | null = next.state === 'dead' && !next.kind ? next : null
   for (const request of left) {
-    // An orphaned one had outlived the process: its end is not why it left.
+    // An orphaned request has outlived its process, so the exit is not why it closed.
     closed.set(request.request_id, {
       request,
       session_id: next.session_id,
@@ -258,19 +257,19 @@ function closeRequests(state: State, before: SessionState | undefined, next: Pro
       exit: request.status === 'orphaned' ? null : exit,
     })
   }
-  trim(closed)
+  dropOldest(closed)
   return { ...state, closed }
 }
 
-function transcript(state: State, frame: Transcript): State {
+function applyTranscript(state: State, frame: Transcript): State {
   const known = state.transcripts.get(frame.session_id)
   if (known && frame.next < known.cursor) return state
-  // Behind a gap: taken, it would hide from the next subscription what is missing.
+  // A frame after a gap is not applied: it would move the cursor past the missing items.
   if (frame.from > (known?.cursor ?? 0)) return state
   const held = known?.live ?? null
   if (frame.live_rev && held?.rev !== frame.live_rev)
-    return frame.next > (known?.cursor ?? 0) ? torn(state, frame.session_id) : state
-  const changes = frame.live_item ? frame.items.map((it) => continued(it, frame.live_item!, held!.text)) : frame.items
+    return frame.next > (known?.cursor ?? 0) ? markGap(state, frame.session_id) : state
+  const changes = frame.live_item ? frame.items.map((it) => afterBlock(it, frame.live_item!, held!.text)) : frame.items
   const items = merge(known?.items ?? [], changes)
   const transcripts = new Map(state.transcripts)
   transcripts.set(frame.session_id, {
@@ -295,24 +294,24 @@ function transcript(state: State, frame: Transcript): State {
   return { ...state, transcripts, resolutions }
 }
 
-/** An item that a block has become has only the text that came after the block's. */
-const continued = (it: Item, key: string, text: string): Item =>
+/** The final item of a block contains only the text after the part already sent; put that part first. */
+const afterBlock = (it: Item, key: string, text: string): Item =>
   it.key === key && (it.kind === 'text' || it.kind === 'thinking') ? { ...it, text: text + it.text } : it
 
-function append(state: State, frame: LiveAppend): State {
+function applyLiveAppend(state: State, frame: LiveAppend): State {
   const known = state.transcripts.get(frame.session_id)
   const live = known?.live
-  if (live?.rev !== frame.after) return live?.rev === frame.rev ? state : torn(state, frame.session_id)
+  if (live?.rev !== frame.after) return live?.rev === frame.rev ? state : markGap(state, frame.session_id)
   const grown = { ...known!, live: { ...live, text: live.text + frame.text, rev: frame.rev } }
   return { ...state, transcripts: new Map(state.transcripts).set(frame.session_id, grown) }
 }
 
-function torn(state: State, id: string): State {
+function markGap(state: State, id: string): State {
   const known = state.transcripts.get(id)
-  return known ? { ...state, transcripts: new Map(state.transcripts).set(id, { ...known, torn: true }) } : state
+  return known ? { ...state, transcripts: new Map(state.transcripts).set(id, { ...known, hasGap: true }) } : state
 }
 
-/** Upserts by key, in the order of seq; of two revisions the higher stays. */
+/** Inserts or replaces items by seq, and keeps the higher revision of two. */
 export function merge(items: readonly Item[], changes: readonly Item[]): readonly Item[] {
   if (changes.length === 0) return items
   const out = items.slice()
@@ -342,7 +341,7 @@ function position(items: readonly Item[], seq: number): number {
   return low
 }
 
-function ack(state: State, frame: Ack, context: Context): State {
+function applyAck(state: State, frame: Ack, context: Context): State {
   const command = context.commandOf(frame.command_id)
   if (command?.type === 'send_message' && frame.result !== 'applied') {
     const refused = {
@@ -356,19 +355,19 @@ function ack(state: State, frame: Ack, context: Context): State {
   if (command?.type !== 'pending_request_response') return state
   const acks = new Map(state.acks)
   acks.set(command.request_id, frame)
-  trim(acks)
+  dropOldest(acks)
   if (!frame.resolved) return { ...state, acks }
   const resolutions = new Map(state.resolutions)
   resolutions.set(command.request_id, frame.resolved)
   return { ...state, acks, resolutions }
 }
 
-function listing(state: State, list: Session[]): State {
+function applyListing(state: State, list: Session[]): State {
   const sessions = new Map(state.sessions)
   for (const s of list) {
     const known = sessions.get(s.session_id)
     if (known) {
-      // A list carries no version, so it may add to what is known and never replace it.
+      // A list has no versions, so it adds to a known session and never replaces it.
       sessions.set(s.session_id, {
         ...known,
         updated_at: Math.max(known.updated_at, s.updated_at),
@@ -408,7 +407,7 @@ function listing(state: State, list: Session[]): State {
   return { ...state, sessions }
 }
 
-function trim(map: Map<string, unknown>): void {
+function dropOldest(map: Map<string, unknown>): void {
   for (const key of map.keys()) {
     if (map.size <= MAX_CLOSED) return
     map.delete(key)

@@ -17,14 +17,14 @@ import type { Lifecycle, Request, Resolved, ServerFrame, ViewerInfo } from '@/wi
 const NO_VIEWERS: readonly ViewerInfo[] = []
 
 /**
- * What this tab knows. Only wsapi/socket.ts writes it, with what the server
- * said; components read, and ask through the port.
+ * useSessions holds what this tab knows. Only connection/socket.ts writes it, with what the server
+ * sent; components read it and act through the port.
  */
 export const useSessions = defineStore('sessions', () => {
   const state = shallowRef<State>(empty)
   const status = shallowRef<Status>({ kind: 'stopped' })
   const outbox = shallowRef<readonly Entry[]>([])
-  // The page slept: nothing is decided on what was there before.
+  // The page was suspended: nothing may be decided on its old state.
   const stale = shallowRef(false)
 
   const all = computed<SessionState[]>(() => [...state.value.sessions.values()].filter((s) => !s.deleted))
@@ -69,7 +69,7 @@ export const useSessions = defineStore('sessions', () => {
       outbox.value = entries
     },
     forget() {
-      // How old the page is has nothing to do with who uses it.
+      // The version of the page does not depend on the person.
       state.value = { ...empty, serverVersion: state.value.serverVersion, updated: state.value.updated }
     },
   }

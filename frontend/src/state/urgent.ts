@@ -2,17 +2,17 @@ import type { ProcessState, ServerFrame } from '@/wire/messages.gen'
 import type { Listing, State } from './reducer'
 
 /**
- * Whether a person waits for what a frame tells: that a request came or went,
- * and the first that is known of the sessions or of a transcript at all.
+ * Reports whether a frame must be shown at once: a request opened or closed, or it is the first
+ * frame about the sessions or a transcript.
  */
-export function urgent(frame: ServerFrame | Listing, state: State): boolean {
+export function isUrgent(frame: ServerFrame | Listing, state: State): boolean {
   switch (frame.type) {
     case 'batch':
-      return frame.frames.some((f) => urgent(f, state))
+      return frame.frames.some((f) => isUrgent(f, state))
     case 'process_state':
-      return asksAnew(frame, state)
+      return requestsChanged(frame, state)
     case 'active_processes':
-      return !state.complete || frame.processes.some((p) => asksAnew(p, state))
+      return !state.complete || frame.processes.some((p) => requestsChanged(p, state))
     case 'transcript':
       return !state.transcripts.has(frame.session_id)
     default:
@@ -20,7 +20,7 @@ export function urgent(frame: ServerFrame | Listing, state: State): boolean {
   }
 }
 
-function asksAnew(next: ProcessState, state: State): boolean {
+function requestsChanged(next: ProcessState, state: State): boolean {
   const known = state.sessions.get(next.session_id)?.pending_requests ?? []
   const now = next.pending_requests
   return (

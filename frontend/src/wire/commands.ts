@@ -11,7 +11,7 @@ export interface Entry {
   readonly sent_at: number | null
 }
 
-/** answerTo finds the answer to a request that is in flight, if any. */
+/** answerTo returns the answer to a request that is in flight, if any. */
 export function answerTo(entries: readonly Entry[], requestID: string): Entry | undefined {
   return entries.find((e) => e.command.type === 'pending_request_response' && e.command.request_id === requestID)
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { openEarly, openLine } from './line'
+import { openEarly, openSocket } from './earlySocket'
 
 class FakeSocket {
   static all: FakeSocket[] = []
@@ -28,7 +28,7 @@ test('what comes before anybody listens is told once somebody does, in order, an
   socket!.onmessage!(said('hello'))
   socket!.onmessage!(said('state'))
   const heard: unknown[] = []
-  const line = openLine()
+  const line = openSocket()
   expect(line).toBe(socket)
   line.onmessage = (ev) => heard.push(ev.data)
   expect(heard).toEqual([])
@@ -36,14 +36,14 @@ test('what comes before anybody listens is told once somebody does, in order, an
   expect(heard).toEqual(['hello', 'state'])
   socket!.onmessage!(said('more'))
   expect(heard).toEqual(['hello', 'state', 'more'])
-  expect(openLine()).not.toBe(socket)
+  expect(openSocket()).not.toBe(socket)
 })
 
 test('that it ended before is told, too, and nothing after the caller has left it', async () => {
   openEarly()
   FakeSocket.all[0]!.onmessage!(said('hello'))
   FakeSocket.all[0]!.onclose!(new CloseEvent('close', { code: 4001 }))
-  const line = openLine()
+  const line = openSocket()
   const codes: number[] = []
   const heard = vi.fn<() => void>()
   line.onmessage = () => {
