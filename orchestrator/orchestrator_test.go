@@ -53,6 +53,12 @@ func (noAttachments) Read(string) ([]byte, error) { return nil, session.ErrNoAtt
 func withBench(t *testing.T, script claudetest.Script, limits func(*orchestrator.Limits), test func(b *bench), change ...func(*orchestrator.Options)) {
 	t.Helper()
 	t.Parallel()
+	withBenchAlone(t, script, limits, test, change...)
+}
+
+// withBenchAlone is withBench for a test that measures the whole program: no other test runs.
+func withBenchAlone(t *testing.T, script claudetest.Script, limits func(*orchestrator.Limits), test func(b *bench), change ...func(*orchestrator.Options)) {
+	t.Helper()
 	folder, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
