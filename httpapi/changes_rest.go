@@ -65,7 +65,7 @@ func (s *changesHandlers) getChanges(w http.ResponseWriter, r *http.Request, who
 	}
 	for _, c := range status.Changes {
 		changed := wire.ChangedFile{
-			Path: c.Path, OldPath: c.OldPath, Status: string(c.Status), Uncommitted: c.Uncommitted,
+			Path: c.Path, OldPath: c.OldPath, Status: string(c.Status), Uncommitted: c.Uncommitted, Version: c.Version,
 			Readable: utf8.ValidString(c.Path+c.OldPath) && !strings.HasSuffix(c.Path, "/"),
 		}
 		if c.Added >= 0 {

@@ -22,6 +22,7 @@ type ChangedFile struct {
 	Removed     *int   `json:"removed,omitempty"`
 	Uncommitted bool   `json:"uncommitted"` // differs from the last commit
 	Readable    bool   `json:"readable"`    // false for a name that is not UTF-8
+	Version     string `json:"version"`     // another one when the file has changed
 }
 
 // FileComparison is a file in the base and as it is.

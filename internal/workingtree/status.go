@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -43,6 +45,8 @@ type Change struct {
 	Added, Removed int
 	// Uncommitted: it differs from the last commit, so it can be committed and discarded.
 	Uncommitted bool
+	// Version changes with the file: its size and time of change. It is "" for a deleted file.
+	Version string
 }
 
 // Status is what changed in a folder.
@@ -125,7 +129,7 @@ func (f *Folder) Status(ctx context.Context, base Base) (Status, error) {
 			f.add(&s, Change{Path: path, Status: Untracked, Uncommitted: true, Added: -1, Removed: -1})
 		}
 	}
-	return s, f.countUntracked(ctx, s.Changes)
+	return s, f.inspect(ctx, s.Changes)
 }
 
 // emptyTree returns the id of a tree without files, with which everything is compared before the
@@ -198,17 +202,25 @@ func (f *Folder) heads(ctx context.Context) (head, main, fork string, err error)
 	return head, "", "", nil
 }
 
-// countUntracked counts the lines of the first untracked files.
-func (f *Folder) countUntracked(ctx context.Context, changes []Change) error {
+// inspect sets the versions of files, and counts the lines of the first untracked ones.
+func (f *Folder) inspect(ctx context.Context, changes []Change) error {
 	return f.git.o.As(func() error {
+		root, err := os.OpenRoot(f.dir)
+		if err != nil {
+			return err
+		}
+		defer root.Close()
 		files, budget := maxCounted, int64(maxCountedBytes)
 		for i := range changes {
 			c := &changes[i]
+			if info, err := root.Lstat(c.Path); err == nil {
+				c.Version = fmt.Sprintf("%x-%x", info.ModTime().UnixNano(), info.Size())
+			}
 			if c.Status != Untracked || strings.HasSuffix(c.Path, "/") {
 				continue
 			}
 			if files--; files < 0 || budget <= 0 || ctx.Err() != nil {
-				return nil
+				continue
 			}
 			file, err := workspace.Roots(nil).ReadFile(f.dir, c.Path, budget)
 			if err != nil || file.State != workspace.FileRead {

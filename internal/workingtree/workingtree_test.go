@@ -57,6 +57,10 @@ func TestStatusAndCompare(t *testing.T) {
 		".gitignore":          {Path: ".gitignore", Status: workingtree.Untracked, Added: 1, Uncommitted: true},
 	}
 	for path, w := range want {
+		if (got[path].Version == "") != (w.Status == workingtree.Deleted) {
+			t.Errorf("%q: version %q", path, got[path].Version)
+		}
+		w.Version = got[path].Version
 		if got[path] != w {
 			t.Errorf("%q: got %+v, want %+v", path, got[path], w)
 		}

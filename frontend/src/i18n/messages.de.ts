@@ -145,6 +145,7 @@ export const de: Messages = {
     andMore: (n) => ` · ${n} weitere`,
     alsoHere: (names) => `${list(names)} ${are(names)} hier`,
 
+    changes: 'Änderungen und Dateien',
     interrupt: 'Unterbrechen',
     resume: 'Fortsetzen',
     kill: 'Beenden',

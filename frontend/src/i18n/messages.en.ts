@@ -133,6 +133,7 @@ export const en = {
     andMore: (n: number) => ` · ${n} more`,
     alsoHere: (names: string[]) => `${list(names)} ${names.length === 1 ? 'is' : 'are'} here`,
 
+    changes: 'Changes and files',
     interrupt: 'Interrupt',
     resume: 'Resume',
     kill: 'Kill',

@@ -1348,6 +1348,7 @@ export interface ChangedFile {
   removed?: number
   uncommitted: boolean
   readable: boolean
+  version: string
 }
 
 export interface FileContent {

@@ -1,0 +1,27 @@
+import { ref } from 'vue'
+import { useStored } from '@/browser/useStored'
+
+export type Tab = 'changes' | 'files'
+
+/** The tab of the panel beside a session; null while it is closed. */
+export const tab = ref<Tab | null>(null)
+/** The file that the Files tab shows, relative to the session's folder; '' for none. */
+export const openedFile = ref('')
+
+/** Bounds of the panel's width, in pixels. */
+export const MIN_WIDTH = 400
+export const MAX_WIDTH = 800
+const DEFAULT_WIDTH = 584
+
+export const clampWidth = (width: number): number => Math.round(Math.min(MAX_WIDTH, Math.max(MIN_WIDTH, width)))
+
+/** The width that a person gave the panel; kept by the browser. */
+export const panelWidth = useStored('sayso:panel', DEFAULT_WIDTH, (text) => {
+  const width = Number(text)
+  return Number.isFinite(width) ? clampWidth(width) : undefined
+})
+
+export function openFile(path: string): void {
+  openedFile.value = path
+  tab.value = 'files'
+}

@@ -1,0 +1,33 @@
+import { call, file } from '@/connection/rest'
+import type {
+  Changes,
+  CommitCreated,
+  FileComparison,
+  FileContent,
+  FolderEntries,
+  FoundFiles,
+} from '@/wire/messages.gen'
+
+export type Base = 'head' | 'branch'
+
+const at = (id: string, path: string, query: Record<string, string> = {}) => {
+  const text = new URLSearchParams(query).toString()
+  return `/api/sessions/${encodeURIComponent(id)}${path}${text ? `?${text}` : ''}`
+}
+
+export const rest = {
+  changes: (id: string, base: Base) => call<Changes>('GET', at(id, '/changes', { base })),
+  compare: (id: string, base: Base, path: string, oldPath: string | undefined) =>
+    call<FileComparison>('GET', at(id, '/changes/file', { base, path, ...(oldPath ? { old_path: oldPath } : {}) })),
+  discard: (id: string, path: string, digest: string) =>
+    call<null>('POST', at(id, '/changes/discard'), { path, digest }),
+  commit: (id: string, message: string, paths: string[]) =>
+    call<CommitCreated>('POST', at(id, '/changes/commit'), { message, paths }),
+  folder: (id: string, path: string) => call<FolderEntries>('GET', at(id, '/files', path ? { path } : {})),
+  search: (id: string, q: string, signal: AbortSignal) =>
+    call<FoundFiles>('GET', at(id, '/files/search', { q }), undefined, signal),
+  content: (id: string, path: string) => call<FileContent>('GET', at(id, '/files/content', { path })),
+  raw: (id: string, path: string) => file(rawAddress(id, path)),
+}
+
+export const rawAddress = (id: string, path: string): string => at(id, '/files/raw', { path })
