@@ -112,8 +112,9 @@ func TestLabelsAreFoundInTheShortForm(t *testing.T) {
 	}
 }
 
-// Labels joined in any order are found again, or read as other labels that say
-// the same; Claude is told what the person sent, to the letter.
+// TestTheShortFormReachesClaudeAsItWasSent joins labels in any order. They must be found again, or
+// read as other labels with the same text, and Claude must get exactly the text that the person
+// sent.
 func TestTheShortFormReachesClaudeAsItWasSent(t *testing.T) {
 	t.Parallel()
 	label := rapid.StringMatching(`[ab](, ?[ab])?`)
@@ -134,7 +135,7 @@ func TestTheShortFormReachesClaudeAsItWasSent(t *testing.T) {
 		a, err := pending.Normalise(r, answers("Which?", text))
 		if err != nil {
 			if strings.Contains(err.Error(), "selected twice") {
-				return // two readings, one of them with a label twice: to be sent by id
+				return // ambiguous, with a label used twice: such answers must be sent by id
 			}
 			t.Fatalf("%q of %q: %v", text, labels, err)
 		}
@@ -144,8 +145,7 @@ func TestTheShortFormReachesClaudeAsItWasSent(t *testing.T) {
 	})
 }
 
-// invalidCase is a submission that must be refused with a sentence that names
-// what is wrong.
+// invalidCase is a submission that must be refused with an error that names the problem.
 type invalidCase struct {
 	s        pending.Submission
 	says     string

@@ -1,5 +1,5 @@
-// What a person sees of the connection, and what becomes of what they do
-// meanwhile. Time is the page's own where it has to pass.
+// What people see when the connection is lost, and what happens with their answers meanwhile. The
+// page's clock is simulated where time must pass.
 import type { Locator } from '@playwright/test'
 
 import { App } from '../app.ts'
@@ -44,12 +44,12 @@ test('the server goes for minutes and comes back as another version; a laptop wa
   stage.show([asks('one', 'touch one')])
   await expect(app.approveButton(app.card())).not.toHaveAttribute('aria-disabled')
 
-  // Gone: at first nothing but a word, then since when.
+  // The server is gone: at first one word, later since when.
   stage.up = false
   await stage.hangUp()
   await expect(page.getByRole('button', { name: 'Queue', exact: true })).toBeVisible()
   await expect(bar(/^No connection to the server|^Reconnecting/)).toBeVisible()
-  // What is decided now can be taken back.
+  // A decision made now can be cancelled.
   await app.approve(app.card())
   await expect(app.card().getByText('Your answer is sent when you reconnect.')).toBeVisible()
   await app.card().getByRole('button', { name: 'Cancel' }).click()
@@ -61,15 +61,15 @@ test('the server goes for minutes and comes back as another version; a laptop wa
   await expect(app.said('The word is heron.')).toBeVisible()
   await expect(dimmed).not.toHaveAttribute('aria-busy')
 
-  // Back, and newer. Nothing was sent of what was taken back.
+  // It is back with a newer version. The cancelled decision was not sent.
   stage.version = 'v9'
   stage.up = true
-  // At once: a retry by itself would take the button away.
+  // Without waiting: an automatic retry would remove the button.
   await page.getByRole('button', { name: 'Retry now' }).evaluate((button: HTMLElement) => button.click())
   await expect(bar(/^sayso was updated/).getByRole('button', { name: 'Reload' })).toBeVisible()
   expect(stage.commands.filter((c) => c.type === 'pending_request_response')).toEqual([])
 
-  // A laptop wakes hours later: nothing is decided on what was there before.
+  // A laptop wakes up hours later: nothing can be decided on its old state.
   stage.silent = true
   await page.clock.fastForward('08:00:00')
   await expect(dimmed).toHaveAttribute('aria-busy', 'true')
@@ -87,7 +87,7 @@ test('the server goes for minutes and comes back as another version; a laptop wa
   await expect(dimmed).not.toHaveAttribute('aria-busy')
   expect(stage.commands.filter((c) => c.type === 'pending_request_response')).toEqual([])
 
-  // Taken by the server without a word, for so long.
+  // The server receives the answer but sends no ack for a while.
   await page.clock.runFor(1_000)
   stage.deaf = true
   await app.approve(app.card())
@@ -119,7 +119,7 @@ test('what is answered offline goes out once, when the network is back; signed o
   await expect(app.said('It is made.')).toBeVisible()
   expect((await rest.transcript(id)).filter((i) => i.kind === 'resolved')).toHaveLength(1)
 
-  // Of a sign-in of its own: it ends for all tabs of this browser, wherever they are.
+  // In a sign-in of its own, which ends in all tabs of this browser.
   const other = await browser.newContext()
   await signInContext(other, server)
   const [near, far] = [

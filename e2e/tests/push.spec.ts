@@ -14,7 +14,7 @@ import { REST } from '../wire.ts'
 
 test.use({ launchOptions: { executablePath: chromium('desktop'), args: chromiumArguments } })
 
-/** What a browser makes of a push message (RFC 8291). */
+/** Decrypts a push message like a browser (RFC 8291). */
 function opened(body: Buffer, own: ReturnType<typeof createECDH>, auth: Buffer): Record<string, unknown> {
   const salt = body.subarray(0, 16)
   const server = body.subarray(21, 21 + body[20])
@@ -67,7 +67,7 @@ test('a request that nobody looks at is pushed, shown, opened and taken back @ne
     const rest = new REST(request, server)
     await signIn(context, server)
     await context.grantPermissions(['notifications'], { origin: server.url })
-    // A browser without a push service: what it would be given is given here.
+    // This browser has no push service, so the test receives its messages.
     await page.addInitScript(
       ({ endpoint, p256dh, auth }) => {
         PushManager.prototype.getSubscription = async () => null
@@ -87,7 +87,7 @@ test('a request that nobody looks at is pushed, shown, opened and taken back @ne
     await expect(page.getByText(/Test sent to/)).toBeVisible()
     expect(opened(bodies[0], own, auth)).toMatchObject({ title: 'Test notification' })
 
-    // Nobody looks any more.
+    // No page shows sayso now.
     await page.goto('about:blank')
     const id = await rest.start(play('Ask', [bash('touch pushed')], [text('Done.')]), {
       cwd: mkdtempSync(join(server.workspace, 'project-')),
@@ -126,7 +126,8 @@ test('a request that nobody looks at is pushed, shown, opened and taken back @ne
       page.evaluate(async () => (await (await navigator.serviceWorker.ready).getNotifications()).map((n) => n.tag))
     await deliver(shown)
     await expect.poll(tags).toEqual([waiting.request_id])
-    // What a server sent again that died before it noted the first takes its place, unheard.
+    // A server that died before it recorded a message sends it again: it replaces the first one
+    // without a sound.
     const said = () =>
       page.evaluate(async () =>
         (await (await navigator.serviceWorker.ready).getNotifications()).map((n) => [
@@ -137,7 +138,7 @@ test('a request that nobody looks at is pushed, shown, opened and taken back @ne
     await deliver({ ...shown, body: 'once more' })
     await expect.poll(said).toEqual([['once more', false]])
 
-    // A click, as the browser tells the worker of it, leads to the card.
+    // A click on the notification, as the worker receives it, leads to the card.
     const [worker] = context.serviceWorkers()
     await worker.evaluate(async () => {
       const scope = globalThis as unknown as EventTarget & {

@@ -9,8 +9,7 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// apply decodes lines of a CLI, each gap after the one before, and returns the change
-// of each.
+// apply decodes lines of a CLI, which arrive at intervals of gap, and returns the change of each.
 func apply(t *testing.T, b *transcript.Builder, gap time.Duration, lines ...string) (changes []transcript.Change) {
 	t.Helper()
 	for i, line := range lines {

@@ -48,14 +48,14 @@ describe('a tool approval', () => {
     expect(document.activeElement).toBe(d.before)
   })
 
-  test('on a phone a long command can stay in its lines, once it was seen whole', async () => {
+  test('on a phone the lines of a long command can be left unwrapped', async () => {
     const long = { tool_input: { command: 'cp ' + 'a'.repeat(80) + ' b' } }
     expect(has(dock([request('a', long)]).wrapper, 'Wrap lines')).toBe(false)
     setMedia(BREAKPOINTS.narrow, true)
     expect(has(dock([request('b')]).wrapper, 'Wrap lines')).toBe(false)
     const d = dock([request('c', long)])
     const wrap = button(d.wrapper, 'Wrap lines')
-    // Below the command, all of which has been on the screen above it.
+    // Below the command, which was on screen completely.
     expect(d.wrapper.find('pre').element.compareDocumentPosition(wrap.element)).toBe(Node.DOCUMENT_POSITION_FOLLOWING)
     expect(wrap.attributes('aria-pressed')).toBe('true')
     expect(d.wrapper.find('.sideways').exists()).toBe(false)
@@ -64,7 +64,7 @@ describe('a tool approval', () => {
     expect(d.wrapper.find('.sideways pre').text()).toContain('a'.repeat(80))
   })
 
-  test('what was sent is chosen from the menu', async () => {
+  test('raw JSON is opened from the menu', async () => {
     const d = dock([request('a')])
     await choose(d.wrapper, 'Raw JSON')
     expect(d.wrapper.find('pre').text()).toContain('"command": "touch a"')
@@ -119,7 +119,7 @@ describe('a tool approval', () => {
     expect(d.answers).toHaveLength(1)
   })
 
-  test('nor when the window was just come back to', async () => {
+  test('does not take a decision right after the window got the focus', async () => {
     const d = dock([request('a')])
     await armed()
     window.dispatchEvent(new Event('focus'))
@@ -159,7 +159,7 @@ describe('a tool approval', () => {
     ])
   })
 
-  test('stays, busy, until the state says that it is gone', async () => {
+  test('stays busy until a new state no longer contains it', async () => {
     const d = dock([request('a')])
     await armed()
     await button(d.wrapper, 'Approve').trigger('click')
@@ -190,7 +190,7 @@ describe('a tool approval', () => {
     await button(d.wrapper, 'Approve').trigger('click')
     expect(d.wrapper.text()).toContain('Offline. Your answer is sent')
     expect(has(d.wrapper, 'Cancel')).toBe(true)
-    // It is not on its way: nothing turns until it is.
+    // It is not in flight, so there is no spinner yet.
     expect(button(d.wrapper, 'Approve').attributes('aria-busy')).toBeUndefined()
     expect(off(d.wrapper, 'Approve')).toBe(true)
     d.store.setStatus({ kind: 'open' })
@@ -231,8 +231,8 @@ describe('a tool approval', () => {
     expect(d.answers[0]).toMatchObject({ updated_input: { command: 'touch b', description: 'Make a file' } })
   })
 
-  // Its session is told of anew with every change of its process; what was written is the same.
-  test('the edited command can be approved all the while', async () => {
+  // Each change of the process sends the session again; the draft stays the same.
+  test('the edited command can be approved while the session changes', async () => {
     previews.set('a', NOTHING)
     const before = asked.filter((a) => a.startsWith('POST')).length
     const d = dock([request('a')])
@@ -246,7 +246,7 @@ describe('a tool approval', () => {
     expect(asked.filter((a) => a.startsWith('POST'))).toHaveLength(before + 1)
   })
 
-  test('what is read again and says the same takes nothing from what was seen', async () => {
+  test('an unchanged preview does not reset what was seen', async () => {
     const write = request('a', { tool_name: 'Write', tool_input: { file_path: '/w/a', content: 'two' } })
     previews.set('a', file({ before: 'one', after: 'two' }))
     const d = dock([write])
@@ -262,7 +262,7 @@ describe('a tool approval', () => {
     expect(off(d.wrapper, 'Approve')).toBe(true)
   })
 
-  test('an edit that changes nothing is none', async () => {
+  test('an edit without changes counts as none', async () => {
     const d = dock([request('a')])
     await armed()
     await choose(d.wrapper, 'Edit')
@@ -303,7 +303,7 @@ describe('a tool approval', () => {
     expect(d.wrapper.find('pre').text()).toContain('RLO')
   })
 
-  test('says in its head how much harm it can do, from the first moment and of what would run', async () => {
+  test('shows the risk of what would run in its head, from the start', async () => {
     const { wrapper, state } = dock([request('risky', { risk: 'high', tool_input: { command: 'rm -rf x' } })])
     expect(wrapper.get('header .risk').text()).toBe('High risk')
     previews.set('risky', command('low'))
@@ -315,12 +315,12 @@ describe('a tool approval', () => {
     expect(wrapper.find('header .risk').exists()).toBe(false)
   })
 
-  test('says how long a command may run in a span that can be grasped', () => {
+  test('shows the timeout of a command as a readable duration', () => {
     const { wrapper } = dock([request('a', { tool_input: { command: 'make', timeout: 600_000 } })])
     expect(wrapper.text()).toContain('times out after 10 min')
   })
 
-  test('of several that went by themselves one is told while others wait, and then the last three', async () => {
+  test('of several withdrawn requests one is shown while others are open, and then the last three', async () => {
     const all = ['a', 'b', 'c', 'd', 'e'].map((id) => request(id, { tool_name: `Tool-${id}` }))
     const { wrapper, state } = dock(all)
     await state(all.slice(4))
@@ -344,13 +344,13 @@ describe('a tool approval', () => {
     expect(d.wrapper.text()).toContain('asked by Explore')
   })
 
-  test('a refusal of the server is said, and the answer can be given again', async () => {
+  test('shows a refusal of the server, and the answer can be given again', async () => {
     const d = dock([request('a')])
     await armed()
     await button(d.wrapper, 'Approve').trigger('click')
     await d.ack({ result: 'rejected', error: { code: 'x', message: 'The command is too long.' } })
     expect(d.wrapper.text()).toContain('The command is too long.')
-    // It is as new as one just asked.
+    // It counts as just shown.
     await button(d.wrapper, 'Approve').trigger('click')
     expect(d.answers).toHaveLength(1)
     await armed()
@@ -409,7 +409,7 @@ describe('keys', () => {
     expect(d.wrapper.find('textarea').exists()).toBe(false)
   })
 
-  test('pressed elsewhere, y is nothing', async () => {
+  test('y does nothing outside a card', async () => {
     const d = dock([request('a')])
     await armed()
     for (const k of ['y', 'Enter', ' ', '1', 'n'])
@@ -628,7 +628,7 @@ describe('drafts', () => {
     expect(again.wrapper.findAll('textarea').map((a) => a.element.value)).toEqual(['touch b', 'why'])
   })
 
-  test('what was sent and taken is no draft any more', async () => {
+  test('a sent and acknowledged answer is no longer a draft', async () => {
     const d = dock([request('a')])
     await armed()
     await choose(d.wrapper, 'Edit')
@@ -748,7 +748,7 @@ test('an answer that another tab made first leaves the drafts of other requests 
   expect(d.wrapper.find('textarea').element.value).toBe('v1')
 })
 
-describe('what a died process asked', () => {
+describe('requests of a process that died', () => {
   const left = (id: string, more: Partial<Request> = {}) => request(id, { status: 'orphaned', ...more })
   const dead = (): Partial<ProcessState> => ({
     state: 'dead',
@@ -843,7 +843,7 @@ describe('what a died process asked', () => {
     expect(d.answers).toEqual([])
   })
 
-  test('hidden characters of then are marked, and markup is text', async () => {
+  test('hidden characters in the earlier answer are marked, and markup is text', async () => {
     const d = dock([])
     const [r] = askedDifferently().pending_requests
     await d.state([

@@ -21,8 +21,8 @@ export function groupOf(s: SessionState): Group {
 }
 
 /**
- * unread returns how many blocks of a session the person has not seen. It is 0 while the session
- * runs, because more come anyway, and for ended sessions that were never opened here.
+ * unread returns how many blocks of a session the person has not seen. It is 0 while Claude works,
+ * because more come anyway, and for ended sessions that were never opened here.
  */
 export function unread(s: SessionState): number {
   const rests = s.pending_requests.length > 0 || s.state === 'user_turn' || (s.state === 'dead' && known(s.session_id))
@@ -39,9 +39,9 @@ export interface Folder {
 const RANK: Record<Group, number> = { waiting: 0, running: 1, your_turn: 2, idle: 3, ended: 4 }
 
 /**
- * byFolder returns folders by name, and in each the sessions that need the person, then the running
- * ones, those whose turn it is and the idle ones, newest first. Ended sessions that the person has
- * read are returned separately.
+ * byFolder returns folders by name, and in each the sessions that need the person, the longest
+ * waiting first, then the running ones, those whose turn it is and the idle ones, newest first.
+ * Ended sessions that the person has read are returned separately.
  */
 export function byFolder(sessions: readonly SessionState[]): { folders: Folder[]; ended: string[] } {
   const folders = new Map<string, { cwd: string; node: string; of: SessionState[] }>()
