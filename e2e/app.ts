@@ -58,6 +58,8 @@ export class App {
   // The only card, or the one that holds a text.
   card = (text?: string) => (text === undefined ? this.cards() : this.cards().filter({ hasText: text }))
 
+  /** What stands in the place of a card that was decided here. */
+  outcome = () => this.page.locator('.outcome')
   approveButton = (card: Locator) => card.getByRole('button', { name: /^Approve…?$/ })
   submitButton = (card: Locator) => card.getByRole('button', { name: 'Submit answers' })
 

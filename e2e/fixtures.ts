@@ -159,6 +159,13 @@ export const test = plain.extend<ForTest & Person, ForWorker>({
       context.on('page', (page) => {
         const next = page.getByRole('button', { name: 'Next request', exact: true })
         void page.addLocatorHandler(next, () => next.click({ timeout: 2_000 }).catch(() => null), { noWaitAfter: true })
+        // A hand leaves what it pressed; before that nothing more is decided.
+        let far = false
+        void page.addLocatorHandler(
+          page.locator('.outcome').first(),
+          () => page.mouse.move((far = !far) ? 4 : 44, 4).catch(() => undefined),
+          { noWaitAfter: true },
+        )
       })
     }
     openInWindows(context)

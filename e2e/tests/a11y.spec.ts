@@ -318,6 +318,10 @@ test('all that can stand around a session can be used by everybody', nightly, as
   await expectAccessible(page, 'a session with all around it')
 
   const dialog = page.getByRole('dialog')
+  await page.getByRole('combobox', { name: 'Permission mode' }).click()
+  await expect(page.getByRole('option', { name: /^Plan first/ })).toBeVisible()
+  await expectAccessible(page, 'how Claude works', '.composer')
+  await page.keyboard.press('Escape')
   await menu.click()
   await expectAccessible(page, 'the menu of a session', '.menu')
   await page.getByRole('button', { name: 'Rename' }).click()

@@ -449,7 +449,7 @@ test('with keys alone: what goes once it was pressed leaves the focus somewhere 
     until: Date.now() / 1000 + 600,
   } as const
   stage.show([{ ...command, request_id: 'two', created_at: later(), held }])
-  const undo = page.locator('[data-request-id=two]').getByRole('button', { name: 'Undo' })
+  const undo = page.locator('.outcome').getByRole('button', { name: 'Undo' })
   await hands.activate(undo)
   stage.show([{ ...command, request_id: 'two', created_at: later() }])
   await expect(undo).toHaveCount(0)

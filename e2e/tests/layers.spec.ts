@@ -48,8 +48,8 @@ const LOOKED_AT: Record<string, string> = {
   'shell/KeySheet.vue': 'Keyboard shortcuts',
   'shell/Keyboard.vue': 'the ways past the list',
   'shell/Palette.vue': 'the palette with results',
-  'pending/HeldToast.vue': 'what can be taken back',
-  'pending/UndoToast.vue': 'what can be taken back',
+  'ui/ToastHost.vue': 'what can be taken back',
+  'session/Choice.vue': 'how Claude works',
   'admin/Projects.vue': 'a project',
   'session/SessionDetails.vue': 'the drawer on a phone',
   'session/KillDialog.vue': 'before a session is killed',
@@ -318,7 +318,7 @@ test(
     await expect(undo).toBeVisible()
     await expectAccessible(page, 'what can be taken back', '.toast')
     await page.goBack()
-    await expect(card).toBeVisible()
+    await expect(page.locator('.outcome')).toBeVisible()
     await expect(undo).toBeHidden()
 
     await page.setViewportSize(PHONE)

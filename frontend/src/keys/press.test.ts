@@ -102,7 +102,7 @@ describe('keys of one’s own', () => {
     remap({ edit: 'n', create: 'g' })
     expect(conflictsOf('edit')).toEqual(['deny'])
     expect(conflictsOf('create')).toEqual(['inbox', 'sessions', 'admin'])
-    remap({ edit: '4', snooze: 'u' })
+    remap({ edit: '4', snooze: 'm' })
     expect([conflictsOf('edit'), conflictsOf('snooze')]).toEqual([['option'], []])
   })
   it('are taken from what was kept as far as there are such', () => {

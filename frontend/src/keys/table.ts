@@ -32,12 +32,13 @@ const rows = {
   nextWaiting: { keys: ']', scope: 'everywhere' },
   previousWaiting: { keys: '[', scope: 'everywhere' },
   help: { keys: '?', scope: 'everywhere' },
+  undo: { keys: 'u', scope: 'everywhere' },
   leave: { keys: 'Escape', scope: 'everywhere', writing: true },
 
   toComposer: { keys: 'Alt+,', scope: 'session', writing: true },
   search: { keys: '/', scope: 'session' },
   about: { keys: 'b', scope: 'session' },
-  lastOwn: { keys: 'u', scope: 'session' },
+  lastOwn: { keys: 'm', scope: 'session' },
   said: { keys: 't', scope: 'session' },
   bottom: { keys: 'G', scope: 'session' },
 

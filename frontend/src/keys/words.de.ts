@@ -24,6 +24,7 @@ export const words: typeof english = {
     toComposer: 'Zum Nachrichtenfeld',
     search: 'Verlauf durchsuchen',
     about: 'Sitzungsdetails: Dateien, Aufgabenliste, Subagenten',
+    undo: 'Deine letzte Entscheidung rückgängig machen',
     lastOwn: 'Zu deiner letzten Nachricht',
     said: 'Gespeicherte Antwort einfügen',
     bottom: 'Zum Ende',

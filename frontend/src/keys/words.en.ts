@@ -29,6 +29,7 @@ export const words = {
     toComposer: 'Go to the message field',
     search: 'Search the transcript',
     about: 'Session details: files, to-do list, subagents',
+    undo: 'Undo your last decision',
     lastOwn: 'Go to your last message',
     said: 'Insert a saved reply',
     bottom: 'Go to the end',

@@ -1,10 +1,10 @@
 import { nextTick } from 'vue'
-import { beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { setMedia } from '@/testsetup'
 import type { Request } from '@/wire/messages.gen'
 import { answeredAll, armed, button, choose, dock, has, looked, newHour, request } from './testdock'
 
-// After a decision nothing that can be decided comes to where the finger or the
-// focus is.
+// After a decision nothing is decided by the hand that is still where it gave it.
 
 beforeEach(() => {
   localStorage.clear()
@@ -25,27 +25,88 @@ async function approved(first: Request[], after: Request[]) {
   return d
 }
 
-test('what comes after a decision waits until it is asked for', async () => {
-  const d = await approved([request('a')], [])
-  expect(cards(d)).toEqual([])
-  expect(d.wrapper.text()).toContain('Approved')
-  vi.advanceTimersByTime(1_600)
-  await d.state([request('b')])
-  await armed()
-  expect(cards(d)).toEqual([])
-  expect(has(d.wrapper, 'Approve')).toBe(false)
-  await button(d.wrapper, 'Next request').trigger('click')
-  await answeredAll()
-  expect(cards(d)).toEqual(['b'])
-  // And is as new as one just asked.
-  await button(d.wrapper, 'Approve').trigger('click')
-  expect(d.answers).toHaveLength(1)
-})
+describe('by touch', () => {
+  beforeEach(() => setMedia('(pointer: coarse)', true))
+  afterEach(() => setMedia('(pointer: coarse)', false))
 
-test('what comes with the state that ends a decision waits, too', async () => {
-  const d = await approved([request('a')], [request('b')])
-  expect(cards(d)).toEqual([])
-  expect(has(d.wrapper, 'Next request')).toBe(true)
+  test('what comes after a decision waits until it is asked for', async () => {
+    const d = await approved([request('a')], [])
+    expect(cards(d)).toEqual([])
+    expect(d.wrapper.text()).toContain('Approved')
+    vi.advanceTimersByTime(1_600)
+    await d.state([request('b')])
+    await armed()
+    expect(cards(d)).toEqual([])
+    expect(has(d.wrapper, 'Approve')).toBe(false)
+    await button(d.wrapper, 'Next request').trigger('click')
+    await answeredAll()
+    expect(cards(d)).toEqual(['b'])
+    // And is as new as one just asked.
+    await button(d.wrapper, 'Approve').trigger('click')
+    expect(d.answers).toHaveLength(1)
+  })
+
+  test('what comes with the state that ends a decision waits, too', async () => {
+    const d = await approved([request('a')], [request('b')])
+    expect(cards(d)).toEqual([])
+    expect(has(d.wrapper, 'Next request')).toBe(true)
+  })
+
+  test('a card that stood beside it stays where it is', async () => {
+    const d = await approved([request('a'), request('b')], [request('b'), request('c')])
+    expect(cards(d)).toEqual(['b'])
+    expect(d.wrapper.findAll('[data-slot]').map((s) => s.attributes('data-slot'))).toEqual(['a', 'b'])
+  })
+
+  test('while a decision is held, what comes waits; undone, it is decided anew', async () => {
+    const d = dock([request('a')])
+    await armed()
+    await button(d.wrapper, 'Approve').trigger('click')
+    const held = {
+      by: 'ada',
+      mine: true,
+      decision: 'allow' as const,
+      at: Date.now() / 1000,
+      until: Date.now() / 1000 + 3,
+    }
+    await d.ack({ result: 'applied', held_until: held.until })
+    await d.state([request('a', { held }), request('b')])
+    expect(cards(d)).toEqual(['a'])
+    expect(has(d.wrapper, 'Undo')).toBe(true)
+    await d.state([request('a'), request('b')])
+    expect(cards(d)).toEqual(['a', 'b'])
+    await button(d.wrapper, 'Approve').trigger('click')
+    expect(d.answers).toHaveLength(1)
+  })
+
+  test('what is held when the page comes, or was decided in another tab, is there', async () => {
+    const held = {
+      by: 'ada',
+      mine: true,
+      decision: 'allow' as const,
+      at: Date.now() / 1000,
+      until: Date.now() / 1000 + 3,
+    }
+    const d = dock([request('a', { held }), request('b')])
+    await answeredAll()
+    expect(cards(d)).toEqual(['a', 'b'])
+    await d.state([request('a', { held }), request('b'), request('c', { held }), request('d')])
+    expect(cards(d)).toEqual(['a', 'b', 'c'])
+  })
+
+  test('where nothing else waits it goes after a while, once nobody touches the page', async () => {
+    const d = await approved([request('a')], [])
+    vi.advanceTimersByTime(9_000)
+    dispatchEvent(new Event('pointerdown'))
+    vi.advanceTimersByTime(9_000)
+    await nextTick()
+    expect(d.wrapper.text()).toContain('Approved')
+    vi.advanceTimersByTime(1_000)
+    await nextTick()
+    expect(d.wrapper.text()).toBe('')
+    await d.state([request('b')])
+    expect(cards(d)).toEqual(['b'])
+  })
 })
 
 test('what stays of an edited approval is what ran', async () => {
@@ -65,60 +126,101 @@ test('what stays of an edited approval is what ran', async () => {
   expect(d.wrapper.text()).not.toContain('touch asked')
 })
 
-test('a card that stood beside it stays where it is', async () => {
-  const d = await approved([request('a'), request('b')], [request('b'), request('c')])
-  expect(cards(d)).toEqual(['b'])
-  expect(d.wrapper.findAll('[data-slot]').map((s) => s.attributes('data-slot'))).toEqual(['a', 'b'])
+const heldNow = () => ({
+  by: 'ada',
+  mine: true,
+  decision: 'allow' as const,
+  at: Date.now() / 1000,
+  until: Date.now() / 1000 + 3,
 })
 
-test('while a decision is held, what comes waits; undone, it is decided anew', async () => {
+test('the card becomes a strip, and the next one opens below it', async () => {
+  const d = await approved([request('a')], [])
+  expect(d.wrapper.find('.outcome').text()).toContain('Approved')
+  await d.state([request('b')])
+  expect(cards(d)).toEqual(['b'])
+  expect(d.wrapper.findAll('[data-slot]').map((s) => s.attributes('data-slot'))).toEqual(['a', 'b'])
+  // The strip goes by itself, or when it is put away.
+  vi.advanceTimersByTime(5_000)
+  await nextTick()
+  expect(d.wrapper.find('.outcome').exists()).toBe(false)
+  expect(cards(d)).toEqual(['b'])
+})
+
+test('a strip is put away', async () => {
+  const d = await approved([request('a')], [request('b')])
+  await button(d.wrapper, 'Done').trigger('click')
+  expect(d.wrapper.find('.outcome').exists()).toBe(false)
+  expect(cards(d)).toEqual(['b'])
+})
+
+test.each(['pointer', 'key'])('what is below decides nothing before the %s has moved', async (by) => {
+  const at = (x: number, type: string) =>
+    dispatchEvent(Object.assign(new Event(type), { clientX: x, clientY: 0, button: 0, isPrimary: true }))
+  const d = dock([request('a'), request('b')])
+  await armed()
+  if (by === 'pointer') at(100, 'pointerdown')
+  else dispatchEvent(new KeyboardEvent('keydown', { key: 'y' }))
+  await button(d.wrapper.find('[data-request-id=a]') as never, 'Approve').trigger('click')
+  expect(d.answers).toHaveLength(1)
+  await d.ack({ result: 'applied' })
+  await d.state([request('b')])
+  await answeredAll()
+  const approve = () => button(d.wrapper, 'Approve').trigger('click')
+  vi.advanceTimersByTime(20_000)
+  if (by === 'pointer') at(107, 'pointermove')
+  vi.advanceTimersByTime(20_000)
+  await approve()
+  expect(d.answers).toHaveLength(1)
+  if (by === 'pointer') at(108, 'pointermove')
+  else dispatchEvent(new KeyboardEvent('keyup', { key: 'y' }))
+  vi.advanceTimersByTime(599)
+  await nextTick()
+  await approve()
+  expect(d.answers).toHaveLength(1)
+  vi.advanceTimersByTime(1)
+  await nextTick()
+  await approve()
+  expect(d.answers).toHaveLength(2)
+})
+
+test('while it is held the strip has the way back, and a moment after that it is gone', async () => {
   const d = dock([request('a')])
   await armed()
   await button(d.wrapper, 'Approve').trigger('click')
-  const held = {
-    by: 'ada',
-    mine: true,
-    decision: 'allow' as const,
-    at: Date.now() / 1000,
-    until: Date.now() / 1000 + 3,
-  }
+  const held = heldNow()
   await d.ack({ result: 'applied', held_until: held.until })
   await d.state([request('a', { held }), request('b')])
-  expect(cards(d)).toEqual(['a'])
-  expect(has(d.wrapper, 'Undo')).toBe(true)
-  await d.state([request('a'), request('b')])
-  expect(cards(d)).toEqual(['a', 'b'])
-  await button(d.wrapper, 'Approve').trigger('click')
-  expect(d.answers).toHaveLength(1)
-})
-
-test('what is held when the page comes, or was decided in another tab, is there', async () => {
-  const held = {
-    by: 'ada',
-    mine: true,
-    decision: 'allow' as const,
-    at: Date.now() / 1000,
-    until: Date.now() / 1000 + 3,
-  }
-  const d = dock([request('a', { held }), request('b')])
-  await answeredAll()
-  expect(cards(d)).toEqual(['a', 'b'])
-  await d.state([request('a', { held }), request('b'), request('c', { held }), request('d')])
-  expect(cards(d)).toEqual(['a', 'b', 'c'])
-})
-
-test('where nothing else waits it goes after a while, once nobody touches the page', async () => {
-  const d = await approved([request('a')], [])
-  vi.advanceTimersByTime(9_000)
-  dispatchEvent(new Event('pointerdown'))
-  vi.advanceTimersByTime(9_000)
-  await nextTick()
-  expect(d.wrapper.text()).toContain('Approved')
-  vi.advanceTimersByTime(1_000)
-  await nextTick()
-  expect(d.wrapper.text()).toBe('')
-  await d.state([request('b')])
   expect(cards(d)).toEqual(['b'])
+  expect(d.wrapper.find('.outcome').text()).toContain('Goes to Claude in 3 s')
+  expect(has(d.wrapper, 'Undo')).toBe(true)
+  await d.state([request('b')])
+  expect(has(d.wrapper, 'Undo')).toBe(false)
+  expect(d.wrapper.find('.outcome').text()).toContain('Approved')
+  vi.advanceTimersByTime(1_500)
+  await nextTick()
+  expect(d.wrapper.find('.outcome').exists()).toBe(false)
+})
+
+test('the focus goes from the card to its strip, and back with an undo', async () => {
+  const d = dock([request('a')])
+  await armed()
+  await d.focusFirst()
+  const held = heldNow()
+  await d.state([request('a', { held })])
+  await nextTick()
+  expect(document.activeElement?.className).toContain('outcome')
+  await d.state([request('a')])
+  await nextTick()
+  expect((document.activeElement as HTMLElement).dataset['requestId']).toBe('a')
+  expect(d.wrapper.find('.outcome').exists()).toBe(false)
+})
+
+test('what is held when the page comes is a strip', async () => {
+  const d = dock([request('a', { held: heldNow() }), request('b')])
+  await answeredAll()
+  expect(cards(d)).toEqual(['b'])
+  expect(d.wrapper.findAll('[data-slot]').map((s) => s.attributes('data-slot'))).toEqual(['a', 'b'])
 })
 
 test('what somebody else answers takes no place, and hands the focus to no other card', async () => {

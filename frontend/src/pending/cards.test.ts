@@ -437,7 +437,7 @@ describe('keys', () => {
       await nextTick()
     }
     expect(d.answers).toHaveLength(1)
-    await button(d.wrapper, 'Next request').trigger('click')
+    await d.focusFirst()
     await answeredAll()
     expect(at().dataset['requestId']).toBe('b')
     await key(d.wrapper, 'y')

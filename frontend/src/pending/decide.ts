@@ -87,10 +87,14 @@ export type Obstacle =
 
 /**
  * armedFrom returns when a card accepts decisions, in ms; focused is null for a window that did not
- * lose the focus.
+ * lose the focus, moved for a hand that has not decided anything yet.
  */
-export function armedFrom(shown: number, focused: number | null): number {
-  return Math.max(shown + AFTER_SHOWN_MS, focused === null ? 0 : focused + AFTER_FOCUS_MS)
+export function armedFrom(shown: number, focused: number | null, moved: number | null = null): number {
+  return Math.max(
+    shown + AFTER_SHOWN_MS,
+    focused === null ? 0 : focused + AFTER_FOCUS_MS,
+    moved === null ? 0 : moved + AFTER_SHOWN_MS,
+  )
 }
 
 /** needsConfirmation reports whether approving needs holding the button or typing a word. */

@@ -76,8 +76,12 @@ export function process(requests: Request[], more: Partial<ProcessState> = {}): 
   }
 }
 
+/** The hand leaves what it pressed. */
+export const letGo = () => dispatchEvent(new KeyboardEvent('keyup'))
+
 /** Another hour; for before each test. */
 export function newHour(): void {
+  letGo()
   NOW += 3_600_000
 }
 
@@ -181,6 +185,7 @@ export const off = (w: VueWrapper, name: string) => button(w, name).attributes('
 export const key = (w: VueWrapper, k: string, more: object = {}) =>
   w.find('[role=group]').trigger('keydown', { key: k, ...more })
 export async function armed() {
+  letGo()
   await answeredAll()
   arrive()
   vi.advanceTimersByTime(600)

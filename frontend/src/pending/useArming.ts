@@ -1,6 +1,7 @@
 import { onScopeDispose, ref, shallowRef, watch, watchEffect, type Ref } from 'vue'
 import { useSessions } from '@/state/sessions'
 import { armedFrom } from './decide'
+import { movedAt, resting } from './hand'
 
 // When the window last got the focus. One listener serves all cards.
 const focused = shallowRef<number | null>(null)
@@ -22,11 +23,11 @@ export function useArming(): { armed: Readonly<Ref<boolean>>; rearm: () => void 
   watchEffect(
     () => {
       clearTimeout(timer)
-      const wait = armedFrom(shown.value, focused.value) - Date.now()
+      const wait = armedFrom(shown.value, focused.value, movedAt.value) - Date.now()
       // After a suspension it shows an old state; the new one arrives soon and counts as just
       // shown.
-      armed.value = wait <= 0 && !store.stale
-      if (wait > 0 && !store.stale) timer = setTimeout(() => (armed.value = true), wait)
+      armed.value = wait <= 0 && !store.stale && !resting.value
+      if (wait > 0 && !store.stale && !resting.value) timer = setTimeout(() => (armed.value = true), wait)
     },
     { flush: 'sync' },
   )

@@ -1,16 +1,20 @@
 import { useEventListener } from '@vueuse/core'
 import { computed, onScopeDispose, reactive, shallowRef, watch, type ComputedRef, type Ref } from 'vue'
 import { useSessions } from '@/state/sessions'
+import { touch } from '@/ui/narrow'
 import { answerTo } from '@/wire/commands'
 import type { Request } from '@/wire/messages.gen'
 import { decidedHere, given, type Given } from './decided'
 
-// A card that was decided here is replaced by its outcome. A request that arrived since then has no
-// place yet, so that nothing that can be decided moves under the finger or focus. The next card
-// appears when the person asks for it.
+// A card that was decided here is replaced by its outcome. By touch, a request that arrived since
+// then has no place yet: the next card appears when the person asks for it. With a pointer it
+// appears at once, below, and accepts no decision before the hand has moved (hand.ts).
 
 /** If no other request is open, outcomes disappear once nobody has touched the page for this long. */
 const OUTCOME_MS = 10_000
+/** The same for a strip, whatever waits, and for one that could be undone until then. */
+const STRIP_MS = 5_000
+const UNDONE_MS = 1_500
 
 /** Outcome is the result of a request, shown in the place of its card. */
 export interface Outcome {
@@ -42,6 +46,8 @@ export function useOutcomes(
   keepsPlaces: ComputedRef<boolean>
   /** Removes the outcomes, so that newer requests appear. */
   clearOutcomes: () => void
+  /** Puts away one outcome; under a finger all of them, so that what waits comes. */
+  dismissOutcome: (requestID: string) => void
 } {
   const store = useSessions()
   const outcomes = shallowRef<ReadonlyMap<string, Outcome>>(new Map())
@@ -91,7 +97,10 @@ export function useOutcomes(
       const stay = places.value.filter((id) => now.has(id) || next.has(id))
       // A request decided in another tab has no outcome here.
       const settled = [...now].filter(([id, r]) => !stay.includes(id) && decidedHere(store, r)).map(([id]) => id)
-      places.value = keepsPlaces.value && stay.length > 0 ? [...stay, ...settled] : [...now.keys()]
+      places.value =
+        keepsPlaces.value && stay.length > 0
+          ? [...stay, ...(touch.value ? settled : [...now.keys()].filter((id) => !stay.includes(id)))]
+          : [...now.keys()]
     },
     { immediate: true },
   )
@@ -112,19 +121,39 @@ export function useOutcomes(
     places.value = [...requestsByID.value.keys()]
   }
 
+  function putAway(ids: readonly string[]) {
+    const focused = ids.find((id) =>
+      [...(root.value?.querySelectorAll<HTMLElement>('[data-slot]') ?? [])].some(
+        (el) => el.dataset['slot'] === id && el.contains(document.activeElement),
+      ),
+    )
+    for (const id of ids) cleared.add(id)
+    outcomes.value = new Map([...outcomes.value].filter(([id]) => !ids.includes(id)))
+    places.value = places.value.filter((id) => requestsByID.value.has(id) || outcomes.value.has(id))
+    if (focused !== undefined) onDismiss(focused)
+  }
+  function dismissOutcome(requestID: string) {
+    if (touch.value) clearOutcomes()
+    else putAway([requestID])
+  }
+
   let timer: ReturnType<typeof setTimeout> | undefined
   function startTimer() {
     clearTimeout(timer)
-    if (only() || outcomes.value.size === 0 || undecided.value.length > 0) return
+    if (only() || outcomes.value.size === 0 || (touch.value && undecided.value.length > 0)) return
+    const wait = () =>
+      touch.value ? OUTCOME_MS : [...outcomes.value.values()].some((o) => !o.request.held?.mine) ? STRIP_MS : UNDONE_MS
     timer = setTimeout(() => {
-      const focused = root.value?.contains(document.activeElement) ? [...outcomes.value.keys()][0] : undefined
-      clearOutcomes()
-      if (focused !== undefined) onDismiss(focused)
-    }, OUTCOME_MS)
+      // What somebody points at or is about to press stays; and where something waits, the
+      // place from which a key leads there.
+      const stays = undecided.value.length > 0 ? '.outcome:focus-within' : '.outcome :focus'
+      if (root.value?.querySelector(`.outcome:hover, ${stays}`)) startTimer()
+      else putAway([...outcomes.value.keys()])
+    }, wait())
   }
   watch([outcomes, undecided], startTimer)
   useEventListener('pointerdown', startTimer, true)
   onScopeDispose(() => clearTimeout(timer))
 
-  return { outcomes, requestsByID, places, undecided, keepsPlaces, clearOutcomes }
+  return { outcomes, requestsByID, places, undecided, keepsPlaces, clearOutcomes, dismissOutcome }
 }

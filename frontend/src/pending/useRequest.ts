@@ -6,6 +6,7 @@ import { useSessions } from '@/state/sessions'
 import { useNow } from '@/ui/clock'
 import type { PendingRequestResponse, Request } from '@/wire/messages.gen'
 import { usePort } from '@/connection/port'
+import { rest } from './hand'
 import { phaseOf, type Phase } from './phase'
 import { undoable, type Given } from './undo'
 
@@ -74,6 +75,7 @@ export function useRequest(props: { session: SessionState; request: Request }): 
     }),
     decide(decided, given) {
       if (phase.value.kind !== 'open' && !(decided.decision === 'deny' && deniable.value)) return
+      rest()
       port.answer({
         session_id: props.session.session_id,
         request_id: props.request.request_id,

@@ -223,6 +223,7 @@ export const words: typeof english = {
     edited: 'Genehmigt, bearbeitet',
     denied: 'Abgelehnt',
     answered: 'Beantwortet',
+    done: 'Fertig',
   },
   undo: {
     press: 'Rückgängig',
@@ -231,6 +232,7 @@ export const words: typeof english = {
     theirs: (by, decision) => `${by} hat das ${decision === 'deny' ? 'abgelehnt' : 'genehmigt'}. Wird gleich gesendet.`,
     said: (decision, n) => (n > 1 ? `${n} Anfragen beantwortet.` : decision === 'deny' ? 'Abgelehnt.' : 'Genehmigt.'),
     left: (seconds) => `${seconds} s`,
+    goes: (who, seconds) => `Geht in ${seconds} s an ${whom(who)}`,
     back: 'Rückgängig gemacht. Die Anfrage ist wieder offen.',
     overruled: (by) => `${by} hat das abgelehnt. Deine Genehmigung wurde nicht verwendet.`,
     dropped: (by, why) => `Die Entscheidung von ${by} wurde nicht verwendet. ${why}`,

@@ -233,6 +233,7 @@ export const words = {
     edited: 'Approved, edited',
     denied: 'Denied',
     answered: 'Answered',
+    done: 'Done',
   },
   undo: {
     press: 'Undo',
@@ -244,6 +245,7 @@ export const words = {
     said: (decision: 'allow' | 'deny', n: number): string =>
       n > 1 ? `${n} requests answered.` : decision === 'deny' ? 'Denied.' : 'Approved.',
     left: (seconds: number) => `${seconds} s`,
+    goes: (who: string, seconds: number): string => `Goes to ${who.replace(/^T/, 't')} in ${seconds} s`,
     back: 'Undone. The request is open again.',
     overruled: (by: string) => `${by} denied this. Your approval was not used.`,
     dropped: (by: string, why: string) => `The decision by ${by} was not used. ${why}`,
