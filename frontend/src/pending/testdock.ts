@@ -77,7 +77,7 @@ export function process(requests: Request[], more: Partial<ProcessState> = {}): 
 }
 
 /** The hand leaves what it pressed. */
-export const letGo = () => dispatchEvent(new KeyboardEvent('keyup'))
+const letGo = () => dispatchEvent(new KeyboardEvent('keyup'))
 
 /** Another hour; for before each test. */
 export function newHour(): void {
