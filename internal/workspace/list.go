@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Limits of a listing.
@@ -147,12 +148,9 @@ func namesIn(root, rest, start string, hidden bool) (names []string, truncated b
 		return nil, false
 	}
 	defer in.Close()
-	folder, err := in.OpenRoot(rest) // no link leads out of it
-	if err != nil {
-		return nil, false
-	}
-	defer folder.Close()
-	list, err := folder.Open(".")
+	// No link leads out of the root. Without O_NONBLOCK, a pipe of this name would block until
+	// somebody writes to it.
+	list, err := in.OpenFile(rest, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, false
 	}

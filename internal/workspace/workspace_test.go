@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -172,5 +173,22 @@ func TestListNeverLeavesItsRoot(t *testing.T) {
 		if err != nil || strings.Contains(fmt.Sprint(paths(got)), "secret") {
 			t.Fatalf("got %q, %v", paths(got), err)
 		}
+	}
+}
+
+// A pipe where a folder is expected has no subfolders, and holds nobody up.
+func TestListOfAPipe(t *testing.T) {
+	t.Parallel()
+	root, _ := tree(t)
+	if err := syscall.Mkfifo(filepath.Join(root, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	roots, err := workspace.NewRoots([]string{root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := roots.List(workspace.Search{Prefix: root + "/pipe/"})
+	if err != nil || len(list.Folders) > 0 {
+		t.Errorf("got %+v, %v", list, err)
 	}
 }
