@@ -48,7 +48,7 @@ function repository(folder: string) {
   return git
 }
 
-test('changes are reviewed, commented on, discarded and committed', async ({ page, server, scripted }, info) => {
+test('changes are reviewed, commented on, discarded and committed', async ({ page, server, scripted, rest }, info) => {
   info.annotations.push({ type: 'allowed on the console', description: '409' }) // a refused discard
   await App.newSession(page, server.url, scripted, play('Say.', [text('Done.')], [text('Noted.')]))
   await expect(page.getByText('Done.', { exact: true })).toBeVisible()
@@ -111,7 +111,23 @@ test('changes are reviewed, commented on, discarded and committed', async ({ pag
   await page.setViewportSize({ width: 1440, height: 900 })
   await dialog.getByRole('button', { name: 'Commit 1 file' }).click()
   await expect(panel.getByText('No changes')).toBeVisible()
+  // Both are on record, and what was discarded can be had back.
+  interface Recorded {
+    paths: string[]
+    object?: string
+    message?: string
+    by: { name: string }
+  }
+  const record = async (what: string) =>
+    (await rest.get<{ entries: { entry: Recorded }[] }>(`/api/audit?newest=true&what=${what}`)).entries.map((e) => e.entry)
   git('config', '--unset', 'core.fsmonitor')
+  const [discarded] = await record('changes_discarded')
+  expect(discarded).toMatchObject({ paths: ['signin/ring.go'], by: { name: 'admin' } })
+  expect(git('cat-file', '-p', discarded!.object!).toString()).toContain('n int')
+  expect((await record('changes_committed'))[0]).toMatchObject({
+    paths: ['signin/limiter.go'],
+    message: 'Let the limiter slide',
+  })
   expect(git('log', '-1', '--format=%an %s').toString().trim()).toBe('Mara Let the limiter slide')
   await panel.getByRole('combobox', { name: 'Compare with' }).selectOption('main')
   await expect(panel.getByRole('listitem')).toHaveCount(1)
