@@ -97,15 +97,15 @@ func fileContent(c workingtree.Content) wire.FileContent {
 }
 
 func (s *changesHandlers) postDiscard(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	var d wire.FileDiscard
-	if err := readBody(r, &d); err != nil {
-		return err
-	}
 	ses, f, err := s.open(r, who, project.Answer)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
+	var d wire.FileDiscard
+	if err := readBody(r, &d); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), command.Timeout)
 	defer cancel()
 	if err := s.driver.Discard(ctx, ses, f, d.Path, d.Digest, access.Actor(who)); err != nil {
@@ -116,15 +116,15 @@ func (s *changesHandlers) postDiscard(w http.ResponseWriter, r *http.Request, wh
 }
 
 func (s *changesHandlers) postCommit(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	var c wire.CommitCreate
-	if err := readBody(r, &c); err != nil {
-		return err
-	}
 	ses, f, err := s.open(r, who, project.Answer)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
+	var c wire.CommitCreate
+	if err := readBody(r, &c); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), command.Timeout)
 	defer cancel()
 	id, err := s.driver.Commit(ctx, ses, f, c.Message, c.Paths, access.Actor(who))

@@ -168,7 +168,7 @@ var table = []Entry{
 	{"git_missing", classOf("git_missing", 503), "Git isn't installed on the server."},
 	{"git_slow", classOf("git_slow", 503), "Git took too long. Try again."},
 	{"git_busy", classOf("git_busy", 409), "Another Git command is running in this folder. Try again."},
-	{"git_failed", classOf("git_failed", 422), "Git failed: {detail}"},
+	{"git_failed", classOf("git_failed", 422), "Git failed: {detail}."},
 	{"path_too_long", Invalid, "This path is too long."},
 
 	// Sessions and messages.

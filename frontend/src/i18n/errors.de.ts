@@ -125,7 +125,7 @@ export const german: Record<keyof typeof errors, string> = {
     'Die Einstellungen von {folder} lassen sich nicht prüfen. Deshalb wurde Claude dort nicht gestartet: {detail}.',
   fork_empty: 'Es gibt nichts abzuzweigen: Claude hat in dieser Sitzung noch nicht geantwortet.',
   git_busy: 'In diesem Ordner läuft gerade ein anderer Git-Befehl. Versuche es noch einmal.',
-  git_failed: 'Git ist fehlgeschlagen: {detail}',
+  git_failed: 'Git ist fehlgeschlagen: {detail}.',
   git_missing: 'Auf dem Server ist Git nicht installiert.',
   git_slow: 'Git hat zu lange gebraucht. Versuche es noch einmal.',
   going_away: 'Der Server startet gerade oder wird beendet. Versuche es gleich noch einmal.',

@@ -112,7 +112,7 @@ export const errors = {
   folder_unreadable_settings: "The settings of {folder} can't be checked, so Claude was not started there: {detail}.",
   fork_empty: 'There is nothing to fork: Claude has not replied in this session yet.',
   git_busy: 'Another Git command is running in this folder. Try again.',
-  git_failed: 'Git failed: {detail}',
+  git_failed: 'Git failed: {detail}.',
   git_missing: "Git isn't installed on the server.",
   git_slow: 'Git took too long. Try again.',
   going_away: 'The server is starting or stopping. Try again in a moment.',
