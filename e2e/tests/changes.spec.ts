@@ -119,7 +119,9 @@ test('changes are reviewed, commented on, discarded and committed', async ({ pag
     by: { name: string }
   }
   const record = async (what: string) =>
-    (await rest.get<{ entries: { entry: Recorded }[] }>(`/api/audit?newest=true&what=${what}`)).entries.map((e) => e.entry)
+    (await rest.get<{ entries: { entry: Recorded }[] }>(`/api/audit?newest=true&what=${what}`)).entries.map(
+      (e) => e.entry,
+    )
   git('config', '--unset', 'core.fsmonitor')
   const [discarded] = await record('changes_discarded')
   expect(discarded).toMatchObject({ paths: ['signin/ring.go'], by: { name: 'admin' } })
