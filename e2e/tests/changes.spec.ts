@@ -71,7 +71,7 @@ test('changes are reviewed, commented on, discarded and committed', async ({ pag
   await page.keyboard.press('Control+Enter')
   await expect(panel.getByText('1 comment, not sent')).toBeVisible()
   await expect(line).toBeFocused()
-  await expectAccessible(page, 'the panel', '.work')
+  await expectAccessible(page, 'the panel of changes', '.work')
   await page.setViewportSize({ width: 1440, height: 900 })
 
   // What was viewed counts until it changes.
@@ -85,6 +85,8 @@ test('changes are reviewed, commented on, discarded and committed', async ({ pag
   await panel.getByRole('button', { name: 'More' }).last().click()
   await page.getByRole('button', { name: 'Discard changes…' }).click()
   const dialog = page.getByRole('dialog')
+  await expectAccessible(page, 'before changes are discarded', 'dialog[open]')
+  await page.setViewportSize({ width: 1440, height: 900 })
   await dialog.getByRole('button', { name: 'Discard' }).click()
   await expect(dialog.getByRole('alert')).toContainText('This file changed since you opened it')
   await dialog.getByRole('button', { name: 'Cancel' }).click()
@@ -107,7 +109,7 @@ test('changes are reviewed, commented on, discarded and committed', async ({ pag
   await panel.getByRole('button', { name: 'More' }).first().click()
   await page.getByRole('button', { name: 'Commit…' }).click()
   await dialog.getByRole('textbox', { name: 'Commit message' }).fill('Let the limiter slide')
-  await expectAccessible(page, 'the dialog', 'dialog')
+  await expectAccessible(page, 'before changes are committed', 'dialog[open]')
   await page.setViewportSize({ width: 1440, height: 900 })
   await dialog.getByRole('button', { name: 'Commit 1 file' }).click()
   await expect(panel.getByText('No changes')).toBeVisible()
@@ -161,7 +163,7 @@ test('files are found, read and mentioned, on a desk and on a phone', async ({ p
   await expect(panel.getByRole('group', { name: 'signin/ring.go' })).toContainText('type ring struct{}')
   await panel.getByRole('button', { name: 'Mention' }).click()
   await expect(page.getByRole('textbox', { name: 'Message to Claude' })).toHaveValue('@signin/ring.go ')
-  await expectAccessible(page, 'the panel', '.work')
+  await expectAccessible(page, 'the panel of files', '.work')
   await page.setViewportSize({ width: 1440, height: 900 })
 
   await panel.getByRole('searchbox', { name: 'Go to file' }).fill('readme')
