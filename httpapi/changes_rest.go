@@ -35,22 +35,41 @@ type changesHandlers struct {
 // maxRawFile bounds a file that is downloaded, in bytes.
 const maxRawFile = 32 << 20
 
-// open returns a session in which a person may perform an action, with its folder as that person
-// may see it: without the folders of projects that are hidden from them.
-func (s *changesHandlers) open(r *http.Request, who account.Identity, action project.Action) (session.Session, *workingtree.Folder, error) {
-	ses, book, err := s.guard.Session(r.Context(), who, action, r.PathValue("id"))
+// open opens the folder of a session that a person may see.
+func (s *changesHandlers) open(r *http.Request, who account.Identity) (*workingtree.Folder, error) {
+	ses, book, err := s.guard.Session(r.Context(), who, project.See, r.PathValue("id"))
 	if err != nil {
-		return session.Session{}, nil, err
+		return nil, err
 	}
-	f, err := s.driver.WorkingTree(r.Context(), ses.SessionID, func(file string) bool {
+	return s.folder(r.Context(), who, ses, book)
+}
+
+// folder opens the folder of a session as a person may see it: without the folders of projects
+// that are hidden from them.
+func (s *changesHandlers) folder(ctx context.Context, who account.Identity, ses session.Session, book *project.Book) (*workingtree.Folder, error) {
+	return s.driver.WorkingTree(ctx, ses.SessionID, func(file string) bool {
 		in := book.ProjectIDOf(path.Clean(file))
 		return in == ses.InProject || book.May(access.Person(who), project.See, project.Place{ProjectID: in}) == nil
 	})
+}
+
+// openToChange reads the body of a request into dst and opens the folder of its session, in which
+// the person may answer. The body is read second, so that it reveals nothing of sessions that the
+// person may not see, and the folder is opened last.
+func (s *changesHandlers) openToChange(r *http.Request, who account.Identity, dst any) (session.Session, *workingtree.Folder, error) {
+	ses, book, err := s.guard.Session(r.Context(), who, project.Answer, r.PathValue("id"))
+	if err != nil {
+		return session.Session{}, nil, err
+	}
+	if err := readBody(r, dst); err != nil {
+		return session.Session{}, nil, err
+	}
+	f, err := s.folder(r.Context(), who, ses, book)
 	return ses, f, err
 }
 
 func (s *changesHandlers) getChanges(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	_, f, err := s.open(r, who, project.See)
+	f, err := s.open(r, who)
 	if err != nil {
 		return err
 	}
@@ -78,7 +97,7 @@ func (s *changesHandlers) getChanges(w http.ResponseWriter, r *http.Request, who
 }
 
 func (s *changesHandlers) getChangedFile(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	_, f, err := s.open(r, who, project.See)
+	f, err := s.open(r, who)
 	if err != nil {
 		return err
 	}
@@ -97,15 +116,12 @@ func fileContent(c workingtree.Content) wire.FileContent {
 }
 
 func (s *changesHandlers) postDiscard(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	ses, f, err := s.open(r, who, project.Answer)
+	var d wire.FileDiscard
+	ses, f, err := s.openToChange(r, who, &d)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	var d wire.FileDiscard
-	if err := readBody(r, &d); err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), command.Timeout)
 	defer cancel()
 	if err := s.driver.Discard(ctx, ses, f, d.Path, d.Digest, access.Actor(who)); err != nil {
@@ -116,15 +132,12 @@ func (s *changesHandlers) postDiscard(w http.ResponseWriter, r *http.Request, wh
 }
 
 func (s *changesHandlers) postCommit(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	ses, f, err := s.open(r, who, project.Answer)
+	var c wire.CommitCreate
+	ses, f, err := s.openToChange(r, who, &c)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	var c wire.CommitCreate
-	if err := readBody(r, &c); err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), command.Timeout)
 	defer cancel()
 	id, err := s.driver.Commit(ctx, ses, f, c.Message, c.Paths, access.Actor(who))
@@ -136,7 +149,7 @@ func (s *changesHandlers) postCommit(w http.ResponseWriter, r *http.Request, who
 }
 
 func (s *changesHandlers) getFiles(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	_, f, err := s.open(r, who, project.See)
+	f, err := s.open(r, who)
 	if err != nil {
 		return err
 	}
@@ -154,7 +167,7 @@ func (s *changesHandlers) getFiles(w http.ResponseWriter, r *http.Request, who a
 }
 
 func (s *changesHandlers) getFoundFiles(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	_, f, err := s.open(r, who, project.See)
+	f, err := s.open(r, who)
 	if err != nil {
 		return err
 	}
@@ -168,7 +181,7 @@ func (s *changesHandlers) getFoundFiles(w http.ResponseWriter, r *http.Request, 
 }
 
 func (s *changesHandlers) getFile(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	_, f, err := s.open(r, who, project.See)
+	f, err := s.open(r, who)
 	if err != nil {
 		return err
 	}
@@ -183,7 +196,7 @@ func (s *changesHandlers) getFile(w http.ResponseWriter, r *http.Request, who ac
 
 // getRawFile sends the bytes of a file as a download, which no browser opens as a page.
 func (s *changesHandlers) getRawFile(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	_, f, err := s.open(r, who, project.See)
+	f, err := s.open(r, who)
 	if err != nil {
 		return err
 	}
