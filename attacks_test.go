@@ -171,7 +171,7 @@ var attackList = []attack{
 		"frontend/src/pending/preview.test.ts: default_to_no: no single press approves", "frontend/src/pending/preview.test.ts: suppress_always_allow_rule: no rule is offered"),
 	proved(108, "an approval that is held to be undone, and that nobody else can stop", "pending.TestDenialEndsWhatIsHeld", "pending.TestDenialEndsWhatAFormerServerHeld",
 		"pending.TestDenialWinsOverWhatComesWhileItIsGiven", "pending.TestNobodyAnswersOverAHeldDenial", "pending.TestHeldAnswersAreLinearizable",
-		"httpapi.TestDenialOverAHeldApproval", "frontend/src/pending/preview.test.ts: what %s approved and is held can be denied by anybody",
+		"httpapi.TestDenialOverAHeldApproval", "frontend/src/pending/preview.test.ts: what somebody else approved and is held can be denied by anybody",
 		"frontend/src/pending/preview.test.ts: whoever approved is told who denied it"),
 	proved(109, "an edited answer to a permission prompt of MCP, told as what was proposed", "mcpapi.TestApprovalPrompt"),
 
