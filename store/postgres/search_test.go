@@ -18,7 +18,7 @@ func TestSearchIsPlannedForItsWords(t *testing.T) {
 		_, err = st.IndexBehind(ctx) // which is prepared
 		must(t, err)
 	}
-	for text, want := range map[string]bool{"transcript_index": false, "indexed_rev": true} {
+	for text, want := range map[string]bool{"transcript_index": false, "WHERE unindexed": true} {
 		n, err := st.Prepared(ctx, text)
 		must(t, err)
 		if n > 0 != want {
