@@ -32,14 +32,19 @@ export function arrive(): void {
 }
 
 class MediaQuery extends EventTarget {
-  static all = new Map<string, MediaQuery>()
   matches = false
 }
 
+// One map for all test files of a worker: a module that the file before was still importing may be
+// evaluated with the matchMedia of that file, and has to hear what this one sets.
+const shared = globalThis as { mediaQueries?: Map<string, MediaQuery> }
+const mediaQueries = (shared.mediaQueries ??= new Map<string, MediaQuery>())
+for (const list of mediaQueries.values()) list.matches = false
+
 /** mediaQuery returns the one list of a media query; it does not match until setMedia says so. */
 function mediaQuery(query: string): MediaQuery {
-  const list = MediaQuery.all.get(query) ?? new MediaQuery()
-  MediaQuery.all.set(query, list)
+  const list = mediaQueries.get(query) ?? new MediaQuery()
+  mediaQueries.set(query, list)
   return list
 }
 
