@@ -60,8 +60,13 @@ export class App {
 
   /** What stands in the place of a card that was decided here. */
   outcome = () => this.page.locator('.outcome')
-  approveButton = (card: Locator) => card.getByRole('button', { name: /^Approve…?$/ })
-  submitButton = (card: Locator) => card.getByRole('button', { name: 'Submit answers' })
+  /** Opens the card on a phone, where a session has a bar for it. */
+  async review() {
+    await this.page.locator('.bar.one').click()
+  }
+
+  approveButton = (card: Locator) => card.getByRole('button', { name: /^Approve( and allow)?…?$/ })
+  submitButton = (card: Locator) => card.getByRole('button', { name: /^(Send answers|Answer \d+ more)$/ })
 
   // Presses a button that decides, as a person does: once it is in view and has come to rest. The app
   // ignores a press when the page moved the button meanwhile; then a person presses again.
@@ -110,7 +115,7 @@ export class App {
     await this.decide(this.approveButton(card))
   }
   async approvePlan(card: Locator) {
-    await this.decide(card.getByRole('button', { name: 'Approve, ask before edits' }))
+    await this.decide(card.getByRole('button', { name: 'Approve and ask before edits' }))
   }
   async approveEdited(found: Locator, command: string) {
     const card = await this.stays(found)
@@ -238,7 +243,7 @@ export class App {
       if (await option.isVisible()) await option.check()
       else await question.getByRole('textbox').fill('As you like')
     }
-    await this.decide(card.getByRole('button', { name: /^(Approve|Approve, ask before edits|Submit answers)$/ }))
+    await this.decide(card.getByRole('button', { name: /^(Approve|Approve and ask before edits|Send answers)$/ }))
     await expect(card).toHaveCount(0)
   }
   demoButton = () => this.page.getByRole('button', { name: 'Try the demo session' }).filter({ visible: true })

@@ -78,6 +78,7 @@ test.describe('on a phone', () => {
       { cwd: scripted },
     )
     const app = await App.openSession(page, id)
+    await app.review()
     await expect(app.card()).toBeVisible()
 
     const approve = app.approveButton(app.card())

@@ -353,7 +353,7 @@ test('at 400 % whatever decides can be reached with keys, and nothing lies over 
   await whole(card.getByRole('textbox'))
   await reach(card.getByRole('button', { name: 'Deny', exact: true }))
   await shows('edit', ...edit, [/^Deny$/, /^Approve$/])
-  await shows('plan', ...plan, [/^Keep planning$/, /ask before edits$/])
+  await shows('plan', ...plan, [/^Keep planning$/, /^Approve and ask$/])
   card = await shows('form', FORMS['four questions']!, null, [/^Decline$/])
   await reach(card.getByRole('radio', { name: /^Summary/ }), 'Shift+Tab')
   await reach(card.getByRole('checkbox', { name: /^Web/ }))

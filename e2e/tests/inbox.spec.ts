@@ -81,7 +81,7 @@ test('with no mouse: from the inbox over five kinds of requests to a new session
   await decide('written', 'y', /^Approve$/)
   await decide('Which format?', '2', /^Decline$/)
   await page.keyboard.press('Control+Enter')
-  await decide('Paint it green', 'y', /^Approve, ask/)
+  await decide('Paint it green', 'y', /^Approve and ask/)
   await decide('touch refused', 'n', /^Deny$/)
   await page.keyboard.type('Use another name')
   await page.keyboard.press('Control+Enter')

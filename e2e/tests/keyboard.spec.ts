@@ -165,10 +165,12 @@ test('with keys alone: every decision @newest', async ({ page, hands, folder, re
   await hands.press('n')
   await hands.type('Say more')
   await page.keyboard.press('Control+Enter')
-  await hands.activate(
-    (await ready('Second plan', /^Keep planning$/)).getByRole('button', { name: 'Approve, auto-accept edits' }),
-  )
-  await ready('Third plan', /^Approve, ask/)
+  const second = await ready('Second plan', /^Keep planning$/)
+  await hands.activate(second.getByRole('button', { name: 'Other ways to approve' }))
+  const accept = second.getByRole('button', { name: 'Approve and accept edits' })
+  await expect(accept).not.toHaveAttribute('aria-disabled')
+  await hands.activate(accept)
+  await ready('Third plan', /^Approve and ask/)
   await page.keyboard.press('y')
 
   const form = await ready('Which format?', /^Decline$/)

@@ -53,6 +53,7 @@ const LOOKED_AT: Record<string, string> = {
   'shell/Palette.vue': 'the palette with results',
   'ui/ToastHost.vue': 'what can be taken back',
   'session/Choice.vue': 'how Claude works',
+  'pending/RequestDock.vue': 'a card on a phone',
   'admin/Projects.vue': 'a project',
   'session/SessionDetails.vue': 'the drawer on a phone',
   'session/KillDialog.vue': 'before a session is killed',

@@ -1,4 +1,5 @@
 // Nothing that is read or pressed sticks out of what shows it. On made frames.
+import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
 import { Stage } from '../stage.ts'
 import { request } from '../../frontend/src/testcards.ts'
@@ -48,6 +49,7 @@ test('long words are cut or wrapped, and never push away what is pressed @newest
   stage.show([request('harm', { risk: 'high', tool_input: { command: 'rm -rf build' } })])
   await page.getByRole('link', { name: 'Zurück zu den Sitzungen' }).click()
   await page.getByRole('link', { name: /^Wartet auf dich.*rm -rf build/ }).click()
+  await App.of(page).review()
   await expect(page.locator('[data-request-id=harm]')).toBeVisible()
 
   // What became of a request for which something was written is told in lines, not in syllables.
@@ -55,7 +57,10 @@ test('long words are cut or wrapped, and never push away what is pressed @newest
   await page.goto(`${server.url}/sessions/${stage.id}`)
   stage.show([request('gone', { tool_input: { command: 'git push' } })])
   const card = page.locator('[data-request-id=gone]')
-  await card.getByRole('button', { name: 'Ablehnen' }).click()
+  await App.of(page).review()
+  const deny = card.getByRole('button', { name: 'Ablehnen' })
+  await expect(deny).not.toHaveAttribute('aria-disabled')
+  await deny.click()
   await card.getByRole('textbox').fill('Nicht jetzt.')
   stage.show([])
   const told = page

@@ -309,7 +309,7 @@ async function tapAbout(page: Page, url: string, paths: (stage: Stage) => string
   for (const s of [0, 1, 2]) world.arrive(s)
   const at = paths(stage)
   await page.goto(url + at[0])
-  await expect(page.locator('[data-request-id], [data-inbox-row]').first()).toBeVisible()
+  await expect(page.locator('[data-request-id]:visible, [data-inbox-row], .bar.one').first()).toBeVisible()
   const finger = new Finger(page, touch ? await page.context().newCDPSession(page) : null)
   const { width, height } = page.viewportSize()!
 
@@ -338,7 +338,7 @@ async function tapAbout(page: Page, url: string, paths: (stage: Stage) => string
       })
       .catch(() => ({ cards: [], others: [] }))
     const holds = cards.filter((s) => /Hold/.test(s.text))
-    const approvals = cards.filter((s) => /^(Approve|Submit|Deny|Decline|Keep planning|Approve.*)/.test(s.text))
+    const approvals = cards.filter((s) => /^(Approve|Send|Deny|Decline|Keep planning|Approve.*)/.test(s.text))
     const steps = others.filter((s) =>
       /Next request|Review|Inbox|session-|ls |touch |rm |Approve \d|Select|Close/.test(s.text),
     )

@@ -14,7 +14,7 @@ const modes: Record<string, string> = {
 /** The asker as an object or after a preposition: "den Agenten". */
 export const whom = (who: string) => own({ 'Der Agent': 'den Agenten', 'Der MCP-Server': 'den MCP-Server' }, who) ?? who
 /** The asker after "von". */
-const from = (who: string) => own({ 'Der Agent': 'dem Agenten', 'Der MCP-Server': 'dem MCP-Server' }, who) ?? who
+export const from = (who: string) => own({ 'Der Agent': 'dem Agenten', 'Der MCP-Server': 'dem MCP-Server' }, who) ?? who
 
 const are = (names: string[]) => (names.length === 1 ? 'ist' : 'sind')
 const stopped = (sentence: string) => (/[.!?]$/.test(sentence) ? sentence : sentence + '.')
@@ -288,31 +288,8 @@ export const de: Messages = {
     },
 
     dock: 'Anfragen',
-    waitingCount: (n) => `${count(n, 'Anfrage wartet', 'Anfragen warten')} auf dich`,
-    review: 'Ansehen',
-    hide: 'Ausblenden',
-    details: 'Details der Anfrage',
-    waiting: (span) => `wartet seit ${span}`,
-    closesIn: (span) => `läuft in ${span} ab`,
     closesSoon: (span) => `Eine Frage läuft in ${span} ab.`,
-    moreTime: '+5 Minuten',
-    moreTimeHint: 'Frist um 5 Minuten verlängern',
-    by: (agent) => `von ${agent}`,
     subagent: 'einem Subagenten',
-    answering: (names) => `${list(names)} ${names.length === 1 ? 'antwortet' : 'antworten'} gerade`,
-    takeOver: 'Übernehmen',
-    orphaned:
-      'Claude wurde vor deiner Antwort beendet. Nichts wurde ausgeführt. Du kannst trotzdem antworten: Claude erhält die Antwort, wenn die Sitzung fortgesetzt wird.',
-    earlier: {
-      said: (by, what, same) =>
-        `Vor dem Ende von Claude hat ${by ?? 'jemand'} ${same ? 'diese' : 'eine ähnliche'} ${what === 'question' ? 'Frage' : 'Anfrage'} beantwortet:`,
-      again:
-        'Möglicherweise hat Claude diese Antwort noch umgesetzt. sayso kann das nicht feststellen, deshalb wirst du noch einmal gefragt.',
-      show: 'Frühere Anfrage',
-      same: 'Die frühere Anfrage war dieselbe in anderer Form.',
-      was: 'Früher',
-      now: 'Jetzt',
-    },
 
     title: {
       bash: 'Befehl ausführen',
@@ -329,57 +306,12 @@ export const de: Messages = {
     },
     questions: (n) => count(n, 'Frage', 'Fragen'),
     planReady: 'Plan fertig',
-    next: 'Nächste Anfrage',
 
     approve: 'Genehmigen',
     deny: 'Ablehnen',
-    denyAndInterrupt: 'Ablehnen und unterbrechen',
-    reason: 'Grund für Claude (optional)',
-    reasonExample: 'Zum Beispiel: pnpm statt npm verwenden',
     rawJSON: 'Rohes JSON',
-    edit: {
-      start: 'Bearbeiten',
-      discard: 'Verwerfen',
-      discardEdit: 'Änderung verwerfen',
-      byYou: 'Von dir bearbeitet. „Genehmigen“ führt diese Version aus.',
-      empty: 'Der Befehl ist leer. Lehne die Anfrage ab, wenn nichts ausgeführt werden soll.',
-      object: 'Die Eingabe muss ein JSON-Objekt sein.',
-      syntax: (message, line) => `Das ist kein gültiges JSON${line === null ? '' : `, Zeile ${line}`}: ${message}`,
-      label: (tool, field) =>
-        field === null
-          ? 'Eingabe (JSON)'
-          : (own(
-              {
-                command: 'Befehl',
-                content: 'Inhalt',
-                new_string: 'Ersetzen durch',
-              },
-              field,
-            ) ?? `${field} von ${tool}`),
-    },
 
-    dontAsk: 'Nicht mehr fragen…',
-    whatToAllow: 'Was erlaubt wird',
-    onlyOnce: 'Nur dieses Mal',
-    allowRules: 'Immer erlauben',
-    allowFolders: 'Claude darf arbeiten in',
-    switchMode: (mode) => `Diese Sitzung auf „${mode}“ umstellen`,
-    scope: 'Gilt für',
-    scopes: {
-      session: 'diese Sitzung',
-      localSettings: 'dieses Projekt, für mich',
-      projectSettings: 'dieses Projekt, für alle',
-      userSettings: 'alle meine Projekte',
-    },
-    alsoAllows: 'Beim Genehmigen wird auch die gewählte Regel hinzugefügt.',
-
-    queued: 'Offline. Deine Antwort wird gesendet, sobald du wieder verbunden bist.',
-    unconfirmed: 'Noch keine Bestätigung. Weitere Versuche folgen.',
-    taken: (who) => `Gesendet. Warten auf die Bestätigung von ${from(who)}.`,
     resuming: 'Claude wird mit deiner Antwort fortgesetzt…',
-    keptAnswer: 'Antwort gespeichert. Claude erhält sie, wenn diese Sitzung fortgesetzt wird.',
-    refused: (why) => `${why || 'Der Server hat diese Antwort abgelehnt.'} Nichts wurde gesendet.`,
-    viewerOnly: 'Nur Lesezugriff. Du kannst diese Anfrage nicht beantworten.',
 
     ended: {
       label: (title) => `Nicht mehr offen: ${title}`,
@@ -400,19 +332,7 @@ export const de: Messages = {
     },
 
     hiddenCharacter: (name) => `verstecktes Zeichen ${name}`,
-    hiddenCharacters: (n) =>
-      `${count(n, 'verstecktes Zeichen ist', 'versteckte Zeichen sind')} unten markiert. Der Text ist möglicherweise nicht das, wonach er aussieht.`,
-    addedLine: 'hinzugefügte Zeile: ',
-    removedLine: 'entfernte Zeile: ',
-    editOf: (i, n) => `Änderung ${i} von ${n}`,
-    everyPlace: 'Ersetzt jedes Vorkommen in der Datei.',
     outside: 'außerhalb des Ordners dieser Sitzung',
     size: (lines, size) => `${count(lines, 'Zeile', 'Zeilen')} · ${size}`,
-    emptyFile: 'Die Datei ist danach leer.',
-    replaces: 'Ersetzt die vorhandene Datei.',
-    timeout: (span) => `Zeitlimit ${span}`,
-    background: 'läuft im Hintergrund',
-    noSandbox: 'läuft außerhalb der Sandbox',
-    inFolder: 'in',
   },
 }

@@ -270,30 +270,8 @@ export const en = {
     },
 
     dock: 'Requests',
-    waitingCount: (n: number) => `${count(n, 'request needs', 'requests need')} your attention`,
-    review: 'Review',
-    hide: 'Hide',
-    details: 'Request details',
-    waiting: (span: string) => `waiting ${span}`,
-    closesIn: (span: string) => `expires in ${span}`,
     closesSoon: (span: string) => `A question expires in ${span}.`,
-    moreTime: '+5 minutes',
-    moreTimeHint: 'Extend the deadline by 5 minutes',
-    by: (agent: string) => `asked by ${agent}`,
     subagent: 'a subagent',
-    answering: (names: string[]) => `${list(names)} ${names.length === 1 ? 'is' : 'are'} answering`,
-    takeOver: 'Take over',
-    orphaned:
-      'Claude stopped before you answered. Nothing ran. You can still answer: Claude gets your answer when the session resumes.',
-    earlier: {
-      said: (by: string | null, what: 'question' | 'request', same: boolean) =>
-        `Before Claude stopped, ${by ?? 'someone'} answered ${same ? 'this' : 'a similar'} ${what}:`,
-      again: 'Claude may have acted on that answer before it stopped. sayso can’t tell, so you are asked again.',
-      show: 'Earlier request',
-      same: 'The earlier request was the same in a different form.',
-      was: 'Earlier',
-      now: 'Now',
-    },
 
     title: {
       bash: 'Run a command',
@@ -310,55 +288,12 @@ export const en = {
     },
     questions: (n: number) => count(n, 'question', 'questions'),
     planReady: 'Plan ready',
-    next: 'Next request',
 
     approve: 'Approve',
     deny: 'Deny',
-    denyAndInterrupt: 'Deny and interrupt',
-    reason: 'Reason for Claude (optional)',
-    reasonExample: 'For example: use pnpm, not npm',
     rawJSON: 'Raw JSON',
-    edit: {
-      start: 'Edit',
-      discard: 'Discard',
-      discardEdit: 'Discard edit',
-      byYou: 'Edited by you. Approve runs this version.',
-      empty: 'The command is empty. If nothing should run, deny the request.',
-      object: 'The input must be a JSON object.',
-      syntax: (message: string, line: number | null) =>
-        `This is not valid JSON${line === null ? '' : `, line ${line}`}: ${message}`,
-      label: (tool: string, field: string | null) =>
-        field === null
-          ? 'Input (JSON)'
-          : ({
-              command: 'Command',
-              content: 'Content',
-              new_string: 'Replace with',
-            }[field] ?? `${field} of ${tool}`),
-    },
 
-    dontAsk: 'Don’t ask again…',
-    whatToAllow: 'What to allow',
-    onlyOnce: 'Only this once',
-    allowRules: 'Always allow',
-    allowFolders: 'Let Claude work in',
-    switchMode: (mode: string) => `Switch this session to “${mode}”`,
-    scope: 'Applies to',
-    scopes: {
-      session: 'this session',
-      localSettings: 'this project, for me',
-      projectSettings: 'this project, for everyone',
-      userSettings: 'all my projects',
-    },
-    alsoAllows: 'Approving also adds the selected rule.',
-
-    queued: 'Offline. Your answer is sent when you reconnect.',
-    unconfirmed: 'No confirmation yet. Still trying.',
-    taken: (who: string) => `Sent. Waiting for ${who === 'Claude' ? who : who.replace(/^T/, 't')} to confirm.`,
     resuming: 'Resuming Claude with your answer…',
-    keptAnswer: 'Answer saved. Claude gets it when this session resumes.',
-    refused: (why: string) => `${why || 'The server rejected this answer.'} Nothing was sent.`,
-    viewerOnly: 'View only. You can’t answer this request.',
 
     ended: {
       label: (title: string) => `No longer open: ${title}`,
@@ -379,20 +314,8 @@ export const en = {
     },
 
     hiddenCharacter: (name: string) => `hidden character ${name}`,
-    hiddenCharacters: (n: number) =>
-      `${count(n, 'hidden character is', 'hidden characters are')} marked below. The text may not be what it looks like.`,
-    addedLine: 'added line: ',
-    removedLine: 'removed line: ',
-    editOf: (i: number, n: number) => `Edit ${i} of ${n}`,
-    everyPlace: 'Replaces every occurrence in the file.',
     outside: 'outside this session’s folder',
     size: (lines: number, size: string) => `${count(lines, 'line', 'lines')} · ${size}`,
-    emptyFile: 'The file will be empty.',
-    replaces: 'Replaces the existing file.',
-    timeout: (span: string) => `times out after ${span}`,
-    background: 'runs in the background',
-    noSandbox: 'runs outside the sandbox',
-    inFolder: 'in',
   },
 }
 

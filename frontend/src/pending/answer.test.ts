@@ -200,7 +200,7 @@ describe('what an MCP server asks for', () => {
       { id: 'd', values: ['no'] },
     ])
     expect(draftOf({}, all.questions[5]!)).toEqual(blank())
-    expect(answered(all, {})).toBe(4)
+    expect(answered(all, {}).filter(Boolean)).toHaveLength(4)
     expect(missing(all, {})).toEqual([])
   })
 

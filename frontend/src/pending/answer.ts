@@ -156,12 +156,12 @@ function textFault(q: Question, text: string): Fault | null {
   }
 }
 
-/** answered returns how many questions have an answer that can be sent. */
-export function answered(form: Form, draft: FormDraft): number {
-  return form.questions.filter((q) => {
+/** answered tells of each question whether it has an answer that can be sent. */
+export function answered(form: Form, draft: FormDraft): boolean[] {
+  return form.questions.map((q) => {
     const d = draftOf(draft, q)
     return responseTo(q, d) !== null && faultOf(q, d) === null
-  }).length
+  })
 }
 
 /** missing returns the questions whose answers cannot be sent, in order. */

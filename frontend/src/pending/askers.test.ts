@@ -117,7 +117,7 @@ describe('a form', () => {
     await d.wrapper.find('input[type=radio]').setValue()
     await d.wrapper.find('textarea').setValue('x')
     expect(d.wrapper.find('.progress').text()).toBe('2 of 10 answered')
-    expect(d.wrapper.text()).toContain('Answer 7 more questions')
+    expect(off(d.wrapper, 'Answer 7 more')).toBe(true)
   })
 
   test('of Claude’s own tool does not say that all is required', () => {
@@ -163,9 +163,9 @@ describe('a form', () => {
     await armed()
     expect(d.wrapper.findAll('.confirm label').map((l) => l.find('.label').text())).toEqual(['Yes', 'No'])
     expect(d.wrapper.findAll('input:checked')).toHaveLength(0)
-    expect(off(d.wrapper, 'Submit answers')).toBe(true)
+    expect(off(d.wrapper, 'Send answers')).toBe(true)
     await key(d.wrapper, '1')
-    await button(d.wrapper, 'Submit answers').trigger('click')
+    await button(d.wrapper, 'Send answers').trigger('click')
     expect(d.answers[0]).toMatchObject({ responses: [{ id: 'q', values: ['yes'] }] })
   })
 
@@ -235,7 +235,7 @@ describe('an elicitation', () => {
     expect(legend(d.wrapper)).toContain('A whole number from 1 to 31')
     const field = d.wrapper.find('input.field')
     expect((field.element as HTMLInputElement).value).toBe('1')
-    await button(d.wrapper, 'Submit answers').trigger('click')
+    await button(d.wrapper, 'Send answers').trigger('click')
     expect(d.answers[0]).toMatchObject({ decision: 'allow', responses: [{ id: 'day', text: '1' }] })
   })
 
@@ -247,12 +247,12 @@ describe('an elicitation', () => {
     expect(d.wrapper.find('.problem').exists()).toBe(false)
     await field.trigger('focusout')
     expect(d.wrapper.find('.problem').text()).toBe('Enter 31 or less.')
-    expect(off(d.wrapper, 'Submit answers')).toBe(true)
+    expect(off(d.wrapper, 'Send answers')).toBe(true)
     await key(d.wrapper, 'Enter', { ctrlKey: true })
     expect(d.answers).toEqual([])
     await field.setValue('12')
     expect(d.wrapper.find('.problem').exists()).toBe(false)
-    await button(d.wrapper, 'Submit answers').trigger('click')
+    await button(d.wrapper, 'Send answers').trigger('click')
     expect(d.answers[0]).toMatchObject({ responses: [{ id: 'day', text: '12' }] })
   })
 

@@ -54,6 +54,7 @@ describe('a tool approval', () => {
     setMedia(BREAKPOINTS.narrow, true)
     expect(has(dock([request('b')]).wrapper, 'Wrap lines')).toBe(false)
     const d = dock([request('c', long)])
+    await d.wrapper.find('.bar').trigger('click')
     const wrap = button(d.wrapper, 'Wrap lines')
     // Below the command, which was on screen completely.
     expect(d.wrapper.find('pre').element.compareDocumentPosition(wrap.element)).toBe(Node.DOCUMENT_POSITION_FOLLOWING)
@@ -282,6 +283,19 @@ describe('a tool approval', () => {
     expect(d.answers).toEqual([])
   })
 
+  test('rules take the place of a request only once it was seen', async () => {
+    const rule = { type: 'addRules', behavior: 'allow', rules: [{ toolName: 'Bash', ruleContent: 'touch:*' }] }
+    const d = dock([request('a', { permission_suggestions: [rule] })])
+    await button(d.wrapper, 'Don’t ask again…').trigger('click')
+    await d.wrapper.find('input[type=radio]').setValue()
+    expect(d.wrapper.find('.body').attributes('hidden')).toBeUndefined()
+    expect(off(d.wrapper, 'Approve and allow')).toBe(true)
+    await armed()
+    await nextTick()
+    expect(d.wrapper.find('.body').attributes('hidden')).toBeDefined()
+    expect(off(d.wrapper, 'Approve and allow')).toBe(false)
+  })
+
   test('grants a rule only when it is chosen, for this session', async () => {
     const rule = {
       type: 'addRules',
@@ -291,9 +305,12 @@ describe('a tool approval', () => {
     }
     const d = dock([request('a', { permission_suggestions: [rule] })])
     await armed()
+    await button(d.wrapper, 'Don’t ask again…').trigger('click')
     expect(d.wrapper.find('.rules').text()).toContain('Bash(touch:*)')
-    await d.wrapper.findAll('input[type=radio]')[1]!.setValue()
-    await button(d.wrapper, 'Approve').trigger('click')
+    expect(off(d.wrapper, 'Approve and allow')).toBe(true)
+    await d.wrapper.find('input[type=radio]').setValue()
+    await armed()
+    await button(d.wrapper, 'Approve and allow').trigger('click')
     expect(d.answers[0]).toMatchObject({ updated_permissions: [{ ...rule, destination: 'session' }] })
   })
 
@@ -463,10 +480,12 @@ describe('a plan', () => {
   const plan = () => request('p', { tool_name: 'ExitPlanMode', tool_input: { plan: '# Plan\n\n1. first' } })
 
   test.each([
-    ['Approve, ask before edits', 'default'],
-    ['Approve, auto-accept edits', 'acceptEdits'],
+    ['Approve and ask before edits', 'default'],
+    ['Approve and accept edits', 'acceptEdits'],
   ])('%s', async (name, mode) => {
     const d = dock([plan()])
+    await armed()
+    if (mode === 'acceptEdits') await button(d.wrapper, 'Other ways to approve').trigger('click')
     await armed()
     await button(d.wrapper, name).trigger('click')
     expect(d.answers[0]).toMatchObject({
@@ -507,13 +526,12 @@ describe('questions', () => {
   test('an empty answer cannot be sent, by any means', async () => {
     const d = dock([two()])
     await armed()
-    expect(off(d.wrapper, 'Submit answers')).toBe(true)
-    await button(d.wrapper, 'Submit answers').trigger('click')
+    expect(off(d.wrapper, 'Answer 2 more')).toBe(true)
+    await button(d.wrapper, 'Answer 2 more').trigger('click')
     await d.wrapper.find('form').trigger('submit')
     await key(d.wrapper, 'Enter', { ctrlKey: true })
     await key(d.wrapper, 'Escape')
     expect(d.answers).toEqual([])
-    expect(d.wrapper.text()).toContain('Answer 2 more questions')
   })
 
   test('trying to send leads to what is missing', async () => {
@@ -533,7 +551,7 @@ describe('questions', () => {
     await summary!.setValue()
     await web!.setValue()
     await api!.setValue()
-    await button(d.wrapper, 'Submit answers').trigger('click')
+    await button(d.wrapper, 'Send answers').trigger('click')
     expect(d.answers[0]).toMatchObject({
       request_type: 'ask_user_question',
       decision: 'allow',
@@ -552,9 +570,9 @@ describe('questions', () => {
     const field = d.wrapper.find('textarea')
     expect(document.activeElement).toBe(field.element)
     await field.setValue('   ')
-    expect(off(d.wrapper, 'Submit answers')).toBe(true)
+    expect(off(d.wrapper, 'Send answers')).toBe(true)
     await field.setValue('a table')
-    await button(d.wrapper, 'Submit answers').trigger('click')
+    await button(d.wrapper, 'Send answers').trigger('click')
     expect(d.answers[0]).toMatchObject({ responses: [{ id: 'Format', values: [], text: 'a table' }] })
   })
 
@@ -575,7 +593,7 @@ describe('questions', () => {
     await armed()
     expect(d.wrapper.findAll('input:checked')).toHaveLength(0)
     await d.wrapper.findAll('input')[1]!.setValue()
-    await button(d.wrapper, 'Submit answers').trigger('click')
+    await button(d.wrapper, 'Send answers').trigger('click')
     expect(d.answers[0]).toMatchObject({ responses: [{ id: 'Go', values: ['no'] }] })
   })
 
@@ -592,7 +610,7 @@ describe('questions', () => {
 
   test('that cannot be read can only be declined', () => {
     const d = dock([asks('q', [])])
-    expect(has(d.wrapper, 'Submit answers')).toBe(false)
+    expect(has(d.wrapper, 'Send answers')).toBe(false)
     expect(has(d.wrapper, 'Decline')).toBe(true)
   })
 

@@ -8,6 +8,7 @@ type Name =
   | 'ClosedNotice'
   | 'DraftMerge'
   | 'Outcome'
+  | 'DockBar'
   | 'KeyHint'
   | 'EarlierAnswer'
 

@@ -30,3 +30,24 @@ export function headings(markdown: string): { level: number; text: string }[] {
   }
   return out
 }
+
+const MAX_FILES = 20
+
+/** The files that a plan names as code, in order, each once. */
+export function files(markdown: string): string[] {
+  const named = markdown.matchAll(/`([\w@.~-]*\/[\w@./-]*\w|[\w@-][\w@.-]*\.[a-zA-Z]\w{0,7})`/g)
+  return [...new Set([...named].map((m) => m[1]!))].slice(0, MAX_FILES)
+}
+
+/** What a person says about a part of a plan. */
+export interface PlanComment {
+  /** The part, as it was selected. */
+  quote: string
+  text: string
+}
+
+/** Comments as Claude reads them, each under what it is about, and what is said about the whole. */
+export function withComments(comments: readonly PlanComment[], reason: string): string {
+  const parts = comments.filter((c) => c.text.trim() !== '').map((c) => `> ${c.quote}\n\n${c.text.trim()}`)
+  return [...parts, ...(reason ? [reason] : [])].join('\n\n')
+}

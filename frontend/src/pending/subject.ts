@@ -6,8 +6,12 @@ import { titleOf } from './title'
 
 const MAX_CHARS = 300
 
-/** subjectOf returns one line that names what a request is about, for where its body is scrolled out of sight. */
+// Their cards name the file above what scrolls, see FileIdentity.vue.
+const NAMED = new Set(['Edit', 'MultiEdit', 'Write', 'NotebookEdit'])
+
+/** subjectOf returns one line that names what a request is about, for where its body is scrolled out of sight; '' where it is named already. */
 export function subjectOf(request: Request, cwd: string): string {
+  if (NAMED.has(request.tool_name) || (request.form?.questions.length ?? 0) > 1) return ''
   const plan =
     request.tool_name === 'ExitPlanMode'
       ? headings(String(asInput(request.tool_input)['plan'] ?? ''))[0]?.text

@@ -1,16 +1,20 @@
 import type { Request } from '@/wire/messages.gen'
 import { joined, type FormDraft } from './answer'
 import { drafts } from './drafts'
+import { withComments, type PlanComment } from './plan'
 
 /**
  * unsentText returns what a person had written for a request that another person answered, as text
  * to continue with; null if there is nothing.
  */
 export function unsentText(request: Request): string | null {
-  const draft = drafts.get<{ edit?: string | null; reason?: string; form?: FormDraft }>(`request:${request.request_id}`)
+  const draft = drafts.get<{ edit?: string | null; reason?: string; form?: FormDraft; comments?: PlanComment[] }>(
+    `request:${request.request_id}`,
+  )
   if (!draft) return null
   const parts: string[] = []
-  if (draft.reason?.trim()) parts.push(draft.reason.trim())
+  const said = withComments(draft.comments ?? [], draft.reason?.trim() ?? '')
+  if (said) parts.push(said)
   if (draft.edit?.trim()) parts.push(draft.edit)
   if (draft.form && request.form) {
     // Defaults of the asker are not the person's text.

@@ -57,7 +57,8 @@ export function useSeen(
 
   function look(): void {
     clearTimeout(timer)
-    if (seen.value || !onScreen || !content.value || !end.value) return
+    // What is not drawn has no height, all of which would be seen.
+    if (seen.value || !onScreen || !content.value || !end.value || body.value?.hidden) return
     const now = performance.now()
     if (view) strips.add(view, now - since)
     since = now

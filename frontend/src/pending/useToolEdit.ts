@@ -1,7 +1,7 @@
 import { computed, reactive, type Ref } from 'vue'
-import { t } from '@/i18n'
 import type { Request } from '@/wire/messages.gen'
 import { editableText, editedField, withText, type Edited, type ToolInput } from './edit'
+import { words } from './words'
 
 /** What a person makes of the input of a tool before it runs. */
 export interface ToolEdit {
@@ -35,9 +35,9 @@ export function useToolEdit(
   const result = computed(() => (draft.value.edit === null ? null : withText(tool, input.value, draft.value.edit)))
   const error = computed(() => {
     if (result.value === null || result.value.ok) return null
-    if (result.value.message === 'empty') return t.pending.edit.empty
-    if (result.value.message === 'object') return t.pending.edit.object
-    return t.pending.edit.syntax(result.value.message, result.value.line)
+    if (result.value.message === 'empty') return words.edit.empty
+    if (result.value.message === 'object') return words.edit.object
+    return words.edit.syntax(result.value.message, result.value.line)
   })
   return reactive({
     input,

@@ -1,5 +1,7 @@
 import { count } from '@/i18n'
-import { whom } from '@/i18n/messages.de'
+import { list } from '@/i18n/format'
+import { from, whom } from '@/i18n/messages.de'
+import { own } from '@/i18n/messages.en'
 import type { words as english } from './words.en'
 
 const range = (least: number | undefined, most: number | undefined, unit = ''): string => {
@@ -10,10 +12,77 @@ const range = (least: number | undefined, most: number | undefined, unit = ''): 
 }
 
 export const words: typeof english = {
+  waiting: (span) => `wartet seit ${span}`,
+  answering: (names) => `${list(names)} ${names.length === 1 ? 'antwortet' : 'antworten'} gerade`,
+  next: 'Nächste Anfrage',
+  queued: 'Offline. Deine Antwort wird gesendet, sobald du wieder verbunden bist.',
+  unconfirmed: 'Noch keine Bestätigung. Weitere Versuche folgen.',
+  taken: (who) => `Gesendet. Warten auf die Bestätigung von ${from(who)}.`,
+  keptAnswer: 'Antwort gespeichert. Claude erhält sie, wenn diese Sitzung fortgesetzt wird.',
+  refused: (why) => `${why || 'Der Server hat diese Antwort abgelehnt.'} Nichts wurde gesendet.`,
+  viewerOnly: 'Nur Lesezugriff. Du kannst diese Anfrage nicht beantworten.',
+  hiddenCharacters: (n) =>
+    `${count(n, 'verstecktes Zeichen ist', 'versteckte Zeichen sind')} unten markiert. Der Text ist möglicherweise nicht das, wonach er aussieht.`,
+  addedLine: 'hinzugefügte Zeile: ',
+  removedLine: 'entfernte Zeile: ',
+  editOf: (i, n) => `Änderung ${i} von ${n}`,
+  everyPlace: 'Ersetzt jedes Vorkommen in der Datei.',
+  emptyFile: 'Die Datei ist danach leer.',
+  replaces: 'Ersetzt die vorhandene Datei.',
+  timeout: (span) => `Zeitlimit ${span}`,
+  background: 'läuft im Hintergrund',
+  noSandbox: 'läuft außerhalb der Sandbox',
+  inFolder: 'in',
+  waitingCount: (n) => `${count(n, 'Anfrage wartet', 'Anfragen warten')} auf dich`,
+  review: 'Ansehen',
+  hide: 'Ausblenden',
+  details: 'Details der Anfrage',
+  closesIn: (span) => `läuft in ${span} ab`,
+  by: (agent) => `von ${agent}`,
+  earlier: {
+    said: (by, what, same) =>
+      `Vor dem Ende von Claude hat ${by ?? 'jemand'} ${same ? 'diese' : 'eine ähnliche'} ${what === 'question' ? 'Frage' : 'Anfrage'} beantwortet:`,
+    again:
+      'Möglicherweise hat Claude diese Antwort noch umgesetzt. sayso kann das nicht feststellen, deshalb wirst du noch einmal gefragt.',
+    show: 'Frühere Anfrage',
+    same: 'Die frühere Anfrage war dieselbe in anderer Form.',
+    was: 'Früher',
+    now: 'Jetzt',
+  },
+  dontAsk: 'Nicht mehr fragen…',
+  whatToAllow: 'Was erlaubt wird',
+  allowRules: 'Immer erlauben',
+  allowFolders: 'Claude darf arbeiten in',
+  switchMode: (mode) => `Diese Sitzung auf „${mode}“ umstellen`,
+  scope: 'Gilt für',
+  scopes: {
+    session: 'diese Sitzung',
+    localSettings: 'dieses Projekt, für mich',
+    projectSettings: 'dieses Projekt, für alle',
+    userSettings: 'alle meine Projekte',
+  },
+  orphaned:
+    'Claude wurde vor deiner Antwort beendet. Nichts wurde ausgeführt. Du kannst trotzdem antworten: Claude erhält die Antwort, wenn die Sitzung fortgesetzt wird.',
+  moreTime: '+5 Minuten',
+  moreTimeHint: 'Frist um 5 Minuten verlängern',
+  takeOver: 'Übernehmen',
+  denyAndInterrupt: 'Ablehnen und unterbrechen',
+  reason: 'Grund für Claude (optional)',
+  reasonExample: 'Zum Beispiel: pnpm statt npm verwenden',
+
   plan: {
     approveAsk: 'Genehmigen, vor Änderungen fragen',
+    approveAskShort: 'Genehmigen, fragen',
     approveEdits: 'Genehmigen, Änderungen annehmen',
+    other: 'Anders genehmigen',
     keepPlanning: 'Weiter planen',
+    keepPlanningWith: (n) => `Weiter planen mit ${count(n, 'Kommentar', 'Kommentaren')}`,
+    selectToComment: 'Markiere Text, um ihn zu kommentieren.',
+    comment: 'Kommentieren',
+    commentOn: 'Kommentar zu',
+    yourComment: 'Dein Kommentar',
+    removeComment: (text) => `Kommentar entfernen: ${text}`,
+    touches: 'Betroffen',
     keepPlanningDefault: 'Plane weiter. Fang noch nicht an.',
     feedback: 'Was soll sich ändern? (optional)',
     feedbackExample: 'Zum Beispiel: die Datenbank nicht ändern',
@@ -77,9 +146,9 @@ export const words: typeof english = {
   other: 'Andere',
   otherAnswer: (question) => `Andere: ${question}`,
   otherExample: 'Deine eigene Antwort',
-  missing: (n, all) =>
-    all === 1 ? 'Antwort fehlt' : n === 1 ? 'Noch 1 Frage beantworten' : `Noch ${n} Fragen beantworten`,
-  submit: 'Antworten absenden',
+  answered: 'beantwortet',
+  missing: (n) => `Noch ${n} beantworten`,
+  submit: 'Antworten senden',
   decline: 'Nicht antworten',
   declineReason: (who) => `Nachricht an ${whom(who)} (optional)`,
   declineServer: (name) => `Nicht antworten? ${name} erfährt nur, dass du nicht geantwortet hast.`,
@@ -181,6 +250,12 @@ export const words: typeof english = {
       `Zeilenenden ändern sich von ${from === 'mixed' ? 'gemischt' : from.toUpperCase()} zu ${to === 'mixed' ? 'gemischt' : to.toUpperCase()}`,
     only: 'Nur die Zeilenenden ändern sich.',
   },
+  changeOf: (i, n) => `Änderung ${i} von ${n}`,
+  previousChange: 'Vorherige Änderung',
+  nextChange: 'Nächste Änderung',
+  unified: 'Untereinander',
+  split: 'Nebeneinander',
+  linesRemoved: (n) => count(n, 'Zeile entfernt', 'Zeilen entfernt'),
   unchanged: (n) => count(n, 'unveränderte Zeile', 'unveränderte Zeilen'),
   coarse:
     'Zu viele Änderungen für einen zeilenweisen Vergleich. Der alte und der neue Text werden vollständig gezeigt.',
@@ -238,6 +313,8 @@ export const words: typeof english = {
     dropped: (by, why) => `Die Entscheidung von ${by} wurde nicht verwendet. ${why}`,
   },
   rule: {
+    title: 'Nicht mehr fragen',
+    approve: 'Genehmigen und erlauben',
     form: {
       exact: 'Genau das:',
       prefix: 'Alles, was beginnt mit',
@@ -275,7 +352,29 @@ export const words: typeof english = {
         ? `Die engste Regel, die das ${stops ? 'verhindern würde' : 'abdeckt'}:`
         : `Die engsten Regeln, die das ${stops ? 'verhindern würden' : 'abdecken'}:`,
   },
-  edit: { difference: 'Deine Änderungen', add: 'hinzugefügt: ', del: 'entfernt: ' },
+  edit: {
+    difference: 'Deine Änderungen',
+    add: 'hinzugefügt: ',
+    del: 'entfernt: ',
+    start: 'Bearbeiten',
+    discard: 'Verwerfen',
+    discardEdit: 'Änderung verwerfen',
+    byYou: 'Von dir bearbeitet. „Genehmigen“ führt diese Version aus.',
+    empty: 'Der Befehl ist leer. Lehne die Anfrage ab, wenn nichts ausgeführt werden soll.',
+    object: 'Die Eingabe muss ein JSON-Objekt sein.',
+    syntax: (message, line) => `Das ist kein gültiges JSON${line === null ? '' : `, Zeile ${line}`}: ${message}`,
+    label: (tool, field) =>
+      field === null
+        ? 'Eingabe (JSON)'
+        : (own(
+            {
+              command: 'Befehl',
+              content: 'Inhalt',
+              new_string: 'Ersetzen durch',
+            },
+            field,
+          ) ?? `${field} von ${tool}`),
+  },
   red: {
     why: 'Das kann großen Schaden anrichten.',
     type: (word, key) =>

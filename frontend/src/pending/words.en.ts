@@ -1,4 +1,5 @@
 import { count } from '@/i18n'
+import { list } from '@/i18n/format'
 
 // The texts of the cards load after the first screen, which they would only
 // make larger.
@@ -21,10 +22,76 @@ interface Bounds {
 }
 
 export const words = {
+  waiting: (span: string) => `waiting ${span}`,
+  answering: (names: string[]) => `${list(names)} ${names.length === 1 ? 'is' : 'are'} answering`,
+  next: 'Next request',
+  queued: 'Offline. Your answer is sent when you reconnect.',
+  unconfirmed: 'No confirmation yet. Still trying.',
+  taken: (who: string) => `Sent. Waiting for ${who === 'Claude' ? who : who.replace(/^T/, 't')} to confirm.`,
+  keptAnswer: 'Answer saved. Claude gets it when this session resumes.',
+  refused: (why: string) => `${why || 'The server rejected this answer.'} Nothing was sent.`,
+  viewerOnly: 'View only. You can’t answer this request.',
+  hiddenCharacters: (n: number) =>
+    `${count(n, 'hidden character is', 'hidden characters are')} marked below. The text may not be what it looks like.`,
+  addedLine: 'added line: ',
+  removedLine: 'removed line: ',
+  editOf: (i: number, n: number) => `Edit ${i} of ${n}`,
+  everyPlace: 'Replaces every occurrence in the file.',
+  emptyFile: 'The file will be empty.',
+  replaces: 'Replaces the existing file.',
+  timeout: (span: string) => `times out after ${span}`,
+  background: 'runs in the background',
+  noSandbox: 'runs outside the sandbox',
+  inFolder: 'in',
+  waitingCount: (n: number) => `${count(n, 'request needs', 'requests need')} your attention`,
+  review: 'Review',
+  hide: 'Hide',
+  details: 'Request details',
+  closesIn: (span: string) => `expires in ${span}`,
+  by: (agent: string) => `asked by ${agent}`,
+  earlier: {
+    said: (by: string | null, what: 'question' | 'request', same: boolean) =>
+      `Before Claude stopped, ${by ?? 'someone'} answered ${same ? 'this' : 'a similar'} ${what}:`,
+    again: 'Claude may have acted on that answer before it stopped. sayso can’t tell, so you are asked again.',
+    show: 'Earlier request',
+    same: 'The earlier request was the same in a different form.',
+    was: 'Earlier',
+    now: 'Now',
+  },
+  dontAsk: 'Don’t ask again…',
+  whatToAllow: 'What to allow',
+  allowRules: 'Always allow',
+  allowFolders: 'Let Claude work in',
+  switchMode: (mode: string) => `Switch this session to “${mode}”`,
+  scope: 'Applies to',
+  scopes: {
+    session: 'this session',
+    localSettings: 'this project, for me',
+    projectSettings: 'this project, for everyone',
+    userSettings: 'all my projects',
+  },
+  orphaned:
+    'Claude stopped before you answered. Nothing ran. You can still answer: Claude gets your answer when the session resumes.',
+  moreTime: '+5 minutes',
+  moreTimeHint: 'Extend the deadline by 5 minutes',
+  takeOver: 'Take over',
+  denyAndInterrupt: 'Deny and interrupt',
+  reason: 'Reason for Claude (optional)',
+  reasonExample: 'For example: use pnpm, not npm',
+
   plan: {
-    approveAsk: 'Approve, ask before edits',
-    approveEdits: 'Approve, auto-accept edits',
+    approveAsk: 'Approve and ask before edits',
+    approveAskShort: 'Approve and ask',
+    approveEdits: 'Approve and accept edits',
+    other: 'Other ways to approve',
     keepPlanning: 'Keep planning',
+    keepPlanningWith: (n: number): string => `Keep planning with ${count(n, 'comment', 'comments')}`,
+    selectToComment: 'Select text to comment.',
+    comment: 'Comment',
+    commentOn: 'Comment on',
+    yourComment: 'Your comment',
+    removeComment: (text: string): string => `Remove comment: ${text}`,
+    touches: 'Touches',
     keepPlanningDefault: 'Keep planning. Do not start yet.',
     feedback: 'What should change? (optional)',
     feedbackExample: 'For example: leave the database alone',
@@ -89,9 +156,9 @@ export const words = {
   other: 'Other',
   otherAnswer: (question: string) => `Other: ${question}`,
   otherExample: 'Your own answer',
-  missing: (n: number, all: number) =>
-    all === 1 ? 'Needs an answer' : n === 1 ? 'Answer 1 more question' : `Answer ${n} more questions`,
-  submit: 'Submit answers',
+  answered: 'answered',
+  missing: (n: number) => `Answer ${n} more`,
+  submit: 'Send answers',
   decline: 'Decline',
   declineReason: (who: string) => `Message for ${who === 'Claude' ? who : who.replace(/^T/, 't')} (optional)`,
   declineServer: (name: string) => `Decline? ${name} sees only that you declined.`,
@@ -193,6 +260,12 @@ export const words = {
       `Line endings change from ${from === 'mixed' ? from : from.toUpperCase()} to ${to === 'mixed' ? to : to.toUpperCase()}`,
     only: 'Only the line endings change.',
   },
+  changeOf: (i: number, n: number): string => `Change ${i} of ${n}`,
+  previousChange: 'Previous change',
+  nextChange: 'Next change',
+  unified: 'Unified',
+  split: 'Split',
+  linesRemoved: (n: number): string => count(n, 'line removed', 'lines removed'),
   unchanged: (n: number): string => count(n, 'unchanged line', 'unchanged lines'),
   coarse: 'Too many changes to compare line by line. Showing the old and new text.',
   coarseWords: 'Too many changes to compare word by word. Showing the old and new text.',
@@ -251,6 +324,8 @@ export const words = {
     dropped: (by: string, why: string) => `The decision by ${by} was not used. ${why}`,
   },
   rule: {
+    title: 'Don’t ask again',
+    approve: 'Approve and allow',
     form: {
       exact: 'Exactly this:',
       prefix: 'Anything that starts with',
@@ -286,7 +361,27 @@ export const words = {
     smallest: (n: number, stops: boolean): string =>
       `${n === 1 ? 'The narrowest rule that' : 'The narrowest rules that'} ${stops ? 'would prevent it' : n === 1 ? 'covers it' : 'cover it'}:`,
   },
-  edit: { difference: 'Your changes', add: 'added: ', del: 'removed: ' },
+  edit: {
+    difference: 'Your changes',
+    add: 'added: ',
+    del: 'removed: ',
+    start: 'Edit',
+    discard: 'Discard',
+    discardEdit: 'Discard edit',
+    byYou: 'Edited by you. Approve runs this version.',
+    empty: 'The command is empty. If nothing should run, deny the request.',
+    object: 'The input must be a JSON object.',
+    syntax: (message: string, line: number | null) =>
+      `This is not valid JSON${line === null ? '' : `, line ${line}`}: ${message}`,
+    label: (tool: string, field: string | null) =>
+      field === null
+        ? 'Input (JSON)'
+        : ({
+            command: 'Command',
+            content: 'Content',
+            new_string: 'Replace with',
+          }[field] ?? `${field} of ${tool}`),
+  },
   red: {
     why: 'This can cause serious damage.',
     type: (word: string, key: string) =>

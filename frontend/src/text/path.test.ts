@@ -1,6 +1,6 @@
 // @vitest-environment node
 import { expect, test } from 'vitest'
-import { shownPath } from './path'
+import { homePath, shownPath } from './path'
 
 test.each([
   ['/w/a/b.go', '/w/a', 'b.go', false],
@@ -23,4 +23,14 @@ test.each([
   ['', '/w/a', '', false],
 ])('%s in %s', (path, cwd, text, outside) => {
   expect(shownPath(path, cwd)).toEqual({ text, outside })
+})
+
+test.each([
+  ['/home/mara/shop', '/home/mara', '~/shop'],
+  ['/home/mara', '/home/mara', '~'],
+  ['/home/marat/shop', '/home/mara', '/home/marat/shop'],
+  ['/srv/shop', '', '/srv/shop'],
+  ['/srv/shop', '/', '/srv/shop'],
+])('%s with the home folder %s is %s', (path, home, shown) => {
+  expect(homePath(path, home)).toBe(shown)
 })

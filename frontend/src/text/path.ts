@@ -25,3 +25,7 @@ function normal(path: string): string {
   }
   return '/' + out.join('/')
 }
+
+/** A path with ~ for the home folder, where it lies in it. */
+export const homePath = (path: string, home: string): string =>
+  home !== '' && home !== '/' && (path === home || path.startsWith(`${home}/`)) ? `~${path.slice(home.length)}` : path

@@ -4,14 +4,20 @@
  * component and not on the window's is a container query of that component.
  */
 export const BREAKPOINTS = {
-  /** A phone: either the list or what is open. */
-  narrow: '(max-width: 767px)',
+  /** A phone, upright or on its side: either the list or what is open. */
+  narrow: '((max-width: 767px) or (max-height: 479px))',
+  /** No width for what stands beside a step, nor for long labels. */
+  slim: '(max-width: 359px)',
   /** The list of sessions begins collapsed. */
   compact: '(max-width: 1099px)',
   /** No room for a panel beside a session, or for a list beside what is chosen in it. */
   single: '(max-width: 1023px)',
-  /** A desktop at 200 %, or a phone on its side. */
-  short: '(max-height: 480px)',
+  /** No height for a transcript above a card. */
+  low: '(max-height: 699px)',
+  /** A desktop at 200 %, or a small phone: a card keeps its title, two lines and its buttons. */
+  short: '(max-height: 568px)',
+  /** A phone on its side: what is decided, and its buttons beside it. */
+  landscape: '(max-height: 479px) and (min-width: 560px)',
   /** A desktop at 400 %: the page scrolls as a whole. */
   shortest: '(max-height: 380px)',
 } as const
