@@ -109,13 +109,13 @@ export class App {
     }).toPass()
   }
   async submit(card: Locator) {
-    await this.decide(this.submitButton(card))
+    await this.decide(this.submitButton(await this.stays(card)))
   }
   async approve(card: Locator) {
-    await this.decide(this.approveButton(card))
+    await this.decide(this.approveButton(await this.stays(card)))
   }
   async approvePlan(card: Locator) {
-    await this.decide(card.getByRole('button', { name: 'Approve and ask before edits' }))
+    await this.decide((await this.stays(card)).getByRole('button', { name: 'Approve and ask before edits' }))
   }
   async approveEdited(found: Locator, command: string) {
     const card = await this.stays(found)
@@ -127,7 +127,10 @@ export class App {
     await expect(card.getByRole('paragraph').filter({ hasText: /^(No risks detected|Medium risk)$/ })).toBeVisible()
     await this.approve(card)
   }
-  /** Finds a card by its request: one found by its text is lost when its body makes room. */
+  /**
+   * Finds a card by its request: one found by its text is lost when its body makes room, and in the
+   * place of one that was decided the next is found.
+   */
   private async stays(card: Locator) {
     await expect(card).toBeVisible()
     const id = await card.getAttribute('data-request-id')
