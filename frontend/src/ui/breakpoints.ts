@@ -6,8 +6,6 @@
 export const BREAKPOINTS = {
   /** A phone, upright or on its side: either the list or what is open. */
   narrow: '((max-width: 767px) or (max-height: 479px))',
-  /** No width for what stands beside a step, nor for long labels. */
-  slim: '(max-width: 359px)',
   /** The list of sessions begins collapsed. */
   compact: '(max-width: 1099px)',
   /** No room for a panel beside a session, or for a list beside what is chosen in it. */
