@@ -445,7 +445,7 @@ test(
     await expect(page.getByText('ANTHROPIC_BASE_URL')).toBeVisible()
     await expectAccessible(page, 'what a folder would do', 'dialog[open]')
     await page.keyboard.press('Escape')
-    await dialog.getByLabel('Permission mode').selectOption('bypassPermissions')
+    await dialog.getByRole('radio', { name: 'Bypass' }).check()
     await expect(dialog.getByText('Claude will run without approvals.')).toBeVisible()
     await expectAccessible(page, 'a session that asks nobody', 'dialog[open]')
   },

@@ -112,9 +112,9 @@ test(
       await page.getByRole('textbox', { name: /What should Claude do/ }).fill('Do it all.')
     }
     await open()
-    const mode = page.getByLabel('Permission mode')
-    await expect(mode.getByRole('option')).toHaveCount(3)
-    await expect(mode.getByRole('option', { name: 'Bypass approvals' })).toHaveCount(0)
+    const mode = page.getByRole('radiogroup', { name: 'Approvals' })
+    await expect(mode.getByRole('radio')).toHaveCount(3)
+    await expect(mode.getByRole('radio', { name: 'Bypass' })).toHaveCount(0)
 
     const made = await (
       await http.post(`${server.url}/api/projects`, { data: { name: `free ${folder.slice(-8)}`, folders: [folder] } })
@@ -127,7 +127,7 @@ test(
       ).ok(),
     ).toBe(true)
     await open()
-    await mode.selectOption('Bypass approvals')
+    await mode.getByRole('radio', { name: 'Bypass' }).check()
     const warning = page.getByRole('group', { name: 'Claude will run without approvals.' })
     await expect(warning.getByText(folder)).toBeVisible()
     const start = page.getByRole('button', { name: 'Start without approvals' })
@@ -139,9 +139,9 @@ test(
       .getByRole('textbox', { name: 'Folder' })
       .or(page.getByRole('combobox', { name: 'Folder' }))
       .fill('/tmp')
-    await expect(mode.getByRole('option', { name: 'Bypass approvals' })).toHaveCount(0)
+    await expect(mode.getByRole('radio', { name: 'Bypass' })).toHaveCount(0)
     await expect(warning).toBeHidden()
-    await expect(mode).toHaveValue('default')
+    await expect(mode.getByRole('radio', { name: 'Ask' })).toBeChecked()
     await http.dispose()
   },
 )

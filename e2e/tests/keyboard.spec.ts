@@ -257,7 +257,7 @@ test('with keys alone: a session from its start to its end @newest', async ({
   await expect(dialog).toBeVisible()
   await expect(dialog.getByRole('combobox', { name: 'Folder' })).toBeFocused()
   await hands.write(folder)
-  await hands.to(dialog.getByRole('textbox', { name: /What should Claude do/ }))
+  await hands.to(dialog.getByRole('textbox', { name: /What should Claude do/ }), 'Shift+Tab')
   await page.keyboard.insertText(steps('Work.', bash('touch one'), { text: 'The heron stands.' }))
   const chosen = page.waitForEvent('filechooser')
   await hands.activate(dialog.getByRole('button', { name: 'Attach files' }))

@@ -155,36 +155,11 @@ export const de: Messages = {
         ? `${count(open, 'offene Anfrage wird', 'offene Anfragen werden')} ohne Antwort geschlossen und der Claude-Prozess endet sofort. `
         : 'Der Claude-Prozess endet sofort. ') + 'Der Verlauf bleibt erhalten. Du kannst die Sitzung fortsetzen.',
 
-    newSession: 'Neue Sitzung',
     folder: 'Ordner',
-    folderExample: (path) => `Zum Beispiel ${path}`,
-    recentFolders: 'Zuletzt verwendete Ordner',
-    prompt: 'Was soll Claude tun?',
-    promptExample: 'Beschreibe die Aufgabe',
     permissionMode: 'Berechtigungsmodus',
     model: 'Modell',
     defaultModel: 'Standardmodell',
-    start: 'Sitzung starten',
     mode: (mode) => own(modes, mode) ?? mode,
-    modelWords: (model) =>
-      own(
-        {
-          '': 'Was Claude Code wählt.',
-          opus: 'Für schwierige Aufgaben.',
-          sonnet: 'Für die tägliche Arbeit.',
-          haiku: 'Für schnelle, einfache Aufgaben.',
-        },
-        model,
-      ) ?? '',
-    modeWords: (mode) =>
-      own(
-        {
-          default: 'Claude fragt, bevor es Befehle ausführt oder Dateien ändert.',
-          acceptEdits: 'Claude ändert Dateien im Ordner, ohne zu fragen. Vor Befehlen fragt es.',
-          plan: 'Claude liest Dateien und erstellt einen Plan. Es ändert nichts, bis du den Plan genehmigst.',
-        },
-        mode,
-      ) ?? '',
 
     composer: 'Nachricht',
     messageLabel: 'Nachricht an Claude',

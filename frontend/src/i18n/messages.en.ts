@@ -143,33 +143,11 @@ export const en = {
         ? `${count(open, 'open request closes', 'open requests close')} without an answer, and the Claude process stops immediately. `
         : 'The Claude process stops immediately. ') + 'The transcript is kept, and you can resume the session.',
 
-    newSession: 'New session',
     folder: 'Folder',
-    folderExample: (path: string) => `For example ${path}`,
-    recentFolders: 'Recent folders',
-    prompt: 'What should Claude do?',
-    promptExample: 'Describe the task',
     permissionMode: 'Permission mode',
     model: 'Model',
     defaultModel: 'Default model',
-    start: 'Start session',
     mode: (mode: string) => own(modes, mode) ?? mode,
-    modelWords: (model: string) =>
-      own(
-        {
-          '': 'What Claude Code chooses.',
-          opus: 'For hard problems.',
-          sonnet: 'For everyday work.',
-          haiku: 'For quick, simple tasks.',
-        },
-        model,
-      ) ?? '',
-    modeWords: (mode: string) =>
-      ({
-        default: 'Claude asks before it runs commands or changes files.',
-        acceptEdits: 'Claude edits files in the folder without asking. It asks before it runs commands.',
-        plan: 'Claude reads files and makes a plan. It changes nothing until you approve the plan.',
-      })[mode] ?? '',
 
     composer: 'Message',
     messageLabel: 'Message to Claude',

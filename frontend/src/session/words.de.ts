@@ -1,4 +1,5 @@
 import { count } from '@/i18n'
+import { own } from '@/i18n/messages.en'
 import type { words as english } from './words.en'
 
 export const words: typeof english = {
@@ -95,6 +96,40 @@ export const words: typeof english = {
     sessions: 'Sitzungen mit neuer Aktivität',
     show: 'Zeigen',
     dismiss: 'Ausblenden',
+  },
+  modeWords: (mode) =>
+    own(
+      {
+        default: 'Claude fragt, bevor es Befehle ausführt oder Dateien ändert.',
+        acceptEdits: 'Claude ändert Dateien im Ordner, ohne zu fragen. Vor Befehlen fragt es.',
+        plan: 'Claude liest Dateien und erstellt einen Plan. Es ändert nichts, bis du den Plan genehmigst.',
+      },
+      mode,
+    ) ?? '',
+  modelWords: (model) =>
+    own(
+      {
+        '': 'Was Claude Code wählt.',
+        opus: 'Für schwierige Aufgaben.',
+        sonnet: 'Für die tägliche Arbeit.',
+        haiku: 'Für schnelle, einfache Aufgaben.',
+      },
+      model,
+    ) ?? '',
+  newSession: {
+    prompt: 'Was soll Claude tun?',
+    example: 'Beschreibe die Aufgabe',
+    start: 'Sitzung starten',
+    folderExample: (path) => `Zum Beispiel ${path}`,
+    recent: 'Zuletzt verwendete Ordner',
+    recentShort: 'Zuletzt',
+    approvals: 'Genehmigungen',
+    modes: {
+      default: { name: 'Fragen', line: 'Vor Befehlen und Änderungen' },
+      acceptEdits: { name: 'Änderungen annehmen', line: 'Fragt vor Befehlen' },
+      plan: { name: 'Erst planen', line: 'Ändert nichts vor deiner Genehmigung' },
+      bypassPermissions: { name: 'Umgehen', line: 'Führt alles aus, ohne zu fragen' },
+    },
   },
   asksNobody: {
     title: 'Claude läuft ohne Genehmigungen.',

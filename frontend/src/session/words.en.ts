@@ -95,6 +95,34 @@ export const words = {
     show: 'Show',
     dismiss: 'Dismiss',
   },
+  modeWords: (mode: string) =>
+    new Map([
+      ['default', 'Claude asks before it runs commands or changes files.'],
+      ['acceptEdits', 'Claude edits files in the folder without asking. It asks before it runs commands.'],
+      ['plan', 'Claude reads files and makes a plan. It changes nothing until you approve the plan.'],
+    ]).get(mode) ?? '',
+  modelWords: (model: string) =>
+    new Map([
+      ['', 'What Claude Code chooses.'],
+      ['opus', 'For hard problems.'],
+      ['sonnet', 'For everyday work.'],
+      ['haiku', 'For quick, simple tasks.'],
+    ]).get(model) ?? '',
+  newSession: {
+    prompt: 'What should Claude do?',
+    example: 'Describe the task',
+    start: 'Start session',
+    folderExample: (path: string) => `For example ${path}`,
+    recent: 'Recent folders',
+    recentShort: 'Recent',
+    approvals: 'Approvals',
+    modes: {
+      default: { name: 'Ask', line: 'Before commands and edits' },
+      acceptEdits: { name: 'Accept edits', line: 'Asks before commands' },
+      plan: { name: 'Plan first', line: 'Changes nothing until you approve' },
+      bypassPermissions: { name: 'Bypass', line: 'Runs everything without asking' },
+    },
+  },
   asksNobody: {
     title: 'Claude will run without approvals.',
     why: 'Claude runs every command and changes files without asking, even if text that it reads tells it to. It works in',
