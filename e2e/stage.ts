@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import type { Page, WebSocketRoute } from '@playwright/test'
 
 import type {
+  Bookmark,
   Command,
   Hello,
   Item,
@@ -38,6 +39,8 @@ export class Stage {
   user: Hello['user'] = { name: 'ada', role: 'admin' }
   /** What else hello says. */
   hello: Partial<Hello> = {}
+  /** What the person keeps about sessions. */
+  bookmarks: Bookmark[] = []
   /** Answers a command in the place of the plain ack; null for that. */
   respond: (command: Command) => ServerFrame[] | null = () => null
 
@@ -68,8 +71,14 @@ export class Stage {
     await page.route('**/api/preferences', (route) =>
       route.fulfill({ json: { keys: {}, single_keys: true, language: 'en' } }),
     )
+    await page.route('**/api/bookmarks', (route) => route.fulfill({ json: { bookmarks: [] } }))
     await page.route('**/api/sessions?*', (route) => route.fulfill({ json: { sessions: [], next: null } }))
     return stage
+  }
+
+  /** The person has read the first block of the session, an hour ago. */
+  readBefore(): void {
+    this.bookmarks = [{ session_id: this.id, pinned_at: null, seen: 1, seen_at: Date.now() / 1000 - 3_600, at: 1 }]
   }
 
   async open(url: string): Promise<void> {
@@ -119,6 +128,7 @@ export class Stage {
         ...this.hello,
       },
       { type: 'active_processes', processes: [this.state, ...this.others.values()] },
+      { type: 'bookmarks', bookmarks: this.bookmarks },
     )
   }
 

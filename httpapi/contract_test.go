@@ -228,7 +228,7 @@ func TestEveryFaultOfABodyIsRefused(t *testing.T) {
 	id := h.NewSession("api-server")
 	r, _ := h.Ask(id, "one", nil)
 	text, yes, number, cost := "x", true, 1, 1.0
-	role := account.Member
+	role, seq := account.Member, int64(1)
 	people := wire.Whom{Role: account.Member, People: []string{}}
 	count := 0
 	for address, body := range map[string]any{
@@ -244,6 +244,7 @@ func TestEveryFaultOfABodyIsRefused(t *testing.T) {
 		"POST /api/attachments":                         wire.Upload{Name: "x", Data: []byte("x")},
 		"POST /api/templates":                           wire.TemplateText{Text: "x", Name: &text, Place: "reason"},
 		"PATCH /api/preferences":                        wire.PreferencesChange{Keys: map[string]string{"send": "x"}, SingleKeys: &yes, Language: &text},
+		"PATCH /api/bookmarks":                          wire.BookmarksChange{Bookmarks: []wire.BookmarkChange{{SessionID: id, Pinned: &yes, Seen: &seq, SeenAt: 1}}},
 		"PATCH /api/alerts/choices":                     wire.AlertChoices{Quiet: &wire.AlertQuiet{}, Wanted: wire.AlertWanted{Waiting: []alert.Way{}, Finished: []alert.Way{}, Died: []alert.Way{}}},
 		"POST /api/alerts/targets":                      wire.AlertTargetCreate{Way: "webhook", URL: "http://127.0.0.1", Priority: 1},
 		"POST /api/grants/revoke":                       wire.GrantRevoke{GrantID: "x"},

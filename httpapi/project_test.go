@@ -173,6 +173,7 @@ func TestObjectsOfOthersAreNotFound(t *testing.T) {
 			t.Errorf("%s: got %d %s", path, got.Status, got.Body)
 		}
 	}
+	apitest.CheckRefusal(t, h.Call("PATCH", "/api/bookmarks", map[string]any{"bookmarks": []any{map[string]any{"session_id": hidden, "pinned": true, "seen": 1}}}, ben.way), 404, "not_found")
 	// 61: a conversation of another person, resumed or forked elsewhere.
 	for _, fork := range []bool{false, true} {
 		got := h.Call("POST", "/api/sessions", map[string]any{"cwd": "/work/open", "prompt": "x", "resume": hidden, "fork": fork}, ben.way)

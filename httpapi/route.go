@@ -75,6 +75,8 @@ func routes() []route {
 		// What a person chose, what happened while they were away, and how long Claude waited.
 		{method: "GET", pattern: "/api/preferences", policy: signedIn, serve: (*Server).getPreferences},
 		{method: "PATCH", pattern: "/api/preferences", policy: signedIn, serve: (*Server).patchPreferences},
+		{method: "GET", pattern: "/api/bookmarks", policy: signedIn, serve: (*Server).getBookmarks},
+		{method: "PATCH", pattern: "/api/bookmarks", policy: signedIn, serve: (*Server).patchBookmarks},
 		{method: "GET", pattern: "/api/catch_up", policy: signedIn, serve: (*Server).getCatchUp},
 		{method: "GET", pattern: "/api/lately", policy: signedIn, serve: (*Server).getCatchUp}, // its name in earlier releases
 		{method: "GET", pattern: "/api/waits", policy: signedIn, serve: (*Server).getWaits},

@@ -30,6 +30,8 @@ var policies = map[string]string{
 	"GET /api/catch_up":                               "viewer",
 	"GET /api/lately":                                 "viewer",
 	"GET /api/waits":                                  "viewer",
+	"GET /api/bookmarks":                              "viewer",
+	"PATCH /api/bookmarks":                            "viewer",
 	"GET /api/templates":                              "viewer",
 	"POST /api/templates":                             "member",
 	"PATCH /api/templates/{id}":                       "member",

@@ -27,6 +27,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // Store is the union of what the handlers read and write.
@@ -35,6 +36,7 @@ type Store interface {
 	projectStore
 	searchStore
 	preferenceStore
+	bookmarkStore
 	templateStore
 	account.Trail
 	previewStore
@@ -69,6 +71,8 @@ type Live interface {
 	Readers(sessionID string) int
 	// Deleting announces that a session is about to be deleted.
 	Deleting(sessionID, projectID string)
+	// BookmarksChanged sends the tabs of a user their changed bookmarks.
+	BookmarksChanged(userID string, marks []wire.Bookmark)
 	// ProjectsChanged sends the tabs a change of projects that affects these sessions.
 	ProjectsChanged(ctx context.Context, sessionIDs []string)
 }
@@ -168,6 +172,7 @@ type Server struct {
 	searchHandlers
 	terminalHandlers
 	preferenceHandlers
+	bookmarkHandlers
 	templateHandlers
 	auditHandlers
 	previewHandlers
@@ -203,6 +208,7 @@ func (s *Server) setHandlers() {
 	s.searchHandlers = searchHandlers{store: o.Store, guard: o.Guard}
 	s.terminalHandlers = terminalHandlers{driver: o.Driver, guard: o.Guard}
 	s.preferenceHandlers = preferenceHandlers{store: o.Store, guard: o.Guard, alerts: o.Alerts}
+	s.bookmarkHandlers = bookmarkHandlers{store: o.Store, guard: o.Guard, live: o.Live}
 	s.templateHandlers = templateHandlers{store: o.Store, commands: o.Commands}
 	s.auditHandlers = auditHandlers{store: o.Store, log: o.Log}
 	s.previewHandlers = previewHandlers{store: o.Store, driver: o.Driver, guard: o.Guard, rules: o.Rules}

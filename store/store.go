@@ -51,6 +51,7 @@ type Store interface {
 	account.Store
 	account.Trail
 	account.PersonalStore
+	account.BookmarkStore
 	account.SettingStore
 	alert.Store
 	workspace.Trusts

@@ -57,6 +57,7 @@ type Store interface {
 	ActiveProcesses(ctx context.Context) ([]session.ProcessState, error)
 	Transcript(ctx context.Context, sessionID string, after int64, limit int) (session.Page, error)
 	Drafts(ctx context.Context, userID string) ([]account.Draft, error)
+	Bookmarks(ctx context.Context, userID string) ([]account.Bookmark, error)
 	// Ping reports why nothing can be stored, nil when all is well. The hub calls it
 	// every second.
 	Ping(ctx context.Context) error

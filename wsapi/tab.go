@@ -108,7 +108,10 @@ func (t *tab) serve(ctx context.Context) {
 	defer t.cut()
 	t.flush = func() { t.sendOutbox(ctx) }
 	go t.flush() // of which there is one at a time; the last closes t.closed
-	t.work.Go(func() { t.queueDrafts(ctx) })
+	t.work.Go(func() {
+		t.queueBookmarks(ctx)
+		t.queueDrafts(ctx)
+	})
 	t.read(ctx)
 	t.end(wire.CloseGoingAway, wire.ErrorFrame{}) // the connection is gone
 	<-t.closed

@@ -233,10 +233,7 @@ test('all that can stand around a session can be used by everybody', nightly, as
     ],
   })
   await json(page, `**/api/sessions/${stage.id}`, { created_at: at })
-  await page.addInitScript(
-    ([of, id]) => localStorage.setItem(`sayso:seen:${of}`, JSON.stringify({ [id!]: [1, Date.now() - 3_600_000] })),
-    [stage.userID, stage.id],
-  )
+  stage.readBefore()
   const call = { input_bytes: 9, result_bytes: 4, finished_at: at, kind: 'tool_call' } as const
   stage.say(
     { kind: 'user', text: 'Work.', by: 'ada' },

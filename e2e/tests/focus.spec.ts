@@ -393,10 +393,7 @@ test('with keys alone: what goes once it was pressed leaves the focus somewhere 
   const stage = await Stage.in(page)
   const main = page.getByRole('main')
   await json(page, '**/api/pending/*/undo', { result: 'applied' })
-  await page.addInitScript(
-    ([of, id]) => localStorage.setItem(`sayso:seen:${of}`, JSON.stringify({ [id!]: [1, Date.now() - 3_600_000] })),
-    [stage.userID, stage.id],
-  )
+  stage.readBefore()
   stage.say(
     { kind: 'user', text: 'Work.', by: 'ada' },
     ...Array.from({ length: 40 }, (_, i) => ({ kind: 'text', text: `Line ${i}` }) as const),

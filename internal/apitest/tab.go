@@ -55,7 +55,7 @@ func (h *Harness) TryDial(ctx context.Context, ways ...RequestOption) (*Tab, *ht
 	return NewTab(h.T, conn), resp, nil
 }
 
-// OpenTab dials and reads hello and active_processes.
+// OpenTab dials and reads hello, active_processes and bookmarks.
 func (h *Harness) OpenTab(role account.Role) *Tab {
 	h.T.Helper()
 	b := h.Dial(role)
@@ -64,6 +64,7 @@ func (h *Harness) OpenTab(role account.Role) *Tab {
 			h.T.Fatalf("got %v, want %s first", f, want)
 		}
 	}
+	b.pick("the bookmarks", func(f map[string]any) bool { return f["type"] == "bookmarks" })
 	return b
 }
 
@@ -147,20 +148,26 @@ func (b *Tab) Do(kind string, fields map[string]any) wire.Ack {
 // AwaitAck reads on to the ack of a command; what came before it is still to be read.
 func (b *Tab) AwaitAck(commandID string) wire.Ack {
 	b.t.Helper()
-	var before []map[string]any
-	f := b.Until("the ack", func(f map[string]any) bool {
-		if f["type"] == "ack" && f["command_id"] == commandID {
-			return true
-		}
-		before = append(before, f)
-		return false
-	})
-	b.queue = append(before, b.queue...)
+	f := b.pick("the ack", func(f map[string]any) bool { return f["type"] == "ack" && f["command_id"] == commandID })
 	var a wire.Ack
 	if err := json.Unmarshal(wire.Encode(f), &a); err != nil {
 		b.t.Fatal(err)
 	}
 	return a
+}
+
+// pick reads on to a frame; what came before it is still to be read.
+func (b *Tab) pick(what string, fits func(map[string]any) bool) map[string]any {
+	b.t.Helper()
+	var before []map[string]any
+	f := b.Until(what, func(f map[string]any) bool {
+		if !fits(f) {
+			before = append(before, f)
+		}
+		return fits(f)
+	})
+	b.queue = append(before, b.queue...)
+	return f
 }
 
 // AwaitClose reads to the end and returns the close code and the last frame.

@@ -69,6 +69,7 @@ var table = []Entry{
 	{"user_name_invalid", Invalid, "A user name has 1 to {max} bytes of letters, digits, spaces and punctuation."},
 	{"user_name_confusing", Invalid, "This user name mixes alphabets or has characters that look like others. Choose another one."},
 	{"disabled", classOf("disabled", 409), "This user is disabled. Enable the user first."},
+	{"too_many_pins", Invalid, "You have pinned {max} sessions, the maximum. Unpin one first."},
 	{"too_many_templates", Invalid, "You have {max} saved replies, the maximum. Remove one first."},
 	{"template_name_missing", Invalid, "Give the saved reply a name."},
 	{"template_text_missing", Invalid, "Give the saved reply a text."},

@@ -40,6 +40,7 @@ func Exercise(t *testing.T, open func(t *testing.T) store.Store) {
 		{"Passkeys", passkeys},
 		{"Links", links},
 		{"Personal", personal},
+		{"Bookmarks", bookmarks},
 		{"Audit", audit},
 		{"Grants", grants},
 		{"Alerts", alerts},

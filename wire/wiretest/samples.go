@@ -32,7 +32,7 @@ func RESTBodies() []any {
 		wire.Environment{}, wire.FolderList{}, wire.TokenList{}, wire.TokenCreate{}, wire.TokenCreated{}, wire.Refusal{},
 		wire.SetUp{}, wire.NewPassword{}, wire.SignInList{}, wire.PersonList{}, wire.PersonCreate{}, wire.PersonChange{}, wire.SignInLink{}, wire.AuditPage{},
 		wire.GrantList{}, wire.GrantRevoke{}, wire.Revocation{}, wire.ProjectList{}, wire.LimitList{}, wire.ProjectCreate{}, wire.ProjectChange{},
-		wire.TrustedFolderList{}, wire.TrustRevoke{}, wire.TemplateList{}, wire.TemplateText{}, wire.Preferences{}, wire.PreferencesChange{}, wire.CatchUpList{}, wire.WaitList{},
+		wire.TrustedFolderList{}, wire.TrustRevoke{}, wire.TemplateList{}, wire.TemplateText{}, wire.Preferences{}, wire.PreferencesChange{}, wire.BookmarkList{}, wire.BookmarksChange{}, wire.CatchUpList{}, wire.WaitList{},
 		wire.Alerts{}, wire.AlertTargetCreate{}, wire.AlertTest{},
 		wire.SignInWays{}, wire.PasskeyChallenge{}, wire.PasskeyLogin{}, wire.PasskeyNew{}, wire.PasskeyCreate{}, wire.PasskeySetUp{}, wire.Passkey{}, wire.PasskeyList{},
 		wire.OIDCBegun{}, wire.OIDCLogin{}, wire.LinkNew{}, wire.Link{}, wire.LinkList{},
@@ -296,10 +296,12 @@ func Frames() map[string]any {
 			Value: json.RawMessage(`{"reason":"Use pnpm"}`), At: 1_763_719_200, CommandID: cmdID},
 		"draft.message": wire.KeptDraft{Type: "draft", SessionID: sessID, Value: json.RawMessage(`"And then"`), At: 1_763_719_200},
 		"draft.gone":    wire.KeptDraft{Type: "draft", SessionID: sessID, Value: json.RawMessage(`null`), At: 1_763_719_201, CommandID: cmdID},
-		"notice":        wire.Notice{Type: "notice", Code: wire.ReadOnly, Message: "The disk of the server is full."},
-		"toasts":        wire.Toasts{Type: "toasts", RequestIDs: []string{BashRequest().RequestID, QuestionRequest().RequestID}, More: 2},
-		"notice.none":   wire.Notice{Type: "notice", Code: wire.NoNotice},
-		"error":         wire.ErrorFrame{Type: "error", Code: "signed_out", Message: "You are signed out. Sign in again."},
+		"bookmarks": wire.Bookmarks{Type: "bookmarks", Bookmarks: wire.NewBookmarks([]account.Bookmark{
+			{SessionID: sessID, PinnedAt: at, Seen: 12, SeenAt: at, ChangedAt: at}, {SessionID: sess2ID, Seen: 3, SeenAt: at, ChangedAt: at}})},
+		"notice":      wire.Notice{Type: "notice", Code: wire.ReadOnly, Message: "The disk of the server is full."},
+		"toasts":      wire.Toasts{Type: "toasts", RequestIDs: []string{BashRequest().RequestID, QuestionRequest().RequestID}, More: 2},
+		"notice.none": wire.Notice{Type: "notice", Code: wire.NoNotice},
+		"error":       wire.ErrorFrame{Type: "error", Code: "signed_out", Message: "You are signed out. Sign in again."},
 	}
 }
 

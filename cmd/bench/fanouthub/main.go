@@ -111,6 +111,7 @@ func (s *states) ProcessState(_ context.Context, sessionID string) (session.Proc
 
 func (s *states) ActiveProcesses(context.Context) ([]session.ProcessState, error) { return nil, nil }
 func (s *states) Drafts(context.Context, string) ([]account.Draft, error)         { return nil, nil }
+func (s *states) Bookmarks(context.Context, string) ([]account.Bookmark, error)   { return nil, nil }
 func (s *states) Projects(context.Context) ([]project.Project, error)             { return nil, nil }
 func (s *states) Ping(context.Context) error                                      { return nil }
 func (s *states) Live(string) (session.Live, bool)                                { return session.Live{}, false }

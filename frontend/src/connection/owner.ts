@@ -1,4 +1,4 @@
-// Drafts, unsent commands, snoozes and read positions in this browser belong to one person: another
+// Drafts, unsent commands and snoozes in this browser belong to one person: another
 // person who signs in here neither sees nor sends them. Until the server has said who is signed in,
 // they belong to the person who was signed in last.
 

@@ -351,6 +351,7 @@ export const german: Record<keyof typeof errors, string> = {
   too_many_channels: 'Du hast die maximale Anzahl an Geräten und Kanälen. Entferne zuerst eines.',
   too_many_connections: 'Der Server nimmt gerade keine weiteren Verbindungen an. Versuche es gleich noch einmal.',
   too_many_passkeys: 'Du hast {max} Passkeys, das Maximum. Entferne zuerst einen.',
+  too_many_pins: 'Du hast {max} Sitzungen angeheftet, das Maximum. Löse zuerst eine.',
   too_many_templates: 'Du hast {max} gespeicherte Antworten, das Maximum. Entferne zuerst eine.',
   two_cookies:
     'Dein Browser hat 2 Anmelde-Cookies gesendet. Die Anfrage wurde abgelehnt. Lösche die Cookies dieser Adresse und melde dich dann neu an.',

@@ -114,6 +114,7 @@ export const de: Messages = {
       idle: 'Inaktiv',
       ended: 'Beendet',
     },
+    pinned: 'Angeheftet',
     unseen: (n) => `${n} neu`,
     failed: 'Fehlgeschlagen',
     untitled: 'Sitzung ohne Titel',

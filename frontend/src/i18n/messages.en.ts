@@ -102,6 +102,7 @@ export const en = {
 
   session: {
     stateOf: { waiting: 'Needs you', running: 'Running', your_turn: 'Your turn', idle: 'Idle', ended: 'Ended' },
+    pinned: 'Pinned',
     unseen: (n: number) => `${n} new`,
     failed: 'Failed',
     untitled: 'Untitled session',

@@ -1,8 +1,20 @@
-import { expect, test } from 'vitest'
+import { createPinia, setActivePinia } from 'pinia'
+import { beforeEach, expect, test } from 'vitest'
 import type { SessionState } from '@/state/reducer'
+import { useSessions } from '@/state/sessions'
 import type { Request } from '@/wire/messages.gen'
 import { byFolder } from './groups'
 import { look } from './seen'
+
+beforeEach(() => {
+  setActivePinia(createPinia())
+  pins()
+})
+/** Pins sessions in this order. */
+function pins(...sessions: string[]) {
+  const bookmarks = sessions.map((session_id, i) => ({ session_id, pinned_at: i + 1, seen: 0, seen_at: 0, at: 1 }))
+  useSessions().apply([{ type: 'bookmarks', bookmarks }], { now: 1, commandOf: () => undefined })
+}
 
 const session = (session_id: string, more: Partial<SessionState> = {}): SessionState =>
   ({
@@ -81,4 +93,16 @@ test('folders are apart by path and by machine, in the order of their names', ()
     ['/srv/shop', 'atlas', 's'],
     ['/srv/shop', 'build-02', 'far'],
   ])
+})
+
+test('pinned sessions are apart, in the order in which they were pinned, unless they are in the archive', () => {
+  pins('over', 'archived', 'runs')
+  expect(
+    byFolder([
+      session('runs'),
+      session('other'),
+      session('over', { state: 'dead' }),
+      session('archived', { state: 'dead', archived: true }),
+    ]),
+  ).toMatchObject({ pinned: ['over', 'runs'], folders: [{ ids: ['other'] }], ended: [] })
 })

@@ -1,5 +1,5 @@
 import type { SessionState } from '@/state/reducer'
-import { known, unseen } from './seen'
+import { known, pinnedAt, unseen } from './seen'
 
 export type Group = 'waiting' | 'running' | 'your_turn' | 'idle' | 'ended'
 
@@ -39,40 +39,57 @@ export interface Folder {
 const RANK: Record<Group, number> = { waiting: 0, running: 1, your_turn: 2, idle: 3, ended: 4 }
 
 /**
- * byFolder returns folders by name, and in each the sessions that need the person, the longest
- * waiting first, then the running ones, those whose turn it is and the idle ones, newest first.
- * Ended sessions that the person has read are returned separately.
+ * byFolder returns the pinned sessions, the one pinned first at the top; then folders by name, and in
+ * each the sessions that need the person, the longest waiting first, then the running ones, those
+ * whose turn it is and the idle ones, newest first. Ended sessions that the person has read are
+ * returned separately. An archived session is listed only while it runs, has a request or is unread.
  */
-export function byFolder(sessions: readonly SessionState[]): { folders: Folder[]; ended: string[] } {
-  const folders = new Map<string, { cwd: string; node: string; of: SessionState[] }>()
-  const ended: SessionState[] = []
+export function byFolder(sessions: readonly SessionState[]): {
+  pinned: readonly string[]
+  folders: readonly Folder[]
+  ended: readonly string[]
+} {
+  const folders = new Map<string, { cwd: string; node: string; of: Ranked[] }>()
+  const pinned: { s: SessionState; at: number }[] = []
+  const ended: Ranked[] = []
   for (const s of sessions) {
-    if (groupOf(s) === 'ended' && unread(s) === 0) {
-      // An archived session is shown again while it runs or has a request.
-      if (!s.archived) ended.push(s)
-      continue
+    const group = groupOf(s)
+    const over = group === 'ended' && unread(s) === 0
+    if (over && s.archived) continue
+    const at = pinnedAt(s.session_id)
+    if (at !== null) pinned.push({ s, at })
+    else if (over) ended.push({ s, group })
+    else {
+      const key = `${s.node_id}\n${s.cwd}`
+      const folder = folders.get(key)
+      if (folder) folder.of.push({ s, group })
+      else folders.set(key, { cwd: s.cwd, node: s.node_id, of: [{ s, group }] })
     }
-    const key = `${s.node_id}\n${s.cwd}`
-    const folder = folders.get(key)
-    if (folder) folder.of.push(s)
-    else folders.set(key, { cwd: s.cwd, node: s.node_id, of: [s] })
   }
-  const compare = (a: SessionState, b: SessionState) => {
-    const [group, other] = [groupOf(a), groupOf(b)]
-    if (group !== other) return RANK[group] - RANK[other]
-    if (group === 'waiting') return a.pending_requests[0]!.created_at - b.pending_requests[0]!.created_at
-    return newest(a, b)
-  }
-  const ids = (list: SessionState[], by: typeof compare) => list.toSorted(by).map((s) => s.session_id)
   return {
+    pinned: pinned.toSorted((a, b) => a.at - b.at || newest(a.s, b.s)).map(({ s }) => s.session_id),
     folders: [...folders.values()]
       .toSorted(
         (a, b) => folderName(a.cwd).localeCompare(folderName(b.cwd)) || (a.cwd + a.node < b.cwd + b.node ? -1 : 1),
       )
-      .map(({ cwd, node, of }) => ({ cwd, node, ids: ids(of, compare) })),
-    ended: ids(ended, newest),
+      .map(({ cwd, node, of }) => ({ cwd, node, ids: ids(of) })),
+    ended: ids(ended),
   }
 }
+
+interface Ranked {
+  readonly s: SessionState
+  readonly group: Group
+}
+
+const ids = (list: Ranked[]) =>
+  list
+    .toSorted((a, b) => {
+      if (a.group !== b.group) return RANK[a.group] - RANK[b.group]
+      if (a.group === 'waiting') return a.s.pending_requests[0]!.created_at - b.s.pending_requests[0]!.created_at
+      return newest(a.s, b.s)
+    })
+    .map(({ s }) => s.session_id)
 
 /** folderName returns the last element of a path. */
 export const folderName = (path: string): string => path.split('/').findLast(Boolean) ?? path

@@ -2,10 +2,9 @@ import { mount } from '@vue/test-utils'
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { nextTick } from 'vue'
-import type { Item } from '@/wire/messages.gen'
+import type { Bookmark, BookmarksChange, Item } from '@/wire/messages.gen'
 import CatchUp from './CatchUp.vue'
 import { missedOf } from './missed'
-import { seenOf, setSeen } from './seen'
 import { useSessions } from '@/state/sessions'
 
 beforeEach(() => {
@@ -73,20 +72,27 @@ describe('what was missed', () => {
     expect(missedOf(items, 8)).toBe(null)
     expect(missedOf([{ ...head(9), kind: 'text', text: 'Hm.' }], 8)).toBe(null)
   })
-  test('is remembered for each session, the oldest go', () => {
-    for (let i = 0; i < 350; i++) setSeen(`s${i}`, i, i)
-    expect(seenOf('s349')).toEqual({ seq: 349, at: 349 })
-    expect(seenOf('s0')).toBe(null)
-    dispatchEvent(new StorageEvent('storage', { key: 'sayso:seen', newValue: 'no JSON' }))
-    expect(seenOf('s349')).toBe(null)
+})
+
+const apply = (bookmarks: Bookmark[]) =>
+  useSessions().apply([{ type: 'bookmarks', bookmarks }], { now: Date.now(), commandOf: () => undefined })
+// The server stores what is read.
+const stored = vi.fn<(seen: number) => void>()
+beforeEach(() => {
+  stored.mockReset()
+  vi.spyOn(globalThis, 'fetch').mockImplementation((_, init) => {
+    const { bookmarks } = JSON.parse(String(init!.body)) as BookmarksChange
+    stored(bookmarks[0]!.seen!)
+    return Promise.resolve(new Response())
   })
 })
 
 describe('the line', () => {
   function show(seen: number | null, minutes: number) {
-    if (seen !== null) setSeen('s', seen, Date.now() - minutes * 60_000)
     setActivePinia(createPinia())
     const store = useSessions()
+    const at = Date.now() / 1000 - minutes * 60
+    apply(seen === null ? [] : [{ session_id: 's', pinned_at: null, seen, seen_at: at, at }])
     const it = mount(CatchUp, { props: { id: 's' }, attachTo: document.body })
     store.apply([{ type: 'transcript', session_id: 's', from: 0, next: 8, items, total: 8, live: null }], {
       now: Date.now(),
@@ -103,20 +109,19 @@ describe('the line', () => {
     await it.find('button').trigger('click')
     expect(it.emitted('lead')).toEqual([['k3']])
     expect(it.find('section').exists()).toBe(false)
-    vi.advanceTimersByTime(2_000)
-    expect(seenOf('s')?.seq).toBe(8)
+    vi.advanceTimersByTime(1_000)
+    expect(stored.mock.calls).toEqual([[8]])
   })
   test('says nothing to who has just been here, or never was', async () => {
     for (const it of [show(2, 1), show(null, 0)]) {
       await nextTick()
       expect(it.find('section').exists()).toBe(false)
-      localStorage.clear()
     }
   })
   test('does not count as seen what came while the page was hidden', async () => {
     const it = show(8, 1)
     await nextTick()
-    vi.advanceTimersByTime(2_000)
+    vi.advanceTimersByTime(1_000)
     const hidden = vi.spyOn(document, 'hidden', 'get').mockReturnValue(true)
     document.dispatchEvent(new Event('visibilitychange'))
     useSessions().apply(
@@ -135,7 +140,7 @@ describe('the line', () => {
     )
     await nextTick()
     vi.advanceTimersByTime(180_000)
-    expect(seenOf('s')?.seq).toBe(8)
+    expect(stored).not.toHaveBeenCalledWith(9)
     hidden.mockReturnValue(false)
     document.dispatchEvent(new Event('visibilitychange'))
     await nextTick()

@@ -1,57 +1,42 @@
 import { shallowRef } from 'vue'
-import { useStored } from '@/browser/useStored'
-import { onOwner, ownKey } from '@/connection/owner'
+import { onOwner } from '@/connection/owner'
+import { useSessions } from '@/state/sessions'
 
-// The read position of each session, on this device.
+// How far the person has read each session: their bookmarks, which are the same on all devices, and
+// what this tab has shown since.
 
-const MAX_SESSIONS = 300
+const looked = shallowRef<ReadonlyMap<string, number>>(new Map())
+onOwner(() => (looked.value = new Map()))
 
-type Seen = Readonly<Record<string, readonly [seq: number, at: number]>>
-
-const stored = useStored<Seen>(
-  () => ownKey('seen'),
-  {},
-  (text) => {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? (value as Seen) : undefined
-  },
-)
-
-// New items that are on the screen count as seen at once, and are stored a little later.
-const looked = shallowRef<Seen>({})
-onOwner(() => (looked.value = {}))
-
-function latest(id: string): readonly [seq: number, at: number] | undefined {
-  const [a, b] = [stored.value[id], looked.value[id]]
-  return a && b ? (b[1] >= a[1] ? b : a) : (a ?? b)
-}
+const bookmark = (id: string) => useSessions().state.bookmarks?.get(id)
 
 /**
- * seenOf returns the last seq that was on the screen, and when, in ms; null for a session that was
- * never open here.
+ * seenOf returns the seq of the last item that the person has read, and when that was, in ms of this
+ * machine's clock; null for a session that they never opened.
  */
 export function seenOf(id: string): { seq: number; at: number } | null {
-  const [seq, at] = stored.value[id] ?? []
-  return typeof seq === 'number' && typeof at === 'number' ? { seq, at } : null
+  const b = bookmark(id)
+  return b && b.seen > 0 ? { seq: b.seen, at: (b.seen_at - useSessions().state.skew) * 1000 } : null
 }
 
-/** look records that the person has seen a session up to seq, without storing it. */
-export function look(id: string, seq: number, at = Date.now()): void {
-  if (latest(id)?.[0] !== seq) looked.value = { ...looked.value, [id]: [seq, at] }
+/** look records that the person has seen a session up to seq, in this tab alone. */
+export function look(id: string, seq: number): void {
+  if ((looked.value.get(id) ?? 0) < seq) looked.value = new Map(looked.value).set(id, seq)
 }
 
-export function setSeen(id: string, seq: number, at: number): void {
-  look(id, seq, at)
-  const all = Object.entries({ ...stored.value, [id]: [seq, at] as const })
-  stored.value = Object.fromEntries(all.toSorted((a, b) => b[1][1] - a[1][1]).slice(0, MAX_SESSIONS))
-}
-
-/** known reports whether a session was ever open here. */
-export const known = (id: string): boolean => latest(id) !== undefined
+/** known reports whether the person has ever opened a session. */
+export const known = (id: string): boolean => looked.value.has(id) || (bookmark(id)?.seen ?? 0) > 0
 
 /**
- * unseen returns how many blocks of a session nobody has seen here, of those that the server has
- * reported.
+ * unseen returns how many blocks of a session the person has not seen, of those that the server has
+ * reported. It is 0 until the bookmarks have arrived.
  */
-export const unseen = (s: { session_id: string; items?: number }): number =>
-  Math.max(0, (s.items ?? 0) - (Number(latest(s.session_id)?.[0]) || 0))
+export function unseen(s: { session_id: string; items?: number }): number {
+  const { bookmarks } = useSessions().state
+  if (!bookmarks) return 0
+  const seen = Math.max(bookmarks.get(s.session_id)?.seen ?? 0, looked.value.get(s.session_id) ?? 0)
+  return Math.max(0, (s.items ?? 0) - seen)
+}
+
+/** pinnedAt returns when the person pinned a session, in Unix seconds; null if it is not pinned. */
+export const pinnedAt = (id: string): number | null => bookmark(id)?.pinned_at ?? null

@@ -146,6 +146,8 @@ export const words: typeof english = {
     'Dieser Link funktioniert nur auf diesem Rechner. Verwende auf einem Smartphone die öffentliche Adresse des Servers.',
   said: 'Gespeicherte Antworten',
   fork: 'Abzweigen',
+  pin: 'Anheften',
+  unpin: 'Lösen',
   archive: 'Archivieren',
   unarchive: 'Aus dem Archiv holen',
   archiveEmpty: 'Keine archivierten Sitzungen.',

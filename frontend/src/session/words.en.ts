@@ -137,6 +137,8 @@ export const words = {
   handOffHere: 'This link works only on this machine. On a phone, use the server’s public address.',
   said: 'Saved replies',
   fork: 'Fork',
+  pin: 'Pin',
+  unpin: 'Unpin',
   archive: 'Archive',
   unarchive: 'Unarchive',
   archiveEmpty: 'No archived sessions.',

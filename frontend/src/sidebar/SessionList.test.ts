@@ -4,12 +4,12 @@ import { expect, test, vi } from 'vitest'
 import { nextTick } from 'vue'
 import { createMemoryHistory, createRouter } from 'vue-router'
 import { process, request } from '@/pending/testdock'
-import type { ProcessState } from '@/wire/messages.gen'
+import type { Bookmark, ProcessState } from '@/wire/messages.gen'
 import SessionList from './SessionList.vue'
 import { look } from '@/session/seen'
 import { useSessions } from '@/state/sessions'
 
-function list(processes: ProcessState[]) {
+function list(processes: ProcessState[], bookmarks: Bookmark[] = []) {
   const pinia = createPinia()
   setActivePinia(pinia)
   const store = useSessions()
@@ -24,6 +24,7 @@ function list(processes: ProcessState[]) {
         server_time: Date.now() / 1000,
       },
       { type: 'active_processes', processes },
+      { type: 'bookmarks', bookmarks },
     ],
     { now: Date.now(), commandOf: () => undefined },
   )
@@ -56,13 +57,15 @@ test('a row leads to its session as any link does', async () => {
 })
 
 test('a row is bold and says how much came since somebody looked, where nothing more comes by itself', async () => {
-  look('read', 3)
-  const { shown } = list([
-    process([], { session_id: 'read', state: 'user_turn', items: 5 }),
-    process([], { session_id: 'runs', items: 7 }),
-    process([], { session_id: 'new', state: 'user_turn', items: 240 }),
-    process([], { session_id: 'old', state: 'dead', items: 9 }),
-  ])
+  const { shown } = list(
+    [
+      process([], { session_id: 'read', state: 'user_turn', items: 5 }),
+      process([], { session_id: 'runs', items: 7 }),
+      process([], { session_id: 'new', state: 'user_turn', items: 240 }),
+      process([], { session_id: 'old', state: 'dead', items: 9 }),
+    ],
+    [{ session_id: 'read', pinned_at: null, seen: 3, seen_at: 1, at: 1 }],
+  )
   await shown.get('button[aria-expanded]').trigger('click')
   const fresh = () =>
     Object.fromEntries(

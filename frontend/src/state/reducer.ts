@@ -1,6 +1,7 @@
 import type {
   Ack,
   Attachment,
+  Bookmark,
   ErrorBody,
   Hello,
   Item,
@@ -80,6 +81,8 @@ export interface State {
   readonly viewers: ReadonlyMap<string, readonly ViewerInfo[]>
   /** The progress that an agent reported last, by session_id. */
   readonly lifecycles: ReadonlyMap<string, Lifecycle>
+  /** The pins and read positions of this person on any device, by session_id; null before they arrived. */
+  readonly bookmarks: ReadonlyMap<string, Bookmark> | null
   /** The drafts of this person on any device, by session and request. */
   readonly drafts: ReadonlyMap<string, KeptDraft>
 }
@@ -106,6 +109,7 @@ export const empty: State = {
   refused: new Map(),
   viewers: new Map(),
   lifecycles: new Map(),
+  bookmarks: null,
   drafts: new Map(),
 }
 
@@ -158,6 +162,11 @@ export function reduce(state: State, frame: ServerFrame | Listing, context: Cont
       const key = `${frame.session_id}/${frame.request_id ?? ''}`
       if ((state.drafts.get(key)?.at ?? 0) > frame.at) return state
       return { ...state, drafts: new Map(state.drafts).set(key, frame) }
+    }
+    case 'bookmarks': {
+      const bookmarks = new Map(state.bookmarks)
+      for (const b of frame.bookmarks) if ((bookmarks.get(b.session_id)?.at ?? 0) < b.at) bookmarks.set(b.session_id, b)
+      return { ...state, bookmarks }
     }
     case 'notice':
       return { ...state, notice: frame }

@@ -326,6 +326,7 @@ export const errors = {
   too_many_channels: 'You have the maximum number of devices and channels. Remove one first.',
   too_many_connections: 'The server accepts no more connections now. Try again in a moment.',
   too_many_passkeys: 'You have {max} passkeys, the maximum. Remove one first.',
+  too_many_pins: 'You have pinned {max} sessions, the maximum. Unpin one first.',
   too_many_templates: 'You have {max} saved replies, the maximum. Remove one first.',
   two_cookies:
     'Your browser sent 2 sign-in cookies, so the request was refused. Delete the cookies of this address, then sign in again.',

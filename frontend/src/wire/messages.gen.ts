@@ -140,7 +140,7 @@ export type Item =
   | (ItemHead & { kind: 'resolved' } & ResolvedBody)
   | (ItemHead & { kind: 'result' } & ResultBody)
 
-export type ServerFrame = Hello | ActiveProcesses | ProcessState | Transcript | LiveAppend | Batch | Ack | Presence | KeptDraft | Lifecycle | Notice | Toasts | ErrorFrame
+export type ServerFrame = Hello | ActiveProcesses | ProcessState | Transcript | LiveAppend | Batch | Ack | Presence | KeptDraft | Bookmarks | Lifecycle | Notice | Toasts | ErrorFrame
 
 export type Command = CreateSession | Draft | Extend | ForkSession | Interrupt | KillProcess | Looking | Noticed | PendingRequestResponse | Ping | ResumeSession | SendMessage | SetModel | SetPermissionMode | Subscribe | Typing | Undo | Unsubscribe | WithdrawApproval
 
@@ -243,6 +243,11 @@ export interface KeptDraft {
   value: unknown
   at: number
   command_id?: string
+}
+
+export interface Bookmarks {
+  type: 'bookmarks'
+  bookmarks: Bookmark[]
 }
 
 export interface Lifecycle {
@@ -694,6 +699,14 @@ export interface PreferencesChange {
   language?: string
 }
 
+export interface BookmarkList {
+  bookmarks: Bookmark[]
+}
+
+export interface BookmarksChange {
+  bookmarks: BookmarkChange[]
+}
+
 export interface CatchUpList {
   sessions: CatchUp[]
 }
@@ -936,6 +949,14 @@ export interface ViewerInfo {
   name: string
   typing: boolean
   request_id?: string
+}
+
+export interface Bookmark {
+  session_id: string
+  pinned_at: number | null
+  seen: number
+  seen_at: number
+  at: number
 }
 
 export type NoticeCode = 'none' | 'read_only' | 'unavailable' | 'broken'
@@ -1270,6 +1291,13 @@ export interface Template {
   text: string
   uses: number
   used_at: number
+}
+
+export interface BookmarkChange {
+  session_id: string
+  pinned?: boolean
+  seen?: number
+  seen_at?: number
 }
 
 export interface CatchUp {

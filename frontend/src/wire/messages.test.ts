@@ -27,6 +27,7 @@ describe('golden frames', () => {
     'process_state',
     'transcript',
     'live_append',
+    'bookmarks',
     'draft',
     'batch',
     'ack',
