@@ -259,3 +259,24 @@ test('two people decide at the same instant: the slower one is told who was firs
   const told = await Promise.all([desk, phone].map((app) => app.answeredElsewhere().count()))
   expect(told.filter((n) => n > 0)).toHaveLength(1)
 })
+
+test('after quick decisions the buttons of the next card are in view at once @nightly', async ({
+  page,
+  folder,
+  rest,
+}) => {
+  const names = ['one', 'two', 'three', 'four', 'five', 'six', 'seven']
+  const id = await rest.start(prompt('Write.', ...names.map((name) => [bash(`touch ${name}`)]), [text('Done.')]), {
+    cwd: folder,
+  })
+  await page.setViewportSize({ width: 1280, height: 720 })
+  const app = await App.openSession(page, id)
+  for (const name of names.slice(0, -1)) await app.approve(app.card(`touch ${name}`))
+
+  const last = app.card('touch seven')
+  await expect(app.approveButton(last)).toBeVisible()
+  expect(await app.outcome().count()).toBeGreaterThan(2)
+  await expect(app.approveButton(last)).toBeInViewport({ ratio: 1, timeout: 1_500 })
+  await app.approve(last)
+  await expect(app.said(/Done\./)).toBeVisible()
+})
