@@ -1,5 +1,5 @@
 import { RefusedError } from '@/connection/rest'
-import { sentence } from '@/connection/sentence'
+import { errorMessage } from '@/connection/errorMessage'
 import { t } from '@/i18n'
 
 /** A sign-in link that was used before or has expired. */
@@ -16,8 +16,9 @@ export async function withToken<T>(signIn: Promise<T>): Promise<T> {
   }
 }
 
-/** signInError returns the sentence for a sign-in that failed. */
-export const signInError = (err: unknown): string => (err instanceof SpentTokenError ? t.account.spent : sentence(err))
+/** signInError returns the message for a sign-in that failed. */
+export const signInError = (err: unknown): string =>
+  err instanceof SpentTokenError ? t.account.spent : errorMessage(err)
 
 /** The secret in what a person pasted: the whole sign-in address or the bare token. */
 export function tokenIn(text: string): string {

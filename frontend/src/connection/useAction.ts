@@ -1,14 +1,14 @@
 import { ref } from 'vue'
-import { sentence } from './sentence'
+import { errorMessage } from './errorMessage'
 
 /**
  * useAction runs a person's actions one at a time. It returns busy while one runs, the error of the
- * last one, or done, the sentence that it returned. describe turns an error into the sentence to
+ * last one, or done, the text that it returned. describe turns an error into the message to
  * show; '' shows none. after runs after each action, even if it failed, while busy is still true,
  * for example to reload the page. Its error is shown unless the action failed too.
  */
 export function useAction(
-  describe: (err: unknown) => string = sentence,
+  describe: (err: unknown) => string = errorMessage,
   after: () => Promise<unknown> = async () => undefined,
 ) {
   const busy = ref(false)

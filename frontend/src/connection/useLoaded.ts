@@ -1,13 +1,13 @@
 import { onBeforeUnmount, onMounted, ref, shallowRef } from 'vue'
-import { sentence } from './sentence'
+import { errorMessage } from './errorMessage'
 
 /**
  * useLoaded loads the data of a page when it opens, unless later is set, and on each reload.
- * describe turns an error into the sentence to show; '' shows none.
+ * describe turns an error into the message to show; '' shows none.
  */
 export function useLoaded<T>(
   load: () => Promise<T>,
-  { describe = sentence, later = false }: { describe?: (err: unknown) => string; later?: boolean } = {},
+  { describe = errorMessage, later = false }: { describe?: (err: unknown) => string; later?: boolean } = {},
 ) {
   const value = shallowRef<T | null>(null)
   const problem = ref('')

@@ -3,7 +3,7 @@ import { onOwner, owner } from '@/connection/owner'
 import { language } from '@/i18n'
 import type { Preferences, PreferencesChange } from '@/wire/messages.gen'
 import { call } from '@/connection/rest'
-import { sentence } from '@/connection/sentence'
+import { errorMessage } from '@/connection/errorMessage'
 import { setSingleKeys, singleKeys } from './single'
 import { cleaned, remap, remapped } from './table'
 
@@ -19,7 +19,7 @@ async function put(change: PreferencesChange) {
     await call<Preferences>('PATCH', PATH, change)
     unsaved.value = ''
   } catch (err) {
-    unsaved.value = sentence(err)
+    unsaved.value = errorMessage(err)
   }
 }
 

@@ -1,5 +1,5 @@
 import { computed, onScopeDispose, ref, type Ref } from 'vue'
-import { sentence } from '@/connection/sentence'
+import { errorMessage } from '@/connection/errorMessage'
 import { announce } from '@/ui/announce'
 import { bytes } from '@/ui/numbers'
 import type { AttachmentInfo } from '@/wire/messages.gen'
@@ -94,7 +94,7 @@ export function useUploads(list: Ref<AttachmentInfo[]>) {
       announce(words.attach.added(stored.name))
     } catch (err) {
       if (cancelled.aborted || disposed) return
-      const why = sentence(err)
+      const why = errorMessage(err)
       // Some of the server's messages already name the file.
       problems.value.push(why.includes(file.name) ? why : words.attach.failed(file.name, why))
     }

@@ -1,5 +1,5 @@
 import { computed, onMounted, reactive, ref, shallowRef } from 'vue'
-import { sentence } from '@/connection/sentence'
+import { errorMessage } from '@/connection/errorMessage'
 import { useAction } from '@/connection/useAction'
 import { language, translate } from '@/i18n'
 import type { AlertChoices, Alerts, AlertTarget, AlertTargetCreate } from '@/wire/messages.gen'
@@ -22,7 +22,9 @@ export function useAlerts(whose: Whose) {
   const known = shallowRef<Alerts | null>(null)
   const choices = ref<AlertChoices | null>(null)
   const quiet = ref<QuietHours>({ on: false, from: '22:00', to: '07:00', zone: '' })
-  const { busy: running, error, done, run } = useAction((err) => (err instanceof Problem ? err.message : sentence(err)))
+  const { busy: running, error, done, run } = useAction((err) =>
+    err instanceof Problem ? err.message : errorMessage(err),
+  )
   const which = ref('')
   const busy = computed(() => (running.value ? which.value : ''))
   const browsers = computed(() => known.value?.targets.filter((x) => x.way === 'push') ?? [])

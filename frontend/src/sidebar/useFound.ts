@@ -1,6 +1,6 @@
 import { useTimeoutFn } from '@vueuse/core'
 import { computed, onBeforeUnmount, watch } from 'vue'
-import { sentence } from '@/connection/sentence'
+import { errorMessage } from '@/connection/errorMessage'
 import { useLoaded } from '@/connection/useLoaded'
 
 interface Page<T> {
@@ -29,7 +29,7 @@ export function useFound<T>(
       const page = await find(words().trim(), after, signal, known)
       return { found: [...known, ...page.found], next: page.next }
     },
-    { later: true, describe: (err) => (search.signal.aborted ? '' : sentence(err)) },
+    { later: true, describe: (err) => (search.signal.aborted ? '' : errorMessage(err)) },
   )
   const { start } = useTimeoutFn(
     () => {

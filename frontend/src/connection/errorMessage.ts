@@ -1,8 +1,8 @@
 import { t } from '@/i18n'
 import { RefusedError } from './rest'
 
-/** Returns the sentence that tells a person why a call failed. */
-export function sentence(err: unknown): string {
+/** errorMessage returns the text that tells a person why a call failed. */
+export function errorMessage(err: unknown): string {
   if (!(err instanceof RefusedError)) return t.connection.unreachable
   if (err.message !== '') return t.said(err.message, err.error)
   switch (err.status) {
