@@ -11,30 +11,30 @@ export const words: typeof english = {
     invitedLead:
       'Dein Anmeldelink funktioniert nur einmal. Wähle, wie du dich künftig anmeldest. Weitere Möglichkeiten kannst du später in deinem Konto hinzufügen.',
     byPasskey: 'Mit einem Passkey',
-    byPasskeyWords: 'Fingerabdruck, Gesicht oder PIN statt eines Passworts.',
+    byPasskeyHint: 'Fingerabdruck, Gesicht oder PIN statt eines Passworts.',
     byPassword: 'Mit einem Passwort',
-    nameFirst: 'Wähle zuerst einen Namen.',
+    nameMissing: 'Wähle zuerst einen Namen.',
     done: 'Los geht’s',
     later: 'Später',
-    laterWords:
+    laterHint:
       'Bis dahin gibt der Server bei jedem Start einen Anmeldelink aus. Später bekommst du einen mit sayso token --sign-in.',
-    invitedLater: 'Bis dahin brauchst du für jede Anmeldung einen neuen Anmeldelink von einem Admin.',
+    invitedLaterHint: 'Bis dahin brauchst du für jede Anmeldung einen neuen Anmeldelink von einem Admin.',
   },
 
   password: {
     title: 'Passwort',
-    present: 'Aktuelles Passwort',
-    next: 'Neues Passwort',
-    rule: 'Mindestens 12 Zeichen. Gut geeignet sind mehrere Wörter ohne Zusammenhang.',
-    ends: 'Meldet dich auf allen anderen Geräten ab.',
+    current: 'Aktuelles Passwort',
+    new: 'Neues Passwort',
+    hint: 'Mindestens 12 Zeichen. Gut geeignet sind mehrere Wörter ohne Zusammenhang.',
+    signOutHint: 'Meldet dich auf allen anderen Geräten ab.',
     change: 'Passwort ändern',
     changed: 'Passwort geändert. Du bist auf allen anderen Geräten abgemeldet.',
   },
 
-  signIns: {
+  devices: {
     title: 'Angemeldete Geräte',
-    here: 'dieser Browser',
-    unknown: 'Unbekannter Browser',
+    thisBrowser: 'dieser Browser',
+    unknownBrowser: 'Unbekannter Browser',
     since: (from, at) => `seit ${at}${from === '' ? '' : `, von ${from}`}`,
     by: {
       link: 'mit Anmeldelink',
@@ -43,17 +43,17 @@ export const words: typeof english = {
       oidc: 'über Identitätsanbieter',
       token: 'mit API-Token',
     },
-    used: (at) => `zuletzt verwendet ${at}`,
-    end: 'Abmelden',
-    endOf: (device) => `${device} abmelden`,
+    lastUsed: (at) => `zuletzt verwendet ${at}`,
+    signOut: 'Abmelden',
+    signOutOf: (device) => `${device} abmelden`,
   },
 
   passkeys: {
     title: 'Passkeys',
     lead: 'Melde dich mit Fingerabdruck, Gesicht oder PIN statt mit einem Passwort an.',
     example: 'Dieser Laptop',
-    make: 'Passkey erstellen',
-    made: 'Passkey erstellt. Wähle beim nächsten Mal „Passkey verwenden“.',
+    create: 'Passkey erstellen',
+    created: 'Passkey erstellt. Wähle beim nächsten Mal „Passkey verwenden“.',
     since: (domain, at, used) =>
       `für ${domain}, seit ${at}, ${used === '' ? 'noch nicht verwendet' : `zuletzt verwendet ${used}`}`,
     remove: 'Entfernen',
@@ -68,9 +68,9 @@ export const words: typeof english = {
       there: 'Dieses Gerät hat schon einen Passkey für dich.',
       failed: 'Der Browser konnte keinen Passkey verwenden. Versuche es noch einmal oder verwende ein anderes Gerät.',
     },
-    after: 'Nächstes Mal ohne Passwort anmelden',
-    afterWords: 'Erstelle auf diesem Gerät einen Passkey und entsperre ihn mit Fingerabdruck, Gesicht oder PIN.',
-    first: 'Erstes Gerät',
+    offerTitle: 'Nächstes Mal ohne Passwort anmelden',
+    offerHint: 'Erstelle auf diesem Gerät einen Passkey und entsperre ihn mit Fingerabdruck, Gesicht oder PIN.',
+    firstName: 'Erstes Gerät',
     skip: 'Jetzt nicht',
   },
 
@@ -84,8 +84,8 @@ export const words: typeof english = {
   identities: {
     title: 'Identitätsanbieter',
     lead: 'Melde dich über deinen Identitätsanbieter statt mit einem Passwort an. Dein Name und deine Rolle hier ändern sich nicht.',
-    since: (at) => `verknüpft am ${at}`,
-    made: 'Der Identitätsanbieter hat dieses Konto erstellt und legt seine Rolle fest.',
+    linked: (at) => `verknüpft am ${at}`,
+    managed: 'Der Identitätsanbieter hat dieses Konto erstellt und legt seine Rolle fest.',
     link: (name) => `Mit ${name} verknüpfen`,
     remove: 'Verknüpfung aufheben',
     removeOf: (issuer) => `Verknüpfung mit ${issuer} aufheben`,
@@ -101,8 +101,8 @@ export const words: typeof english = {
   signOut: {
     title: (n) =>
       n === 1 ? '1 Antwort oder Nachricht noch nicht gesendet' : `${n} Antworten oder Nachrichten noch nicht gesendet`,
-    kept: 'Sie bleiben in diesem Tab und werden gesendet, wenn du dich hier wieder anmeldest. Andere Personen, die sich hier anmelden, können sie weder sehen noch senden.',
+    hint: 'Sie bleiben in diesem Tab und werden gesendet, wenn du dich hier wieder anmeldest. Andere Personen, die sich hier anmelden, können sie weder sehen noch senden.',
     stay: 'Angemeldet bleiben',
-    leave: 'Abmelden',
+    signOut: 'Abmelden',
   },
 }

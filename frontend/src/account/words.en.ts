@@ -10,30 +10,30 @@ export const words = {
     invitedLead:
       'Your sign-in link works only once. Choose how to sign in from now on. You can add other ways later in your account.',
     byPasskey: 'With a passkey',
-    byPasskeyWords: 'Use your fingerprint, face or PIN instead of a password.',
+    byPasskeyHint: 'Use your fingerprint, face or PIN instead of a password.',
     byPassword: 'With a password',
-    nameFirst: 'Choose a name first.',
+    nameMissing: 'Choose a name first.',
     done: 'Get started',
     later: 'Later',
-    laterWords:
+    laterHint:
       'Until you do, the server prints a sign-in link each time it starts. Later, run sayso token --sign-in to get one.',
-    invitedLater: 'Until you do, you need a new sign-in link from an admin to sign in again.',
+    invitedLaterHint: 'Until you do, you need a new sign-in link from an admin to sign in again.',
   },
 
   password: {
     title: 'Password',
-    present: 'Current password',
-    next: 'New password',
-    rule: 'At least 12 characters. Several unrelated words work well.',
-    ends: 'Signs you out on all other devices.',
+    current: 'Current password',
+    new: 'New password',
+    hint: 'At least 12 characters. Several unrelated words work well.',
+    signOutHint: 'Signs you out on all other devices.',
     change: 'Change password',
     changed: 'Password changed. You’re signed out on all other devices.',
   },
 
-  signIns: {
+  devices: {
     title: 'Signed-in devices',
-    here: 'this browser',
-    unknown: 'Unknown browser',
+    thisBrowser: 'this browser',
+    unknownBrowser: 'Unknown browser',
     since: (from: string, at: string) => `since ${at}${from === '' ? '' : `, from ${from}`}`,
     by: {
       link: 'by sign-in link',
@@ -42,17 +42,17 @@ export const words = {
       oidc: 'by identity provider',
       token: 'by API token',
     },
-    used: (at: string) => `last used ${at}`,
-    end: 'Sign out',
-    endOf: (device: string) => `Sign out ${device}`,
+    lastUsed: (at: string) => `last used ${at}`,
+    signOut: 'Sign out',
+    signOutOf: (device: string) => `Sign out ${device}`,
   },
 
   passkeys: {
     title: 'Passkeys',
     lead: 'Sign in with your fingerprint, face or PIN instead of a password.',
     example: 'This laptop',
-    make: 'Create passkey',
-    made: 'Passkey created. Next time, choose “Use a passkey”.',
+    create: 'Create passkey',
+    created: 'Passkey created. Next time, choose “Use a passkey”.',
     since: (domain: string, at: string, used: string) =>
       `for ${domain}, since ${at}, ${used === '' ? 'not used yet' : `last used ${used}`}`,
     remove: 'Remove',
@@ -67,9 +67,9 @@ export const words = {
       there: 'This device already has a passkey for you.',
       failed: 'The browser could not use a passkey. Try again or use another device.',
     },
-    after: 'Sign in without a password next time',
-    afterWords: 'Create a passkey on this device and unlock it with your fingerprint, face or PIN.',
-    first: 'First device',
+    offerTitle: 'Sign in without a password next time',
+    offerHint: 'Create a passkey on this device and unlock it with your fingerprint, face or PIN.',
+    firstName: 'First device',
     skip: 'Not now',
   },
 
@@ -82,8 +82,8 @@ export const words = {
   identities: {
     title: 'Identity provider',
     lead: 'Sign in with your identity provider instead of a password. Your name and role here don’t change.',
-    since: (at: string) => `linked ${at}`,
-    made: 'The identity provider created this account and sets its role.',
+    linked: (at: string) => `linked ${at}`,
+    managed: 'The identity provider created this account and sets its role.',
     link: (name: string) => `Link ${name}`,
     remove: 'Unlink',
     removeOf: (issuer: string) => `Unlink ${issuer}`,
@@ -99,8 +99,8 @@ export const words = {
   signOut: {
     title: (n: number): string =>
       n === 1 ? '1 answer or message not sent yet' : `${n} answers or messages not sent yet`,
-    kept: 'They stay in this tab and are sent when you sign in here again. Nobody else who signs in here can see or send them.',
+    hint: 'They stay in this tab and are sent when you sign in here again. Nobody else who signs in here can see or send them.',
     stay: 'Stay signed in',
-    leave: 'Sign out',
+    signOut: 'Sign out',
   },
 }

@@ -41,32 +41,31 @@ export const de: Messages = {
     newSession: 'Neue Sitzung',
     sidebar: 'Seitenleiste',
     settings: 'Einstellungen',
-    theme: 'Erscheinungsbild',
     themes: { system: 'System', light: 'Hell', dark: 'Dunkel' },
     signOut: 'Abmelden',
     account: 'Konto',
     inbox: 'Eingang',
     admin: 'Verwaltung',
-    nothingWaits: 'Alles erledigt.',
-    someWait: (n) => `${count(n, 'Anfrage wartet', 'Anfragen warten')} auf dich.`,
-    choose: 'Wähle eine Sitzung oder starte eine neue.',
+    caughtUp: 'Alles erledigt.',
+    pendingCount: (n) => `${count(n, 'Anfrage wartet', 'Anfragen warten')} auf dich.`,
+    selectSession: 'Wähle eine Sitzung oder starte eine neue.',
     review: 'Ansehen',
   },
 
   account: {
     motto: 'Nichts läuft ohne dein Ja.',
     signingIn: 'Anmeldung läuft…',
-    how: 'Einen einmaligen Anmeldelink bekommst du mit diesem Befehl auf dem Server:',
-    otherwise: 'Ohne Passwort anmelden',
+    linkHint: 'Einen einmaligen Anmeldelink bekommst du mit diesem Befehl auf dem Server:',
+    withoutPassword: 'Ohne Passwort anmelden',
     name: 'Name',
     password: 'Passwort',
     token: 'Anmeldelink oder Token',
-    use: 'Weiter',
+    submit: 'Weiter',
     signIn: 'Anmelden',
     noStorage:
       'Dieser Browser blockiert Websitedaten für diese Adresse. Beim Neuladen wirst du abgemeldet. Erlaube Websitedaten, um angemeldet zu bleiben.',
-    boundNow: 'Die Anmeldung ist jetzt nur noch unter dieser Adresse möglich. Melde dich neu an.',
-    spent: 'Dieser Anmeldelink ist abgelaufen oder wurde schon verwendet. Unten steht, wie du einen neuen bekommst.',
+    signInAgain: 'Die Anmeldung ist jetzt nur noch unter dieser Adresse möglich. Melde dich neu an.',
+    linkExpired: 'Dieser Anmeldelink ist abgelaufen oder wurde schon verwendet. Unten steht, wie du einen neuen bekommst.',
   },
 
   environment: {
@@ -87,8 +86,8 @@ export const de: Messages = {
     reconnecting: 'Verbindung wird wiederhergestellt…',
     offline: 'Du bist offline. Deine Antworten sind gespeichert und werden gesendet, sobald du wieder verbunden bist.',
     waiting: 'Keine Verbindung zum Server.',
-    gone: (since) => `Der Server ist seit ${clock(since)} nicht erreichbar.`,
-    again: (seconds) => `Nächster Versuch in ${seconds} s.`,
+    unreachableSince: (since) => `Der Server ist seit ${clock(since)} nicht erreichbar.`,
+    retryingIn: (seconds) => `Nächster Versuch in ${seconds} s.`,
     retryNow: 'Erneut versuchen',
     updated: 'sayso wurde aktualisiert.',
     outdated: 'Diese Seite ist veraltet.',
@@ -123,8 +122,8 @@ export const de: Messages = {
     loading: 'Wird geladen…',
     starting: 'Claude startet…',
     kind: { agent: 'Agent', terminal: 'Terminal' },
-    kindQuiet: 'Keine offenen Anfragen',
-    kindWords: {
+    noOpenRequests: 'Keine offenen Anfragen',
+    kindHints: {
       agent: 'Ein Agent außerhalb von sayso. Du kannst seine Anfragen beantworten, ihm aber keine Nachrichten senden.',
       terminal:
         'Claude läuft in einem Terminal. Beantworte seine Anfragen hier oder dort. Nachrichten sendest du im Terminal.',
@@ -140,8 +139,8 @@ export const de: Messages = {
       phase: (name, number) => [number && `Phase ${number}`, name].filter(Boolean).join(': '),
       step: (step, total) => (total === undefined ? `Schritt ${step}` : `Schritt ${step} von ${total}`),
     },
-    nothingYet: 'Noch keine Nachrichten.',
-    gone: 'Diese Sitzung gibt es nicht oder du hast keinen Zugriff darauf.',
+    noMessages: 'Noch keine Nachrichten.',
+    notFound: 'Diese Sitzung gibt es nicht oder du hast keinen Zugriff darauf.',
     backToList: 'Zurück zu den Sitzungen',
     andMore: (n) => ` · ${n} weitere`,
     alsoHere: (names) => `${list(names)} ${are(names)} hier`,
@@ -151,7 +150,7 @@ export const de: Messages = {
     resume: 'Fortsetzen',
     kill: 'Beenden',
     killTitle: (title) => `„${title}“ beenden?`,
-    killWords: (open) =>
+    killHint: (open) =>
       (open > 0
         ? `${count(open, 'offene Anfrage wird', 'offene Anfragen werden')} ohne Antwort geschlossen und der Claude-Prozess endet sofort. `
         : 'Der Claude-Prozess endet sofort. ') + 'Der Verlauf bleibt erhalten. Du kannst die Sitzung fortsetzen.',
@@ -176,7 +175,7 @@ export const de: Messages = {
     send: 'Senden',
     queue: 'Einreihen',
     queueMessage: 'Nachricht einreihen',
-    draftKept: 'Entwurf gespeichert:',
+    draftSaved: 'Entwurf gespeichert:',
     resumeAndSend: 'Fortsetzen und senden',
     resumeAndSendNamed: 'Senden: Fortsetzen und senden',
     resuming: 'Claude wird fortgesetzt…',
@@ -185,7 +184,7 @@ export const de: Messages = {
     waitsForConnection: 'Wird gesendet, sobald du wieder verbunden bist',
     notSent: (why, back) =>
       ['Nachricht nicht gesendet.', why, back ? 'Sie steht wieder im Nachrichtenfeld.' : ''].filter(Boolean).join(' '),
-    putBack: 'Nachricht wiederherstellen',
+    restoreMessage: 'Nachricht wiederherstellen',
     queuedMessages: (n) => `${count(n, 'Nachricht wartet', 'Nachrichten warten')}, bis Claude fertig ist.`,
     queuedForResume: (n) =>
       `${count(n, 'Nachricht wartet', 'Nachrichten warten')}, bis diese Sitzung fortgesetzt wird.`,
@@ -194,8 +193,8 @@ export const de: Messages = {
     copyBlock: 'Block kopieren',
     more: 'Mehr',
     archived: 'Archiviert',
-    inTerminals: 'Terminalsitzungen',
-    inArchive: 'Archiv',
+    terminalSessions: 'Terminalsitzungen',
+    archive: 'Archiv',
     search: 'Suchen',
     searchSessions: 'Sitzungen suchen',
     jump: 'Zum Ende springen',

@@ -35,32 +35,31 @@ export const en = {
     newSession: 'New session',
     sidebar: 'Sidebar',
     settings: 'Settings',
-    theme: 'Theme',
     themes: { system: 'System', light: 'Light', dark: 'Dark' },
     signOut: 'Sign out',
     account: 'Account',
     inbox: 'Inbox',
     admin: 'Admin',
-    nothingWaits: 'You’re all caught up.',
-    someWait: (n: number) => `${count(n, 'request needs', 'requests need')} your attention.`,
-    choose: 'Select a session or start a new one.',
+    caughtUp: 'You’re all caught up.',
+    pendingCount: (n: number) => `${count(n, 'request needs', 'requests need')} your attention.`,
+    selectSession: 'Select a session or start a new one.',
     review: 'Review',
   },
 
   account: {
     motto: 'Nothing runs without your say-so.',
     signingIn: 'Signing in…',
-    how: 'To get a one-time sign-in link, run this on the server:',
-    otherwise: 'Sign in without a password',
+    linkHint: 'To get a one-time sign-in link, run this on the server:',
+    withoutPassword: 'Sign in without a password',
     name: 'Name',
     password: 'Password',
     token: 'Sign-in link or token',
-    use: 'Continue',
+    submit: 'Continue',
     signIn: 'Sign in',
     noStorage:
       'This browser blocks site data for this address, so reloading the page signs you out. Allow site data to stay signed in.',
-    boundNow: 'You can now sign in only at this address. Sign in again.',
-    spent: 'This sign-in link has expired or was already used. Get a new one as shown below.',
+    signInAgain: 'You can now sign in only at this address. Sign in again.',
+    linkExpired: 'This sign-in link has expired or was already used. Get a new one as shown below.',
   },
 
   environment: {
@@ -81,8 +80,8 @@ export const en = {
     reconnecting: 'Reconnecting…',
     offline: 'You’re offline. Your answers are saved and sent when you reconnect.',
     waiting: 'No connection to the server.',
-    gone: (since: Date) => `The server has been unreachable since ${clock(since)}.`,
-    again: (seconds: number) => `Retrying in ${seconds} s.`,
+    unreachableSince: (since: Date) => `The server has been unreachable since ${clock(since)}.`,
+    retryingIn: (seconds: number) => `Retrying in ${seconds} s.`,
     retryNow: 'Retry now',
     updated: 'sayso was updated.',
     outdated: 'This page is out of date.',
@@ -111,8 +110,8 @@ export const en = {
     loading: 'Loading…',
     starting: 'Claude is starting…',
     kind: { agent: 'Agent', terminal: 'Terminal' },
-    kindQuiet: 'No open requests',
-    kindWords: {
+    noOpenRequests: 'No open requests',
+    kindHints: {
       agent: 'An agent outside sayso. You can answer its requests but not send it messages.',
       terminal: 'Claude running in a terminal. Answer its requests here or there. Send messages in the terminal.',
     },
@@ -128,8 +127,8 @@ export const en = {
       step: (step: number, total: number | undefined) =>
         total === undefined ? `step ${step}` : `step ${step} of ${total}`,
     },
-    nothingYet: 'No messages yet.',
-    gone: 'This session doesn’t exist, or you don’t have access to it.',
+    noMessages: 'No messages yet.',
+    notFound: 'This session doesn’t exist, or you don’t have access to it.',
     backToList: 'Back to sessions',
     andMore: (n: number) => ` · ${n} more`,
     alsoHere: (names: string[]) => `${list(names)} ${names.length === 1 ? 'is' : 'are'} here`,
@@ -139,7 +138,7 @@ export const en = {
     resume: 'Resume',
     kill: 'Kill',
     killTitle: (title: string) => `Kill “${title}”?`,
-    killWords: (open: number) =>
+    killHint: (open: number) =>
       (open > 0
         ? `${count(open, 'open request closes', 'open requests close')} without an answer, and the Claude process stops immediately. `
         : 'The Claude process stops immediately. ') + 'The transcript is kept, and you can resume the session.',
@@ -164,7 +163,7 @@ export const en = {
     send: 'Send',
     queue: 'Queue',
     queueMessage: 'Queue message',
-    draftKept: 'Draft saved:',
+    draftSaved: 'Draft saved:',
     resumeAndSend: 'Resume and send',
     // Starts like the labels of the other two buttons and contains the visible text.
     resumeAndSendNamed: 'Send: resume and send',
@@ -174,7 +173,7 @@ export const en = {
     waitsForConnection: 'Sent when you reconnect',
     notSent: (why: string, back: boolean) =>
       ['Message not sent.', why, back ? 'It is back in the message field.' : ''].filter(Boolean).join(' '),
-    putBack: 'Restore message',
+    restoreMessage: 'Restore message',
     queuedMessages: (n: number) => `${count(n, 'message', 'messages')} queued until Claude finishes.`,
     queuedForResume: (n: number) => `${count(n, 'message', 'messages')} queued until you resume this session.`,
 
@@ -182,8 +181,8 @@ export const en = {
     copyBlock: 'Copy block',
     more: 'More',
     archived: 'Archived',
-    inTerminals: 'Terminal sessions',
-    inArchive: 'Archive',
+    terminalSessions: 'Terminal sessions',
+    archive: 'Archive',
     search: 'Search',
     searchSessions: 'Search sessions',
     jump: 'Jump to end',

@@ -29,7 +29,7 @@ export function useSelection({ rows, isOpen, find }: Pick<Queue, 'rows' | 'isOpe
     const others = selected.value.filter((s) => s.request.request_id !== id)
     const adding = others.length === selected.value.length
     if (adding && !mayJoin(w, others, role())) {
-      announce(words.notJoined)
+      announce(words.selectionHint)
       return true
     }
     const list = adding ? [...others, w] : others

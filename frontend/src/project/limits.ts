@@ -7,9 +7,9 @@ import { words } from './words'
 export function taken({ limits, use }: { limits: Limits; use: ProjectUse }): string[] {
   const cost = limits.cost ?? 0
   return [
-    ...(limits.sessions > 0 ? [words.taken.sessions(use.sessions, limits.sessions)] : []),
-    ...(limits.memory > 0 ? [words.taken.memory(bytes(use.memory), bytes(limits.memory))] : []),
-    ...(cost > 0 ? [words.taken.cost(t.session.cost(use.cost ?? 0), t.session.cost(cost))] : []),
+    ...(limits.sessions > 0 ? [words.usage.sessions(use.sessions, limits.sessions)] : []),
+    ...(limits.memory > 0 ? [words.usage.memory(bytes(use.memory), bytes(limits.memory))] : []),
+    ...(cost > 0 ? [words.usage.cost(t.session.cost(use.cost ?? 0), t.session.cost(cost))] : []),
   ]
 }
 

@@ -13,7 +13,7 @@ export const words: typeof english = {
     withdraw: 'Meine Genehmigung rückgängig machen',
   },
   none: 'Noch keine Projekte. Bis du eines erstellst, können alle auf diesem Server alle Sitzungen sehen und entsprechend ihrer Rolle verwenden.',
-  noneYours: 'Du bist in keinem Projekt Mitglied.',
+  noMembership: 'Du bist in keinem Projekt Mitglied.',
   lead: 'Ein Projekt fasst Ordner zusammen. Nur seine Mitglieder sehen die Sitzungen darin. Lege hier fest, wer Sitzungen starten, antworten und genehmigen kann.',
   add: 'Neues Projekt',
   name: 'Name',
@@ -44,8 +44,7 @@ export const words: typeof english = {
   bypass: 'Genehmigungen umgehen (bypassPermissions)',
   bypassHint:
     'Was Claude in diesen Sitzungen tut, genehmigt niemand. Nur hier ausgewählte Personen haben dieses Recht.',
-  whom: { member: 'alle Mitglieder', admin: 'Admins des Projekts', people: 'nur diese Personen' },
-  nobody: 'niemand',
+  grantees: { member: 'alle Mitglieder', admin: 'Admins des Projekts', people: 'nur diese Personen' },
   rules: 'Regeln für Genehmigungen',
   rulesHint:
     'Die erste passende Regel gilt. Passt keine, kann jeder genehmigen, der antworten kann. Regeln genehmigen nie selbst etwas.',
@@ -56,18 +55,18 @@ export const words: typeof english = {
   patternHint: 'Leer für alle, oder git push*, deploy/*',
   effect: 'Genehmigung durch',
   effects: { allow: '1 Person', two_people: '2 Personen', deny: 'niemanden' },
-  by: (names) => `nur ${list(names, 'und')}`,
+  approvers: (names) => `nur ${list(names, 'und')}`,
   people: 'Nur diese Personen (leer: wer antworten kann)',
   addRule: 'Regel hinzufügen',
   up: 'Nach oben',
   upOf: (n) => `Regel ${n} nach oben`,
   removeRule: (n) => `Regel ${n} entfernen`,
-  ruleIs: (tool, pattern, effect) => `${tool}${pattern ? ` „${pattern}“` : ''}: ${effect}`,
-  asking: 'MCP-Fragen',
+  ruleSummary: (tool, pattern, effect) => `${tool}${pattern ? ` „${pattern}“` : ''}: ${effect}`,
+  deadlines: 'MCP-Fragen',
   askTimeout: 'Frist für Fragen von Agenten',
   askingHint:
     'Für ask_user und ähnliche Werkzeuge. Fragen und Genehmigungen von Claude selbst haben keine Frist. Für Ordner, die in der Einstellungsdatei des Servers genannt sind, gilt deren Wert.',
-  waits: (seconds) =>
+  deadline: (seconds) =>
     seconds === 0
       ? 'Standard des Servers'
       : seconds < 0
@@ -82,11 +81,11 @@ export const words: typeof english = {
   sessionCount: (n) => count(n, 'Sitzung', 'Sitzungen'),
   all: 'Alle Sitzungen zusammen',
   each: 'Pro Person',
-  most: 'Gleichzeitige Sitzungen',
+  maxSessions: 'Gleichzeitige Sitzungen',
   memory: 'Speicher (MB)',
   cost: 'Kosten pro Tag (USD)',
   limitOf: (whose, what) => `${whose}: ${what}`,
-  taken: {
+  usage: {
     label: 'Limits und Nutzung',
     mine: 'Deine Sitzungen',
     all: (project) => `Alle Sitzungen von ${project}`,
@@ -101,5 +100,5 @@ export const words: typeof english = {
   saved: 'Gespeichert.',
   delete: 'Projekt löschen',
   deleteHint: 'Seine Sitzungen bleiben erhalten. Alle auf dem Server können sie dann sehen.',
-  reallyDelete: (name) => `Ja, ${name} löschen`,
+  confirmDelete: (name) => `Ja, ${name} löschen`,
 }

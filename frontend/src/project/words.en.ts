@@ -12,7 +12,7 @@ export const words = {
     withdraw: 'Undo my approval',
   },
   none: 'No projects yet. Until you create one, everyone on this server can see all sessions and use them according to their role.',
-  noneYours: 'You’re not a member of a project.',
+  noMembership: 'You’re not a member of a project.',
   lead: 'A project groups folders. Only its members see the sessions in them. Choose here who can start sessions, answer and approve.',
   add: 'New project',
   name: 'Name',
@@ -42,8 +42,7 @@ export const words = {
   answer: 'Answer requests',
   bypass: 'Bypass approvals (bypassPermissions)',
   bypassHint: 'Nobody approves what Claude does in these sessions. Only people selected here have this right.',
-  whom: { member: 'every member', admin: 'admins of the project', people: 'only these people' },
-  nobody: 'nobody',
+  grantees: { member: 'every member', admin: 'admins of the project', people: 'only these people' },
   rules: 'Rules for approvals',
   rulesHint:
     'The first matching rule applies. If no rule matches, anyone who can answer can approve. Rules never approve anything themselves.',
@@ -54,18 +53,18 @@ export const words = {
   patternHint: 'Empty for all, or git push*, deploy/*',
   effect: 'Approvers',
   effects: { allow: '1 person', two_people: '2 people', deny: 'nobody' },
-  by: (names: string[]) => `only ${list(names, 'and')}`,
+  approvers: (names: string[]) => `only ${list(names, 'and')}`,
   people: 'Only these people (empty: anyone who can answer)',
   addRule: 'Add rule',
   up: 'Move up',
   upOf: (n: number) => `Move rule ${n} up`,
   removeRule: (n: number) => `Remove rule ${n}`,
-  ruleIs: (tool: string, pattern: string, effect: string) => `${tool}${pattern ? ` “${pattern}”` : ''}: ${effect}`,
-  asking: 'MCP questions',
+  ruleSummary: (tool: string, pattern: string, effect: string) => `${tool}${pattern ? ` “${pattern}”` : ''}: ${effect}`,
+  deadlines: 'MCP questions',
   askTimeout: 'Deadline for agent questions',
   askingHint:
     'For ask_user and similar tools. Claude’s own questions and approvals have no deadline. The server’s settings file overrides this for the folders it names.',
-  waits: (seconds: number) =>
+  deadline: (seconds: number) =>
     seconds === 0
       ? 'Server default'
       : seconds < 0
@@ -80,11 +79,11 @@ export const words = {
   sessionCount: (n: number) => count(n, 'session', 'sessions'),
   all: 'All sessions combined',
   each: 'Per person',
-  most: 'Concurrent sessions',
+  maxSessions: 'Concurrent sessions',
   memory: 'Memory (MB)',
   cost: 'Cost per day (USD)',
   limitOf: (whose: string, what: string) => `${whose}: ${what}`,
-  taken: {
+  usage: {
     label: 'Limits and usage',
     mine: 'Your sessions',
     all: (project: string) => `All sessions of ${project}`,
@@ -99,5 +98,5 @@ export const words = {
   saved: 'Saved.',
   delete: 'Delete project',
   deleteHint: 'Its sessions remain. Everyone on the server can then see them.',
-  reallyDelete: (name: string) => `Yes, delete ${name}`,
+  confirmDelete: (name: string) => `Yes, delete ${name}`,
 }

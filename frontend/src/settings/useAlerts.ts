@@ -77,7 +77,7 @@ export function useAlerts(whose: Whose) {
       const result = await alerts.test(whose, x.target_id)
       if (!result.problem) return words.devices.tested(x.name)
       await reload()
-      throw new Problem(words.devices.notTested(x.name, translate(result, 'problem')))
+      throw new Problem(words.devices.testFailed(x.name, translate(result, 'problem')))
     })
 
   return reactive({ known, choices, quiet, busy, error, done, browsers, places, save, add, remove, test })

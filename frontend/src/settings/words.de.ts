@@ -9,41 +9,41 @@ export const words: typeof english = {
     open: 'Berechtigungen zeigen',
   },
 
-  look: {
+  appearance: {
     title: 'Darstellung',
     language: 'Sprache',
-    asBrowser: 'Sprache des Browsers',
+    useBrowserLanguage: 'Sprache des Browsers',
     theme: 'Erscheinungsbild',
     density: 'Dichte',
     densities: { comfortable: 'Komfortabel', compact: 'Kompakt' },
     size: 'Schriftgröße',
     sizeOf: (percent) => `${percent} %`,
     motion: 'sayso reduziert Bewegung, wenn dein System darauf eingestellt ist.',
-    undo: 'Rückgängig möglich bei',
-    undoFor: 'Zeit zum Rückgängigmachen',
+    undoAppliesTo: 'Rückgängig möglich bei',
+    undoWindow: 'Zeit zum Rückgängigmachen',
     seconds: (n) => `${n} Sekunden`,
-    undoing: {
+    undoChoices: {
       usual: 'Genehmigungen per Touch, ab mittlerem Risiko und gesammelt',
       high: 'Genehmigungen mit hohem Risiko und gesammelt',
       always: 'Jeder Entscheidung',
       never: 'Nichts',
     },
-    sides: 'Dateiänderungen nebeneinander',
-    sidesWords: (key) => `Auf breiten Bildschirmen.${key && ` Mit ${key} schaltest du in einer Anfrage um.`}`,
-    here: 'Diese Einstellungen gelten nur für diesen Browser.',
+    sideBySide: 'Dateiänderungen nebeneinander',
+    sideBySideHint: (key) => `Auf breiten Bildschirmen.${key && ` Mit ${key} schaltest du in einer Anfrage um.`}`,
+    browserHint: 'Diese Einstellungen gelten nur für diesen Browser.',
   },
 
   keys: {
     change: 'Tastenkürzel anpassen',
     lead: 'In deinem Konto gespeichert und auf allen deinen Geräten gültig. Klicke auf „Ändern“ und drücke die neue Taste. Esc bricht ab.',
-    set: 'Ändern',
+    changeOne: 'Ändern',
     changeOf: (what) => `Tastenkürzel ändern: ${what}`,
-    press: 'Taste drücken…',
+    pressKey: 'Taste drücken…',
     reset: 'Zurücksetzen',
     resetOf: (what) => `Tastenkürzel zurücksetzen: ${what}`,
     resetAll: 'Alle Tastenkürzel zurücksetzen',
     conflict: (others) => `Auch verwendet für: ${others.join('; ')}`,
-    writing: 'Dieses Tastenkürzel funktioniert auch beim Schreiben und braucht daher Strg, ⌘ oder Alt.',
+    needsModifier: 'Dieses Tastenkürzel funktioniert auch beim Schreiben und braucht daher Strg, ⌘ oder Alt.',
     unsaved: (why) => `Nur in diesem Browser gespeichert: ${why}`,
   },
 
@@ -59,17 +59,17 @@ export const words: typeof english = {
     add: 'Antwort hinzufügen',
     save: 'Speichern',
     cancel: 'Abbrechen',
-    change: 'Bearbeiten',
-    keep: 'Mit Namen speichern',
+    edit: 'Bearbeiten',
+    saveWithName: 'Mit Namen speichern',
     remove: 'Entfernen',
-    changeOf: (name) => `Bearbeiten: ${name}`,
-    keepOf: (name) => `Mit Namen speichern: ${name}`,
+    editOf: (name) => `Bearbeiten: ${name}`,
+    saveWithNameOf: (name) => `Mit Namen speichern: ${name}`,
     removeOf: (name) => `Entfernen: ${name}`,
   },
 
-  spoken: {
+  announcements: {
     title: 'Ansagen des Screenreaders',
-    much: {
+    levels: {
       summaries: 'Zusammenfassung jeder Runde',
       off: 'Nur Anfragen',
       full: 'Jeder Block der offenen Sitzung',
@@ -78,7 +78,6 @@ export const words: typeof english = {
   },
 
   sound: {
-    title: 'Ton',
     on: 'Ton bei neuen Anfragen',
     hint: 'Ein Tab spielt den Ton ab, nachdem du darin geklickt oder getippt hast.',
     test: 'Ton abspielen',
@@ -87,18 +86,18 @@ export const words: typeof english = {
   alerts: {
     title: 'Benachrichtigungen',
     lead: 'Wenn niemand sayso ansieht, benachrichtigt es dich einmal, 5 Sekunden nach Eingang einer Anfrage. Sobald jemand antwortet, wird die Benachrichtigung entfernt.',
-    what: 'Benachrichtigen bei',
+    occasionsLabel: 'Benachrichtigen bei',
     ways: { push: 'Browser', webhook: 'Webhook', ntfy: 'ntfy' },
     occasions: { waiting: 'Neue Anfragen', finished: 'Abgeschlossene Runden', died: 'Unerwartet beendete Prozesse' },
-    all: 'Auch Sitzungen anderer Personen',
-    text: 'Befehl oder Frage zeigen',
-    textWords:
+    includeOthers: 'Auch Sitzungen anderer Personen',
+    showText: 'Befehl oder Frage zeigen',
+    showTextHint:
       'Der Text läuft über den eingestellten Push-Dienst oder Server. Andernfalls nennen Benachrichtigungen nur das Werkzeug und die Sitzung.',
     remind: 'Mich erinnern',
     escalate: 'Alle und die Ziele des Servers benachrichtigen',
     never: 'nie',
     after: (minutes) => `nach ${minutes} min`,
-    quiet: 'Ruhezeit',
+    quietHours: 'Ruhezeit',
     quietFrom: 'Von',
     quietTo: 'Bis',
     quietZone: 'Zeitzone',
@@ -108,36 +107,35 @@ export const words: typeof english = {
 
   devices: {
     title: 'Geräte',
-    this: 'Dieser Browser',
     none: 'Keine Geräte registriert',
     add: 'Benachrichtigungen in diesem Browser einschalten',
     on: 'Benachrichtigungen sind in diesem Browser eingeschaltet.',
     denied:
       'Dieser Browser blockiert Benachrichtigungen von sayso. Erlaube sie in seinen Einstellungen für diese Website.',
-    unable:
+    unsupported:
       'Dieser Browser kann hier keine Benachrichtigungen zeigen. Verwende HTTPS oder localhost. Füge sayso auf einem iPhone zum Home-Bildschirm hinzu.',
     test: 'Testen',
     testOf: (name) => `Test an ${name} senden`,
     remove: 'Entfernen',
     removeOf: (name) => `${name} entfernen`,
-    sent: (at) => `zuletzt benachrichtigt ${at}`,
-    never: 'noch nicht benachrichtigt',
+    lastNotified: (at) => `zuletzt benachrichtigt ${at}`,
+    neverNotified: 'noch nicht benachrichtigt',
     tested: (name) => `Test an ${name} gesendet.`,
-    notTested: (name, why) => `Test nicht an ${name} gesendet. ${why}`,
+    testFailed: (name, why) => `Test nicht an ${name} gesendet. ${why}`,
   },
 
-  places: {
+  targets: {
     title: 'Webhooks und ntfy',
     none: 'Noch keine Webhooks oder ntfy-Themen.',
     add: 'Hinzufügen',
-    way: 'Art',
+    kind: 'Art',
     url: 'URL',
     urlHint: { webhook: 'https://example.org/hook', ntfy: 'https://ntfy.sh/ein-thema-das-niemand-errät' },
     secret: 'Signaturschlüssel (mindestens 16 Zeichen)',
     token: 'Zugriffstoken (optional)',
     priority: 'Priorität',
     priorities: { 0: 'Standard des Servers', 1: '1, niedrigste', 2: '2', 3: '3', 4: '4', 5: '5, höchste' },
-    once: 'URL und Schlüssel werden nicht noch einmal gezeigt.',
+    shownOnce: 'URL und Schlüssel werden nicht noch einmal gezeigt.',
   },
 
   server: {

@@ -7,41 +7,41 @@ export const words = {
     open: 'Show permissions',
   },
 
-  look: {
+  appearance: {
     title: 'Appearance',
     language: 'Language',
-    asBrowser: 'Use browser language',
+    useBrowserLanguage: 'Use browser language',
     theme: 'Theme',
     density: 'Density',
     densities: { comfortable: 'Comfortable', compact: 'Compact' },
     size: 'Text size',
     sizeOf: (percent: string) => `${percent} %`,
     motion: 'sayso follows the reduced motion setting of your system.',
-    undo: 'Undo window applies to',
-    undoFor: 'Undo window',
+    undoAppliesTo: 'Undo window applies to',
+    undoWindow: 'Undo window',
     seconds: (n: string) => `${n} seconds`,
-    undoing: {
+    undoChoices: {
       usual: 'Touch, medium-risk, high-risk and bulk approvals',
       high: 'High-risk and bulk approvals',
       always: 'Every decision',
       never: 'Nothing',
     },
-    sides: 'Side-by-side file changes',
-    sidesWords: (key: string) => `On wide screens.${key && ` Press ${key} in a request to switch.`}`,
-    here: 'These settings apply only to this browser.',
+    sideBySide: 'Side-by-side file changes',
+    sideBySideHint: (key: string) => `On wide screens.${key && ` Press ${key} in a request to switch.`}`,
+    browserHint: 'These settings apply only to this browser.',
   },
 
   keys: {
     change: 'Customize shortcuts',
     lead: 'Saved to your account and used on all your devices. Press “Change”, then the new key. Esc cancels.',
-    set: 'Change',
+    changeOne: 'Change',
     changeOf: (what: string) => `Change shortcut: ${what}`,
-    press: 'Press a key…',
+    pressKey: 'Press a key…',
     reset: 'Reset',
     resetOf: (what: string) => `Reset shortcut: ${what}`,
     resetAll: 'Reset all shortcuts',
     conflict: (others: string[]) => `Also used for: ${others.join('; ')}`,
-    writing: 'This shortcut works while you type, so it needs Ctrl, ⌘ or Alt.',
+    needsModifier: 'This shortcut works while you type, so it needs Ctrl, ⌘ or Alt.',
     unsaved: (why: string) => `Saved only in this browser: ${why}`,
   },
 
@@ -57,17 +57,17 @@ export const words = {
     add: 'Add saved reply',
     save: 'Save',
     cancel: 'Cancel',
-    change: 'Edit',
-    keep: 'Save with a name',
+    edit: 'Edit',
+    saveWithName: 'Save with a name',
     remove: 'Remove',
-    changeOf: (name: string) => `Edit: ${name}`,
-    keepOf: (name: string) => `Save with a name: ${name}`,
+    editOf: (name: string) => `Edit: ${name}`,
+    saveWithNameOf: (name: string) => `Save with a name: ${name}`,
     removeOf: (name: string) => `Remove: ${name}`,
   },
 
-  spoken: {
+  announcements: {
     title: 'Screen reader announcements',
-    much: {
+    levels: {
       summaries: 'A summary of each turn',
       off: 'Only requests',
       full: 'Every block in the open session',
@@ -76,7 +76,6 @@ export const words = {
   },
 
   sound: {
-    title: 'Sound',
     on: 'Play a sound for new requests',
     hint: 'One tab plays the sound after you click or type in it.',
     test: 'Play sound',
@@ -85,18 +84,18 @@ export const words = {
   alerts: {
     title: 'Notifications',
     lead: 'If nobody is looking at sayso, it notifies you once, 5 seconds after a request arrives. It removes the notification when someone answers.',
-    what: 'Notify me about',
+    occasionsLabel: 'Notify me about',
     ways: { push: 'Browser', webhook: 'Webhook', ntfy: 'ntfy' },
     occasions: { waiting: 'New requests', finished: 'Finished turns', died: 'Processes that stop unexpectedly' },
-    all: 'Include other people’s sessions',
-    text: 'Show the command or question',
-    textWords:
+    includeOthers: 'Include other people’s sessions',
+    showText: 'Show the command or question',
+    showTextHint:
       'The text passes through the push service or server that you configure. Otherwise, notifications name only the tool and the session.',
     remind: 'Remind me',
     escalate: 'Notify everyone and the server’s targets',
     never: 'never',
     after: (minutes: number) => `after ${minutes} min`,
-    quiet: 'Quiet hours',
+    quietHours: 'Quiet hours',
     quietFrom: 'From',
     quietTo: 'To',
     quietZone: 'Time zone',
@@ -106,35 +105,34 @@ export const words = {
 
   devices: {
     title: 'Devices',
-    this: 'This browser',
     none: 'No devices registered',
     add: 'Turn on notifications in this browser',
     on: 'Notifications are on in this browser.',
     denied: 'This browser blocks notifications from sayso. Allow them in its settings for this site.',
-    unable:
+    unsupported:
       'This browser can’t show notifications here. Use HTTPS or localhost. On an iPhone, add sayso to the home screen.',
     test: 'Test',
     testOf: (name: string) => `Send a test to ${name}`,
     remove: 'Remove',
     removeOf: (name: string) => `Remove ${name}`,
-    sent: (at: string) => `last notified ${at}`,
-    never: 'not notified yet',
+    lastNotified: (at: string) => `last notified ${at}`,
+    neverNotified: 'not notified yet',
     tested: (name: string) => `Test sent to ${name}.`,
-    notTested: (name: string, why: string) => `Test not sent to ${name}. ${why}`,
+    testFailed: (name: string, why: string) => `Test not sent to ${name}. ${why}`,
   },
 
-  places: {
+  targets: {
     title: 'Webhooks and ntfy',
     none: 'No webhooks or ntfy topics yet.',
     add: 'Add',
-    way: 'Kind',
+    kind: 'Kind',
     url: 'URL',
     urlHint: { webhook: 'https://example.org/hook', ntfy: 'https://ntfy.sh/a-topic-nobody-guesses' },
     secret: 'Signing secret (at least 16 characters)',
     token: 'Access token (optional)',
     priority: 'Priority',
     priorities: { 0: 'server default', 1: '1, lowest', 2: '2', 3: '3', 4: '4', 5: '5, highest' },
-    once: 'The URL and secret are not shown again.',
+    shownOnce: 'The URL and secret are not shown again.',
   },
 
   server: {

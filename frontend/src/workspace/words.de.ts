@@ -5,7 +5,7 @@ export const words: typeof english = {
   title: 'Diesem Ordner vertrauen?',
   titleChanged: 'Die Einstellungen dieses Ordners haben sich geändert',
   lead: 'Claude lädt diese Einstellungen aus dem Ordner, ohne zu fragen. Noch wurde nichts ausgeführt.',
-  before: (by: string, ago: string) => `${by} hat diesem Ordner ${ago} vertraut.`,
+  trustedBefore: (by: string, ago: string) => `${by} hat diesem Ordner ${ago} vertraut.`,
   changes: (fresh: number, gone: number) =>
     [fresh > 0 ? `${fresh} neu oder geändert` : '', gone > 0 ? `${gone} entfernt` : ''].filter(Boolean).join(', ') +
     '.',
@@ -42,13 +42,13 @@ export const words: typeof english = {
     changes: 'ändert die Arbeitsweise von Claude',
   },
   fresh: 'neu',
-  cut: 'Nur der Anfang wird gezeigt.',
-  gone: 'Entfernt',
-  told: (n: number) => `${count(n, 'Datei', 'Dateien')} mit Anweisungen für Claude`,
+  truncated: 'Nur der Anfang wird gezeigt.',
+  removed: 'Entfernt',
+  instructionFiles: (n: number) => `${count(n, 'Datei', 'Dateien')} mit Anweisungen für Claude`,
   scripts:
     'Du vertraust diesen Befehlen, wie sie hier gezeigt werden. Skripte, die sie aufrufen, können sich später ohne Rückfrage ändern.',
-  cannotLeaveOut:
+  cannotSkip:
     'Git bindet hier Dateien ein, die sich nicht auslassen lassen. Ohne diese Einstellungen kann Claude daher nicht starten.',
   trust: 'Diesem Ordner vertrauen und starten',
-  without: 'Ohne diese Einstellungen starten',
+  startWithout: 'Ohne diese Einstellungen starten',
 }

@@ -5,7 +5,7 @@ export const words = {
   title: 'Trust this folder?',
   titleChanged: 'The settings of this folder have changed',
   lead: 'Claude loads these settings from the folder without asking. Nothing has run yet.',
-  before: (by: string, ago: string) => `${by} trusted this folder ${ago}.`,
+  trustedBefore: (by: string, ago: string) => `${by} trusted this folder ${ago}.`,
   changes: (fresh: number, gone: number) =>
     [fresh > 0 ? `${fresh} new or changed` : '', gone > 0 ? `${gone} removed` : ''].filter(Boolean).join(', ') + '.',
   kind: {
@@ -41,11 +41,11 @@ export const words = {
     changes: 'changes how Claude works',
   },
   fresh: 'new',
-  cut: 'Showing only the beginning.',
-  gone: 'Removed',
-  told: (n: number) => `${count(n, 'file with instructions', 'files with instructions')} for Claude`,
+  truncated: 'Showing only the beginning.',
+  removed: 'Removed',
+  instructionFiles: (n: number) => `${count(n, 'file with instructions', 'files with instructions')} for Claude`,
   scripts: 'You trust these commands as shown here. Scripts that they call can change later without asking you.',
-  cannotLeaveOut: 'Git includes files here that can’t be skipped, so Claude can’t start without these settings.',
+  cannotSkip: 'Git includes files here that can’t be skipped, so Claude can’t start without these settings.',
   trust: 'Trust this folder and start',
-  without: 'Start without these settings',
+  startWithout: 'Start without these settings',
 }
