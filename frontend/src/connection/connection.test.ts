@@ -16,11 +16,11 @@ class FakeLine implements SocketLike {
   close() {
     this.closed = true
   }
-  say(frame: object) {
+  receive(frame: object) {
     this.onmessage?.({ data: JSON.stringify(frame) } as MessageEvent)
   }
   hello(protocol = 1) {
-    this.say({ type: 'hello', protocol })
+    this.receive({ type: 'hello', protocol })
   }
   end(code: number) {
     this.onclose?.({ code } as CloseEvent)
@@ -131,7 +131,7 @@ describe('Connection', () => {
     w.connection.start()
     w.line().hello()
     vi.advanceTimersByTime(15_000)
-    w.line().say({ type: 'process_state' })
+    w.line().receive({ type: 'process_state' })
     vi.advanceTimersByTime(9_000)
     expect(w.status()).toBe('open')
     w.connection.stop()
@@ -194,10 +194,10 @@ describe('Connection', () => {
     w.connection.start()
     const old = w.line()
     old.hello()
-    const say = old.onmessage!
+    const receive = old.onmessage!
     old.end(1006)
     vi.advanceTimersByTime(250)
-    say({ data: '{"type":"process_state"}' } as MessageEvent)
+    receive({ data: '{"type":"process_state"}' } as MessageEvent)
     expect(w.frames).toEqual(['hello'])
     w.connection.stop()
   })
@@ -250,7 +250,7 @@ test('when the network goes the server is asked at once, and what stays silent i
   w.connection.start()
   w.line().hello()
   w.connection.networkLost()
-  w.line().say({ type: 'ack' })
+  w.line().receive({ type: 'ack' })
   vi.advanceTimersByTime(1_000)
   expect(w.status()).toBe('open')
   w.connection.networkLost()

@@ -8,7 +8,7 @@ export interface Port {
   /** Sends a person's answer now, or when there is a connection. */
   answer(answer: Answer): void
   /** Sends a message to Claude now, or when there is a connection. */
-  say(sessionID: string, text: string, attachments?: Attachment[]): void
+  sendMessage(sessionID: string, text: string, attachments?: Attachment[]): void
   /** Cancels a command that was never sent, and reports whether it did. */
   cancel(commandID: string): boolean
   /** Subscribes to the transcript of a session until the returned function is called. */

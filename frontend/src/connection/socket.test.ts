@@ -23,11 +23,11 @@ class FakeSocket {
     this.sent.push(JSON.parse(text))
   }
   close() {}
-  say(frame: ServerFrame) {
+  receive(frame: ServerFrame) {
     this.onmessage?.({ data: JSON.stringify(frame) } as MessageEvent)
   }
   hello(more: Partial<Hello> = {}) {
-    this.say({
+    this.receive({
       type: 'hello',
       protocol: 1,
       server_version: '1',
@@ -82,7 +82,7 @@ describe('an answer', () => {
     socket.answer(answer)
     const [sent] = last().of('pending_request_response')
     expect(sent).toMatchObject(answer)
-    last().say({ type: 'ack', command_id: sent!.command_id, result: 'applied' })
+    last().receive({ type: 'ack', command_id: sent!.command_id, result: 'applied' })
     expect(store.outbox).toEqual([])
     expect(store.state.acks.get('r')?.result).toBe('applied')
   })
@@ -94,7 +94,7 @@ describe('an answer', () => {
     reconnect()
     last().hello()
     expect(last().of('pending_request_response')).toEqual([first])
-    last().say({ type: 'ack', command_id: first!.command_id, result: 'applied' })
+    last().receive({ type: 'ack', command_id: first!.command_id, result: 'applied' })
     reconnect()
     last().hello()
     expect(last().of('pending_request_response')).toEqual([])
@@ -123,7 +123,7 @@ describe('an answer', () => {
     last().hello()
     socket.answer(answer)
     socket.answer({ ...answer, request_id: 'r2' })
-    last().say({
+    last().receive({
       type: 'batch',
       frames: last()
         .of('pending_request_response')
@@ -139,7 +139,7 @@ describe('a transcript', () => {
     last().hello()
     const leave = socket.follow('s')
     expect(last().of('subscribe')).toMatchObject([{ session_id: 's', after: 0 }])
-    last().say({ type: 'transcript', session_id: 's', from: 0, next: 7, items: [], total: 7, live: null })
+    last().receive({ type: 'transcript', session_id: 's', from: 0, next: 7, items: [], total: 7, live: null })
     reconnect()
     last().hello()
     expect(last().of('subscribe')).toMatchObject([{ session_id: 's', after: 7 }])
@@ -154,11 +154,11 @@ describe('a transcript', () => {
 test('a transcript with a gap is asked for again at once, from before the gap', () => {
   last().hello()
   socket.follow('s')
-  last().say({ type: 'transcript', session_id: 's', from: 0, next: 7, items: [], total: 7, live: null })
-  last().say({ type: 'transcript', session_id: 's', from: 9, next: 12, items: [], total: 12, live: null })
+  last().receive({ type: 'transcript', session_id: 's', from: 0, next: 7, items: [], total: 7, live: null })
+  last().receive({ type: 'transcript', session_id: 's', from: 9, next: 12, items: [], total: 12, live: null })
   vi.advanceTimersByTime(20)
   expect(last().of('subscribe')).toMatchObject([{ after: 0 }, { session_id: 's', after: 7 }])
-  last().say({ type: 'transcript', session_id: 's', from: 7, next: 12, items: [], total: 12, live: null })
+  last().receive({ type: 'transcript', session_id: 's', from: 7, next: 12, items: [], total: 12, live: null })
   vi.advanceTimersByTime(20)
   expect(store.transcript('s')?.cursor).toBe(12)
   expect(last().of('subscribe')).toHaveLength(2)
@@ -172,12 +172,12 @@ test('what is appended to a block is taken from a server that offers it, and ask
   last().hello({ live_append: true })
   expect(last().of('subscribe')).toMatchObject([{ session_id: 's', live_append: true }])
   const live: Live = { kind: 'text', text: 'one', agent_id: null, rev: 4 }
-  last().say({ type: 'transcript', session_id: 's', from: 0, next: 7, items: [], total: 7, live })
-  last().say({ type: 'live_append', session_id: 's', after: 4, rev: 5, text: ' two' })
+  last().receive({ type: 'transcript', session_id: 's', from: 0, next: 7, items: [], total: 7, live })
+  last().receive({ type: 'live_append', session_id: 's', after: 4, rev: 5, text: ' two' })
   vi.advanceTimersByTime(20)
   expect(store.transcript('s')?.live?.text).toBe('one two')
   expect(last().of('subscribe')).toHaveLength(1)
-  last().say({ type: 'live_append', session_id: 's', after: 6, rev: 7, text: ' four' })
+  last().receive({ type: 'live_append', session_id: 's', after: 6, rev: 7, text: ' four' })
   vi.advanceTimersByTime(20)
   expect(last().of('subscribe')).toMatchObject([{}, { session_id: 's', after: 7, live_append: true }])
 })
@@ -185,7 +185,7 @@ test('what is appended to a block is taken from a server that offers it, and ask
 test('frames are taken in once for each animation frame', () => {
   last().hello()
   const apply = vi.spyOn(store, 'apply')
-  for (let i = 0; i < 50; i++) last().say({ type: 'active_processes', processes: [] })
+  for (let i = 0; i < 50; i++) last().receive({ type: 'active_processes', processes: [] })
   vi.advanceTimersByTime(20)
   expect(apply.mock.calls.length).toBeLessThanOrEqual(2)
   expect(store.state.complete).toBe(true)
@@ -193,20 +193,20 @@ test('frames are taken in once for each animation frame', () => {
 
 test('a request that comes or goes is shown at once, with what was said before; the rest waits for the screen', () => {
   last().hello()
-  last().say({ type: 'active_processes', processes: [] })
+  last().receive({ type: 'active_processes', processes: [] })
   vi.advanceTimersByTime(20)
   const state = golden<ProcessState>('process_state.many_requests')
   const quiet = { ...state, session_id: 'other', pending_requests: [] }
-  last().say(quiet)
+  last().receive(quiet)
   expect(store.session('other')).toBeUndefined()
-  last().say(state)
+  last().receive(state)
   expect(store.requests).toHaveLength(state.pending_requests.length)
   expect(store.session('other')).toBeDefined()
   vi.advanceTimersByTime(20)
-  last().say({ ...state, version: state.version + 1, pending_requests: state.pending_requests.slice(1) })
+  last().receive({ ...state, version: state.version + 1, pending_requests: state.pending_requests.slice(1) })
   expect(store.requests).toHaveLength(state.pending_requests.length - 1)
   vi.advanceTimersByTime(20)
-  last().say({
+  last().receive({
     ...state,
     version: state.version + 2,
     title: 'another',
@@ -221,11 +221,11 @@ test('an ack that comes together with the state that it made is taken in with it
   last().hello()
   const state = golden<ProcessState>('process_state.many_requests')
   const [first] = state.pending_requests
-  last().say({ type: 'active_processes', processes: [state] })
+  last().receive({ type: 'active_processes', processes: [state] })
   vi.advanceTimersByTime(20)
   socket.answer({ ...answer, session_id: state.session_id, request_id: first!.request_id })
   const [sent] = last().of('pending_request_response')
-  last().say({
+  last().receive({
     type: 'batch',
     frames: [
       { type: 'ack', command_id: sent!.command_id, result: 'applied' },
@@ -314,7 +314,7 @@ describe('a session that is not known', () => {
 test('a message to a folder that nobody trusts waits for the person, and goes out again with what they say', async () => {
   const trust = { folder: '/w', digest: 'sha256:1', items: [], gone: [], told: [], can_leave_out: true, before: null }
   const refuse = (command_id: string) =>
-    last().say({
+    last().receive({
       type: 'ack',
       command_id,
       result: 'rejected',
@@ -323,7 +323,7 @@ test('a message to a folder that nobody trusts waits for the person, and goes ou
   last().hello()
   let decide: (consent: Consent | null) => void = () => {}
   asked.mockImplementation(() => new Promise((resolve) => (decide = resolve)))
-  socket.say('s', 'hello')
+  socket.receive('s', 'hello')
   const first = last().of('send_message')[0]!.command_id
   refuse(first)
   refuse(first)
@@ -346,7 +346,7 @@ test('a message to a folder that nobody trusts waits for the person, and goes ou
 
 describe('two people in one tab', () => {
   const as = (name: string) =>
-    last().say({
+    last().receive({
       type: 'hello',
       protocol: 1,
       server_version: '1',
@@ -373,7 +373,7 @@ describe('two people in one tab', () => {
 
   test('of what the one saw the other sees nothing', () => {
     as('ada')
-    last().say({ type: 'active_processes', processes: [golden<ProcessState>('process_state.tool_approval')] })
+    last().receive({ type: 'active_processes', processes: [golden<ProcessState>('process_state.tool_approval')] })
     vi.advanceTimersByTime(300)
     expect(store.all).not.toHaveLength(0)
     reconnect()

@@ -219,7 +219,7 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
       connection.stop()
     },
     answer: (answer) => enqueue({ type: 'pending_request_response', command_id: uuid(), ...answer }),
-    say: (sessionID, text, attachments) =>
+    sendMessage: (sessionID, text, attachments) =>
       enqueue({
         type: 'send_message',
         command_id: uuid(),

@@ -104,7 +104,7 @@ export function dock(requests: Request[], role: 'viewer' | 'member' = 'member') 
         { command, created_at: Date.now(), sent_at: store.connected ? Date.now() : null },
       ])
     },
-    say: (_, text) => void said.push(text),
+    sendMessage: (_, text) => void said.push(text),
     cancel: () => true,
     follow: () => () => {},
     typing: () => {},

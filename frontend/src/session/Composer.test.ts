@@ -11,7 +11,7 @@ import { useSessions } from '@/state/sessions'
 const pinia = createPinia()
 const said: string[] = []
 const port = {
-  say: (_: string, text: string) => said.push(text),
+  sendMessage: (_: string, text: string) => said.push(text),
   typing: () => {},
   cancel: () => true,
 } as unknown as Port

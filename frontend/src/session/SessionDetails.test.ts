@@ -44,7 +44,7 @@ afterEach(() => {
 })
 
 const head = (seq: number) => ({ seq, rev: seq, key: `k${seq}`, at: 1_700_000_000, agent_id: null })
-function say(items: Item[], more = false) {
+function receive(items: Item[], more = false) {
   useSessions().apply(
     [{ type: 'transcript', session_id: id, from: 0, next: items.length, items, total: items.length, live: null, more }],
     { now: 0, commandOf: () => undefined },
@@ -98,11 +98,11 @@ test('the header tells how full the context is and what it cost, and nothing of 
     global: { plugins: [pinia] },
   })
   expect(it.text()).toBe('Session details')
-  say(WORK)
+  receive(WORK)
   await nextTick()
   expect(it.text()).toBe('$0.25Session details')
   const full = (context_tokens: number) =>
-    say([...WORK.slice(0, -1), { ...WORK.at(-1)!, context_tokens, context_window: 200 } as Item])
+    receive([...WORK.slice(0, -1), { ...WORK.at(-1)!, context_tokens, context_window: 200 } as Item])
   full(76)
   await nextTick()
   expect(it.text()).toContain('Context 38 %')
@@ -170,17 +170,17 @@ async function outline() {
 }
 
 test('nothing is counted before the whole transcript has come', async () => {
-  say(WORK, true)
+  receive(WORK, true)
   const it = await outline()
   expect(it.findAll('h3').map((h) => h.text())).toEqual(['Details'])
   expect(it.text()).not.toContain('$0.25')
-  say(WORK)
+  receive(WORK)
   await nextTick()
   expect(it.findAll('h3').map((h) => h.text())).toEqual(['To do 1 of 1', 'Files changed 1', 'Subagents 1', 'Details'])
 })
 
 test('each file and subagent leads to its block; details can be copied', async () => {
-  say(WORK)
+  receive(WORK)
   const it = await outline()
   const leads = it.findAll('.leads button')
   expect(leads.map((b) => b.text().replace(/\s+/g, ' '))).toEqual([
@@ -195,7 +195,7 @@ test('each file and subagent leads to its block; details can be copied', async (
 })
 
 test('the same block is led to a second time', async () => {
-  say(WORK)
+  receive(WORK)
   toggle()
   const it = await show()
   const seen: unknown[] = []

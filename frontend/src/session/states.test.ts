@@ -22,7 +22,7 @@ const pinia = createPinia()
 let version = 100
 const said: { session: string; text: string }[] = []
 const port = {
-  say: (session: string, text: string) => said.push({ session, text }),
+  sendMessage: (session: string, text: string) => said.push({ session, text }),
   typing: () => {},
   cancel: () => true,
 } as unknown as Port
