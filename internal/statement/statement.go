@@ -1,6 +1,8 @@
 // Package statement holds the sentences that people read about processes, requests and
 // settings and that are no errors. They are stored and sent in English. Find returns the
-// reason and parameters of a text, by which the web app translates it.
+// reason and parameters of a text, by which the web app translates it. A text that an earlier
+// version stored in other words has no reason and stays English: a table of former texts would
+// only grow.
 package statement
 
 import (

@@ -55,7 +55,7 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 		wantError(t, "unknown user", err, account.ErrNotFound)
 	})
 
-	s.run("OneFirstWayIn", func(t *testing.T, st store.Store) {
+	s.run("OneFirstSignInMethod", func(t *testing.T, st store.Store) {
 		ada, bob := newUser(t, st, "Ada"), newUser(t, st, "Bob")
 		mine, other, link := credential(ada, account.Cookie, 1), credential(ada, account.Cookie, 2), credential(ada, account.SignInLink, 3)
 		token, his := credential(ada, account.APIToken, 4), credential(bob, account.Cookie, 5)
@@ -175,7 +175,7 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 		wantError(t, "an old token of a user who is back", err, account.ErrNotFound)
 	})
 
-	s.run("TwoAdminsCannotBothGo", func(t *testing.T, st store.Store) {
+	s.run("OneAdminAlwaysRemains", func(t *testing.T, st store.Store) {
 		role, viewer := account.Admin, account.Viewer
 		for round := range 10 {
 			var ids [2]string
@@ -296,7 +296,7 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 		wantError(t, "of nobody", st.AddCredential(ctx, credential(account.User{UserID: uuid.NewString()}, account.Cookie, 2)), account.ErrNotFound)
 	})
 
-	s.run("WhatIsBoundEndsWithItsParent", func(t *testing.T, st store.Store) {
+	s.run("CredentialsEndWithTheirParent", func(t *testing.T, st store.Store) {
 		ada, bob := newUser(t, st, "Ada"), newUser(t, st, "Bob")
 		yes, admin := true, account.Admin
 		secret := 0
@@ -353,7 +353,7 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 			account.Link{Issuer: "i", Subject: "s", CreatedAt: begin}), account.ErrExists)
 	})
 
-	s.run("WhoSetThePassword", func(t *testing.T, st store.Store) {
+	s.run("PasswordSetterIsRecorded", func(t *testing.T, st store.Store) {
 		ada := account.User{UserID: uuid.NewString(), Name: "Ada", Role: account.Member, CreatedAt: begin, CreatedBy: "an admin"}
 		must(t, st.PutUser(ctx, ada))
 		got, err := st.ChangeUser(ctx, ada.UserID, account.UserChange{Password: &account.PasswordChange{To: "hash", By: "an admin", At: after(5)}})
@@ -370,7 +370,7 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "stored", read, ada)
 	})
 
-	s.run("OnlyLiveOnesCount", func(t *testing.T, st store.Store) {
+	s.run("OnlyActiveCredentialsCount", func(t *testing.T, st store.Store) {
 		u := newUser(t, st, "Ada")
 		forever, short, revoked := credential(u, account.Cookie, 1), credential(u, account.Cookie, 2), credential(u, account.Cookie, 3)
 		short.ExpiresAt = after(10)

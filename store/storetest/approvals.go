@@ -28,7 +28,7 @@ func approvals(t *testing.T, open func(t *testing.T) store.Store) {
 	ctx := context.Background()
 	s := suite{t, open}
 
-	s.run("TheFirstLeavesItOpen", func(t *testing.T, st store.Store) {
+	s.run("FirstApprovalLeavesTheRequestOpen", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		r := openRequest(t, st, bashRequest(id, "make"))
 		before := version(t, st, id)
@@ -54,7 +54,7 @@ func approvals(t *testing.T, open func(t *testing.T) store.Store) {
 		wantError(t, "no request", err, pending.ErrNotFound)
 	})
 
-	s.run("TheSecondCountsWhileTheFirstStands", func(t *testing.T, st store.Store) {
+	s.run("SecondApprovalNeedsTheFirst", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		r := openRequest(t, st, bashRequest(id, "make"))
 		_, won, err := st.ResolveRequest(ctx, r.RequestID, secondApproval("ben", "ana"))
@@ -104,7 +104,7 @@ func approvals(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "on record", whats, []string{"approved_first name of ana ", "approval_withdrawn  ", "approved_first name of ana ", "answered name of ben name of ana"})
 	})
 
-	s.run("DenyingNeedsNobodyElse", func(t *testing.T, st store.Store) {
+	s.run("OneDenialSuffices", func(t *testing.T, st store.Store) {
 		r := openRequest(t, st, bashRequest(newSession(t, st), "make"))
 		_, _, err := st.ApproveRequest(ctx, r.RequestID, firstApproval("ana"))
 		must(t, err)
@@ -115,7 +115,7 @@ func approvals(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "denied", []any{won, now.Status}, []any{true, pending.Denied})
 	})
 
-	s.run("OneFirstAndOneSecondOfMany", func(t *testing.T, st store.Store) {
+	s.run("ConcurrentApprovals", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		r := openRequest(t, st, bashRequest(id, "make"))
 		var firsts, seconds, back atomic.Int64

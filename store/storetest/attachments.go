@@ -75,7 +75,7 @@ func attachments(t *testing.T, open func(t *testing.T) store.Store) {
 		there(t, st, b)
 	})
 
-	s.run("NoneSuch", func(t *testing.T, st store.Store) {
+	s.run("Unknown", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		none := session.StoredAttachment{AttachmentInfo: session.AttachmentInfo{AttachmentID: uuid.NewString()}}
 		wantError(t, "say what is not there", say(t, st, id, none), session.ErrNoAttachment)

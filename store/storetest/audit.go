@@ -42,7 +42,7 @@ func audit(t *testing.T, open func(t *testing.T) store.Store) {
 	ctx := context.Background()
 	s := suite{t, open}
 
-	s.run("EveryAnswerOfAPersonIsOnRecord", func(t *testing.T, st store.Store) {
+	s.run("AnswersAreRecorded", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		r := openRequest(t, st, bashRequest(id, "make"))
 		res := approval("c1")
@@ -75,7 +75,7 @@ func audit(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 	})
 
-	s.run("ACarriedAnswerIsOnRecordAsThat", func(t *testing.T, st store.Store) {
+	s.run("CarriedAnswersAreRecorded", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		old := undeliveredRequest(t, st, id)
 		_, carried, err := st.CarryAnswer(ctx, requestOf(id, "two"), old.RequestID)
@@ -91,7 +91,7 @@ func audit(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 	})
 
-	s.run("TheChainHoldsUnderManyAtOnce", func(t *testing.T, st store.Store) {
+	s.run("ConcurrentEntriesFormOneChain", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		const n = 24
 		var wg sync.WaitGroup
@@ -122,7 +122,7 @@ func audit(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 	})
 
-	s.run("WhatNobodyAnsweredInTimeIsOnRecord", func(t *testing.T, st store.Store) {
+	s.run("ExpiryIsRecorded", func(t *testing.T, st store.Store) {
 		r := bashRequest(newSession(t, st), "make")
 		r.ExpiresAt = after(2)
 		openRequest(t, st, r)
@@ -133,7 +133,7 @@ func audit(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 	})
 
-	s.run("OldEntriesGoAndTheChainHolds", func(t *testing.T, st store.Store) {
+	s.run("RemovingOldEntriesKeepsTheChain", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		answer := func(i int, at time.Time) {
 			r := openRequest(t, st, bashRequest(id, fmt.Sprint("make ", i)))
@@ -176,7 +176,7 @@ func audit(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 	})
 
-	s.run("ASettingIsChangedAndOnRecord", func(t *testing.T, st store.Store) {
+	s.run("SettingChangesAreRecorded", func(t *testing.T, st store.Store) {
 		for _, value := range []string{"90", "30"} {
 			must(t, st.ChangeSetting(ctx, account.Setting{Name: "audit_days", Value: value, ChangedBy: "Ada", ChangedAt: begin}, []byte(`{"what":"settings"}`)))
 		}

@@ -27,7 +27,7 @@ func exactBytes(t *testing.T, open func(t *testing.T) store.Store) {
 	ctx := context.Background()
 	s := suite{t, open}
 
-	s.run("ExactOnTheWayBack", func(t *testing.T, st store.Store) {
+	s.run("BytesAreReturnedUnchanged", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		must(t, st.PutUser(ctx, account.User{UserID: "u1", Name: "Ada"}))
 		for i, text := range awkwardTexts {
@@ -71,7 +71,7 @@ func exactBytes(t *testing.T, open func(t *testing.T) store.Store) {
 
 	// Text that is only displayed may be changed, but must never make a write fail, and must be the
 	// same in every engine.
-	s.run("ShownTextIsMended", func(t *testing.T, st store.Store) {
+	s.run("InvalidTextIsSanitized", func(t *testing.T, st store.Store) {
 		given, want := "a\x00b\xffc", "a\uFFFDb\uFFFDc"
 		r := bashRequest(newSession(t, st), "ls")
 		r.ToolName, r.AgentID, r.AgentType, r.Title, r.Description, r.DecisionReason = given, given, given, given, given, given
@@ -114,7 +114,7 @@ func exactBytes(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, st.PutUser(ctx, account.User{UserID: "u1", Name: given}))
 	})
 
-	s.run("NothingIsNotEmpty", func(t *testing.T, st store.Store) {
+	s.run("NullDiffersFromEmpty", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		for _, input := range []json.RawMessage{nil, {}} {
 			r := bashRequest(id, "ls")
@@ -154,7 +154,7 @@ func exactBytes(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 	})
 
-	s.run("OddFigures", func(t *testing.T, st store.Store) {
+	s.run("ExtremeNumbers", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		p := session.ProcessState{SessionID: id, State: session.Dead, Memory: 1<<64 - 1}
 		p.CPU /= p.CPU // NaN

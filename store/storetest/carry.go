@@ -87,7 +87,7 @@ func carrying(t *testing.T, open func(t *testing.T) store.Store) {
 		})
 	}
 
-	s.run("CarryAnOrphansAnswer", func(t *testing.T, st store.Store) {
+	s.run("CarryAnswerOfAnOrphan", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		r := openRequest(t, st, requestOf(id, "one"))
 		_, err := st.OrphanRequests(ctx, id, "it died")
@@ -226,7 +226,7 @@ func carrying(t *testing.T, open func(t *testing.T) store.Store) {
 	}
 
 	// If a process dies before it gets a carried answer, the answer is carried to the next process.
-	s.run("CarryOnAndOn", func(t *testing.T, st store.Store) {
+	s.run("CarryRepeatedly", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		first := undeliveredRequest(t, st, id)
 		second, third := requestOf(id, "two"), requestOf(id, "three")
@@ -243,7 +243,7 @@ func carrying(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "delivery of the second", read.Delivery, pending.Carried)
 	})
 
-	s.run("ProcessAndEarlierComeBackEverywhere", func(t *testing.T, st store.Store) {
+	s.run("ProcessAndEarlierAreRead", func(t *testing.T, st store.Store) {
 		r := fullRequest(newSession(t, st))
 		openRequest(t, st, r)
 		list, err := st.AnswerableRequests(ctx, r.SessionID)
@@ -347,7 +347,7 @@ func carrying(t *testing.T, open func(t *testing.T) store.Store) {
 	})
 
 	// One request is opened as a new question and with the answers of two others, at the same time.
-	s.run("OneRequestByManyWays", func(t *testing.T, st store.Store) {
+	s.run("ConcurrentChangesOfOneRequest", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		for range 5 {
 			answers := []pending.Request{undeliveredRequest(t, st, id), undeliveredRequest(t, st, id)}
@@ -388,7 +388,7 @@ func carrying(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 	})
 
-	s.run("CarryingUnderDeletion", func(t *testing.T, st store.Store) {
+	s.run("CarryWhileDeleting", func(t *testing.T, st store.Store) {
 		for range 4 {
 			id := newSession(t, st)
 			old := undeliveredRequest(t, st, id)

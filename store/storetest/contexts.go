@@ -14,7 +14,7 @@ import (
 func contexts(t *testing.T, open func(t *testing.T) store.Store) {
 	s := suite{t, open}
 
-	s.run("EndedBeforehandDoesNothing", func(t *testing.T, st store.Store) {
+	s.run("CanceledBeforehandDoesNothing", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		r := openRequest(t, st, bashRequest(id, "ls"))
 		given := undeliveredRequest(t, st, id)
@@ -71,7 +71,7 @@ func contexts(t *testing.T, open func(t *testing.T) store.Store) {
 
 	// Contexts end at arbitrary moments of a write. What was reported as stored must be stored
 	// completely, and the version must count exactly those writes.
-	s.run("EndedAtAnyMomentLeavesNoHalf", func(t *testing.T, st store.Store) {
+	s.run("CanceledAnytimeLeavesNoPart", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		r := bashRequest(id, "warm up")
 		start := time.Now()

@@ -23,7 +23,7 @@ func grants(t *testing.T, open func(t *testing.T) store.Store) {
 		{"type":"addDirectories","destination":"session","directories":["/x\u0000y"]},{"type":"setMode","mode":"acceptEdits","destination":"session"},
 		{"type":"addRules","behavior":"deny","destination":"session","rules":[{"toolName":"Bash"}]}]`
 
-	s.run("AnAnswerLeavesItsGrants", func(t *testing.T, st store.Store) {
+	s.run("AnswerStoresItsGrants", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		r := openRequest(t, st, bashRequest(id, "touch a"))
 		resolveRequest(t, st, r.RequestID, permanentApproval("c1", touch))
@@ -60,7 +60,7 @@ func grants(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 	})
 
-	s.run("AGrantOutlivesItsSession", func(t *testing.T, st store.Store) {
+	s.run("GrantOutlivesItsSession", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		r := openRequest(t, st, bashRequest(id, "touch a"))
 		resolveRequest(t, st, r.RequestID, permanentApproval("c1", touch))
@@ -70,7 +70,7 @@ func grants(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 	})
 
-	s.run("ARefusalGrantsNothing", func(t *testing.T, st store.Store) {
+	s.run("DenialStoresNoGrant", func(t *testing.T, st store.Store) {
 		r := openRequest(t, st, bashRequest(newSession(t, st), "touch a"))
 		_, _, err := st.ResolveRequest(ctx, r.RequestID, pending.Resolution{Status: pending.Withdrawn, At: after(3), Reason: "gone"})
 		must(t, err)
@@ -81,7 +81,7 @@ func grants(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 	})
 
-	s.run("TakenBackOnceAndOnRecord", func(t *testing.T, st store.Store) {
+	s.run("RevokeOnceAndRecord", func(t *testing.T, st store.Store) {
 		id, other := newSession(t, st), newSession(t, st)
 		for _, session := range []string{id, id, other} {
 			r := openRequest(t, st, bashRequest(session, "touch a"))
@@ -117,7 +117,7 @@ func grants(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 	})
 
-	s.run("WhatIsFoundInAFileCanBeTakenBack", func(t *testing.T, st store.Store) {
+	s.run("RevokeGrantFoundInAFile", func(t *testing.T, st store.Store) {
 		g := pending.Grant{Kind: pending.GrantRule, Rule: "Bash(x)", Scope: pending.ScopeProject, Folder: "/work\xff", At: after(1)}
 		g.GrantID = pending.FoundGrantID(g)
 		for range 2 { // it may be written again

@@ -30,7 +30,7 @@ func holds(t *testing.T, open func(t *testing.T) store.Store) {
 	ctx := context.Background()
 	s := suite{t, open}
 
-	s.run("ItStandsBesideTheQuestionUntilItCounts", func(t *testing.T, st store.Store) {
+	s.run("HeldAnswerIsReadWithItsRequest", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		r := openRequest(t, st, bashRequest(id, "make"))
 		h := heldAnswerOf("ana")
@@ -89,7 +89,7 @@ func holds(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "on record", heldAuditRecords(t, st), []string{"answered name of ana 3 "})
 	})
 
-	s.run("WhatWasTakenBackNeverCounts", func(t *testing.T, st store.Store) {
+	s.run("UndoneAnswerNeverCounts", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		r := openRequest(t, st, bashRequest(id, "make"))
 		ana, ben := heldAnswerOf("ana"), heldAnswerOf("ben")
@@ -133,7 +133,7 @@ func holds(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "on record", heldAuditRecords(t, st), []string{"answer_taken_back name of ana + ", "answer_dropped name of ben + Ben was removed.", "answered " + approval("c").Actor.Name + " 0 "})
 	})
 
-	s.run("ADenialEndsTheHoldThatItNames", func(t *testing.T, st store.Store) {
+	s.run("DenialReplacesItsHold", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		r := openRequest(t, st, bashRequest(id, "make"))
 		ana, ben := heldAnswerOf("ana"), heldAnswerOf("ben")
@@ -185,7 +185,7 @@ func holds(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "what was held", over.Overruled.Answer.Text, `{"decision":"allow","updated_input":{"command":"make -k"}}`)
 	})
 
-	s.run("ADenialOrWhatIsHeldWins", func(t *testing.T, st store.Store) {
+	s.run("ConcurrentDenialAndHold", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		for round := range 20 {
 			r := openRequest(t, st, bashRequest(id, fmt.Sprint("make ", round)))
@@ -209,7 +209,7 @@ func holds(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 	})
 
-	s.run("ItGoesWithItsQuestion", func(t *testing.T, st store.Store) {
+	s.run("HoldEndsWithItsRequest", func(t *testing.T, st store.Store) {
 		r := openRequest(t, st, bashRequest(newSession(t, st), "make"))
 		_, _, err := st.HoldRequest(ctx, r.RequestID, heldAnswerOf("ana"))
 		must(t, err)
@@ -221,7 +221,7 @@ func holds(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "on record", len(heldAuditRecords(t, st)), 0)
 	})
 
-	s.run("OneOfManyHoldsAndAnswersCounts", func(t *testing.T, st store.Store) {
+	s.run("ConcurrentHoldsAndAnswers", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		r := openRequest(t, st, bashRequest(id, "make"))
 		var held, back, won, undone atomic.Int64

@@ -30,7 +30,7 @@ func limits(t *testing.T, open func(t *testing.T) store.Store) {
 		return list
 	}
 
-	s.run("SpendingIsOfADayAProjectAndAPerson", func(t *testing.T, st store.Store) {
+	s.run("SpendingPerDayProjectAndUser", func(t *testing.T, st store.Store) {
 		api := newProject("api", "/src/api")
 		_, err := st.CreateProject(ctx, api, ada)
 		must(t, err)
@@ -55,7 +55,7 @@ func limits(t *testing.T, open func(t *testing.T) store.Store) {
 		wantError(t, "an unknown session", err, session.ErrNotFound)
 	})
 
-	s.run("SpendingOfManyAddsUp", func(t *testing.T, st store.Store) {
+	s.run("ConcurrentSpendingAddsUp", func(t *testing.T, st store.Store) {
 		var wg sync.WaitGroup
 		for range 4 {
 			id := sessionIn(t, st, "/src/web")
@@ -71,7 +71,7 @@ func limits(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "spent", spent(t, st, begin), []project.Spending{{UserID: "u-ada", Micros: 200}})
 	})
 
-	s.run("LimitsOfAPerson", func(t *testing.T, st store.Store) {
+	s.run("LimitsOfAUser", func(t *testing.T, st store.Store) {
 		two, none, memory := 2, 0.0, uint64(1<<40)
 		first := project.Override{Sessions: &two, Memory: &memory}
 		must(t, st.SetUserLimits(ctx, "u-ben", "Ben", first, ada))

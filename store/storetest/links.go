@@ -14,7 +14,7 @@ func links(t *testing.T, open func(t *testing.T) store.Store) {
 	ctx := context.Background()
 	s := suite{t, open}
 
-	s.run("AUserWithTheirLinkOrNeither", func(t *testing.T, st store.Store) {
+	s.run("UserAndLinkAreOneStep", func(t *testing.T, st store.Store) {
 		linked := func(want bool) {
 			t.Helper()
 			got, err := st.Linked(ctx)
@@ -43,7 +43,7 @@ func links(t *testing.T, open func(t *testing.T) store.Store) {
 		wantError(t, "its link", err, account.ErrNotFound)
 	})
 
-	s.run("ALinkByHandComesAndGoesOnRecord", func(t *testing.T, st store.Store) {
+	s.run("ManualLinksAreRecorded", func(t *testing.T, st store.Store) {
 		ada := account.User{UserID: uuid.NewString(), Name: "Ada", Role: account.Member, CreatedAt: begin}
 		bob := account.User{UserID: uuid.NewString(), Name: "Bob", Role: account.Member, CreatedAt: begin}
 		must(t, st.PutUser(ctx, ada))

@@ -47,7 +47,7 @@ func ExerciseFaults(t *testing.T, open func(t *testing.T) Database) {
 	// limit, or it reaches that. Either way nothing of it may remain: more of them follow than
 	// SQLite has connections for reading.
 	for name, limit := range map[string]time.Duration{"TypedOn": time.Hour, "OutOfTime": 50 * time.Millisecond} {
-		t.Run("ALongSearchStops/"+name, func(t *testing.T) {
+		t.Run("LongSearchStops/"+name, func(t *testing.T) {
 			t.Parallel()
 			db := open(t)
 			id := newSession(t, db)
@@ -100,7 +100,7 @@ func ExerciseFaults(t *testing.T, open func(t *testing.T) Database) {
 		"TheMark":  {"marks", "journal_offset", "13"},
 	}
 	for name, rule := range refused {
-		t.Run("ProgressIsWhole/"+name, func(t *testing.T) {
+		t.Run("ProgressIsAtomic/"+name, func(t *testing.T) {
 			t.Parallel()
 			db := open(t)
 			id := newSession(t, db)
@@ -146,7 +146,7 @@ func ExerciseFaults(t *testing.T, open func(t *testing.T) Database) {
 		"TheNewRequest": {"requests", "tool_name", "'refused'"},
 		"TheVersion":    {"processes", "version", "4"},
 	} {
-		t.Run("CarryingIsWhole/"+name, func(t *testing.T) {
+		t.Run("CarryingIsAtomic/"+name, func(t *testing.T) {
 			t.Parallel()
 			db := open(t)
 			id := newSession(t, db)
@@ -163,7 +163,7 @@ func ExerciseFaults(t *testing.T, open func(t *testing.T) Database) {
 		})
 	}
 
-	t.Run("EpochsGrowOverReopening", func(t *testing.T) {
+	t.Run("EpochsGrowAcrossRestarts", func(t *testing.T) {
 		t.Parallel()
 		db := open(t)
 		none, err := db.LastEpoch(ctx)
@@ -190,7 +190,7 @@ func ExerciseFaults(t *testing.T, open func(t *testing.T) Database) {
 		}
 	})
 
-	t.Run("MarksSurviveReopening", func(t *testing.T) {
+	t.Run("MarksSurviveRestarts", func(t *testing.T) {
 		t.Parallel()
 		db := open(t)
 		id := newSession(t, db)

@@ -41,7 +41,7 @@ func passkeys(t *testing.T, open func(t *testing.T) store.Store) {
 		wantError(t, "of nobody", st.AddPasskey(ctx, passkey(account.User{UserID: uuid.NewString()}, "d")), account.ErrNotFound)
 	})
 
-	s.run("CounterOnlyGrows", func(t *testing.T, st store.Store) {
+	s.run("CounterNeverDecreases", func(t *testing.T, st store.Store) {
 		ada := newUser(t, st, "Ada")
 		p, silent := passkey(ada, "a"), passkey(ada, "b")
 		silent.CreatedAt = after(1)
@@ -61,7 +61,7 @@ func passkeys(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "passkeys", list, []account.Passkey{p, silent})
 	})
 
-	s.run("OneCounterIsUsedOnce", func(t *testing.T, st store.Store) {
+	s.run("CounterIsUsedOnce", func(t *testing.T, st store.Store) {
 		p := passkey(newUser(t, st, "Ada"), "a")
 		must(t, st.AddPasskey(ctx, p))
 		var wg sync.WaitGroup
@@ -81,7 +81,7 @@ func passkeys(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "winners", won, 1)
 	})
 
-	s.run("RemovingEndsWhatItMade", func(t *testing.T, st store.Store) {
+	s.run("RemovalEndsItsSignIns", func(t *testing.T, st store.Store) {
 		ada, bob := newUser(t, st, "Ada"), newUser(t, st, "Bob")
 		p := passkey(ada, "a")
 		must(t, st.AddPasskey(ctx, p))
@@ -107,7 +107,7 @@ func passkeys(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "passkeys", len(list), 0)
 	})
 
-	s.run("IncidentsAreOnRecord", func(t *testing.T, st store.Store) {
+	s.run("IncidentsAreRecorded", func(t *testing.T, st store.Store) {
 		var wg sync.WaitGroup
 		for range 4 {
 			wg.Go(func() { must(t, st.AddIncident(ctx, []byte(`{"what":"passkey_refused","why":"é"}`))) })

@@ -34,7 +34,7 @@ func progress(t *testing.T, open func(t *testing.T) store.Store) {
 		return m
 	}
 
-	s.run("KeepsAllOfIt", func(t *testing.T, st store.Store) {
+	s.run("KeepsEveryField", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		p := session.ProcessState{
 			SessionID: id, State: session.AssistantTurn, StartedAt: after(1), StateChangedAt: after(2), Model: "claude-opus",
@@ -62,7 +62,7 @@ func progress(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "mark", mark(t, st, id), m)
 	})
 
-	s.run("LongItemsMakeAPageShort", func(t *testing.T, st store.Store) {
+	s.run("LongItemsShortenAPage", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		const n, size = 9, 1 << 20
 		long := make([]session.Item, n)
@@ -100,7 +100,7 @@ func progress(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 	})
 
-	s.run("VersionGrowsOnlyWithTheProcess", func(t *testing.T, st store.Store) {
+	s.run("VersionGrowsWithTheProcess", func(t *testing.T, st store.Store) {
 		id, other := newSession(t, st), newSession(t, st)
 		before := version(t, st, id)
 		m := &session.Mark{ProcessID: "p", Offset: 1}
@@ -150,7 +150,7 @@ func progress(t *testing.T, open func(t *testing.T) store.Store) {
 		wantError(t, "mark", err, session.ErrNotFound)
 	})
 
-	s.run("GoesWithItsSession", func(t *testing.T, st store.Store) {
+	s.run("DeletedWithItsSession", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		save(t, st, id, session.Progress{Mark: &session.Mark{ProcessID: "p", Offset: 1, Memo: []byte("x")}})
 		must(t, st.DeleteSession(ctx, id))
@@ -162,7 +162,7 @@ func progress(t *testing.T, open func(t *testing.T) store.Store) {
 
 	// Each step adds one item, so a mark read between two reads of the transcript must lie between
 	// them.
-	s.run("MarkAndItemsAreOneStep", func(t *testing.T, st store.Store) {
+	s.run("MarkAndItemsAreAtomic", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		var done atomic.Bool
 		concurrently(3, func(i int) {

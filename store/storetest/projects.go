@@ -54,7 +54,7 @@ func projects(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "owner", state.OwnerID, ses.OwnerID)
 	}
 
-	s.run("ComeBackAsTheyAre", func(t *testing.T, st store.Store) {
+	s.run("KeepsEveryField", func(t *testing.T, st store.Store) {
 		b, a := newProject("beta", "/src/b", "/src/c"), newProject("Alpha", "/src/a")
 		for _, p := range []project.Project{b, a} {
 			_, err := st.CreateProject(ctx, p, ada)
@@ -82,7 +82,7 @@ func projects(t *testing.T, open func(t *testing.T) store.Store) {
 		wantError(t, "deleted", err, project.ErrNotFound)
 	})
 
-	s.run("NamesAndFoldersAreOnes", func(t *testing.T, st store.Store) {
+	s.run("NamesAndFoldersAreUnique", func(t *testing.T, st store.Store) {
 		first := newProject("One", "/src/a")
 		_, err := st.CreateProject(ctx, first, ada)
 		must(t, err)
@@ -104,7 +104,7 @@ func projects(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 	})
 
-	s.run("TheLongestFolderTakesASession", func(t *testing.T, st store.Store) {
+	s.run("LongestFolderOwnsASession", func(t *testing.T, st store.Store) {
 		deep, beside := sessionIn(t, st, "/src/api/v2"), sessionIn(t, st, "/src/apiary")
 		exact, outside := sessionIn(t, st, "/src/api"), sessionIn(t, st, "")
 		api := newProject("api", "/src/api")
@@ -144,7 +144,7 @@ func projects(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 	})
 
-	s.run("ListsLeaveOutWhatIsHidden", func(t *testing.T, st store.Store) {
+	s.run("ListsOmitHidden", func(t *testing.T, st store.Store) {
 		api := newProject("api", "/src/api")
 		_, err := st.CreateProject(ctx, api, ada)
 		must(t, err)
@@ -167,7 +167,7 @@ func projects(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "sessions", got, open)
 	})
 
-	s.run("EveryChangeIsOnRecord", func(t *testing.T, st store.Store) {
+	s.run("ChangesAreRecorded", func(t *testing.T, st store.Store) {
 		p := newProject("api", "/src/api")
 		_, err := st.CreateProject(ctx, p, ada)
 		must(t, err)
@@ -196,7 +196,7 @@ func projects(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 	})
 
-	s.run("OneOfManyChangesWins", func(t *testing.T, st store.Store) {
+	s.run("ConcurrentChanges", func(t *testing.T, st store.Store) {
 		p := newProject("api", "/src/api")
 		_, err := st.CreateProject(ctx, p, ada)
 		must(t, err)

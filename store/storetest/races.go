@@ -22,7 +22,7 @@ func races(t *testing.T, open func(t *testing.T) store.Store) {
 	ctx := context.Background()
 	s := suite{t, open}
 
-	s.run("OneWinner", func(t *testing.T, st store.Store) {
+	s.run("OneResolutionWins", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		for range 5 {
 			r := openRequest(t, st, bashRequest(id, "ls"))
@@ -57,7 +57,7 @@ func races(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 	})
 
-	s.run("OneOpening", func(t *testing.T, st store.Store) {
+	s.run("OneOpenWins", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		r := bashRequest(id, "ls")
 		before := version(t, st, id)
@@ -77,7 +77,7 @@ func races(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "version", version(t, st, id), before+1)
 	})
 
-	s.run("OrphaningAgainstAnswers", func(t *testing.T, st store.Store) {
+	s.run("ConcurrentOrphaningAndAnswers", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		var made []pending.Request
 		for range 16 {
@@ -109,7 +109,7 @@ func races(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 	})
 
-	s.run("EveryChangeHasItsVersion", func(t *testing.T, st store.Store) {
+	s.run("EachChangeHasItsOwnVersion", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		before := version(t, st, id)
 		var versions [concurrentCallers]uint64
@@ -132,7 +132,7 @@ func races(t *testing.T, open func(t *testing.T) store.Store) {
 
 	// One request at a time opens and closes, so it is open exactly in even versions. A reader that
 	// sees otherwise has read two snapshots.
-	s.run("StateIsOneSnapshot", func(t *testing.T, st store.Store) {
+	s.run("StateIsConsistent", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		stop := make(chan struct{})
 		concurrently(4, func(i int) {
@@ -228,7 +228,7 @@ func races(t *testing.T, open func(t *testing.T) store.Store) {
 
 	// A message is sent, unsent and requeued by many callers at once. At the end it is queued or
 	// sent, and each return to the queue matches one sending.
-	s.run("RequeuedAgainstSenders", func(t *testing.T, st store.Store) {
+	s.run("ConcurrentRequeueAndSend", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		var list []session.Message
 		for i := range 8 {
@@ -296,7 +296,7 @@ func races(t *testing.T, open func(t *testing.T) store.Store) {
 
 	// A session is deleted under every kind of write. Writes may only fail because it is gone, and
 	// nothing of it may be left.
-	s.run("DeletingUnderWriters", func(t *testing.T, st store.Store) {
+	s.run("DeleteWhileWriting", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		r := openRequest(t, st, bashRequest(id, "ls"))
 		concurrently(concurrentCallers/2, func(i int) {

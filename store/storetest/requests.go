@@ -78,7 +78,7 @@ func requests(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "title", first.Title, "")
 	})
 
-	s.run("OpenRefusesAnotherInputUnderOneID", func(t *testing.T, st store.Store) {
+	s.run("OpenRejectsReusedID", func(t *testing.T, st store.Store) {
 		r := openRequest(t, st, bashRequest(newSession(t, st), "ls"))
 		expectNoVersionBump(t, st, r.SessionID, func() {
 			other := bashRequest(r.SessionID, "rm -rf /")
@@ -100,7 +100,7 @@ func requests(t *testing.T, open func(t *testing.T) store.Store) {
 		wantError(t, "read", err, pending.ErrNotFound)
 	})
 
-	s.run("OpenBumps", func(t *testing.T, st store.Store) {
+	s.run("OpenIncrementsTheVersion", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		expectVersionBump(t, st, id, func() { openRequest(t, st, bashRequest(id, "ls")) })
 	})
@@ -146,7 +146,7 @@ func requests(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "won", won, false)
 	})
 
-	s.run("ResolveRefusesWhatIsNoOutcome", func(t *testing.T, st store.Store) {
+	s.run("ResolveRejectsUnknownOutcome", func(t *testing.T, st store.Store) {
 		r := openRequest(t, st, bashRequest(newSession(t, st), "ls"))
 		for _, status := range []pending.Status{pending.Open, pending.Orphaned} {
 			res := approval("c1")
@@ -207,7 +207,7 @@ func requests(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "orphaned", n, 0)
 	})
 
-	s.run("DeliveryOnlyMovesForward", func(t *testing.T, st store.Store) {
+	s.run("DeliveryNeverMovesBack", func(t *testing.T, st store.Store) {
 		forward := map[pending.Delivery][]pending.Delivery{
 			pending.Queued:    {pending.Delivered, pending.Consumed, pending.Carried, pending.Dropped},
 			pending.Delivered: {pending.Consumed, pending.Dropped},
@@ -248,7 +248,7 @@ func requests(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 	})
 
-	s.run("DeadlinesOnlyMoveLater", func(t *testing.T, st store.Store) {
+	s.run("DeadlinesNeverMoveEarlier", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		r := fullRequest(id)
 		r = openRequest(t, st, r)

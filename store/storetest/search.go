@@ -57,7 +57,7 @@ func search(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "found by "+words, got, append([]string{}, want...))
 	}
 
-	s.run("FindWhatIsThere", func(t *testing.T, st store.Store) {
+	s.run("FindStored", func(t *testing.T, st store.Store) {
 		one, other := newSession(t, st), newSession(t, st)
 		must(t, st.PutItems(ctx, one, []session.Item{said("a", "The heron stands in cmd/sayso/main.go"), said("b", "parseHTTPRequest and Größe"), said("", "heron of an empty key")}))
 		must(t, st.PutItems(ctx, other, []session.Item{said("c", "HERON\x00 and \xff a crane"), {Key: "d", At: begin, Kind: session.ItemNote}, {Key: "e", Kind: "new", Body: []byte("no JSON")}}))
@@ -167,7 +167,7 @@ func search(t *testing.T, open func(t *testing.T) store.Store) {
 		finds(t, st, "long0", "long0") // turns may last for hours
 	})
 
-	s.run("EndsWithItsContext", func(t *testing.T, st store.Store) {
+	s.run("CanceledWithItsContext", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		must(t, st.PutItems(ctx, id, []session.Item{said("a", "heron")}))
 		index(t, st)
@@ -182,7 +182,7 @@ func search(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 	})
 
-	s.run("NoSearchIsAnError", func(t *testing.T, st store.Store) {
+	s.run("NoQueryIsAnError", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		must(t, st.PutItems(ctx, id, []session.Item{said("a", "heron AND NOT OR NEAR words rowid")}))
 		index(t, st)

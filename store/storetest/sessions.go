@@ -34,7 +34,7 @@ func sessions(t *testing.T, open func(t *testing.T) store.Store) {
 		wantError(t, "create again", st.CreateSession(ctx, full), session.ErrExists)
 	})
 
-	s.run("CreateBegunDead", func(t *testing.T, st store.Store) {
+	s.run("CreatedDead", func(t *testing.T, st store.Store) {
 		must(t, st.CreateSession(ctx, full))
 		p, err := st.ProcessState(ctx, full.SessionID)
 		must(t, err)
@@ -58,7 +58,7 @@ func sessions(t *testing.T, open func(t *testing.T) store.Store) {
 		wantError(t, "unknown session", st.SetLifecycle(ctx, uuid.NewString(), session.Lifecycle{EventType: "x"}), session.ErrNotFound)
 	})
 
-	s.run("ToolsNoneOrEmpty", func(t *testing.T, st store.Store) {
+	s.run("NullAndEmptyTools", func(t *testing.T, st store.Store) {
 		for _, tools := range [][]string{nil, {}} {
 			n := full
 			n.SessionID, n.AllowedTools = uuid.NewString(), tools
@@ -69,7 +69,7 @@ func sessions(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 	})
 
-	s.run("UpdateChangesWhatIsGiven", func(t *testing.T, st store.Store) {
+	s.run("UpdateChangesGivenFields", func(t *testing.T, st store.Store) {
 		must(t, st.CreateSession(ctx, full))
 		want := full
 		steps := []struct {
@@ -108,7 +108,7 @@ func sessions(t *testing.T, open func(t *testing.T) store.Store) {
 		wantError(t, "unknown session", err, session.ErrNotFound)
 	})
 
-	s.run("DeleteTakesEverything", func(t *testing.T, st store.Store) {
+	s.run("DeleteRemovesEverything", func(t *testing.T, st store.Store) {
 		id, kept := newSession(t, st), newSession(t, st)
 		r, keptRequest := openRequest(t, st, bashRequest(id, "a")), openRequest(t, st, bashRequest(kept, "b"))
 		m := session.Message{MessageID: uuid.NewString(), SessionID: id, Text: "x", CreatedAt: begin}
@@ -188,7 +188,7 @@ func sessions(t *testing.T, open func(t *testing.T) store.Store) {
 		wantError(t, "bad cursor", err, session.ErrCursor)
 	})
 
-	s.run("ListHasAPageOfFifty", func(t *testing.T, st store.Store) {
+	s.run("ListPageIsFifty", func(t *testing.T, st store.Store) {
 		for i := range 51 {
 			must(t, st.CreateSession(ctx, session.Session{SessionID: uuid.NewString(), CWD: "/", CreatedAt: after(i)}))
 		}
@@ -212,7 +212,7 @@ func sessions(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "with", len(page), 2)
 	})
 
-	s.run("SignsOfLifeOrderTheList", func(t *testing.T, st store.Store) {
+	s.run("LastActivityOrdersTheList", func(t *testing.T, st store.Store) {
 		signs := map[string]func(id string) error{
 			"a request": func(id string) error { _, _, err := st.OpenRequest(ctx, bashRequest(id, "ls")); return err },
 			"a message": func(id string) error { _, err := st.QueueMessage(ctx, message(id, "go", 0)); return err },
@@ -317,7 +317,7 @@ func processes(t *testing.T, open func(t *testing.T) store.Store) {
 		wantError(t, "unknown session", err, session.ErrNotFound)
 	})
 
-	s.run("VersionGrowsOverAllProcesses", func(t *testing.T, st store.Store) {
+	s.run("VersionIsSharedByAllProcesses", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		last := version(t, st, id)
 		for range 3 {

@@ -44,7 +44,7 @@ func transcript(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 	})
 
-	s.run("TheStateTellsHowManyItems", func(t *testing.T, st store.Store) {
+	s.run("StateCountsItems", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		of := func() (counts [3]int64) {
 			p, err := st.ProcessState(ctx, id)
@@ -67,7 +67,7 @@ func transcript(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "it is the store that counts", of(), [3]int64{3, 3, 3})
 	})
 
-	s.run("UpsertKeepsThePlace", func(t *testing.T, st store.Store) {
+	s.run("UpsertKeepsThePosition", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		must(t, st.PutItems(ctx, id, []session.Item{item("a", "1"), item("b", "1"), item("c", "1")}))
 		before := read(t, st, id, 0, 10)
@@ -140,7 +140,7 @@ func transcript(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "beyond the end", read(t, st, id, cursor+100, 10), session.Page{Next: cursor + 100, Total: 25})
 	})
 
-	s.run("HasItsOwnCursor", func(t *testing.T, st store.Store) {
+	s.run("OwnCursor", func(t *testing.T, st store.Store) {
 		id, other := newSession(t, st), newSession(t, st)
 		expectNoVersionBump(t, st, id, func() { must(t, st.PutItems(ctx, id, []session.Item{item("a", "1")})) })
 		must(t, st.PutItems(ctx, other, []session.Item{item("a", "other")}))

@@ -34,7 +34,7 @@ func trusts(t *testing.T, open func(t *testing.T) store.Store) {
 		return list
 	}
 
-	s.run("TheLastTrustInAFolderCounts", func(t *testing.T, st store.Store) {
+	s.run("LatestTrustCounts", func(t *testing.T, st store.Store) {
 		if _, known, err := st.Trust(ctx, folder); known || err != nil {
 			t.Fatalf("a folder is trusted that nobody has seen: %v", err)
 		}
@@ -66,7 +66,7 @@ func trusts(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 	})
 
-	s.run("ATrustIsTakenBackOnce", func(t *testing.T, st store.Store) {
+	s.run("RevokeTrustOnce", func(t *testing.T, st store.Store) {
 		bob := pending.Actor{UserID: "u2", Name: "Bob", Address: "192.0.2.2"}
 		first := workspace.Trust{Folder: folder, Digest: "sha256:1", Items: json.RawMessage(`[{"text":"touch a"}]`), By: ada, At: after(1)}
 		other := workspace.Trust{Folder: "/work/other", Digest: "sha256:1", Items: json.RawMessage(`[]`), By: ada, At: after(2)}
@@ -101,7 +101,7 @@ func trusts(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 	})
 
-	s.run("TrustAndAnswersShareOneChain", func(t *testing.T, st store.Store) {
+	s.run("TrustAndAnswersShareAChain", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		var writing sync.WaitGroup
 		for i := range 8 {
@@ -126,7 +126,7 @@ func trusts(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 	})
 
-	s.run("ASessionRunsWithoutSettings", func(t *testing.T, st store.Store) {
+	s.run("SessionWithoutSettings", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		is := func(want bool) {
 			t.Helper()
