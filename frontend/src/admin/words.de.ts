@@ -37,7 +37,12 @@ export const words: typeof english = {
     cores: (n) => `${decimal(n * 100, 0)} %`,
     memoryRange: (least, most) => `Speicher in den letzten 5 Minuten: ${least} bis ${most}`,
     cpuPeak: (most) => `CPU in den letzten 5 Minuten: bis zu ${decimal(most * 100, 0)} %`,
-    problems: { stuck: 'Hängt?', orphan: 'Beendet.', unreachable: 'Nicht erreichbar.', recovered: 'Wiederhergestellt.' },
+    problems: {
+      stuck: 'Hängt?',
+      orphan: 'Beendet.',
+      unreachable: 'Nicht erreichbar.',
+      recovered: 'Wiederhergestellt.',
+    },
     orphan:
       'Claude wurde beendet, seine Anfragen lassen sich aber noch beantworten. Claude erhält die Antworten, wenn die Sitzung fortgesetzt wird.',
     force: 'Erzwingen',

@@ -323,7 +323,7 @@ test('a message to a folder that nobody trusts waits for the person, and goes ou
   last().hello()
   let decide: (consent: Consent | null) => void = () => {}
   asked.mockImplementation(() => new Promise((resolve) => (decide = resolve)))
-  socket.receive('s', 'hello')
+  socket.sendMessage('s', 'hello')
   const first = last().of('send_message')[0]!.command_id
   refuse(first)
   refuse(first)

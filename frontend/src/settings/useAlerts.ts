@@ -22,9 +22,12 @@ export function useAlerts(whose: Whose) {
   const known = shallowRef<Alerts | null>(null)
   const choices = ref<AlertChoices | null>(null)
   const quiet = ref<QuietHours>({ on: false, from: '22:00', to: '07:00', zone: '' })
-  const { busy: running, error, done, run } = useAction((err) =>
-    err instanceof Problem ? err.message : errorMessage(err),
-  )
+  const {
+    busy: running,
+    error,
+    done,
+    run,
+  } = useAction((err) => (err instanceof Problem ? err.message : errorMessage(err)))
   const which = ref('')
   const busy = computed(() => (running.value ? which.value : ''))
   const browsers = computed(() => known.value?.targets.filter((x) => x.way === 'push') ?? [])
