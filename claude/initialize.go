@@ -35,6 +35,7 @@ type InitializeResponse struct {
 	Models            []ModelInfo     `json:"models"`
 	Account           AccountInfo     `json:"account"`
 	Commands          []CommandInfo   `json:"commands"`
+	Agents            []AgentInfo     `json:"agents"`
 	OutputStyle       string          `json:"output_style"`
 	ClaudeCodeVersion string          `json:"claude_code_version"`
 	// PendingPermissionRequests are the requests that the CLI has open; those not in flight
@@ -46,9 +47,10 @@ type InitializeResponse struct {
 
 // ModelInfo is an available model.
 type ModelInfo struct {
-	Value       string `json:"value"` // for --model and set_model
-	DisplayName string `json:"displayName"`
-	Description string `json:"description"`
+	Value         string `json:"value"` // for --model and set_model
+	ResolvedModel string `json:"resolvedModel"`
+	DisplayName   string `json:"displayName"`
+	Description   string `json:"description"`
 }
 
 // AccountInfo is the account that the CLI is signed in to; all fields are empty when it is
@@ -62,11 +64,19 @@ type AccountInfo struct {
 	APIProvider      string `json:"apiProvider"`
 }
 
-// CommandInfo is a slash command.
+// CommandInfo is a slash command or a skill.
 type CommandInfo struct {
-	Name         string `json:"name"`
-	Description  string `json:"description"`
-	ArgumentHint string `json:"argumentHint"`
+	Name         string   `json:"name"` // without the slash
+	Description  string   `json:"description"`
+	ArgumentHint string   `json:"argumentHint"`
+	Aliases      []string `json:"aliases"`
+	Builtin      bool     `json:"builtin"` // the CLI's own; older CLIs mark none
+}
+
+// AgentInfo is a kind of subagent.
+type AgentInfo struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
 }
 
 // Initialize opens the conversation. Repeated on a running CLI it returns the open requests,

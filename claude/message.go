@@ -66,6 +66,20 @@ type System struct {
 	Subtype string
 }
 
+// ChangedCommands returns the commands that the CLI offers from now on, if the message says so.
+func (m *System) ChangedCommands() ([]CommandInfo, bool) {
+	if m.Subtype != "commands_changed" {
+		return nil, false
+	}
+	var changed struct {
+		Commands []CommandInfo `json:"commands"`
+	}
+	if lenient(m.Raw, &changed) != nil {
+		return nil, false
+	}
+	return changed.Commands, true
+}
+
 // Assistant is one completed content block (seldom more) of the model's message. Several
 // messages share a MessageID.
 type Assistant struct {

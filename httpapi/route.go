@@ -112,6 +112,9 @@ func routes() []route {
 		{method: "GET", pattern: "/api/sessions/{id}/files/content", policy: signedIn, serve: (*Server).getFile},
 		{method: "GET", pattern: "/api/sessions/{id}/files/raw", policy: signedIn, serve: (*Server).getRawFile},
 
+		{method: "GET", pattern: "/api/sessions/{id}/catalog", policy: asMember, serve: (*Server).getCatalog},
+		{method: "GET", pattern: "/api/models", policy: asMember, serve: (*Server).getModels},
+
 		{method: "GET", pattern: "/api/terminal_sessions", policy: asMember, serve: (*Server).getTerminalSessions},
 		{method: "GET", pattern: "/api/terminal_sessions/{id}", policy: asMember, serve: (*Server).getTerminalSession},
 		{method: "GET", pattern: "/api/terminal_sessions/{id}/transcript", policy: asMember, serve: (*Server).getTerminalTranscript},

@@ -59,6 +59,8 @@ var policies = map[string]string{
 	"GET /api/sessions/{id}/files/search":             "viewer",
 	"GET /api/sessions/{id}/files/content":            "viewer",
 	"GET /api/sessions/{id}/files/raw":                "viewer",
+	"GET /api/sessions/{id}/catalog":                  "member",
+	"GET /api/models":                                 "member",
 	"GET /api/pending":                                "viewer",
 	"GET /api/pending/{id}":                           "viewer",
 	"POST /api/pending/{id}/response":                 "member",

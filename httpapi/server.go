@@ -88,6 +88,7 @@ type Driver interface {
 	processDriver
 	sessionDriver
 	changesDriver
+	catalogDriver
 }
 
 // Options configures a [Server]. Fields are required unless they say otherwise.
@@ -182,6 +183,7 @@ type Server struct {
 	sessionHandlers
 	attachmentHandlers
 	changesHandlers
+	catalogHandlers
 }
 
 // New returns a server, or an error that names a missing option.
@@ -217,6 +219,7 @@ func (s *Server) setHandlers() {
 	s.processHandlers = processHandlers{store: o.Store, driver: o.Driver, live: o.Live, nodeID: o.NodeID, version: o.Version, started: s.started}
 	s.sessionHandlers = sessionHandlers{store: o.Store, driver: o.Driver, guard: o.Guard, rules: o.Rules, live: o.Live, notifier: o.Notifier}
 	s.changesHandlers = changesHandlers{driver: o.Driver, guard: o.Guard}
+	s.catalogHandlers = catalogHandlers{driver: o.Driver, guard: o.Guard}
 	s.attachmentHandlers = attachmentHandlers{commands: o.Commands, attachments: o.Attachments}
 }
 

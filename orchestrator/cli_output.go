@@ -27,9 +27,14 @@ func (p *process) handleMessage(m claude.Message) {
 	p.queueItems(e.change.Items)
 	effects := p.transition(e)
 	p.mu.Unlock()
-	if user, ok := m.(*claude.User); ok { // only these contain results
+	switch m := m.(type) {
+	case *claude.User: // only these contain results
 		for _, call := range e.change.Finished {
-			p.countGrantUse(call, user)
+			p.countGrantUse(call, m)
+		}
+	case *claude.System:
+		if commands, changed := m.ChangedCommands(); changed {
+			p.replaceCommands(commands)
 		}
 	}
 	p.perform(context.Background(), effects)

@@ -16,11 +16,12 @@ import (
 
 // node is what the processes of this server share.
 type node struct {
-	o         Options
-	changed   atomic.Pointer[Rules]           // the current rules; Options has the initial ones
-	inForce   atomic.Pointer[[]pending.Grant] // grants; nil before they are read
-	admission *admission.Control
-	starter   *launch.Starter
+	o           Options
+	changed     atomic.Pointer[Rules]           // the current rules; Options has the initial ones
+	inForce     atomic.Pointer[[]pending.Grant] // grants; nil before they are read
+	lastCatalog atomic.Pointer[Catalog]         // see [Orchestrator.LastCatalog]
+	admission   *admission.Control
+	starter     *launch.Starter
 }
 
 func (o *node) rules() *Rules { return o.changed.Load() }

@@ -33,6 +33,8 @@ type process struct {
 	gone   chan struct{}    // closed by the orchestrator when the process is removed
 	asking atomic.Bool      // endBypass is running
 
+	catalog atomic.Pointer[Catalog] // what the CLI offers; nil before it has told
+
 	requests     *requests
 	questions    questions
 	elicitations elicitations

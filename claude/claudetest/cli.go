@@ -260,8 +260,16 @@ func (c *CLI) request(id string, body json.RawMessage, line []byte) {
 	switch r.Subtype {
 	case "initialize":
 		inner["response"] = map[string]any{
-			"commands": []any{}, "output_style": "default", "claude_code_version": Version,
-			"models":  []any{map[string]any{"value": "default", "displayName": "Default", "description": "scripted"}},
+			"output_style": "default", "claude_code_version": Version,
+			"commands": []any{
+				map[string]any{"name": "compact", "description": "Free up context", "argumentHint": "[instructions]", "builtin": true},
+				map[string]any{"name": "ship", "description": "Ship it (user)", "argumentHint": "[version]"},
+			},
+			"agents": []any{map[string]any{"name": "reviewer", "description": "Reviews code"}},
+			"models": []any{
+				map[string]any{"value": "default", "displayName": "Default", "description": "scripted"},
+				map[string]any{"value": "opus", "resolvedModel": "claude-opus-5-5", "displayName": "Opus", "description": "Opus 5.5 · scripted"},
+			},
 			"account": map[string]any{"apiKeySource": "ANTHROPIC_API_KEY"},
 		}
 		inner["pending_permission_requests"] = c.pendingRequests()

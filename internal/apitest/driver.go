@@ -32,7 +32,8 @@ type Driver struct {
 	Claude    orchestrator.Environment
 	Measured  map[string]orchestrator.Vitals // by session; set before the first call
 	Views     map[string]orchestrator.RequestViews
-	Roots     workspace.Roots // of WorkingTree; set before the first call
+	Roots     workspace.Roots                  // of WorkingTree; set before the first call
+	Offered   map[string]*orchestrator.Catalog // by session, and for "" the last; set before the first call
 }
 
 func (d *Driver) note(format string, args ...any) error {
@@ -271,6 +272,12 @@ func (d *Driver) Environment(context.Context) orchestrator.Environment {
 }
 
 // PreviewFile finds what a test put there.
+func (d *Driver) Catalog(_ context.Context, sessionID string) (*orchestrator.Catalog, error) {
+	return d.Offered[sessionID], nil
+}
+
+func (d *Driver) LastCatalog() *orchestrator.Catalog { return d.Offered[""] }
+
 func (d *Driver) PreviewFile(_ context.Context, sessionID, path string) (orchestrator.FilePreview, error) {
 	if err := d.note("look of %s at %s", sessionID, path); err != nil {
 		return orchestrator.FilePreview{}, err

@@ -872,6 +872,19 @@ export interface FoundFiles {
   more: boolean
 }
 
+export interface Catalog {
+  running: boolean
+  cli_version: string
+  commands: CatalogCommand[]
+  agents: CatalogAgent[]
+  models: CatalogModel[]
+}
+
+export interface ModelList {
+  cli_version: string
+  models: CatalogModel[]
+}
+
 export interface User {
   name: string
   role: Role
@@ -1389,6 +1402,26 @@ export interface FolderEntry {
   name: string
   kind: string
   readable: boolean
+}
+
+export interface CatalogCommand {
+  name: string
+  description: string
+  argument_hint: string
+  aliases: string[]
+  builtin: boolean
+}
+
+export interface CatalogAgent {
+  name: string
+  description: string
+}
+
+export interface CatalogModel {
+  value: string
+  resolved_model: string
+  display_name: string
+  description: string
 }
 
 export type Source = 'claude' | 'mcp' | 'elicitation' | 'hook'

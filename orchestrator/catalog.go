@@ -1,0 +1,123 @@
+package orchestrator
+
+import (
+	"context"
+	"reflect"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sayso-dev/sayso/claude"
+)
+
+// Bounds of a catalog. A CLI takes part of it from the folder in which it runs.
+const (
+	maxCatalogEntries     = 300 // in each list
+	maxCatalogAliases     = 8
+	maxCatalogName        = 128 // bytes; longer names are left out
+	maxCatalogDescription = 300 // bytes; longer ones are cut
+)
+
+// Catalog holds what a CLI offers to whoever writes to it: slash commands and skills, subagents
+// and models.
+type Catalog struct {
+	CLIVersion string // "" when the CLI does not tell
+	Commands   []claude.CommandInfo
+	Agents     []claude.AgentInfo
+	Models     []claude.ModelInfo
+}
+
+// Catalog returns what the CLI of a session offers, or nil while no CLI has told. It does not
+// block on the CLI.
+func (o *Orchestrator) Catalog(ctx context.Context, sessionID string) (*Catalog, error) {
+	if p := o.find(sessionID); p != nil {
+		return p.catalog.Load(), nil
+	}
+	_, err := o.ownSession(ctx, sessionID)
+	return nil, err
+}
+
+// LastCatalog returns what the last CLI of this server offered that was not of a demo; nil
+// before there was one.
+func (o *Orchestrator) LastCatalog() *Catalog { return o.lastCatalog.Load() }
+
+// setCatalog keeps what the CLI offers.
+func (p *process) setCatalog(c *Catalog) {
+	// Most processes offer the same, and keep it once.
+	if last := p.o.lastCatalog.Load(); last != nil && reflect.DeepEqual(last, c) {
+		c = last
+	}
+	p.catalog.Store(c)
+	if !p.session.Demo {
+		p.o.lastCatalog.Store(c)
+	}
+}
+
+// replaceCommands keeps the commands that the CLI offers from now on. A CLI says so only after
+// its answer to initialize; what a replayed journal says from before comes in that answer.
+func (p *process) replaceCommands(commands []claude.CommandInfo) {
+	if last := p.catalog.Load(); last != nil {
+		c := *last
+		c.Commands = catalogCommands(commands)
+		p.setCatalog(&c)
+	}
+}
+
+// catalogOf returns what the CLI offers by its answer to initialize, within bounds.
+func catalogOf(hello *claude.InitializeResponse) *Catalog {
+	c := &Catalog{CLIVersion: catalogName(hello.ClaudeCodeVersion), Commands: catalogCommands(hello.Commands)}
+	for _, a := range hello.Agents {
+		if a.Name = catalogName(a.Name); a.Name != "" && len(c.Agents) < maxCatalogEntries {
+			a.Description = catalogDescription(a.Description)
+			c.Agents = append(c.Agents, a)
+		}
+	}
+	for _, m := range hello.Models {
+		if m.Value = catalogName(m.Value); m.Value != "" && len(c.Models) < maxCatalogEntries {
+			m.ResolvedModel, m.DisplayName = catalogName(m.ResolvedModel), catalogName(m.DisplayName)
+			m.Description = catalogDescription(m.Description)
+			c.Models = append(c.Models, m)
+		}
+	}
+	return c
+}
+
+func catalogCommands(all []claude.CommandInfo) (commands []claude.CommandInfo) {
+	for _, in := range all {
+		out := claude.CommandInfo{
+			Name: catalogName(in.Name), Builtin: in.Builtin,
+			Description: catalogDescription(in.Description), ArgumentHint: catalogDescription(in.ArgumentHint),
+		}
+		// Names like __remote-workflow are for programs around the CLI.
+		if out.Name == "" || strings.HasPrefix(out.Name, "_") || len(commands) == maxCatalogEntries {
+			continue
+		}
+		for _, alias := range in.Aliases {
+			if alias = catalogName(alias); alias != "" && len(out.Aliases) < maxCatalogAliases {
+				out.Aliases = append(out.Aliases, alias)
+			}
+		}
+		commands = append(commands, out)
+	}
+	return commands
+}
+
+// catalogName returns a name that a person can see and type whole, else "".
+func catalogName(name string) string {
+	if len(name) > maxCatalogName || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return ""
+	}
+	return strings.TrimSpace(name)
+}
+
+// catalogDescription returns a text in one line.
+func catalogDescription(text string) string {
+	if len(text) > maxCatalogDescription {
+		end := maxCatalogDescription
+		for !utf8.RuneStart(text[end]) {
+			end--
+		}
+		text = text[:end] + "…"
+	}
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+}
