@@ -1,6 +1,6 @@
 import { RefusedError } from '@/connection/rest'
 import { errorMessage } from '@/connection/errorMessage'
-import { t } from '@/i18n'
+import { words } from './words'
 
 /** A sign-in link that was used before or has expired. */
 class SpentTokenError extends Error {}
@@ -18,7 +18,7 @@ export async function withToken<T>(signIn: Promise<T>): Promise<T> {
 
 /** signInError returns the message for a sign-in that failed. */
 export const signInError = (err: unknown): string =>
-  err instanceof SpentTokenError ? t.account.linkExpired : errorMessage(err)
+  err instanceof SpentTokenError ? words.signIn.linkExpired : errorMessage(err)
 
 /** The secret in what a person pasted: the whole sign-in address or the bare token. */
 export function tokenIn(text: string): string {

@@ -4,6 +4,22 @@ export const words: typeof english = {
   account: 'Konto',
   name: 'Name',
 
+  signIn: {
+    motto: 'Nichts läuft ohne dein Ja.',
+    signingIn: 'Anmeldung läuft…',
+    linkHint: 'Einen einmaligen Anmeldelink bekommst du mit diesem Befehl auf dem Server:',
+    withoutPassword: 'Ohne Passwort anmelden',
+    name: 'Name',
+    password: 'Passwort',
+    token: 'Anmeldelink oder Token',
+    submit: 'Weiter',
+    signIn: 'Anmelden',
+    noStorage:
+      'Dieser Browser blockiert Websitedaten für diese Adresse. Beim Neuladen wirst du abgemeldet. Erlaube Websitedaten, um angemeldet zu bleiben.',
+    signInAgain: 'Die Anmeldung ist jetzt nur noch unter dieser Adresse möglich. Melde dich neu an.',
+    linkExpired: 'Dieser Anmeldelink ist abgelaufen oder wurde schon verwendet. Unten steht, wie du einen neuen bekommst.',
+  },
+
   setUp: {
     title: 'Willkommen',
     lead: 'Erstelle das Admin-Konto für diesen Server. Wähle einen Namen und wie du dich anmeldest. Vorher kann sich niemand sonst anmelden.',

@@ -3,6 +3,22 @@ export const words = {
   account: 'Account',
   name: 'Name',
 
+  signIn: {
+    motto: 'Nothing runs without your say-so.',
+    signingIn: 'Signing in…',
+    linkHint: 'To get a one-time sign-in link, run this on the server:',
+    withoutPassword: 'Sign in without a password',
+    name: 'Name',
+    password: 'Password',
+    token: 'Sign-in link or token',
+    submit: 'Continue',
+    signIn: 'Sign in',
+    noStorage:
+      'This browser blocks site data for this address, so reloading the page signs you out. Allow site data to stay signed in.',
+    signInAgain: 'You can now sign in only at this address. Sign in again.',
+    linkExpired: 'This sign-in link has expired or was already used. Get a new one as shown below.',
+  },
+
   setUp: {
     title: 'Welcome',
     lead: 'Create the admin account for this server. Choose a name and how you sign in. Nobody else can sign in until you do.',

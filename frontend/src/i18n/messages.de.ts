@@ -1,4 +1,4 @@
-import { ago, clock, count, decimal, list } from './format'
+import { clock, count, decimal, list } from './format'
 import { own, type Messages } from './messages.en'
 import { said } from './errors.de'
 
@@ -17,9 +17,8 @@ export const whom = (who: string) => own({ 'Der Agent': 'den Agenten', 'Der MCP-
 export const from = (who: string) => own({ 'Der Agent': 'dem Agenten', 'Der MCP-Server': 'dem MCP-Server' }, who) ?? who
 
 const are = (names: string[]) => (names.length === 1 ? 'ist' : 'sind')
-const stopped = (sentence: string) => (/[.!?]$/.test(sentence) ? sentence : sentence + '.')
 
-const deviceInGerman = (name: string) =>
+export const deviceInGerman = (name: string) =>
   name.replace(/ on (?=(Linux|Windows|macOS|Android|ChromeOS|iPhone|iPad)$)/, ' unter ')
 
 export const de: Messages = {
@@ -50,36 +49,6 @@ export const de: Messages = {
     pendingCount: (n) => `${count(n, 'Anfrage wartet', 'Anfragen warten')} auf dich.`,
     selectSession: 'Wähle eine Sitzung oder starte eine neue.',
     review: 'Ansehen',
-  },
-
-  account: {
-    motto: 'Nichts läuft ohne dein Ja.',
-    signingIn: 'Anmeldung läuft…',
-    linkHint: 'Einen einmaligen Anmeldelink bekommst du mit diesem Befehl auf dem Server:',
-    withoutPassword: 'Ohne Passwort anmelden',
-    name: 'Name',
-    password: 'Passwort',
-    token: 'Anmeldelink oder Token',
-    submit: 'Weiter',
-    signIn: 'Anmelden',
-    noStorage:
-      'Dieser Browser blockiert Websitedaten für diese Adresse. Beim Neuladen wirst du abgemeldet. Erlaube Websitedaten, um angemeldet zu bleiben.',
-    signInAgain: 'Die Anmeldung ist jetzt nur noch unter dieser Adresse möglich. Melde dich neu an.',
-    linkExpired:
-      'Dieser Anmeldelink ist abgelaufen oder wurde schon verwendet. Unten steht, wie du einen neuen bekommst.',
-  },
-
-  environment: {
-    label: 'Einrichtung von Claude Code',
-    title: 'Claude Code ist nicht eingerichtet',
-    details: 'Details',
-    hide: 'Vorerst ausblenden',
-    noCLI:
-      'Claude Code wurde auf dem Server nicht gefunden. Installiere es dort oder starte sayso mit --claude und dem Pfad der CLI.',
-    notSignedIn:
-      'Claude Code ist auf dem Server nicht angemeldet. Führe dort claude aus und melde dich an oder setze ANTHROPIC_API_KEY und starte sayso neu.',
-    demo: 'Demo-Sitzung ausprobieren',
-    check: 'Erneut prüfen',
   },
 
   connection: {
@@ -129,17 +98,6 @@ export const de: Messages = {
       terminal:
         'Claude läuft in einem Terminal. Beantworte seine Anfragen hier oder dort. Nachrichten sendest du im Terminal.',
     },
-    lifecycle: {
-      label: 'Fortschritt der Sitzung',
-      what: (type) => {
-        const [thing = '', , end = ''] = type.split(/(-)(?=[^-]*$)/)
-        const name = thing.charAt(0).toUpperCase() + thing.slice(1).replaceAll('-', ' ')
-        const word = own({ started: 'begonnen', completed: 'abgeschlossen' }, end)
-        return word ? `${name} ${word}` : type.replaceAll('-', ' ')
-      },
-      phase: (name, number) => [number && `Phase ${number}`, name].filter(Boolean).join(': '),
-      step: (step, total) => (total === undefined ? `Schritt ${step}` : `Schritt ${step} von ${total}`),
-    },
     noMessages: 'Noch keine Nachrichten.',
     notFound: 'Diese Sitzung gibt es nicht oder du hast keinen Zugriff darauf.',
     backToList: 'Zurück zu den Sitzungen',
@@ -150,11 +108,6 @@ export const de: Messages = {
     interrupt: 'Unterbrechen',
     resume: 'Fortsetzen',
     kill: 'Beenden',
-    killTitle: (title) => `„${title}“ beenden?`,
-    killHint: (open) =>
-      (open > 0
-        ? `${count(open, 'offene Anfrage wird', 'offene Anfragen werden')} ohne Antwort geschlossen und der Claude-Prozess endet sofort. `
-        : 'Der Claude-Prozess endet sofort. ') + 'Der Verlauf bleibt erhalten. Du kannst die Sitzung fortsetzen.',
 
     folder: 'Ordner',
     permissionMode: 'Berechtigungsmodus',
@@ -204,8 +157,6 @@ export const de: Messages = {
     thinking: 'Überlegungen',
     plan: 'Plan',
     preparing: (tool) => (tool ? `${tool} wird vorbereitet…` : 'In Arbeit…'),
-    steps: (n) => count(n, 'Schritt', 'Schritte'),
-    showEarlier: (n) => `${count(n, 'früheren Schritt', 'frühere Schritte')} zeigen`,
     todo: {
       title: 'Zu tun ·',
       count: (done, all) => `${done} von ${all}`,
@@ -264,7 +215,6 @@ export const de: Messages = {
     },
 
     dock: 'Anfragen',
-    closesSoon: (span) => `Eine Frage läuft in ${span} ab.`,
     subagent: 'einem Subagenten',
 
     title: {
@@ -283,32 +233,7 @@ export const de: Messages = {
     questions: (n) => count(n, 'Frage', 'Fragen'),
     planReady: 'Plan fertig',
 
-    approve: 'Genehmigen',
-    deny: 'Ablehnen',
-    rawJSON: 'Rohes JSON',
-
-    resuming: 'Claude wird mit deiner Antwort fortgesetzt…',
-
-    ended: {
-      label: (title) => `Nicht mehr offen: ${title}`,
-      answered: (title) => `Beantwortet: ${title}`,
-      elsewhere: (by, device, seconds, summary) =>
-        `Beantwortet${by ? ` von ${by}` : ''}${device ? ` mit ${deviceInGerman(device)}` : ''} ${seconds < 10 ? 'gerade eben' : ago(seconds)}: ${stopped(summary)}`,
-      stale: 'Diese Anfrage ist nicht mehr offen. Nichts wurde gesendet.',
-      withdrawn: (who) => `${who} hat diese Anfrage zurückgezogen.`,
-      orphan: 'Anderswo beantwortet, oder Claude braucht keine Antwort mehr.',
-      expired: (at, who) => `Zeit um ${clock(at)} abgelaufen. ${who} hat ohne Antwort weitergemacht.`,
-      died: (why) => `Der Claude-Prozess endete vor deiner Antwort. Nichts wurde ausgeführt.${why ? ` ${why}` : ''}`,
-      keep: 'Meinen Text behalten',
-      show: 'Zeigen',
-      yourText: 'Dein Entwurf ist gespeichert:',
-      send: 'Als Nachricht senden',
-      copy: 'Kopieren',
-      copied: 'Kopiert',
-    },
-
     hiddenCharacter: (name) => `verstecktes Zeichen ${name}`,
     outside: 'außerhalb des Ordners dieser Sitzung',
-    size: (lines, size) => `${count(lines, 'Zeile', 'Zeilen')} · ${size}`,
   },
 }

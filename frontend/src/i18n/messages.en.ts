@@ -1,5 +1,5 @@
 import type { Reason } from '@/wire/messages.gen'
-import { ago, clock, count, decimal, list } from './format'
+import { clock, count, decimal, list } from './format'
 
 // A word from outside may be that of something every object has.
 export const own = (words: Record<string, string>, key: string): string | undefined =>
@@ -46,35 +46,6 @@ export const en = {
     review: 'Review',
   },
 
-  account: {
-    motto: 'Nothing runs without your say-so.',
-    signingIn: 'Signing in…',
-    linkHint: 'To get a one-time sign-in link, run this on the server:',
-    withoutPassword: 'Sign in without a password',
-    name: 'Name',
-    password: 'Password',
-    token: 'Sign-in link or token',
-    submit: 'Continue',
-    signIn: 'Sign in',
-    noStorage:
-      'This browser blocks site data for this address, so reloading the page signs you out. Allow site data to stay signed in.',
-    signInAgain: 'You can now sign in only at this address. Sign in again.',
-    linkExpired: 'This sign-in link has expired or was already used. Get a new one as shown below.',
-  },
-
-  environment: {
-    label: 'Claude Code setup',
-    title: 'Claude Code isn’t set up',
-    details: 'Details',
-    hide: 'Hide for now',
-    noCLI:
-      'Claude Code was not found on the server. Install it there, or start sayso with --claude and the path to the CLI.',
-    notSignedIn:
-      'Claude Code is not signed in on the server. Run claude there and sign in, or set ANTHROPIC_API_KEY and restart sayso.',
-    demo: 'Try the demo session',
-    check: 'Check again',
-  },
-
   connection: {
     connecting: 'Connecting…',
     reconnecting: 'Reconnecting…',
@@ -115,18 +86,6 @@ export const en = {
       agent: 'An agent outside sayso. You can answer its requests but not send it messages.',
       terminal: 'Claude running in a terminal. Answer its requests here or there. Send messages in the terminal.',
     },
-    lifecycle: {
-      label: 'Session progress',
-      what: (type: string) => {
-        const [thing = '', , end = ''] = type.split(/(-)(?=[^-]*$)/)
-        const name = thing.charAt(0).toUpperCase() + thing.slice(1).replaceAll('-', ' ')
-        return ['started', 'completed'].includes(end) ? `${name} ${end}` : type.replaceAll('-', ' ')
-      },
-      phase: (name: string | undefined, number: string | undefined) =>
-        [number && `Phase ${number}`, name].filter(Boolean).join(': '),
-      step: (step: number, total: number | undefined) =>
-        total === undefined ? `step ${step}` : `step ${step} of ${total}`,
-    },
     noMessages: 'No messages yet.',
     notFound: 'This session doesn’t exist, or you don’t have access to it.',
     backToList: 'Back to sessions',
@@ -137,11 +96,6 @@ export const en = {
     interrupt: 'Interrupt',
     resume: 'Resume',
     kill: 'Kill',
-    killTitle: (title: string) => `Kill “${title}”?`,
-    killHint: (open: number) =>
-      (open > 0
-        ? `${count(open, 'open request closes', 'open requests close')} without an answer, and the Claude process stops immediately. `
-        : 'The Claude process stops immediately. ') + 'The transcript is kept, and you can resume the session.',
 
     folder: 'Folder',
     permissionMode: 'Permission mode',
@@ -191,8 +145,6 @@ export const en = {
     thinking: 'Thinking',
     plan: 'Plan',
     preparing: (tool: string) => (tool ? `Preparing ${tool}…` : 'Working…'),
-    steps: (n: number) => count(n, 'step', 'steps'),
-    showEarlier: (n: number) => `Show ${count(n, 'earlier step', 'earlier steps')}`,
     todo: {
       title: 'To do ·',
       count: (done: number, all: number) => `${done} of ${all}`,
@@ -248,7 +200,6 @@ export const en = {
     },
 
     dock: 'Requests',
-    closesSoon: (span: string) => `A question expires in ${span}.`,
     subagent: 'a subagent',
 
     title: {
@@ -267,33 +218,8 @@ export const en = {
     questions: (n: number) => count(n, 'question', 'questions'),
     planReady: 'Plan ready',
 
-    approve: 'Approve',
-    deny: 'Deny',
-    rawJSON: 'Raw JSON',
-
-    resuming: 'Resuming Claude with your answer…',
-
-    ended: {
-      label: (title: string) => `No longer open: ${title}`,
-      answered: (title: string) => `Answered: ${title}`,
-      elsewhere: (by: string | null, device: string | null, seconds: number, summary: string) =>
-        `Answered${by ? ` by ${by}` : ''}${device ? ` on ${device}` : ''} ${seconds < 10 ? 'just now' : ago(seconds)}: ${/[.!?]$/.test(summary) ? summary : summary + '.'}`,
-      stale: 'This request is no longer open. Nothing was sent.',
-      withdrawn: (who: string) => `${who} withdrew this request.`,
-      orphan: 'This was answered elsewhere, or Claude no longer needs an answer.',
-      expired: (at: Date, who: string) => `Time ran out at ${clock(at)}. ${who} continued without an answer.`,
-      died: (why: string) => `The Claude process stopped before you answered. Nothing ran.${why ? ` ${why}` : ''}`,
-      keep: 'Keep my text',
-      show: 'Show',
-      yourText: 'Your draft is saved:',
-      send: 'Send as message',
-      copy: 'Copy',
-      copied: 'Copied',
-    },
-
     hiddenCharacter: (name: string) => `hidden character ${name}`,
     outside: 'outside this session’s folder',
-    size: (lines: number, size: string) => `${count(lines, 'line', 'lines')} · ${size}`,
   },
 }
 

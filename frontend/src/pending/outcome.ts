@@ -1,12 +1,13 @@
-import { t, translate } from '@/i18n'
+import { translate } from '@/i18n'
 import type { Exit } from '@/state/reducer'
 import { useSessions } from '@/state/sessions'
 import type { Request, Resolved } from '@/wire/messages.gen'
 import { whoOf } from './asker'
+import { words } from './words'
 
 /** sentenceOf returns the sentence about a request that was not resolved by this tab. */
 export function sentenceOf(request: Request, resolved: Resolved | undefined, exit: Exit | null): string {
-  const p = t.pending.ended
+  const p = words.ended
   const { skew } = useSessions().state
   if (!resolved) {
     // The transcript does not contain the end of an orphaned request.

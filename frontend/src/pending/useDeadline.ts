@@ -1,12 +1,12 @@
 import { computed, reactive, watch } from 'vue'
 import { rest } from '@/connection/rest'
 import { useAction } from '@/connection/useAction'
-import { t } from '@/i18n'
 import { useSessions } from '@/state/sessions'
 import { announce } from '@/ui/announce'
 import { useNow } from '@/ui/clock'
 import { duration } from '@/ui/numbers'
 import type { Request } from '@/wire/messages.gen'
+import { words } from './words'
 
 /** The latest expiry to which the server extends a request, in seconds from now. */
 const MAX_S = 1_800
@@ -40,7 +40,7 @@ export function useDeadline(request: () => Request, answerable: () => boolean): 
   watch(left, (seconds, before) => {
     if (seconds === null || typeof before !== 'number') return
     const passed = ANNOUNCE_AT_S.find((s) => seconds <= s && before > s)
-    if (passed !== undefined) announce(t.pending.closesSoon(duration(passed)), passed === ANNOUNCE_AT_S.at(-1))
+    if (passed !== undefined) announce(words.closesSoon(duration(passed)), passed === ANNOUNCE_AT_S.at(-1))
   })
 
   return reactive({

@@ -1,6 +1,6 @@
 import { count } from '@/i18n'
-import { list } from '@/i18n/format'
-import { from, whom } from '@/i18n/messages.de'
+import { ago, clock, list } from '@/i18n/format'
+import { deviceInGerman, from, whom } from '@/i18n/messages.de'
 import { own } from '@/i18n/messages.en'
 import type { words as english } from './words.en'
 
@@ -11,7 +11,12 @@ const range = (least: number | undefined, most: number | undefined, unit = ''): 
   return most === undefined ? '' : `höchstens ${most}${of}`
 }
 
+const stopped = (sentence: string) => (/[.!?]$/.test(sentence) ? sentence : sentence + '.')
+
 export const words: typeof english = {
+  approve: 'Genehmigen',
+  deny: 'Ablehnen',
+  rawJSON: 'Rohes JSON',
   waiting: (span) => `wartet seit ${span}`,
   answering: (names) => `${list(names)} ${names.length === 1 ? 'antwortet' : 'antworten'} gerade`,
   next: 'Nächste Anfrage',
@@ -39,6 +44,26 @@ export const words: typeof english = {
   details: 'Details der Anfrage',
   closesIn: (span) => `läuft in ${span} ab`,
   by: (agent) => `von ${agent}`,
+  closesSoon: (span) => `Eine Frage läuft in ${span} ab.`,
+  resuming: 'Claude wird mit deiner Antwort fortgesetzt…',
+  size: (lines, size) => `${count(lines, 'Zeile', 'Zeilen')} · ${size}`,
+  ended: {
+    label: (title) => `Nicht mehr offen: ${title}`,
+    answered: (title) => `Beantwortet: ${title}`,
+    elsewhere: (by, device, seconds, summary) =>
+      `Beantwortet${by ? ` von ${by}` : ''}${device ? ` mit ${deviceInGerman(device)}` : ''} ${seconds < 10 ? 'gerade eben' : ago(seconds)}: ${stopped(summary)}`,
+    stale: 'Diese Anfrage ist nicht mehr offen. Nichts wurde gesendet.',
+    withdrawn: (who) => `${who} hat diese Anfrage zurückgezogen.`,
+    orphan: 'Anderswo beantwortet, oder Claude braucht keine Antwort mehr.',
+    expired: (at, who) => `Zeit um ${clock(at)} abgelaufen. ${who} hat ohne Antwort weitergemacht.`,
+    died: (why) => `Der Claude-Prozess endete vor deiner Antwort. Nichts wurde ausgeführt.${why ? ` ${why}` : ''}`,
+    keep: 'Meinen Text behalten',
+    show: 'Zeigen',
+    yourText: 'Dein Entwurf ist gespeichert:',
+    send: 'Als Nachricht senden',
+    copy: 'Kopieren',
+    copied: 'Kopiert',
+  },
   earlier: {
     said: (by, what, same) =>
       `Vor dem Ende von Claude hat ${by ?? 'jemand'} ${same ? 'diese' : 'eine ähnliche'} ${what === 'question' ? 'Frage' : 'Anfrage'} beantwortet:`,

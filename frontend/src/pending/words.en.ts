@@ -1,5 +1,5 @@
 import { count } from '@/i18n'
-import { list } from '@/i18n/format'
+import { ago, clock, list } from '@/i18n/format'
 
 // The texts of the cards load after the first screen, which they would only
 // make larger.
@@ -22,6 +22,9 @@ interface Bounds {
 }
 
 export const words = {
+  approve: 'Approve',
+  deny: 'Deny',
+  rawJSON: 'Raw JSON',
   waiting: (span: string) => `waiting ${span}`,
   answering: (names: string[]) => `${list(names)} ${names.length === 1 ? 'is' : 'are'} answering`,
   next: 'Next request',
@@ -49,6 +52,26 @@ export const words = {
   details: 'Request details',
   closesIn: (span: string) => `expires in ${span}`,
   by: (agent: string) => `asked by ${agent}`,
+  closesSoon: (span: string) => `A question expires in ${span}.`,
+  resuming: 'Resuming Claude with your answer…',
+  size: (lines: number, size: string) => `${count(lines, 'line', 'lines')} · ${size}`,
+  ended: {
+    label: (title: string) => `No longer open: ${title}`,
+    answered: (title: string) => `Answered: ${title}`,
+    elsewhere: (by: string | null, device: string | null, seconds: number, summary: string) =>
+      `Answered${by ? ` by ${by}` : ''}${device ? ` on ${device}` : ''} ${seconds < 10 ? 'just now' : ago(seconds)}: ${/[.!?]$/.test(summary) ? summary : summary + '.'}`,
+    stale: 'This request is no longer open. Nothing was sent.',
+    withdrawn: (who: string) => `${who} withdrew this request.`,
+    orphan: 'This was answered elsewhere, or Claude no longer needs an answer.',
+    expired: (at: Date, who: string) => `Time ran out at ${clock(at)}. ${who} continued without an answer.`,
+    died: (why: string) => `The Claude process stopped before you answered. Nothing ran.${why ? ` ${why}` : ''}`,
+    keep: 'Keep my text',
+    show: 'Show',
+    yourText: 'Your draft is saved:',
+    send: 'Send as message',
+    copy: 'Copy',
+    copied: 'Copied',
+  },
   earlier: {
     said: (by: string | null, what: 'question' | 'request', same: boolean) =>
       `Before Claude stopped, ${by ?? 'someone'} answered ${same ? 'this' : 'a similar'} ${what}:`,

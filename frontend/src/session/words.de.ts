@@ -74,8 +74,26 @@ export const words: typeof english = {
     compacts: ' Ist der Kontext voll, fasst Claude Code die Unterhaltung zusammen.',
   },
   rename: { open: 'Umbenennen', title: 'Sitzung umbenennen', label: 'Titel', save: 'Speichern' },
+  killTitle: (title) => `„${title}“ beenden?`,
+  killHint: (open) =>
+    (open > 0
+      ? `${count(open, 'offene Anfrage wird', 'offene Anfragen werden')} ohne Antwort geschlossen und der Claude-Prozess endet sofort. `
+      : 'Der Claude-Prozess endet sofort. ') + 'Der Verlauf bleibt erhalten. Du kannst die Sitzung fortsetzen.',
   force: 'Erzwingen',
   forceWords: 'Wird sofort beendet. Ausgaben können abgeschnitten werden.',
+  steps: (n) => count(n, 'Schritt', 'Schritte'),
+  showEarlier: (n) => `${count(n, 'früheren Schritt', 'frühere Schritte')} zeigen`,
+  lifecycle: {
+    label: 'Fortschritt der Sitzung',
+    what: (type) => {
+      const [thing = '', , end = ''] = type.split(/(-)(?=[^-]*$)/)
+      const name = thing.charAt(0).toUpperCase() + thing.slice(1).replaceAll('-', ' ')
+      const word = own({ started: 'begonnen', completed: 'abgeschlossen' }, end)
+      return word ? `${name} ${word}` : type.replaceAll('-', ' ')
+    },
+    phase: (name, number) => [number && `Phase ${number}`, name].filter(Boolean).join(': '),
+    step: (step, total) => (total === undefined ? `Schritt ${step}` : `Schritt ${step} von ${total}`),
+  },
   announcements: {
     finished: (session, what) => `Claude ist in ${session} fertig${what && `: ${what}`}.`,
     ended: (session) => `Der Claude-Prozess in ${session} wurde beendet.`,

@@ -72,8 +72,27 @@ export const words = {
     compacts: ' When the context is full, Claude Code summarizes the conversation.',
   },
   rename: { open: 'Rename', title: 'Rename session', label: 'Title', save: 'Save' },
+  killTitle: (title: string) => `Kill “${title}”?`,
+  killHint: (open: number) =>
+    (open > 0
+      ? `${count(open, 'open request closes', 'open requests close')} without an answer, and the Claude process stops immediately. `
+      : 'The Claude process stops immediately. ') + 'The transcript is kept, and you can resume the session.',
   force: 'Force',
   forceWords: 'Stops immediately. Output may be cut off.',
+  steps: (n: number) => count(n, 'step', 'steps'),
+  showEarlier: (n: number) => `Show ${count(n, 'earlier step', 'earlier steps')}`,
+  lifecycle: {
+    label: 'Session progress',
+    what: (type: string) => {
+      const [thing = '', , end = ''] = type.split(/(-)(?=[^-]*$)/)
+      const name = thing.charAt(0).toUpperCase() + thing.slice(1).replaceAll('-', ' ')
+      return ['started', 'completed'].includes(end) ? `${name} ${end}` : type.replaceAll('-', ' ')
+    },
+    phase: (name: string | undefined, number: string | undefined) =>
+      [number && `Phase ${number}`, name].filter(Boolean).join(': '),
+    step: (step: number, total: number | undefined) =>
+      total === undefined ? `step ${step}` : `step ${step} of ${total}`,
+  },
   announcements: {
     finished: (session: string, what: string) => `Claude finished in ${session}${what && `: ${what}`}.`,
     ended: (session: string) => `The Claude process in ${session} ended.`,
