@@ -12,6 +12,7 @@ const chunks = [
   ['app', '/src/main.ts'],
   ['session', '/src/session/SessionView.vue'],
   ['cards', '/src/pending/cards.ts'],
+  ['questions', '/src/pending/questions.ts'],
   ['text', '/src/text/markdown.ts'],
   // What a session shows a moment after its transcript.
   ...[
@@ -19,6 +20,7 @@ const chunks = [
     'session/WhileAway.vue',
     'environment/EnvironmentBanner.vue',
     'inbox/InboxLink.vue',
+    'sidebar/PaletteKeys.vue',
     'shell/Keyboard.vue',
     'admin/AdminLink.vue',
     'session/SessionMenu.vue',
@@ -36,7 +38,11 @@ export default defineConfig({
     customMedia(BREAKPOINTS),
     // Vue's list of HTML elements has no <search>.
     vue({ template: { compilerOptions: { isCustomElement: (tag) => tag === 'search' } } }),
-    preload(['session'], ['cards', 'text', 'secondary'], ['inter-regular', 'inter-medium', 'jetbrains-mono-regular']),
+    preload(
+      ['session'],
+      ['cards', 'questions', 'text', 'secondary'],
+      ['inter-regular', 'inter-medium', 'jetbrains-mono-regular'],
+    ),
     compress(),
   ],
   resolve: { alias: { '@': fileURLToPath(new URL('./src', import.meta.url)) } },

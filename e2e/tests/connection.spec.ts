@@ -134,3 +134,18 @@ test('what is answered offline goes out once, when the network is back; signed o
   await expect(far.page.getByText('You’re signed out. Sign in again.')).toBeVisible()
   await other.close()
 })
+
+test('a request says that its card is loading, and shows it once it could be loaded @nightly', async ({
+  page,
+  server,
+}) => {
+  for (const description of ['net::ERR_FAILED', 'Failed to fetch dynamically imported module', '/api/pending/'])
+    test.info().annotations.push({ type: 'allowed on the console', description })
+  await page.route(/\/assets\/(cards|questions)-[^/]*\.js$/, (route) => route.abort())
+  const stage = await Stage.in(page)
+  await stage.open(server.url)
+  stage.show([asks('one', 'touch one')])
+  await expect(page.getByRole('region', { name: 'Requests' })).toHaveText('Loading…')
+  await page.unrouteAll()
+  await expect(App.of(page).card()).toBeVisible()
+})

@@ -1,19 +1,10 @@
 import { ref, shallowReactive, type Component } from 'vue'
-import type { unsentText } from './unsent'
 
 type Name =
-  | 'ToolApproval'
-  | 'QuestionForm'
-  | 'PlanApproval'
-  | 'ClosedNotice'
-  | 'DraftMerge'
-  | 'Outcome'
-  | 'DockBar'
-  | 'KeyHint'
-  | 'EarlierAnswer'
+  'RequestDock' | 'KeyHint' | 'QuestionForm' | 'PlanApproval' | 'ClosedNotice' | 'DraftMerge' | 'EarlierAnswer'
 
-/** forms holds what cards.ts exports once loadForms.ts has fetched it. */
-export const forms = shallowReactive<Partial<Record<Name, Component>> & { unsentText?: typeof unsentText }>({})
+/** forms holds what cards.ts and questions.ts export once loadForms.ts has fetched them. */
+export const forms = shallowReactive<Partial<Record<Name, Component>>>({})
 
 /** tried is true once the first attempt to fetch them has ended. */
 export const tried = ref(false)

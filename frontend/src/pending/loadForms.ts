@@ -7,12 +7,10 @@ import { forms, tried } from './forms'
 const AGAIN_MS = 2_000
 
 async function load(): Promise<void> {
-  try {
-    Object.assign(forms, { ...(await import('./cards')) })
-  } catch {
-    // There is no last attempt, because an invisible question is the worst case.
-    setTimeout(() => void load(), AGAIN_MS)
-  }
+  const parts = await Promise.allSettled([import('./cards'), import('./questions')])
+  for (const part of parts) if (part.status === 'fulfilled') Object.assign(forms, { ...part.value })
+  // There is no last attempt, because an invisible question is the worst case.
+  if (parts.some((part) => part.status === 'rejected')) setTimeout(() => void load(), AGAIN_MS)
   tried.value = true
 }
 

@@ -1,5 +1,4 @@
 import { computed, ref, watch, type ComputedRef } from 'vue'
-import { t } from '@/i18n'
 import type { ClosedRequest, SessionState } from '@/state/reducer'
 import { useSessions } from '@/state/sessions'
 import { announce } from '@/ui/announce'
@@ -7,8 +6,9 @@ import { useNow } from '@/ui/clock'
 import { answerTo } from '@/wire/commands'
 import type { Request } from '@/wire/messages.gen'
 import { drafts } from './drafts'
-import { forms } from './forms'
 import { resumingOf } from './resuming'
+import { unsentText } from './unsent'
+import { words } from './words'
 
 const NOTICE_MS = 6_000
 const MAX_NOTICES = 3
@@ -60,8 +60,7 @@ export function useClosedNotices(
     if (answerTo(store.outbox, id)) return null
     // The resumed Claude asks again, so the new card shows everything.
     if (request.status === 'orphaned' && open.value.some((r) => sameQuestion(r, request))) return null
-    // Notices are part of the same module as the cards, and wait until it is loaded.
-    const unsent = forms.unsentText?.(request) ?? null
+    const unsent = unsentText(request)
     const recent = now.value - one.closed_at < NOTICE_MS && !hasOutcome(id)
     return recent || unsent !== null ? { closed: one, unsent, answer: null } : null
   }
@@ -77,7 +76,7 @@ export function useClosedNotices(
   })
 
   const resuming = computed(() => notices.value.some((n) => n.answer === 'resuming'))
-  watch(resuming, (is) => is && announce(t.pending.resuming))
+  watch(resuming, (is) => is && announce(words.resuming))
 
   // A draft moves to the same question of the next process before its card is created.
   watch(

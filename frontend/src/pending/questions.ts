@@ -1,0 +1,7 @@
+// Questions, plans and what a card has only at times: fetched together with cards.ts, but the first
+// paint does not wait for their styles.
+export { default as QuestionForm } from './QuestionForm.vue'
+export { default as PlanApproval } from './PlanApproval.vue'
+export { default as ClosedNotice } from './ClosedNotice.vue'
+export { default as DraftMerge } from './DraftMerge.vue'
+export { default as EarlierAnswer } from './EarlierAnswer.vue'
