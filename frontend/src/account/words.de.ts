@@ -17,7 +17,8 @@ export const words: typeof english = {
     noStorage:
       'Dieser Browser blockiert Websitedaten für diese Adresse. Beim Neuladen wirst du abgemeldet. Erlaube Websitedaten, um angemeldet zu bleiben.',
     signInAgain: 'Die Anmeldung ist jetzt nur noch unter dieser Adresse möglich. Melde dich neu an.',
-    linkExpired: 'Dieser Anmeldelink ist abgelaufen oder wurde schon verwendet. Unten steht, wie du einen neuen bekommst.',
+    linkExpired:
+      'Dieser Anmeldelink ist abgelaufen oder wurde schon verwendet. Unten steht, wie du einen neuen bekommst.',
   },
 
   setUp: {
