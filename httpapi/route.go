@@ -111,6 +111,10 @@ func routes() []route {
 		{method: "GET", pattern: "/api/sessions/{id}/files/search", policy: signedIn, serve: (*Server).getFoundFiles},
 		{method: "GET", pattern: "/api/sessions/{id}/files/content", policy: signedIn, serve: (*Server).getFile},
 		{method: "GET", pattern: "/api/sessions/{id}/files/raw", policy: signedIn, serve: (*Server).getRawFile},
+		{method: "GET", pattern: "/api/sessions/{id}/tools", policy: signedIn, serve: (*Server).getTools},
+		{method: "POST", pattern: "/api/sessions/{id}/tools/server", policy: asMember, serve: (*Server).postServer},
+		{method: "GET", pattern: "/api/sessions/{id}/context", policy: signedIn, serve: (*Server).getContext},
+		{method: "GET", pattern: "/api/sessions/{id}/costs", policy: signedIn, serve: (*Server).getCosts},
 
 		{method: "GET", pattern: "/api/sessions/{id}/catalog", policy: asMember, serve: (*Server).getCatalog},
 		{method: "GET", pattern: "/api/models", policy: asMember, serve: (*Server).getModels},

@@ -42,6 +42,7 @@ type Store interface {
 	previewStore
 	processStore
 	sessionStore
+	toolsStore
 	ActiveProcesses(ctx context.Context) ([]session.ProcessState, error)
 	Session(ctx context.Context, sessionID string) (session.Session, error)
 	Sessions(ctx context.Context, q session.Query) (page []session.Session, next string, err error)
@@ -89,6 +90,7 @@ type Driver interface {
 	sessionDriver
 	changesDriver
 	catalogDriver
+	toolsDriver
 }
 
 // Options configures a [Server]. Fields are required unless they say otherwise.
@@ -184,6 +186,7 @@ type Server struct {
 	attachmentHandlers
 	changesHandlers
 	catalogHandlers
+	toolsHandlers
 }
 
 // New returns a server, or an error that names a missing option.
@@ -220,6 +223,7 @@ func (s *Server) setHandlers() {
 	s.sessionHandlers = sessionHandlers{store: o.Store, driver: o.Driver, guard: o.Guard, rules: o.Rules, live: o.Live, notifier: o.Notifier}
 	s.changesHandlers = changesHandlers{driver: o.Driver, guard: o.Guard}
 	s.catalogHandlers = catalogHandlers{driver: o.Driver, guard: o.Guard}
+	s.toolsHandlers = toolsHandlers{driver: o.Driver, store: o.Store, guard: o.Guard}
 	s.attachmentHandlers = attachmentHandlers{commands: o.Commands, attachments: o.Attachments}
 }
 

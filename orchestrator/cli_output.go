@@ -16,7 +16,7 @@ import (
 // handleMessage handles one message of the CLI, on its read loop.
 func (p *process) handleMessage(m claude.Message) {
 	p.awaitCapacity()
-	e := messageReceived{at: time.Now(), free: p.session.Demo} // the model of a demo costs nothing
+	e := messageReceived{at: time.Now()}
 	p.mu.Lock()
 	if conn, ok := p.conn.(launch.JournaledConn); ok {
 		e.offset = conn.Offset()

@@ -18,7 +18,6 @@ type (
 		change         transcript.Change
 		at             time.Time
 		offset         int64 // after the line
-		free           bool  // its cost does not count
 		earlyInterrupt bool  // an interrupt must be repeated once the turn has begun
 	}
 	lineSettled    struct{ offset int64 } // the effects of a line are stored

@@ -91,6 +91,7 @@ func newProcess(o *node, s session.Session, plan launchPlan, leftover launch.Lef
 	p.mcpCalls = &mcpCalls{o: o, log: p.log, sessionID: s.SessionID, addItems: p.addItems, requests: p.requests, signal: make(chan struct{}, 1)}
 	p.toolRules = &toolRules{o: o, log: p.log, folder: s.CWD, client: p.clientNow}
 	p.revoked = &revocations{o: o, log: p.log, client: p.clientNow, telling: make(chan struct{}, 1)}
+	p.transcript.Free = s.Demo
 	p.written = sync.NewCond(&p.mu)
 	p.state = state{row: session.ProcessState{
 		SessionID: s.SessionID, ProjectID: s.ProjectID, State: session.Starting,

@@ -187,7 +187,7 @@ func (s state) receive(e messageReceived) (state, []effect) {
 	} else {
 		s.offset = e.offset
 	}
-	if c.Cost > 0 && !e.free {
+	if c.Cost > 0 {
 		s.cost, s.costAt = s.cost+c.Cost, e.at
 	}
 	if c.LiveChanged {

@@ -124,6 +124,15 @@ type NoteBody struct {
 	Text  string `json:"text"`
 	// Reasons holds the reason of "text", if the text is one of ours.
 	Reasons map[string]statement.Reason `json:"reasons,omitempty"`
+	// Compaction is set if the note says that the CLI summarized the conversation.
+	Compaction *Compaction `json:"compaction,omitempty"`
+}
+
+// Compaction is a summary of the conversation that took its place in the context.
+type Compaction struct {
+	Before int  `json:"before"` // tokens in the context; 0 when unknown
+	After  int  `json:"after"`
+	Manual bool `json:"manual"` // a person asked for it
 }
 
 // RecordKey returns the Key of the [ItemResolved] of a request.

@@ -50,8 +50,9 @@ type CLI struct {
 	open map[string]*ask
 	// abort is closed by an interrupt of the turn; nil between turns.
 	abort   chan struct{}
-	aborted chan []*ask // the requests that an interrupt left unanswered; capacity 1
-	cost    *float64    // so far, in US dollars; nil before it was counted
+	aborted chan []*ask      // the requests that an interrupt left unanswered; capacity 1
+	cost    *float64         // so far, in US dollars; nil before it was counted
+	replies map[string]Reply // by subtype
 	// lastResult is the text of the last tool result.
 	lastResult string
 	stubborn   bool
@@ -78,6 +79,7 @@ type host struct {
 // exit status.
 func (c *CLI) Run(ctx context.Context) int {
 	c.open = make(map[string]*ask)
+	c.replies = make(map[string]Reply)
 	c.exited = make(chan struct{})
 	c.deaf = make(chan struct{})
 	c.turns = make(chan string, 1024)
@@ -249,6 +251,8 @@ func (c *CLI) request(id string, body json.RawMessage, line []byte) {
 		Subtype string `json:"subtype"`
 		Mode    string `json:"mode"`
 		Model   string `json:"model"`
+		Server  string `json:"serverName"`
+		Enabled bool   `json:"enabled"`
 	}
 	_ = json.Unmarshal(body, &r)
 	kind := "control_request"
@@ -257,6 +261,29 @@ func (c *CLI) request(id string, body json.RawMessage, line []byte) {
 	}
 	c.record(Record{Kind: kind, RequestID: id, Line: line})
 	inner := map[string]any{"subtype": "success", "request_id": id, "response": map[string]any{}}
+	c.mu.Lock()
+	reply, scripted := c.replies[r.Subtype]
+	if r.Subtype == "mcp_toggle" {
+		c.toggle(r.Server, r.Enabled)
+	}
+	c.mu.Unlock()
+	switch {
+	case reply.Never:
+		return
+	case reply.Error != "":
+		c.emit(map[string]any{"type": "control_response", "response": map[string]any{"subtype": "error", "request_id": id, "error": reply.Error}})
+		return
+	case scripted:
+		c.mu.Lock()
+		line, err := json.Marshal(reply.Response) // toggle changes it
+		c.mu.Unlock()
+		if err != nil {
+			panic(err) // it was parsed from JSON
+		}
+		inner["response"] = json.RawMessage(line)
+		c.emit(map[string]any{"type": "control_response", "response": inner})
+		return
+	}
 	switch r.Subtype {
 	case "initialize":
 		inner["response"] = map[string]any{
@@ -310,11 +337,25 @@ func (c *CLI) request(id string, body json.RawMessage, line []byte) {
 		inner["response"] = map[string]any{"mode": r.Mode}
 	case "get_session_cost":
 		inner["response"] = map[string]any{"text": fmt.Sprintf("Total cost:            $%.4f\nTotal duration (API):  0s", c.costs(0))}
-	case "apply_flag_settings", "get_settings", "mcp_status", "set_max_thinking_tokens":
+	case "apply_flag_settings", "get_settings", "mcp_status", "mcp_toggle", "mcp_reconnect", "set_max_thinking_tokens":
 	default:
 		inner = map[string]any{"subtype": "error", "request_id": id, "error": "Unsupported control request subtype: " + r.Subtype}
 	}
 	c.emit(map[string]any{"type": "control_response", "response": inner})
+}
+
+// toggle enables or disables an MCP server in the scripted response to mcp_status. The caller
+// holds the lock.
+func (c *CLI) toggle(server string, enabled bool) {
+	list, _ := c.replies["mcp_status"].Response["mcpServers"].([]any)
+	for _, s := range list {
+		if s, _ := s.(map[string]any); s["name"] == server {
+			s["status"] = "disabled"
+			if enabled {
+				s["status"] = "connected"
+			}
+		}
+	}
 }
 
 // turn runs the steps of one user message.

@@ -49,6 +49,10 @@ func (c *CLI) step(s Step) error {
 		return c.pause(time.Duration(s.SleepMS) * time.Millisecond)
 	case s.Cost != 0:
 		c.costs(s.Cost)
+	case s.Reply != nil:
+		c.mu.Lock()
+		c.replies[s.Reply.Subtype] = *s.Reply
+		c.mu.Unlock()
 	case s.Silent:
 		return c.pause(-1)
 	case s.Exit != nil:

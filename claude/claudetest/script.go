@@ -52,6 +52,8 @@ type Step struct {
 	// Cost is added to total_cost_usd of results, in US dollars. A negative cost lowers it,
 	// at most to 0, as /clear does.
 	Cost float64 `json:"cost,omitempty"`
+	// Reply sets how it answers control requests of a subtype from now on.
+	Reply *Reply `json:"reply,omitempty"`
 
 	// ------------------------------------------------------------------------
 
@@ -67,6 +69,15 @@ type Step struct {
 	Parallel bool `json:"parallel,omitempty"`  // all requests are sent before the first answer
 	EveryMS  int  `json:"every_ms,omitempty"`  // pause after each request
 	CancelMS int  `json:"cancel_ms,omitempty"` // withdraws the open requests after this time
+}
+
+// Reply answers the control requests of a subtype: with a response, with an error, or never. A
+// response to mcp_status follows each mcp_toggle.
+type Reply struct {
+	Subtype  string         `json:"subtype"`
+	Response map[string]any `json:"response,omitempty"`
+	Error    string         `json:"error,omitempty"`
+	Never    bool           `json:"never,omitempty"`
 }
 
 // Flood sends many messages at once.

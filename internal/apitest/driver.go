@@ -34,6 +34,7 @@ type Driver struct {
 	Views     map[string]orchestrator.RequestViews
 	Roots     workspace.Roots                  // of WorkingTree; set before the first call
 	Offered   map[string]*orchestrator.Catalog // by session, and for "" the last; set before the first call
+	Usable    *orchestrator.Tools              // nil while nothing runs
 }
 
 func (d *Driver) note(format string, args ...any) error {
@@ -328,6 +329,45 @@ func (d *Driver) Commit(ctx context.Context, s session.Session, f *workingtree.F
 		return "", err
 	}
 	return f.Commit(ctx, message, paths)
+}
+
+// Tools returns [Driver.Usable], or [orchestrator.ErrNotRunning].
+func (d *Driver) Tools(context.Context, string) (orchestrator.Tools, error) {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	if d.fail != nil || d.Usable == nil {
+		return orchestrator.Tools{}, cmp.Or(d.fail, orchestrator.ErrNotRunning)
+	}
+	return *d.Usable, nil
+}
+
+func (d *Driver) EnableServer(_ context.Context, sessionID, server string, enabled bool, by pending.Actor) error {
+	return d.note("enable %s of %s: %v by %s", server, sessionID, enabled, by.Name)
+}
+
+func (d *Driver) ReconnectServer(_ context.Context, sessionID, server string, by pending.Actor) error {
+	return d.note("reconnect %s of %s by %s", server, sessionID, by.Name)
+}
+
+func (d *Driver) SignInToServer(_ context.Context, sessionID, server string, by pending.Actor) (string, error) {
+	return "https://sign-in.example.org/a", d.note("sign in to %s of %s by %s", server, sessionID, by.Name)
+}
+
+func (d *Driver) FinishServerSignIn(_ context.Context, sessionID, server, callback string, by pending.Actor) error {
+	return d.note("finish sign in to %s of %s with %s by %s", server, sessionID, callback, by.Name)
+}
+
+// ContextUsage returns a context if [Driver.Usable] is set, or [orchestrator.ErrNotRunning].
+func (d *Driver) ContextUsage(context.Context, string) (orchestrator.ContextUsage, error) {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	if d.fail != nil || d.Usable == nil {
+		return orchestrator.ContextUsage{}, cmp.Or(d.fail, orchestrator.ErrNotRunning)
+	}
+	return orchestrator.ContextUsage{
+		Tokens: 30, Window: 200, CompactsAt: 167, Categories: []orchestrator.ContextCategory{{ID: "messages", Name: "Messages", Kind: "used", Tokens: 30}},
+		Limits: []orchestrator.AccountLimit{{Name: "five_hour", Percent: 12, Known: true, ResetsAt: time.Unix(10, 0)}, {Name: "overage"}},
+	}, nil
 }
 
 func (d *Driver) PermissionRules(context.Context, string) ([]orchestrator.SettingsRules, error) {

@@ -180,6 +180,16 @@ var table = []Entry{
 	{"session_of_terminal", NotOurs, "Claude runs in a terminal in this session. You can answer its requests here and do everything else in the terminal."},
 	{"not_running", classOf("not_running", 409), "Claude is not running in this session. Send a message or resume it first."},
 	{"running", classOf("running", 409), "Claude is already running in this session."},
+	{"claude_starting", classOf("not_running", 409), "Claude is starting. Try again in a moment."},
+	{"claude_unanswered", classOf("claude_unanswered", 504), "Claude did not answer in time. Try again."},
+	{"context_unreported", classOf("unsupported", 422), "This version of Claude Code doesn't report what fills its context."},
+
+	// MCP servers of a session.
+	{"mcp_server_own", Invalid, "Claude asks people through this server, so it can't be changed."},
+	{"mcp_server_failed", classOf("mcp_server_failed", 422), "Claude Code couldn't do this: {detail}."},
+	{"mcp_sign_in_address", classOf("mcp_server_failed", 422), "This server sent an unsafe sign-in link, so it isn't shown. Safe links use HTTPS."},
+	{"mcp_sign_in_callback", Invalid, "Copy the whole address of the page that didn't load. It starts with http://localhost."},
+
 	{"message_empty", Invalid, "The message is empty."},
 	{"prompt_missing", Invalid, "Enter what Claude should do."},
 	{"no_demo", Invalid, "This server has no demo."},

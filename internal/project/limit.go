@@ -64,11 +64,21 @@ type Spending struct {
 	Micros    int64 // millionths of a US dollar
 }
 
+// DayCost is the cost of sessions on one day, in millionths of a US dollar.
+type DayCost struct {
+	Day     time.Time // 00:00 UTC
+	Person  int64     // of the sessions that a person started, in all projects
+	Project int64     // of the sessions in a project
+}
+
 // Ledger stores the cost of sessions, which [session.Progress] writes, and the limits of
 // people. Both engines pass the contract of store/storetest.
 type Ledger interface {
 	// Spending returns the costs of the UTC day of a time.
 	Spending(ctx context.Context, day time.Time) ([]Spending, error)
+	// CostDays returns the costs of a person and of a project on each UTC day since that of a
+	// time, oldest first, without days on which neither cost anything.
+	CostDays(ctx context.Context, since time.Time, userID, projectID string) ([]DayCost, error)
 	// UserLimits returns the overrides by user id.
 	UserLimits(ctx context.Context) (map[string]Override, error)
 	// SetUserLimits replaces the override of a person and records who did it, by name. Both

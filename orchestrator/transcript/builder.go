@@ -27,6 +27,8 @@ type Builder struct {
 	// the result. It is not part of Memo: an adopting server reads it from the requests.
 	allowed map[string]AllowedInput
 
+	// Free means that the model costs nothing, as in a demo, whatever the CLI counts.
+	Free bool
 	// Ending is why the process is being ended, "" while it is not.
 	Ending string
 }
@@ -49,6 +51,8 @@ type Memo struct {
 	ContextModel string `json:"context_model,omitempty"`
 	// Model is the model of the turn as its first message names it.
 	Model string `json:"model,omitempty"`
+	// Limits are the limits of the Claude account that the CLI has printed, by its names.
+	Limits map[string]RateLimit `json:"limits,omitempty"`
 	// Interrupt is the first interrupt of the present turn that the CLI did not refuse,
 	// nil when nobody interrupted it.
 	Interrupt *Interrupt `json:"interrupt,omitempty"`
@@ -111,7 +115,7 @@ func (b *Builder) Apply(m claude.Message, now time.Time) Change {
 	case *claude.Result:
 		return b.applyResult(m, now)
 	case *claude.Other:
-		return applyRateLimit(m, now)
+		return b.applyRateLimit(m, now)
 	}
 	return Change{}
 }
@@ -348,6 +352,9 @@ func (b *Builder) applyResult(m *claude.Result, now time.Time) Change {
 	}
 	body.ContextTokens, body.ContextWindow = b.takeContext(m)
 	cost, known := b.turnCost(m)
+	if b.Free {
+		cost, known, body.CostUSD = 0, false, 0
+	}
 	if known {
 		body.SpentUSD = new(float64(cost) / 1e6)
 	}
@@ -416,7 +423,7 @@ func (b *Builder) applySystem(m *claude.System, now time.Time) Change {
 		return note(b.retryKey, "warning", text)
 	case "compact_boundary":
 		b.Context, b.ContextModel = 0, "" // counted before the summary
-		return note(m.UUID, "info", statement.New("conversation_compacted"))
+		return Change{Items: []session.Item{compactionNote(m, now)}}
 	case "informational", "local_command_output":
 		if f.Content != "" {
 			level := f.Level

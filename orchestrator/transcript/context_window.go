@@ -3,8 +3,11 @@ package transcript
 import (
 	"encoding/json"
 	"strings"
+	"time"
 
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/internal/statement"
+	"github.com/sayso-dev/sayso/session"
 )
 
 // noteContext notes how many tokens the model was given for an answer.
@@ -21,6 +24,25 @@ func (b *Builder) noteContext(m *claude.Assistant) {
 	if given := u.InputTokens + u.CacheCreationInputTokens + u.CacheReadInputTokens; given > 0 {
 		b.Context, b.ContextModel = given, m.Model
 	}
+}
+
+// compactionNote returns the note about a summary of the conversation.
+func compactionNote(m *claude.System, now time.Time) session.Item {
+	var f struct {
+		Metadata struct {
+			Trigger string  `json:"trigger"` // manual or auto
+			Before  float64 `json:"pre_tokens"`
+			After   float64 `json:"post_tokens"`
+		} `json:"compact_metadata"`
+	}
+	_ = json.Unmarshal(m.Raw, &f) // what has another type is unknown
+	const maxTokens = 1e12
+	tokens := func(n float64) int { return int(max(0, min(n, maxTokens))) }
+	text := statement.New("conversation_compacted")
+	return session.Item{Key: m.UUID, At: now, Kind: session.ItemNote, Body: Encode(session.NoteBody{
+		Level: "info", Text: text, Reasons: statement.Reasons("text", text),
+		Compaction: &session.Compaction{Before: tokens(f.Metadata.Before), After: tokens(f.Metadata.After), Manual: f.Metadata.Trigger == "manual"},
+	})}
 }
 
 // takeContext returns the tokens in the context at the end of a turn and the size of the

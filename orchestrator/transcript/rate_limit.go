@@ -3,6 +3,7 @@ package transcript
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/sayso-dev/sayso/claude"
@@ -10,8 +11,22 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// applyRateLimit notes that a limit of the Claude account is near or reached.
-func applyRateLimit(m *claude.Other, now time.Time) Change {
+// RateLimit is what the CLI last printed of a limit of the Claude account.
+type RateLimit struct {
+	Status   string  `json:"status"`              // allowed, allowed_warning or rejected
+	Used     float64 `json:"used,omitempty"`      // of 1; 0 when unknown
+	ResetsAt int64   `json:"resets_at,omitempty"` // Unix seconds; 0 when unknown
+}
+
+// maxRateLimits and maxRateLimitName bound what is remembered of limits.
+const (
+	maxRateLimits    = 16
+	maxRateLimitName = 64
+)
+
+// applyRateLimit remembers a limit of the Claude account, and notes that it is near or
+// reached.
+func (b *Builder) applyRateLimit(m *claude.Other, now time.Time) Change {
 	if m.Type != "rate_limit_event" {
 		return Change{}
 	}
@@ -26,6 +41,7 @@ func applyRateLimit(m *claude.Other, now time.Time) Change {
 	if json.Unmarshal(m.Raw, &e) != nil {
 		return Change{}
 	}
+	b.rememberLimit(e.Info.Type, RateLimit{e.Info.Status, e.Info.Utilization, int64(e.Info.ResetsAt)})
 	which := map[string]string{
 		"five_hour": "five-hour", "seven_day": "weekly", "seven_day_opus": "weekly Opus", "seven_day_sonnet": "weekly Sonnet", "overage": "extra usage",
 	}[e.Info.Type]
@@ -51,4 +67,18 @@ func applyRateLimit(m *claude.Other, now time.Time) Change {
 	// One note for each limit and its period, kept up to date.
 	key := fmt.Sprintf("limit:%s:%.0f", e.Info.Type, e.Info.ResetsAt)
 	return Change{Items: []session.Item{Note(key, level, text, now)}}
+}
+
+// rememberLimit replaces the map, because the stored memo may still refer to the old one.
+func (b *Builder) rememberLimit(name string, l RateLimit) {
+	_, known := b.Limits[name]
+	if name == "" || len(name) > maxRateLimitName || len(l.Status) > maxRateLimitName || !known && len(b.Limits) >= maxRateLimits {
+		return
+	}
+	limits := maps.Clone(b.Limits)
+	if limits == nil {
+		limits = map[string]RateLimit{}
+	}
+	limits[name] = l
+	b.Limits = limits
 }

@@ -3,6 +3,7 @@ package transcript_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -162,5 +163,45 @@ func TestCallsThatWereCutOffHaveNoResult(t *testing.T) {
 	ended := items(apply(t, b, 0, calling("t3", "Bash", `{}`, `{}`)...))
 	if call := bodies[session.ToolCallBody](t, ended, session.ItemToolCall); call[len(call)-1].NoResult {
 		t.Errorf("a call with a result: %+v", call[len(call)-1])
+	}
+}
+
+func TestCompactionTellsTheTokens(t *testing.T) {
+	t.Parallel()
+	const known = `{"type":"system","subtype":"compact_boundary","uuid":"u1","compact_metadata":{"trigger":"manual","pre_tokens":150000,"post_tokens":12000.5}}`
+	const hostile = `{"type":"system","subtype":"compact_boundary","uuid":"u2","compact_metadata":{"trigger":7,"pre_tokens":-1,"post_tokens":1e300}}`
+	notes := bodies[session.NoteBody](t, build(t, known, hostile), session.ItemNote)
+	if *notes[0].Compaction != (session.Compaction{Before: 150_000, After: 12_000, Manual: true}) || *notes[1].Compaction != (session.Compaction{After: 1e12}) {
+		t.Errorf("got %+v and %+v", notes[0].Compaction, notes[1].Compaction)
+	}
+}
+
+// The model of a demo has prices, but nobody pays them.
+func TestFreeTurnsCostNothing(t *testing.T) {
+	t.Parallel()
+	b := transcript.New()
+	b.Free = true
+	const line = `{"type":"result","subtype":"success","uuid":"r1","total_cost_usd":0.5,"usage":{"input_tokens":9}}`
+	changes := apply(t, b, 0, line, line)
+	for _, c := range changes {
+		body := bodies[session.ResultBody](t, c.Items, session.ItemResult)[0]
+		if c.Cost != 0 || body.CostUSD != 0 || body.SpentUSD != nil || body.InputTokens != 9 {
+			t.Errorf("got %d, %+v", c.Cost, body)
+		}
+	}
+}
+
+func TestLimitsOfTheAccountAreRemembered(t *testing.T) {
+	t.Parallel()
+	b := transcript.New()
+	limit := func(name, status string) string {
+		return fmt.Sprintf(`{"type":"rate_limit_event","rate_limit_info":{"status":"%s","rateLimitType":"%s","utilization":0.5,"resetsAt":100}}`, status, name)
+	}
+	apply(t, b, 0, limit("five_hour", "allowed"), limit("five_hour", "rejected"), limit("", "allowed"), limit(strings.Repeat("x", 100), "allowed"))
+	for n := range 100 {
+		apply(t, b, 0, limit(fmt.Sprint("limit", n), "allowed"))
+	}
+	if got := b.Limits["five_hour"]; got != (transcript.RateLimit{Status: "rejected", Used: 0.5, ResetsAt: 100}) || len(b.Limits) != 16 {
+		t.Errorf("got %+v of %d", got, len(b.Limits))
 	}
 }

@@ -53,6 +53,9 @@ var (
 		ON CONFLICT (day, in_project, user_id) DO UPDATE SET micros = spending.micros + excluded.micros`)
 	selectSpending = queryBoth("SELECT in_project, user_id, micros FROM spending WHERE day = $1 ORDER BY in_project, user_id",
 		`SELECT in_project, user_id, micros FROM spending WHERE day = $1 ORDER BY in_project COLLATE "C", user_id COLLATE "C"`)
+	// The sums of bigint are numeric in PostgreSQL.
+	selectCostDays = query(`SELECT day, CAST(SUM(CASE WHEN user_id = $2 THEN micros ELSE 0 END) AS BIGINT), CAST(SUM(CASE WHEN in_project = $3 THEN micros ELSE 0 END) AS BIGINT)
+		FROM spending WHERE day >= $1 AND (user_id = $2 OR in_project = $3) GROUP BY day ORDER BY day`)
 	selectUserLimits = query("SELECT user_id, body FROM user_limits")
 	putUserLimits    = define(insertInto("user_limits", "user_id, body") + " ON CONFLICT (user_id) DO UPDATE SET body = excluded.body")
 	dropUserLimits   = define("DELETE FROM user_limits WHERE user_id = $1")
@@ -61,6 +64,16 @@ var (
 // Spending implements [project.Ledger].
 func (s Shared) Spending(ctx context.Context, at time.Time) ([]project.Spending, error) {
 	return queryAll(ctx, s, "spending", selectSpending, readSpending, day(at))
+}
+
+// CostDays implements [project.Ledger].
+func (s Shared) CostDays(ctx context.Context, since time.Time, userID, projectID string) ([]project.DayCost, error) {
+	return queryAll(ctx, s, "costs of days", selectCostDays, func(row Row) (c project.DayCost, err error) {
+		var d int64
+		err = row.Scan(&d, &c.Person, &c.Project)
+		c.Day = time.Unix(d*86400, 0).UTC()
+		return c, err
+	}, day(since), userID, projectID)
 }
 
 // UserLimits implements [project.Ledger].

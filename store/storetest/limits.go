@@ -71,6 +71,29 @@ func limits(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "spent", spent(t, st, begin), []project.Spending{{UserID: "u-ada", Micros: 200}})
 	})
 
+	s.run("CostsOfDays", func(t *testing.T, st store.Store) {
+		api := newProject("api", "/src/api")
+		_, err := st.CreateProject(ctx, api, ada)
+		must(t, err)
+		in, out := sessionIn(t, st, "/src/api"), sessionIn(t, st, "/src/web")
+		noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+		today, later := noon.Truncate(24*time.Hour), noon.Add(3*24*time.Hour)
+		spend(t, st, in, 300, noon)
+		spend(t, st, out, 20, noon.Add(time.Hour))
+		spend(t, st, in, 5, later)
+		days := func(since time.Time, userID, projectID string) []project.DayCost {
+			t.Helper()
+			list, err := st.CostDays(ctx, since, userID, projectID)
+			must(t, err)
+			return list
+		}
+		third := project.DayCost{Day: later.Truncate(24 * time.Hour), Person: 5, Project: 5}
+		equal(t, "since", days(noon.Add(11*time.Hour), "u-ada", api.ProjectID), []project.DayCost{{Day: today, Person: 320, Project: 300}, third})
+		equal(t, "since the next day", days(noon.Add(13*time.Hour), "u-ada", api.ProjectID), []project.DayCost{third})
+		equal(t, "of another person", days(noon, "u-ben", ""), []project.DayCost{{Day: today, Project: 20}})
+		equal(t, "of nobody", len(days(noon, "u-ben", "another")), 0)
+	})
+
 	s.run("LimitsOfAUser", func(t *testing.T, st store.Store) {
 		two, none, memory := 2, 0.0, uint64(1<<40)
 		first := project.Override{Sessions: &two, Memory: &memory}

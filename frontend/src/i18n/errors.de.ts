@@ -66,6 +66,8 @@ export const german: Record<keyof typeof errors, string> = {
   cannot_unlink: 'Dein Konto und seine Rolle kommen von dort. Die Verknüpfung lässt sich nicht aufheben.',
   changed: 'Jemand anderes hat das geändert. Nichts wurde gespeichert. Prüfe es noch einmal.',
   channel_unknown: 'Den Kanal „{channel}“ gibt es nicht.',
+  claude_starting: 'Claude startet gerade. Versuche es gleich noch einmal.',
+  claude_unanswered: 'Claude hat nicht rechtzeitig geantwortet. Versuche es noch einmal.',
   command_id: 'Ein Befehl braucht eine command_id, die eine UUID ist.',
   commit_conflict: '{path} hat Merge-Konflikte. Löse sie, bevor du committest.',
   commit_message_invalid: 'Die Commit-Nachricht ist zu lang oder enthält ungültige Zeichen.',
@@ -73,6 +75,7 @@ export const german: Record<keyof typeof errors, string> = {
   commit_no_identity:
     'Git weiß nicht, wer hier committet. Setze user.name und user.email für den Benutzer, als der Claude läuft.',
   commit_nothing: 'Wähle mindestens eine geänderte Datei.',
+  context_unreported: 'Diese Version von Claude Code meldet nicht, was den Kontext füllt.',
   cursor_unknown: 'Diese Position in der Liste ist ungültig. Lade die Liste von vorn.',
   database_down: 'Die Datenbank antwortet nicht.',
   deadline_at_maximum: 'Diese Frist lässt sich nicht weiter verlängern.',
@@ -163,6 +166,12 @@ export const german: Record<keyof typeof errors, string> = {
   limit_project_sessions: 'Sitzungen in {project} sind auf {max} gleichzeitige begrenzt. Beende zuerst eine davon.',
   limit_range: 'Ein Limit ist eine Zahl ab 0. 0 bedeutet kein Limit.',
   limited_token: 'Ein Token mit eingeschränkter Rolle oder Ablaufdatum kann das nicht. Melde dich ohne Token an.',
+  mcp_server_failed: 'Claude Code konnte das nicht ausführen: {detail}.',
+  mcp_server_own: 'Über diesen Server fragt Claude Personen. Er lässt sich nicht ändern.',
+  mcp_sign_in_address:
+    'Dieser Server hat einen unsicheren Anmeldelink geschickt, er wird deshalb nicht angezeigt. Sichere Links verwenden HTTPS.',
+  mcp_sign_in_callback:
+    'Kopiere die ganze Adresse der Seite, die nicht geladen wurde. Sie beginnt mit http://localhost.',
   member_role: 'Die Rolle eines Mitglieds ist Lesezugriff (viewer), Mitglied (member) oder Admin (admin).',
   member_twice: 'Ein Mitglied ist doppelt in der Liste.',
   member_unknown: 'Ein Mitglied hat hier kein Konto.',

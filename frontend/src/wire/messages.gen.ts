@@ -69,6 +69,7 @@ export interface NoteBody {
   level: string
   text: string
   reasons?: Record<string, Reason>
+  compaction?: Compaction
 }
 
 export interface ResolvedBody {
@@ -126,6 +127,12 @@ export interface Todo {
 export interface Reason {
   reason: string
   params?: Record<string, string | number | string[]>
+}
+
+export interface Compaction {
+  before: number
+  after: number
+  manual: boolean
 }
 
 export type Item =
@@ -885,6 +892,47 @@ export interface ModelList {
   models: CatalogModel[]
 }
 
+export interface SessionTools {
+  servers: SessionServer[]
+  skills: SessionSkill[]
+  agents: SessionAgent[]
+  plugins: SessionPlugin[]
+  hooks: SessionHook[]
+  policy: HookPolicy
+  rules: PermissionRule[]
+  missing: string[]
+  unanswered: string[]
+  more: string[]
+  may: string[]
+}
+
+export interface ServerChange {
+  server: string
+  action: string
+  callback?: string
+}
+
+export interface ServerChanged {
+  sign_in_url: string
+}
+
+export interface ContextUsage {
+  tokens: number
+  window: number
+  compacts_at: number
+  categories: ContextCategory[]
+  files: ContextFile[]
+  more: boolean
+  limits: AccountLimit[]
+}
+
+export interface CostHistory {
+  days: CostDay[]
+  project: string
+  today: number
+  count: number
+}
+
 export interface User {
   name: string
   role: Role
@@ -1424,6 +1472,83 @@ export interface CatalogModel {
   description: string
 }
 
+export interface SessionServer {
+  name: string
+  status: string
+  error: string
+  scope: string
+  host: string
+  own: boolean
+  tools: ServerTool[]
+}
+
+export interface SessionSkill {
+  name: string
+  description: string
+  source: string
+  plugin: string
+  built_in: boolean
+}
+
+export interface SessionAgent {
+  name: string
+  description: string
+  source: string
+}
+
+export interface SessionPlugin {
+  name: string
+  enabled: boolean
+}
+
+export interface SessionHook {
+  event: string
+  matcher: string
+  source: string
+  plugin: string
+  kind: string
+  text: string
+  disabled: boolean
+}
+
+export interface HookPolicy {
+  disabled: boolean
+  managed_only: boolean
+  managed: number
+}
+
+export interface PermissionRule {
+  behavior: string
+  source: string
+  rule: string
+  not_in_effect: boolean
+}
+
+export interface ContextCategory {
+  id: string
+  name: string
+  kind: string
+  tokens: number
+}
+
+export interface ContextFile {
+  path: string
+  tokens: number
+}
+
+export interface AccountLimit {
+  name: string
+  status: string
+  percent?: number
+  resets_at?: number
+}
+
+export interface CostDay {
+  at: number
+  mine: number
+  project: number
+}
+
 export type Source = 'claude' | 'mcp' | 'elicitation' | 'hook'
 
 export interface ApprovalRule {
@@ -1583,6 +1708,12 @@ export interface AlertQuiet {
 }
 
 export type SettingKind = 'text' | 'list' | 'switch' | 'choice' | 'days' | 'number' | 'duration'
+
+export interface ServerTool {
+  name: string
+  description: string
+  approval: string
+}
 
 export interface FirstApproval {
   by: string

@@ -1,0 +1,117 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/url"
+	"time"
+
+	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/internal/problem"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// EnableServer enables or disables an MCP server of a session. The CLI stores the choice for
+// all sessions in the folder.
+func (o *Orchestrator) EnableServer(ctx context.Context, sessionID, server string, enabled bool, by pending.Actor) error {
+	what := "mcp_server_disabled"
+	if enabled {
+		what = "mcp_server_enabled"
+	}
+	return o.changeServer(ctx, sessionID, server, what, by, func(ctx context.Context, c *claude.Client) error {
+		return c.ToggleMCP(ctx, server, enabled)
+	})
+}
+
+// ReconnectServer connects an MCP server of a session again.
+func (o *Orchestrator) ReconnectServer(ctx context.Context, sessionID, server string, by pending.Actor) error {
+	return o.changeServer(ctx, sessionID, server, "mcp_server_reconnected", by, func(ctx context.Context, c *claude.Client) error {
+		return c.ReconnectMCP(ctx, server)
+	})
+}
+
+// SignInToServer starts a sign-in at an MCP server and returns the address at which a person
+// continues in their browser, "" if none is needed. The CLI stores the sign-in for all
+// sessions of its user.
+func (o *Orchestrator) SignInToServer(ctx context.Context, sessionID, server string, by pending.Actor) (address string, err error) {
+	err = o.changeServer(ctx, sessionID, server, "mcp_sign_in_started", by, func(ctx context.Context, c *claude.Client) (err error) {
+		address, err = c.AuthenticateMCP(ctx, server)
+		return err
+	})
+	if err == nil && address != "" && !isSignInAddress(address) {
+		return "", problem.New("mcp_sign_in_address")
+	}
+	return address, err
+}
+
+// FinishServerSignIn gives the CLI the address to which the browser was sent back: that of a
+// page on the machine of the CLI, which a browser elsewhere cannot open. Then the CLI connects.
+func (o *Orchestrator) FinishServerSignIn(ctx context.Context, sessionID, server, callback string, by pending.Actor) error {
+	u, err := url.Parse(callback)
+	if err != nil || u.Scheme != "http" || !isLoopback(u.Hostname()) || u.User != nil || !u.Query().Has("state") {
+		return problem.For("callback", "mcp_sign_in_callback")
+	}
+	return o.changeServer(ctx, sessionID, server, "mcp_sign_in_finished", by, func(ctx context.Context, c *claude.Client) error {
+		if err := c.FinishMCPSignIn(ctx, server, callback); err != nil {
+			return err
+		}
+		return c.ReconnectMCP(ctx, server)
+	})
+}
+
+// isSignInAddress reports whether a browser may be sent to an address: over HTTPS, or to this
+// machine.
+func isSignInAddress(address string) bool {
+	const maxAddress = 8 << 10
+	u, err := url.Parse(address)
+	return err == nil && len(address) <= maxAddress && u.User == nil && u.Hostname() != "" &&
+		(u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname()))
+}
+
+func isLoopback(host string) bool {
+	return host == "localhost" || net.ParseIP(host).IsLoopback()
+}
+
+// serverBody is an entry of the audit trail; docs/operating/audit.md describes it.
+type serverBody struct {
+	What      string    `json:"what"` // mcp_server_enabled, mcp_server_disabled, …
+	At        time.Time `json:"at"`
+	By        bypassBy  `json:"by"`
+	SessionID string    `json:"session_id"`
+	Folder    string    `json:"folder"`
+	Server    string    `json:"server"`
+}
+
+// changeServer records a change of an MCP server in the audit trail, then makes it.
+func (o *Orchestrator) changeServer(ctx context.Context, sessionID, server, what string, by pending.Actor, change func(context.Context, *claude.Client) error) error {
+	if err := ownServer(server); err != nil {
+		return err
+	}
+	p, client, err := o.reachable(ctx, sessionID)
+	if err != nil {
+		return err
+	}
+	if err := o.recordServer(ctx, p.session, server, what, by); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, p.o.rules().Limits.Reply, errUnanswered)
+	defer cancel()
+	return refusedByCLI(change(ctx, client))
+}
+
+func (o *Orchestrator) recordServer(ctx context.Context, s session.Session, server, what string, by pending.Actor) error {
+	data, err := json.Marshal(serverBody{
+		What: what, At: time.Now().UTC().Truncate(time.Microsecond), By: bypassBy{by.UserID, by.Name, by.Device, by.Address},
+		SessionID: s.SessionID, Folder: s.CWD, Server: server,
+	})
+	if err == nil {
+		err = o.o.Store.AddIncident(ctx, data)
+	}
+	if err != nil {
+		return fmt.Errorf("orchestrator: record %s: %w", what, err)
+	}
+	return nil
+}

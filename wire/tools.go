@@ -1,0 +1,149 @@
+package wire
+
+// SessionTools is what Claude can use in a session besides its built-in tools, and by which
+// rules. Its texts come from MCP servers and files: show them as they are.
+type SessionTools struct {
+	Servers []SessionServer  `json:"servers"`
+	Skills  []SessionSkill   `json:"skills"`
+	Agents  []SessionAgent   `json:"agents"`
+	Plugins []SessionPlugin  `json:"plugins"`
+	Hooks   []SessionHook    `json:"hooks"`
+	Policy  HookPolicy       `json:"policy"`
+	Rules   []PermissionRule `json:"rules"`
+	// Missing, Unanswered and More list servers, skills, plugins, hooks, rules and
+	// session_rules: what this version of the CLI does not report, what it did not report in
+	// time, and what has more entries.
+	Missing    []string `json:"missing"`
+	Unanswered []string `json:"unanswered"`
+	More       []string `json:"more"`
+	May        []string `json:"may"` // actions of a ServerChange that whoever asks may take
+}
+
+// SessionServer is an MCP server of a session.
+type SessionServer struct {
+	Name   string       `json:"name"`
+	Status string       `json:"status"` // connected, failed, needs-auth, pending or disabled
+	Error  string       `json:"error"`
+	Scope  string       `json:"scope"` // of its configuration
+	Host   string       `json:"host"`  // of a remote server
+	Own    bool         `json:"own"`   // through which Claude asks people; it can't be changed
+	Tools  []ServerTool `json:"tools"`
+}
+
+// ServerTool is a tool of an MCP server.
+type ServerTool struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Approval    string `json:"approval"` // asks, allowed or denied, by the rules; "" when unknown
+}
+
+// SessionSkill is a skill or a custom command.
+type SessionSkill struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Source      string `json:"source"`
+	Plugin      string `json:"plugin"`
+	BuiltIn     bool   `json:"built_in"`
+}
+
+// SessionAgent is a subagent that Claude can start.
+type SessionAgent struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Source      string `json:"source"`
+}
+
+// SessionPlugin is a plugin in the settings of the CLI.
+type SessionPlugin struct {
+	Name    string `json:"name"` // with its marketplace
+	Enabled bool   `json:"enabled"`
+}
+
+// SessionHook is a hook that the CLI runs.
+type SessionHook struct {
+	Event    string `json:"event"`
+	Matcher  string `json:"matcher"` // "" for all
+	Source   string `json:"source"`
+	Plugin   string `json:"plugin"`
+	Kind     string `json:"kind"` // command, prompt, http, …
+	Text     string `json:"text"`
+	Disabled bool   `json:"disabled"` // by the mode of the session or a policy
+}
+
+// HookPolicy is what a policy of the machine says about hooks.
+type HookPolicy struct {
+	Disabled    bool `json:"disabled"`     // no hooks run
+	ManagedOnly bool `json:"managed_only"` // only those of the policy run
+	Managed     int  `json:"managed"`      // hooks of the policy, which are not listed
+}
+
+// PermissionRule is a permission rule of the CLI.
+type PermissionRule struct {
+	Behavior    string `json:"behavior"` // allow, deny or ask
+	Source      string `json:"source"`   // userSettings, policySettings, session, …
+	Rule        string `json:"rule"`
+	NotInEffect bool   `json:"not_in_effect"` // overridden by a policy
+}
+
+// ServerChange is what a person does to an MCP server of a session.
+type ServerChange struct {
+	Server string `json:"server" validate:"required,max=1000"`
+	Action string `json:"action" validate:"oneof=enable disable reconnect sign_in finish_sign_in"`
+	// Callback is the address to which the browser was sent back; with finish_sign_in.
+	Callback string `json:"callback,omitempty" validate:"max=8192"`
+}
+
+// ServerChanged is the outcome of a ServerChange.
+type ServerChanged struct {
+	// SignInURL is where the person continues a sign_in; "" when none is needed. Open it only
+	// if they ask for it.
+	SignInURL string `json:"sign_in_url"`
+}
+
+// ContextUsage is what fills the context of a session, in tokens, as the CLI counts it.
+type ContextUsage struct {
+	Tokens     int               `json:"tokens"`
+	Window     int               `json:"window"`
+	CompactsAt int               `json:"compacts_at"` // 0 when the CLI does not compact by itself
+	Categories []ContextCategory `json:"categories"`
+	Files      []ContextFile     `json:"files"` // with instructions
+	More       bool              `json:"more"`  // files than are here
+	Limits     []AccountLimit    `json:"limits"`
+}
+
+// ContextCategory is a part of the context.
+type ContextCategory struct {
+	ID     string `json:"id"`   // such as messages; "" from an older CLI
+	Name   string `json:"name"` // in English
+	Kind   string `json:"kind"` // used, free, buffer or deferred
+	Tokens int    `json:"tokens"`
+}
+
+// ContextFile is a file in the context.
+type ContextFile struct {
+	Path   string `json:"path"`
+	Tokens int    `json:"tokens"`
+}
+
+// AccountLimit is a limit of the Claude account.
+type AccountLimit struct {
+	Name     string   `json:"name"`                // five_hour, seven_day, …
+	Status   string   `json:"status"`              // allowed, allowed_warning or rejected; "" when unknown
+	Percent  *float64 `json:"percent,omitempty"`   // used
+	ResetsAt *float64 `json:"resets_at,omitempty"` // Unix seconds
+}
+
+// CostHistory is what sessions have cost in the last days, in US dollars.
+type CostHistory struct {
+	Days    []CostDay `json:"days"`    // that cost something, oldest first
+	Project string    `json:"project"` // of the session; "" for the default project
+	Today   float64   `json:"today"`   // 00:00 UTC, Unix seconds
+	Count   int       `json:"count"`   // days, today among them
+}
+
+// CostDay is the cost of a day, which begins at 00:00 UTC.
+type CostDay struct {
+	At      float64 `json:"at"`
+	Mine    float64 `json:"mine"`    // sessions of whoever asks, in all projects
+	Project float64 `json:"project"` // all sessions in the project
+}
