@@ -40,7 +40,21 @@ func startServer(ctx context.Context, s settings, folder string) (*server, error
 	if err != nil {
 		return nil, err
 	}
-	return &server{Server: started, folder: folder, took: started.Listening.Sub(started.Started)}, nil
+	v := &server{Server: started, folder: folder, took: started.Listening.Sub(started.Started)}
+	// It answers a moment before it takes connections of tabs.
+	ready, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	for {
+		_, err := v.get(ready, "/readyz")
+		if err == nil {
+			return v, nil
+		}
+		select {
+		case <-ready.Done():
+			return nil, errors.Join(fmt.Errorf("the server does not become ready: %w", err), v.stop())
+		case <-time.After(time.Millisecond):
+		}
+	}
 }
 
 // stop ends the server, and the sessions that would go on without it.
