@@ -26,7 +26,7 @@ const behindFresh = `COALESCE((SELECT o.rev FROM transcript o WHERE o.session_id
 // last 5000, so that it does not visit older rows. CROSS JOIN keeps SQLite from starting with
 // the transcripts.
 func itemsSince(after string) string {
-	return "SELECT t.session_id, " + itemColumns + ` FROM processes p CROSS JOIN transcript t
+	return `SELECT t.session_id, t.seq, t.key, t.kind, t.body FROM processes p CROSS JOIN transcript t
 		WHERE p.session_id IN (SELECT session_id FROM processes WHERE state = 'dead' AND updated_at >= $1 UNION ALL
 			SELECT session_id FROM processes WHERE state <> 'dead')
 		AND t.session_id = p.session_id AND t.rev > ` + after + `
@@ -45,13 +45,13 @@ func readWait(row Row) (w pending.Wait, err error) {
 func (s Shared) ItemsSince(ctx context.Context, since time.Time, each func(sessionID string, it session.Item)) error {
 	return s.e.Query(ctx, "recent items", selectItemsSince, func(row Row) error {
 		var id string
-		var x itemRow
-		if err := row.Scan(append([]any{&id}, x.dest()...)...); err != nil {
+		var it session.Item
+		var key, body []byte
+		if err := row.Scan(&id, &it.Seq, &key, (*string)(&it.Kind), &body); err != nil {
 			return err
 		}
-		if it, found := x.Item(); found {
-			each(id, it)
-		}
+		it.Key, it.Body = string(key), body
+		each(id, it)
 		return nil
 	}, Micros(since))
 }
