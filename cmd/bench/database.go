@@ -61,11 +61,18 @@ func (s *seed) textUpTo(ctx context.Context, bytes int) error {
 	for s.bytes < bytes {
 		items := make([]session.Item, together)
 		for i := range items {
-			body, err := json.Marshal(session.TextBody{Text: s.text(size)})
+			text := s.text(size)
+			s.items++
+			if s.items%100 == 0 {
+				text += " percentum"
+			}
+			if s.items%5000 == 0 {
+				text += " rarissimum"
+			}
+			body, err := json.Marshal(session.TextBody{Text: text})
 			if err != nil {
 				return err
 			}
-			s.items++
 			items[i] = session.Item{Key: fmt.Sprint(s.items), At: time.Now().Add(-72 * time.Hour), Kind: session.ItemText, Body: body}
 		}
 		// A thousand sessions hold all of it.
@@ -165,7 +172,7 @@ func benchDatabase(ctx context.Context, s settings) error {
 			list.Points = append(list.Points, point{X: float64(step.sessions), Samples: samplesOf(found["list"].Rounds)})
 			if step.sessions == manySessions {
 				found["start"] = found["start"].named("start_large", fmt.Sprintf("later start with a database of %.0f MB", x))
-				for _, name := range []string{"search_prefix", "search_the", "list", "lately", "start"} {
+				for _, name := range []string{"search_prefix", "search_the", "search_percent", "search_rare", "list", "lately", "start"} {
 					rows = append(rows, found[name])
 				}
 			}
@@ -234,6 +241,8 @@ func lookUp(ctx context.Context, s settings, folder string, recent time.Time) (f
 		}{
 			{measurement{Name: "search_prefix", What: "search for a prefix of two letters", Floor: 300}, "/api/search?q=ba"},
 			{measurement{Name: "search_the", What: "search for “the”", Floor: 300}, "/api/search?q=the"},
+			{measurement{Name: "search_percent", What: "search for a word in one of 100 items", Floor: 300}, "/api/search?q=percentum"},
+			{measurement{Name: "search_rare", What: "search for a word in one of 5,000 items", Floor: 300}, "/api/search?q=rarissimum"},
 			{measurement{Name: "list", What: "first page of the session list", Floor: 20}, "/api/sessions?limit=50"},
 			{measurement{Name: "lately", What: "/api/lately, 50 sessions with 50 calls each", Floor: 20}, fmt.Sprintf("/api/lately?since=%d", recent.Unix())},
 		} {

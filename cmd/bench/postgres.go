@@ -72,7 +72,7 @@ func benchPostgres(ctx context.Context, s settings) (err error) {
 			}
 		}
 		s.report.add(trip)
-		for _, name := range []string{"start", "list", "search_prefix", "search_the", "lately"} {
+		for _, name := range []string{"start", "list", "search_prefix", "search_the", "search_percent", "search_rare", "lately"} {
 			m := read[way.name][name]
 			m.Part, m.Name, m.What = "postgres", "postgres_"+way.name+"_"+m.Name, m.What+", "+way.shown
 			m.Floor = 0 // those of the table are for SQLite
