@@ -217,6 +217,9 @@ var attackList = []attack{
 	proved(132, "a repository whose settings, hooks, filters, drivers or submodules run a program when somebody looks at its changes", "workingtree.TestRepositoryRunsNoProgram", "workingtree.TestSubmoduleRunsNoProgram"),
 	proved(133, "a repository, a link, a pipe or a path that shows files from outside of the folder, or of a hidden project, or that blocks", "workingtree.TestRepositoryElsewhere", "workingtree.TestFilesElsewhere", "workingtree.TestRepositoryAboveRoots", "workingtree.TestDiscardDoesNotFollowLinks", "httpapi.TestChangesShowNoFileOfAHiddenProject"),
 	proved(134, "a CLI that offers too many commands, too long ones, or names that hide what they are", "orchestrator.TestCatalogFollowsTheCLIWithinBounds"),
+
+	// A phone.
+	proved(135, "a QR code that leads a phone elsewhere, or that signs it in: its address comes from no header, and it holds no credential", "httpapi.TestPhoneAddressesComeFromTheServer", "cmd/sayso.TestPhoneAddresses", "frontend/src/session/HandOff.test.ts: a phone is shown the address of exactly this card, and nothing that signs in"),
 }
 
 // TestEveryAttackHasItsAnswer holds the list against the tests that there are: a

@@ -70,6 +70,7 @@ func routes() []route {
 		{method: "GET", pattern: "/api/sign_ins", policy: signedIn, serve: (*Server).getSignIns},
 		{method: "DELETE", pattern: "/api/sign_ins/{id}", policy: signedIn, serve: (*Server).deleteSignIn},
 		{method: "GET", pattern: "/api/environment", policy: signedIn, serve: (*Server).getEnvironment},
+		{method: "GET", pattern: "/api/phone", policy: signedIn, serve: (*Server).getPhone},
 		{method: "GET", pattern: "/api/folders", policy: asMember, serve: (*Server).getFolders},
 
 		// What a person chose, what happened while they were away, and how long Claude waited.

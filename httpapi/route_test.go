@@ -29,6 +29,7 @@ var policies = map[string]string{
 	"PATCH /api/preferences":                          "viewer",
 	"GET /api/catch_up":                               "viewer",
 	"GET /api/lately":                                 "viewer",
+	"GET /api/phone":                                  "viewer",
 	"GET /api/waits":                                  "viewer",
 	"GET /api/bookmarks":                              "viewer",
 	"PATCH /api/bookmarks":                            "viewer",

@@ -140,6 +140,8 @@ type Options struct {
 	SignInLimits account.Limits
 	// Descriptors limits open connections by free file descriptors; nil for no limit.
 	Descriptors Descriptors `optional:"true"`
+	// Phone returns the addresses by which a phone reaches the server; nil if unknown.
+	Phone func(ctx context.Context) []wire.PhoneAddress `optional:"true"`
 	// Metrics is served at /metrics with the metrics of the server itself.
 	Metrics prometheus.Gatherer
 	// NoSetUp hides the set-up page for the first admin, as in a demo.

@@ -9,13 +9,16 @@ import (
 )
 
 // announce prints the address of the server and how to sign in, once it can be reached, and
-// starts the demo session if one was requested.
+// starts the demo session if one was requested, to which the printed link then leads.
 func (a *app) announce(ctx context.Context) error {
 	stdout, s := a.in.stdout, a.settings
+	path := "" // of the demo session
 	if a.in.demo {
-		if _, err := a.orchestrator.Start(ctx, orchestrator.StartRequest{Demo: true, By: pending.Actor{UserID: a.admin.UserID, Name: a.admin.Name}}); err != nil {
+		id, err := a.orchestrator.Start(ctx, orchestrator.StartRequest{Demo: true, By: pending.Actor{UserID: a.admin.UserID, Name: a.admin.Name}})
+		if err != nil {
 			return fmt.Errorf("cannot start the demo: %w", err)
 		}
+		path = "/sessions/" + id
 	}
 	unclaimed, err := a.directory.Unclaimed(ctx)
 	if err != nil {
@@ -27,13 +30,13 @@ func (a *app) announce(ctx context.Context) error {
 			return err
 		}
 		// Its link works only on that server.
-		fmt.Fprintf(stdout, "sayso is running at %s\n\nSign in with this link once, within %s:\n\n    %s\n\n", localAddress(s), signInLinkTTL, signInAddress(addressesOf(s).local, secret))
+		fmt.Fprintf(stdout, "sayso is running at %s\n\nSign in with this link once, within %s:\n\n    %s\n\n", localAddress(s), signInLinkTTL, signInAddress(addressesOf(s).local, path, secret))
 		if !a.in.demo {
 			fmt.Fprint(stdout, "The link creates the first admin account. Open it on this machine. Nobody else can sign in yet.\n\n")
 		}
 	} else {
 		// Logs keep the output of a start, and this link would sign in an admin.
-		fmt.Fprintf(stdout, "sayso is running at %s\n\nOpen %s to sign in. To get a one-time sign-in link for an admin, run: sayso token --sign-in\n\n", address(s), addressesOf(s).outside)
+		fmt.Fprintf(stdout, "sayso is running at %s\n\nOpen %s to sign in. To get a one-time sign-in link for an admin, run: sayso token --sign-in\n\n", address(s), addressesOf(s).outside+path)
 	}
 	if e := a.orchestrator.Environment(ctx); e.Problem != "" {
 		fmt.Fprintf(stdout, "%s\n", e.Problem)

@@ -313,6 +313,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 		Settings: a.runtime, Version: versionText(), NodeID: s.NodeID, Log: a.log, NoSetUp: a.in.demo,
 		SignInLimits: account.Limits{PerAccount: s.SignInFailures, PerAddress: s.AddressSignInFailures},
 		Descriptors:  a.descriptors,
+		Phone:        a.phoneAddresses,
 		Metrics:      a.metrics.registry,
 	})
 	if err != nil {

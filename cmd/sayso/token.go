@@ -77,7 +77,7 @@ func token(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		if unclaimed {
 			way = readAddresses(s).local // the first admin is created on the machine itself
 		}
-		fmt.Fprintln(stdout, signInAddress(way, secret))
+		fmt.Fprintln(stdout, signInAddress(way, "", secret))
 		return nil
 	}
 	if *agent != "" {
@@ -126,8 +126,14 @@ func agentToken(ctx context.Context, sessions session.Store, directory *account.
 	return secret, err
 }
 
-// signInAddress puts the secret after the #, which browsers do not send.
-func signInAddress(at, secret string) string { return at + "/sign-in#" + secret }
+// signInAddress puts the secret after the #, which browsers do not send. next is a path of the
+// web app to go on to, or "".
+func signInAddress(at, next, secret string) string {
+	if next != "" {
+		next = "?next=" + next
+	}
+	return at + "/sign-in" + next + "#" + secret
+}
 
 // addresses are the server's addresses for browsers on its machine and for all others. They
 // are equal unless an external address is configured.

@@ -87,7 +87,7 @@ func user(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(stdout, signInAddress(readAddresses(s).outside, secret))
+		fmt.Fprintln(stdout, signInAddress(readAddresses(s).outside, "", secret))
 		fmt.Fprintf(stderr, "%s can sign in with this link once, within %s. To set a password, run: sayso user passwd NAME\n", made.Name, signInLinkTTL)
 		return nil
 	}

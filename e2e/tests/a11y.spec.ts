@@ -485,7 +485,7 @@ test(
     await json(page, '**/api/login', { passkey: { available: true } })
     await page.goto(`${url}/set-up`)
     await expect(page.getByRole('heading', { name: 'Welcome' })).toBeVisible()
-    await expect(page.getByLabel('New password')).toBeVisible()
+    await expect(page.getByLabel('Password')).toBeVisible()
     await expectAccessible(page, 'the first start')
     await context.clearCookies()
     await json(page, '**/api/login', {

@@ -14,8 +14,16 @@ test('the first start leads to a page that makes the first admin @newest', async
   await page.goto(fresh.signInAddress())
   await expect(page.getByRole('heading', { name: 'Welcome' })).toBeVisible()
   await page.getByLabel('Name').fill('Ada')
-  await page.getByLabel('New password').fill(password)
+  await page.getByLabel('Password').fill(password)
   await page.getByRole('button', { name: 'Get started' }).click()
+  // Then what Claude needs, and one of two ways on: a folder, or the demo.
+  await expect(page.getByRole('heading', { name: 'Welcome, Ada' })).toBeVisible()
+  await expect(page.getByText('Claude Code is installed')).toBeVisible()
+  await expect(page.getByRole('button', { name: 'Try the demo session' })).toBeVisible()
+  await page.getByLabel('Folder').fill(fresh.workspace)
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await expect(page.getByRole('dialog').getByLabel('Folder')).toHaveValue(fresh.workspace)
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
   await App.expectSignedIn(page)
 
   const other = await (await browser.newContext()).newPage()

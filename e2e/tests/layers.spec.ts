@@ -54,6 +54,8 @@ const LOOKED_AT: Record<string, string> = {
   'ui/ToastHost.vue': 'what can be taken back',
   'session/Choice.vue': 'how Claude works',
   'pending/RequestDock.vue': 'a card on a phone',
+  'account/Welcome.vue': 'what Claude needs before the first session',
+  'phone/Phone.vue': 'the set-up of a phone',
   'admin/Projects.vue': 'a project',
   'session/SessionDetails.vue': 'the drawer on a phone',
   'session/KillDialog.vue': 'before a session is killed',
@@ -399,6 +401,23 @@ test('whoever is signed out, or comes by a link, can go on', once, async ({ page
   await page.goto(`${url}/set-up`)
   await expect(page.getByRole('heading', { name: /grace/ })).toBeVisible()
   await expectAccessible(page, 'the first time of who was invited')
+
+  const claude = { version: '2.1.329', signed_in: false, problem: 'Claude is not signed in on this server.', reasons: { problem: { reason: 'cli_signed_out', params: { command: 'claude' } } } }
+  await json(page, '**/api/environment', { claude, demo_available: true, workspace_roots: ['/srv'], home: '/home/grace' })
+  await page.goto(`${url}/welcome`)
+  await expect(page.getByRole('button', { name: 'Use an API key instead' })).toBeVisible()
+  await expectAccessible(page, 'what Claude needs before the first session')
+
+  await json(page, '**/api/phone', {
+    addresses: [
+      { url: 'https://sayso.example.org', network: 'public', missing: 'nothing', fix: [] },
+      { url: 'https://192.168.1.7:8787', network: 'lan', missing: 'tls', fix: ['mkcert 192.168.1.7'] },
+    ],
+    through: 'direct',
+  })
+  await page.goto(`${url}/phone`)
+  await expect(page.getByRole('img', { name: 'QR code that opens sayso.example.org' })).toBeVisible()
+  await expectAccessible(page, 'the set-up of a phone', '.phone')
 
   await stage.open(url)
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible()

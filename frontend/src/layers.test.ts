@@ -24,6 +24,7 @@ const LAYERS = [
   ['inbox', 'everything that waits'],
   ['sidebar', 'the list of sessions'],
   ['settings', 'preferences of a person'],
+  ['phone', 'how a phone gets the requests'],
   ['admin', 'pages for admins'],
   ['shell', 'the frame around all screens: navigation, keyboard, bars, dialogs'],
   ['.', 'main, App and the router'],

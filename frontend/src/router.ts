@@ -13,6 +13,7 @@ export const router = createRouter({
   history: createWebHistory(),
   routes: [
     { path: '/set-up', component: () => import('./account/SetUp.vue') },
+    { path: '/welcome', component: () => import('./account/Welcome.vue') },
     { path: '/sign-in/:oidc(oidc)?', component: () => import('./account/SignIn.vue') },
     { path: '/sessions/:id/plain', component: () => import('./session/PlainPage.vue'), props: true },
     {
@@ -34,6 +35,7 @@ export const router = createRouter({
           component: () => import('./settings/Settings.vue'),
           meta: { title: () => t.shell.settings },
         },
+        { path: 'phone', component: () => import('./phone/Phone.vue'), meta: { title: () => t.shell.phone } },
         {
           path: 'admin/:page?',
           component: () => import('./admin/Admin.vue'),

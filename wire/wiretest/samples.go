@@ -32,7 +32,7 @@ func RESTBodies() []any {
 		wire.Environment{}, wire.FolderList{}, wire.TokenList{}, wire.TokenCreate{}, wire.TokenCreated{}, wire.Refusal{},
 		wire.SetUp{}, wire.NewPassword{}, wire.SignInList{}, wire.PersonList{}, wire.PersonCreate{}, wire.PersonChange{}, wire.SignInLink{}, wire.AuditPage{},
 		wire.GrantList{}, wire.GrantRevoke{}, wire.Revocation{}, wire.ProjectList{}, wire.LimitList{}, wire.ProjectCreate{}, wire.ProjectChange{},
-		wire.TrustedFolderList{}, wire.TrustRevoke{}, wire.TemplateList{}, wire.TemplateText{}, wire.Preferences{}, wire.PreferencesChange{}, wire.BookmarkList{}, wire.BookmarksChange{}, wire.CatchUpList{}, wire.WaitList{},
+		wire.TrustedFolderList{}, wire.TrustRevoke{}, wire.TemplateList{}, wire.TemplateText{}, wire.Preferences{}, wire.PreferencesChange{}, wire.BookmarkList{}, wire.BookmarksChange{}, wire.CatchUpList{}, wire.WaitList{}, wire.PhoneAccess{},
 		wire.Alerts{}, wire.AlertTargetCreate{}, wire.AlertTest{},
 		wire.SignInWays{}, wire.PasskeyChallenge{}, wire.PasskeyLogin{}, wire.PasskeyNew{}, wire.PasskeyCreate{}, wire.PasskeySetUp{}, wire.Passkey{}, wire.PasskeyList{},
 		wire.OIDCBegun{}, wire.OIDCLogin{}, wire.LinkNew{}, wire.Link{}, wire.LinkList{},

@@ -132,6 +132,7 @@ async function setUp(me: object, problem: string | null = null) {
     routes: [
       { path: '/set-up', component: SetUp },
       { path: '/', component: { template: '<p>in</p>' } },
+      { path: '/welcome', component: { template: '<p>what Claude needs</p>' } },
     ],
   })
   await router.push('/set-up')
@@ -149,7 +150,7 @@ test('the first admin chooses a name and a password', async () => {
   await wrapper.find('form').trigger('submit')
   await flushPromises()
   expect(calls).toEqual(['POST /api/set_up {"name":"ada","password":"four words of mine"}'])
-  expect(router.currentRoute.value.path).toBe('/')
+  expect(router.currentRoute.value.path).toBe('/welcome')
 })
 
 test('why there is no passkey to choose is said', async () => {

@@ -23,19 +23,49 @@ export const words: typeof english = {
 
   setUp: {
     title: 'Willkommen',
-    lead: 'Erstelle das Admin-Konto für diesen Server. Wähle einen Namen und wie du dich anmeldest. Vorher kann sich niemand sonst anmelden.',
+    lead: 'Erstelle dein Admin-Konto. Vorher kann sich niemand sonst anmelden.',
     invited: (name) => `Hallo, ${name}`,
-    invitedLead:
-      'Dein Anmeldelink funktioniert nur einmal. Wähle, wie du dich künftig anmeldest. Weitere Möglichkeiten kannst du später in deinem Konto hinzufügen.',
-    byPasskey: 'Mit einem Passkey',
+    invitedLead: 'Wähle, wie du dich künftig anmeldest. Dein Anmeldelink funktioniert nur einmal.',
     byPasskeyHint: 'Fingerabdruck, Gesicht oder PIN statt eines Passworts.',
-    byPassword: 'Mit einem Passwort',
+    password: 'Passwort',
     nameMissing: 'Wähle zuerst einen Namen.',
     done: 'Los geht’s',
     later: 'Später',
-    laterHint:
-      'Bis dahin gibt der Server bei jedem Start einen Anmeldelink aus. Später bekommst du einen mit sayso token --sign-in.',
-    invitedLaterHint: 'Bis dahin brauchst du für jede Anmeldung einen neuen Anmeldelink von einem Admin.',
+    laterHint: 'Bis dahin gibt sayso token --sign-in einen Anmeldelink aus.',
+    invitedLaterHint: 'Bis dahin bekommst du einen neuen Anmeldelink nur von einem Admin.',
+  },
+
+  sample: {
+    label: 'So sieht es aus',
+    title: 'Befehl ausführen',
+    what: 'Tests der Anmeldung ausführen',
+    risk: 'Keine Risiken erkannt',
+    deny: 'Ablehnen',
+    approve: 'Genehmigen',
+    hint: 'Claude fragt hier, bevor es einen Befehl ausführt oder eine Datei ändert. Du antwortest am Rechner oder am Smartphone. Die erste Antwort zählt, und nichts geht verloren, wenn du den Tab schließt.',
+  },
+
+  welcome: {
+    title: (name) => `Willkommen, ${name}`,
+    lead: 'Drei Schritte, etwa zwei Minuten. Danach läuft nichts ohne deine Genehmigung.',
+    done: 'Fertig',
+    install: 'Claude Code installieren',
+    installed: 'Claude Code ist installiert',
+    version: (v) => `Version ${v}`,
+    signIn: 'Bei Claude anmelden',
+    signedIn: 'Du bist bei Claude angemeldet',
+    inTerminal: 'Führe das einmal in einem Terminal auf dem Server aus. Danach geht es hier weiter.',
+    copy: 'Befehl kopieren',
+    waitingForInstall: 'Warten auf die Installation',
+    waitingForSignIn: 'Warten auf die Anmeldung',
+    byKey: 'Stattdessen einen API-Schlüssel verwenden',
+    byKeyHint: 'Setze ANTHROPIC_API_KEY auf dem Server und starte sayso neu.',
+    folder: 'Ordner wählen',
+    folderHint: 'Claude arbeitet in diesem Ordner. Für jede Sitzung kannst du einen anderen wählen.',
+    open: 'Weiter',
+    lookAround: 'Erst einmal umsehen?',
+    phone: 'Smartphone einrichten',
+    skip: 'Überspringen',
   },
 
   password: {

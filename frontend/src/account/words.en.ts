@@ -21,19 +21,49 @@ export const words = {
 
   setUp: {
     title: 'Welcome',
-    lead: 'Create the admin account for this server. Choose a name and how you sign in. Nobody else can sign in until you do.',
+    lead: 'Create your admin account. Nobody else can sign in until you do.',
     invited: (name: string) => `Hello, ${name}`,
-    invitedLead:
-      'Your sign-in link works only once. Choose how to sign in from now on. You can add other ways later in your account.',
-    byPasskey: 'With a passkey',
+    invitedLead: 'Choose how you sign in from now on. Your sign-in link works only once.',
     byPasskeyHint: 'Use your fingerprint, face or PIN instead of a password.',
-    byPassword: 'With a password',
+    password: 'Password',
     nameMissing: 'Choose a name first.',
     done: 'Get started',
     later: 'Later',
-    laterHint:
-      'Until you do, the server prints a sign-in link each time it starts. Later, run sayso token --sign-in to get one.',
-    invitedLaterHint: 'Until you do, you need a new sign-in link from an admin to sign in again.',
+    laterHint: 'Until then, sayso token --sign-in prints a sign-in link.',
+    invitedLaterHint: 'Until then, only an admin can give you a new sign-in link.',
+  },
+
+  sample: {
+    label: 'What you’ll see',
+    title: 'Run a command',
+    what: 'Run the sign-in tests',
+    risk: 'No risks detected',
+    deny: 'Deny',
+    approve: 'Approve',
+    hint: 'Claude asks here before it runs a command or changes a file. You answer at the desk or on your phone. The first answer counts, and nothing is lost if you close the tab.',
+  },
+
+  welcome: {
+    title: (name: string) => `Welcome, ${name}`,
+    lead: 'Three steps, about two minutes. Then nothing runs without your say-so.',
+    done: 'Done',
+    install: 'Install Claude Code',
+    installed: 'Claude Code is installed',
+    version: (v: string) => `Version ${v}`,
+    signIn: 'Sign in to Claude',
+    signedIn: 'You’re signed in to Claude',
+    inTerminal: 'Run this once in a terminal on the server. This page continues when it’s done.',
+    copy: 'Copy command',
+    waitingForInstall: 'Waiting for the installation',
+    waitingForSignIn: 'Waiting for the sign-in',
+    byKey: 'Use an API key instead',
+    byKeyHint: 'Set ANTHROPIC_API_KEY on the server and restart sayso.',
+    folder: 'Choose a folder',
+    folderHint: 'Claude works in this folder. You can choose another for each session.',
+    open: 'Continue',
+    lookAround: 'Want to look around first?',
+    phone: 'Set up your phone',
+    skip: 'Skip',
   },
 
   password: {

@@ -57,7 +57,7 @@ test('that it ended before is told, too, and nothing after the caller has left i
 })
 
 test('where nobody is signed in yet, and on the page that stands still, there is none', () => {
-  for (const path of ['/sign-in', '/sign-in/oidc', '/set-up', '/sessions/1/plain']) {
+  for (const path of ['/sign-in', '/sign-in/oidc', '/set-up', '/welcome', '/sessions/1/plain']) {
     history.replaceState(null, '', path)
     openEarly()
   }

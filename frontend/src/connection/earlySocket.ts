@@ -8,8 +8,8 @@ let early: { socket: WebSocket; messages: MessageEvent[]; closed: CloseEvent | n
 
 const connect = () => new WebSocket(location.origin.replace(/^http/, 'ws') + '/ws', keyProtocols())
 
-// People who are not signed in have no connection, and a plain page shows nothing that changes.
-const WITHOUT_SOCKET = /^\/(sign-in|set-up)\b|\/plain$/
+// People who are not signed in have no connection, the set-up needs none, and a plain page shows nothing that changes.
+const WITHOUT_SOCKET = /^\/(sign-in|set-up|welcome)\b|\/plain$/
 
 /** Opens the first connection, and stores what arrives until openSocket is called. */
 export function openEarly(): void {

@@ -39,6 +39,7 @@ export const de: Messages = {
     sessions: 'Sitzungen',
     newSession: 'Neue Sitzung',
     sidebar: 'Seitenleiste',
+    phone: 'Smartphone',
     settings: 'Einstellungen',
     themes: { system: 'System', light: 'Hell', dark: 'Dunkel' },
     signOut: 'Abmelden',

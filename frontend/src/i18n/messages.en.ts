@@ -34,6 +34,7 @@ export const en = {
     sessions: 'Sessions',
     newSession: 'New session',
     sidebar: 'Sidebar',
+    phone: 'Phone',
     settings: 'Settings',
     themes: { system: 'System', light: 'Light', dark: 'Dark' },
     signOut: 'Sign out',

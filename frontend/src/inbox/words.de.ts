@@ -11,6 +11,7 @@ export const words: typeof english = {
   order: 'Älteste zuerst',
   empty: 'Alles erledigt',
   emptyHint: 'Hier erscheinen Anfragen aus allen Sitzungen.',
+  toPhone: 'Anfragen auf dem Smartphone erhalten',
   now: 'Gerade aktiv',
   noMatch: 'Keine offenen Anfragen entsprechen diesen Filtern.',
   clearFilters: 'Filter löschen',

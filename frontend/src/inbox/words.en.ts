@@ -10,6 +10,7 @@ export const words = {
   order: 'Oldest first',
   empty: 'You’re all caught up',
   emptyHint: 'Requests from all sessions appear here.',
+  toPhone: 'Get requests on your phone',
   now: 'Right now',
   noMatch: 'No pending requests match these filters.',
   clearFilters: 'Clear filters',

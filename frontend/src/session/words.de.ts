@@ -160,6 +160,7 @@ export const words: typeof english = {
   handOffCode: 'QR-Code für den Link darunter',
   handOffCopy: 'Link kopieren',
   handOffHint: 'Der Link enthält kein Passwort. Wer ihn öffnet, muss sich anmelden.',
+  handOffSetUp: 'Smartphone einrichten',
   handOffHere:
     'Dieser Link funktioniert nur auf diesem Rechner. Verwende auf einem Smartphone die öffentliche Adresse des Servers.',
   said: 'Gespeicherte Antworten',

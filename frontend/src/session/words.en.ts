@@ -153,6 +153,7 @@ export const words = {
   handOffCode: 'QR code for the link below',
   handOffCopy: 'Copy link',
   handOffHint: 'The link contains no password. Anyone who opens it must sign in.',
+  handOffSetUp: 'Set up your phone',
   handOffHere: 'This link works only on this machine. On a phone, use the server’s public address.',
   said: 'Saved replies',
   fork: 'Fork',

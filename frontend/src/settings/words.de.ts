@@ -2,6 +2,7 @@ import type { words as english } from './words.en'
 
 export const words: typeof english = {
   title: 'Einstellungen',
+  toPhone: 'Smartphone einrichten',
   limits: 'Limits',
   rules: {
     title: 'Berechtigungen',

@@ -1,6 +1,7 @@
 export const words = {
   title: 'Settings',
   limits: 'Limits',
+  toPhone: 'Set up your phone',
   rules: {
     title: 'Permissions',
     lead: 'What Claude can do without asking. See where each rule applies and how often it was used, or revoke it.',

@@ -722,6 +722,11 @@ export interface WaitList {
   waits: Waited[]
 }
 
+export interface PhoneAccess {
+  addresses: PhoneAddress[]
+  through: string
+}
+
 export interface Alerts {
   push_key: string
   choices: AlertChoices
@@ -1376,6 +1381,13 @@ export interface CatchUp {
 export interface Waited {
   session_id: string
   waited: number
+}
+
+export interface PhoneAddress {
+  url: string
+  network: string
+  missing: string
+  fix: string[]
 }
 
 export interface AlertChoices {
