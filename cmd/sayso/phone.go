@@ -50,7 +50,7 @@ func phoneAddresses(f phoneFacts) []wire.PhoneAddress {
 		}
 		add(a)
 	}
-	if f.tailnet && public != f.tailnetName {
+	if f.tailnet && (f.tailnetName == "" || public != f.tailnetName) {
 		a := wire.PhoneAddress{Network: wire.Tailnet, Missing: wire.MissingName}
 		if f.tailnetName != "" {
 			a.URL, a.Missing = "https://"+f.tailnetName, wire.MissingServe

@@ -56,7 +56,6 @@ export const words: typeof english = {
   elsewhere: {
     title: 'Proxy oder Tunnel',
     lead: 'Wenn ein Reverse Proxy oder Cloudflare Tunnel an diesen Server weiterleitet, nenne sayso dessen Adresse:',
-    command: 'sayso serve --public-url https://sayso.example.org --trusted-proxy 127.0.0.1',
     recipes:
       'docs/operating/phone.md enthält Anleitungen für Tailscale, Cloudflare Tunnel, Caddy, nginx und das lokale Netzwerk.',
   },

@@ -54,7 +54,6 @@ export const words = {
   elsewhere: {
     title: 'A proxy or tunnel',
     lead: 'If a reverse proxy or Cloudflare Tunnel forwards to this server, tell sayso its address:',
-    command: 'sayso serve --public-url https://sayso.example.org --trusted-proxy 127.0.0.1',
     recipes:
       'docs/operating/phone.md has recipes for Tailscale, Cloudflare Tunnel, Caddy, nginx and the local network.',
   },

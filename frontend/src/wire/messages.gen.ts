@@ -724,7 +724,7 @@ export interface WaitList {
 
 export interface PhoneAccess {
   addresses: PhoneAddress[]
-  through: string
+  through: Through
 }
 
 export interface Alerts {
@@ -1385,10 +1385,12 @@ export interface Waited {
 
 export interface PhoneAddress {
   url: string
-  network: string
-  missing: string
+  network: PhoneNetwork
+  missing: PhoneMissing
   fix: string[]
 }
+
+export type Through = 'direct' | 'proxy' | 'cloudflare'
 
 export interface AlertChoices {
   wanted: AlertWanted
@@ -1706,6 +1708,10 @@ export interface FolderItem {
   cut: boolean
   new: boolean
 }
+
+export type PhoneNetwork = 'public' | 'tailscale' | 'lan'
+
+export type PhoneMissing = 'nothing' | 'tls' | 'listen' | 'certificate' | 'renewal' | 'host' | 'serve' | 'name'
 
 export interface AlertWanted {
   waiting: Way[]
