@@ -115,6 +115,8 @@ func Main(stdin, stdout *os.File) error {
 	if err != nil {
 		return err
 	}
+	// Most of what was allocated until here is garbage; an idle session would keep it.
+	debug.FreeOSMemory()
 	k.run(signals)
 	return nil
 }
