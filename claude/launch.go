@@ -29,6 +29,8 @@ type Launch struct {
 	SessionID string
 	Resume    string // id of the session to continue, a UUID; "" for a new one
 	Fork      bool   // with Resume: continue under a new id
+	// ResumeAt is the UUID of the last entry to continue from; with Resume, "" for the end.
+	ResumeAt string
 
 	// PermissionMode is required: without it, a CLI may start in a mode that does not ask.
 	PermissionMode string
@@ -115,6 +117,15 @@ func (l Launch) Args() ([]string, error) {
 			refuse("fork", "needs a session to resume")
 		}
 		args = append(args, "--fork-session")
+	}
+	if l.ResumeAt != "" {
+		if l.Resume == "" {
+			refuse("resume at", "needs a session to resume")
+		}
+		if !uuidPattern.MatchString(l.ResumeAt) {
+			refuse("resume at", "is no UUID")
+		}
+		add("--resume-session-at", l.ResumeAt)
 	}
 	for _, m := range []struct{ name, flag, value string }{
 		{"model", "--model", l.Model},

@@ -153,3 +153,34 @@ func (c *Client) ApplySettings(ctx context.Context, settings map[string]any) err
 	_, err := c.Request(ctx, "apply_flag_settings", map[string]any{"settings": settings})
 	return err
 }
+
+// Rewind says what RewindFiles changes or has changed.
+type Rewind struct {
+	// CanRewind is false when the CLI cannot restore the files, and Error says why.
+	CanRewind bool   `json:"canRewind"`
+	Error     string `json:"error"`
+	// FilesChanged are absolute paths. The numbers of lines are those of all files together.
+	// After a restore, rather than a dry run, all three are empty.
+	FilesChanged []string `json:"filesChanged"`
+	Insertions   int      `json:"insertions"`
+	Deletions    int      `json:"deletions"`
+}
+
+// RewindFiles restores the files that Claude's own tools have changed since a person's message,
+// by its UUID, to what they were before it. With dryRun it changes nothing. The CLI must have run
+// with [FileCheckpoints] since that message.
+func (c *Client) RewindFiles(ctx context.Context, messageUUID string, dryRun bool) (Rewind, error) {
+	raw, err := c.Request(ctx, "rewind_files", map[string]any{"user_message_id": messageUUID, "dry_run": dryRun})
+	if err != nil {
+		return Rewind{}, err
+	}
+	var r Rewind
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return Rewind{}, fmt.Errorf("claude: rewind_files: %w", err)
+	}
+	return r, nil
+}
+
+// FileCheckpoints is the environment variable, set to true, with which a CLI keeps the previous
+// content of each file that its tools change, for [Client.RewindFiles].
+const FileCheckpoints = "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING"

@@ -331,6 +331,47 @@ func (f *SavedFolder) Mentions(s SavedConversation, uuid string) (bool, error) {
 	}
 }
 
+// EntryBefore returns the UUID of the last message of a person or of Claude before the entry with
+// that UUID, "" if it is the first one, or [ErrNotSaved]. It reads the whole file.
+func (f *SavedFolder) EntryBefore(s SavedConversation, uuid string) (string, error) {
+	file, err := os.OpenInRoot(filepath.Join(f.dir, "projects"), s.file)
+	if err != nil {
+		return "", fmt.Errorf("claude: saved conversation %s: %w", s.SessionID, err)
+	}
+	defer file.Close()
+	type entry struct {
+		Type        string `json:"type"`
+		UUID        string `json:"uuid"`
+		Parent      string `json:"parentUuid"`
+		IsSidechain bool   `json:"isSidechain"`
+	}
+	known := map[string]entry{}
+	in := bufio.NewReaderSize(file, 256<<10)
+	for {
+		line, err := in.ReadBytes('\n')
+		var e entry
+		if json.Unmarshal(line, &e) == nil && e.UUID != "" && !e.IsSidechain {
+			if e.UUID == uuid && e.Type == "user" {
+				at := known[e.Parent]
+				for range len(known) {
+					if at.UUID == "" || at.Type == "user" || at.Type == "assistant" {
+						break
+					}
+					at = known[at.Parent]
+				}
+				return at.UUID, nil
+			}
+			known[e.UUID] = e
+		}
+		if errors.Is(err, io.EOF) {
+			return "", ErrNotSaved
+		}
+		if err != nil {
+			return "", fmt.Errorf("claude: saved conversation %s: %w", s.SessionID, err)
+		}
+	}
+}
+
 func skipLine(in *bufio.Reader) (n int64, err error) {
 	for {
 		part, err := in.ReadSlice('\n')

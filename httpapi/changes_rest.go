@@ -14,6 +14,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/internal/workingtree"
+	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wire"
@@ -24,6 +25,8 @@ type changesDriver interface {
 	WorkingTree(ctx context.Context, sessionID string, visible func(path string) bool) (*workingtree.Folder, error)
 	Discard(ctx context.Context, s session.Session, f *workingtree.Folder, path, seen string, by pending.Actor) error
 	Commit(ctx context.Context, s session.Session, f *workingtree.Folder, message string, paths []string, by pending.Actor) (string, error)
+	PreviewRewind(ctx context.Context, s session.Session, f *workingtree.Folder, messageID string) (orchestrator.Rewind, error)
+	Rewind(ctx context.Context, s session.Session, f *workingtree.Folder, messageID, digest string, by pending.Actor) error
 }
 
 // changesHandlers serves the changes and the files of a session's folder.
@@ -145,6 +148,50 @@ func (s *changesHandlers) postCommit(w http.ResponseWriter, r *http.Request, who
 		return err
 	}
 	writeJSON(w, http.StatusCreated, wire.CommitCreated{Commit: id})
+	return nil
+}
+
+// getRewind previews a rewind, for people who may also carry it out.
+func (s *changesHandlers) getRewind(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	ses, book, err := s.guard.Session(r.Context(), who, project.Answer, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	f, err := s.folder(r.Context(), who, ses, book)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	ctx, cancel := context.WithTimeout(r.Context(), command.Timeout)
+	defer cancel()
+	preview, err := s.driver.PreviewRewind(ctx, ses, f, r.URL.Query().Get("message_id"))
+	if err != nil {
+		return err
+	}
+	out := wire.Rewind{
+		Files:      make([]wire.RewoundFile, 0, len(preview.Files)),
+		Insertions: preview.Insertions, Deletions: preview.Deletions, Commands: preview.Commands, Digest: preview.Digest,
+	}
+	for _, file := range preview.Files {
+		out.Files = append(out.Files, wire.RewoundFile{Path: file.Path, Missing: file.Missing, Changed: file.Changed})
+	}
+	writeJSON(w, http.StatusOK, out)
+	return nil
+}
+
+func (s *changesHandlers) postRewind(w http.ResponseWriter, r *http.Request, who account.Identity) error {
+	var d wire.RewindStart
+	ses, f, err := s.openToChange(r, who, &d)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), command.Timeout)
+	defer cancel()
+	if err := s.driver.Rewind(ctx, ses, f, d.MessageID, d.Digest, access.Actor(who)); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 

@@ -108,6 +108,8 @@ func routes() []route {
 		{method: "GET", pattern: "/api/sessions/{id}/changes/file", policy: signedIn, serve: (*Server).getChangedFile},
 		{method: "POST", pattern: "/api/sessions/{id}/changes/discard", policy: asMember, serve: (*Server).postDiscard},
 		{method: "POST", pattern: "/api/sessions/{id}/changes/commit", policy: asMember, serve: (*Server).postCommit},
+		{method: "GET", pattern: "/api/sessions/{id}/rewind", policy: asMember, serve: (*Server).getRewind},
+		{method: "POST", pattern: "/api/sessions/{id}/rewind", policy: asMember, serve: (*Server).postRewind},
 		{method: "GET", pattern: "/api/sessions/{id}/files", policy: signedIn, serve: (*Server).getFiles},
 		{method: "GET", pattern: "/api/sessions/{id}/files/search", policy: signedIn, serve: (*Server).getFoundFiles},
 		{method: "GET", pattern: "/api/sessions/{id}/files/content", policy: signedIn, serve: (*Server).getFile},

@@ -56,6 +56,8 @@ var policies = map[string]string{
 	"GET /api/sessions/{id}/changes/file":             "viewer",
 	"POST /api/sessions/{id}/changes/discard":         "member",
 	"POST /api/sessions/{id}/changes/commit":          "member",
+	"GET /api/sessions/{id}/rewind":                   "member",
+	"POST /api/sessions/{id}/rewind":                  "member",
 	"GET /api/sessions/{id}/files":                    "viewer",
 	"GET /api/sessions/{id}/files/search":             "viewer",
 	"GET /api/sessions/{id}/files/content":            "viewer",

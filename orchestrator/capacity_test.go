@@ -123,7 +123,7 @@ func TestLimitsOfAPerson(t *testing.T) {
 		b.wait(first, in(session.UserTurn))
 		_, err := b.begins(b.person)
 		b.refused(err, "are limited to 1 at a time. End one of them first.")
-		_, err = b.Fork(b.t.Context(), first, b.person)
+		_, err = b.Fork(b.t.Context(), first, "", b.person)
 		b.refused(err, "are limited to 1 at a time")
 		ben := pending.Actor{UserID: "u2", Name: "Ben"}
 		if _, err := b.begins(ben); err != nil {
@@ -248,7 +248,7 @@ func TestCostIsCountedOnce(t *testing.T) {
 				b.wait(id, in(session.Dead))
 				b.turn(id, "three")
 				b.hasSpent(second.want)
-				if _, err := b.Fork(b.t.Context(), id, b.person); err != nil {
+				if _, err := b.Fork(b.t.Context(), id, "", b.person); err != nil {
 					t.Fatal(err)
 				}
 				b.hasSpent(second.want)

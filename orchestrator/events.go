@@ -37,6 +37,8 @@ type (
 	turnEndTaken     struct{}
 	messageWithheld  struct{ messageID string }
 	messageReleased  struct{ messageID string }
+	turnsHeld        struct{ by string } // no message may be sent until turnsReleased
+	turnsReleased    struct{ by string }
 	throttled        struct{ reason string } // "" clears it
 	modelSet         struct{ model string }
 	modeSet          struct{ mode string }

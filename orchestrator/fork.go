@@ -2,29 +2,46 @@ package orchestrator
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
 )
 
-// Fork starts a new session that continues from this one's conversation.
-func (o *Orchestrator) Fork(ctx context.Context, sessionID string, by pending.Actor) (string, error) {
+// Fork starts a new session that continues from this one's conversation: from its end, or, with
+// the id of a person's message, from before that message.
+func (o *Orchestrator) Fork(ctx context.Context, sessionID, messageID string, by pending.Actor) (string, error) {
 	from, err := o.ownSession(ctx, sessionID)
 	if err != nil {
 		return "", err
 	}
-	if !from.Begun {
+	if !from.Begun && from.Origin.SessionID == "" {
 		return "", problem.For("session_id", "fork_empty")
 	}
 	settings, err := o.nextSettings(ctx, from)
 	if err != nil {
 		return "", err
 	}
+	before := int64(math.MaxInt64)
 	s := from
+	// The CLI saves the copy with its first message. Until then it must be forked again.
+	s.Begun = false
+	if from.Begun {
+		s.Origin = session.Origin{SessionID: sessionID}
+	}
+	if messageID != "" {
+		if before, s.Origin, err = o.placeBefore(ctx, sessionID, messageID); err != nil {
+			return "", err
+		}
+	}
 	s.SessionID, s.OwnerID = uuid.NewString(), by.UserID
 	s.Title = "Fork of " + from.Title
 	s.CreatedAt = time.Now()
@@ -42,26 +59,62 @@ func (o *Orchestrator) Fork(ctx context.Context, sessionID string, by pending.Ac
 			return "", fmt.Errorf("orchestrator: leave out settings: %w", err)
 		}
 	}
-	if err := o.copyTranscript(ctx, from.SessionID, s.SessionID); err != nil {
+	if err := o.copyTranscript(ctx, from.SessionID, s.SessionID, before); err != nil {
 		return "", err
 	}
 	if err := o.o.Store.ShareAttachments(ctx, from.SessionID, s.SessionID); err != nil {
 		return "", fmt.Errorf("orchestrator: share attachments with fork: %w", err)
 	}
 	l := launchOf(s)
-	l.SessionID, l.Resume, l.Fork, l.By = s.SessionID, from.SessionID, true, by
+	l.By = by
 	return s.SessionID, o.launch(ctx, s, l)
 }
 
-func (o *Orchestrator) copyTranscript(ctx context.Context, from, to string) error {
+// placeBefore returns the place of a message in the transcript, and where a conversation that ends
+// before it has its origin.
+func (o *Orchestrator) placeBefore(ctx context.Context, sessionID, messageID string) (seq int64, origin session.Origin, err error) {
+	err = o.eachItem(ctx, sessionID, func(it session.Item) error {
+		if it.Key == messageKey(messageID) {
+			seq = it.Seq
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, origin, err
+	}
+	if seq == 0 {
+		return 0, origin, problem.For("message_id", "rewind_unknown_message")
+	}
+	var entry string
+	err = o.o.CLI.As(func() error {
+		saved, err := o.o.CLI.Saved().Find(sessionID)
+		if err == nil {
+			entry, err = o.o.CLI.Saved().EntryBefore(saved, messageID)
+		}
+		return err
+	})
+	switch {
+	case errors.Is(err, claude.ErrNotSaved):
+		return 0, origin, problem.For("message_id", "fork_message_unknown")
+	case err != nil:
+		return 0, origin, fmt.Errorf("orchestrator: find the place to fork: %w", err)
+	case entry == "": // nothing was said before
+		return seq, origin, nil
+	}
+	return seq, session.Origin{SessionID: sessionID, EntryID: entry}, nil
+}
+
+// copyTranscript copies the items of a transcript that are before a place.
+func (o *Orchestrator) copyTranscript(ctx context.Context, from, to string, before int64) error {
 	const pageSize = 500
 	for after := int64(0); ; {
 		page, err := o.o.Store.Transcript(ctx, from, after, pageSize)
 		if err != nil {
 			return fmt.Errorf("orchestrator: read transcript to fork: %w", err)
 		}
-		if len(page.Items) > 0 {
-			if err := o.o.Store.PutItems(ctx, to, page.Items); err != nil {
+		wanted := slices.DeleteFunc(page.Items, func(it session.Item) bool { return it.Seq >= before })
+		if len(wanted) > 0 {
+			if err := o.o.Store.PutItems(ctx, to, wanted); err != nil {
 				return fmt.Errorf("orchestrator: copy transcript: %w", err)
 			}
 		}

@@ -9,6 +9,8 @@ import (
 type launchPlan struct {
 	Resume string // Claude session id to continue; "" for a new conversation
 	Fork   bool   // with Resume: under the id of our session
+	// ResumeAt is the last entry of the conversation to continue from; "" for the end.
+	ResumeAt string
 	// SessionID is given to the CLI as --session-id; "" when Resume keeps its own.
 	SessionID string
 	// ContinueTurn makes a turn that was cut off continue by itself.
@@ -32,6 +34,9 @@ type launchPlan struct {
 func launchOf(s session.Session) launchPlan {
 	if s.Begun {
 		return launchPlan{Resume: s.SessionID}
+	}
+	if s.Origin.SessionID != "" {
+		return launchPlan{SessionID: s.SessionID, Resume: s.Origin.SessionID, Fork: true, ResumeAt: s.Origin.EntryID}
 	}
 	return launchPlan{SessionID: s.SessionID, Retell: true}
 }

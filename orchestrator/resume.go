@@ -29,7 +29,7 @@ func (o *Orchestrator) Resume(ctx context.Context, sessionID string, by pending.
 		}
 	}
 	l := launchOf(s)
-	l.ContinueTurn, l.By = l.Resume != "", by
+	l.ContinueTurn, l.By = s.Begun, by
 	return o.launch(ctx, s, l)
 }
 
@@ -101,7 +101,7 @@ func (o *Orchestrator) resumeForAnswer(ctx context.Context, sessionID string) er
 		return err
 	}
 	l := launchOf(s)
-	l.ContinueTurn = l.Resume != ""
+	l.ContinueTurn = s.Begun
 	if err := o.launch(ctx, s, l); !errors.Is(err, ErrRunning) && !errors.Is(err, ErrClosing) {
 		return o.explainDelay(ctx, sessionID, err)
 	}
@@ -137,7 +137,7 @@ func (o *Orchestrator) continueSession(ctx context.Context, p *process) {
 			}
 			l := launchOf(s)
 			l.By = queue[0].By
-			l.ContinueTurn = l.Resume != "" && p.continuesTurn(queue[0])
+			l.ContinueTurn = s.Begun && p.continuesTurn(queue[0])
 			return o.explainDelay(ctx, s.SessionID, o.launch(ctx, s, l))
 		}
 		if p.leftover != nil {

@@ -101,7 +101,7 @@ func (p *process) start(ctx context.Context) (conn launch.Conn, err error) {
 	s := p.session
 	spec := launch.Process{
 		ID: launch.ID{SessionID: s.SessionID, ProcessID: p.processID}, Folder: s.CWD,
-		NewSession: p.plan.SessionID, Resume: p.plan.Resume, Fork: p.plan.Fork, ContinueTurn: p.plan.ContinueTurn,
+		NewSession: p.plan.SessionID, Resume: p.plan.Resume, Fork: p.plan.Fork, ResumeAt: p.plan.ResumeAt, ContinueTurn: p.plan.ContinueTurn,
 		Model: s.Model, PermissionMode: s.PermissionMode, AllowBypass: s.PermissionMode == bypass, AllowedTools: s.AllowedTools,
 		Writable: p.o.rules().Roots, Environ: map[string]string{},
 	}

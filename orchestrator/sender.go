@@ -136,8 +136,8 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 	}
 	if !ended {
 		s := p.handleAndRead(ctx, turnStarted{messageID: m.MessageID, at: time.Now()})
-		if slices.Contains(s.withheldIDs, m.MessageID) {
-			return false, nil // a person removes it
+		if s.heldBy != "" || slices.Contains(s.withheldIDs, m.MessageID) {
+			return false, nil // files are being restored, or a person removes it
 		}
 		// A continued turn may end at any moment; started once more, it would never end.
 		ended = s.memo.Ended == m.MessageID

@@ -70,9 +70,6 @@ func (o *Orchestrator) Start(ctx context.Context, r StartRequest) (string, error
 		}
 	}
 	l := launchOf(s)
-	if r.Resume != "" {
-		l.Resume, l.Fork = r.Resume, r.Fork
-	}
 	l.By = r.By
 	if err := o.launch(ctx, s, l); err != nil && !(again && errors.Is(err, ErrRunning)) {
 		return "", err
@@ -140,11 +137,15 @@ func (o *Orchestrator) newSession(r StartRequest) (session.Session, error) {
 	if id == "" {
 		id = uuid.NewString()
 	}
+	var origin session.Origin
+	if r.Fork {
+		origin.SessionID = r.Resume
+	}
 	now := time.Now()
 	return session.Session{
 		SessionID: id, ProjectID: session.ProjectOf(cwd), Title: titleOf(r, cwd), CWD: cwd,
 		Model: r.Model, PermissionMode: r.PermissionMode, AllowedTools: r.AllowedTools,
-		OwnerID: r.By.UserID, Demo: r.Demo, Begun: r.Resume != "" && !r.Fork,
+		OwnerID: r.By.UserID, Demo: r.Demo, Begun: r.Resume != "" && !r.Fork, Origin: origin,
 		CreatedAt: now, UpdatedAt: now,
 	}, nil
 }

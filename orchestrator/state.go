@@ -29,6 +29,7 @@ type state struct {
 	diedInTurn    bool
 	turnEnded     bool     // since the sender last checked
 	withheldIDs   []string // ids of messages that a person removes
+	heldBy        string   // id of the rewind that keeps turns from starting, or ""
 	// earlierQuestions is set while questions of an earlier process may be asked again.
 	earlierQuestions bool
 	startStored      bool            // the store has recorded that the session has started

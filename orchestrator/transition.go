@@ -51,7 +51,7 @@ func transition(s state, e event) (state, []effect) {
 		}
 		save()
 	case turnStarted:
-		if slices.Contains(s.withheldIDs, e.messageID) || s.memo.Ended == e.messageID && !e.anew {
+		if s.heldBy != "" || slices.Contains(s.withheldIDs, e.messageID) || s.memo.Ended == e.messageID && !e.anew {
 			return s, nil
 		}
 		do(s.move(session.AssistantTurn, e.at)...)
@@ -69,6 +69,15 @@ func transition(s state, e event) (state, []effect) {
 	case messageReleased:
 		s.withheldIDs = slices.DeleteFunc(slices.Clone(s.withheldIDs), func(id string) bool { return id == e.messageID })
 		do(wakeSender{})
+	case turnsHeld:
+		if s.heldBy == "" && s.row.State == session.UserTurn {
+			s.heldBy = e.by
+		}
+	case turnsReleased:
+		if s.heldBy == e.by {
+			s.heldBy = ""
+			do(wakeSender{})
+		}
 	case throttled:
 		if s.row.Throttled != e.reason {
 			s.row.Throttled = e.reason

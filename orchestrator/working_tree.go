@@ -23,7 +23,7 @@ func (o *Orchestrator) WorkingTree(ctx context.Context, sessionID string, visibl
 
 // workingTreeBody is an entry of the audit trail; docs/operating/audit.md describes it.
 type workingTreeBody struct {
-	What      string    `json:"what"` // changes_discarded, changes_committed
+	What      string    `json:"what"` // changes_discarded, changes_committed, files_restored
 	At        time.Time `json:"at"`
 	By        bypassBy  `json:"by"`
 	SessionID string    `json:"session_id"`
@@ -32,6 +32,9 @@ type workingTreeBody struct {
 	Object    string    `json:"object,omitempty"` // of the discarded content, in the repository
 	Commit    string    `json:"commit,omitempty"`
 	Message   string    `json:"message,omitempty"`
+	MessageID string    `json:"message_id,omitempty"`
+	// Objects are the ids of the previous content in the repository, by path.
+	Objects map[string]string `json:"objects,omitempty"`
 }
 
 // Discard discards the changes of a file in a folder that WorkingTree opened. seen is the digest

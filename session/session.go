@@ -41,10 +41,18 @@ type Session struct {
 	Lifecycle      *Lifecycle // as last reported; nil when nothing was reported
 	// Begun is true once the CLI has accepted the first message, so the next process must
 	// start with --resume.
-	Begun     bool
+	Begun bool
+	// Origin is the conversation from which the first process continues; zero for none.
+	Origin    Origin
 	CreatedAt time.Time
 	UpdatedAt time.Time // last activity, orders the list
 	Items     int64     // number of transcript items; maintained by the store
+}
+
+// Origin is a place in the conversation of another session.
+type Origin struct {
+	SessionID string
+	EntryID   string // the CLI's UUID of the last entry to continue from; "" for the end
 }
 
 // Kind says which program asks in a session.

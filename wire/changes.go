@@ -56,6 +56,28 @@ type CommitCreated struct {
 	Commit string `json:"commit"` // its id
 }
 
+// Rewind is what restoring files to before a message changes.
+type Rewind struct {
+	Files      []RewoundFile `json:"files"`
+	Insertions int           `json:"insertions"` // lines, of all files together
+	Deletions  int           `json:"deletions"`
+	Commands   int           `json:"commands"` // that Claude has run since; their effects stay
+	Digest     string        `json:"digest"`   // another one when a file has changed
+}
+
+// RewoundFile is a file that a rewind changes.
+type RewoundFile struct {
+	Path    string `json:"path"`    // relative to the session's folder, or absolute outside of it
+	Missing bool   `json:"missing"` // it was deleted, and comes back
+	Changed bool   `json:"changed"` // by something else after Claude, which is lost
+}
+
+// RewindStart restores files as they were shown.
+type RewindStart struct {
+	MessageID string `json:"message_id" validate:"required,uuid"`
+	Digest    string `json:"digest" validate:"required,max=64"`
+}
+
 // FolderEntry is an entry of a folder.
 type FolderEntry struct {
 	Name     string `json:"name"`

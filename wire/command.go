@@ -185,6 +185,8 @@ type ResumeSession struct {
 type ForkSession struct {
 	Type string `json:"type" ts:"'fork_session'" validate:"omitempty,eq=fork_session"`
 	SessionHead
+	// MessageID is a message of a person: the new conversation ends before it. "" for all of it.
+	MessageID string `json:"message_id,omitempty" validate:"omitempty,uuid"`
 	FolderConsent
 }
 

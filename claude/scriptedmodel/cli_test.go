@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/claude/scriptedmodel"
 )
 
@@ -988,4 +989,95 @@ func answered(t *testing.T, input json.RawMessage) map[string]any {
 	}
 	out["answers"] = answers
 	return out
+}
+
+// TestCLIRewindsFiles pins what restoring files relies on: a dry run changes nothing, checkpoints are
+// those of the message's uuid and outlive the process, and a fork ends where it was told to.
+func TestCLIRewindsFiles(t *testing.T) {
+	onVersions(t, func(t *testing.T, v version) {
+		model, url := serve(t, scriptedmodel.Options{})
+		id, env := uuid.NewString(), []string{"CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=true"}
+		s := start(t, v, url, launch{id: id, env: env, mode: "acceptEdits"})
+		s.control("initialize", nil)
+		say := func(s *session, script string) (messageID string) {
+			messageID = uuid.NewString()
+			s.send(map[string]any{"type": "user", "uuid": messageID, "session_id": "", "parent_tool_use_id": nil,
+				"message": map[string]string{"role": "user", "content": fenced(script)}})
+			s.until(isResult, nil)
+			return messageID
+		}
+		type outcome struct {
+			CanRewind             bool
+			Error                 string
+			FilesChanged          []string
+			Insertions, Deletions int
+		}
+		rewind := func(s *session, messageID string, dryRun bool) (o outcome) {
+			t.Helper()
+			requestID := uuid.NewString()
+			s.send(map[string]any{"type": "control_request", "request_id": requestID,
+				"request": map[string]any{"subtype": "rewind_files", "user_message_id": messageID, "dry_run": dryRun}})
+			f := s.until(func(f *frame) bool { return f.Type == "control_response" && f.Response.RequestID == requestID }, nil)
+			if err := json.Unmarshal(f.Response.Response, &o); err != nil {
+				t.Fatal(err)
+			}
+			return o
+		}
+		content := func() string {
+			data, err := os.ReadFile(filepath.Join(s.cwd, "a"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(data)
+		}
+		write := func(text, words string) string {
+			return `[[{"tool":"Write","input":{"file_path":"{{cwd}}/a","content":"` + text + `"}}],[{"text":"` + words + `"}]]`
+		}
+		first := say(s, write("one", "said first"))
+		second := say(s, write("two", "said second"))
+		if got := rewind(s, second, true); !got.CanRewind || len(got.FilesChanged) != 1 || got.FilesChanged[0] != filepath.Join(s.cwd, "a") || got.Insertions != 1 || got.Deletions != 1 || content() != "two" {
+			t.Errorf("the dry run: %+v, and the file has %q", got, content())
+		}
+		if got := rewind(s, uuid.NewString(), true); got.CanRewind || got.Error == "" {
+			t.Errorf("an unknown message: %+v", got)
+		}
+		if got := rewind(s, second, false); !got.CanRewind || content() != "one" {
+			t.Errorf("restored: %+v, and the file has %q", got, content())
+		}
+		_ = s.stdin.Close()
+		s.exitCode()
+
+		again := start(t, v, url, launch{id: "-", home: s.home, cwd: s.cwd, args: []string{"--resume=" + id}, env: env})
+		again.control("initialize", nil)
+		if got := rewind(again, first, true); !got.CanRewind || len(got.FilesChanged) != 1 {
+			t.Errorf("resumed: %+v", got)
+		}
+		_ = again.stdin.Close()
+		again.exitCode()
+
+		// The conversation is saved under the id of the message; what precedes it is where a fork ends.
+		folder := claude.NewSavedFolder(filepath.Join(s.home, ".claude"))
+		saved, err := folder.Find(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entry, err := folder.EntryBefore(saved, second)
+		if err != nil || entry == "" {
+			t.Fatalf("the entry before the message is %q: %v", entry, err)
+		}
+		if entry, err := folder.EntryBefore(saved, first); err != nil || entry != "" {
+			t.Errorf("the entry before the first message is %q: %v", entry, err)
+		}
+		forkID := uuid.NewString()
+		fork := start(t, v, url, launch{id: forkID, home: s.home, cwd: s.cwd, args: []string{"--resume=" + id, "--fork-session", "--resume-session-at=" + entry}, env: env})
+		fork.control("initialize", nil)
+		if _, err := folder.Find(forkID); !errors.Is(err, claude.ErrNotSaved) {
+			t.Errorf("a fork without a message is saved: %v", err)
+		}
+		say(fork, `[[{"text":"forked"}]]`)
+		all := model.Requests()
+		if body := string(all[len(all)-1].Body); !strings.Contains(body, "said first") || strings.Contains(body, "said second") {
+			t.Errorf("the fork knows %s", body)
+		}
+	})
 }

@@ -139,13 +139,13 @@ func (d *Driver) Resume(ctx context.Context, sessionID string, by pending.Actor)
 	return d.note("resume %s by %s", sessionID, by.Name)
 }
 
-func (d *Driver) Fork(ctx context.Context, sessionID string, by pending.Actor) (string, error) {
+func (d *Driver) Fork(ctx context.Context, sessionID, messageID string, by pending.Actor) (string, error) {
 	if s, err := d.harness.Store.Session(ctx, sessionID); err == nil {
 		if err := d.admit(ctx, "", s.CWD, by.UserID); err != nil {
 			return "", err
 		}
 	}
-	return "forked-" + sessionID, d.note("fork %s", sessionID)
+	return "forked-" + sessionID, d.note("%s", strings.TrimSpace("fork "+sessionID+" "+messageID))
 }
 
 func (d *Driver) Delete(ctx context.Context, sessionID string) error {
@@ -368,6 +368,17 @@ func (d *Driver) ContextUsage(context.Context, string) (orchestrator.ContextUsag
 		Tokens: 30, Window: 200, CompactsAt: 167, Categories: []orchestrator.ContextCategory{{ID: "messages", Name: "Messages", Kind: "used", Tokens: 30}},
 		Limits: []orchestrator.AccountLimit{{Name: "five_hour", Percent: 12, Known: true, ResetsAt: time.Unix(10, 0)}, {Name: "overage"}},
 	}, nil
+}
+
+// PreviewRewind names one file.
+func (d *Driver) PreviewRewind(_ context.Context, s session.Session, _ *workingtree.Folder, messageID string) (orchestrator.Rewind, error) {
+	return orchestrator.Rewind{Files: []orchestrator.RewoundFile{{Path: "a.txt", Changed: true}}, Insertions: 1, Deletions: 2, Commands: 3, Digest: "d"},
+		d.note("preview rewind of %s to %s", s.SessionID, messageID)
+}
+
+// Rewind restores nothing, and notes who did it.
+func (d *Driver) Rewind(_ context.Context, s session.Session, _ *workingtree.Folder, messageID, digest string, by pending.Actor) error {
+	return d.note("rewind %s to %s as in %s by %s", s.SessionID, messageID, digest, by.Name)
 }
 
 func (d *Driver) PermissionRules(context.Context, string) ([]orchestrator.SettingsRules, error) {

@@ -92,7 +92,7 @@ func (e *Executor) forkSession(ctx context.Context, c *wire.ForkSession, who acc
 	if err := e.consent(ctx, c.SessionID, c.FolderConsent, who); err != nil {
 		return wire.Outcome{}, err
 	}
-	sessionID, err := e.o.Driver.Fork(ctx, c.SessionID, access.Actor(who))
+	sessionID, err := e.o.Driver.Fork(ctx, c.SessionID, c.MessageID, access.Actor(who))
 	return wire.Outcome{SessionID: sessionID}, err
 }
 

@@ -166,6 +166,12 @@ var table = []Entry{
 	{"commit_message_invalid", Invalid, "The commit message is too long or contains invalid characters."},
 	{"commit_no_identity", classOf("commit_no_identity", 409), "Git doesn't know who commits here. Set user.name and user.email for the user Claude runs as."},
 	{"commit_conflict", classOf("commit_conflict", 409), "{path} has merge conflicts. Resolve them before you commit."},
+	{"rewind_in_turn", classOf("rewind_in_turn", 409), "Claude is working. Wait until it is your turn, or interrupt it, then restore files."},
+	{"rewind_unknown_message", NotFound, "This message was not found in the session."},
+	{"rewind_changed", Changed, "Files changed since you opened this. Review the list, then try again."},
+	{"rewind_nothing", Changed, "No files differ from before this message."},
+	{"rewind_not_shown", classOf("rewind_not_shown", 409), "One of the files is a link or outside the folders you can see here, so nothing can be restored from here."},
+	{"rewind_refused", classOf("rewind_refused", 422), "Claude Code can't restore these files: {detail}"},
 	{"git_missing", classOf("git_missing", 503), "Git isn't installed on the server."},
 	{"git_slow", classOf("git_slow", 503), "Git took too long. Try again."},
 	{"git_busy", classOf("git_busy", 409), "Another Git command is running in this folder. Try again."},
@@ -174,6 +180,7 @@ var table = []Entry{
 
 	// Sessions and messages.
 	{"session_not_found", NotFound, "This session does not exist, or you can't see it."},
+	{"fork_message_unknown", classOf("fork_message_unknown", 409), "This message joined a running turn, so the conversation can't be forked before it. Choose another message."},
 	{"session_exists", Exists, "A session with this ID already exists."},
 	{"session_external", Invalid, "Claude does not run here in this session: it holds requests of another agent. You can answer them."},
 	{"session_of_agent", NotOurs, "This session holds requests of an agent outside sayso. You can answer them and nothing else."},

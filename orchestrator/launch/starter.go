@@ -27,6 +27,7 @@ type Process struct {
 	// with Fork, Resume continues under the id NewSession.
 	NewSession, Resume string
 	Fork               bool
+	ResumeAt           string // with Resume: the last entry to continue from, "" for the end
 	// ContinueTurn makes a turn that was cut off go on by itself.
 	ContinueTurn          bool
 	Model, PermissionMode string
@@ -87,7 +88,7 @@ func (s *Starter) command(p Process) (claude.Command, error) {
 	}
 	options := claude.Launch{
 		Path: path, Dir: p.Folder,
-		SessionID: p.NewSession, Resume: p.Resume, Fork: p.Fork,
+		SessionID: p.NewSession, Resume: p.Resume, Fork: p.Fork, ResumeAt: p.ResumeAt,
 		PermissionMode: p.PermissionMode, AllowBypass: p.AllowBypass, Model: p.Model, AllowedTools: slices.Concat(p.AllowedTools, p.Agent.tools),
 		MCPConfigFile: p.Agent.configPath, AppendSystemPrompt: p.Agent.prompt, IncludePartialMessages: true,
 	}
@@ -98,7 +99,7 @@ func (s *Starter) command(p Process) (claude.Command, error) {
 	if err != nil {
 		return claude.Command{}, fmt.Errorf("launch: %w", err)
 	}
-	environ := map[string]string{}
+	environ := map[string]string{claude.FileCheckpoints: "true"}
 	maps.Copy(environ, p.Environ)
 	if p.ContinueTurn {
 		environ["CLAUDE_CODE_RESUME_INTERRUPTED_TURN"] = "1"

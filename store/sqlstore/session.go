@@ -13,7 +13,7 @@ import (
 
 // sessionColumns is the select list that [SessionRow.Dest] scans, over sessions s and processes p.
 const sessionColumns = `s.session_id, s.project_id, s.title, s.cwd, s.model, s.permission_mode, s.allowed_tools, s.owner_id,
-	s.archived, s.demo, s.begun, s.created_at, s.kind, s.lifecycle, s.in_project, p.updated_at, p.items`
+	s.archived, s.demo, s.begun, s.origin_session_id, s.origin_entry_id, s.created_at, s.kind, s.lifecycle, s.in_project, p.updated_at, p.items`
 
 // SessionRow scans one row of [sessionColumns].
 type SessionRow struct {
@@ -27,7 +27,7 @@ type SessionRow struct {
 func (x *SessionRow) Dest() []any {
 	return []any{
 		&x.s.SessionID, &x.s.ProjectID, &x.s.Title, &x.cwd, &x.s.Model, &x.s.PermissionMode, &x.tools, &x.s.OwnerID,
-		&x.s.Archived, &x.s.Demo, &x.s.Begun, &x.createdAt, (*string)(&x.s.Kind), &x.lifecycle, &x.s.InProject, &x.updatedAt, &x.s.Items,
+		&x.s.Archived, &x.s.Demo, &x.s.Begun, &x.s.Origin.SessionID, &x.s.Origin.EntryID, &x.createdAt, (*string)(&x.s.Kind), &x.lifecycle, &x.s.InProject, &x.updatedAt, &x.s.Items,
 	}
 }
 
@@ -56,7 +56,7 @@ func (x *SessionRow) Cursor() string { return Cursor(x.updatedAt, x.s.SessionID)
 
 // insertSessionColumns lists the columns of [newSessionValues].
 const insertSessionColumns = `session_id, project_id, title, title_folded, cwd, cwd_folded, model, permission_mode,
-	allowed_tools, owner_id, archived, demo, begun, created_at, kind, lifecycle`
+	allowed_tools, owner_id, archived, demo, begun, origin_session_id, origin_entry_id, created_at, kind, lifecycle`
 
 // newSessionValues returns the arguments for an insertion of [insertSessionColumns].
 func newSessionValues(s session.Session, bind Bind) ([]any, error) {
@@ -70,7 +70,7 @@ func newSessionValues(s session.Session, bind Bind) ([]any, error) {
 	}
 	return []any{
 		s.SessionID, SanitizeText(s.ProjectID), SanitizeText(s.Title), Fold(s.Title), bind(exactBytes(s.CWD)), Fold(s.CWD), SanitizeText(s.Model),
-		SanitizeText(s.PermissionMode), bind(tools), SanitizeText(s.OwnerID), s.Archived, s.Demo, s.Begun, Micros(s.CreatedAt),
+		SanitizeText(s.PermissionMode), bind(tools), SanitizeText(s.OwnerID), s.Archived, s.Demo, s.Begun, SanitizeText(s.Origin.SessionID), SanitizeText(s.Origin.EntryID), Micros(s.CreatedAt),
 		SanitizeText(string(s.Kind)), bind(lifecycle),
 	}, nil
 }

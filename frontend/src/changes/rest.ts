@@ -6,6 +6,7 @@ import type {
   FileContent,
   FolderEntries,
   FoundFiles,
+  Rewind,
 } from '@/wire/messages.gen'
 
 export type Base = 'head' | 'branch'
@@ -23,6 +24,9 @@ export const rest = {
     call<null>('POST', at(id, '/changes/discard'), { path, digest }),
   commit: (id: string, message: string, paths: string[]) =>
     call<CommitCreated>('POST', at(id, '/changes/commit'), { message, paths }),
+  rewind: (id: string, messageID: string) => call<Rewind>('GET', at(id, '/rewind', { message_id: messageID })),
+  restore: (id: string, messageID: string, digest: string) =>
+    call<null>('POST', at(id, '/rewind'), { message_id: messageID, digest }),
   folder: (id: string, path: string) => call<FolderEntries>('GET', at(id, '/files', path ? { path } : {})),
   search: (id: string, q: string, signal: AbortSignal) =>
     call<FoundFiles>('GET', at(id, '/files/search', { q }), undefined, signal),

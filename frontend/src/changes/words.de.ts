@@ -91,6 +91,29 @@ export const words: typeof english = {
   queue: 'Für Claude einreihen',
   sent: 'Kommentare gesendet.',
   review: 'Kommentare zu den Änderungen:',
+  rewind: 'Hierher zurück',
+  rewindTitle: 'Zurück vor diese Nachricht',
+  rewindChoice: {
+    files: 'Dateien wiederherstellen',
+    conversation: 'Verlauf verzweigen',
+    both: 'Dateien wiederherstellen und verzweigen',
+  },
+  rewindHint: {
+    files: 'Claudes Änderungen seit dieser Nachricht werden rückgängig gemacht.',
+    conversation: 'Öffnet eine neue Sitzung, die vor dieser Nachricht endet. Die Nachricht steht dort zum Bearbeiten.',
+  },
+  rewindNow: { files: 'Wiederherstellen', conversation: 'Verzweigen', both: 'Wiederherstellen und verzweigen' },
+  rewindDead: 'Claude läuft nicht. Setze die Sitzung fort, um zu sehen, welche Dateien sich ändern.',
+  rewindWorking: 'Dateien lassen sich wiederherstellen, wenn du an der Reihe bist.',
+  rewindNothing: 'Keine Datei unterscheidet sich vom Stand vor dieser Nachricht.',
+  rewindFiles: (n: number) => (n === 1 ? '1 Datei ändert sich' : `${count(n, 'Datei', 'Dateien')} ändern sich`),
+  rewindChanged: 'Nach Claude noch geändert. Diese Änderung geht verloren.',
+  rewindMissing: 'Seitdem gelöscht. Sie kommt zurück.',
+  notUndone: (n: number) =>
+    n > 0
+      ? `Claude hat seitdem ${count(n, 'Befehl', 'Befehle')} ausgeführt. Was Befehle geändert haben, etwa eine Migration, bleibt.`
+      : 'Nur Claudes eigene Änderungen werden rückgängig gemacht. Das steht im Audit-Protokoll.',
+  restored: 'Dateien wiederhergestellt.',
   goTo: 'Datei suchen',
   noFiles: 'Keine Ergebnisse',
   tree: 'Dateien der Sitzung',

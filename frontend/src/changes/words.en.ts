@@ -90,6 +90,25 @@ export const words = {
   queue: 'Queue for Claude',
   sent: 'Comments sent.',
   review: 'Review comments on the changes:',
+  rewind: 'Rewind to here',
+  rewindTitle: 'Rewind to before this message',
+  rewindChoice: { files: 'Restore files', conversation: 'Fork the conversation', both: 'Restore files and fork' },
+  rewindHint: {
+    files: 'Claude’s edits since this message are undone.',
+    conversation: 'Opens a new session that ends before this message, with the message ready to edit.',
+  },
+  rewindNow: { files: 'Restore', conversation: 'Fork', both: 'Restore and fork' },
+  rewindDead: 'Claude isn’t running. Resume the session to see which files would change.',
+  rewindWorking: 'Files can be restored when it is your turn.',
+  rewindNothing: 'No files differ from before this message.',
+  rewindFiles: (n: number) => `${count(n, 'file', 'files')} will change`,
+  rewindChanged: 'Changed after Claude edited it. That change is lost.',
+  rewindMissing: 'Deleted since. It comes back.',
+  notUndone: (n: number) =>
+    n > 0
+      ? `Claude has run ${count(n, 'command', 'commands')} since. Changes made by commands, such as a migration, aren’t undone.`
+      : 'Only Claude’s own edits are undone. This is recorded in the audit log.',
+  restored: 'Files restored.',
   goTo: 'Go to file',
   noFiles: 'No results',
   tree: 'Files of the session',

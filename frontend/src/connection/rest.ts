@@ -161,8 +161,11 @@ export const rest = {
   folders: (prefix: string) =>
     call<FolderList>('GET', '/api/folders?' + new URLSearchParams({ prefix, limit: '20' }).toString()),
   change: (id: string, patch: SessionPatch) => call<Session>('PATCH', session(id), patch),
-  fork: (id: string, commandID: string) =>
-    withTrust((more) => call<Outcome>('POST', `${session(id)}/fork`, { command_id: commandID, ...more })),
+  /** With a message the new conversation ends before it. */
+  fork: (id: string, commandID: string, messageID?: string) =>
+    withTrust((more) =>
+      call<Outcome>('POST', `${session(id)}/fork`, { command_id: commandID, message_id: messageID, ...more }),
+    ),
   setModel: (id: string, model: string) => call<Outcome>('POST', `${session(id)}/model`, { model }),
   setPermissionMode: (id: string, mode: string) =>
     call<Outcome>('POST', `${session(id)}/permission_mode`, { permission_mode: mode }),

@@ -130,6 +130,16 @@ export const german: Record<keyof typeof errors, string> = {
   git_busy: 'In diesem Ordner läuft gerade ein anderer Git-Befehl. Versuche es noch einmal.',
   git_failed: 'Git ist fehlgeschlagen: {detail}.',
   git_missing: 'Auf dem Server ist Git nicht installiert.',
+  rewind_in_turn:
+    'Claude arbeitet gerade. Warte, bis du an der Reihe bist, oder unterbrich Claude, bevor du Dateien wiederherstellst.',
+  rewind_unknown_message: 'Diese Nachricht gibt es in der Sitzung nicht.',
+  rewind_changed: 'Seitdem haben sich Dateien geändert. Prüfe die Liste und versuche es noch einmal.',
+  rewind_nothing: 'Keine Datei unterscheidet sich vom Stand vor dieser Nachricht.',
+  rewind_not_shown:
+    'Eine der Dateien ist ein Link oder liegt außerhalb der Ordner, die du hier siehst. Deshalb lässt sich hier nichts wiederherstellen.',
+  rewind_refused: 'Claude Code kann diese Dateien nicht wiederherstellen: {detail}',
+  fork_message_unknown:
+    'Diese Nachricht kam in eine laufende Runde, deshalb lässt sich davor nicht verzweigen. Wähle eine andere Nachricht.',
   git_slow: 'Git hat zu lange gebraucht. Versuche es noch einmal.',
   going_away: 'Der Server startet gerade oder wird beendet. Versuche es gleich noch einmal.',
   grant_not_found: 'Diese Berechtigung gibt es nicht oder du hast keinen Zugriff darauf.',

@@ -136,6 +136,7 @@ export const statementsInGerman: Record<keyof typeof statements, string> = {
   terminal_denied: 'Im Terminal abgelehnt.',
   terminal_ended: 'Claude im Terminal wurde beendet.',
   time_limit: 'Zeitlimit erreicht: Der Prozess lief {limit:span} lang.',
+  files_restored: '{by} hat Dateien auf den Stand vor einer früheren Nachricht gebracht. Dateien: {files}.',
   turn_continued:
     'Claude hat die unterbrochene Runde nicht selbst fortgesetzt. sayso hat Claude gebeten, weiterzumachen.',
   turn_interrupted: 'Die Runde wurde unterbrochen.',

@@ -114,6 +114,8 @@ export const errors = {
   folder_taken: 'One of these folders belongs to another project. A folder inside it can be a separate project.',
   folder_unreadable_settings: "The settings of {folder} can't be checked, so Claude was not started there: {detail}.",
   fork_empty: 'There is nothing to fork: Claude has not replied in this session yet.',
+  fork_message_unknown:
+    "This message joined a running turn, so the conversation can't be forked before it. Choose another message.",
   git_busy: 'Another Git command is running in this folder. Try again.',
   git_failed: 'Git failed: {detail}.',
   git_missing: "Git isn't installed on the server.",
@@ -268,6 +270,13 @@ export const errors = {
   resume_in_terminal:
     'This conversation is running in a terminal. End it there first, or fork it: a fork does not change the one in the terminal.',
   resume_listed: 'This conversation is already in the list. Open it there and resume it.',
+  rewind_changed: 'Files changed since you opened this. Review the list, then try again.',
+  rewind_in_turn: 'Claude is working. Wait until it is your turn, or interrupt it, then restore files.',
+  rewind_not_shown:
+    'One of the files is a link or outside the folders you can see here, so nothing can be restored from here.',
+  rewind_nothing: 'No files differ from before this message.',
+  rewind_refused: "Claude Code can't restore these files: {detail}",
+  rewind_unknown_message: 'This message was not found in the session.',
   right_role: 'This right is for members or admins of the project.',
   role_above_own: "You can't assign a role above your own.",
   role_changed: 'Your role has changed.',
@@ -405,6 +414,7 @@ export const statements = {
   ended_by: 'Ended by {by}.',
   ended_by_itself: 'The Claude process ended by itself[ ({how})].[ It said: {output}]',
   file_unreadable: '{file} could not be read: {detail}.',
+  files_restored: '{by} restored files to before an earlier message. Files: {files}.',
   folder_changed: 'The settings of the folder changed while Claude was being started. Start again to check them.',
   folder_gone: 'The folder {folder} no longer exists.',
   folder_not_resumed:

@@ -323,6 +323,7 @@ export interface ForkSession {
   type: 'fork_session'
   command_id: string
   session_id: string
+  message_id?: string
   trust?: string
   without_settings?: boolean
 }
@@ -936,6 +937,19 @@ export interface CostHistory {
   project: string
   today: number
   count: number
+}
+
+export interface Rewind {
+  files: RewoundFile[]
+  insertions: number
+  deletions: number
+  commands: number
+  digest: string
+}
+
+export interface RewindStart {
+  message_id: string
+  digest: string
 }
 
 export interface User {
@@ -1561,6 +1575,12 @@ export interface CostDay {
   at: number
   mine: number
   project: number
+}
+
+export interface RewoundFile {
+  path: string
+  missing: boolean
+  changed: boolean
 }
 
 export type Source = 'claude' | 'mcp' | 'elicitation' | 'hook'

@@ -1,0 +1,79 @@
+package workingtree
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/sayso-dev/sayso/internal/problem"
+	"github.com/sayso-dev/sayso/internal/workspace"
+)
+
+// Inspect describes the file at an absolute path that another program is about to write, nil if
+// there is none. It returns a [problem.Error] if the person may not see the path, or if writing
+// could reach another file: through a symbolic link, or a file with several hard links.
+func (f *Folder) Inspect(path string) (info fs.FileInfo, err error) {
+	hidden := problem.New("rewind_not_shown")
+	err = f.git.o.As(func() error {
+		dir, err := existing(filepath.Dir(path))
+		if err != nil || !f.shows(dir) {
+			return hidden
+		}
+		info, err = os.Lstat(path)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+			info = nil
+			return nil
+		}
+		if err != nil || !info.Mode().IsRegular() || !f.shows(filepath.Join(dir, filepath.Base(path))) {
+			return hidden
+		}
+		if s, ok := info.Sys().(*syscall.Stat_t); ok && s.Nlink > 1 {
+			return hidden
+		}
+		return nil
+	})
+	return info, err
+}
+
+// existing returns the real path of a folder, or of the first one above it that exists.
+func existing(dir string) (string, error) {
+	for {
+		real, err := filepath.EvalSymlinks(dir)
+		if !errors.Is(err, fs.ErrNotExist) || dir == "/" {
+			return real, err
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// Keep stores the content of files, by their absolute paths, in the repository, until git removes
+// unused objects. It returns the ids of the objects by path. What cannot be read, is larger than 32
+// MB, or has no repository to be stored in, is left out.
+func (f *Folder) Keep(ctx context.Context, paths []string) (map[string]string, error) {
+	if f.State != RepositoryFound {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	kept := map[string]string{}
+	for _, path := range paths {
+		var file workspace.File
+		err := f.git.o.As(func() (err error) {
+			file, err = f.place.Roots.ReadFile(f.dir, path, maxKept)
+			return err
+		})
+		if err != nil || file.State != workspace.FileRead {
+			continue
+		}
+		out, _, err := f.exec(ctx, call{args: []string{"hash-object", "-w", "--stdin"}, stdin: file.Data})
+		if err != nil {
+			return nil, failed(err)
+		}
+		kept[path] = strings.TrimSpace(string(out))
+	}
+	return kept, nil
+}
