@@ -10,7 +10,12 @@ import { BREAKPOINTS } from './src/ui/breakpoints.ts'
 // What is fetched together; see build/chunks.ts.
 const chunks = [
   ['app', '/src/main.ts'],
+  // What the list of sessions shares with a session is small, and both need it.
+  ...['session/StateGlyph.vue', 'session/KindBadge.vue', 'pending/title.ts'].map(
+    (file) => ['app', `/src/${file}`] as const,
+  ),
   ['session', '/src/session/SessionView.vue'],
+  ['sidebar', '/src/sidebar/SessionList.vue'],
   ['cards', '/src/pending/cards.ts'],
   ['questions', '/src/pending/questions.ts'],
   ['text', '/src/text/markdown.ts'],
@@ -39,7 +44,7 @@ export default defineConfig({
     // Vue's list of HTML elements has no <search>.
     vue({ template: { compilerOptions: { isCustomElement: (tag) => tag === 'search' } } }),
     preload(
-      ['session'],
+      ['session', 'sidebar'],
       ['cards', 'questions', 'text', 'secondary'],
       ['inter-regular', 'inter-medium', 'jetbrains-mono-regular'],
     ),

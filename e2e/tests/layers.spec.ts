@@ -66,6 +66,7 @@ const LOOKED_AT: Record<string, string> = {
   'session/SessionView.vue': 'a session with all around it',
   'session/TerminalView.vue': 'a session of a terminal',
   'settings/Settings.vue': 'settings with everything open',
+  'sidebar/RowMenu.vue': 'the menu of a row',
   'ui/Dialog.vue': 'renaming',
   'ui/Menu.vue': 'the menu of a session',
   'workspace/TrustDialog.vue': 'what a folder would do',

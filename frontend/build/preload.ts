@@ -2,9 +2,9 @@ import type { Plugin } from 'vite'
 
 /**
  * Names chunks in index.html, so that they are fetched beside the entry and not
- * after it has run: those of the first route, and with less haste what comes soon
- * after. So are the styles of the route and of the first that comes after, which it
- * would wait for once more; other styles are not: browsers complain of one that a
+ * after it has run: those of the first route and what is beside it, and with less haste
+ * what comes soon after. So are the styles of the route and of the first that comes
+ * after, which it would wait for once more; other styles are not: browsers complain of one that a
  * page does not use at once, and one that is used stands in the way of the first paint.
  * The fonts of the first screen are fetched as early, by the names of their files.
  */
@@ -32,7 +32,7 @@ export function preload(routes: readonly string[], soon: readonly string[], font
             visit(chunk.fileName, haste, i < styled)
           }
         }
-        name(routes, 'high', routes.length)
+        name(routes, 'high', 1)
         name(soon, 'low', 1)
         const files = fonts.map((font) => {
           const file = Object.keys(bundle ?? {}).find((name) => name.startsWith(`assets/${font}-`))

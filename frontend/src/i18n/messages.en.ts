@@ -73,12 +73,10 @@ export const en = {
 
   session: {
     stateOf: { waiting: 'Needs you', running: 'Running', your_turn: 'Your turn', idle: 'Idle', ended: 'Ended' },
-    pinned: 'Pinned',
     unseen: (n: number) => `${n} new`,
     failed: 'Failed',
     untitled: 'Untitled session',
     demo: 'Demo',
-    none: 'No sessions yet.',
     loading: 'Loading…',
     starting: 'Claude is starting…',
     kind: { agent: 'Agent', terminal: 'Terminal' },

@@ -165,6 +165,12 @@ export const words: typeof english = {
     'Dieser Link funktioniert nur auf diesem Rechner. Verwende auf einem Smartphone die öffentliche Adresse des Servers.',
   said: 'Gespeicherte Antworten',
   fork: 'Abzweigen',
+  actions: {
+    review: 'Anfrage prüfen',
+    changes: 'Änderungen öffnen',
+    mode: 'Genehmigungsmodus ändern…',
+    model: 'Modell ändern…',
+  },
   pin: 'Anheften',
   unpin: 'Lösen',
   archive: 'Archivieren',

@@ -157,6 +157,12 @@ export const words = {
   handOffHere: 'This link works only on this machine. On a phone, use the server’s public address.',
   said: 'Saved replies',
   fork: 'Fork',
+  actions: {
+    review: 'Review request',
+    changes: 'Open changes',
+    mode: 'Change approval mode…',
+    model: 'Change model…',
+  },
   pin: 'Pin',
   unpin: 'Unpin',
   archive: 'Archive',

@@ -6,8 +6,11 @@ import { createMemoryHistory, createRouter } from 'vue-router'
 import { process, request } from '@/pending/testdock'
 import type { Bookmark, ProcessState } from '@/wire/messages.gen'
 import SessionList from './SessionList.vue'
+import { portKey } from '@/connection/port'
 import { look } from '@/session/seen'
 import { useSessions } from '@/state/sessions'
+
+const find = vi.fn<(id: string) => Promise<boolean>>(() => Promise.resolve(true))
 
 function list(processes: ProcessState[], bookmarks: Bookmark[] = []) {
   const pinia = createPinia()
@@ -33,7 +36,7 @@ function list(processes: ProcessState[], bookmarks: Bookmark[] = []) {
     routes: [{ path: '/:any(.*)*', component: { template: '<p></p>' } }],
   })
   const shown = mount(SessionList, {
-    global: { plugins: [pinia, router] },
+    global: { plugins: [pinia, router], provide: { [portKey]: { find } } },
     attachTo: document.body,
   })
   return { shown, store, router }
@@ -127,4 +130,112 @@ test('what ended is folded with its count, unless it is open or all there is', a
   await nextTick()
   expect(folded.shown.findAll('.link')).toHaveLength(2)
   expect(list([dead]).shown.findAll('.link')).toHaveLength(1)
+})
+
+const pinned = (session_id: string, pinned_at: number): Bookmark => ({
+  session_id,
+  pinned_at,
+  seen: 0,
+  seen_at: 0,
+  at: 1,
+})
+
+test('pinned sessions are at the top, and one that is not in the list is fetched once', async () => {
+  const { shown, store } = list(
+    [process([], { session_id: 'a' }), process([], { session_id: 'b', state: 'dead' })],
+    [pinned('b', 2), pinned('old', 1)],
+  )
+  expect(shown.findAll('h2').map((h) => h.text())).toEqual(['Pinned', 'w'])
+  expect(shown.findAll('.link').map((a) => a.attributes('href'))).toEqual(['/sessions/b', '/sessions/a'])
+  expect(find.mock.calls).toEqual([['old']])
+  store.apply([{ type: 'bookmarks', bookmarks: [pinned('a', 3)] }], { now: 1, commandOf: () => undefined })
+  await nextTick()
+  expect(find).toHaveBeenCalledTimes(1)
+})
+
+test('Tab reaches one row, which the arrow keys move', async () => {
+  const { shown, router } = list([
+    process([], { session_id: 'a' }),
+    process([], { session_id: 'b' }),
+    process([], { session_id: 'c' }),
+  ])
+  const stops = () => shown.findAll('.link:not([tabindex="-1"])').map((a) => a.attributes('data-session'))
+  expect(stops()).toEqual(['a'])
+  await router.push('/sessions/b')
+  await nextTick()
+  expect(stops()).toEqual(['b'])
+  const at = () => (document.activeElement as HTMLElement).dataset['session']
+  ;(shown.get('[data-session=b]').element as HTMLElement).focus()
+  for (const [key, to] of [
+    ['ArrowDown', 'c'],
+    ['ArrowDown', 'c'],
+    ['Home', 'a'],
+    ['ArrowUp', 'a'],
+    ['End', 'c'],
+  ]) {
+    document.activeElement!.dispatchEvent(new KeyboardEvent('keydown', { key: key!, bubbles: true }))
+    expect([key, at()]).toEqual([key, to])
+  }
+  await nextTick()
+  expect(stops()).toEqual(['c'])
+})
+
+test('F2 renames in the row: Escape takes it back, and what is refused says why in the field', async () => {
+  const { shown } = list([process([], { session_id: 'a', title: 'Fix it' })])
+  const answers = vi
+    .spyOn(globalThis, 'fetch')
+    .mockResolvedValue(new Response('{"error":{"code":"invalid","message":"Too long."}}', { status: 400 }))
+  const row = () => shown.get('[data-session=a]').element as HTMLElement
+  const field = () => shown.get<HTMLInputElement>('.rename input')
+  row().focus()
+  await shown.get('.link').trigger('keydown', { key: 'F2' })
+  await nextTick()
+  expect([document.activeElement, field().element.value]).toEqual([field().element, 'Fix it'])
+  await field().setValue('Other')
+  await field().trigger('keydown', { key: 'Escape' })
+  await flushPromises()
+  expect([document.activeElement, answers.mock.calls]).toEqual([row(), []])
+
+  await shown.get('.link').trigger('keydown', { key: 'F2' })
+  await field().setValue('  ')
+  await shown.get('.rename').trigger('submit')
+  expect(shown.get('[role=alert]').text()).toBe('Enter a title.')
+  await field().setValue(' Other ')
+  await shown.get('.rename').trigger('submit')
+  await flushPromises()
+  expect(answers.mock.calls.map(([path, init]) => [path, init!.body])).toEqual([
+    ['/api/sessions/a', '{"title":"Other"}'],
+  ])
+  expect(field().attributes('aria-describedby')).toBe(shown.get('[role=alert]').attributes('id'))
+  expect(shown.get('[role=alert]').text()).toBe('Too long.')
+  answers.mockResolvedValue(new Response('{}'))
+  await shown.get('.rename').trigger('submit')
+  await flushPromises()
+  expect(document.activeElement).toBe(row())
+})
+
+test('the menu of a row offers what may be done now, and gives the focus back', async () => {
+  const { shown } = list([process([], { session_id: 'a', title: 'Fix it' })])
+  await shown.get('.link').trigger('contextmenu', { clientX: 5, clientY: 5 })
+  await vi.dynamicImportSettled()
+  await flushPromises()
+  const menu = shown.get('[role=menu]')
+  expect(menu.attributes('aria-label')).toBe('Actions for Fix it')
+  const items = () => menu.findAll('[role=menuitem]').map((i) => i.text())
+  expect(items()).toEqual(['Interrupt', 'Rename…F2', 'Fork', 'Pin', 'Open in new tab', 'Archive', 'Kill…'])
+  expect(document.activeElement!.textContent.trim()).toBe('Interrupt')
+  await menu.trigger('keydown', { key: 'End' })
+  expect(document.activeElement!.textContent.trim()).toBe('Kill…')
+  await menu.trigger('keydown', { key: 'p' })
+  expect(document.activeElement!.textContent.trim()).toBe('Pin')
+  await menu.trigger('keydown', { key: 'Escape' })
+  expect(shown.find('[role=menu]').exists()).toBe(false)
+  expect(document.activeElement).toBe(shown.get('[data-session=a]').element)
+})
+
+test('an empty list starts something', async () => {
+  const { shown, router } = list([])
+  await router.push('/inbox')
+  await shown.get('.empty button').trigger('click')
+  expect(shown.emitted('create')).toHaveLength(1)
 })
