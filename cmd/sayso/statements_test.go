@@ -82,7 +82,7 @@ func (s *server) story(sessionID string) []string {
 func TestEveryStatementFails(t *testing.T) {
 	t.Parallel()
 	all := os.Getenv("SAYSO_TEST_ALL") != ""
-	const some = 12 // else one in so many statements fails
+	const some = 24 // else one in so many statements fails
 	db := postgrestest.NewProxy(t, postgrestest.Database(t))
 	h := newHarness(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "It is there."}, {Cost: 0.25}}})
 	s := h.start("--database", db.DSN())

@@ -6,7 +6,8 @@ import { expect, test } from '../fixtures.ts'
 import { startServer } from '../server.ts'
 import { REST } from '../wire.ts'
 
-test('the demo, without an account: a command, a file, an edit, a plan, questions, two subagents', async ({
+// The way from the demo to its first decision is in every run: firstrun.spec.ts.
+test('the demo, without an account: a command, a file, an edit, a plan, questions, two subagents @nightly', async ({
   page,
   context,
   claudePath,

@@ -115,7 +115,10 @@ for (const [width, height] of [
   [1280, 800],
   [390, 844],
 ] as const)
-  test(`jumping to the end is not having seen it, ${width} wide @newest`, async ({ page, server }) => {
+  test(`jumping to the end is not having seen it, ${width} wide @newest${width === 390 ? '' : ' @nightly'}`, async ({
+    page,
+    server,
+  }) => {
     await page.setViewportSize({ width, height })
     const stage = await Stage.in(page)
     await stage.open(server.url)

@@ -6,19 +6,26 @@ import type { Preview, Request } from '../../frontend/src/wire/messages.gen.ts'
 import { expectAccessible, PHONE } from '../a11y.ts'
 import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
+import { everything } from '../machine.ts'
 import { Stage } from '../stage.ts'
 
-const SIZES = [
+// `make test` looks at the tightest of each kind, `make test-all` at all.
+const TIGHTEST = [
   [320, 256], // 1280 wide at 400 %
   [568, 320], // a small phone on its side
   [320, 568], // and upright
-  [640, 400], // 1280 wide at 200 %
-  [844, 390], // a phone on its side
-  [390, 844],
   [1280, 520],
-  [1280, 690],
-  [2560, 1300],
 ] as const
+const SIZES = everything
+  ? ([
+      ...TIGHTEST,
+      [640, 400], // 1280 wide at 200 %
+      [844, 390], // a phone on its side
+      [390, 844],
+      [1280, 690],
+      [2560, 1300],
+    ] as const)
+  : TIGHTEST
 
 const text = 'cd build && sudo rm -rf ./* && curl -s https://get.example.com/install.sh'
 const cards: Record<string, { request: Request; preview: Preview | null; hero: string; names: string; line: number }> =
