@@ -28,7 +28,7 @@ export default defineConfig<object, ServerOptions>({
   // A page lives for seconds: what the optimizing compilers of V8 take is more than they give.
   use: {
     ...base,
-    launchOptions: { ...base.launchOptions, args: [...chromiumArguments, '--js-flags=--no-opt --no-maglev'] },
+    launchOptions: { ...base.launchOptions, args: [...chromiumArguments, '--js-flags=--no-opt'] },
     screenshot: 'only-on-failure',
     trace: 'on-first-retry',
     contextOptions: { reducedMotion: 'reduce' },
