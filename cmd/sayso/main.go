@@ -37,8 +37,11 @@ sessions running. SIGHUP reloads settings and certificates.
 `
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once, which is safe at any time
+	signaled, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, cancel := context.WithCancel(context.Background())
+	// A second signal ends the process at once, which is safe at any time, and does so as soon as
+	// anybody can see that the first one arrived.
+	context.AfterFunc(signaled, func() { stop(); cancel() })
 	// The handler stays until the end, so that a signal after the work is done does not
 	// change the exit code.
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
