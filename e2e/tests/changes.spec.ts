@@ -56,7 +56,7 @@ test('changes are reviewed, commented on, discarded and committed', async ({ pag
   const git = repository(scripted)
   await page.setViewportSize({ width: 1440, height: 900 })
   await page.getByRole('button', { name: 'Changes and files' }).click()
-  const panel = page.getByRole('complementary', { name: 'Changes and files' })
+  const panel = page.getByRole('complementary', { name: 'Session panel' })
   await expect(panel.getByText('fix/limiter')).toBeVisible()
   await expect(panel.getByRole('listitem').filter({ hasText: 'signin/limiter.go' })).toContainText('+2−2')
   await expect(panel.getByRole('listitem').filter({ hasText: 'signin/ring.go' })).toContainText('New+3−0')
@@ -154,7 +154,7 @@ test('files are found, read and mentioned, on a desk and on a phone', async ({ p
     ),
   )
   await page.getByRole('button', { name: 'Changes and files' }).click()
-  const panel = page.getByRole('complementary', { name: 'Changes and files' })
+  const panel = page.getByRole('complementary', { name: 'Session panel' })
   await panel.getByRole('tab', { name: 'Changes' }).press('ArrowRight')
   await expect(panel.getByRole('tab', { name: 'Files' })).toBeFocused()
   await panel.getByRole('button', { name: 'signin' }).click()

@@ -293,8 +293,11 @@ test('what a session has done stands beside it, and leads to the block @newest',
     },
   )
   await stage.open(server.url)
-  const about = page.getByRole('main').getByRole('button', { name: 'Session details' })
-  await expect(about).toContainText('$0.25')
+  await expect(page.getByRole('button', { name: 'Context and cost' })).toContainText('$0.25')
+  const about = async () => {
+    await page.getByRole('banner').getByRole('button', { name: 'More', exact: true }).click()
+    await page.getByRole('button', { name: 'Session details' }).click()
+  }
 
   await page.getByRole('feed').focus()
   await page.keyboard.press('b')
@@ -307,12 +310,12 @@ test('what a session has done stands beside it, and leads to the block @newest',
   await expect(page.getByRole('feed')).toBeFocused()
 
   // It is as it was left; on a phone it comes only when it is asked for.
-  await about.click()
+  await about()
   await page.reload()
   await expect(beside.getByRole('button', { name: 'last.ts' })).toBeVisible()
   await page.setViewportSize({ width: 390, height: 844 })
   await expect(beside).toHaveCount(0)
-  await about.click()
+  await about()
   const sheet = page.getByRole('dialog', { name: 'Session details' })
   await sheet.getByRole('button', { name: 'first.ts' }).click()
   await expect(sheet).toHaveCount(0)

@@ -18,6 +18,8 @@ const LAYERS = [
   ['project', 'rights and limits in projects'],
   ['pending', 'requests: their cards, and the rules by which they are decided'],
   ['workspace', 'whether the settings of a folder are trusted'],
+  ['tools', 'what Claude can use in a session'],
+  ['usage', 'what fills its context, and what it costs'],
   ['changes', 'what changed in the folder of a session, and its files'],
   ['session', 'one session: header, transcript, composer'],
   ['account', 'sign-in and a person’s own account'],

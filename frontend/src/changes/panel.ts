@@ -1,7 +1,7 @@
 import { ref } from 'vue'
 import { useStored } from '@/browser/useStored'
 
-export type Tab = 'changes' | 'files'
+export type Tab = 'changes' | 'files' | 'tools' | 'usage'
 
 /** The tab of the panel beside a session; null while it is closed. */
 export const tab = ref<Tab | null>(null)

@@ -2,9 +2,11 @@ import { count } from '@/i18n'
 import type { words as english } from './words.en'
 
 export const words: typeof english = {
-  panel: 'Änderungen und Dateien',
+  panel: 'Bereich der Sitzung',
   changes: 'Änderungen',
   files: 'Dateien',
+  tools: 'Werkzeuge',
+  usage: 'Kontext',
   close: 'Bereich schließen',
   resize: 'Breite des Bereichs',
   more: 'Mehr',

@@ -1,9 +1,11 @@
 import { count } from '@/i18n'
 
 export const words = {
-  panel: 'Changes and files',
+  panel: 'Session panel',
   changes: 'Changes',
   files: 'Files',
+  tools: 'Tools',
+  usage: 'Context',
   close: 'Close panel',
   resize: 'Panel width',
   more: 'More',

@@ -8,6 +8,7 @@ import { golden } from '@/testframes'
 import { setMedia } from '@/testsetup'
 import { BREAKPOINTS } from '@/ui/breakpoints'
 import type { Item, ProcessState } from '@/wire/messages.gen'
+import { tab } from '@/changes/panel'
 import ContextRing from './ContextRing.vue'
 import SessionDetails from './SessionDetails.vue'
 import { drawer, toggle } from './details'
@@ -97,10 +98,10 @@ test('the header tells how full the context is and what it cost, and nothing of 
     attachTo: document.body,
     global: { plugins: [pinia] },
   })
-  expect(it.text()).toBe('Session details')
+  expect(it.text()).toBe('Context and cost')
   receive(WORK)
   await nextTick()
-  expect(it.text()).toBe('$0.25Session details')
+  expect(it.text()).toBe('$0.25Context and cost')
   const full = (context_tokens: number) =>
     receive([...WORK.slice(0, -1), { ...WORK.at(-1)!, context_tokens, context_window: 200 } as Item])
   full(76)
@@ -112,7 +113,11 @@ test('the header tells how full the context is and what it cost, and nothing of 
   expect(it.text()).toContain('Context 86 %, nearly full')
   expect(it.find('.high').exists()).toBe(true)
   await it.trigger('click')
-  expect([drawer.value, it.attributes('aria-expanded')]).toEqual([true, 'true'])
+  expect([tab.value, it.attributes('aria-expanded')]).toEqual(['usage', 'true'])
+  await it.trigger('click')
+  expect(tab.value).toBeNull()
+  await it.setProps({ session: { ...useSessions().session(id)!, demo: true } })
+  expect(it.text()).not.toContain('$')
   it.unmount()
 })
 

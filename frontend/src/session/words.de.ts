@@ -38,6 +38,12 @@ export const words: typeof english = {
       agent: 'Subagent',
     },
   },
+  context: 'Kontext und Kosten',
+  compaction: {
+    auto: 'Unterhaltung zusammengefasst, um Kontext freizumachen',
+    manual: 'Unterhaltung zusammengefasst',
+    tokens: (before, after) => `${before} → ${after} Tokens`,
+  },
   details: {
     title: 'Sitzungsdetails',
     open: 'Sitzungsdetails',

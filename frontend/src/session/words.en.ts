@@ -37,6 +37,12 @@ export const words = {
       agent: 'Subagent',
     },
   },
+  context: 'Context and cost',
+  compaction: {
+    auto: 'Conversation summarized to free up context',
+    manual: 'Conversation summarized',
+    tokens: (before: string, after: string) => `${before} → ${after} tokens`,
+  },
   details: {
     title: 'Session details',
     open: 'Session details',
