@@ -220,6 +220,7 @@ var attackList = []attack{
 
 	// A phone.
 	proved(135, "a QR code that leads a phone elsewhere, or that signs it in: its address comes from no header, and it holds no credential", "httpapi.TestPhoneAddressesComeFromTheServer", "cmd/sayso.TestPhoneAddresses", "frontend/src/session/HandOff.test.ts: a phone is shown the address of exactly this card, and nothing that signs in"),
+	proved(136, "a text that runs, loads or forges a decision in an exported file, and an export that is not on record", "export.TestHostileTextsAreInert", "httpapi.TestExportOfASession"),
 }
 
 // TestEveryAttackHasItsAnswer holds the list against the tests that there are: a

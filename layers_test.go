@@ -126,7 +126,7 @@ var packages = map[string]rule{
 	},
 	"httpapi": {
 		layer:    4,
-		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "claude/rule", "internal/command", "internal/decision", "internal/oidc", "internal/options", "orchestrator", "pending", "internal/project", "internal/refusal", "internal/review", "session", "wire", "internal/workspace", "internal/workingtree", "internal/problem", "internal/statement"},
+		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "claude/rule", "internal/command", "internal/decision", "internal/export", "internal/oidc", "internal/options", "orchestrator", "pending", "internal/project", "internal/refusal", "internal/review", "session", "wire", "internal/workspace", "internal/workingtree", "internal/problem", "internal/statement"},
 		external: []string{"github.com/go-webauthn/webauthn", "github.com/google/uuid", "github.com/prometheus/client_golang"},
 		closed:   "it is the edge over HTTP: one edge does not call another",
 	},
@@ -247,6 +247,11 @@ var packages = map[string]rule{
 		layer:  1,
 		ours:   []string{"pending", "internal/problem"},
 		closed: "ask the orchestrator for folders: it knows the roots in force",
+	},
+	"internal/export": {
+		layer:    1,
+		ours:     []string{"session"},
+		external: []string{"github.com/yuin/goldmark"},
 	},
 	"internal/workingtree": {
 		layer:  1,
@@ -377,6 +382,7 @@ var packages = map[string]rule{
 
 // externalWhy says why only the listed packages may import an external module.
 var externalWhy = map[string]string{
+	"github.com/yuin/goldmark":               "it formats the Markdown of exported pages; see docs/adr/0052-goldmark-for-exports.md",
 	"github.com/coder/websocket":             "WebSockets are served in wsapi alone",
 	"github.com/go-playground/validator/v10": "shapes are validated at the edge, meaning in pending",
 	"github.com/coreos/go-oidc/v3":           "OpenID Connect is spoken in oidc alone",

@@ -94,6 +94,7 @@ func routes() []route {
 		{method: "PATCH", pattern: "/api/sessions/{id}", policy: asMember, serve: (*Server).patchSession},
 		{method: "DELETE", pattern: "/api/sessions/{id}", policy: asMember, serve: (*Server).deleteSession},
 		{method: "GET", pattern: "/api/sessions/{id}/transcript", policy: signedIn, serve: (*Server).getTranscript},
+		{method: "POST", pattern: "/api/sessions/{id}/export", policy: signedIn, serve: (*Server).postExport},
 		{method: "GET", pattern: "/api/sessions/{id}/messages", policy: signedIn, serve: (*Server).getMessages},
 		{method: "DELETE", pattern: "/api/sessions/{id}/messages/{message_id}", policy: asMember, serve: (*Server).deleteMessage},
 		{method: "POST", pattern: "/api/sessions/{id}/messages", policy: asMember, limit: command.SpeechLimit, serve: commandRoute("send_message")},

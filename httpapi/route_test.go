@@ -54,6 +54,7 @@ var policies = map[string]string{
 	"POST /api/sessions/{id}/permission_mode":         "member",
 	"GET /api/sessions/{id}/changes":                  "viewer",
 	"GET /api/sessions/{id}/changes/file":             "viewer",
+	"POST /api/sessions/{id}/export":                  "viewer",
 	"POST /api/sessions/{id}/changes/discard":         "member",
 	"POST /api/sessions/{id}/changes/commit":          "member",
 	"GET /api/sessions/{id}/rewind":                   "member",

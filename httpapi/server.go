@@ -89,6 +89,7 @@ type Driver interface {
 	processDriver
 	sessionDriver
 	changesDriver
+	exportDriver
 	catalogDriver
 	toolsDriver
 }
@@ -187,6 +188,7 @@ type Server struct {
 	sessionHandlers
 	attachmentHandlers
 	changesHandlers
+	exportHandlers
 	catalogHandlers
 	toolsHandlers
 }
@@ -226,6 +228,7 @@ func (s *Server) setHandlers() {
 	s.changesHandlers = changesHandlers{driver: o.Driver, guard: o.Guard}
 	s.catalogHandlers = catalogHandlers{driver: o.Driver, guard: o.Guard}
 	s.toolsHandlers = toolsHandlers{driver: o.Driver, store: o.Store, guard: o.Guard}
+	s.exportHandlers = exportHandlers{store: o.Store, driver: o.Driver, guard: o.Guard, commands: o.Commands, attachments: o.Attachments}
 	s.attachmentHandlers = attachmentHandlers{commands: o.Commands, attachments: o.Attachments}
 }
 

@@ -58,12 +58,31 @@ func (o *Orchestrator) Commit(ctx context.Context, s session.Session, f *working
 func (o *Orchestrator) recordWorkingTree(ctx context.Context, s session.Session, by pending.Actor, body workingTreeBody) error {
 	body.At, body.SessionID, body.Folder = time.Now().UTC().Truncate(time.Microsecond), s.SessionID, s.CWD
 	body.By = bypassBy{by.UserID, by.Name, by.Device, by.Address}
+	return o.record(ctx, body.What, body)
+}
+
+// record appends an entry to the audit trail.
+func (o *Orchestrator) record(ctx context.Context, what string, body any) error {
 	data, err := json.Marshal(body)
 	if err == nil {
 		err = o.o.Store.AddIncident(ctx, data)
 	}
 	if err != nil {
-		return fmt.Errorf("orchestrator: record %s: %w", body.What, err)
+		return fmt.Errorf("orchestrator: record %s: %w", what, err)
 	}
 	return nil
+}
+
+// RecordExport records in the audit trail that a person is about to get the whole transcript of a
+// session as a file of this format.
+func (o *Orchestrator) RecordExport(ctx context.Context, s session.Session, format string, by pending.Actor) error {
+	const what = "session_exported"
+	return o.record(ctx, what, struct {
+		What      string    `json:"what"`
+		At        time.Time `json:"at"`
+		By        bypassBy  `json:"by"`
+		SessionID string    `json:"session_id"`
+		Folder    string    `json:"folder"`
+		Format    string    `json:"format"`
+	}{what, time.Now().UTC().Truncate(time.Microsecond), bypassBy{by.UserID, by.Name, by.Device, by.Address}, s.SessionID, s.CWD, format})
 }

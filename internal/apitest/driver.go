@@ -292,6 +292,11 @@ func (d *Driver) PreviewFile(_ context.Context, sessionID, path string) (orchest
 	return look, nil
 }
 
+// RecordExport notes the export.
+func (d *Driver) RecordExport(_ context.Context, s session.Session, format string, by pending.Actor) error {
+	return d.note("export %s as %s by %s", s.SessionID, format, by.Name)
+}
+
 // WorkingTree opens the session's folder, which a test must have created below Roots.
 func (d *Driver) WorkingTree(ctx context.Context, sessionID string, visible func(path string) bool) (*workingtree.Folder, error) {
 	if err := d.note("open the folder of %s", sessionID); err != nil {

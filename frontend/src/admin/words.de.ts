@@ -214,6 +214,7 @@ export const words: typeof english = {
       mcp_server_reconnected: 'MCP-Server neu verbunden',
       mcp_sign_in_started: 'Anmeldung an einem MCP-Server begonnen',
       mcp_sign_in_finished: 'Anmeldung an einem MCP-Server abgeschlossen',
+      session_exported: 'Sitzung exportiert',
       alert_target_added: 'Benachrichtigungsziel hinzugefügt',
       alert_target_removed: 'Benachrichtigungsziel entfernt',
       granted: 'Durch eine Regel erlaubt',

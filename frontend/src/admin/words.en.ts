@@ -203,6 +203,7 @@ export const words = {
       mcp_server_reconnected: 'MCP server reconnected',
       mcp_sign_in_started: 'Sign-in to an MCP server started',
       mcp_sign_in_finished: 'Sign-in to an MCP server finished',
+      session_exported: 'Session exported',
       alert_target_added: 'Notification target added',
       alert_target_removed: 'Notification target removed',
       granted: 'Allowed by a rule',

@@ -85,11 +85,22 @@ export async function call<T>(method: string, path: string, body?: object, signa
   return value as T
 }
 
-/** Fetches a file from the server. */
-export async function file(path: string): Promise<globalThis.Response> {
+/** Fetches a file from the server, with a body by POST. */
+export async function file(path: string, body?: object): Promise<globalThis.Response> {
   let response: globalThis.Response
+  const init: RequestInit = { credentials: 'same-origin', headers: keyHeaders() }
   try {
-    response = await fetch(path, { credentials: 'same-origin', headers: keyHeaders() })
+    response = await fetch(
+      path,
+      body
+        ? {
+            ...init,
+            method: 'POST',
+            body: JSON.stringify(body),
+            headers: { ...keyHeaders(), 'Content-Type': 'application/json' },
+          }
+        : init,
+    )
   } catch (err) {
     throw new UnreachableError({ cause: err })
   }
@@ -99,9 +110,15 @@ export async function file(path: string): Promise<globalThis.Response> {
 }
 
 /** Saves a file from the server as a download with this name. The browser never opens it as a page. */
-export async function save(path: string, name: string): Promise<void> {
-  const bytes = await (await file(path)).arrayBuffer()
-  const address = URL.createObjectURL(new Blob([bytes], { type: 'application/octet-stream' }))
+export async function save(path: string, name: string, body?: object): Promise<void> {
+  const response = await file(path, body)
+  let bytes: Blob
+  try {
+    bytes = await response.blob() // which a browser may keep on disk, other than an array
+  } catch (err) {
+    throw new UnreachableError({ cause: err })
+  }
+  const address = URL.createObjectURL(bytes.slice(0, bytes.size, 'application/octet-stream'))
   const link = document.createElement('a')
   link.href = address
   link.download = name

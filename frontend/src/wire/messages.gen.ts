@@ -875,6 +875,11 @@ export interface CommitCreated {
   commit: string
 }
 
+export interface Export {
+  format: string
+  language?: string
+}
+
 export interface FolderEntries {
   entries: FolderEntry[]
   more: boolean
