@@ -283,7 +283,11 @@ test('an MCP server elicits through Claude: a number with its bounds, a default,
   }
 })
 
-test('AskUser and an approval over MCP, one after the other, and how many wait', async ({ page, folder, rest }) => {
+test('AskUser and an approval over MCP, one after the other, and how many wait @nightly', async ({
+  page,
+  folder,
+  rest,
+}) => {
   const id = await rest.start(
     prompt(
       'Ask.',

@@ -46,7 +46,13 @@ test('no CLI: the app says so @newest', async ({ page, context, model, signIn })
   })
 })
 
-test('a CLI that may not be executed: the app says so @newest', async ({ page, context, folder, model, signIn }) => {
+test('a CLI that may not be executed: the app says so @newest @nightly', async ({
+  page,
+  context,
+  folder,
+  model,
+  signIn,
+}) => {
   const path = program(folder, 'exit 0')
   chmodSync(path, 0o644)
   await withServer(page, { claudePath: path, modelURL: model.url }, async (server) => {
@@ -90,7 +96,7 @@ test('a CLI that exits at once: the session is dead and says why @newest', async
   })
 })
 
-test('a CLI that prints rubbish: the session is dead and says why @newest', async ({
+test('a CLI that prints rubbish: the session is dead and says why @newest @nightly', async ({
   page,
   context,
   folder,

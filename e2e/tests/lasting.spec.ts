@@ -87,7 +87,7 @@ test('a dead session is resumed and knows what was said', async ({ page, folder,
   await expect(app.said('The word is heron.')).toBeVisible()
 })
 
-test('a message sent while Claude works is queued and sent', async ({ page, folder, rest }) => {
+test('a message sent while Claude works is queued and sent @nightly', async ({ page, folder, rest }) => {
   const id = await rest.start(prompt('Fetch.', [fetchPage('one')], [text('First turn done.')]), { cwd: folder })
   const app = await App.openSession(page, id)
   await expect(app.cards()).toHaveCount(1)
