@@ -17,6 +17,7 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 	defer running.Wait()
 	defer close(o.closing)
 	o.grantsChanged(ctx)
+	o.git.Sweep()
 	var adopted []*process
 	var strays []launch.Leftover
 	err := retryStore(ctx, o.o.Log, "what a former server left", func() (err error) {

@@ -23,7 +23,7 @@ func (o *Orchestrator) WorkingTree(ctx context.Context, sessionID string, visibl
 
 // workingTreeBody is an entry of the audit trail; docs/operating/audit.md describes it.
 type workingTreeBody struct {
-	What      string    `json:"what"` // changes_discarded, changes_committed, files_restored
+	What      string    `json:"what"` // changes_discarded, commit_started, changes_committed, files_restored
 	At        time.Time `json:"at"`
 	By        bypassBy  `json:"by"`
 	SessionID string    `json:"session_id"`
@@ -45,10 +45,12 @@ func (o *Orchestrator) Discard(ctx context.Context, s session.Session, f *workin
 	})
 }
 
-// Commit commits files in a folder that WorkingTree opened, and records it in the audit trail.
-// It returns the id of the commit.
+// Commit commits files in a folder that WorkingTree opened. It is recorded in the audit trail
+// first, so that no commit is missing there, and again with its id. It returns the id of the commit.
 func (o *Orchestrator) Commit(ctx context.Context, s session.Session, f *workingtree.Folder, message string, paths []string, by pending.Actor) (string, error) {
-	id, err := f.Commit(ctx, message, paths)
+	id, err := f.Commit(ctx, message, paths, func() error {
+		return o.recordWorkingTree(ctx, s, by, workingTreeBody{What: "commit_started", Paths: paths, Message: message})
+	})
 	if err != nil {
 		return "", err
 	}

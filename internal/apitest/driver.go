@@ -333,7 +333,7 @@ func (d *Driver) Commit(ctx context.Context, s session.Session, f *workingtree.F
 	if err := d.note("commit %v in %s by %s", paths, s.SessionID, by.Name); err != nil {
 		return "", err
 	}
-	return f.Commit(ctx, message, paths)
+	return f.Commit(ctx, message, paths, func() error { return nil })
 }
 
 // Tools returns [Driver.Usable], or [orchestrator.ErrNotRunning].

@@ -100,7 +100,7 @@ func TestRepositoryRunsNoProgram(t *testing.T) {
 	if err := f.Discard(t.Context(), "a.txt", seen.Digest, func(workingtree.Discarded) error { return nil }); err != nil {
 		t.Error(err)
 	}
-	if _, err := f.Commit(t.Context(), "change b", []string{"b.txt", "new.txt"}); err != nil {
+	if _, err := f.Commit(t.Context(), "change b", []string{"b.txt", "new.txt"}, unrecorded); err != nil {
 		t.Error(err)
 	}
 	if got := left(); len(got) > 0 {
@@ -118,7 +118,7 @@ func TestRepositoryRunsNoProgram(t *testing.T) {
 	seen = b.compare(f, workingtree.BaseHead, "b.txt", "")
 	err := f.Discard(t.Context(), "b.txt", seen.Digest, func(workingtree.Discarded) error { return nil })
 	checkReason(t, err, "file_filtered")
-	_, err = f.Commit(t.Context(), "x", []string{"b.txt"})
+	_, err = f.Commit(t.Context(), "x", []string{"b.txt"}, unrecorded)
 	checkReason(t, err, "file_filtered")
 	if got := left(); len(got) > 0 {
 		t.Errorf("with a filter, the repository ran %q", got)

@@ -103,8 +103,9 @@ func (f *Folder) Discard(ctx context.Context, filePath, seen string, record func
 const maxMessage = 64 << 10
 
 // Commit commits the current content of files, and nothing else that is staged. It runs no
-// hooks and does not sign. It returns the id of the commit.
-func (f *Folder) Commit(ctx context.Context, message string, paths []string) (string, error) {
+// hooks and does not sign. record is called before anything is written. It returns the id of the
+// commit.
+func (f *Folder) Commit(ctx context.Context, message string, paths []string, record func() error) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	switch {
@@ -140,6 +141,9 @@ func (f *Folder) Commit(ctx context.Context, message string, paths []string) (st
 		}
 	}
 	if err := f.checkFilters(ctx, all); err != nil {
+		return "", err
+	}
+	if err := record(); err != nil {
 		return "", err
 	}
 	// Paths go in through stdin: a thousand of them could exceed what a command line may hold.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/workspace"
@@ -155,6 +156,26 @@ func (f *Folder) connect(ctx context.Context) error {
 	return f.git.o.As(func() error { return f.link(top, gitDir, commonDir, settings) })
 }
 
+// tempPrefix begins the names of the common folders that are made for calls. After abandonedAfter a
+// folder belongs to a server that was killed: the longest call takes minutes.
+const (
+	tempPrefix     = "sayso-git-"
+	abandonedAfter = time.Hour
+)
+
+// Sweep removes the folders that killed servers have left.
+func (g *Git) Sweep() {
+	_ = g.o.As(func() error {
+		found, _ := filepath.Glob(filepath.Join(os.TempDir(), tempPrefix+"*"))
+		for _, folder := range found {
+			if info, err := os.Lstat(folder); err == nil && info.IsDir() && time.Since(info.ModTime()) > abandonedAfter {
+				_ = os.RemoveAll(folder) // that of another user stays
+			}
+		}
+		return nil
+	})
+}
+
 // linked are the parts of a repository's common folder that git needs.
 var linked = []string{"objects", "refs", "packed-refs", "reftable", "logs", "info", "shallow"}
 
@@ -180,7 +201,7 @@ func (f *Folder) link(top, gitDir, commonDir string, settings map[string]string)
 		f.State = RepositoryOutside
 		return nil
 	}
-	if f.common, err = os.MkdirTemp("", "sayso-git-"); err != nil {
+	if f.common, err = os.MkdirTemp("", tempPrefix); err != nil {
 		return fmt.Errorf("workingtree: %w", err)
 	}
 	for _, name := range linked {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sayso-dev/sayso/internal/workingtree"
 )
@@ -112,7 +113,7 @@ func TestBeforeTheFirstCommit(t *testing.T) {
 	}
 	seen := b.compare(f, workingtree.BaseHead, "a.txt", "")
 	mustNot(t, f.Discard(t.Context(), "a.txt", seen.Digest, func(workingtree.Discarded) error { return nil }))
-	if _, err := f.Commit(t.Context(), "first", []string{"b.txt"}); err != nil {
+	if _, err := f.Commit(t.Context(), "first", []string{"b.txt"}, unrecorded); err != nil {
 		t.Error(err)
 	}
 	if _, got = b.status(f, workingtree.BaseHead); len(got) != 0 {
@@ -190,10 +191,10 @@ func TestCommit(t *testing.T) {
 		{"x", []string{"nothing.txt"}, "file_unchanged"},
 		{"x", []string{"../a.txt"}, "path_invalid"},
 	} {
-		_, err := f.Commit(t.Context(), row.message, row.paths)
+		_, err := f.Commit(t.Context(), row.message, row.paths, unrecorded)
 		checkReason(t, err, row.want)
 	}
-	id, err := f.Commit(t.Context(), "Change a\n\n# not a comment to keep\nBody\n", []string{"a.txt", "c.txt", "new [x].txt"})
+	id, err := f.Commit(t.Context(), "Change a\n\n# not a comment to keep\nBody\n", []string{"a.txt", "c.txt", "new [x].txt"}, unrecorded)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,16 +208,16 @@ func TestCommit(t *testing.T) {
 	if len(left) != 2 || left["b.txt"].Status != workingtree.Modified {
 		t.Errorf("left %+v", left)
 	}
-	if id, err = b.open("sub").Commit(t.Context(), "Change d", []string{"d.txt"}); err != nil || b.run("rev-parse", "HEAD") != id {
+	if id, err = b.open("sub").Commit(t.Context(), "Change d", []string{"d.txt"}, unrecorded); err != nil || b.run("rev-parse", "HEAD") != id {
 		t.Errorf("in a folder: %v", err)
 	}
 
 	b.write(".git/index.lock", "")
-	_, err = f.Commit(t.Context(), "x", []string{"b.txt"})
+	_, err = f.Commit(t.Context(), "x", []string{"b.txt"}, unrecorded)
 	checkReason(t, err, "git_busy")
 	mustNot(t, os.Remove(filepath.Join(b.repo, ".git/index.lock")))
 	b.run("config", "--unset", "user.email")
-	_, err = b.open("").Commit(t.Context(), "x", []string{"b.txt"})
+	_, err = b.open("").Commit(t.Context(), "x", []string{"b.txt"}, unrecorded)
 	checkReason(t, err, "commit_no_identity")
 }
 
@@ -235,7 +236,7 @@ func TestWorktree(t *testing.T) {
 	if s.Branch != "topic" || got["a.txt"].Status != workingtree.Modified {
 		t.Fatalf("got %+v", s)
 	}
-	id, err := f.Commit(t.Context(), "In the tree", []string{"a.txt"})
+	id, err := f.Commit(t.Context(), "In the tree", []string{"a.txt"}, unrecorded)
 	if err != nil || b.run("rev-parse", "topic") != id {
 		t.Errorf("got %s %v", id, err)
 	}
@@ -248,7 +249,7 @@ func TestWorktree(t *testing.T) {
 	b.run("checkout", "-q", "--detach")
 	b.write("a.txt", "a3\n")
 	f = b.open("")
-	if id, err = f.Commit(t.Context(), "Detached", []string{"a.txt"}); err != nil || b.run("rev-parse", "HEAD") != id {
+	if id, err = f.Commit(t.Context(), "Detached", []string{"a.txt"}, unrecorded); err != nil || b.run("rev-parse", "HEAD") != id {
 		t.Errorf("detached: %s %v", id, err)
 	}
 	if s, _ := b.status(f, workingtree.BaseHead); s.Branch != "" {
@@ -274,7 +275,7 @@ func TestConflict(t *testing.T) {
 	if got["a.txt"].Status != workingtree.Conflicted || !got["a.txt"].Uncommitted {
 		t.Errorf("got %+v", got)
 	}
-	_, err := f.Commit(t.Context(), "x", []string{"a.txt"})
+	_, err := f.Commit(t.Context(), "x", []string{"a.txt"}, unrecorded)
 	checkReason(t, err, "commit_conflict")
 }
 
@@ -406,6 +407,51 @@ func TestReadingChangesNothing(t *testing.T) {
 			if target, _ := os.Readlink(link); strings.HasPrefix(target, b.root) {
 				t.Errorf("left %s", link)
 			}
+		}
+	}
+}
+
+func unrecorded() error { return nil }
+
+// A commit that cannot be recorded is not made.
+func TestCommitIsRecordedFirst(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.write("a.txt", "a\n")
+	b.commit("first")
+	b.write("a.txt", "b\n")
+	down := errors.New("the store is down")
+	before := b.run("rev-parse", "HEAD")
+	if _, err := b.open("").Commit(t.Context(), "Change a", []string{"a.txt"}, func() error { return down }); !errors.Is(err, down) {
+		t.Errorf("got %v", err)
+	}
+	if now := b.run("rev-parse", "HEAD"); now != before || b.run("diff", "--cached", "--name-only") != "" {
+		t.Errorf("HEAD is %s, was %s", now, before)
+	}
+}
+
+// The folders of calls that a killed server did not end are removed at the next start, those of
+// calls that may still run are not.
+func TestSweepRemovesOldFolders(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	kept := t.TempDir()
+	b := newBench(t)
+	old, recent := filepath.Join(temp, "sayso-git-1"), filepath.Join(temp, "sayso-git-2")
+	for _, folder := range []string{old, recent} {
+		mustNot(t, os.Mkdir(folder, 0o700))
+		mustNot(t, os.Symlink(kept, filepath.Join(folder, "objects")))
+	}
+	mustNot(t, os.WriteFile(filepath.Join(kept, "object"), nil, 0o600))
+	long := time.Now().Add(-2 * time.Hour)
+	mustNot(t, os.Chtimes(old, long, long))
+	b.git.Sweep()
+	if _, err := os.Lstat(old); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the old one: %v", err)
+	}
+	for _, path := range []string{recent, filepath.Join(kept, "object")} {
+		if _, err := os.Lstat(path); err != nil {
+			t.Error(err)
 		}
 	}
 }
