@@ -295,7 +295,7 @@ test('what a session has done stands beside it, and leads to the block @newest',
   await stage.open(server.url)
   await expect(page.getByRole('button', { name: 'Context and cost' })).toContainText('$0.25')
   const about = async () => {
-    await page.getByRole('banner').getByRole('button', { name: 'More', exact: true }).click()
+    await page.getByRole('main').getByRole('button', { name: 'More', exact: true }).first().click()
     await page.getByRole('button', { name: 'Session details' }).click()
   }
 
