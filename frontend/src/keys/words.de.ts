@@ -1,4 +1,3 @@
-import { count } from '@/i18n'
 import type { words as english } from './words.en'
 
 export const words: typeof english = {
@@ -65,20 +64,4 @@ export const words: typeof english = {
   leads: (key, question) => `Drücke ${key} zum ${question ? 'Beantworten' : 'Ansehen'}.`,
   nothingWaits: 'Alles erledigt.',
   nothingNew: 'Keine andere Sitzung wartet auf dich.',
-
-  palette: {
-    title: 'Sitzungen und Aktionen suchen',
-    placeholder: 'Sitzungen, Aktionen und Einstellungen suchen',
-    groups: { recent: 'Zuletzt verwendet', action: 'Aktionen', session: 'Sitzungen', setting: 'Einstellungen' },
-    none: 'Keine Ergebnisse',
-    found: (n) => count(n, 'Ergebnis', 'Ergebnisse'),
-    theme: (name) => `Erscheinungsbild: ${name}`,
-    singlesOff: 'Tastenkürzel mit einer Taste ausschalten',
-    singlesOn: 'Tastenkürzel mit einer Taste einschalten',
-    signOut: 'Abmelden',
-    account: 'Konto',
-    plain: 'Diese Sitzung als einfache Seite öffnen',
-    admin: 'Verwaltung',
-    rules: 'Regeln: immer erlaubt',
-  },
 }

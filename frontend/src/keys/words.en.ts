@@ -1,4 +1,3 @@
-import { count } from '@/i18n'
 import type { KeyID, Scope } from './table'
 
 export const words = {
@@ -57,20 +56,4 @@ export const words = {
   leads: (key: string, question: boolean) => `Press ${key} to ${question ? 'answer' : 'review'}.`,
   nothingWaits: 'You’re all caught up.',
   nothingNew: 'No other session needs you.',
-
-  palette: {
-    title: 'Search sessions and actions',
-    placeholder: 'Search sessions, actions and settings',
-    groups: { recent: 'Recent', action: 'Actions', session: 'Sessions', setting: 'Settings' },
-    none: 'No results',
-    found: (n: number) => count(n, 'result', 'results'),
-    theme: (name: string) => `Theme: ${name}`,
-    singlesOff: 'Turn off single-key shortcuts',
-    singlesOn: 'Turn on single-key shortcuts',
-    signOut: 'Sign out',
-    account: 'Account',
-    plain: 'Open this session as a plain page',
-    admin: 'Admin',
-    rules: 'Rules: always allowed',
-  },
 }

@@ -3,14 +3,22 @@ import { useStored } from '@/browser/useStored'
 import { ownKey } from '@/connection/owner'
 import { atLeast } from '@/account/roles'
 import { PAGES } from '@/admin/pages'
+import type { Choice } from '@/session/actions'
+import type { IconName } from '@/ui/Icon.vue'
 import type { Role } from '@/wire/messages.gen'
-import { words } from '@/keys/words'
+import { words } from './words'
 
 /** Something that the palette can do. */
 export interface Entry {
   id: string
-  group: 'action' | 'session' | 'setting'
+  group: 'action' | 'session' | 'setting' | 'transcript' | 'file'
   text: string
+  icon?: IconName
+  /** The session that it is about, whose actions are beside it. */
+  session?: string
+  danger?: boolean
+  /** What there is to choose from, in the place of the list. */
+  choices?: readonly Choice[]
   /** More to find it by, shown beside it. */
   also?: string
   caps?: string[][]
@@ -23,7 +31,7 @@ export const pagesFor = (role: Role | undefined, go: (path: string) => void): En
     id: 'page:' + p.name,
     group: 'setting',
     text: p.title,
-    also: p.name === 'grants' ? words.palette.rules : words.palette.admin,
+    also: p.name === 'grants' ? words.rules : words.admin,
     run: () => go(`/admin/${p.name}`),
   }))
 

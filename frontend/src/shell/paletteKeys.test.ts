@@ -2,20 +2,38 @@ import { flushPromises, mount } from '@vue/test-utils'
 import { createPinia, setActivePinia } from 'pinia'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { createMemoryHistory, createRouter } from 'vue-router'
+import { process, request } from '@/pending/testdock'
+import { useSessions } from '@/state/sessions'
+import { openDialogs } from '@/ui/dialogs'
+import type { ProcessState, Role } from '@/wire/messages.gen'
 import Palette from './Palette.vue'
 
 beforeEach(() => localStorage.clear())
 
-async function open() {
+async function open(processes: ProcessState[] = [], session?: string, role: Role = 'member') {
   const pinia = createPinia()
   setActivePinia(pinia)
+  useSessions().apply(
+    [
+      {
+        type: 'hello',
+        protocol: 1,
+        server_version: '0',
+        node_id: 'n',
+        user: { name: 'ada', role },
+        server_time: Date.now() / 1000,
+      },
+      { type: 'active_processes', processes },
+    ],
+    { now: Date.now(), commandOf: () => undefined },
+  )
   const router = createRouter({
     history: createMemoryHistory(),
     routes: [{ path: '/:any(.*)*', component: { template: '<p></p>' } }],
   })
   const leave = vi.fn<() => void>()
   const palette = mount(Palette, {
-    props: { session: undefined, leave },
+    props: { session, leave },
     global: { plugins: [pinia, router] },
     attachTo: document.body,
   })
@@ -136,4 +154,116 @@ test('a click leaves the focus in the field', async () => {
   const ev = new MouseEvent('mousedown', { bubbles: true, cancelable: true })
   options()[1]!.element.dispatchEvent(ev)
   expect(ev.defaultPrevented).toBe(true)
+})
+
+const waits = () => process([request('r1')], { session_id: 'a', title: 'Fix the limiter' })
+const other = () => process([], { session_id: 'b', title: 'Limiter for uploads', state: 'dead' })
+const beside = (palette: Awaited<ReturnType<typeof open>>['palette']) => palette.findAll('.beside [role=option]')
+
+test('an action that is typed is found for the open session first, and Kill asks', async () => {
+  const { palette, press, type, texts, current } = await open(
+    [process([], { session_id: 'c', title: 'Another' }), waits()],
+    'a',
+  )
+  await type('kill')
+  expect(texts().slice(0, 2)).toEqual(['Kill…Fix the limiter⇥', 'Kill…Another'])
+  expect(current()).toBe('Kill…Fix the limiter⇥')
+  const calls = vi.spyOn(globalThis, 'fetch')
+  await press('Enter')
+  expect(palette.emitted('close')).toHaveLength(1)
+  expect(openDialogs.value.map((d) => (d.props as { session: ProcessState }).session.session_id)).toEqual(['a'])
+  expect(calls).not.toHaveBeenCalledWith('/api/sessions/a/kill', expect.anything())
+  openDialogs.value = []
+})
+
+test('only what may be done now is offered', async () => {
+  const { palette, press, type } = await open([waits(), other()], undefined)
+  await type('limiter')
+  await press('ArrowDown')
+  const names = () => beside(palette).map((o) => o.text())
+  await type('fix the limiter')
+  expect(names()).toEqual([
+    'Review request',
+    'Open changes',
+    'Interrupt',
+    'Change approval mode…',
+    'Change model…',
+    'Rename…',
+    'Fork',
+    'Pin',
+    'Archive',
+    'Kill…',
+  ])
+  await type('uploads')
+  expect(names()).toEqual(['Open changes', 'Resume', 'Rename…', 'Fork', 'Pin', 'Archive'])
+  const viewer = await open([waits()], undefined, 'viewer')
+  await viewer.type('fix the limiter')
+  expect(beside(viewer.palette).map((o) => o.text())).toEqual(['Review request', 'Open changes', 'Pin'])
+})
+
+test('Tab leads to the actions beside, Escape back; approving leads to the card', async () => {
+  const { palette, press, type, field, router } = await open([waits()])
+  await type('fix the limiter')
+  await press('Tab')
+  expect(field.attributes('aria-activedescendant')).toBe(beside(palette)[0]!.attributes('id'))
+  await press('ArrowUp')
+  expect(field.attributes('aria-activedescendant')).toBe(beside(palette).at(-1)!.attributes('id'))
+  await palette.get('dialog').trigger('cancel')
+  expect([palette.emitted('close'), palette.find('.beside .on').exists()]).toEqual([undefined, false])
+  await press('Tab')
+  await press('Enter', { repeat: true })
+  await press('Enter')
+  await flushPromises()
+  expect(router.currentRoute.value.path).toBe('/inbox/r1')
+})
+
+test('a mode is chosen from a list of its own', async () => {
+  const { palette, press, type, texts } = await open([waits()], 'a')
+  await type('approval mode')
+  await press('Enter')
+  expect(palette.emitted('close')).toBe(undefined)
+  expect(texts()).toHaveLength(3)
+  const calls = vi.spyOn(globalThis, 'fetch').mockResolvedValue(new Response('{}'))
+  await type('plan')
+  await press('Enter')
+  await flushPromises()
+  expect(calls.mock.calls.map(([path, init]) => [path, init!.body])).toEqual([
+    ['/api/sessions/a/permission_mode', '{"permission_mode":"plan"}'],
+  ])
+})
+
+test('with > there are commands alone', async () => {
+  const { type, texts } = await open([waits()], 'a')
+  await type('> fix')
+  expect(texts()).not.toContain('Fix the limiterw · Needs you')
+  expect(texts()).toContain('PinFix the limiter')
+})
+
+test('what the server finds comes below: sessions, words in transcripts and files', async () => {
+  vi.useFakeTimers()
+  const answers: Record<string, unknown> = {
+    '/api/sessions?': { sessions: [{ session_id: 'old', title: 'Old limiter', cwd: '/w' }], next: null },
+    '/api/search?': {
+      results: [
+        { session_id: 'a', title: 'Fix the limiter', hits: [{ key: 'k1', kind: 'text', excerpt: 'it counts' }] },
+      ],
+      next: null,
+    },
+    '/api/sessions/a/files/search': { paths: ['signin/limiter.go'] },
+  }
+  vi.spyOn(globalThis, 'fetch').mockImplementation((path) => {
+    const found = Object.entries(answers).findLast(([begin]) => String(path).startsWith(begin))
+    return Promise.resolve(new Response(JSON.stringify(found?.[1] ?? {})))
+  })
+  const { type, texts, options, router } = await open([waits()], 'a')
+  await type('limiter')
+  await vi.advanceTimersByTimeAsync(250)
+  await flushPromises()
+  expect(texts()).toEqual(
+    expect.arrayContaining(['Old limiterw', '“it counts”Fix the limiter', 'signin/limiter.goFix the limiter']),
+  )
+  await options()[texts().indexOf('“it counts”Fix the limiter')]!.trigger('click')
+  await vi.runAllTimersAsync()
+  expect(router.currentRoute.value.fullPath).toBe('/sessions/a?block=k1')
+  vi.useRealTimers()
 })

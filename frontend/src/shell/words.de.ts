@@ -1,0 +1,35 @@
+import { count } from '@/i18n'
+import type { words as english } from './words.en'
+
+export const words: typeof english = {
+  title: 'Sitzungen und Aktionen suchen',
+  placeholder: 'Sitzungen, Aktionen und Einstellungen suchen',
+  groups: {
+    recent: 'Zuletzt verwendet',
+    action: 'Aktionen',
+    session: 'Sitzungen',
+    setting: 'Einstellungen',
+    transcript: 'In Verläufen',
+    file: 'Dateien',
+  },
+  none: 'Keine Ergebnisse',
+  found: (n) => count(n, 'Ergebnis', 'Ergebnisse'),
+  theme: (name) => `Erscheinungsbild: ${name}`,
+  singlesOff: 'Tastenkürzel mit einer Taste ausschalten',
+  singlesOn: 'Tastenkürzel mit einer Taste einschalten',
+  signOut: 'Abmelden',
+  account: 'Konto',
+  plain: 'Diese Sitzung als einfache Seite öffnen',
+  admin: 'Verwaltung',
+  rules: 'Regeln: immer erlaubt',
+  move: 'Bewegen',
+  open: 'Öffnen',
+  act: 'Aktionen',
+  back: 'Zurück',
+  commands: 'für Befehle',
+  type: 'Tippe',
+  actionsFor: (title) => `Aktionen für ${title}`,
+  reviewHint: 'Genehmigen oder ablehnen',
+  snooze: 'Anfrage 10 Minuten zurückstellen',
+  unsnooze: 'Anfrage nicht mehr zurückstellen',
+}
