@@ -72,6 +72,10 @@ export class Stage {
       route.fulfill({ json: { keys: {}, single_keys: true, language: 'en' } }),
     )
     await page.route('**/api/bookmarks', (route) => route.fulfill({ json: { bookmarks: [] } }))
+    await page.route('**/api/models', (route) => route.fulfill({ json: { cli_version: '', models: [] } }))
+    await page.route('**/api/sessions/*/catalog', (route) =>
+      route.fulfill({ json: { running: false, cli_version: '', commands: [], agents: [], models: [] } }),
+    )
     await page.route('**/api/sessions?*', (route) => route.fulfill({ json: { sessions: [], next: null } }))
     return stage
   }

@@ -180,7 +180,7 @@ test('the model is switched and a queued message taken back while Claude runs', 
   const app = await App.openSession(page, id)
   await expect(app.card()).toBeVisible()
 
-  await app.select('Model', /^opus For/)
+  await app.select('Model', /^Opus/)
   await expect(page.getByRole('combobox', { name: 'Model' })).toHaveText(/opus/i)
 
   await app.send('Not this one.')

@@ -124,7 +124,6 @@ export const de: Messages = {
     viewerCannot: 'Nur Lesezugriff. Du kannst in dieser Sitzung keine Nachrichten senden.',
     viewerShort: 'Nur Lesezugriff',
     tools: 'Mehr zu dieser Nachricht',
-    attach: 'Dateien anhängen',
     send: 'Senden',
     queue: 'Einreihen',
     queueMessage: 'Nachricht einreihen',

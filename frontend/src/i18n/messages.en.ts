@@ -112,7 +112,6 @@ export const en = {
     viewerCannot: 'View only. You can’t send messages in this session.',
     viewerShort: 'View only',
     tools: 'More for this message',
-    attach: 'Attach files',
     send: 'Send',
     queue: 'Queue',
     queueMessage: 'Queue message',

@@ -178,3 +178,79 @@ test('the arrow up brings back the last messages, and never over what was writte
   await c.w.find('textarea').setValue('the second')
   expect(await press('ArrowUp')).toBe('the second')
 })
+
+test('an @ finds files, a / finds commands, and keys choose them', async () => {
+  vi.useRealTimers()
+  const asked: string[] = []
+  const commands = ['compact', 'clear'].map((name) => ({
+    name,
+    description: '',
+    argument_hint: '',
+    aliases: [],
+    builtin: true,
+  }))
+  vi.stubGlobal('fetch', async (path: string) => {
+    asked.push(path)
+    if (path.includes('q=gone')) throw new Error('no network')
+    const catalog = { running: true, cli_version: '', commands, agents: [], models: [] }
+    return new Response(
+      JSON.stringify(
+        path.endsWith('/catalog')
+          ? catalog
+          : path.includes('/files/')
+            ? { paths: ['src/limiter.go', 'src/my limiter.go'], more: false }
+            : { models: [], cli_version: '' },
+      ),
+    )
+  })
+  const c = composer(0)
+  const field = c.w.find('textarea')
+  const type = async (text: string) => {
+    c.field.value = text
+    c.field.setSelectionRange(text.length, text.length)
+    c.field.dispatchEvent(new InputEvent('input', { data: text.at(-1)!, bubbles: true }))
+    await nextTick()
+  }
+  const labels = () => c.w.findAll('[role=option] .label').map((o) => o.text())
+  const shows = (...want: string[]) => vi.waitFor(() => expect(labels()).toEqual(want), 10_000)
+
+  await type('Look at @')
+  // What is typed while the list loads is not lost.
+  await type('Look at @lim')
+  await shows('src/limiter.go', 'src/my limiter.go')
+  expect(asked.filter((p) => p.includes('/files/'))).toEqual([
+    `/api/sessions/${orphaned().session_id}/files/search?q=lim`,
+  ])
+  expect(field.attributes('aria-activedescendant')).toBe(c.w.find('[aria-selected=true]').attributes('id'))
+  await field.trigger('keydown', { key: 'ArrowDown' })
+  await field.trigger('keyup', { key: 'ArrowDown' })
+  await field.trigger('keydown', { key: 'Enter' })
+  expect(c.field.value).toBe('Look at @"src/my limiter.go" ')
+  await shows()
+  expect(field.attributes('aria-activedescendant')).toBeUndefined()
+
+  await type('/c')
+  await shows('/compact', '/clear')
+  await type('/cl')
+  await shows('/clear')
+  await field.trigger('keydown', { key: 'Escape' })
+  await shows()
+  await type('/cle')
+  await shows()
+  await type('')
+  await type('/com')
+  await shows('/compact')
+  await field.trigger('keydown', { key: 'Tab' })
+  expect(c.field.value).toBe('/compact ')
+  // What is written in full is sent.
+  await type('/compact')
+  await shows('/compact')
+  expect(said).toEqual([])
+  await field.trigger('keydown', { key: 'Enter' })
+  expect(said).toEqual(['/compact'])
+
+  await type('@gone')
+  await vi.waitFor(() => expect(c.w.find('.note').text()).toMatch(/^Files can’t be listed/), 10_000)
+  c.w.unmount()
+  vi.unstubAllGlobals()
+})

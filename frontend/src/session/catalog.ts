@@ -1,0 +1,42 @@
+import { shallowRef } from 'vue'
+import { call } from '@/connection/rest'
+import { t } from '@/i18n'
+import type { Catalog, CatalogModel, ModelList } from '@/wire/messages.gen'
+import { MODELS } from './modes'
+import { words } from './words'
+
+/** The models that the last CLI of the server offered; empty while none is known. */
+export const models = shallowRef<readonly CatalogModel[]>([])
+
+/** Loads models. Without them a model is chosen by its name. */
+export async function loadModels(): Promise<void> {
+  const list = await call<ModelList>('GET', '/api/models').catch(() => null)
+  if (list) models.value = list.models
+}
+
+/** Returns what the CLI of a session offers. */
+export const loadCatalog = (sessionID: string): Promise<Catalog> =>
+  call<Catalog>('GET', `/api/sessions/${encodeURIComponent(sessionID)}/catalog`)
+
+/** The CLI's name for its default model, which is '' here. */
+const DEFAULT = 'default'
+
+/** Returns the models to choose from, the default first, and the one of them that current is. */
+export function modelOptions(offered: readonly CatalogModel[], current: string) {
+  const row = offered.find((m) => m.value === current) ?? offered.find((m) => m.resolved_model === current)
+  const value = row?.value === DEFAULT ? '' : (row?.value ?? current)
+  const others = offered.filter((m) => m.value !== DEFAULT)
+  const options = [
+    {
+      value: '',
+      label: t.session.defaultModel,
+      words: offered.find((m) => m.value === DEFAULT)?.description ?? words.modelWords(''),
+    },
+    ...(offered.length > 0
+      ? others.map((m) => ({ value: m.value, label: m.display_name || m.value, words: m.description }))
+      : MODELS.map((m) => ({ value: m, label: m, words: words.modelWords(m) }))),
+  ]
+  // A model that was set by its name.
+  if (!options.some((o) => o.value === value)) options.push({ value, label: value, words: '' })
+  return { value, options }
+}
