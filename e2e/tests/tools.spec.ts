@@ -63,15 +63,44 @@ const REPORTS = [
     rate_limits_available: true,
     rate_limits: { five_hour: { utilization: 42, resets_at: '2026-12-01T10:00:00Z' } },
   }),
-  { raw: JSON.stringify({ type: 'assistant', parent_tool_use_id: null, message: { id: 'm1', role: 'assistant', model: 'claude-test-1', content: [{ type: 'text', text: 'A long story.' }], usage: USAGE } }) },
-  { raw: JSON.stringify({ type: 'system', subtype: 'compact_boundary', uuid: 'c1', compact_metadata: { trigger: 'manual', pre_tokens: 150_000, post_tokens: 12_000 } }) },
+  {
+    raw: JSON.stringify({
+      type: 'assistant',
+      parent_tool_use_id: null,
+      message: {
+        id: 'm1',
+        role: 'assistant',
+        model: 'claude-test-1',
+        content: [{ type: 'text', text: 'A long story.' }],
+        usage: USAGE,
+      },
+    }),
+  },
+  {
+    raw: JSON.stringify({
+      type: 'system',
+      subtype: 'compact_boundary',
+      uuid: 'c1',
+      compact_metadata: { trigger: 'manual', pre_tokens: 150_000, post_tokens: 12_000 },
+    }),
+  },
   { cost: 0.25 },
   { text: 'Done.' },
 ]
 
-test('tools are shown and changed, and what fills the context and what it costs', async ({ page, server, scripted, rest }) => {
+test('tools are shown and changed, and what fills the context and what it costs', async ({
+  page,
+  server,
+  scripted,
+  rest,
+}) => {
   await page.setViewportSize({ width: 1440, height: 900 })
-  await App.newSession(page, server.url, scripted, `Say.\n\n\`\`\`claudetest\n${JSON.stringify({ turn: REPORTS })}\n\`\`\``)
+  await App.newSession(
+    page,
+    server.url,
+    scripted,
+    `Say.\n\n\`\`\`claudetest\n${JSON.stringify({ turn: REPORTS })}\n\`\`\``,
+  )
   await expect(page.getByText('Done.', { exact: true })).toBeVisible()
   await expect(page.getByText('Conversation summarized · 150K → 12K tokens')).toBeVisible()
 
@@ -102,11 +131,20 @@ test('tools are shown and changed, and what fills the context and what it costs'
   const link = panel.getByRole('link', { name: 'Open sign-in.example.org' })
   await expect(link).toHaveAttribute('href', 'https://sign-in.example.org/authorize?a=b')
   expect(page.context().pages()).toHaveLength(1)
-  await panel.getByRole('textbox', { name: 'Address of that page' }).fill('http://localhost:3118/callback?code=x&state=y')
+  await panel
+    .getByRole('textbox', { name: 'Address of that page' })
+    .fill('http://localhost:3118/callback?code=x&state=y')
   await panel.getByRole('button', { name: 'Finish sign-in' }).click()
   await expect(panel.getByText('Signed in.')).toBeVisible()
-  const { entries } = await rest.get<{ entries: { entry: { what: string; server?: string } }[] }>('/api/audit?newest=true')
-  expect(entries.map((e) => e.entry).filter((e) => e.server).map((e) => `${e.what} ${e.server}`)).toEqual(
+  const { entries } = await rest.get<{ entries: { entry: { what: string; server?: string } }[] }>(
+    '/api/audit?newest=true',
+  )
+  expect(
+    entries
+      .map((e) => e.entry)
+      .filter((e) => e.server)
+      .map((e) => `${e.what} ${e.server}`),
+  ).toEqual(
     expect.arrayContaining(['mcp_server_disabled github', 'mcp_server_enabled github', 'mcp_sign_in_started linear']),
   )
 
