@@ -221,6 +221,8 @@ var attackList = []attack{
 	// A phone.
 	proved(135, "a QR code that leads a phone elsewhere, or that signs it in: its address comes from no header, and it holds no credential", "httpapi.TestPhoneAddressesComeFromTheServer", "cmd/sayso.TestPhoneAddresses", "frontend/src/session/HandOff.test.ts: a phone is shown the address of exactly this card, and nothing that signs in"),
 	proved(136, "a text that runs, loads or forges a decision in an exported file, and an export that is not on record", "export.TestHostileTextsAreInert", "httpapi.TestExportOfASession"),
+	proved(137, "a phone without a connection: an approval, an old page of the app, or what the person before them was asked", "e2e/tests/offline.spec.ts: the installed app without its server shows what was last known, and decides nothing"),
+	proved(138, "a page of another site that shares something into the app", "e2e/tests/offline.spec.ts: the installed app without its server shows what was last known, and decides nothing"),
 }
 
 // TestEveryAttackHasItsAnswer holds the list against the tests that there are: a

@@ -56,6 +56,7 @@ const LOOKED_AT: Record<string, string> = {
   'pending/RequestDock.vue': 'a card on a phone',
   'account/Welcome.vue': 'what Claude needs before the first session',
   'phone/Phone.vue': 'the set-up of a phone',
+  'phone/Share.vue': 'what was shared',
   'admin/Projects.vue': 'a project',
   'session/SessionDetails.vue': 'the drawer on a phone',
   'session/KillDialog.vue': 'before a session is killed',
@@ -403,8 +404,18 @@ test('whoever is signed out, or comes by a link, can go on', once, async ({ page
   await expect(page.getByRole('heading', { name: /grace/ })).toBeVisible()
   await expectAccessible(page, 'the first time of who was invited')
 
-  const claude = { version: '2.1.329', signed_in: false, problem: 'Claude is not signed in on this server.', reasons: { problem: { reason: 'cli_signed_out', params: { command: 'claude' } } } }
-  await json(page, '**/api/environment', { claude, demo_available: true, workspace_roots: ['/srv'], home: '/home/grace' })
+  const claude = {
+    version: '2.1.329',
+    signed_in: false,
+    problem: 'Claude is not signed in on this server.',
+    reasons: { problem: { reason: 'cli_signed_out', params: { command: 'claude' } } },
+  }
+  await json(page, '**/api/environment', {
+    claude,
+    demo_available: true,
+    workspace_roots: ['/srv'],
+    home: '/home/grace',
+  })
   await page.goto(`${url}/welcome`)
   await expect(page.getByRole('button', { name: 'Use an API key instead' })).toBeVisible()
   await expectAccessible(page, 'what Claude needs before the first session')

@@ -1,12 +1,55 @@
-// Shows alerts while no tab does. It answers no fetch: every page comes from the
-// server, so that nobody sees an old one.
+// Shows alerts while no tab does, and a page of its own while the server cannot be reached. Every page
+// of the app comes from the server: none of its chunks is kept, so nobody sees or runs an old one.
 'use strict'
 
-addEventListener('install', () => skipWaiting())
-addEventListener('activate', (ev) => ev.waitUntil(clients.claim()))
+// Another number for other files: the caches of earlier ones are deleted.
+const OFFLINE = 'sayso-offline-1'
+const OFFLINE_FILES = ['/offline.html', '/offline.css', '/offline.js', '/favicon.svg']
+
+addEventListener('install', (ev) => {
+  ev.waitUntil(caches.open(OFFLINE).then((cache) => cache.addAll(OFFLINE_FILES)))
+  skipWaiting()
+})
+addEventListener('activate', (ev) => {
+  ev.waitUntil((async () => {
+    const old = (await caches.keys()).filter((name) => name.startsWith('sayso-offline-') && name !== OFFLINE)
+    await Promise.all([clients.claim(), ...old.map((name) => caches.delete(name))])
+  })())
+})
+
+const kept = async (path) => (await caches.match(path, { cacheName: OFFLINE })) ?? Response.error()
+
+addEventListener('fetch', (ev) => {
+  const { request } = ev
+  const { origin, pathname } = new URL(request.url)
+  if (origin !== location.origin) return
+  if (request.mode === 'navigate') {
+    if (request.method === 'POST' && pathname === '/share') ev.respondWith(receive(request))
+    else if (request.method === 'GET') ev.respondWith(fetch(request).catch(() => kept('/offline.html')))
+  } else if (OFFLINE_FILES.includes(pathname)) ev.respondWith(fetch(request).catch(() => kept(pathname)))
+})
+
+// What another app shares waits here until its person has said where it goes. A page of another site
+// can send it as well, so nothing else happens to it.
+async function receive(request) {
+  const form = await request.formData()
+  const files = form.getAll('files').filter((f) => typeof f !== 'string').slice(0, 20)
+  const text = ['title', 'text', 'url'].map((name) => form.get(name)).filter((t) => typeof t === 'string' && t !== '')
+  await caches.delete('sayso-share')
+  const cache = await caches.open('sayso-share')
+  await cache.put('/shared', Response.json({ text: [...new Set(text)].join('\n'), files: files.map((f) => ({ name: f.name, type: f.type })) }))
+  await Promise.all(files.map((f, i) => cache.put(`/shared/${i}`, new Response(f))))
+  return Response.redirect('/share', 303)
+}
 
 // Safari takes the right to alert away when a message shows nothing.
 const mustShow = /AppleWebKit/.test(navigator.userAgent) && !/Chrom(e|ium)/.test(navigator.userAgent)
+
+// The number on the icon: the open requests, as far as they were shown here. A page that is open knows better.
+async function count() {
+  const pages = await clients.matchAll({ type: 'window' })
+  if (pages.length === 0) await navigator.setAppBadge?.((await registration.getNotifications()).length)
+}
 
 async function told(m) {
   const shown = await registration.getNotifications({ tag: m.tag })
@@ -27,7 +70,7 @@ addEventListener('push', (ev) => {
   } catch {
     m = { kind: 'show', tag: 'sayso', title: 'sayso', path: '/' }
   }
-  ev.waitUntil(told(m))
+  ev.waitUntil(told(m).then(count))
 })
 
 addEventListener('notificationclick', (ev) => {

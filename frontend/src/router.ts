@@ -36,6 +36,7 @@ export const router = createRouter({
           meta: { title: () => t.shell.settings },
         },
         { path: 'phone', component: () => import('./phone/Phone.vue'), meta: { title: () => t.shell.phone } },
+        { path: 'share', component: () => import('./phone/Share.vue') },
         {
           path: 'admin/:page?',
           component: () => import('./admin/Admin.vue'),

@@ -18,6 +18,7 @@ export function pageKey(): string {
 
 /** Stores the key of a sign-in for this page and all others of this origin. */
 export function keepPageKey(key: string): void {
+  forgetKept()
   here = key
   try {
     localStorage.setItem(KEY, key)
@@ -35,6 +36,11 @@ export function forgetPageKey(): void {
     // It was never stored.
   }
   void sharePageKey('')
+}
+
+/** Deletes what the service worker shows without the server: it belongs to the person who was signed in. */
+export function forgetKept(): void {
+  for (const name of ['sayso-last', 'sayso-share']) void globalThis.caches?.delete(name).catch(() => null)
 }
 
 /** Reports whether somebody signed in here before sign-ins had keys. */

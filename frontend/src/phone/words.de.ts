@@ -60,6 +60,12 @@ export const words: typeof english = {
       'docs/operating/phone.md enthält Anleitungen für Tailscale, Cloudflare Tunnel, Caddy, nginx und das lokale Netzwerk.',
   },
 
+  share: {
+    title: 'Mit sayso teilen',
+    lead: 'Wähle das Ziel. Es wird ein Entwurf; noch wird nichts gesendet.',
+    nothing: 'Es wurde nichts geteilt.',
+  },
+
   here: {
     title: 'Dieses Smartphone',
     encrypted: 'Die Verbindung ist verschlüsselt.',

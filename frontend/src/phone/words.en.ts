@@ -58,6 +58,12 @@ export const words = {
       'docs/operating/phone.md has recipes for Tailscale, Cloudflare Tunnel, Caddy, nginx and the local network.',
   },
 
+  share: {
+    title: 'Share to sayso',
+    lead: 'Choose where it goes. It becomes a draft; nothing is sent yet.',
+    nothing: 'Nothing was shared.',
+  },
+
   here: {
     title: 'This phone',
     encrypted: 'The connection is encrypted.',

@@ -12,7 +12,7 @@ export function pushState(): 'unable' | 'denied' | 'able' {
 let policy: Pick<TrustedTypePolicy, 'createScriptURL'> | undefined
 
 // The worker's address is the only one that the policy lets through.
-function register(): Promise<ServiceWorkerRegistration> {
+export function register(): Promise<ServiceWorkerRegistration> {
   policy ??= window.trustedTypes?.createPolicy('sayso-push', {
     createScriptURL: (url: string) => (url === WORKER ? url : ''),
   })

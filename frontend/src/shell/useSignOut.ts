@@ -1,6 +1,7 @@
 import { ref, watch, type Ref } from 'vue'
 import { useRoute, useRouter } from 'vue-router'
 import { setOwner } from '@/connection/owner'
+import { forgetKept } from '@/connection/pagekey'
 import { rest } from '@/connection/rest'
 import type { Socket } from '@/connection/socket'
 import { useSessions } from '@/state/sessions'
@@ -23,6 +24,8 @@ export function useSignOut(socket: Pick<Socket, 'stop'>): {
     socket.stop()
     // Until the server says who comes next, nothing here is anybody's.
     setOwner('')
+    forgetKept()
+    void navigator.clearAppBadge?.()
     void router.replace({
       path: '/sign-in',
       query: route.path === '/' ? {} : { next: route.path },

@@ -1,0 +1,102 @@
+import { expectAccessible } from '../a11y.ts'
+import { App } from '../app.ts'
+import { awayMessages, expect, signInContext, test } from '../fixtures.ts'
+import { bash, play, text } from '../script.ts'
+
+test('the installed app without its server shows what was last known, and decides nothing @newest', async ({
+  page,
+  context,
+  rest,
+  scripted,
+  server,
+}) => {
+  test.info().annotations.push(
+    ...[...awayMessages, 'ERR_INTERNET_DISCONNECTED', 'ERR_FAILED', 'Failed to load resource'].map((description) => ({
+      type: 'allowed on the console',
+      description,
+    })),
+  )
+  // A sign-in of its own, which the test ends; the others go on.
+  test.info().annotations.push({ type: 'parts differ' })
+  await context.clearCookies()
+  await signInContext(context, server)
+  // As an installed app, whose icon has a number.
+  await page.addInitScript(() => {
+    const real = window.matchMedia.bind(window)
+    window.matchMedia = (query) =>
+      query === '(display-mode: standalone)' ? ({ matches: true } as MediaQueryList) : real(query)
+    const badge = window as unknown as { badge: number }
+    navigator.setAppBadge = async (n = 0) => void (badge.badge = n)
+    navigator.clearAppBadge = async () => void (badge.badge = 0)
+  })
+  const id = await rest.start(play('Ask offline', [bash('touch offline')], [text('Done.')]), {
+    cwd: scripted,
+    title: 'kept offline',
+  })
+  const app = await App.openSession(page, id, server.url)
+  await expect(app.card()).toBeVisible()
+  await expect.poll(() => page.evaluate(() => (window as unknown as { badge: number }).badge)).toBeGreaterThan(0)
+  await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined))
+  await expect.poll(() => page.evaluate(() => navigator.serviceWorker.controller !== null)).toBe(true)
+
+  // Another app shares a text: it becomes a draft where one chooses, and nothing is sent.
+  await page.evaluate(() => {
+    const form = document.createElement('form')
+    Object.assign(form, { method: 'POST', action: '/share', enctype: 'multipart/form-data' })
+    const field = document.createElement('input')
+    Object.assign(field, { name: 'text', value: 'Look at https://example.org/1' })
+    form.append(field)
+    document.body.append(form)
+    form.submit()
+  })
+  await expect(page).toHaveURL(/\/share$/)
+  await expect(page.getByText('Look at https://example.org/1')).toBeVisible()
+  await expectAccessible(page, 'what was shared', '.share')
+  await page.getByRole('button', { name: 'New session', exact: true }).last().click()
+  await expect(page.getByRole('textbox', { name: /What should Claude do/ })).toHaveValue(
+    'Look at https://example.org/1',
+  )
+  await page.keyboard.press('Escape')
+
+  const leave = () =>
+    page.evaluate(async () => {
+      Object.defineProperty(document, 'hidden', { value: true, configurable: true })
+      document.dispatchEvent(new Event('visibilitychange'))
+      Object.defineProperty(document, 'hidden', { value: false, configurable: true })
+    })
+  await app.show(id)
+  await expect(app.card()).toBeVisible()
+  await leave()
+  await expect.poll(() => page.evaluate(() => caches.has('sayso-last'))).toBe(true)
+  await context.setOffline(true)
+  await page.goto(`${server.url}/sessions/${id}`)
+  await expect(page.getByRole('heading', { name: 'No connection to the server' })).toBeVisible()
+  await expect(page.getByText('kept offline')).toBeVisible()
+  await expect(page.getByText('1 request needed your attention').first()).toBeVisible()
+  expect(await page.getByRole('button').allInnerTexts()).toEqual(['Try again'])
+  // Nothing of the app is kept, and of the request neither its command nor its id.
+  const kept = await page.evaluate(async () => {
+    const names = (await caches.keys()).filter((n) => n !== 'sayso-page-key')
+    const all = await Promise.all(
+      names.map(async (name) => {
+        const cache = await caches.open(name)
+        return Promise.all((await cache.keys()).map(async (r) => `${r.url} ${await (await cache.match(r))!.text()}`))
+      }),
+    )
+    return all.flat().join('\n')
+  })
+  expect(kept).not.toContain('/assets/')
+  expect(kept).not.toContain('touch offline')
+
+  await context.setOffline(false)
+  await expect(app.card()).toBeVisible()
+  await app.approve(app.card())
+  await app.signOut()
+  await App.expectSignedOut(page)
+  await expect.poll(() => page.evaluate(() => caches.has('sayso-last'))).toBe(false)
+  await context.setOffline(true)
+  await page.goto(server.url)
+  await expect(page.getByRole('heading', { name: 'No connection to the server' })).toBeVisible()
+  await expect(page.getByText('kept offline')).toHaveCount(0)
+  await context.setOffline(false)
+})
