@@ -321,8 +321,12 @@ func indented(input json.RawMessage) string {
 	if json.Indent(&b, input, "", "  ") != nil {
 		return string(input)
 	}
-	return b.String()
+	return unescaped.Replace(b.String())
 }
+
+// unescaped writes out the characters that encoding/json escapes for HTML. An escaped backslash
+// stays, with what is after it.
+var unescaped = strings.NewReplacer(`\\`, `\\`, `\u0026`, "&", `\u003c`, "<", `\u003e`, ">")
 
 // oneLine returns the beginning of a text, with hidden characters marked, on one line.
 func oneLine(text string, limit int) string {

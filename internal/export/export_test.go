@@ -70,7 +70,7 @@ func TestTranscriptIsInOrderWithDecisions(t *testing.T) {
 	t.Parallel()
 	var s stored
 	s.add(session.ItemUser, session.UserBody{Text: "Find out why\nand fix it", By: "ana"})
-	late := s.add(session.ItemToolCall, session.ToolCallBody{ToolName: "Bash", Input: json.RawMessage(`{"command":"go test"}`), Status: session.ToolDone, Result: "\x1b[32mok\x1b[0m"})
+	late := s.add(session.ItemToolCall, session.ToolCallBody{ToolName: "Bash", Input: json.RawMessage(`{"command":"go test \u0026\u0026 x \\u0026"}`), Status: session.ToolDone, Result: "\x1b[32mok\x1b[0m"})
 	late.Rev = 19 // its result came last
 	s.add(session.ItemResolved, session.ResolvedBody{RequestType: "tool_approval", ToolName: "Bash", ToolInput: json.RawMessage(`{"command":"go test"}`), Outcome: "answered", By: "ana", Device: "Chrome on macOS", Summary: "Allowed"})
 	s.add(session.ItemResolved, session.ResolvedBody{RequestType: "tool_approval", ToolName: "Bash", Outcome: "denied", By: "bo", Message: "Use pnpm", Summary: "Denied"})
@@ -80,7 +80,7 @@ func TestTranscriptIsInOrderWithDecisions(t *testing.T) {
 	for _, f := range []export.Format{export.Markdown, export.HTML} {
 		got := write(t, f, s, nil)
 		at := 0
-		for _, want := range []string{"Find out why", "go test", "ok", "Approved by ana (Chrome on macOS)", "Denied by bo", "Use pnpm", "text 0", "text 7", "12 items"} {
+		for _, want := range []string{"Find out why", "go test", map[export.Format]string{export.Markdown: `x \\u0026"`, export.HTML: `x \\u0026&#34;`}[f], "ok", "Approved by ana (Chrome on macOS)", "Denied by bo", "Use pnpm", "text 0", "text 7", "12 items"} {
 			i := strings.Index(got[at:], want)
 			if i < 0 {
 				t.Fatalf("%s: %q is missing or out of order in\n%s", f, want, got)

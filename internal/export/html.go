@@ -104,7 +104,7 @@ func (f *htmlFile) text(text string) {
 		fmt.Fprintf(f.out, "<div class=\"typed\" dir=\"auto\">%s</div>\n", html.EscapeString(text))
 		return
 	}
-	f.out.WriteString("<div class=\"text\">\n")
+	f.out.WriteString("<div class=\"prose\">\n")
 	_, _ = f.out.Write(b.Bytes()) // Flush returns the error
 	f.out.WriteString("</div>\n")
 }
