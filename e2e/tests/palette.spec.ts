@@ -33,5 +33,5 @@ test('the palette acts on the open session and on others, and asks before it kil
   await asks.getByRole('button', { name: 'Kill', exact: true }).click()
   await expect.poll(async () => (await rest.state(id)).state).toBe('dead')
   await open('> res')
-  await expect(palette.getByRole('option', { name: /^Resume/ })).toBeVisible()
+  await expect(palette.getByRole('option', { name: 'Resume Act here' })).toBeVisible()
 })
