@@ -138,6 +138,11 @@ test('what opens above a page can be used by everybody', once, async ({ page, sc
     await page.keyboard.press('Escape')
     await expect(page.getByRole('dialog')).toHaveCount(0)
   }
+  await app.moreButton().click()
+  await page.getByRole('button', { name: 'Share and export…' }).click()
+  await expect(page.getByRole('dialog')).toBeVisible()
+  await expectAccessible(page, 'a session to share', 'dialog[open]')
+  await page.keyboard.press('Escape')
   await app.openKill()
   await expect(page.getByRole('dialog')).toBeVisible()
   await expectAccessible(page, 'before a session is killed')

@@ -5,6 +5,7 @@ import type { Reason } from '@/wire/messages.gen'
 import { en, type Messages } from './messages.en'
 
 export { count } from './format'
+export { own } from './messages.en'
 
 /** The languages there are, each in its own words. */
 export const LANGUAGES = { en: 'English', de: 'Deutsch' } as const

@@ -26,6 +26,7 @@ export const words: typeof english = {
   open: 'Öffnen',
   act: 'Aktionen',
   back: 'Zurück',
+  escape: 'Esc',
   commands: 'für Befehle',
   type: 'Tippe',
   actionsFor: (title) => `Aktionen für ${title}`,

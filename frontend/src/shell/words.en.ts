@@ -25,6 +25,7 @@ export const words = {
   open: 'Open',
   act: 'Actions',
   back: 'Back',
+  escape: 'Esc',
   commands: 'for commands',
   type: 'Type',
   actionsFor: (title: string) => `Actions for ${title}`,
