@@ -20,7 +20,7 @@ test('the palette acts on the open session and on others, and asks before it kil
   await page.keyboard.press('Tab')
   await expect(palette.getByRole('listbox', { name: 'Actions for Act here' })).toBeVisible()
   await palette.getByRole('option', { name: 'Pin', exact: true }).click()
-  await expect(page.getByRole('region', { name: 'Pinned' }).getByRole('link')).toHaveText(/Act here/)
+  await expect(page.getByRole('region', { name: 'Pinned' }).getByRole('link', { name: 'Act here' })).toBeVisible()
 
   await page.goto(`/sessions/${id}`)
   await expect(page.getByRole('heading', { level: 1, name: 'Act here' })).toBeVisible()
