@@ -120,7 +120,7 @@ func TestOneBatch(t *testing.T) {
 	}
 	ls, pwd := ask(one, "ls", "Bash", `{"command":"ls"}`), ask(two, "pwd", "Bash", `{"command":"pwd"}`)
 	read := ask(one, "read", "Read", `{"file_path":"/work/one/a.go"}`)
-	many := []string{ls}
+	many := []string{ls, pwd}
 	for i := range 20 {
 		many = append(many, ask(one, fmt.Sprint(i), "Bash", `{"command":"ls"}`))
 	}
@@ -144,7 +144,17 @@ func TestOneBatch(t *testing.T) {
 			t.Errorf("together: %d %s", got.Status, got.Body)
 		}
 	}
-	if got := give(many[1], true, many[1:]...); got.Status != 200 {
+	if got := give(many[2], true, many[2:]...); got.Status != 200 {
 		t.Errorf("twenty: %d %s", got.Status, got.Body)
+	}
+	// One session asks for one tool: a group, which may be longer and of medium risk.
+	group := []string{ask(one, "make", "Bash", `{"command":"make"}`)}
+	for i := range 29 {
+		group = append(group, ask(one, fmt.Sprint("make", i), "Bash", `{"command":"make"}`))
+	}
+	for i, id := range group {
+		if got := give(id, true, group[i:]...); got.Status != 200 {
+			t.Errorf("number %d of a group: %d %s", i, got.Status, got.Body)
+		}
 	}
 }

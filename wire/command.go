@@ -97,11 +97,12 @@ type PendingRequestResponse struct {
 	// it back; absent for not at all.
 	UndoMS int `json:"undo_ms,omitempty" validate:"min=0,max=10000"`
 
-	// Batch says that a person approves several with one confirmation. Only what is of
-	// low risk is taken then, as it was asked and with no rule.
+	// Batch says that a person approves several requests with one confirmation, each as it
+	// was asked and without a rule. They must be low risk; those of one session may also be
+	// medium risk.
 	Batch bool `json:"batch,omitempty"`
-	// Together are the ids of all that the confirmation approves, this one among them:
-	// at most 20, all of one tool. Absent of a tab that does not say so yet.
+	// Together are the ids of all requests that the confirmation approves, this one among
+	// them: of one tool, and up to 20, or up to 50 of one session. Old clients omit it.
 	Together []string `json:"together,omitempty"`
 
 	Answers   map[string]string `json:"answers,omitempty"`

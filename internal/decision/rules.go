@@ -15,8 +15,12 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// MaxBatch bounds the requests that one confirmation approves: no more than a person reads.
-const MaxBatch = 20
+// Bounds of a bulk approval, in requests: no more than a person reads. Requests of one session
+// share what they are about, so a person reads more of them.
+const (
+	MaxBatch = 20 // of several sessions
+	MaxGroup = 50 // of one session
+)
 
 // Reasons why a request cannot be approved together with others.
 var (
@@ -24,8 +28,8 @@ var (
 	ErrBatchPlain = errors.New("not a plain approval of a tool")
 	// ErrBatchAlone: the asker requires a separate decision.
 	ErrBatchAlone = errors.New("to be decided on its own")
-	// ErrBatchRisk: its risk is not low.
-	ErrBatchRisk = errors.New("not of low risk")
+	// ErrBatchRisk: its risk is high, or it is not low and the batch is not a group of one session.
+	ErrBatchRisk = errors.New("too much risk for a batch")
 	// ErrBatchMixed: the batch is too large, contains a request twice, or several tools.
 	ErrBatchMixed = errors.New("not one batch")
 )
@@ -123,22 +127,25 @@ type Batch struct {
 }
 
 // MayBatch checks that an answer may be part of a bulk approval. It returns one of the
-// ErrBatch errors when it may not.
+// ErrBatch errors when it may not. A group, which is one tool in one session, may contain
+// medium risk: the person selected each such request.
 func (r *Rules) MayBatch(ctx context.Context, who account.Identity, b Batch, row pending.Request, ses session.Session) error {
+	level := r.Levels.Of(row, ses.CWD)
 	switch {
 	case row.RequestType != pending.ToolApproval || b.Decision != pending.Allow || b.Changed:
 		return ErrBatchPlain
 	case row.Policy.Restricts():
 		return ErrBatchAlone
-	case r.Levels.Of(row, ses.CWD) != review.Low:
+	case level == review.High, level != review.Low && len(b.Together) == 0:
 		return ErrBatchRisk
 	case len(b.Together) == 0:
 		return nil
 	}
 	ids := slices.Compact(slices.Sorted(slices.Values(b.Together)))
-	if len(b.Together) > MaxBatch || len(ids) != len(b.Together) || !slices.Contains(ids, row.RequestID) {
+	if len(b.Together) > MaxGroup || len(ids) != len(b.Together) || !slices.Contains(ids, row.RequestID) {
 		return ErrBatchMixed
 	}
+	group := true
 	for _, id := range ids {
 		other, _, _, err := r.guard.Request(ctx, who, project.See, id)
 		switch {
@@ -147,7 +154,17 @@ func (r *Rules) MayBatch(ctx context.Context, who account.Identity, b Batch, row
 			return err
 		case other.ToolName != row.ToolName:
 			return ErrBatchMixed
+		case other.SessionID != row.SessionID:
+			group = false
 		}
+	}
+	switch {
+	case group:
+		return nil
+	case len(ids) > MaxBatch:
+		return ErrBatchMixed
+	case level != review.Low:
+		return ErrBatchRisk
 	}
 	return nil
 }

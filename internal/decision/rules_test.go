@@ -68,7 +68,7 @@ func newMemory() *memory {
 	member := func(id string) account.User { return account.User{UserID: id, Name: id, Role: account.Member} }
 	return &memory{
 		sessions: map[string]session.Session{
-			"open": {SessionID: "open", CWD: "/w/open"}, "ours": {SessionID: "ours", CWD: "/w/ours", InProject: "p"},
+			"open": {SessionID: "open", CWD: "/w/open"}, "other": {SessionID: "other", CWD: "/w/other"}, "ours": {SessionID: "ours", CWD: "/w/ours", InProject: "p"},
 		},
 		requests: map[string]pending.Request{},
 		users:    []account.User{member("ana"), member("ben"), {UserID: "eva", Name: "eva", Role: account.Viewer}},
@@ -139,9 +139,13 @@ func TestBatches(t *testing.T) {
 	read := bash("read", "open", "")
 	read.ToolName = "Read"
 	m.requests["read"] = read
+	for _, id := range []string{"make", "build"} {
+		m.requests[id] = bash(id, "open", "make "+id)
+	}
+	m.requests["elsewhere"] = bash("elsewhere", "other", "make")
 	alone := bash("alone", "open", "ls")
 	alone.Policy = &pending.Policy{RequiresUserInteraction: true}
-	many := make([]string, decision.MaxBatch+1)
+	many := make([]string, decision.MaxGroup+1)
 	for i := range many {
 		many[i] = "ls" + string(rune('a'+i))
 	}
@@ -167,6 +171,10 @@ func TestBatches(t *testing.T) {
 		"named twice":        {m.requests["ls"], together("ls", "ls"), decision.ErrBatchMixed},
 		"not this one":       {m.requests["ls"], together("pwd"), decision.ErrBatchMixed},
 		"too many":           {m.requests["ls"], together(many...), decision.ErrBatchMixed},
+		"medium alone":       {m.requests["make"], plain, decision.ErrBatchRisk},
+		"a group":            {m.requests["make"], together("make", "build"), nil},
+		"a risky group":      {m.requests["rm"], together("rm", "make"), decision.ErrBatchRisk},
+		"two sessions":       {m.requests["make"], together("make", "elsewhere"), decision.ErrBatchRisk},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -209,9 +209,9 @@ export const german: Record<keyof typeof errors, string> = {
   not_in_time:
     'Der Server konnte das nicht rechtzeitig abschließen. Möglicherweise ist es erledigt: Prüfe das, bevor du es noch einmal versuchst.',
   not_low_risk:
-    'Das hat kein geringes Risiko und lässt sich nicht gesammelt genehmigen. Öffne die Anfrage und entscheide dort.',
+    'Das Risiko ist zu hoch, um dies gesammelt zu genehmigen. Öffne die Anfrage und entscheide dort.',
   not_one_batch:
-    'Gesammelt lassen sich bis zu 20 Anfragen desselben Werkzeugs genehmigen, jede einmal. Öffne diese Anfrage und entscheide dort.',
+    'Gesammelt lassen sich bis zu 20 Anfragen desselben Werkzeugs genehmigen, aus einer Sitzung bis zu 50, jede einmal. Öffne diese Anfrage und entscheide dort.',
   not_one_question: 'Dieses Formular hat mehr als eine Frage. Beantworte es in der Web-App.',
   not_queued: 'Diese Nachricht ist nicht mehr in der Warteschlange. Claude hat sie oder sie wurde zurückgezogen.',
   not_running: 'Claude läuft in dieser Sitzung nicht. Sende eine Nachricht oder setze sie zuerst fort.',

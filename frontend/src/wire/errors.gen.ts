@@ -182,8 +182,9 @@ export const errors = {
   not_found: 'This does not exist.',
   not_in_a_batch: 'Claude Code requires a separate decision for this. Open it and decide there.',
   not_in_time: 'The server could not finish this in time. It may have been done: check before you try again.',
-  not_low_risk: "This is not low risk, so it can't be approved in bulk. Open it and decide there.",
-  not_one_batch: 'A bulk approval holds up to 20 requests of the same tool, each once. Open this one and decide there.',
+  not_low_risk: 'The risk of this is too high to approve it in bulk. Open it and decide there.',
+  not_one_batch:
+    'A bulk approval holds up to 20 requests of the same tool, or 50 of one session, each once. Open this one and decide there.',
   not_one_question: 'This form has more than one question. Answer it in the web app.',
   not_queued: 'This message is no longer queued. Claude has it, or it was withdrawn.',
   not_running: 'Claude is not running in this session. Send a message or resume it first.',
