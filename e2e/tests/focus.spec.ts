@@ -21,10 +21,17 @@ test('with keys alone: what others do meanwhile takes the focus from nobody @new
   const hands = await Hands.on(page)
   const stage = await Stage.in(page)
   await json(page, '**/api/users', { users: [] })
+  // Too far apart for a group.
   const low = (id: string) =>
-    asked(id, { risk: 'low', tool_name: 'Read', tool_input: { file_path: `/w/${id}` }, created_at: later() })
+    asked(id, {
+      risk: 'low',
+      tool_name: 'Read',
+      tool_input: { file_path: `/w/${id}` },
+      created_at: at + 60 * 'abc'.indexOf(id),
+    })
   stage.show(['a', 'b', 'c'].map(low))
   await page.goto(`${url}/inbox`)
+  await hands.activate(page.getByRole('button', { name: 'Select', exact: true }))
   const boxes = page.getByRole('checkbox', { name: /^Select: / })
   await hands.to(boxes.nth(1))
   await hands.press('Space')

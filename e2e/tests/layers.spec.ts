@@ -46,7 +46,6 @@ const LOOKED_AT: Record<string, string> = {
   'changes/DiscardDialog.vue': 'before changes are discarded',
   'changes/RewindDialog.vue': 'the dialog before a rewind',
   'changes/WorkPanel.vue': 'the panel of changes',
-  'inbox/BatchDialog.vue': 'a batch',
   'session/HandOff.vue': 'the way to the phone',
   'inbox/Inbox.vue': 'inbox',
   'shell/KeySheet.vue': 'Keyboard shortcuts',
@@ -340,26 +339,30 @@ test(
     await page.setViewportSize(DESK)
 
     // A batch of which every one ends in its own way.
-    const low = { risk: 'low', tool_name: 'Read', tool_input: { file_path: '/w/a' }, created_at } as const
+    const low = (i: number) =>
+      ({ risk: 'low', tool_name: 'Read', tool_input: { file_path: '/w/a' }, created_at: created_at + 60 * i }) as const
     const all = ['a1', 'a2', 'a3', 'a4']
-    stage.show(all.map((id) => asked(id, low)))
+    stage.show(all.map((id, i) => asked(id, low(i))))
     await page
       .getByRole('link', { name: /^Inbox/ })
       .first()
       .click()
-    await main.getByRole('button', { name: 'Select low-risk requests' }).click()
-    await main.getByRole('button', { name: 'Approve selected…' }).click()
+    await main.getByRole('button', { name: 'Select', exact: true }).click()
+    await main.getByRole('button', { name: 'Select low-risk' }).click()
+    const batch = page.locator('[data-request-id=selected]')
     stage.deaf = true
-    await dialog.getByRole('button', { name: 'Approve 4' }).click()
-    await expect(dialog.getByText('Sending')).toHaveCount(4)
+    const approveAll = batch.getByRole('button', { name: 'Approve 4' })
+    await expect(approveAll).not.toHaveAttribute('aria-disabled')
+    await approveAll.click()
+    await expect(batch.getByText('Sending')).toHaveCount(4)
     const sent = stage.commands.slice(-4).map((c) => ('command_id' in c ? c.command_id! : ''))
     stage.send(
       { type: 'ack', command_id: sent[0]!, result: 'applied' },
       { type: 'ack', command_id: sent[1]!, result: 'stale' },
       { type: 'ack', command_id: sent[2]!, result: 'rejected', error: { code: 'forbidden', message: 'You may not.' } },
     )
-    await expect(dialog.getByText('Sending')).toHaveCount(1)
-    await expectAccessible(page, 'a batch', 'dialog[open]')
+    await expect(batch.getByText('Sending')).toHaveCount(1)
+    await expectAccessible(page, 'a batch', 'main')
     await page.keyboard.press('Escape')
     await App.of(page).signOut()
     await expect(dialog).toContainText('1 answer or message not sent yet')

@@ -15,7 +15,10 @@ test('three fetches open at once, answered last to first', async ({ page, contex
   const desk = await App.openSession(page, id)
   const phone = await App.openSession(await context.newPage(), id)
 
-  await expect(desk.cards()).toHaveCount(3)
+  for (const tab of [desk, phone]) {
+    await tab.page.getByRole('button', { name: 'Show requests separately' }).click()
+    await expect(tab.cards()).toHaveCount(3)
+  }
   for (const [left, path] of [
     [2, 'three'],
     [1, 'two'],

@@ -208,8 +208,7 @@ export const german: Record<keyof typeof errors, string> = {
   not_in_a_batch: 'Claude Code verlangt hier eine eigene Entscheidung. Öffne die Anfrage und entscheide dort.',
   not_in_time:
     'Der Server konnte das nicht rechtzeitig abschließen. Möglicherweise ist es erledigt: Prüfe das, bevor du es noch einmal versuchst.',
-  not_low_risk:
-    'Das Risiko ist zu hoch, um dies gesammelt zu genehmigen. Öffne die Anfrage und entscheide dort.',
+  not_low_risk: 'Das Risiko ist zu hoch, um dies gesammelt zu genehmigen. Öffne die Anfrage und entscheide dort.',
   not_one_batch:
     'Gesammelt lassen sich bis zu 20 Anfragen desselben Werkzeugs genehmigen, aus einer Sitzung bis zu 50, jede einmal. Öffne diese Anfrage und entscheide dort.',
   not_one_question: 'Dieses Formular hat mehr als eine Frage. Beantworte es in der Web-App.',

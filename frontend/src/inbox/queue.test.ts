@@ -1,13 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { asks, process, question, request } from '@/pending/testdock'
+import { process, request } from '@/pending/testdock'
 import type { SessionState } from '@/state/reducer'
 import type { Request } from '@/wire/messages.gen'
-import { after, batchable, matches, mayJoin, MAX_BATCH, NO_FILTER, ordered } from './queue'
+import { after, matches, NO_FILTER, ordered } from './queue'
 
 const session: SessionState = { ...process([]), updated_at: 1 }
-const waiting = (r: Request) => ({ session, request: r })
-const joins = (r: Request, selected: Request[]) => mayJoin(waiting(r), selected.map(waiting), 'member')
-const alone = (r: Request) => batchable(waiting(r), 'member')
+const waiting = (r: Request) => ({ id: r.request_id, session, requests: [r] })
 const look = (id: string, more: Partial<Request> = {}) =>
   request(id, { tool_name: 'Read', tool_input: { file_path: '/w/a' }, risk: 'low', ...more })
 
@@ -31,30 +29,5 @@ describe('the queue', () => {
     expect((['low', 'medium', 'high'] as const).filter((risk) => matches(red, { ...NO_FILTER, risk }))).toEqual([
       'high',
     ])
-  })
-})
-
-describe('a batch', () => {
-  it('is of one tool and of low risk, and no longer than a person reads', () => {
-    expect(joins(look('a'), [])).toBe(true)
-    expect(joins(look('a'), [look('b'), look('c')])).toBe(true)
-    expect(joins(look('a'), [look('b', { tool_name: 'Grep' })])).toBe(false)
-    expect(
-      joins(
-        look('a'),
-        Array.from({ length: MAX_BATCH }, (_, i) => look(`${i}`)),
-      ),
-    ).toBe(false)
-  })
-  it('goes by what the server says of a call, and not by its tool', () => {
-    expect(alone(request('a', { tool_name: 'Bash', risk: 'low' }))).toBe(true)
-    expect(alone(look('a', { risk: 'medium' }))).toBe(false)
-    expect(joins(look('a', { risk: 'high' }), [look('b')])).toBe(false)
-  })
-  it('has nothing of which the server says nothing, that asks, or whose process died', () => {
-    const tools = ['Read', 'Grep', 'Bash', 'Write', 'Edit', 'ExitPlanMode', 'mcp__x__Read', 'constructor']
-    expect(tools.filter((tool_name) => alone(request('a', { tool_name })))).toEqual([])
-    expect(alone(asks('a', [question('q', 'select', ['x'])]))).toBe(false)
-    expect(alone(look('a', { status: 'orphaned' }))).toBe(false)
   })
 })

@@ -71,25 +71,43 @@ test('a snoozed request goes last and is not what one goes on to', async () => {
   expect(queue.toggleSnooze('gone')).toBeUndefined()
 })
 
-test('only requests that may be approved together are selected, and what is gone no longer counts', async () => {
+test('anything is selected, and the low-risk requests of one tool at once; what is gone no longer counts', async () => {
   const { queue, selection, show } = inbox(low('a'), low('b'), low('c', { tool_name: 'Grep' }), request('d'))
-  expect(selection.offered.value).toBe(true)
-  expect(selection.approve()).toBe(false)
-  selection.selectAll()
-  expect(selection.selected.value.map((w) => w.request.request_id)).toEqual(['a', 'b'])
-  expect(selection.toggle('c')).toBe(true)
-  expect(selection.has('c')).toBe(false)
+  const selected = () => selection.selected.value.map((w) => w.request.request_id)
+  expect([selection.offered.value, selection.selecting.value]).toEqual([true, false])
+  selection.selectLow()
+  expect([selected(), selection.selecting.value]).toEqual([['a', 'b'], true])
+  expect(selection.toggle('d')).toBe(true)
   expect(selection.toggle('a')).toBe(true)
-  expect(selection.has('a')).toBe(false)
+  expect(selected()).toEqual(['b', 'd'])
   expect(selection.toggle('nobody')).toBe(false)
-  expect(selection.approve()).toBe(true)
-  expect(selection.batch.value).toHaveLength(1)
-  selection.finish()
-  expect([selection.batch.value, selection.selected.value]).toEqual([undefined, []])
-  selection.toggle('b')
   queue.touch()
-  await show(low('a'))
-  expect(selection.selected.value).toEqual([])
-  expect(selection.offered.value).toBe(false)
+  await show(low('a'), request('d'))
+  expect(selected()).toEqual(['d'])
+  selection.stop()
+  expect([selected(), selection.selecting.value]).toEqual([[], false])
+  vi.advanceTimersByTime(1_000)
+})
+
+test('a group is one row, selected as a whole, and found by each of its requests', async () => {
+  const burst = ['a', 'b', 'c'].map((id, i) => low(id, { created_at: i }))
+  const { queue, selection, show } = inbox(...burst, low('d', { created_at: 60 }))
+  expect(queue.rows.value.map((r) => [r.id, r.what])).toEqual([
+    ['a', 'Read: 3 requests'],
+    ['d', 'Read: a'],
+  ])
+  expect(queue.find('c')?.id).toBe('a')
+  expect(queue.isOpen('b')).toBe(true)
+  selection.toggle('b')
+  expect(selection.units.value).toHaveLength(1)
+  expect(selection.selected.value).toHaveLength(3)
+  expect(queue.toggleSnooze('c')).toBe(true)
+  expect(queue.isSnoozed('a')).toBe(true)
+  queue.touch()
+  await show(burst[2]!, low('d', { created_at: 60 }))
+  expect(queue.rows.value.map((r) => [r.id, r.gone])).toEqual([
+    ['a', false],
+    ['d', false],
+  ])
   vi.advanceTimersByTime(1_000)
 })

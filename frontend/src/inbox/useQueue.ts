@@ -1,21 +1,21 @@
 import { useTimeoutFn } from '@vueuse/core'
 import { computed, ref, shallowRef, watch } from 'vue'
 import { decidedHere } from '@/pending/decided'
+import { useGroups, type Unit } from '@/pending/groups'
 import { reasonOf, titleOf } from '@/pending/title'
 import { useSessions } from '@/state/sessions'
 import { useNow } from '@/ui/clock'
 import { duration } from '@/ui/numbers'
-import { matches, NO_FILTER, ordered, type Waiting } from './queue'
+import { matches, NO_FILTER, ordered } from './queue'
 import { snooze, snoozedUntil } from './snooze'
+import { words } from './words'
 
 // Rows do not move while a pointer, finger or key is used on them.
 const SETTLE_MS = 1_000
 
-/**
- * Returns the text of a row: the command, path or address, with the tool's name if the tool has no
- * icon of its own.
- */
-function whatOf({ request, session }: Waiting): string {
+/** What a row says: the command, path or address; with the name of a tool that has no icon of its own. */
+function whatOf({ request, requests, session, group }: Unit): string {
+  if (group) return words.group(request.tool_name, requests.length)
   const { icon, line } = titleOf(request, session.cwd)
   return (icon !== 'tool' && line) || reasonOf(request, session.cwd)
 }
@@ -35,19 +35,22 @@ export function useQueue() {
   const now = computed(() => Math.max(clock.value, snoozedAt.value))
   const filter = ref({ ...NO_FILTER })
 
-  const open = computed(() => new Map(store.requests.map((w) => [w.request.request_id, w])))
-  // Requests seen so far, so that a row that closed can stay in place for a moment.
-  const known = new Map<string, Waiting>()
-  watch(open, (map) => map.forEach((w, id) => known.set(id, w)), { immediate: true, flush: 'sync' })
+  const groups = useGroups()
+  const open = computed(() => new Map(groups.units.map((u) => [u.id, u])))
+  // What was seen once, so that a row that left can stay where it is for a moment.
+  const known = new Map<string, Unit>()
+  watch(open, (map) => map.forEach((u, id) => known.set(id, u)), { immediate: true, flush: 'sync' })
+  /** The unit that a request belongs to, for a link to any request of a group. */
+  const unitID = (id: string) => groups.groupOf(id)?.id ?? id
 
-  const isSnoozed = (id: string) => snoozedUntil(id, now.value) !== null
+  const isSnoozed = (id: string) => snoozedUntil(unitID(id), now.value) !== null
   const isDecided = (id: string) => {
-    const w = open.value.get(id)
-    return w !== undefined && decidedHere(store, w.request)
+    const u = open.value.get(unitID(id))
+    return u !== undefined && u.requests.every((r) => decidedHere(store, r))
   }
   const wanted = computed(() =>
     ordered(
-      store.requests.filter((w) => matches(w, filter.value)),
+      groups.units.filter((u) => matches(u, filter.value)),
       isSnoozed,
     ),
   )
@@ -80,18 +83,20 @@ export function useQueue() {
 
   const rows = computed(() =>
     order.value.flatMap((id) => {
-      const w = open.value.get(id) ?? known.get(id)
-      if (!w) return []
+      const u = open.value.get(id) ?? known.get(id)
+      if (!u) return []
       const until = snoozedUntil(id, now.value)
       return [
         {
-          ...w,
+          ...u,
           id,
           gone: !open.value.has(id),
-          line: reasonOf(w.request, w.session.cwd),
-          title: titleOf(w.request, w.session.cwd),
-          what: whatOf(w),
-          waited: duration(Math.floor(Math.max(0, now.value / 1000 + store.state.skew - w.request.created_at))),
+          /** It has become a part of another row. */
+          joined: unitID(id) !== id,
+          line: u.group ? whatOf(u) : reasonOf(u.request, u.session.cwd),
+          title: titleOf(u.request, u.session.cwd),
+          what: whatOf(u),
+          waited: duration(Math.floor(Math.max(0, now.value / 1000 + store.state.skew - u.request.created_at))),
           snoozedFor: until === null ? null : Math.ceil((until - now.value) / 60_000),
         },
       ]
@@ -103,8 +108,8 @@ export function useQueue() {
    * is not open.
    */
   function toggleSnooze(id: string): boolean | undefined {
-    if (!open.value.has(id)) return undefined
-    const is = snooze(id, Date.now())
+    if (!open.value.has(unitID(id))) return undefined
+    const is = snooze(unitID(id), Date.now())
     snoozedAt.value = Date.now()
     return is
   }
@@ -118,11 +123,12 @@ export function useQueue() {
     refilter,
     clearFilter,
     touch,
-    isOpen: (id: string) => open.value.has(id),
+    isOpen: (id: string) => open.value.has(unitID(id)),
     isDecided,
     isSnoozed,
     toggleSnooze,
-    /** Returns a request that is open, or was open since the inbox was opened. */
-    find: (id: string) => open.value.get(id) ?? known.get(id),
+    unitID,
+    /** What is open, or was since the inbox was opened, by its id or that of a request of it. */
+    find: (id: string) => open.value.get(unitID(id)) ?? known.get(unitID(id)),
   }
 }

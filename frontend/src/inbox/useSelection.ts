@@ -1,73 +1,74 @@
-import { computed, ref, shallowRef } from 'vue'
+import { computed, ref } from 'vue'
 import { may } from '@/project/rights'
+import { batchProblem } from '@/pending/batch'
+import type { Unit, Waiting } from '@/pending/groups'
 import { useSessions } from '@/state/sessions'
 import { announce } from '@/ui/announce'
-import { batchable, mayJoin, MAX_BATCH, type Waiting } from './queue'
 import type { Queue } from './useQueue'
 import { words } from './words'
 
 export type Selection = ReturnType<typeof useSelection>
 
-/** useSelection returns the requests of a queue that are selected for bulk approval. */
-export function useSelection({ rows, isOpen, find }: Pick<Queue, 'rows' | 'isOpen' | 'find'>) {
+const each = ({ session, requests }: Unit): Waiting[] => requests.map((request) => ({ session, request }))
+
+/** useSelection returns the units of a queue that are selected to be decided together. */
+export function useSelection({ rows, isOpen, find, unitID }: Pick<Queue, 'rows' | 'isOpen' | 'find' | 'unitID'>) {
   const store = useSessions()
   const ids = ref<ReadonlySet<string>>(new Set())
+  const selecting = ref(false)
   const role = () => store.state.user?.role
-  const joins = (w: Waiting) => batchable(w, role())
-  const openOne = (id: string) => (isOpen(id) ? find(id) : undefined)
-  const replace = (list: readonly Waiting[]) => (ids.value = new Set(list.map((w) => w.request.request_id)))
+  const openUnit = (id: string) => (isOpen(id) ? find(id) : undefined)
+  const mayAnswer = (u: Unit) => may(u.session, 'answer', role())
 
-  // A request that the person may no longer approve is no longer selected.
-  const selected = computed(() => [...ids.value].flatMap((id) => openOne(id) ?? []).filter(joins))
-  // Bulk approval is offered for two or more: a single request is approved in its detail view.
-  const offered = computed(() => selected.value.length > 0 || rows.value.filter((r) => !r.gone && joins(r)).length > 1)
+  const units = computed(() => [...ids.value].flatMap((id) => openUnit(id) ?? []).filter(mayAnswer))
+  /** The requests that are selected, those of a group among them. */
+  const selected = computed(() => units.value.flatMap(each))
+  // One alone is decided where it is read.
+  const offered = computed(() => selecting.value || rows.value.filter((r) => !r.gone && mayAnswer(r)).length > 1)
 
-  /** Selects or deselects a request. It returns false if this person may not answer it. */
+  function replace(list: readonly string[]) {
+    ids.value = new Set(list)
+    if (list.length > 0) selecting.value = true
+  }
+
+  /** Selects a unit or ends that; false when this person may not answer it. */
   function toggle(id: string): boolean {
-    const w = openOne(id)
-    if (!w || !may(w.session, 'answer', role())) return false
-    const others = selected.value.filter((s) => s.request.request_id !== id)
-    const adding = others.length === selected.value.length
-    if (adding && !mayJoin(w, others, role())) {
-      announce(words.selectionHint)
-      return true
+    const u = openUnit(id)
+    if (!u || !mayAnswer(u)) return false
+    const others = units.value.map((s) => s.id).filter((other) => other !== u.id)
+    replace(others.length === units.value.length ? [...others, u.id] : others)
+    announce(words.selected(units.value.length))
+    return true
+  }
+
+  /** Selects what can be approved together: the low-risk requests, for the tool of which there are most. */
+  function selectLow() {
+    const low = rows.value.filter((r) => !r.gone && mayAnswer(r) && batchProblem(each(r), role()) === null)
+    const counts = new Map<string, number>()
+    for (const r of low) counts.set(r.request.tool_name, (counts.get(r.request.tool_name) ?? 0) + r.requests.length)
+    const [tool] = [...counts].toSorted((a, b) => b[1] - a[1])[0] ?? []
+    const list: Unit[] = []
+    for (const r of low) {
+      if (r.request.tool_name === tool && batchProblem([...list, r].flatMap(each), role()) === null) list.push(r)
     }
-    const list = adding ? [...others, w] : others
-    replace(list)
+    replace(list.map((u) => u.id))
     announce(words.selected(list.length))
-    return true
   }
 
-  function selectAll() {
-    const list = [...selected.value]
-    const has = (id: string) => list.some((s) => s.request.request_id === id)
-    for (const r of rows.value) if (!r.gone && !has(r.id) && mayJoin(r, list, role())) list.push(r)
-    replace(list)
+  function stop() {
+    ids.value = new Set()
+    selecting.value = false
   }
-
-  /** The requests in the open confirmation; undefined if none is open. */
-  const batch = shallowRef<Waiting[]>()
-  function approve(): boolean {
-    if (selected.value.length === 0) return false
-    batch.value = selected.value.slice(0, MAX_BATCH)
-    return true
-  }
-  function finish() {
-    batch.value = undefined
-    clear()
-  }
-  const clear = () => replace([])
 
   return {
+    /** Whether rows have a box. */
+    selecting,
+    units,
     selected,
     offered,
-    joins,
-    has: (id: string) => ids.value.has(id),
+    has: (id: string) => ids.value.has(unitID(id)),
     toggle,
-    selectAll,
-    clear,
-    batch,
-    approve,
-    finish,
+    selectLow,
+    stop,
   }
 }

@@ -36,11 +36,20 @@ export const words: typeof english = {
   snoozeRemoved: 'Zurückstellen aufgehoben',
   select: (what) => `Auswählen: ${what}`,
   selectShort: 'Auswählen',
-  selectAll: 'Anfragen mit geringem Risiko auswählen',
+  selectLow: 'Geringes Risiko auswählen',
   selected: (n) => `${n} ausgewählt`,
-  approveSelected: 'Auswahl genehmigen…',
-  clear: 'Aufheben',
-  selectionHint: 'Du kannst bis zu 20 Anfragen mit geringem Risiko für dasselbe Werkzeug gemeinsam genehmigen.',
+  done: 'Fertig',
+  grouped: 'Gruppiert',
+  bulk: (n) => `${count(n, 'Anfrage', 'Anfragen')} ausgewählt`,
+  bulkEmpty: 'Keine Anfragen ausgewählt.',
+  group: (tool, n) =>
+    tool === 'WebFetch'
+      ? count(n, 'Webseite', 'Webseiten')
+      : tool === 'Bash'
+        ? count(n, 'Befehl', 'Befehle')
+        : ['Edit', 'MultiEdit', 'Write', 'NotebookEdit'].includes(tool)
+          ? count(n, 'Änderung', 'Änderungen')
+          : `${tool}: ${count(n, 'Anfrage', 'Anfragen')}`,
   context: 'Letzte Aktivität',
   noContext: 'Noch keine Aktivität.',
   openSession: 'Sitzung öffnen',
@@ -52,20 +61,5 @@ export const words: typeof english = {
   fate: {
     closed: 'Diese Anfrage ist nicht mehr offen.',
     loading: 'Anfrage wird geladen…',
-  },
-
-  batch: {
-    title: (n, tool) => `${count(n, `Anfrage für ${tool}`, `Anfragen für ${tool}`)} genehmigen?`,
-    each: 'Jede Anfrage wird einmal genehmigt. Es wird keine Regel hinzugefügt.',
-    confirm: (n) => `${n} genehmigen`,
-    sending: 'Wird gesendet…',
-    applied: 'Genehmigt',
-    undone: 'Rückgängig gemacht',
-    elsewhere: (by) => (by ? `${by} hat zuerst geantwortet` : 'Anderswo beantwortet'),
-    stale: 'Nicht mehr offen. Nichts wurde gesendet.',
-    queued: 'Wird gesendet, sobald du wieder verbunden bist',
-    refused: (why) => why || 'Der Server hat diese Antwort abgelehnt.',
-    done: (good, all) => (good === all ? `Alle ${all} genehmigt.` : `${good} von ${all} genehmigt.`),
-    close: 'Schließen',
   },
 }

@@ -34,11 +34,20 @@ export const words = {
   snoozeRemoved: 'Snooze removed',
   select: (what: string) => `Select: ${what}`,
   selectShort: 'Select',
-  selectAll: 'Select low-risk requests',
+  selectLow: 'Select low-risk',
   selected: (n: number) => `${n} selected`,
-  approveSelected: 'Approve selected…',
-  clear: 'Clear',
-  selectionHint: 'You can approve up to 20 low-risk requests for the same tool together.',
+  done: 'Done',
+  grouped: 'Grouped',
+  bulk: (n: number) => `${count(n, 'request', 'requests')} selected`,
+  bulkEmpty: 'No requests selected.',
+  group: (tool: string, n: number) =>
+    tool === 'WebFetch'
+      ? count(n, 'web page', 'web pages')
+      : tool === 'Bash'
+        ? count(n, 'command', 'commands')
+        : ['Edit', 'MultiEdit', 'Write', 'NotebookEdit'].includes(tool)
+          ? count(n, 'edit', 'edits')
+          : `${tool}: ${count(n, 'request', 'requests')}`,
   context: 'Recent activity',
   noContext: 'No activity yet.',
   openSession: 'Open session',
@@ -50,20 +59,5 @@ export const words = {
   fate: {
     closed: 'This request is no longer open.',
     loading: 'Loading request…',
-  },
-
-  batch: {
-    title: (n: number, tool: string) => `Approve ${count(n, `${tool} request`, `${tool} requests`)}?`,
-    each: 'Each request is approved once. No rule is added.',
-    confirm: (n: number) => `Approve ${n}`,
-    sending: 'Sending…',
-    applied: 'Approved',
-    undone: 'Undone',
-    elsewhere: (by: string | null) => (by ? `${by} answered first` : 'Answered elsewhere'),
-    stale: 'No longer open. Nothing was sent.',
-    queued: 'Sent when you reconnect',
-    refused: (why: string) => why || 'The server rejected this answer.',
-    done: (good: number, all: number) => (good === all ? `All ${all} approved.` : `${good} of ${all} approved.`),
-    close: 'Close',
   },
 }

@@ -56,6 +56,7 @@ const rows = {
 
   snooze: { keys: 'z', scope: 'inbox' },
   select: { keys: 'x', scope: 'inbox' },
+  selectLow: { keys: 'A', scope: 'inbox' },
   approveSelected: { keys: 'Y', scope: 'inbox' },
 } as const satisfies Record<string, Row>
 

@@ -39,8 +39,9 @@ export const words: typeof english = {
     other: 'Eigene Antwort',
     send: 'Senden',
     snooze: 'Auf diesem Gerät 10 Minuten zurückstellen',
-    select: 'Zum gemeinsamen Genehmigen auswählen',
-    approveSelected: 'Ausgewählte Anfragen genehmigen',
+    select: 'Anfrage auswählen',
+    selectLow: 'Anfragen mit geringem Risiko auswählen',
+    approveSelected: 'Ausgewählte Anfragen prüfen',
   },
   focusRule:
     'Tastenkürzel entscheiden nur, solange der Fokus in einer Anfrage ist, und nie unmittelbar nach deren Erscheinen.',

@@ -1,6 +1,7 @@
 import { onScopeDispose, watchEffect } from 'vue'
 import type { SessionState } from '@/state/reducer'
 import { t } from '@/i18n'
+import { useGroups } from './groups'
 import { titleOf } from './title'
 import { useSessions } from '@/state/sessions'
 import { announce, leads } from '@/ui/announce'
@@ -27,6 +28,7 @@ const whenIdle = globalThis.requestIdleCallback ?? ((then: () => void) => setTim
  */
 export function watchAttention(current: () => string | undefined, page: () => string | undefined): void {
   const store = useSessions()
+  const groups = useGroups()
   const known = new Set<string>()
   let first = true
 
@@ -43,7 +45,7 @@ export function watchAttention(current: () => string | undefined, page: () => st
   onScopeDispose(() => (over = true))
 
   watchEffect(() => {
-    const count = store.requests.length
+    const count = groups.units.length
     const id = current()
     const session = id === undefined ? undefined : store.session(id)
     // If the tab shows no session, the title names the one that has waited longest.

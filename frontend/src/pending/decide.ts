@@ -1,4 +1,4 @@
-import type { Level, Request } from '@/wire/messages.gen'
+import type { Level } from '@/wire/messages.gen'
 import type { Phase } from './phase'
 
 // The only rule for whether a request may be decided now. Buttons, shortcuts, the list, bulk
@@ -68,8 +68,8 @@ export type How =
   | { by: 'pointer'; down: Sight | null; up: Sight }
   /** inside: the focus was in the card, and the card on screen, before the key went down. */
   | { by: 'key'; repeat: boolean; inside: boolean }
-  /** Together with others, in one confirmation. */
-  | { by: 'batch'; open: boolean }
+  /** Together with others, by one confirmation; group when they are of one session. */
+  | { by: 'batch'; open: boolean; group?: boolean }
 
 export type Obstacle =
   | 'rights'
@@ -101,15 +101,6 @@ export function armedFrom(shown: number, focused: number | null, moved: number |
 export const needsConfirmation = (facts: Pick<Facts, 'level' | 'defaultToNo'>): boolean =>
   facts.level === 'high' || facts.defaultToNo
 
-/** needsOwnLook reports whether Claude Code requires a request to be opened and decided individually. */
-export const needsOwnLook = (
-  r: Pick<Request, 'default_to_no' | 'requires_user_interaction' | 'matched_ask_rule' | 'classifier_approvable'>,
-): boolean =>
-  r.default_to_no === true ||
-  r.requires_user_interaction === true ||
-  !!r.matched_ask_rule ||
-  r.classifier_approvable === false
-
 /** obstacle returns the first reason why an act is not possible now, null if there is none. */
 export function obstacle(act: Act, facts: Facts, how?: How): Obstacle | null {
   if (!facts.mayAnswer || (act === 'approve' && !facts.mayApprove)) return 'rights'
@@ -131,7 +122,11 @@ export function obstacle(act: Act, facts: Facts, how?: How): Obstacle | null {
     case 'key':
       return how.inside && !how.repeat ? null : 'key'
     case 'batch':
-      return act === 'approve' && how.open && facts.level === 'low' && !facts.defaultToNo && !facts.ownLook
+      return act === 'approve' &&
+        how.open &&
+        (facts.level === 'low' || (how.group === true && facts.level === 'medium')) &&
+        !facts.defaultToNo &&
+        !facts.ownLook
         ? null
         : 'batch'
   }

@@ -1,7 +1,14 @@
 import { ref, shallowReactive, type Component } from 'vue'
 
 type Name =
-  'RequestDock' | 'KeyHint' | 'QuestionForm' | 'PlanApproval' | 'ClosedNotice' | 'DraftMerge' | 'EarlierAnswer'
+  | 'RequestDock'
+  | 'KeyHint'
+  | 'QuestionForm'
+  | 'PlanApproval'
+  | 'Batches'
+  | 'ClosedNotice'
+  | 'DraftMerge'
+  | 'EarlierAnswer'
 
 /** forms holds what cards.ts and questions.ts export once loadForms.ts has fetched them. */
 export const forms = shallowReactive<Partial<Record<Name, Component>>>({})

@@ -113,6 +113,53 @@ export const words: typeof english = {
     feedbackExample: 'Zum Beispiel: die Datenbank nicht ändern',
   },
 
+  batch: {
+    pages: (n) => count(n, 'Seite', 'Seiten'),
+    files: (n) => count(n, 'Datei', 'Dateien'),
+    title: {
+      WebFetch: (n) => `${count(n, 'Webseite', 'Webseiten')} abrufen`,
+      Bash: (n) => `${count(n, 'Befehl', 'Befehle')} ausführen`,
+      edit: (n) => `${count(n, 'Datei', 'Dateien')} bearbeiten`,
+      other: (n, tool) => `${tool} ${n}-mal verwenden`,
+      mixed: (n) => `${count(n, 'Anfrage', 'Anfragen')} entscheiden`,
+    },
+    newHost: 'Neuer Host',
+    showAll: (n) => `Alle ${n} anzeigen`,
+    showMore: (n) => `${n} weitere anzeigen`,
+    show: (what) => `Alles anzeigen: ${what}`,
+    hide: (what) => `Ausblenden: ${what}`,
+    selected: (n, all) => `${n} von ${all} ausgewählt`,
+    approve: (n) => `${n} genehmigen`,
+    deny: (n) => `${n} ablehnen`,
+    approved: (n) => `${n} genehmigt.`,
+    denied: (n) => `${n} abgelehnt.`,
+    failed: (n) => (n === 1 ? '1 nicht entschieden. Siehe unten.' : `${n} nicht entschieden. Siehe unten.`),
+    apart: 'Anfragen einzeln anzeigen',
+    hint: (seconds) =>
+      `Nur Anfragen mit geringem Risiko lassen sich gemeinsam genehmigen.${seconds ? ` Du kannst es ${seconds} s lang rückgängig machen.` : ''}`,
+    problem: {
+      high: 'Anfragen mit hohem Risiko werden einzeln genehmigt.',
+      risk: 'Nur Anfragen mit geringem Risiko lassen sich gemeinsam genehmigen.',
+      mixed: 'Nur Anfragen für dasselbe Werkzeug lassen sich gemeinsam genehmigen.',
+      many: 'Du kannst bis zu 20 Anfragen gemeinsam genehmigen.',
+      rights: 'Du darfst nicht alle davon genehmigen.',
+    },
+    sending: 'Wird gesendet…',
+    queued: 'Wird gesendet, sobald du wieder verbunden bist',
+    refused: 'Der Server hat diese Antwort abgelehnt.',
+    close: 'Schließen',
+  },
+
+  earlier: {
+    said: (by, what, same) =>
+      `Vor dem Ende von Claude hat ${by ?? 'jemand'} ${same ? 'diese' : 'eine ähnliche'} ${what === 'question' ? 'Frage' : 'Anfrage'} beantwortet:`,
+    again:
+      'Möglicherweise hat Claude diese Antwort noch umgesetzt. sayso kann das nicht feststellen, deshalb wirst du noch einmal gefragt.',
+    show: 'Frühere Anfrage',
+    same: 'Die frühere Anfrage war dieselbe in anderer Form.',
+    was: 'Früher',
+    now: 'Jetzt',
+  },
   templates: {
     title: 'Gespeicherte Antworten',
     none: 'Noch keine gespeicherten Antworten. Füge in den Einstellungen eigene hinzu.',

@@ -120,6 +120,52 @@ export const words = {
     feedbackExample: 'For example: leave the database alone',
   },
 
+  batch: {
+    pages: (n: number) => count(n, 'page', 'pages'),
+    files: (n: number) => count(n, 'file', 'files'),
+    title: {
+      WebFetch: (n: number) => `Fetch ${count(n, 'web page', 'web pages')}`,
+      Bash: (n: number) => `Run ${count(n, 'command', 'commands')}`,
+      edit: (n: number) => `Edit ${count(n, 'file', 'files')}`,
+      other: (n: number, tool: string) => `Use ${tool} ${n === 1 ? 'once' : `${n} times`}`,
+      mixed: (n: number) => `Decide ${count(n, 'request', 'requests')}`,
+    },
+    newHost: 'New host',
+    showAll: (n: number) => `Show all ${n}`,
+    showMore: (n: number) => `Show ${n} more`,
+    show: (what: string) => `Show all of ${what}`,
+    hide: (what: string) => `Hide ${what}`,
+    selected: (n: number, all: number) => `${n} of ${all} selected`,
+    approve: (n: number) => `Approve ${n}`,
+    deny: (n: number) => `Deny ${n}`,
+    approved: (n: number) => `Approved ${n}.`,
+    denied: (n: number) => `Denied ${n}.`,
+    failed: (n: number) => (n === 1 ? '1 was not decided. See below.' : `${n} were not decided. See below.`),
+    apart: 'Show requests separately',
+    hint: (seconds: string | null) =>
+      `Only low-risk requests can be approved together.${seconds ? ` You can undo for ${seconds} s.` : ''}`,
+    problem: {
+      high: 'High-risk requests are approved one at a time.',
+      risk: 'Only low-risk requests can be approved together.',
+      mixed: 'Only requests for the same tool can be approved together.',
+      many: 'You can approve up to 20 requests together.',
+      rights: 'You can’t approve all of these.',
+    },
+    sending: 'Sending…',
+    queued: 'Sent when you reconnect',
+    refused: 'The server rejected this answer.',
+    close: 'Close',
+  },
+
+  earlier: {
+    said: (by: string | null, what: 'question' | 'request', same: boolean) =>
+      `Before Claude stopped, ${by ?? 'someone'} answered ${same ? 'this' : 'a similar'} ${what}:`,
+    again: 'Claude may have acted on that answer before it stopped. sayso can’t tell, so you are asked again.',
+    show: 'Earlier request',
+    same: 'The earlier request was the same in a different form.',
+    was: 'Earlier',
+    now: 'Now',
+  },
   templates: {
     title: 'Saved replies',
     none: 'No saved replies yet. Add your own in Settings.',
