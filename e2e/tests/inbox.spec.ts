@@ -160,7 +160,7 @@ test('several of low risk are approved at once, each on its own, and nothing els
   await expect(approve).not.toHaveAttribute('aria-disabled')
   await approve.click()
   await expect(both.getByText('Approved 2.')).toBeVisible()
-  await expect(both.getByRole('listitem').filter({ hasText: 'made-2' })).toContainText(/denied|No longer open/)
+  await expect(both.getByRole('listitem').filter({ hasText: 'made-2' })).toContainText(/denied|no longer open/)
   await both.getByRole('button', { name: 'Close' }).click()
   for (const i of [0, 2])
     await expect.poll(async () => JSON.stringify(await rest.transcript(ids[i]!))).toContain(`Heard: made-${i + 1}`)
