@@ -33,7 +33,7 @@ const answers = (stage: Stage) =>
     (c): c is PendingRequestResponse & { type: 'pending_request_response' } => c.type === 'pending_request_response',
   )
 
-test('thirty fetches are one card, and two actions approve them, each once @newest', async ({
+test('thirty fetches are one card, which approves them together and each once @newest', async ({
   page,
   context,
   request,
@@ -55,8 +55,14 @@ test('thirty fetches are one card, and two actions approve them, each once @newe
   await expect(second.page.getByRole('group', { name: 'Fetch 30 web pages' })).toBeVisible()
 
   await card.getByRole('checkbox', { name: '0 of 30 selected' }).check()
+  // All of them are on screen before any is approved.
   const approve = card.getByRole('button', { name: 'Approve 30' })
-  await expect(approve).not.toHaveAttribute('aria-disabled')
+  await expect(approve).toHaveAttribute('aria-disabled', 'true')
+  const more = card.getByRole('button', { name: /more lines?$/ })
+  await expect(async () => {
+    if (await more.isVisible()) await more.click({ timeout: 1_000 })
+    await expect(approve).not.toHaveAttribute('aria-disabled', { timeout: 100 })
+  }).toPass()
   await approve.click()
   await expect.poll(async () => (await rest.state(id)).pending_requests.length, { timeout: 20_000 }).toBe(0)
   await expect.poll(() => rest.said(id)).toContain('Collected.')

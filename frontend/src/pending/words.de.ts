@@ -150,16 +150,6 @@ export const words: typeof english = {
     close: 'Schließen',
   },
 
-  earlier: {
-    said: (by, what, same) =>
-      `Vor dem Ende von Claude hat ${by ?? 'jemand'} ${same ? 'diese' : 'eine ähnliche'} ${what === 'question' ? 'Frage' : 'Anfrage'} beantwortet:`,
-    again:
-      'Möglicherweise hat Claude diese Antwort noch umgesetzt. sayso kann das nicht feststellen, deshalb wirst du noch einmal gefragt.',
-    show: 'Frühere Anfrage',
-    same: 'Die frühere Anfrage war dieselbe in anderer Form.',
-    was: 'Früher',
-    now: 'Jetzt',
-  },
   templates: {
     title: 'Gespeicherte Antworten',
     none: 'Noch keine gespeicherten Antworten. Füge in den Einstellungen eigene hinzu.',

@@ -157,15 +157,6 @@ export const words = {
     close: 'Close',
   },
 
-  earlier: {
-    said: (by: string | null, what: 'question' | 'request', same: boolean) =>
-      `Before Claude stopped, ${by ?? 'someone'} answered ${same ? 'this' : 'a similar'} ${what}:`,
-    again: 'Claude may have acted on that answer before it stopped. sayso can’t tell, so you are asked again.',
-    show: 'Earlier request',
-    same: 'The earlier request was the same in a different form.',
-    was: 'Earlier',
-    now: 'Now',
-  },
   templates: {
     title: 'Saved replies',
     none: 'No saved replies yet. Add your own in Settings.',
