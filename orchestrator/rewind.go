@@ -251,11 +251,11 @@ func (p *process) rewindFiles(ctx context.Context, messageID string, dryRun bool
 	case errors.Is(err, claude.ErrClosed):
 		return r, ErrNotRunning
 	case errors.As(err, &refused):
-		return r, problem.New("rewind_refused", "detail", refused.Error())
+		return r, problem.New("rewind_refused", "detail", strings.TrimSuffix(refused.Error(), "."))
 	case err != nil:
 		return r, fmt.Errorf("orchestrator: rewind: %w", err)
 	case !r.CanRewind && dryRun, r.Error != "":
-		return r, problem.New("rewind_refused", "detail", r.Error)
+		return r, problem.New("rewind_refused", "detail", strings.TrimSuffix(r.Error, "."))
 	}
 	return r, nil
 }

@@ -7,7 +7,7 @@ import (
 
 // Limits of the bookmarks of one person.
 const (
-	MaxPins  = 50   // pinned sessions
+	MaxPins      = 50   // pinned sessions
 	MaxBookmarks = 1000 // of sessions that are not pinned; those changed least recently are dropped
 )
 

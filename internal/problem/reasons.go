@@ -171,7 +171,7 @@ var table = []Entry{
 	{"rewind_changed", Changed, "Files changed since you opened this. Review the list, then try again."},
 	{"rewind_nothing", Changed, "No files differ from before this message."},
 	{"rewind_not_shown", classOf("rewind_not_shown", 409), "One of the files is a link or outside the folders you can see here, so nothing can be restored from here."},
-	{"rewind_refused", classOf("rewind_refused", 422), "Claude Code can't restore these files: {detail}"},
+	{"rewind_refused", classOf("rewind_refused", 422), "Claude Code can't restore these files: {detail}."},
 	{"git_missing", classOf("git_missing", 503), "Git isn't installed on the server."},
 	{"git_slow", classOf("git_slow", 503), "Git took too long. Try again."},
 	{"git_busy", classOf("git_busy", 409), "Another Git command is running in this folder. Try again."},

@@ -137,7 +137,7 @@ export const german: Record<keyof typeof errors, string> = {
   rewind_nothing: 'Keine Datei unterscheidet sich vom Stand vor dieser Nachricht.',
   rewind_not_shown:
     'Eine der Dateien ist ein Link oder liegt außerhalb der Ordner, die du hier siehst. Deshalb lässt sich hier nichts wiederherstellen.',
-  rewind_refused: 'Claude Code kann diese Dateien nicht wiederherstellen: {detail}',
+  rewind_refused: 'Claude Code kann diese Dateien nicht wiederherstellen: {detail}.',
   fork_message_unknown:
     'Diese Nachricht kam in eine laufende Runde, deshalb lässt sich davor nicht verzweigen. Wähle eine andere Nachricht.',
   git_slow: 'Git hat zu lange gebraucht. Versuche es noch einmal.',

@@ -276,7 +276,7 @@ export const errors = {
   rewind_not_shown:
     'One of the files is a link or outside the folders you can see here, so nothing can be restored from here.',
   rewind_nothing: 'No files differ from before this message.',
-  rewind_refused: "Claude Code can't restore these files: {detail}",
+  rewind_refused: "Claude Code can't restore these files: {detail}.",
   rewind_unknown_message: 'This message was not found in the session.',
   right_role: 'This right is for members or admins of the project.',
   role_above_own: "You can't assign a role above your own.",
