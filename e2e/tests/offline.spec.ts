@@ -68,9 +68,14 @@ test('the installed app without its server shows what was last known, and decide
   await expect(app.card()).toBeVisible()
   await leave()
   await expect.poll(() => page.evaluate(() => caches.has('sayso-last'))).toBe(true)
-  await context.setOffline(true)
-  await page.goto(`${server.url}/sessions/${id}`)
-  await expect(page.getByRole('heading', { name: 'No connection to the server' })).toBeVisible()
+  // The emulation reaches the service worker a moment after the page.
+  const openOffline = (path: string) =>
+    expect(async () => {
+      await context.setOffline(true)
+      await page.goto(server.url + path)
+      await expect(page.getByRole('heading', { name: 'No connection to the server' })).toBeVisible({ timeout: 2_000 })
+    }).toPass()
+  await openOffline(`/sessions/${id}`)
   await expect(page.getByText('kept offline')).toBeVisible()
   await expect(page.getByText('1 request needed your attention').first()).toBeVisible()
   expect(await page.getByRole('button').allInnerTexts()).toEqual(['Try again'])
@@ -94,9 +99,7 @@ test('the installed app without its server shows what was last known, and decide
   await app.signOut()
   await App.expectSignedOut(page)
   await expect.poll(() => page.evaluate(() => caches.has('sayso-last'))).toBe(false)
-  await context.setOffline(true)
-  await page.goto(server.url)
-  await expect(page.getByRole('heading', { name: 'No connection to the server' })).toBeVisible()
+  await openOffline('/')
   await expect(page.getByText('kept offline')).toHaveCount(0)
   await context.setOffline(false)
 })
