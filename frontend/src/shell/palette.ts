@@ -21,6 +21,8 @@ export interface Entry {
   choices?: readonly Choice[]
   /** More to find it by, shown beside it. */
   also?: string
+  /** The part of both of which a word must be typed; absent: any part. */
+  by?: string
   caps?: string[][]
   run(): void
 }

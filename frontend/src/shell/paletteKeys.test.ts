@@ -233,10 +233,14 @@ test('a mode is chosen from a list of its own', async () => {
 })
 
 test('with > there are commands alone', async () => {
-  const { type, texts } = await open([waits()], 'a')
+  const { palette, type } = await open([waits()], 'a')
+  const texts = () => palette.findAll('.pane [role=option]').map((o) => o.text())
+  await type('fix')
+  expect(texts()).toEqual(['Needs youFix the limiterw · Needs you⇥'])
   await type('> fix')
-  expect(texts()).not.toContain('Fix the limiterw · Needs you')
-  expect(texts()).toContain('PinFix the limiter')
+  expect(texts()).toEqual([])
+  await type('> pin fix')
+  expect(texts()).toEqual(['PinFix the limiter⇥'])
 })
 
 test('what the server finds comes below: sessions, words in transcripts and files', async () => {
