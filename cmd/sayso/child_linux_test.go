@@ -52,7 +52,7 @@ mv `+h.work+`/descriptors.new `+h.work+`/descriptors
 				names = append(names, name)
 			}
 			slices.Sort(names)
-			want := []string{"ANTHROPIC_API_KEY", "CLAUDE_CODE_ENTRYPOINT", "HOME", "HTTPS_PROXY", "LC_ALL", "PATH", "PWD", "SAYSO_SHIM", "TMPDIR"}
+			want := []string{"ANTHROPIC_API_KEY", "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING", "CLAUDE_CODE_ENTRYPOINT", "HOME", "HTTPS_PROXY", "LC_ALL", "PATH", "PWD", "SAYSO_SHIM", "TMPDIR"}
 			if !slices.Equal(names, want) {
 				t.Errorf("variables %q, want %q", names, want)
 			}
