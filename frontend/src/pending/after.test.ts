@@ -197,6 +197,7 @@ test('while it is held the strip has the way back, and a moment after that it is
   await d.state([request('b')])
   expect(has(d.wrapper, 'Undo')).toBe(false)
   expect(d.wrapper.find('.outcome').text()).toContain('Approved')
+  expect(d.wrapper.find('.outcome').text()).not.toContain('Goes to Claude')
   vi.advanceTimersByTime(1_500)
   await nextTick()
   expect(d.wrapper.find('.outcome').exists()).toBe(false)
