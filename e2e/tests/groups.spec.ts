@@ -220,6 +220,7 @@ test('in bulk everything is read in full, and high risk is approved one at a tim
   await page.goto(`${url}/inbox`)
   const list = page.getByRole('region', { name: 'Pending requests' })
   await expect(page.locator('[data-inbox-row]')).toHaveCount(3)
+  await expect(page.getByRole('region', { name: 'Skip links' })).toBeAttached()
   await page.keyboard.press('j')
   await page.keyboard.press('x')
   await expect(page.getByRole('checkbox', { name: /^Select: / })).toHaveCount(3)
