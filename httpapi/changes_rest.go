@@ -56,19 +56,26 @@ func (s *changesHandlers) folder(ctx context.Context, who account.Identity, ses 
 	})
 }
 
-// openToChange reads the body of a request into dst and opens the folder of its session, in which
-// the person may answer. The body is read second, so that it reveals nothing of sessions that the
-// person may not see, and the folder is opened last.
-func (s *changesHandlers) openToChange(r *http.Request, who account.Identity, dst any) (session.Session, *workingtree.Folder, error) {
+// change reads the body of a request into dst, opens the folder of its session, in which the person
+// may answer, and calls do, which the end of the request does not interrupt. The body is read
+// second, so that it reveals nothing of sessions that the person may not see, and the folder is
+// opened last.
+func (s *changesHandlers) change(r *http.Request, who account.Identity, dst any, do func(context.Context, session.Session, *workingtree.Folder) error) error {
 	ses, book, err := s.guard.Session(r.Context(), who, project.Answer, r.PathValue("id"))
 	if err != nil {
-		return session.Session{}, nil, err
+		return err
 	}
 	if err := readBody(r, dst); err != nil {
-		return session.Session{}, nil, err
+		return err
 	}
 	f, err := s.folder(r.Context(), who, ses, book)
-	return ses, f, err
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), command.Timeout)
+	defer cancel()
+	return do(ctx, ses, f)
 }
 
 func (s *changesHandlers) getChanges(w http.ResponseWriter, r *http.Request, who account.Identity) error {
@@ -120,14 +127,9 @@ func fileContent(c workingtree.Content) wire.FileContent {
 
 func (s *changesHandlers) postDiscard(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var d wire.FileDiscard
-	ses, f, err := s.openToChange(r, who, &d)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), command.Timeout)
-	defer cancel()
-	if err := s.driver.Discard(ctx, ses, f, d.Path, d.Digest, access.Actor(who)); err != nil {
+	if err := s.change(r, who, &d, func(ctx context.Context, ses session.Session, f *workingtree.Folder) error {
+		return s.driver.Discard(ctx, ses, f, d.Path, d.Digest, access.Actor(who))
+	}); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -136,15 +138,11 @@ func (s *changesHandlers) postDiscard(w http.ResponseWriter, r *http.Request, wh
 
 func (s *changesHandlers) postCommit(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var c wire.CommitCreate
-	ses, f, err := s.openToChange(r, who, &c)
-	if err != nil {
+	var id string
+	if err := s.change(r, who, &c, func(ctx context.Context, ses session.Session, f *workingtree.Folder) (err error) {
+		id, err = s.driver.Commit(ctx, ses, f, c.Message, c.Paths, access.Actor(who))
 		return err
-	}
-	defer f.Close()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), command.Timeout)
-	defer cancel()
-	id, err := s.driver.Commit(ctx, ses, f, c.Message, c.Paths, access.Actor(who))
-	if err != nil {
+	}); err != nil {
 		return err
 	}
 	writeJSON(w, http.StatusCreated, wire.CommitCreated{Commit: id})
@@ -181,14 +179,9 @@ func (s *changesHandlers) getRewind(w http.ResponseWriter, r *http.Request, who 
 
 func (s *changesHandlers) postRewind(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var d wire.RewindStart
-	ses, f, err := s.openToChange(r, who, &d)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), command.Timeout)
-	defer cancel()
-	if err := s.driver.Rewind(ctx, ses, f, d.MessageID, d.Digest, access.Actor(who)); err != nil {
+	if err := s.change(r, who, &d, func(ctx context.Context, ses session.Session, f *workingtree.Folder) error {
+		return s.driver.Rewind(ctx, ses, f, d.MessageID, d.Digest, access.Actor(who))
+	}); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

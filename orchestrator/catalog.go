@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/sayso-dev/sayso/claude"
 )
@@ -112,12 +111,5 @@ func catalogName(name string) string {
 
 // catalogDescription returns a text in one line.
 func catalogDescription(text string) string {
-	if len(text) > maxCatalogDescription {
-		end := maxCatalogDescription
-		for !utf8.RuneStart(text[end]) {
-			end--
-		}
-		text = text[:end] + "…"
-	}
-	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	return strings.Join(strings.FieldsFunc(shorten(text, maxCatalogDescription), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/internal/problem"
+	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -74,7 +75,7 @@ func (o *Orchestrator) Fork(ctx context.Context, sessionID, messageID string, by
 // before it has its origin.
 func (o *Orchestrator) placeBefore(ctx context.Context, sessionID, messageID string) (seq int64, origin session.Origin, err error) {
 	err = o.eachItem(ctx, sessionID, func(it session.Item) error {
-		if it.Key == messageKey(messageID) {
+		if it.Key == transcript.MessageKey(messageID) {
 			seq = it.Seq
 		}
 		return nil
@@ -106,21 +107,14 @@ func (o *Orchestrator) placeBefore(ctx context.Context, sessionID, messageID str
 
 // copyTranscript copies the items of a transcript that are before a place.
 func (o *Orchestrator) copyTranscript(ctx context.Context, from, to string, before int64) error {
-	const pageSize = 500
-	for after := int64(0); ; {
-		page, err := o.o.Store.Transcript(ctx, from, after, pageSize)
-		if err != nil {
-			return fmt.Errorf("orchestrator: read transcript to fork: %w", err)
-		}
-		wanted := slices.DeleteFunc(page.Items, func(it session.Item) bool { return it.Seq >= before })
-		if len(wanted) > 0 {
-			if err := o.o.Store.PutItems(ctx, to, wanted); err != nil {
-				return fmt.Errorf("orchestrator: copy transcript: %w", err)
-			}
-		}
-		if !page.More {
+	return o.eachPage(ctx, from, func(items []session.Item) error {
+		wanted := slices.DeleteFunc(items, func(it session.Item) bool { return it.Seq >= before })
+		if len(wanted) == 0 {
 			return nil
 		}
-		after = page.Next
-	}
+		if err := o.o.Store.PutItems(ctx, to, wanted); err != nil {
+			return fmt.Errorf("orchestrator: copy transcript: %w", err)
+		}
+		return nil
+	})
 }

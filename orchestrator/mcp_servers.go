@@ -2,16 +2,12 @@ package orchestrator
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"net"
 	"net/url"
-	"time"
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/pending"
-	"github.com/sayso-dev/sayso/session"
 )
 
 // EnableServer enables or disables an MCP server of a session. The CLI stores the choice for
@@ -75,14 +71,10 @@ func isLoopback(host string) bool {
 	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }
 
-// serverBody is an entry of the audit trail; docs/operating/audit.md describes it.
-type serverBody struct {
-	What      string    `json:"what"` // mcp_server_enabled, mcp_server_disabled, …
-	At        time.Time `json:"at"`
-	By        bypassBy  `json:"by"`
-	SessionID string    `json:"session_id"`
-	Folder    string    `json:"folder"`
-	Server    string    `json:"server"`
+// serverIncident is the entry of the audit trail for a change of an MCP server.
+type serverIncident struct {
+	incident
+	Server string `json:"server"`
 }
 
 // changeServer records a change of an MCP server in the audit trail, then makes it.
@@ -94,24 +86,10 @@ func (o *Orchestrator) changeServer(ctx context.Context, sessionID, server, what
 	if err != nil {
 		return err
 	}
-	if err := o.recordServer(ctx, p.session, server, what, by); err != nil {
+	if err := o.record(ctx, serverIncident{newIncident(what, p.session, by), server}); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, p.o.rules().Limits.Reply, errUnanswered)
 	defer cancel()
 	return refusedByCLI(change(ctx, client))
-}
-
-func (o *Orchestrator) recordServer(ctx context.Context, s session.Session, server, what string, by pending.Actor) error {
-	data, err := json.Marshal(serverBody{
-		What: what, At: time.Now().UTC().Truncate(time.Microsecond), By: bypassBy{by.UserID, by.Name, by.Device, by.Address},
-		SessionID: s.SessionID, Folder: s.CWD, Server: server,
-	})
-	if err == nil {
-		err = o.o.Store.AddIncident(ctx, data)
-	}
-	if err != nil {
-		return fmt.Errorf("orchestrator: record %s: %w", what, err)
-	}
-	return nil
 }

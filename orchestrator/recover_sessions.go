@@ -90,15 +90,11 @@ func (o *Orchestrator) recoverProcess(ctx context.Context, left launch.Leftover,
 // addSaved adds to the transcript of a session what only Claude's own contains.
 func (o *Orchestrator) addSaved(ctx context.Context, s session.Session) error {
 	known := map[string]bool{}
-	for after, more := int64(0), true; more; {
-		page, err := o.o.Store.Transcript(ctx, s.SessionID, after, 500)
-		if err != nil {
-			return err
-		}
-		for _, it := range page.Items {
-			known[it.Key] = true
-		}
-		after, more = page.Next, page.More
+	if err := o.eachItem(ctx, s.SessionID, func(it session.Item) error {
+		known[it.Key] = true
+		return nil
+	}); err != nil {
+		return err
 	}
 	return o.importTranscript(ctx, s, s.SessionID, func(it session.Item) bool { return !known[it.Key] })
 }

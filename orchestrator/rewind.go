@@ -86,7 +86,7 @@ func (o *Orchestrator) Rewind(ctx context.Context, s session.Session, f *working
 	if err != nil {
 		return err
 	}
-	if err := o.recordWorkingTree(ctx, s, by, workingTreeBody{What: "files_restored", Paths: paths, Objects: kept, MessageID: messageID}); err != nil {
+	if err := o.record(ctx, workingTreeIncident{incident: newIncident("files_restored", s, by), Paths: paths, Objects: kept, MessageID: messageID}); err != nil {
 		return err
 	}
 	if _, err := p.rewindFiles(ctx, messageID, false); err != nil {
@@ -169,7 +169,7 @@ func (o *Orchestrator) rewoundBy(ctx context.Context, s session.Session, message
 	err := o.eachItem(ctx, s.SessionID, func(it session.Item) error {
 		switch it.Kind {
 		case session.ItemUser:
-			if it.Key == messageKey(messageID) {
+			if it.Key == transcript.MessageKey(messageID) {
 				r.found, since = true, it.Seq
 			}
 		case session.ItemNote:
@@ -203,29 +203,6 @@ func (o *Orchestrator) rewoundBy(ctx context.Context, s session.Session, message
 		}
 	}
 	return r, err
-}
-
-// messageKey is the key of the transcript's item for a message.
-func messageKey(messageID string) string { return "message:" + messageID }
-
-// eachItem calls each for all items of a transcript, roughly in their order.
-func (o *Orchestrator) eachItem(ctx context.Context, sessionID string, each func(session.Item) error) error {
-	const pageSize = 500
-	for after := int64(0); ; {
-		page, err := o.o.Store.Transcript(ctx, sessionID, after, pageSize)
-		if err != nil {
-			return fmt.Errorf("orchestrator: read transcript: %w", err)
-		}
-		for _, it := range page.Items {
-			if err := each(it); err != nil {
-				return err
-			}
-		}
-		if !page.More {
-			return nil
-		}
-		after = page.Next
-	}
 }
 
 // holdTurns keeps messages in the queue until release is called. It refuses during a turn.

@@ -2,9 +2,7 @@ package orchestrator
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -17,36 +15,10 @@ import (
 // the person who had the right may have lost it. A person must start it again.
 var errBypassStopped = errors.New("a session that asks nobody is started by a person")
 
-// bypassBody is an entry of the audit trail; docs/operating/audit.md describes it.
-type bypassBody struct {
-	What      string    `json:"what"` // asks_nobody
-	At        time.Time `json:"at"`
-	By        bypassBy  `json:"by"`
-	SessionID string    `json:"session_id"`
-	Folder    string    `json:"folder"`
-}
-
-type bypassBy struct {
-	UserID  string `json:"user_id"`
-	Name    string `json:"name"`
-	Device  string `json:"device"`
-	Address string `json:"address,omitempty"`
-}
-
 // recordBypass records in the audit trail that a process is about to start that bypasses
 // approvals. If that fails, the process is not started.
 func (o *Orchestrator) recordBypass(ctx context.Context, s session.Session, by pending.Actor) error {
-	body, err := json.Marshal(bypassBody{
-		What: "asks_nobody", At: time.Now().UTC().Truncate(time.Microsecond), SessionID: s.SessionID, Folder: s.CWD,
-		By: bypassBy{by.UserID, by.Name, by.Device, by.Address},
-	})
-	if err == nil {
-		err = o.o.Store.AddIncident(ctx, body)
-	}
-	if err != nil {
-		return fmt.Errorf("orchestrator: put on record that Claude asks nobody: %w", err)
-	}
-	return nil
+	return o.record(ctx, newIncident("asks_nobody", s, by))
 }
 
 // rightsInterval is how long Claude may bypass approvals after the right to that has ended.

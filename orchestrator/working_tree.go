@@ -2,9 +2,6 @@ package orchestrator
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"time"
 
 	"github.com/sayso-dev/sayso/internal/workingtree"
 	"github.com/sayso-dev/sayso/pending"
@@ -21,18 +18,15 @@ func (o *Orchestrator) WorkingTree(ctx context.Context, sessionID string, visibl
 	return o.git.Open(ctx, workingtree.Place{Roots: o.rules().Roots, CWD: s.CWD, Visible: visible})
 }
 
-// workingTreeBody is an entry of the audit trail; docs/operating/audit.md describes it.
-type workingTreeBody struct {
-	What      string    `json:"what"` // changes_discarded, commit_started, changes_committed, files_restored
-	At        time.Time `json:"at"`
-	By        bypassBy  `json:"by"`
-	SessionID string    `json:"session_id"`
-	Folder    string    `json:"folder"`
-	Paths     []string  `json:"paths"`
-	Object    string    `json:"object,omitempty"` // of the discarded content, in the repository
-	Commit    string    `json:"commit,omitempty"`
-	Message   string    `json:"message,omitempty"`
-	MessageID string    `json:"message_id,omitempty"`
+// workingTreeIncident is the entry of the audit trail for a change of a folder: changes_discarded,
+// commit_started, changes_committed or files_restored.
+type workingTreeIncident struct {
+	incident
+	Paths     []string `json:"paths"`
+	Object    string   `json:"object,omitempty"` // of the discarded content, in the repository
+	Commit    string   `json:"commit,omitempty"`
+	Message   string   `json:"message,omitempty"`
+	MessageID string   `json:"message_id,omitempty"`
 	// Objects are the ids of the previous content in the repository, by path.
 	Objects map[string]string `json:"objects,omitempty"`
 }
@@ -41,7 +35,7 @@ type workingTreeBody struct {
 // of the content that the person saw. It is recorded in the audit trail first.
 func (o *Orchestrator) Discard(ctx context.Context, s session.Session, f *workingtree.Folder, path, seen string, by pending.Actor) error {
 	return f.Discard(ctx, path, seen, func(d workingtree.Discarded) error {
-		return o.recordWorkingTree(ctx, s, by, workingTreeBody{What: "changes_discarded", Paths: []string{d.Path}, Object: d.Object})
+		return o.record(ctx, workingTreeIncident{incident: newIncident("changes_discarded", s, by), Paths: []string{d.Path}, Object: d.Object})
 	})
 }
 
@@ -49,42 +43,19 @@ func (o *Orchestrator) Discard(ctx context.Context, s session.Session, f *workin
 // first, so that no commit is missing there, and again with its id. It returns the id of the commit.
 func (o *Orchestrator) Commit(ctx context.Context, s session.Session, f *workingtree.Folder, message string, paths []string, by pending.Actor) (string, error) {
 	id, err := f.Commit(ctx, message, paths, func() error {
-		return o.recordWorkingTree(ctx, s, by, workingTreeBody{What: "commit_started", Paths: paths, Message: message})
+		return o.record(ctx, workingTreeIncident{incident: newIncident("commit_started", s, by), Paths: paths, Message: message})
 	})
 	if err != nil {
 		return "", err
 	}
-	return id, o.recordWorkingTree(ctx, s, by, workingTreeBody{What: "changes_committed", Paths: paths, Commit: id, Message: message})
-}
-
-func (o *Orchestrator) recordWorkingTree(ctx context.Context, s session.Session, by pending.Actor, body workingTreeBody) error {
-	body.At, body.SessionID, body.Folder = time.Now().UTC().Truncate(time.Microsecond), s.SessionID, s.CWD
-	body.By = bypassBy{by.UserID, by.Name, by.Device, by.Address}
-	return o.record(ctx, body.What, body)
-}
-
-// record appends an entry to the audit trail.
-func (o *Orchestrator) record(ctx context.Context, what string, body any) error {
-	data, err := json.Marshal(body)
-	if err == nil {
-		err = o.o.Store.AddIncident(ctx, data)
-	}
-	if err != nil {
-		return fmt.Errorf("orchestrator: record %s: %w", what, err)
-	}
-	return nil
+	return id, o.record(ctx, workingTreeIncident{incident: newIncident("changes_committed", s, by), Paths: paths, Commit: id, Message: message})
 }
 
 // RecordExport records in the audit trail that a person is about to get the whole transcript of a
 // session as a file of this format.
 func (o *Orchestrator) RecordExport(ctx context.Context, s session.Session, format string, by pending.Actor) error {
-	const what = "session_exported"
-	return o.record(ctx, what, struct {
-		What      string    `json:"what"`
-		At        time.Time `json:"at"`
-		By        bypassBy  `json:"by"`
-		SessionID string    `json:"session_id"`
-		Folder    string    `json:"folder"`
-		Format    string    `json:"format"`
-	}{what, time.Now().UTC().Truncate(time.Microsecond), bypassBy{by.UserID, by.Name, by.Device, by.Address}, s.SessionID, s.CWD, format})
+	return o.record(ctx, struct {
+		incident
+		Format string `json:"format"`
+	}{newIncident("session_exported", s, by), format})
 }

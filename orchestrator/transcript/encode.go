@@ -19,13 +19,17 @@ func Note(key, level, text string, at time.Time) session.Item {
 	return session.Item{Key: key, At: at, Kind: session.ItemNote, Body: Encode(body)}
 }
 
+// MessageKey returns the key of the item of a message. The CLI gives a message the id that it was
+// sent with.
+func MessageKey(messageID string) string { return "message:" + messageID }
+
 // UserMessage returns the item of a message that a person sent.
 func UserMessage(m session.Message, at time.Time) session.Item {
 	body := session.UserBody{Text: m.Text, By: m.By.Name}
 	for _, a := range m.Attachments {
 		body.Attachments = append(body.Attachments, a.Info())
 	}
-	return session.Item{Key: "message:" + m.MessageID, At: at, Kind: session.ItemUser, Body: Encode(body)}
+	return session.Item{Key: MessageKey(m.MessageID), At: at, Kind: session.ItemUser, Body: Encode(body)}
 }
 
 // Encode returns a value of a type of ours as JSON. It panics for a type that has

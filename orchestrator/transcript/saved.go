@@ -20,7 +20,7 @@ func (s *Saved) Add(m claude.SavedMessage) {
 	if u, ok := m.Message.(*claude.User); ok {
 		prompt := claude.PromptOf(u)
 		if !m.IsMeta && prompt != "" {
-			s.put(session.Item{Key: "message:" + u.UUID, At: m.At, Kind: session.ItemUser, Body: Encode(session.UserBody{Text: truncate(prompt)})})
+			s.put(session.Item{Key: MessageKey(u.UUID), At: m.At, Kind: session.ItemUser, Body: Encode(session.UserBody{Text: truncate(prompt)})})
 		}
 		// Results complete their calls; other texts are the CLI's own.
 		results := *u

@@ -1,0 +1,36 @@
+package orchestrator
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sayso-dev/sayso/session"
+)
+
+// eachPage calls each for the pages of a transcript, roughly in the order of their items.
+func (o *Orchestrator) eachPage(ctx context.Context, sessionID string, each func([]session.Item) error) error {
+	const pageSize = 500
+	for after, more := int64(0), true; more; {
+		page, err := o.o.Store.Transcript(ctx, sessionID, after, pageSize)
+		if err != nil {
+			return fmt.Errorf("orchestrator: read transcript: %w", err)
+		}
+		if err := each(page.Items); err != nil {
+			return err
+		}
+		after, more = page.Next, page.More
+	}
+	return nil
+}
+
+// eachItem calls each for the items of a transcript, as [Orchestrator.eachPage] does.
+func (o *Orchestrator) eachItem(ctx context.Context, sessionID string, each func(session.Item) error) error {
+	return o.eachPage(ctx, sessionID, func(items []session.Item) error {
+		for _, it := range items {
+			if err := each(it); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
