@@ -16,7 +16,7 @@ test('code is coloured by a worker and stays text @newest', async ({ page, folde
   const id = await rest.start(prompt('Show me.', [text(`Here:\n\n\`\`\`go\n${code}\n\`\`\``)]), { cwd: folder })
   await App.openSession(page, id)
 
-  const block = page.getByRole('figure')
+  const block = page.getByRole('figure').last() // the first is the script, in the prompt
   await expect(block.locator('code')).toHaveText(code)
   await expect.poll(() => page.evaluate(painted, 'keyword')).toContain('func')
   expect(await page.evaluate(painted, 'comment')).toEqual(['// says it'])

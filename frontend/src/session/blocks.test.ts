@@ -136,6 +136,23 @@ describe('a block of each kind', () => {
     expect(it.find('a').exists()).toBe(false)
   })
 
+  test('what a person said is Markdown, with its lines; of a long one the beginning', async () => {
+    const it = await show({ ...head, kind: 'user', text: 'One **two**\nthree\n\n- [x] four', by: 'Ada' })
+    expect(it.get('.words').html()).toMatch(/One <strong>two<\/strong><br>three/)
+    expect(it.get('.words input').attributes()).toHaveProperty('disabled')
+    expect(it.find('.more').exists()).toBe(false)
+
+    const long = mount(TranscriptItem, {
+      props: { item: { ...head, kind: 'user', text: 'line\n'.repeat(17), by: 'Ada' }, cwd: '/w' },
+    })
+    await import('./items/LongMessage.vue')
+    await flushPromises()
+    expect(long.find('.cut').exists()).toBe(true)
+    await long.get('.more').trigger('click')
+    expect(long.find('.cut').exists()).toBe(false)
+    expect(long.get('.words').text().match(/line/g)).toHaveLength(17)
+  })
+
   test('what was attached: pictures as thumbnails, everything else to take home', async () => {
     const it = await show({
       ...head,

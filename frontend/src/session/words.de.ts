@@ -270,6 +270,7 @@ export const words: typeof english = {
     failed: (name: string, why: string) => `„${name}“ wurde nicht angehängt: ${why}`,
   },
   todo: 'Zu tun',
+  wholeMessage: 'Ganze Nachricht zeigen',
   tool: {
     calls: (n) => count(n, 'Aufruf', 'Aufrufe'),
     failures: (n) => `${n} fehlgeschlagen`,

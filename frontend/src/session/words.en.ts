@@ -256,6 +256,7 @@ export const words = {
     failed: (name: string, why: string) => `“${name}” was not attached: ${why}`,
   },
   todo: 'To do',
+  wholeMessage: 'Show whole message',
   tool: {
     copyCommand: 'Copy command',
     calls: (n: number) => count(n, 'call', 'calls'),

@@ -15,7 +15,27 @@ describe('markdown', () => {
   test('is rendered', () => {
     expect(html('**a** `b`')).toBe('<p><strong>a</strong> <code>b</code></p>\n')
     expect(dom('| a | b |\n|---|---|\n| 1 | 2 |').querySelectorAll('td')).toHaveLength(2)
-    expect(dom('- [x] done\n- [ ] open').textContent).toMatch(/☑ done\s*☐ open/)
+  })
+
+  test('a task is an item with a box that nobody can press', () => {
+    for (const text of ['- [x] done\n- [ ] open', '- [x] done\n\n- [ ] open', '1. [X] done\n2. [ ] open']) {
+      const boxes = [...dom(text).querySelectorAll('li')].map((li) => li.querySelector('input')!)
+      expect(boxes.map((b) => [b.type, b.checked, b.disabled, b.getAttribute('aria-label')])).toEqual([
+        ['checkbox', true, true, 'Done'],
+        ['checkbox', false, true, 'Not done'],
+      ])
+      expect(dom(text).textContent).not.toMatch(/[[\]]/)
+    }
+  })
+
+  test('a table that scrolls sideways can be reached without a pointer', () => {
+    expect(dom('| a |\n|---|\n| 1 |').querySelector('table')?.tabIndex).toBe(0)
+  })
+
+  test('lines of a person end where they were ended, lines of Claude where markdown ends them', () => {
+    expect(blocks('one\ntwo', true).map(htmlOf)).toEqual(['<p>one<br>two</p>\n'])
+    expect(blocks('one\ntwo').map(htmlOf)).toEqual(['<p>one\ntwo</p>\n'])
+    expect(blocks('<b>one\ntwo', true).map(htmlOf).join('')).not.toContain('<b>')
   })
 
   test('raw HTML is text', () => {
@@ -64,12 +84,15 @@ describe('markdown', () => {
     '| <img src=x onerror=1> |\n|---|\n| x |',
     '<details open ontoggle=alert(1)>',
     '![](https://x.y/"onerror="alert(1))',
+    '- [x] <input type=text autofocus onfocus=alert(1)>',
   ])('%s runs nothing', (text) => {
     for (const el of dom(text).querySelectorAll('*')) {
       expect(el.tagName).toMatch(
-        /^(A|BLOCKQUOTE|BR|CODE|DEL|EM|H[1-6]|HR|LI|OL|P|PRE|STRONG|TABLE|TBODY|TD|TH|THEAD|TR|UL)$/,
+        /^(A|BLOCKQUOTE|BR|CODE|DEL|EM|H[1-6]|HR|INPUT|LI|OL|P|PRE|STRONG|TABLE|TBODY|TD|TH|THEAD|TR|UL)$/,
       )
-      for (const a of el.attributes) expect(a.name).toMatch(/^(href|title|target|rel|start|tabindex)$/)
+      for (const a of el.attributes)
+        expect(a.name).toMatch(/^(href|title|target|rel|start|tabindex|type|checked|disabled|aria-label)$/)
+      if (el instanceof HTMLInputElement) expect([el.type, el.disabled]).toEqual(['checkbox', true])
     }
   })
 

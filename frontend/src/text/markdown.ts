@@ -4,6 +4,7 @@ import remend from 'remend'
 import { compare } from './compare'
 import { numbered } from './diff'
 import { bounded, withEffort } from './effort'
+import { words } from './words'
 
 // Wanted as soon as there is markdown, and not before.
 export { default as CodeBlock } from './CodeBlock.vue'
@@ -33,29 +34,36 @@ function link(href: string, inner: string): string {
   return `<a href="${escape(url)}" title="${escape(url)}" target="_blank" rel="noopener noreferrer">${inner}</a>`
 }
 
-const marked = new Marked({
-  gfm: true,
-  renderer: {
-    // Raw HTML is text: what Claude writes is shown, never run.
-    html: (token: Tokens.HTML | Tokens.Tag) => escape(token.text),
-    link(token: Tokens.Link) {
-      return link(token.href, this.parser.parseInline(token.tokens))
+// breaks: the end of a line is one, too, where markdown makes a blank of it.
+function reader(breaks: boolean): Marked {
+  const marked = new Marked({
+    gfm: true,
+    breaks,
+    renderer: {
+      // Raw HTML is text: what Claude writes is shown, never run.
+      html: (token: Tokens.HTML | Tokens.Tag) => escape(token.text),
+      link(token: Tokens.Link) {
+        return link(token.href, this.parser.parseInline(token.tokens))
+      },
+      // A remote image would tell its server that someone reads.
+      image: (token: Tokens.Image) => link(token.href, escape(`[image: ${token.text || token.href}]`)),
+      checkbox: ({ checked }: Tokens.Checkbox) =>
+        `<input type="checkbox" aria-label="${escape(checked ? words.done : words.open)}" disabled${checked ? ' checked' : ''}> `,
+      // What scrolls sideways must be reachable without a pointer.
+      code: (token: Tokens.Code) => `<pre tabindex="0"><code>${escape(token.text)}\n</code></pre>\n`,
+      table(token: Tokens.Table) {
+        const row = (cells: Tokens.TableCell[], tag: string) =>
+          `<tr>${cells.map((c) => `<${tag}>${this.parser.parseInline(c.tokens)}</${tag}>`).join('')}</tr>`
+        const body = token.rows.map((r) => row(r, 'td')).join('')
+        return `<table tabindex="0"><thead>${row(token.header, 'th')}</thead><tbody>${body}</tbody></table>`
+      },
     },
-    // A remote image would tell its server that someone reads.
-    image: (token: Tokens.Image) => link(token.href, escape(`[image: ${token.text || token.href}]`)),
-    checkbox: ({ checked }: Tokens.Checkbox) => (checked ? '☑ ' : '☐ '),
-    // What scrolls sideways must be reachable without a pointer.
-    code: (token: Tokens.Code) => `<pre tabindex="0"><code>${escape(token.text)}\n</code></pre>\n`,
-    table(token: Tokens.Table) {
-      const row = (cells: Tokens.TableCell[], tag: string) =>
-        `<tr>${cells.map((c) => `<${tag}>${this.parser.parseInline(c.tokens)}</${tag}>`).join('')}</tr>`
-      const body = token.rows.map((r) => row(r, 'td')).join('')
-      return `<table><thead>${row(token.header, 'th')}</thead><tbody>${body}</tbody></table>`
-    },
-  },
-})
-
-marked.use(withEffort)
+  })
+  marked.use(withEffort)
+  return marked
+}
+const marked = reader(false)
+const markedWithBreaks = reader(true)
 
 const trusted = policy ? { TRUSTED_TYPES_POLICY: policy as never } : {}
 
@@ -82,6 +90,7 @@ const CLEAN = {
     'h5',
     'h6',
     'hr',
+    'input',
     'li',
     'ol',
     'p',
@@ -95,7 +104,7 @@ const CLEAN = {
     'tr',
     'ul',
   ],
-  ALLOWED_ATTR: ['href', 'title', 'target', 'rel', 'start', 'tabindex'],
+  ALLOWED_ATTR: ['href', 'title', 'target', 'rel', 'start', 'tabindex', 'type', 'checked', 'disabled', 'aria-label'],
   ALLOW_DATA_ATTR: false,
   ALLOW_ARIA_ATTR: false,
   ...(policy ? { RETURN_TRUSTED_TYPE: true } : {}),
@@ -111,9 +120,9 @@ export type Block = { html: SafeHTML } | { code: string; lang: string }
 const CACHED = 2_000
 const cache = new Map<string, SafeHTML>()
 
-function htmlOf(token: Token, links: TokensList['links']): SafeHTML {
+function htmlOf(token: Token, links: TokensList['links'], breaks: boolean): SafeHTML {
   // A definition elsewhere can change what a block means.
-  const key = Object.keys(links).length === 0 ? token.raw : null
+  const key = Object.keys(links).length === 0 ? `${breaks}${token.raw}` : null
   const known = key === null ? undefined : cache.get(key)
   if (known !== undefined) return known
   const list = Object.assign([token], { links }) as TokensList
@@ -127,25 +136,25 @@ function htmlOf(token: Token, links: TokensList['links']): SafeHTML {
 
 const shown = (t: Token) => t.type !== 'space' && t.type !== 'def'
 
-function blockOf(token: Token, links: TokensList['links']): Block {
-  if (token.type !== 'code') return { html: htmlOf(token, links) }
+function blockOf(token: Token, links: TokensList['links'], breaks = false): Block {
+  if (token.type !== 'code') return { html: htmlOf(token, links, breaks) }
   const { text, lang } = token as Tokens.Code
   return { code: text, lang: /^\S{0,40}/.exec(lang ?? '')![0].toLowerCase() }
 }
 
-const tokensOf = (text: string) => bounded(text, () => marked.lexer(text))
+const tokensOf = (text: string, by = marked) => bounded(text, () => by.lexer(text))
 
 /** A text as it was written. */
 const asItIs = (text: string): Block => ({ code: text, lang: '' })
 
 /**
  * The blocks of a markdown text, each cleaned on its own and remembered. A text
- * made to be slow is one block, as it was written.
+ * made to be slow is one block, as it was written. breaks: its lines end where they were ended.
  */
-export function blocks(text: string): Block[] {
-  const tokens = tokensOf(text)
+export function blocks(text: string, breaks = false): Block[] {
+  const tokens = tokensOf(text, breaks ? markedWithBreaks : marked)
   if (!tokens) return [asItIs(text)]
-  return tokens.filter(shown).map((t) => blockOf(t, tokens.links))
+  return tokens.filter(shown).map((t) => blockOf(t, tokens.links, breaks))
 }
 
 // An end that is longer, and not settled, is shown as it is while it grows: it would

@@ -1,0 +1,4 @@
+export const words = {
+  done: 'Done',
+  open: 'Not done',
+}
