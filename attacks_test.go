@@ -153,7 +153,7 @@ var attackList = []attack{
 	proved(97, "a rule of a project, and a command, path or address that says the same in other words", "project.TestRewordedCommands", "project.TestNoRewordingEscapes", "project.TestUnreadCommandsMeetTheStrictestRule", "project.TestAllowRulesMustCoverTheWholeCommand", "project.TestFilesOfRules", "project.TestAddressesOfRules"),
 	proved(98, "tools allowed at the start, permissions beside an approval, of any reach, and modes, against a rule of a project", "httpapi.TestNothingLoosensRules"),
 	proved(99, "settings files, grants from before a rule, subagents and skills, against a rule of a project", "cmd/sayso.TestRealClaudeAsksForWhatAProjectKeeps", "claude.TestRealCLIAsksWhenAHookSaysSo"),
-	proved(100, "a path of another name: symbolic links, /proc, ~, case, a folder above", "project.TestFilesOfRules", "orchestrator.TestDiskFollowsLinks"),
+	proved(100, "a path of another name: symbolic links, /proc, ~, case, a folder above", "project.TestFilesOfRules", "orchestrator/launch.TestDiskFollowsLinks"),
 	proved(101, "a permission rule that two readers read in two ways, or that takes for ever to compare", "claude.TestRealCLIReadsRulesAsWeDo", "claude/rule.TestCovers", "claude/rule.TestGlobIsWhatItSays", "claude/rule.TestHostilePatterns"),
 
 	// What is shown is all there is.

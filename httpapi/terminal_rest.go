@@ -13,9 +13,9 @@ import (
 
 // terminalDriver is what terminalHandlers needs of the orchestrator.
 type terminalDriver interface {
-	SavedSession(sessionID string) (orchestrator.SavedSession, error)
+	SavedSession(ctx context.Context, sessionID string) (orchestrator.SavedSession, error)
 	SavedSessions(ctx context.Context) ([]orchestrator.SavedSession, error)
-	SavedTranscript(sessionID string, before int64) (orchestrator.SavedPage, error)
+	SavedTranscript(ctx context.Context, sessionID string, before int64) (orchestrator.SavedPage, error)
 }
 
 // terminalHandlers serves sessions that were started in a terminal.
@@ -57,7 +57,7 @@ func wireTerminalSession(s orchestrator.SavedSession) wire.TerminalSession {
 }
 
 func (s *terminalHandlers) terminalSession(r *http.Request, who account.Identity) (orchestrator.SavedSession, error) {
-	saved, err := s.driver.SavedSession(r.PathValue("id"))
+	saved, err := s.driver.SavedSession(r.Context(), r.PathValue("id"))
 	if err == nil && !s.mayContinue(r.Context(), who, saved) {
 		err = session.ErrNotFound
 	}
@@ -82,7 +82,7 @@ func (s *terminalHandlers) getTerminalTranscript(w http.ResponseWriter, r *http.
 	if err != nil {
 		return err
 	}
-	page, err := s.driver.SavedTranscript(saved.SessionID, before)
+	page, err := s.driver.SavedTranscript(r.Context(), saved.SessionID, before)
 	if err != nil {
 		return err
 	}

@@ -30,9 +30,6 @@ func (o *Orchestrator) PreviewFile(ctx context.Context, sessionID, path string) 
 		look.TouchedAt = p.transcript.Touched[path]
 		p.mu.Unlock()
 	}
-	err = o.o.CLI.As(func() (err error) {
-		look.File, err = o.rules().Roots.ReadFile(s.CWD, path, maxPreview)
-		return err
-	})
+	look.File, err = o.runner.ReadFile(ctx, o.rules().Roots, s.CWD, path, maxPreview)
 	return look, err
 }

@@ -74,11 +74,7 @@ func (o *node) readFolder(ctx context.Context, cwd string) (folder.Found, error)
 	if err != nil {
 		return folder.Found{}, err
 	}
-	var found folder.Found
-	err = o.o.CLI.As(func() (err error) {
-		found, err = folder.Read(cwd, folder.Trusted{Own: o.o.CLI.OwnFolders(), Home: o.o.CLI.Getenv("HOME"), Allowed: allowed})
-		return err
-	})
+	found, err := o.runner.FolderSettings(ctx, cwd, allowed)
 	if errors.Is(err, syscall.EMFILE) && o.o.CheckMachine != nil {
 		if short := o.o.CheckMachine(); short != nil {
 			return folder.Found{}, short

@@ -22,11 +22,7 @@ func (o *Orchestrator) Folders(ctx context.Context, userID string, s workspace.S
 	if s.Recent, err = o.recentFolders(ctx, userID); err != nil {
 		return workspace.Listing{}, err
 	}
-	var list workspace.Listing
-	err = o.o.CLI.As(func() (err error) {
-		list, err = o.rules().Roots.List(s)
-		return err
-	})
+	list, err := o.runner.ListFolders(ctx, o.rules().Roots, s)
 	return list, problem.InField("prefix", err)
 }
 

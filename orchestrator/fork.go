@@ -86,14 +86,7 @@ func (o *Orchestrator) placeBefore(ctx context.Context, sessionID, messageID str
 	if seq == 0 {
 		return 0, origin, problem.For("message_id", "rewind_unknown_message")
 	}
-	var entry string
-	err = o.o.CLI.As(func() error {
-		saved, err := o.o.CLI.Saved().Find(sessionID)
-		if err == nil {
-			entry, err = o.o.CLI.Saved().EntryBefore(saved, messageID)
-		}
-		return err
-	})
+	entry, err := o.runner.SavedEntryBefore(ctx, sessionID, messageID)
 	switch {
 	case errors.Is(err, claude.ErrNotSaved):
 		return 0, origin, problem.For("message_id", "fork_message_unknown")

@@ -21,6 +21,7 @@ type node struct {
 	inForce     atomic.Pointer[[]pending.Grant] // grants; nil before they are read
 	lastCatalog atomic.Pointer[Catalog]         // see [Orchestrator.LastCatalog]
 	admission   *admission.Control
+	runner      runner
 	starter     *launch.Starter
 }
 

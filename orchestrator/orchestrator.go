@@ -48,7 +48,7 @@ func New(o Options) (*Orchestrator, error) {
 	}
 	made := &Orchestrator{
 		git:             git,
-		node:            &node{o: o, starter: &launch.Starter{CLI: o.CLI, Launcher: o.Launcher, Sandbox: o.Sandbox, MCP: o.MCP}},
+		node:            &node{o: o, runner: o.CLI, starter: &launch.Starter{CLI: o.CLI, Launcher: o.Launcher, Sandbox: o.Sandbox, MCP: o.MCP}},
 		launches:        make(chan *process),
 		settled:         make(chan struct{}),
 		closing:         make(chan struct{}),

@@ -3,10 +3,6 @@ package orchestrator
 import (
 	"context"
 	"encoding/json"
-	"os"
-	"path/filepath"
-
-	"github.com/sayso-dev/sayso/internal/workspace"
 )
 
 // SettingsRules are the permission rules of one settings file of the CLI.
@@ -18,12 +14,6 @@ type SettingsRules struct {
 	Home             string // of the CLI's user
 }
 
-// managedSettings is the path of an administrator's settings on this system.
-var managedSettings = []string{"/etc/claude-code/managed-settings.json", "/Library/Application Support/ClaudeCode/managed-settings.json"}
-
-// maxSettings bounds a settings file, in bytes.
-const maxSettings = 1 << 20
-
 // PermissionRules returns the permission rules for a session from the settings of its CLI. A
 // missing or unreadable file has none.
 func (o *Orchestrator) PermissionRules(ctx context.Context, sessionID string) ([]SettingsRules, error) {
@@ -31,9 +21,13 @@ func (o *Orchestrator) PermissionRules(ctx context.Context, sessionID string) ([
 	if err != nil {
 		return nil, err
 	}
+	files, err := o.runner.SettingsFiles(ctx, s.CWD)
+	if err != nil {
+		return nil, err
+	}
 	var out []SettingsRules
-	add := func(source string, data []byte) {
-		var file struct {
+	for _, f := range files {
+		var content struct {
 			Permissions struct {
 				Allow       []string `json:"allow"`
 				Ask         []string `json:"ask"`
@@ -41,41 +35,10 @@ func (o *Orchestrator) PermissionRules(ctx context.Context, sessionID string) ([
 				DefaultMode string   `json:"defaultMode"`
 			} `json:"permissions"`
 		}
-		if json.Unmarshal(data, &file) == nil {
-			p := file.Permissions
-			out = append(out, SettingsRules{Source: source, Allow: p.Allow, Ask: p.Ask, Deny: p.Deny, DefaultMode: p.DefaultMode, Home: o.o.CLI.Getenv("HOME")})
+		if json.Unmarshal(f.Data, &content) == nil {
+			p := content.Permissions
+			out = append(out, SettingsRules{Source: f.Source, Allow: p.Allow, Ask: p.Ask, Deny: p.Deny, DefaultMode: p.DefaultMode, Home: o.o.CLI.Getenv("HOME")})
 		}
 	}
-	err = o.o.CLI.As(func() error {
-		for _, path := range managedSettings {
-			if data, err := readSettings(path); err == nil {
-				add("managed", data)
-			}
-		}
-		if dir := o.o.CLI.ConfigDir(); dir != "" {
-			if data, err := readSettings(filepath.Join(dir, "settings.json")); err == nil {
-				add("user", data)
-			}
-		}
-		for source, name := range map[string]string{"project": ".claude/settings.json", "local": ".claude/settings.local.json"} {
-			// As for any file of the session, no symbolic link may lead out of it.
-			file, err := workspace.Roots(nil).ReadFile(s.CWD, name, maxSettings)
-			if err == nil && file.State == workspace.FileRead {
-				add(source, file.Data)
-			}
-		}
-		return nil
-	})
-	return out, err
-}
-
-func readSettings(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxSettings {
-		return nil, os.ErrInvalid
-	}
-	return os.ReadFile(path)
+	return out, nil
 }

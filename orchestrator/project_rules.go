@@ -134,7 +134,7 @@ func (t *toolRules) projectRules(ctx context.Context) (*project.Book, project.Pl
 	if err != nil {
 		return nil, project.Place{}, fmt.Errorf("orchestrator: read projects: %w", err)
 	}
-	book := project.NewBook(projects, nil).WithDisk(Disk(t.o.o.CLI))
+	book := project.NewBook(projects, nil).WithDisk(t.o.runner.Disk())
 	return book, project.Place{ProjectID: book.ProjectIDOf(t.folder)}, nil
 }
 

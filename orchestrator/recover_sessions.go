@@ -33,11 +33,7 @@ func (o *Orchestrator) recoverSession(ctx context.Context, left launch.Leftover)
 	if !origin.Alive {
 		return nil, nil
 	}
-	var saved claude.SavedConversation
-	err := o.o.CLI.As(func() (err error) {
-		saved, err = o.o.CLI.Saved().Find(id.SessionID)
-		return err
-	})
+	saved, err := o.runner.SavedConversation(ctx, id.SessionID)
 	if err != nil && !errors.Is(err, claude.ErrNotSaved) {
 		o.o.Log.WarnContext(ctx, "cannot read what Claude has saved of a session", "session_id", id.SessionID, "error", err)
 	}

@@ -299,14 +299,7 @@ func (rs *requests) forgottenAnswer(ctx context.Context, req pending.Request) (*
 		if old.ToolName != req.ToolName || old.Resolution == nil || old.Resolution.Answer == nil || !transcript.SameInput(old.ToolInput, req.ToolInput) {
 			continue
 		}
-		saves := false
-		err := rs.o.o.CLI.As(func() error {
-			saved, err := rs.o.o.CLI.Saved().Find(rs.sessionID)
-			if err == nil {
-				saves, err = rs.o.o.CLI.Saved().Mentions(saved, `"tool_use_id":"`+old.AskerToolUseID+`"`)
-			}
-			return err
-		})
+		saves, err := rs.o.runner.SavedMentions(ctx, rs.sessionID, `"tool_use_id":"`+old.AskerToolUseID+`"`)
 		if err != nil && !errors.Is(err, claude.ErrNotSaved) {
 			rs.log.WarnContext(ctx, "cannot read what Claude has saved of a session", "error", err)
 			continue

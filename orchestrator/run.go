@@ -13,7 +13,6 @@ import (
 	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
-	"github.com/sayso-dev/sayso/shim"
 )
 
 // run runs the process from start to end. When it returns, the CLI is gone, its requests are
@@ -163,7 +162,7 @@ func (p *process) attach(ctx context.Context) (launch.Conn, error) {
 		p.log.ErrorContext(ctx, "Claude cannot ask over MCP", "error", err)
 	}
 	conn, err := p.leftover.Attach(ctx, p.snapshot().offset)
-	for began, told := time.Now(), false; errors.Is(err, shim.ErrHung) && time.Since(began) < hungTimeout; told = true {
+	for began, told := time.Now(), false; errors.Is(err, launch.ErrHung) && time.Since(began) < hungTimeout; told = true {
 		if !told {
 			p.log.WarnContext(ctx, "the process that a former server left does not answer yet", "error", err)
 			p.handle(ctx, attachDelayed{})
@@ -254,7 +253,7 @@ func (p *process) connect(conn launch.Conn) *claude.Client {
 // connectionBroke ends a CLI that cannot be read any more, unless this server has disconnected
 // from it.
 func (p *process) connectionBroke(ctx context.Context, conn launch.Conn, err error) {
-	if errors.Is(err, shim.ErrFenced) {
+	if errors.Is(err, launch.ErrFenced) {
 		p.log.WarnContext(ctx, "another server has taken the session over")
 		p.handle(ctx, detachSet{true})
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -18,7 +17,7 @@ import (
 // Start creates a session and its process, and returns the session's id once the session is
 // stored; the process starts asynchronously. A repeated SessionID changes nothing.
 func (o *Orchestrator) Start(ctx context.Context, r StartRequest) (string, error) {
-	s, err := o.newSession(r)
+	s, err := o.newSession(ctx, r)
 	if err != nil {
 		return "", err
 	}
@@ -30,7 +29,7 @@ func (o *Orchestrator) Start(ctx context.Context, r StartRequest) (string, error
 	if _, err := o.settleTrust(ctx, s, false, r.Consent, r.By); err != nil {
 		return "", err
 	}
-	if err := o.checkImport(r); err != nil {
+	if err := o.checkImport(ctx, r); err != nil {
 		return "", err
 	}
 	err = o.o.Store.CreateSession(ctx, s)
@@ -84,13 +83,13 @@ func firstMessageID(sessionID string) string {
 }
 
 // newSession validates a request and returns its session.
-func (o *Orchestrator) newSession(r StartRequest) (session.Session, error) {
+func (o *Orchestrator) newSession(ctx context.Context, r StartRequest) (session.Session, error) {
 	if r.Demo {
 		if o.o.Demo == nil {
 			return session.Session{}, problem.For("demo", "no_demo")
 		}
 		if r.CWD == "" {
-			if err := o.o.CLI.As(func() error { return os.MkdirAll(o.o.Demo.Folder, 0o700) }); err != nil {
+			if err := o.runner.MakeFolder(ctx, o.o.Demo.Folder); err != nil {
 				return session.Session{}, fmt.Errorf("orchestrator: make the demo's folder: %w", err)
 			}
 			r.CWD = o.o.Demo.Folder
@@ -105,7 +104,7 @@ func (o *Orchestrator) newSession(r StartRequest) (session.Session, error) {
 	if r.Demo {
 		roots = append(slices.Clone(roots), o.o.Demo.Folder)
 	}
-	cwd, err := o.resolve(roots, r.CWD)
+	cwd, err := o.runner.ResolveFolder(ctx, roots, r.CWD)
 	if err != nil {
 		return session.Session{}, problem.InField("cwd", err)
 	}

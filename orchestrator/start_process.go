@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
@@ -111,21 +112,15 @@ func (o *Orchestrator) unsavedMessage(ctx context.Context, s session.Session, cu
 	if err != nil || known.Sending == "" {
 		return "", err
 	}
-	err = o.o.CLI.As(func() error {
-		saved, err := o.o.CLI.Saved().Find(s.SessionID)
-		if err != nil {
-			return nil // the CLI reports what it does not find
-		}
-		holds, err := o.o.CLI.Saved().Mentions(saved, known.Sending)
-		if err == nil && !holds {
-			messageID = known.Sending
-		}
-		return err
-	})
-	if err != nil { // then Claude is asked to continue, as if it knew
+	saved, err := o.runner.SavedMentions(ctx, s.SessionID, known.Sending)
+	switch {
+	case errors.Is(err, claude.ErrNotSaved): // the CLI reports that
+	case err != nil: // then Claude is asked to continue, as if it knew
 		o.o.Log.WarnContext(ctx, "cannot read what Claude has saved of a session", "session_id", s.SessionID, "error", err)
+	case !saved:
+		return known.Sending, nil
 	}
-	return messageID, nil
+	return "", nil
 }
 
 // cancelLaunch undoes launch for a process that Run did not take over.

@@ -19,7 +19,6 @@ import (
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
-	"github.com/sayso-dev/sayso/shim"
 	"github.com/sayso-dev/sayso/store/sqlite"
 )
 
@@ -389,7 +388,7 @@ func inherits(t *testing.T, processes ...*left) func(*orchestrator.Options) {
 // A shim that is slow to answer is waited for, one that never does is ended,
 // and neither holds up the others.
 func TestHungProcessesAreWaitedForAndThenEnded(t *testing.T) {
-	hung := fmt.Errorf("attach: %w", shim.ErrHung)
+	hung := fmt.Errorf("attach: %w", launch.ErrHung)
 	fine, slow, dead := &left{}, &left{attach: func(n int) error {
 		if n < 5 {
 			return hung
@@ -422,7 +421,7 @@ func TestHungProcessesAreWaitedForAndThenEnded(t *testing.T) {
 
 // A server that is stopped while it starts leaves what it has not reached yet.
 func TestStopWhileAdopting(t *testing.T) {
-	hung := fmt.Errorf("attach: %w", shim.ErrHung)
+	hung := fmt.Errorf("attach: %w", launch.ErrHung)
 	p := &left{attach: func(int) error { return hung }}
 	withBench(t, claudetest.Script{}, nil, func(b *bench) {
 		b.wait("s0", func(s session.ProcessState) bool { return s.Stuck != "" })
@@ -437,7 +436,7 @@ func TestStopWhileAdopting(t *testing.T) {
 }
 
 func TestKillOfAProcessThatDoesNotAnswer(t *testing.T) {
-	hung := fmt.Errorf("attach: %w", shim.ErrHung)
+	hung := fmt.Errorf("attach: %w", launch.ErrHung)
 	p := &left{attach: func(int) error { return hung }}
 	withBench(t, claudetest.Script{}, nil, func(b *bench) {
 		b.wait("s0", func(s session.ProcessState) bool { return s.Stuck != "" })

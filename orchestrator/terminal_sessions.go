@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/statement"
-	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -44,11 +42,7 @@ const (
 // SavedSessions lists what was saved in folders inside the workspace roots, the latest change
 // first.
 func (o *Orchestrator) SavedSessions(ctx context.Context) ([]SavedSession, error) {
-	var all []claude.SavedConversation
-	err := o.o.CLI.As(func() (err error) {
-		all, err = o.o.CLI.Saved().List(maxSaved)
-		return err
-	})
+	all, err := o.runner.SavedConversations(ctx, maxSaved)
 	if err != nil {
 		return nil, fmt.Errorf("orchestrator: %w", err)
 	}
@@ -58,7 +52,7 @@ func (o *Orchestrator) SavedSessions(ctx context.Context) ([]SavedSession, error
 	for _, s := range all {
 		folder, known := folders[s.CWD]
 		if !known {
-			if real, err := o.resolve(roots, s.CWD); err == nil {
+			if real, err := o.runner.ResolveFolder(ctx, roots, s.CWD); err == nil {
 				folder = real
 			}
 			folders[s.CWD] = folder
@@ -84,8 +78,8 @@ func savedSession(s claude.SavedConversation, folder string) SavedSession {
 
 // SavedSession returns one saved session, or [session.ErrNotFound], also for one outside the
 // workspace roots.
-func (o *Orchestrator) SavedSession(sessionID string) (SavedSession, error) {
-	s, folder, err := o.findSaved(sessionID)
+func (o *Orchestrator) SavedSession(ctx context.Context, sessionID string) (SavedSession, error) {
+	s, folder, err := o.findSaved(ctx, sessionID)
 	if err != nil {
 		return SavedSession{}, err
 	}
@@ -93,56 +87,35 @@ func (o *Orchestrator) SavedSession(sessionID string) (SavedSession, error) {
 }
 
 // SavedTranscript reads one page, which ends at offset before, or at the end for -1.
-func (o *Orchestrator) SavedTranscript(sessionID string, before int64) (SavedPage, error) {
-	s, _, err := o.findSaved(sessionID)
+func (o *Orchestrator) SavedTranscript(ctx context.Context, sessionID string, before int64) (SavedPage, error) {
+	s, _, err := o.findSaved(ctx, sessionID)
 	if err != nil {
 		return SavedPage{}, err
 	}
 	var page SavedPage
-	page.Items, page.Before, err = o.readSaved(s, before, savedPageSize)
+	page.Items, page.Before, err = o.readSaved(ctx, s, before, savedPageSize)
 	return page, err
 }
 
-func (o *Orchestrator) findSaved(sessionID string) (s claude.SavedConversation, folder string, err error) {
-	err = o.o.CLI.As(func() (err error) {
-		s, err = o.o.CLI.Saved().Find(sessionID)
-		return err
-	})
+func (o *Orchestrator) findSaved(ctx context.Context, sessionID string) (s claude.SavedConversation, folder string, err error) {
+	s, err = o.runner.SavedConversation(ctx, sessionID)
 	if errors.Is(err, claude.ErrNotSaved) {
 		return s, "", session.ErrNotFound
 	}
 	if err != nil {
 		return s, "", fmt.Errorf("orchestrator: %w", err)
 	}
-	folder, err = o.resolve(o.rules().Roots, s.CWD)
+	folder, err = o.runner.ResolveFolder(ctx, o.rules().Roots, s.CWD)
 	if err != nil {
 		return s, "", session.ErrNotFound
 	}
 	return s, folder, nil
 }
 
-// resolve is [workspace.Roots.Resolve] with the file rights of the CLI's user.
-func (o *Orchestrator) resolve(roots workspace.Roots, cwd string) (real string, err error) {
-	err = o.o.CLI.As(func() error {
-		if real, err = roots.Resolve(cwd); err != nil {
-			return err
-		}
-		if _, err := os.Stat(real + "/."); err != nil && o.o.CLI.RunAs != nil {
-			return problem.New("folder_no_access", "folder", cwd, "user", o.o.CLI.RunAs.DisplayName())
-		}
-		return nil
-	})
-	return real, err
-}
-
 // readSaved converts a part of a saved conversation to items.
-func (o *Orchestrator) readSaved(s claude.SavedConversation, end, size int64) ([]session.Item, int64, error) {
+func (o *Orchestrator) readSaved(ctx context.Context, s claude.SavedConversation, end, size int64) ([]session.Item, int64, error) {
 	items := transcript.NewSaved()
-	var begin int64
-	err := o.o.CLI.As(func() (err error) {
-		begin, err = o.o.CLI.Saved().Read(s, end, size, items.Add)
-		return err
-	})
+	begin, err := o.runner.ReadSaved(ctx, s, end, size, items.Add)
 	if err != nil {
 		return nil, 0, fmt.Errorf("orchestrator: %w", err)
 	}
@@ -151,20 +124,12 @@ func (o *Orchestrator) readSaved(s claude.SavedConversation, end, size int64) ([
 
 // checkImport refuses to import a conversation that is running elsewhere, because two CLIs
 // would write one file.
-func (o *Orchestrator) checkImport(r StartRequest) error {
+func (o *Orchestrator) checkImport(ctx context.Context, r StartRequest) error {
 	if r.Resume == "" || r.Fork {
 		return nil
 	}
-	running := false
-	err := o.o.CLI.As(func() error {
-		s, err := o.o.CLI.Saved().Find(r.Resume)
-		running = err == nil && s.Running
-		return nil // the CLI reports what it does not find
-	})
-	if err != nil {
-		return err
-	}
-	if running {
+	s, err := o.runner.SavedConversation(ctx, r.Resume)
+	if err == nil && s.Running { // the CLI reports what it does not find
 		return problem.For("resume", "resume_in_terminal")
 	}
 	return nil
@@ -174,11 +139,11 @@ func (o *Orchestrator) checkImport(r StartRequest) error {
 // ignores a conversation of another folder. It copies only items for which wanted returns
 // true; nil wants all.
 func (o *Orchestrator) importTranscript(ctx context.Context, s session.Session, resume string, wanted func(session.Item) bool) error {
-	from, folder, err := o.findSaved(resume)
+	from, folder, err := o.findSaved(ctx, resume)
 	if err != nil || folder != s.CWD {
 		return nil // the CLI reports an unknown conversation
 	}
-	items, begin, err := o.readSaved(from, -1, maxImported)
+	items, begin, err := o.readSaved(ctx, from, -1, maxImported)
 	if err != nil {
 		o.o.Log.WarnContext(ctx, "cannot read what was said before", "session_id", s.SessionID, "error", err)
 		return nil

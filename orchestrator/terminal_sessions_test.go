@@ -47,13 +47,13 @@ func TestSavedConversations(t *testing.T) {
 		if err != nil || len(list) != 1 || list[0].SessionID != inside || list[0].CWD != b.folder || list[0].Title != "Look around." {
 			t.Fatalf("got %+v, %v", list, err)
 		}
-		if _, err := b.SavedTranscript(outside, -1); !errors.Is(err, session.ErrNotFound) {
+		if _, err := b.SavedTranscript(t.Context(), outside, -1); !errors.Is(err, session.ErrNotFound) {
 			t.Errorf("outside: %v", err)
 		}
-		if _, err := b.SavedSession(outside); !errors.Is(err, session.ErrNotFound) {
+		if _, err := b.SavedSession(t.Context(), outside); !errors.Is(err, session.ErrNotFound) {
 			t.Errorf("outside: %v", err)
 		}
-		page, err := b.SavedTranscript(inside, -1)
+		page, err := b.SavedTranscript(t.Context(), inside, -1)
 		if err != nil || page.Before != 0 {
 			t.Fatalf("got %+v, %v", page, err)
 		}

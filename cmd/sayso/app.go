@@ -284,7 +284,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	guard := access.NewGuard(a.store, a.directory, orchestrator.Disk(cli))
+	guard := access.NewGuard(a.store, a.directory, cli.Disk())
 	a.rules = decision.New(guard, a.directory, privateFiles(s))
 	shown := newPresentStore(a.store, a.orchestrator.Present)
 	refusals := &refusal.Table{ClassifyStoreError: classifyStoreError}

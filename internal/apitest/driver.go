@@ -401,7 +401,7 @@ func (d *Driver) SavedSessions(context.Context) ([]orchestrator.SavedSession, er
 	return d.Saved, nil
 }
 
-func (d *Driver) SavedSession(sessionID string) (orchestrator.SavedSession, error) {
+func (d *Driver) SavedSession(_ context.Context, sessionID string) (orchestrator.SavedSession, error) {
 	for _, s := range d.Saved {
 		if s.SessionID == sessionID {
 			return s, nil
@@ -410,7 +410,7 @@ func (d *Driver) SavedSession(sessionID string) (orchestrator.SavedSession, erro
 	return orchestrator.SavedSession{}, session.ErrNotFound
 }
 
-func (d *Driver) SavedTranscript(_ string, before int64) (orchestrator.SavedPage, error) {
+func (d *Driver) SavedTranscript(_ context.Context, _ string, before int64) (orchestrator.SavedPage, error) {
 	return orchestrator.SavedPage{Items: []session.Item{{Key: "k", Seq: 1, Rev: 1, Kind: session.ItemText, Body: []byte(`{"text":"said"}`)}}, Before: max(before-1, 0)}, nil
 }
 

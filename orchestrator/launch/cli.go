@@ -101,9 +101,9 @@ func (c *CLI) OwnFolders() []string {
 	return own
 }
 
-// Saved returns the folder of the conversations that this CLI, and others of the same
-// person, have saved.
-func (c *CLI) Saved() *claude.SavedFolder {
+// savedFolder returns the folder of the conversations that this CLI, and others of the
+// same person, have saved.
+func (c *CLI) savedFolder() *claude.SavedFolder {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.saved == nil {

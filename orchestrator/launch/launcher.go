@@ -1,6 +1,7 @@
 // Package launch starts Claude CLIs and holds the connections to them: the command
 // line, the sandbox, the files and the token of a process, and the shim that outlives
-// the server. It does not interpret what a CLI prints.
+// the server. It reads the folders, settings and saved conversations of the CLI's user. It
+// does not interpret what a CLI prints.
 package launch
 
 import (
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/shim"
 )
 
 // ID names one process of a session.
@@ -56,6 +58,12 @@ type Origin struct {
 // ErrRepeated is returned by Send of a [JournaledConn] for a line that was sent
 // before, by this server or an earlier one. The CLI got it once.
 var ErrRepeated = claude.ErrRepeated
+
+// Errors of a [JournaledConn] and of [Leftover.Attach].
+var (
+	ErrHung   = shim.ErrHung   // what supervises the process does not answer in time
+	ErrFenced = shim.ErrFenced // another server has the process
+)
 
 // Conn is the connection to one CLI.
 type Conn interface {

@@ -1,11 +1,10 @@
-package orchestrator_test
+package launch_test
 
 import (
 	"os"
 	"path/filepath"
 	"testing"
 
-	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 )
 
@@ -26,7 +25,7 @@ func TestDiskFollowsLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	resolve := orchestrator.Disk(&launch.CLI{}).Resolve
+	resolve := (&launch.CLI{}).Disk().Resolve
 	for name, want := range map[string]string{
 		in("deploy/x"): in("deploy/x"), in("link/x"): in("deploy/x"), in("far/x"): in("deploy/sub/x"), in("far/../x"): in("deploy/x"), in("far/../../x"): in("x"), in("dangling"): in("nowhere"), in("dangling/x"): in("nowhere/x"),
 		in("./link//x"): in("deploy/x"), in("loop/x"): "", in("kernel/x"): "/proc/self/cwd/deploy/x", "/proc/self/cwd/../x": "/proc/self/cwd/../x", in("deploy/up"): in("deploy/new"), in("gone/../link/x"): in("deploy/x"), in("file/x"): "",

@@ -1,4 +1,4 @@
-package orchestrator
+package launch
 
 import (
 	"errors"
@@ -9,32 +9,24 @@ import (
 
 	"github.com/sayso-dev/sayso/claude/config"
 	"github.com/sayso-dev/sayso/internal/project"
-	"github.com/sayso-dev/sayso/orchestrator/launch"
 )
 
 // Disk returns access to the files of sessions for the rules of projects, with the file
 // rights of the CLI's user.
-func Disk(cli *launch.CLI) project.Disk {
-	d := project.Disk{Resolve: func(file string) (real string) {
-		err := cli.As(func() (err error) {
-			real, err = follow(file)
-			return err
-		})
+func (c *CLI) Disk() project.Disk {
+	return project.Disk{Home: c.Getenv("HOME"), Resolve: func(file string) string {
+		real, err := readAs(c, func() (string, error) { return follow(file) })
 		if err != nil {
 			return ""
 		}
 		return real
-	}, Root: func(folder string) (root string) {
-		if cli.As(func() (err error) {
-			root, err = config.Project(folder)
-			return err
-		}) != nil {
+	}, Root: func(folder string) string {
+		root, err := readAs(c, func() (string, error) { return config.Project(folder) })
+		if err != nil {
 			return folder
 		}
 		return root
 	}}
-	d.Home = cli.Getenv("HOME")
-	return d
 }
 
 // maxLinks bounds how many symbolic links of one path are followed.

@@ -1,0 +1,36 @@
+package orchestrator
+
+import (
+	"context"
+
+	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/claude/folder"
+	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/workspace"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
+)
+
+// runner reads what is near Claude, with the file rights of Claude's user. Its methods block on
+// the disk. [launch.CLI] is the runner of this machine.
+type runner interface {
+	// ResolveFolder returns the real path of a folder inside the roots, or a [problem.Error].
+	ResolveFolder(ctx context.Context, roots workspace.Roots, dir string) (real string, err error)
+	ListFolders(ctx context.Context, roots workspace.Roots, s workspace.Search) (workspace.Listing, error)
+	// ReadFile reads a file of up to maxBytes bytes inside a folder or the roots.
+	ReadFile(ctx context.Context, roots workspace.Roots, dir, path string, maxBytes int64) (workspace.File, error)
+	// FolderSettings returns what the CLI would load from a folder, except the rules in allowed,
+	// by file.
+	FolderSettings(ctx context.Context, dir string, allowed map[string][]string) (folder.Found, error)
+	SettingsFiles(ctx context.Context, dir string) ([]launch.SettingsFile, error)
+	// Disk reads files for the rules of projects.
+	Disk() project.Disk
+	MakeFolder(ctx context.Context, dir string) error
+
+	// The conversations that CLIs of this user have saved; [claude.ErrNotSaved] where there is
+	// none.
+	SavedConversations(ctx context.Context, limit int) ([]claude.SavedConversation, error)
+	SavedConversation(ctx context.Context, sessionID string) (claude.SavedConversation, error)
+	ReadSaved(ctx context.Context, s claude.SavedConversation, end, size int64, each func(claude.SavedMessage)) (begin int64, err error)
+	SavedMentions(ctx context.Context, sessionID, text string) (bool, error)
+	SavedEntryBefore(ctx context.Context, sessionID, messageID string) (entry string, err error)
+}
