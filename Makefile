@@ -123,7 +123,7 @@ matrix: ## Let every step from Claude to the browser and back fail in every way,
 	@SAYSO_TEST_ALL=1 scripts/test-go failpoints; status=$$?; cat .tools/reports/matrix.md; exit $$status
 
 .PHONY: model
-model: ## Check every state of the model in docs/model; 2 to 3 minutes
+model: ## Check every state of the models in docs/model; 3 to 4 minutes
 	@scripts/setup model
 	docs/model/check
 
