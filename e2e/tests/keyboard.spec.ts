@@ -508,7 +508,7 @@ shared(
     await hands.seen('while an answer is on its way')
     stage.show([{ ...form, request_id: 'four', created_at: at + 3_600 }])
     await expect(card('three')).toHaveCount(0)
-    await expect(main.getByRole('group', { name: 'Claude has a question' })).toBeFocused()
+    await expect(main.locator('.outcome')).toBeFocused()
     await hands.seen('on what became of an answer')
     await expect(card('four')).toBeVisible()
     await hands.press('j')

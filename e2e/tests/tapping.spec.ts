@@ -115,7 +115,9 @@ function judge(id: string, down: Down | undefined, batch: boolean): string {
   if (!down) return 'no finger was down'
   const { hit } = down
   if (!hit) return 'the finger was on no button of a card'
-  if (hit.request !== id && !(batch && hit.request === 'dialog')) return `the finger was on ${hit.request}`
+  // What is decided together is decided by a dialog, or by the card of the selected rows.
+  const together = hit.request === 'dialog' ? batch : hit.request === 'selected' && /\d/.test(hit.text)
+  if (hit.request !== id && !together) return `the finger was on ${hit.request}`
   if (hit.disabled) return 'the button was disabled when the finger went down'
   const before = down.history.filter((f) => f.at <= down.at && f.at >= down.at - STILL_MS)
   for (const f of before) {

@@ -184,6 +184,22 @@ test.each(['pointer', 'key'])('what is below decides nothing before the %s has m
   expect(d.answers).toHaveLength(2)
 })
 
+test('an approval that was refused is pressed again in the same place', async () => {
+  const d = dock([request('a')])
+  await armed()
+  dispatchEvent(Object.assign(new Event('pointerdown'), { clientX: 100, clientY: 0, button: 0, isPrimary: true }))
+  await button(d.wrapper, 'Approve').trigger('click')
+  await d.ack({ result: 'rejected', error: { code: 'disk_full', message: 'The disk is full.' } })
+  vi.advanceTimersByTime(599)
+  await nextTick()
+  await button(d.wrapper, 'Approve').trigger('click')
+  expect(d.answers).toHaveLength(1)
+  vi.advanceTimersByTime(1)
+  await nextTick()
+  await button(d.wrapper, 'Approve').trigger('click')
+  expect(d.answers).toHaveLength(2)
+})
+
 test('while it is held the strip has the way back, and a moment after that it is gone', async () => {
   const d = dock([request('a')])
   await armed()

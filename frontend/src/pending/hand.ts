@@ -29,8 +29,13 @@ function moved(): void {
 
 const away = (ev: PointerEvent) => last !== null && Math.hypot(ev.clientX - last.x, ev.clientY - last.y) >= MOVED_PX
 
+/** release lets the resting hand decide again: what it decided was refused, and it presses in the same place again. */
+export function release(): void {
+  if (resting.value) moved()
+}
+
 addEventListener('keydown', () => (last = { at: Date.now(), x: last?.x ?? 0, y: last?.y ?? 0 }), true)
-addEventListener('keyup', () => resting.value && moved(), true)
+addEventListener('keyup', release, true)
 addEventListener(
   'pointerdown',
   (ev) => {

@@ -1,4 +1,4 @@
-import { computed, type ComputedRef } from 'vue'
+import { computed, watch, type ComputedRef } from 'vue'
 import { answerTo } from '@/wire/commands'
 import type { SessionState } from '@/state/reducer'
 import { may } from '@/project/rights'
@@ -6,7 +6,7 @@ import { useSessions } from '@/state/sessions'
 import { useNow } from '@/ui/clock'
 import type { PendingRequestResponse, Request } from '@/wire/messages.gen'
 import { usePort } from '@/connection/port'
-import { rest } from './hand'
+import { release, rest } from './hand'
 import { phaseOf, type Phase } from './phase'
 import { undoable, type Given } from './undo'
 
@@ -53,6 +53,10 @@ export function useRequest(props: { session: SessionState; request: Request }): 
     // The first of two approvals is taken, and leaves the request open.
     return at.kind === 'taken' && props.request.approval?.effect === 'two_people' ? { kind: 'open', refused: null } : at
   })
+  watch(
+    () => phase.value.kind === 'open' && phase.value.refused !== null,
+    (refused) => refused && release(),
+  )
   const free = computed(() => phase.value.kind === 'open' && may(props.session, 'answer', store.state.user?.role))
   const deniable = computed(
     () =>
