@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,9 +25,11 @@ func (h *harness) alive(clis []*cliLedger) []process {
 	for _, c := range clis {
 		all = append(all, alive(c.PID, h.records)...)
 		if c.Parent > 1 && c.Parent != h.serverPID() {
+			marks := []string{filepath.Join(h.options.StateDir(), "program", "sayso-shim-")}
 			for _, build := range h.builds {
-				all = append(all, alive(c.Parent, build+" shim")...)
+				marks = append(marks, build+" shim") // what one is when it cannot be a program of its own
 			}
+			all = append(all, alive(c.Parent, marks...)...)
 		}
 		for _, pid := range c.Children {
 			all = append(all, alive(pid, "sleep 600")...)
@@ -44,9 +47,8 @@ func (h *harness) serverPID() int {
 	return h.server.PID()
 }
 
-// alive returns the process of that id if it runs and its arguments hold the
-// mark.
-func alive(pid int, mark string) []process {
+// alive returns the process of that id if it runs and its arguments contain one of the marks.
+func alive(pid int, marks ...string) []process {
 	if syscall.Kill(pid, 0) != nil {
 		return nil
 	}
@@ -55,7 +57,7 @@ func alive(pid int, mark string) []process {
 		return nil // it went meanwhile
 	}
 	state, args, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
-	if strings.HasPrefix(state, "Z") || !strings.Contains(args, mark) {
+	if strings.HasPrefix(state, "Z") || !slices.ContainsFunc(marks, func(m string) bool { return strings.Contains(args, m) }) {
 		return nil
 	}
 	return []process{{pid, strings.TrimSpace(args)}}
