@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -19,9 +20,8 @@ import (
 // preferenceStore holds what preferenceHandlers reads and writes.
 type preferenceStore interface {
 	ChangePreferences(ctx context.Context, userID string, change account.PreferencesChange) error
-	ItemsSince(ctx context.Context, since time.Time, each func(sessionID string, it session.Item)) error
+	ItemsSince(ctx context.Context, since time.Time, each func(sessionID, inProject string, it session.Item)) error
 	Preferences(ctx context.Context, userID string) (account.Preferences, error)
-	Session(ctx context.Context, sessionID string) (session.Session, error)
 	Waits(ctx context.Context, since time.Time) ([]pending.Wait, error)
 }
 
@@ -72,15 +72,15 @@ func parseSince(r *http.Request, now time.Time) (time.Time, error) {
 	return since, nil
 }
 
-// visibility returns a function that reports whether a person may see a session.
-func (s *preferenceHandlers) visibility(ctx context.Context, who account.Identity) (func(sessionID string) bool, error) {
+// visibility returns a function that reports whether a person may see the sessions of a project.
+func (s *preferenceHandlers) visibility(ctx context.Context, who account.Identity) (func(inProject string) bool, error) {
 	book, err := s.guard.Book(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return func(id string) bool {
-		ses, err := s.store.Session(ctx, id)
-		return err == nil && book.May(access.Person(who), project.See, access.PlaceOf(ses)) == nil
+	person := access.Person(who)
+	return func(inProject string) bool {
+		return book.May(person, project.See, project.Place{ProjectID: inProject}) == nil
 	}, nil
 }
 
@@ -94,7 +94,10 @@ func (s *preferenceHandlers) getCatchUp(w http.ResponseWriter, r *http.Request, 
 		return err
 	}
 	all := map[string]*session.CatchUp{}
-	if err := s.store.ItemsSince(r.Context(), since, func(id string, it session.Item) {
+	if err := s.store.ItemsSince(r.Context(), since, func(id, inProject string, it session.Item) {
+		if !isVisible(inProject) {
+			return
+		}
 		if all[id] == nil {
 			all[id] = &session.CatchUp{SessionID: id}
 		}
@@ -104,7 +107,7 @@ func (s *preferenceHandlers) getCatchUp(w http.ResponseWriter, r *http.Request, 
 	}
 	list := wire.CatchUpList{Sessions: []wire.CatchUp{}}
 	for id, l := range all {
-		if l.HasActivity() && isVisible(id) {
+		if l.HasActivity() {
 			list.Sessions = append(list.Sessions, wire.CatchUp{
 				SessionID: id, Edits: l.Edits, Files: l.Files, Commands: l.Commands, Tests: l.Tests, Failed: l.Failed,
 				Answered: l.Answered, Turns: l.Turns, First: l.First,
@@ -130,10 +133,9 @@ func (s *preferenceHandlers) getWaits(w http.ResponseWriter, r *http.Request, wh
 		return err
 	}
 	list := wire.WaitList{Waits: []wire.Waited{}}
+	waits = slices.DeleteFunc(waits, func(w pending.Wait) bool { return !isVisible(w.InProject) })
 	for id, d := range pending.WaitedBySession(waits, since, now) {
-		if isVisible(id) {
-			list.Waits = append(list.Waits, wire.Waited{SessionID: id, Waited: d.Seconds()})
-		}
+		list.Waits = append(list.Waits, wire.Waited{SessionID: id, Waited: d.Seconds()})
 	}
 	writeJSON(w, http.StatusOK, list)
 	return nil

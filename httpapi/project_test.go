@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -162,8 +163,17 @@ func TestObjectsOfOthersAreNotFound(t *testing.T) {
 	if tried < 15 {
 		t.Errorf("%d routes have an id, so the walk is broken", tried)
 	}
-	for _, path := range []string{"/api/sessions?q=secret", "/api/sessions?archived=true", "/api/pending"} {
-		clean(path, h.Call("GET", path, nil, ben.way).Body)
+	if err := h.Store.PutItems(t.Context(), hidden, []session.Item{{Key: "a", At: time.Now(), Kind: session.ItemResult, Body: json.RawMessage(`{}`)}}); err != nil {
+		t.Fatal(err)
+	}
+	hour := time.Now().Add(-time.Hour).Unix()
+	for _, path := range []string{"/api/sessions?q=secret", "/api/sessions?archived=true", "/api/pending",
+		fmt.Sprintf("/api/catch_up?since=%d", hour), fmt.Sprintf("/api/waits?since=%d", hour)} {
+		got := h.Call("GET", path, nil, ben.way)
+		clean(path, got.Body)
+		if got.Status != http.StatusOK {
+			t.Errorf("%s: got %d %s", path, got.Status, got.Body)
+		}
 	}
 	for path, body := range map[string]string{
 		"/api/mcp-answer": `{"questionId":"` + question.RequestID + `","answer":"x"}`,

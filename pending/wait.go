@@ -8,6 +8,7 @@ import (
 // Wait is a period in which a request of a session waited for a person.
 type Wait struct {
 	SessionID string
+	InProject string // id of the session's project, "" for none
 	From      time.Time
 	To        time.Time // zero while it is open
 }

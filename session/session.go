@@ -320,8 +320,9 @@ type Store interface {
 	// they are long. Page.More reports whether there are more.
 	Transcript(ctx context.Context, sessionID string, after int64, limit int) (Page, error)
 	// ItemsSince calls each for the items of [CatchUpKinds] since a time, of all sessions, in
-	// any order, with their Seq, Key, Kind and Body. It leaves items out if there are very many.
-	ItemsSince(ctx context.Context, since time.Time, each func(sessionID string, it Item)) error
+	// any order, with their Seq, Key, Kind and Body, and the id of the project that the session
+	// is in. It leaves items out if there are very many.
+	ItemsSince(ctx context.Context, since time.Time, each func(sessionID, inProject string, it Item)) error
 	// Waits returns the periods since a time in which Claude waited for people, in all
 	// sessions.
 	Waits(ctx context.Context, since time.Time) ([]pending.Wait, error)

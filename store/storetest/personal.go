@@ -135,7 +135,11 @@ func personal(t *testing.T, open func(t *testing.T) store.Store) {
 	})
 
 	s.run("CatchUp", func(t *testing.T, st store.Store) {
-		id, quiet := newSession(t, st), newSession(t, st)
+		quiet := newSession(t, st)
+		p := newProject("one", "/src/one")
+		_, err := st.CreateProject(ctx, p, ada)
+		must(t, err)
+		id := sessionIn(t, st, "/src/one")
 		now := time.Now().UTC().Truncate(time.Microsecond)
 		old, fresh := now.Add(-time.Hour), now.Add(time.Minute)
 		item := func(key string, at time.Time, kind session.ItemKind) session.Item {
@@ -156,8 +160,9 @@ func personal(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, st.PutItems(ctx, id, late))
 		must(t, st.PutItems(ctx, quiet, []session.Item{item("before", old, session.ItemToolCall)}))
 		var got []string
-		must(t, st.ItemsSince(ctx, now.Add(-time.Minute), func(sessionID string, it session.Item) {
+		must(t, st.ItemsSince(ctx, now.Add(-time.Minute), func(sessionID, inProject string, it session.Item) {
 			equal(t, "session", sessionID, id)
+			equal(t, "project", inProject, p.ProjectID)
 			equal(t, "body", string(it.Body), `{"tool_name":"Bash"}`)
 			got = append(got, it.Key)
 		}))
@@ -172,6 +177,7 @@ func personal(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "number of waits", len(waits), 2)
 		for _, w := range waits {
 			equal(t, "still waits", w.To.IsZero(), w.SessionID == id)
+			equal(t, "project", w.InProject == p.ProjectID, w.SessionID == id)
 			equal(t, "since", w.From.Equal(open.CreatedAt) || w.From.Equal(gone.CreatedAt), true)
 		}
 		waits, err = st.Waits(ctx, now.AddDate(20, 0, 0))
