@@ -10,9 +10,14 @@ import (
 
 const (
 	readSize    = 64 << 10  // the default capacity of a pipe
-	maxRetained = 256 << 10 // a larger buffer is freed before waiting for more
+	maxRetained = 256 << 10 // a larger buffer is given back before waiting for more
 	maxStderr   = 64 << 10
 )
+
+// hugeBuffers holds buffers above maxRetained that no reader uses, as *[]byte. Huge lines often
+// follow one another, and fresh memory for each costs as much as decoding it. The garbage collector
+// frees what is not used again.
+var hugeBuffers sync.Pool
 
 // lineReader splits a stream into lines of up to max bytes.
 type lineReader struct {
@@ -75,26 +80,37 @@ func (l *lineReader) reserve() {
 	held := l.end - l.start
 	switch {
 	case l.buf == nil, len(l.buf) > maxRetained && held < readSize:
-		// The memory of a huge line must not be retained while a session idles.
-		fresh := make([]byte, 2*readSize)
-		copy(fresh, l.buf[l.start:l.end])
-		l.buf = fresh
+		// A session that idles must not retain the memory of a huge line.
+		old := l.buf
+		l.buf = make([]byte, 2*readSize)
+		copy(l.buf, old[l.start:l.end])
+		if len(old) > maxRetained {
+			hugeBuffers.Put(&old)
+		}
 	case len(l.buf)-l.end >= readSize/2:
 		return
 	case len(l.buf)-held >= len(l.buf)/2:
 		copy(l.buf, l.buf[l.start:l.end])
 	default:
-		// After a huge line, the next one is often huge too, as when a file is edited again.
-		// Growing to its size at once copies it once.
-		size := 2 * len(l.buf)
-		if size > maxRetained {
-			size = max(size, l.hugeSize+readSize)
-		}
-		fresh := make([]byte, size)
-		copy(fresh, l.buf[l.start:l.end])
-		l.buf = fresh
+		old := l.buf
+		l.buf = l.grown()
+		copy(l.buf, old[l.start:l.end])
 	}
 	l.start, l.end = 0, held
+}
+
+// grown returns a buffer of at least twice the size. After a huge line, the next one is often huge
+// too, as when a file is edited again: growing to its size at once copies it once.
+func (l *lineReader) grown() []byte {
+	size := 2 * len(l.buf)
+	if size <= maxRetained {
+		return make([]byte, size)
+	}
+	size = max(size, l.hugeSize+readSize)
+	if b, ok := hugeBuffers.Get().(*[]byte); ok && len(*b) >= size {
+		return *b
+	}
+	return make([]byte, size)
 }
 
 func tooLarge(size int) error {
