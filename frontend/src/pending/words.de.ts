@@ -124,7 +124,6 @@ export const words: typeof english = {
       mixed: (n) => `${count(n, 'Anfrage', 'Anfragen')} entscheiden`,
     },
     newHost: 'Neuer Host',
-    showAll: (n) => `Alle ${n} anzeigen`,
     showMore: (n) => `${n} weitere anzeigen`,
     show: (what) => `Alles anzeigen: ${what}`,
     hide: (what) => `Ausblenden: ${what}`,

@@ -131,7 +131,6 @@ export const words = {
       mixed: (n: number) => `Decide ${count(n, 'request', 'requests')}`,
     },
     newHost: 'New host',
-    showAll: (n: number) => `Show all ${n}`,
     showMore: (n: number) => `Show ${n} more`,
     show: (what: string) => `Show all of ${what}`,
     hide: (what: string) => `Hide ${what}`,
