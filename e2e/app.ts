@@ -50,6 +50,9 @@ export class App {
     await expect(page.getByRole('navigation')).toBeHidden()
   }
 
+  /** Waits until the page hears keys: what reads them comes after the first paint. */
+  hearsKeys = () => expect(this.page.getByRole('region', { name: 'Skip links' })).toBeAttached()
+
   show = (session: string) => this.page.goto(`${new URL(this.page.url()).origin}/sessions/${session}`)
 
   // --- requests

@@ -3,9 +3,10 @@ import { join } from 'node:path'
 
 import { devices } from '@playwright/test'
 
+import { expectAccessible } from '../a11y.ts'
 import { App } from '../app.ts'
 import { asPage, expect, signInContext, test as shared } from '../fixtures.ts'
-import { program } from '../machine.ts'
+import { everything, program } from '../machine.ts'
 import { decode } from '../qr.ts'
 import { ask, bash, play, question, text, tool, write } from '../script.ts'
 import { type Server, startServer } from '../server.ts'
@@ -29,7 +30,7 @@ const test = shared.extend<{ own: Server }>({
   },
 })
 
-test('with no mouse: from the inbox over five kinds of requests to a new session @newest', async ({
+test('with no mouse: from the inbox over five kinds of requests to a new session @newest @browsers', async ({
   page,
   folder,
   rest,
@@ -63,6 +64,7 @@ test('with no mouse: from the inbox over five kinds of requests to a new session
 
   const app = await App.home(page, own.url)
   await expect(page.getByRole('link', { name: /^Inbox/ })).toContainText('5')
+  await app.hearsKeys()
   await page.keyboard.press('g')
   await page.keyboard.press('i')
   await expect(page).toHaveURL(/\/inbox/)
@@ -138,6 +140,7 @@ test('several of low risk are approved at once, each on its own, and nothing els
   await expect(rows).toHaveCount(5)
   await expect(rows.filter({ hasText: 'High risk' })).toContainText('rm -rf notes')
   await page.getByRole('button', { name: 'Filters' }).click()
+  if (everything) await expectAccessible(page, 'the inbox with its filters', 'main')
   await page.getByRole('combobox', { name: 'Risk' }).selectOption('High')
   await expect(rows).toHaveCount(1)
   await page.getByRole('combobox', { name: 'Risk' }).selectOption('Any')

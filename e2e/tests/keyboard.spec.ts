@@ -59,7 +59,7 @@ const elicits = {
   }),
 }
 
-test('with keys alone: every decision @newest', async ({ page, hands, folder, rest, own }) => {
+test('with keys alone: every decision @newest @browsers', async ({ page, hands, folder, rest, own }) => {
   const id = await rest.start(
     steps(
       'Ask everything.',
@@ -359,6 +359,7 @@ test('with keys alone: the inbox, and the admin area @newest @nightly', async ({
   const second = await rest.start(steps('Run.', bash('rm later'), { text: 'Ran.' }), { cwd: folder, title: 'Run' })
   await expect.poll(async () => (await rest.state(second)).pending_requests.length).toBe(1)
   const app = await App.home(page, own.url)
+  await app.hearsKeys()
   await hands.go('i')
   await expect(page).toHaveURL(/\/inbox/)
   const rows = page.locator('[data-inbox-row]')

@@ -46,6 +46,9 @@ const LOOKED_AT: Record<string, string> = {
   'changes/DiscardDialog.vue': 'before changes are discarded',
   'changes/RewindDialog.vue': 'the dialog before a rewind',
   'changes/WorkPanel.vue': 'the panel of changes',
+  'tools/Tools.vue': 'the panel of tools',
+  'usage/Usage.vue': 'the panel of context and cost',
+  'inbox/BulkPane.vue': 'several selected',
   'session/HandOff.vue': 'the way to the phone',
   'inbox/Inbox.vue': 'inbox',
   'shell/KeySheet.vue': 'Keyboard shortcuts',
@@ -79,11 +82,17 @@ test('no page and no layer is without a look at whom it keeps out', once, () => 
   const read = (file: string) => readFileSync(file, 'utf8')
   const under = (folder: string, end: string) =>
     (readdirSync(folder, { recursive: true }) as string[]).filter((file) => file.endsWith(end))
-  const paged = ['router.ts', 'admin/pages.ts'].flatMap((file) =>
-    [...read(src + file).matchAll(/['"]((?:\.|@)\/[\w/.]+\.vue)['"]/g)].map(([, path]) =>
+  const named = (file: string, import_: RegExp) =>
+    [...read(src + file).matchAll(import_)].map(([, path]) =>
       path!.replace(/^@\//, '').replace(/^\.\//, file.includes('/') ? `${file.split('/')[0]}/` : ''),
+    )
+  const paged = [
+    ...['router.ts', 'admin/pages.ts'].flatMap((file) => named(file, /['"]((?:\.|@)\/[\w/.]+\.vue)['"]/g)),
+    // What takes a part of a page when it is opened.
+    ...['changes/WorkPanel.vue', 'inbox/Inbox.vue'].flatMap((file) =>
+      named(file, /import\('((?:\.|@)\/[\w/.]+\.vue)'\)/g),
     ),
-  )
+  ]
   const laid = under(src, '.vue').filter((file) =>
     /<[Dd]ialog\b|\bpopover\b|role="(alert)?dialog"|position: fixed|z-index: \d\d/.test(read(src + file)),
   )

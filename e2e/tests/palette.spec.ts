@@ -1,7 +1,10 @@
+import { expectAccessible } from '../a11y.ts'
+import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
+import { everything } from '../machine.ts'
 import { play, text } from '../script.ts'
 
-test('the palette acts on the open session and on others, and asks before it kills @newest', async ({
+test('the palette acts on the open session and on others, and asks before it kills @newest @browsers', async ({
   page,
   scripted,
   rest,
@@ -12,6 +15,7 @@ test('the palette acts on the open session and on others, and asks before it kil
   await expect(page.getByRole('navigation').getByRole('link', { name: 'Act here' })).toBeVisible()
   const palette = page.getByRole('dialog', { name: 'Search sessions and actions' })
   const open = async (words: string) => {
+    await App.of(page).hearsKeys()
     await page.keyboard.press('Control+k')
     await expect(palette.getByRole('combobox')).toBeFocused()
     await page.keyboard.type(words)
@@ -19,6 +23,7 @@ test('the palette acts on the open session and on others, and asks before it kil
   await open('act here')
   await page.keyboard.press('Tab')
   await expect(palette.getByRole('listbox', { name: 'Actions for Act here' })).toBeVisible()
+  if (everything) await expectAccessible(page, 'the actions of a session in the palette', 'dialog[open]')
   await palette.getByRole('option', { name: 'Pin', exact: true }).click()
   await expect(page.getByRole('region', { name: 'Pinned' }).getByRole('link', { name: 'Act here' })).toBeVisible()
 
