@@ -161,6 +161,19 @@ test('a request that nobody looks at is pushed, shown, opened and taken back @ne
     await deliver(over)
     await expect.poll(tags).toEqual([])
     await expect(page).toHaveTitle('api-server · sayso')
+
+    // With no page open, the number on the icon is what is shown.
+    type Badged = { badges: number[] }
+    await worker.evaluate(() => {
+      const badges: number[] = ((globalThis as unknown as Badged).badges = [])
+      navigator.setAppBadge = async (n = 0) => void badges.push(n)
+    })
+    await page.goto('about:blank')
+    await deliver(shown)
+    const badges = () => worker.evaluate(() => (globalThis as unknown as Badged).badges)
+    await expect.poll(badges).toEqual([1])
+    await deliver(over)
+    await expect.poll(badges).toEqual([1, 0])
   } finally {
     await page.close()
     await server.stop()
