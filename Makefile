@@ -67,8 +67,9 @@ test: setup ## Run the tests every change must pass (goal: 12 minutes on 2 cores
 	@MAKE="$(MAKE)" scripts/test
 
 .PHONY: test-all
+test-all: export SAYSO_TEST_ALL = 1
 test-all: setup ## Run every test, as each night: with both CLIs, all failpoints, fuzzing and torture (goal: 45 minutes)
-	@MAKE="$(MAKE)" SAYSO_TEST_ALL=1 scripts/test
+	@MAKE="$(MAKE)" scripts/test
 
 .PHONY: test-go
 test-go: ## Run the Go tests of packages with concurrency, with the race detector
@@ -155,6 +156,10 @@ bench: build e2e/node_modules/.package-lock.json ## Measure the times in docs/pe
 .PHONY: screenshots
 screenshots: build e2e/node_modules/.package-lock.json ## Take the pictures in docs/screenshots
 	npm run --silent --prefix e2e screenshots
+
+.PHONY: readme-picture
+readme-picture: build e2e/node_modules/.package-lock.json ## Take the moving picture of the README
+	npm run --silent --prefix e2e screenshots -- readme
 
 .PHONY: clean
 clean: ## Remove what was built; keeps .tools and your server's data
