@@ -61,6 +61,7 @@ export async function signInContext(context: BrowserContext, to: Server, as?: ob
 // Gives each page of a context a window of its own: Chromium draws the page of a tab behind another
 // once a second, and everything done in it, in the app as in a test, waits for that.
 function openInWindows(context: BrowserContext): void {
+  if (context.browser()?.browserType().name() !== 'chromium') return
   const newTab = context.newPage.bind(context)
   context.newPage = async () => {
     const [first] = context.pages()
@@ -201,6 +202,8 @@ export const awayMessages = [
   'ERR_CONNECTION_REFUSED',
   'ERR_CONNECTION_RESET',
   'ERR_EMPTY_RESPONSE',
+  'establish a connection to the server', // as Firefox says
+  'was interrupted while the page was loading',
 ]
 
 export { expect } from '@playwright/test'

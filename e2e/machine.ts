@@ -27,6 +27,10 @@ export function chromium(kind: 'headless' | 'desktop' = 'headless'): string {
   return execFileSync(`${root}scripts/chromium`, kind === 'desktop' ? ['--desktop'] : [], { encoding: 'utf8' }).trim()
 }
 
+/** The other browsers of `make test-all`: Firefox, and the WebDriver of WebKitGTK. */
+export const firefox = () => execFileSync(`${root}scripts/firefox`, { encoding: 'utf8' }).trim()
+export const webkit = () => execFileSync(`${root}scripts/webkit`, { encoding: 'utf8' }).trim()
+
 // Sandboxed Chromium does not start as root, nor in most containers; QUIC and
 // the background services would talk to the network.
 export const chromiumArguments = [

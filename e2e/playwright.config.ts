@@ -1,6 +1,6 @@
 import { defineConfig } from '@playwright/test'
 
-import { chromium, chromiumArguments, claude, everything } from './machine.ts'
+import { chromium, chromiumArguments, claude, everything, firefox, root } from './machine.ts'
 import type { ServerOptions } from './fixtures.ts'
 
 export const base = {
@@ -47,5 +47,31 @@ export default defineConfig<object, ServerOptions>({
       ...(everything ? { grepInvert: /@newest/ } : { grep: /@older/ }),
       use: { claudePath: claude('2.1.197', 'SAYSO_TEST_CLAUDE_OLD') },
     },
+    // In `make test-all` Firefox runs the most important tests, those tagged @browsers, over WebDriver BiDi.
+    ...(everything
+      ? [
+          {
+            name: 'firefox',
+            grep: /@browsers/,
+            use: {
+              claudePath: claude('2.1.329', 'SAYSO_TEST_CLAUDE_NEW'),
+              browserName: 'firefox',
+              channel: 'moz-firefox',
+              launchOptions: {
+                executablePath: `${root}e2e/firefox.mjs`,
+                env: { ...(process.env as Record<string, string>), SAYSO_TEST_FIREFOX: firefox() },
+                // A desk with a mouse, and somebody whom moving things disturb.
+                firefoxUserPrefs: {
+                  'ui.prefersReducedMotion': 1,
+                  'ui.primaryPointerCapabilities': 6,
+                  'ui.allPointerCapabilities': 6,
+                },
+              },
+              contextOptions: {},
+              screenshot: 'off', // it would be taken with a style that the page forbids
+            },
+          } as const,
+        ]
+      : []),
   ],
 })

@@ -80,7 +80,7 @@ export async function startModel(script?: Script): Promise<Model> {
   throw new Error('the scripted model ended before it said its address')
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1')
   await once(probe, 'listening')
   const address = probe.address()

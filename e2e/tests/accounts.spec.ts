@@ -8,7 +8,11 @@ const password = 'four words of mine'
 // The server of this worker is shared, so every test has people of its own.
 const own = (name: string) => `${name} ${Math.random().toString(36).slice(2, 8)}`
 
-test('the first start leads to a page that makes the first admin @newest', async ({ browser, claudePath, model }) => {
+test('the first start leads to a page that makes the first admin @newest @browsers', async ({
+  browser,
+  claudePath,
+  model,
+}) => {
   const fresh = await startServer({ claudePath, modelURL: model.url, bootstrap: false })
   const page = await (await browser.newContext()).newPage()
   await page.goto(fresh.signInAddress())

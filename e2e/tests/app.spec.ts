@@ -6,7 +6,7 @@ import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
 import { ask, bash, plan, play, prompt, question, text } from '../script.ts'
 
-test('the printed address signs in once @newest', async ({ browser, server, page }) => {
+test('the printed address signs in once @newest @browsers', async ({ browser, server, page }) => {
   const fresh = await browser.newContext()
   const first = await fresh.newPage()
   const address = `${server.url}/sign-in#${server.signInSecret()}`
@@ -25,7 +25,7 @@ test('the printed address signs in once @newest', async ({ browser, server, page
   await App.expectSignedIn(page)
 })
 
-test('a session is started in the app, and what waits stands on top of the list', async ({
+test('a session is started in the app, and what waits stands on top of the list @browsers', async ({
   page,
   folder,
   rest,
@@ -48,7 +48,7 @@ test('a session is started in the app, and what waits stands on top of the list'
   await expect(app.waitingForYou().getByText('Make a file.')).toBeHidden()
 })
 
-test('a plan is approved', async ({ page, folder, rest }) => {
+test('a plan is approved @browsers', async ({ page, folder, rest }) => {
   const id = await rest.start(prompt('Plan.', ...plan('# The plan\n\n1. Paint it green'), [text('Off I go.')]), {
     cwd: folder,
     permission_mode: 'plan',

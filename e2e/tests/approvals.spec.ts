@@ -6,7 +6,7 @@ import { expect, test } from '../fixtures.ts'
 import { bash, prompt, text, write } from '../script.ts'
 
 // One conversation: what the CLI and the pages cost is paid once.
-test('a command is approved, denied with a reason, and edited; a file is written as the diff shows it @older', async ({
+test('a command is approved, denied with a reason, and edited; a file is written as the diff shows it @older @browsers', async ({
   page,
   context,
   folder,

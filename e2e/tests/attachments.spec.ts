@@ -26,16 +26,18 @@ const give = (page: Page, how: 'paste' | 'drop', name: string, type: string, dat
       const carried = new DataTransfer()
       carried.items.add(new File([Uint8Array.from(atob(data), (c) => c.charCodeAt(0))], name, { type }))
       const init = { bubbles: true, cancelable: true }
-      el.dispatchEvent(
+      const event =
         how === 'paste'
           ? new ClipboardEvent('paste', { ...init, clipboardData: carried })
-          : new DragEvent('drop', { ...init, dataTransfer: carried }),
-      )
+          : new DragEvent('drop', { ...init, dataTransfer: carried })
+      // Firefox gives an event that a script made a clipboard of its own.
+      if (how === 'paste') Object.defineProperty(event, 'clipboardData', { value: carried })
+      el.dispatchEvent(event)
     },
     { how, name, type, data: data.toString('base64') },
   )
 
-test('files reach the model, picked, pasted and dropped, over a reload and a crash of the server', async ({
+test('files reach the model, picked, pasted and dropped, over a reload and a crash of the server @browsers', async ({
   page,
   context,
   claudePath,

@@ -12,7 +12,7 @@ import { Stage } from '../stage.ts'
 // The card looks again when somebody comes back to its window.
 const comeBack = (page: Page) => page.evaluate(() => window.dispatchEvent(new Event('focus')))
 
-test('an edit is compared with the file as it is, also while its card is open @newest', async ({
+test('an edit is compared with the file as it is, also while its card is open @newest @browsers', async ({
   page,
   folder,
   rest,
@@ -106,7 +106,11 @@ test('a difference is coloured when the colours come, and nothing of its card mo
   await expect.poll(() => painted('word-add')).toEqual([])
 })
 
-test('what can do much harm is marked, and takes more than one press @newest', async ({ page, scripted, rest }) => {
+test('what can do much harm is marked, and takes more than one press @newest @browsers', async ({
+  page,
+  scripted,
+  rest,
+}) => {
   const build = join(scripted, 'build')
   mkdirSync(build)
   const id = await rest.start(
@@ -145,7 +149,7 @@ test('what can do much harm is marked, and takes more than one press @newest', a
 test.describe(() => {
   test.use({ undo: 'usual', goesOn: false })
 
-  test('what was approved can be taken back for some seconds, and then counts @newest', async ({
+  test('what was approved can be taken back for some seconds, and then counts @newest @browsers', async ({
     page,
     context,
     scripted,
@@ -155,7 +159,9 @@ test.describe(() => {
     mkdirSync(build)
     const id = await rest.start(play('Clean up.', [bash(`rm -rf ${build}`)], [text('Cleaned.')]), { cwd: scripted })
     // Long enough for a slow machine.
-    await page.addInitScript(() => localStorage.setItem('sayso:undoFor', '10'))
+    await page.addInitScript(() => {
+      if (location.protocol.startsWith('http')) localStorage.setItem('sayso:undoFor', '10')
+    })
     const app = await App.openSession(page, id)
     const other = await App.openSession(await context.newPage(), id)
     const card = app.card(build)
@@ -176,6 +182,7 @@ test.describe(() => {
     expect(await waits()).toEqual(['open'])
 
     // So does its key; the button does the same, and the other tab sees both.
+    await page.bringToFront()
     await approve()
     await expect(app.outcome()).toBeFocused()
     await page.keyboard.press('u')
@@ -238,7 +245,7 @@ test('an edited command is looked at anew, and what changed is shown @newest', a
   expect(existsSync(join(scripted, 'a'))).toBe(true)
 })
 
-test('what is in a file is edited in an editor that hides nothing and changes nothing by itself @newest', async ({
+test('what is in a file is edited in an editor that hides nothing and changes nothing by itself @newest @browsers', async ({
   page,
   server,
 }) => {

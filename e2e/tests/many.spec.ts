@@ -81,7 +81,12 @@ test('a subagent in the background asks after the turn has ended', async ({ page
   expect((await rest.state(id)).pending_requests).toEqual([])
 })
 
-test('interrupt with two open: both forms gone everywhere, session usable', async ({ page, context, folder, rest }) => {
+test('interrupt with two open: both forms gone everywhere, session usable @browsers', async ({
+  page,
+  context,
+  folder,
+  rest,
+}) => {
   const id = await rest.start(prompt('Fetch.', ['one', 'two'].map(fetchPage)), { cwd: folder })
   const desk = await App.openSession(page, id)
   const phone = await App.openSession(await context.newPage(), id)

@@ -6,7 +6,7 @@ const format = question('Which format do you want?', 'Format', ['Summary', 'Full
 const parts = question('Which parts?', 'Parts', ['Intro', 'Body', 'End'], true)
 
 // One conversation: what the CLI and the pages cost is paid once.
-test('questions are answered with one option, with several, in own words, or declined', async ({
+test('questions are answered with one option, with several, in own words, or declined @browsers', async ({
   page,
   context,
   folder,

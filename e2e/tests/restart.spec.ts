@@ -8,7 +8,7 @@ import { processesWith, startServer } from '../server.ts'
 import { REST } from '../wire.ts'
 
 for (const how of ['restart', 'crash'] as const) {
-  test(`a ${how} of the server with a command and a question open: both forms are back, both are answered, both are done${how === 'crash' ? ' @older' : ' @nightly'}`, async ({
+  test(`a ${how} of the server with a command and a question open: both forms are back, both are answered, both are done${how === 'crash' ? ' @older @browsers' : ' @nightly'}`, async ({
     page,
     context,
     claudePath,

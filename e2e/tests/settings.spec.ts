@@ -6,7 +6,10 @@ import { expect, test } from '../fixtures.ts'
 import { prompt, text, tool } from '../script.ts'
 import { Stage } from '../stage.ts'
 
-test('language and appearance are kept, and no other language is ever seen @newest', async ({ page, server }) => {
+test('language and appearance are kept, and no other language is ever seen @newest @browsers', async ({
+  page,
+  server,
+}) => {
   await page.goto(`${server.url}/settings`)
   await expect(page.getByRole('heading', { level: 1, name: 'Settings' })).toBeVisible()
   await page.getByLabel('Language').selectOption('Deutsch')

@@ -195,7 +195,11 @@ test('the model is switched and a queued message taken back while Claude runs', 
   await expect(page.getByRole('feed').getByText('Not this one.')).toHaveCount(0)
 })
 
-test('ten thousand blocks are few elements, and the last page is there @newest', async ({ page, scripted, rest }) => {
+test('ten thousand blocks are few elements, and the last page is there @newest @browsers', async ({
+  page,
+  scripted,
+  rest,
+}) => {
   const id = await rest.start(play('Say it.', [text('Said.')]), { cwd: scripted })
   await expect.poll(async () => (await rest.state(id)).state).toBe('user_turn')
   const at = Date.now() / 1000
