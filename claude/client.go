@@ -71,6 +71,9 @@ type Options struct {
 	// OnWithdrawn receives the id of every request that the CLI cancelled, on the read loop,
 	// including requests to an earlier client of the same CLI.
 	OnWithdrawn func(requestID string)
+	// OnInitialized receives the CLI's answer to every [Client.Initialize], on the read loop: before
+	// OnMessage receives what the CLI printed after it, and before Initialize returns.
+	OnInitialized func(r *InitializeResponse)
 	// OnMessage receives every message in order, on the read loop: nothing else is read until
 	// it returns. Raw parts of m are borrowed, see [Header].
 	OnMessage func(m Message)
@@ -289,6 +292,9 @@ func (l *readLoop) response(body json.RawMessage) error {
 			l.unreadable(body, err)
 		}
 	}
+	if w.read != nil {
+		w.read(r)
+	}
 	w.reply <- r
 	return nil
 }
@@ -297,6 +303,7 @@ func (l *readLoop) response(body json.RawMessage) error {
 type waitingReply struct {
 	reply    chan<- reply // capacity 1, filled at most once
 	listOnly bool         // open requests listed in the answer are not dispatched
+	read     func(reply)  // receives a reply of the CLI on the read loop; nil for none
 }
 
 // dispatchList dispatches open requests that the CLI lists.

@@ -92,7 +92,19 @@ func (c *Client) ListOpen(ctx context.Context, r InitializeRequest) (*Initialize
 }
 
 func (c *Client) initialize(ctx context.Context, r InitializeRequest, listOnly bool) (*InitializeResponse, error) {
-	got, err := c.requestListing(ctx, "initialize", r, listOnly)
+	w := waitingReply{listOnly: listOnly}
+	if f := c.options.OnInitialized; f != nil && !listOnly {
+		w.read = func(r reply) {
+			if out, err := readInitialize(r, r.err); err == nil {
+				f(out)
+			}
+		}
+	}
+	return readInitialize(c.requestFor(ctx, "initialize", r, w))
+}
+
+// readInitialize reads the answer to initialize, or err.
+func readInitialize(got reply, err error) (*InitializeResponse, error) {
 	var refused *RequestError
 	if err != nil && !(errors.As(err, &refused) && got.outer != nil) {
 		return nil, err

@@ -30,12 +30,11 @@ func (c *Client) Request(ctx context.Context, subtype string, fields any) (json.
 }
 
 func (c *Client) request(ctx context.Context, subtype string, fields any) (reply, error) {
-	return c.requestListing(ctx, subtype, fields, false)
+	return c.requestFor(ctx, subtype, fields, waitingReply{})
 }
 
-// requestListing is request. With listOnly, open requests that the answer lists are not
-// dispatched.
-func (c *Client) requestListing(ctx context.Context, subtype string, fields any, listOnly bool) (reply, error) {
+// requestFor is request for an answer that the read loop treats as w says.
+func (c *Client) requestFor(ctx context.Context, subtype string, fields any, w waitingReply) (reply, error) {
 	body := append([]byte(`{"subtype":`), appendString(nil, subtype)...)
 	if fields != nil {
 		v, err := marshal(fields)
@@ -60,7 +59,8 @@ func (c *Client) requestListing(ctx context.Context, subtype string, fields any,
 		return reply{}, fmt.Errorf("claude: %s: %w", subtype, ErrClosed)
 	}
 	id := c.nextID()
-	c.waiting[id] = waitingReply{answered, listOnly}
+	w.reply = answered
+	c.waiting[id] = w
 	c.mu.Unlock()
 
 	line := append([]byte(`{"type":"control_request","request_id":`), appendString(nil, id)...)

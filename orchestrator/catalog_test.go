@@ -61,3 +61,21 @@ func TestCatalogFollowsTheCLIWithinBounds(t *testing.T) {
 		}
 	})
 }
+
+// The CLI may report other commands before the server has kept those of its answer to initialize.
+func TestCatalogKeepsCommandsThatChangeRightAfterTheStart(t *testing.T) {
+	script := claudetest.Script{
+		Initialized: []string{`{"type":"system","subtype":"commands_changed","commands":[{"name":"newer"}]}`},
+		Turn:        []claudetest.Step{{Text: "ok"}},
+	}
+	withBench(t, script, nil, func(b *bench) {
+		for range 8 { // two goroutines of the server race without it
+			id := b.start("hello")
+			b.wait(id, in(session.UserTurn))
+			c, err := b.Catalog(b.t.Context(), id)
+			if err != nil || len(c.Commands) != 1 || c.Commands[0].Name != "newer" || len(c.Models) != 2 {
+				b.t.Fatalf("got %+v, %v", c, err)
+			}
+		}
+	})
+}

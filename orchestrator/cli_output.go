@@ -40,6 +40,14 @@ func (p *process) handleMessage(m claude.Message) {
 	p.perform(context.Background(), effects)
 }
 
+// handleInitialized keeps what the CLI offers, on its read loop, so that a change which the CLI
+// reports right after it is not overwritten.
+func (p *process) handleInitialized(r *claude.InitializeResponse) {
+	if launch.HasAccount(r.Account) {
+		p.setCatalog(catalogOf(r))
+	}
+}
+
 // handleUnreadable handles a line of the CLI that is no message.
 func (p *process) handleUnreadable(line []byte, err error) {
 	switch {

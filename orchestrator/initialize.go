@@ -75,7 +75,6 @@ func (p *process) initialize(lasting context.Context, client *claude.Client, ove
 	if !launch.HasAccount(hello.Account) {
 		return errNoAccount
 	}
-	p.setCatalog(catalogOf(hello))
 	// While the database is unavailable, the process waits, longer than the CLI's limit.
 	err = retryStore(alive, p.log, "what the project demands of a session", func() error { return p.toolRules.restrictSkills(alive) })
 	if err != nil {

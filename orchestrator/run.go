@@ -235,14 +235,15 @@ func (p *process) drive(ctx, lasting context.Context, conn launch.Conn) (reason 
 // connect returns the client of a running CLI.
 func (p *process) connect(conn launch.Conn) *claude.Client {
 	client := claude.NewClient(conn, claude.Options{
-		CanUseTool:   p.ask,
-		Elicitation:  p.elicit,
-		HookCallback: p.toolRules.handleHook,
-		Open:         p.elicitations.open(),
-		OnRequest:    p.handleRequest,
-		OnWithdrawn:  p.handleWithdrawn,
-		OnMessage:    p.handleMessage,
-		OnUnreadable: p.handleUnreadable,
+		CanUseTool:    p.ask,
+		Elicitation:   p.elicit,
+		HookCallback:  p.toolRules.handleHook,
+		Open:          p.elicitations.open(),
+		OnRequest:     p.handleRequest,
+		OnWithdrawn:   p.handleWithdrawn,
+		OnInitialized: p.handleInitialized,
+		OnMessage:     p.handleMessage,
+		OnUnreadable:  p.handleUnreadable,
 	})
 	p.mu.Lock()
 	defer p.mu.Unlock()

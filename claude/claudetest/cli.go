@@ -263,6 +263,9 @@ func (c *CLI) request(id string, body json.RawMessage, line []byte) {
 	inner := map[string]any{"subtype": "success", "request_id": id, "response": map[string]any{}}
 	c.mu.Lock()
 	reply, scripted := c.replies[r.Subtype]
+	if reply.Next != nil {
+		c.replies[r.Subtype] = *reply.Next
+	}
 	if r.Subtype == "mcp_toggle" {
 		c.toggle(r.Server, r.Enabled)
 	}
@@ -342,6 +345,11 @@ func (c *CLI) request(id string, body json.RawMessage, line []byte) {
 		inner = map[string]any{"subtype": "error", "request_id": id, "error": "Unsupported control request subtype: " + r.Subtype}
 	}
 	c.emit(map[string]any{"type": "control_response", "response": inner})
+	if r.Subtype == "initialize" {
+		for _, line := range c.Script.Initialized {
+			_ = c.Transport.Send([]byte(line)) // as emit, whoever is gone is
+		}
+	}
 }
 
 // toggle enables or disables an MCP server in the scripted response to mcp_status. The caller

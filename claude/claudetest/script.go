@@ -12,6 +12,8 @@ import (
 // the array of turn.
 type Script struct {
 	Start []Step `json:"start"` // before it reads anything
+	// Initialized are lines that it prints right after an answer to initialize.
+	Initialized []string `json:"initialized,omitempty"`
 	// Turn is played for every user message, unless the message has steps of its own in a
 	// fenced block marked claudetest.
 	Turn []Step `json:"turn"`
@@ -78,6 +80,8 @@ type Reply struct {
 	Response map[string]any `json:"response,omitempty"`
 	Error    string         `json:"error,omitempty"`
 	Never    bool           `json:"never,omitempty"`
+	// Next replaces this reply after one request.
+	Next *Reply `json:"next,omitempty"`
 }
 
 // Flood sends many messages at once.
