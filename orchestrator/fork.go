@@ -12,7 +12,6 @@ import (
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/internal/problem"
-	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -74,17 +73,9 @@ func (o *Orchestrator) Fork(ctx context.Context, sessionID, messageID string, by
 // placeBefore returns the place of a message in the transcript, and where a conversation that ends
 // before it has its origin.
 func (o *Orchestrator) placeBefore(ctx context.Context, sessionID, messageID string) (seq int64, origin session.Origin, err error) {
-	err = o.eachItem(ctx, sessionID, func(it session.Item) error {
-		if it.Key == transcript.MessageKey(messageID) {
-			seq = it.Seq
-		}
-		return nil
-	})
+	message, err := o.personsMessage(ctx, sessionID, messageID)
 	if err != nil {
 		return 0, origin, err
-	}
-	if seq == 0 {
-		return 0, origin, problem.For("message_id", "rewind_unknown_message")
 	}
 	entry, err := o.runner.SavedEntryBefore(ctx, sessionID, messageID)
 	switch {
@@ -93,14 +84,14 @@ func (o *Orchestrator) placeBefore(ctx context.Context, sessionID, messageID str
 	case err != nil:
 		return 0, origin, fmt.Errorf("orchestrator: find the place to fork: %w", err)
 	case entry == "": // nothing was said before
-		return seq, origin, nil
+		return message.Seq, origin, nil
 	}
-	return seq, session.Origin{SessionID: sessionID, EntryID: entry}, nil
+	return message.Seq, session.Origin{SessionID: sessionID, EntryID: entry}, nil
 }
 
 // copyTranscript copies the items of a transcript that are before a place.
 func (o *Orchestrator) copyTranscript(ctx context.Context, from, to string, before int64) error {
-	return o.eachPage(ctx, from, func(items []session.Item) error {
+	return o.eachPage(ctx, from, 0, func(items []session.Item) error {
 		wanted := slices.DeleteFunc(items, func(it session.Item) bool { return it.Seq >= before })
 		if len(wanted) == 0 {
 			return nil

@@ -7,10 +7,11 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// eachPage calls each for the pages of a transcript, roughly in the order of their items.
-func (o *Orchestrator) eachPage(ctx context.Context, sessionID string, each func([]session.Item) error) error {
+// eachPage calls each for the pages of a transcript, roughly in the order of their items, which
+// are those with a Rev above after.
+func (o *Orchestrator) eachPage(ctx context.Context, sessionID string, after int64, each func([]session.Item) error) error {
 	const pageSize = 500
-	for after, more := int64(0), true; more; {
+	for more := true; more; {
 		page, err := o.o.Store.Transcript(ctx, sessionID, after, pageSize)
 		if err != nil {
 			return fmt.Errorf("orchestrator: read transcript: %w", err)
@@ -25,7 +26,12 @@ func (o *Orchestrator) eachPage(ctx context.Context, sessionID string, each func
 
 // eachItem calls each for the items of a transcript, as [Orchestrator.eachPage] does.
 func (o *Orchestrator) eachItem(ctx context.Context, sessionID string, each func(session.Item) error) error {
-	return o.eachPage(ctx, sessionID, func(items []session.Item) error {
+	return o.eachItemAfter(ctx, sessionID, 0, each)
+}
+
+// eachItemAfter calls each for the items of a transcript with a Rev above after.
+func (o *Orchestrator) eachItemAfter(ctx context.Context, sessionID string, after int64, each func(session.Item) error) error {
+	return o.eachPage(ctx, sessionID, after, func(items []session.Item) error {
 		for _, it := range items {
 			if err := each(it); err != nil {
 				return err

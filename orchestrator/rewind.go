@@ -43,26 +43,30 @@ type RewoundFile struct {
 	Changed bool
 }
 
-// rewound is what the transcript tells about a rewind.
-type rewound struct {
-	edited   map[string]time.Time // by absolute path: when Claude last changed it
-	restored []time.Time          // when files were restored
-	commands int
-	found    bool
-}
-
 // PreviewRewind returns what Rewind would change. It changes nothing, and refuses in the same
 // cases.
 func (o *Orchestrator) PreviewRewind(ctx context.Context, s session.Session, f *workingtree.Folder, messageID string) (Rewind, error) {
-	r, _, err := o.planRewind(ctx, s, f, messageID)
-	return r, err
+	plan, err := o.planRewind(ctx, s, f, messageID)
+	if err != nil {
+		return Rewind{}, err
+	}
+	since, err := o.rewoundSince(ctx, s, plan.message)
+	if err != nil {
+		return Rewind{}, err
+	}
+	plan.Commands = since.commands
+	for i, info := range plan.infos {
+		plan.Files[i].Changed = info != nil && since.changedLater(plan.paths[i], info)
+	}
+	return plan.Rewind, nil
 }
 
 // Rewind restores the files that Claude's tools have changed since a person's message. digest is
 // that of the preview that the person saw; Rewind refuses when the files have changed since. The
-// present content is stored in the repository, if there is one, and the audit trail records the
-// rewind before it happens. It refuses while no process runs, because only a running CLI can
-// restore files, and during a turn, in which Claude changes them.
+// present content is stored in the repository, if there is one, and the audit trail and the
+// transcript record the rewind before it happens: a server that is killed meanwhile does not stop
+// Claude. It refuses while no process runs, because only a running CLI can restore files, and during
+// a turn, in which Claude changes them.
 func (o *Orchestrator) Rewind(ctx context.Context, s session.Session, f *workingtree.Folder, messageID, digest string, by pending.Actor) error {
 	p, err := o.running(ctx, s.SessionID)
 	if err != nil {
@@ -73,61 +77,82 @@ func (o *Orchestrator) Rewind(ctx context.Context, s session.Session, f *working
 		return err
 	}
 	defer release()
-	plan, paths, err := o.planRewind(ctx, s, f, messageID)
+	plan, err := o.planRewind(ctx, s, f, messageID)
 	switch {
 	case err != nil:
 		return err
 	case plan.Digest != digest:
 		return problem.For("digest", "rewind_changed")
-	case len(paths) == 0:
+	case len(plan.paths) == 0:
 		return problem.For("message_id", "rewind_nothing")
 	}
-	kept, err := f.Keep(ctx, paths)
+	kept, err := f.Keep(ctx, plan.paths)
 	if err != nil {
 		return err
 	}
-	if err := o.record(ctx, workingTreeIncident{incident: newIncident("files_restored", s, by), Paths: paths, Objects: kept, MessageID: messageID}); err != nil {
+	if err := o.record(ctx, workingTreeIncident{incident: newIncident("files_restored", s, by), Paths: plan.paths, Objects: kept, MessageID: messageID}); err != nil {
 		return err
 	}
-	if _, err := p.rewindFiles(ctx, messageID, false); err != nil {
+	key := restoredKey + uuid.NewString()
+	note := func(level, text string) error {
+		p.addItems(transcript.Note(key, level, statement.New(text, "by", by.Name, "files", len(plan.paths)), time.Now()))
+		return p.flush(ctx)
+	}
+	if err := note("warning", "files_restore_unconfirmed"); err != nil {
 		return err
 	}
-	p.addItems(transcript.Note("restored:"+uuid.NewString(), "info", statement.New("files_restored", "by", by.Name, "files", len(paths)), time.Now()))
-	return p.flush(ctx)
+	_, err = p.rewindFiles(ctx, messageID, false)
+	var refused *problem.Error
+	switch {
+	case err == nil:
+		return note("info", "files_restored")
+	case errors.As(err, &refused) && refused.Reason == "rewind_refused":
+		return errors.Join(err, note("warning", "files_not_restored"))
+	}
+	return err
 }
 
-// planRewind asks the CLI what a rewind would change. paths are absolute.
-func (o *Orchestrator) planRewind(ctx context.Context, s session.Session, f *workingtree.Folder, messageID string) (plan Rewind, paths []string, err error) {
+// restoredKey begins the keys of the notes in a transcript that say that files were restored.
+const restoredKey = "restored:"
+
+// rewindPlan is a Rewind whose Commands and Changed are not set.
+type rewindPlan struct {
+	Rewind
+	paths   []string      // absolute, of Files
+	infos   []os.FileInfo // of paths; nil for a missing file
+	message session.Item
+}
+
+// planRewind asks the CLI what a rewind would change.
+func (o *Orchestrator) planRewind(ctx context.Context, s session.Session, f *workingtree.Folder, messageID string) (plan rewindPlan, err error) {
 	p, err := o.running(ctx, s.SessionID)
 	if err != nil {
-		return Rewind{}, nil, err
+		return rewindPlan{}, err
 	}
 	switch now := p.snapshot(); {
 	case now.row.State == session.Dead || now.stopReason != "":
-		return Rewind{}, nil, ErrNotRunning
+		return rewindPlan{}, ErrNotRunning
 	case now.row.State != session.UserTurn:
-		return Rewind{}, nil, problem.New("rewind_in_turn")
+		return rewindPlan{}, problem.New("rewind_in_turn")
 	}
-	known, err := o.rewoundBy(ctx, s, messageID)
+	plan.message, err = o.personsMessage(ctx, s.SessionID, messageID)
 	if err != nil {
-		return Rewind{}, nil, err
-	}
-	if !known.found {
-		return Rewind{}, nil, problem.For("message_id", "rewind_unknown_message")
+		return rewindPlan{}, err
 	}
 	found, err := p.rewindFiles(ctx, messageID, true)
 	if err != nil {
-		return Rewind{}, nil, err
+		return rewindPlan{}, err
 	}
-	plan = Rewind{Insertions: found.Insertions, Deletions: found.Deletions, Commands: known.commands}
+	plan.Insertions, plan.Deletions = found.Insertions, found.Deletions
 	sum := sha256.New()
+	fmt.Fprintf(sum, "%s\x00", messageID)
 	for _, path := range slices.Compact(slices.Sorted(slices.Values(found.FilesChanged))) {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(s.CWD, path)
 		}
 		info, err := f.Inspect(path)
 		if err != nil {
-			return Rewind{}, nil, err
+			return rewindPlan{}, err
 		}
 		file := RewoundFile{Path: path, Missing: info == nil}
 		if rest, inside := strings.CutPrefix(path, s.CWD+"/"); inside {
@@ -135,23 +160,45 @@ func (o *Orchestrator) planRewind(ctx context.Context, s session.Session, f *wor
 		}
 		fmt.Fprintf(sum, "%s\x00", path)
 		if info != nil {
-			file.Changed = known.changedLater(path, info)
 			fmt.Fprintf(sum, "%d %d %s", info.ModTime().UnixNano(), info.Size(), info.Mode())
 		}
-		plan.Files, paths = append(plan.Files, file), append(paths, path)
+		plan.Files, plan.paths, plan.infos = append(plan.Files, file), append(plan.paths, path), append(plan.infos, info)
 	}
 	plan.Digest = hex.EncodeToString(sum.Sum(nil))
-	return plan, paths, nil
+	return plan, nil
+}
+
+// personsMessage returns the item of a person's message in a transcript.
+func (o *Orchestrator) personsMessage(ctx context.Context, sessionID, messageID string) (session.Item, error) {
+	it, err := o.o.Store.TranscriptItem(ctx, sessionID, transcript.MessageKey(messageID))
+	switch {
+	case errors.Is(err, session.ErrNotFound) || err == nil && it.Kind != session.ItemUser:
+		return session.Item{}, problem.For("message_id", "rewind_unknown_message")
+	case err != nil:
+		return session.Item{}, fmt.Errorf("orchestrator: find message: %w", err)
+	}
+	return it, nil
+}
+
+// rewound is what a transcript tells about a rewind.
+type rewound struct {
+	since    time.Time            // when the message was sent
+	edited   map[string]time.Time // by absolute path: when Claude last changed it
+	unknown  time.Time            // when Claude last changed a file of which the path is not known
+	restored []time.Time          // when files were restored
+	commands int
 }
 
 // clockTolerance is how much later than the end of a call the time of a file may be that the call
 // has written.
 const clockTolerance = time.Second
 
+// changedLater reports whether something else has changed a file since the message, after Claude.
 func (r rewound) changedLater(path string, info os.FileInfo) bool {
-	at, edited := r.edited[path]
-	if !edited || !info.ModTime().After(at.Add(clockTolerance)) {
-		return false
+	for _, at := range []time.Time{r.since, r.edited[path], r.unknown} {
+		if !info.ModTime().After(at.Add(clockTolerance)) {
+			return false
+		}
 	}
 	for _, restored := range r.restored {
 		if d := info.ModTime().Sub(restored); d > -10*clockTolerance && d < clockTolerance {
@@ -161,49 +208,44 @@ func (r rewound) changedLater(path string, info os.FileInfo) bool {
 	return true
 }
 
-// rewoundBy reads in the transcript what happened since a message.
-func (o *Orchestrator) rewoundBy(ctx context.Context, s session.Session, messageID string) (rewound, error) {
-	r := rewound{edited: map[string]time.Time{}}
-	var since int64
-	var commands []int64 // their places in the transcript
-	err := o.eachItem(ctx, s.SessionID, func(it session.Item) error {
-		switch it.Kind {
-		case session.ItemUser:
-			if it.Key == transcript.MessageKey(messageID) {
-				r.found, since = true, it.Seq
-			}
-		case session.ItemNote:
-			if strings.HasPrefix(it.Key, "restored:") {
-				r.restored = append(r.restored, it.At)
-			}
-		case session.ItemToolCall:
+// rewoundSince reads in the transcript what happened since a message. What was there before does
+// not count: a file differs from then only if somebody has changed it since.
+func (o *Orchestrator) rewoundSince(ctx context.Context, s session.Session, message session.Item) (rewound, error) {
+	r := rewound{since: message.At, edited: map[string]time.Time{}}
+	err := o.eachItemAfter(ctx, s.SessionID, message.Rev, func(it session.Item) error {
+		switch {
+		case it.Seq < message.Seq: // only its end came later
+		case it.Kind == session.ItemNote && strings.HasPrefix(it.Key, restoredKey):
+			r.restored = append(r.restored, it.At)
+		case it.Kind == session.ItemToolCall:
 			var call session.ToolCallBody
 			if err := json.Unmarshal(it.Body, &call); err != nil {
 				return fmt.Errorf("orchestrator: read a call: %w", err)
 			}
 			if call.ToolName == "Bash" && !call.NoResult {
-				commands = append(commands, it.Seq)
+				r.commands++
 			}
-			if call.Change == nil {
-				return nil
-			}
-			path := call.Change.Path
-			if !filepath.IsAbs(path) {
-				path = filepath.Join(s.CWD, path)
-			}
-			if at := time.UnixMicro(int64(call.FinishedAt * 1e6)); at.After(r.edited[path]) {
-				r.edited[path] = at
+			at := time.UnixMicro(int64(call.FinishedAt * 1e6))
+			switch {
+			case call.Change != nil:
+				path := call.Change.Path
+				if !filepath.IsAbs(path) {
+					path = filepath.Join(s.CWD, path)
+				}
+				if at.After(r.edited[path]) {
+					r.edited[path] = at
+				}
+			case slices.Contains(editingTools, call.ToolName) && at.After(r.unknown):
+				r.unknown = at
 			}
 		}
 		return nil
 	})
-	for _, seq := range commands {
-		if seq > since {
-			r.commands++
-		}
-	}
 	return r, err
 }
+
+// editingTools are the tools whose changes of files the CLI can undo.
+var editingTools = []string{"Write", "Edit", "MultiEdit", "NotebookEdit"}
 
 // holdTurns keeps messages in the queue until release is called. It refuses during a turn.
 func (p *process) holdTurns(ctx context.Context) (release func(), err error) {
@@ -220,11 +262,13 @@ func (p *process) rewindFiles(ctx context.Context, messageID string, dryRun bool
 	if client == nil || !p.is(func(s state) bool { return s.initialized }) {
 		return claude.Rewind{}, ErrNotRunning
 	}
-	ctx, cancel := context.WithTimeout(ctx, p.o.rules().Limits.Reply)
+	ctx, cancel := context.WithTimeoutCause(ctx, p.o.rules().Limits.Reply, errUnanswered)
 	defer cancel()
 	r, err := client.RewindFiles(ctx, messageID, dryRun)
 	var refused *claude.RequestError
 	switch {
+	case errors.Is(err, errUnanswered):
+		return r, problem.New("claude_unanswered")
 	case errors.Is(err, claude.ErrClosed):
 		return r, ErrNotRunning
 	case errors.As(err, &refused):

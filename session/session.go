@@ -319,6 +319,8 @@ type Store interface {
 	// Transcript returns up to limit items with Rev above after; fewer, but at least one, if
 	// they are long. Page.More reports whether there are more.
 	Transcript(ctx context.Context, sessionID string, after int64, limit int) (Page, error)
+	// TranscriptItem returns an item by its key, or [ErrNotFound].
+	TranscriptItem(ctx context.Context, sessionID, key string) (Item, error)
 	// ItemsSince calls each for the items of [CatchUpKinds] since a time, of all sessions, in
 	// any order, with their Seq, Key, Kind and Body, and the id of the project that the session
 	// is in. It leaves items out if there are very many.

@@ -106,6 +106,8 @@ var table = []Entry{
 	{"database_behind", "The database is older than this process: it was restored, or lost its last changes. sayso reads again what Claude printed since then. Answers and queued messages of that time are lost."},
 	{"journal_deleted", "The files of this process in the state folder of sayso were deleted. The session goes on, but it cannot survive a restart of the server. Kill and resume it to be safe."},
 	{"answer_waits", "Claude ended before it acted on an answer. Resume the session to continue."},
+	{"files_restore_unconfirmed", "{by} told Claude to restore files to before an earlier message, and Claude has not confirmed it. Check the changes. Files: {files}."},
+	{"files_not_restored", "{by} wanted to restore files to before an earlier message, and Claude refused. Files: {files}."},
 	{"files_restored", "{by} restored files to before an earlier message. Files: {files}."},
 	{"turn_continued", "Claude did not continue the interrupted turn on its own, so sayso told it to."},
 	{"message_repeated", "Claude ended before it had saved the last message, so the message is sent again."},

@@ -121,10 +121,5 @@ func (s Shared) SearchTranscripts(ctx context.Context, q session.Search) (matche
 
 // MatchedItem implements [session.Store].
 func (s Shared) MatchedItem(ctx context.Context, id int64) (session.Item, error) {
-	return queryOne(ctx, s, "an item that a search found", selectMatchedItem, session.ErrNotFound, func(row Row) (session.Item, error) {
-		var x itemRow
-		err := row.Scan(x.dest()...)
-		item, _ := x.Item()
-		return item, err
-	}, id)
+	return queryOne(ctx, s, "an item that a search found", selectMatchedItem, session.ErrNotFound, readItem, id)
 }

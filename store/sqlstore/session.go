@@ -213,6 +213,14 @@ func (x *itemRow) Item() (item session.Item, found bool) {
 	return item, item.Seq > 0
 }
 
+// readItem reads a row of [itemColumns].
+func readItem(row Row) (session.Item, error) {
+	var x itemRow
+	err := row.Scan(x.dest()...)
+	item, _ := x.Item()
+	return item, err
+}
+
 // markColumns is the select list that [readMark] scans, over an outer-joined mark m.
 const markColumns = `m.process_id, COALESCE(m.journal_offset, 0), m.memo`
 
@@ -299,6 +307,7 @@ var (
 	// items, the result is one row without an item.
 	selectItems = query("SELECT p.items, " + itemColumns + ` FROM processes p
 		LEFT JOIN transcript t ON t.session_id = p.session_id AND t.rev > $1 WHERE p.session_id = $2 ORDER BY t.rev LIMIT $3`)
+	selectItem   = query("SELECT " + itemColumns + " FROM transcript t WHERE t.session_id = $1 AND t.key = $2")
 	selectQueued = query("SELECT " + MessageColumns + " FROM messages WHERE session_id = $1 AND sent_at = 0 ORDER BY place, created_at, seq")
 
 	insertSession = define(insertInto("sessions", insertSessionColumns))
@@ -469,6 +478,11 @@ func (s Shared) Mark(ctx context.Context, sessionID string) (session.Mark, error
 // QueuedMessages implements [session.Store].
 func (s Shared) QueuedMessages(ctx context.Context, sessionID string) ([]session.Message, error) {
 	return queryAll(ctx, s, "queued messages of "+sessionID, selectQueued, readMessage, sessionID)
+}
+
+// TranscriptItem implements [session.Store].
+func (s Shared) TranscriptItem(ctx context.Context, sessionID, key string) (session.Item, error) {
+	return queryOne(ctx, s, "item "+key+" of "+sessionID, selectItem, session.ErrNotFound, readItem, sessionID, s.e.Bind(exactBytes(key)))
 }
 
 // Transcript implements [session.Store].

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -55,6 +56,12 @@ func progress(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "items", []any{page.Total, page.Items[1].Key}, []any{int64(2), "b"})
 		want.Seq, want.Rev = 1, page.Items[0].Rev
 		equal(t, "item", page.Items[0], want)
+		one, err := st.TranscriptItem(ctx, id, "toolu_1")
+		must(t, err)
+		equal(t, "item by its key", one, want)
+		if _, err := st.TranscriptItem(ctx, id, "toolu_2"); !errors.Is(err, session.ErrNotFound) {
+			t.Errorf("an unknown key: %v", err)
+		}
 		p.Title, p.CWD, p.ProjectID, p.OwnerID, p.Version, p.Items = "Title", "/work/here", "project", "owner", v, 2
 		read, err := st.ProcessState(ctx, id)
 		must(t, err)

@@ -136,6 +136,10 @@ export const statementsInGerman: Record<keyof typeof statements, string> = {
   terminal_denied: 'Im Terminal abgelehnt.',
   terminal_ended: 'Claude im Terminal wurde beendet.',
   time_limit: 'Zeitlimit erreicht: Der Prozess lief {limit:span} lang.',
+  files_restore_unconfirmed:
+    '{by} hat Claude angewiesen, Dateien auf den Stand vor einer früheren Nachricht zu bringen, und Claude hat es nicht bestätigt. Prüfe die Änderungen. Dateien: {files}.',
+  files_not_restored:
+    '{by} wollte Dateien auf den Stand vor einer früheren Nachricht bringen, und Claude hat abgelehnt. Dateien: {files}.',
   files_restored: '{by} hat Dateien auf den Stand vor einer früheren Nachricht gebracht. Dateien: {files}.',
   turn_continued:
     'Claude hat die unterbrochene Runde nicht selbst fortgesetzt. sayso hat Claude gebeten, weiterzumachen.',

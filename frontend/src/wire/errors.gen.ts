@@ -415,6 +415,9 @@ export const statements = {
   ended_by: 'Ended by {by}.',
   ended_by_itself: 'The Claude process ended by itself[ ({how})].[ It said: {output}]',
   file_unreadable: '{file} could not be read: {detail}.',
+  files_not_restored: '{by} wanted to restore files to before an earlier message, and Claude refused. Files: {files}.',
+  files_restore_unconfirmed:
+    '{by} told Claude to restore files to before an earlier message, and Claude has not confirmed it. Check the changes. Files: {files}.',
   files_restored: '{by} restored files to before an earlier message. Files: {files}.',
   folder_changed: 'The settings of the folder changed while Claude was being started. Start again to check them.',
   folder_gone: 'The folder {folder} no longer exists.',
