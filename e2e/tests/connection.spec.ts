@@ -148,4 +148,9 @@ test('a request says that its card is loading, and shows it once it could be loa
   await expect(page.getByRole('region', { name: 'Requests' })).toHaveText('Loading…')
   await page.unrouteAll()
   await expect(App.of(page).card()).toBeVisible()
+  // What was fetched with it, such as the shortcuts, is there as well.
+  await expect(async () => {
+    await page.keyboard.press('?')
+    await expect(page.getByRole('dialog', { name: 'Keyboard shortcuts' })).toBeVisible({ timeout: 1_000 })
+  }).toPass()
 })
