@@ -1,4 +1,4 @@
-import { ref } from 'vue'
+import { ref, shallowRef } from 'vue'
 import { useStored } from '@/browser/useStored'
 
 export type Tab = 'changes' | 'files' | 'tools' | 'usage'
@@ -21,7 +21,12 @@ export const panelWidth = useStored('sayso:panel', DEFAULT_WIDTH, (text) => {
   return Number.isFinite(width) ? clampWidth(width) : undefined
 })
 
-export function openFile(path: string): void {
+/** The line to show of a file, from 1; a new object each time it is asked for. */
+export const openedLine = shallowRef({ path: '', line: 0 })
+
+/** openFile shows a file in the Files tab, from a line on, or 0 for none. */
+export function openFile(path: string, line = 0): void {
   openedFile.value = path
+  openedLine.value = { path, line }
   tab.value = 'files'
 }

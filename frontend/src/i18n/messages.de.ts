@@ -31,6 +31,7 @@ export const de: Messages = {
     close: 'Schließen',
     dismiss: 'Schließen',
     copyCode: 'Code kopieren',
+    openIn: (editor) => `In ${editor} öffnen`,
     copied: 'Kopiert',
     notCopied: 'Kopieren fehlgeschlagen. Der Browser blockiert den Zugriff auf die Zwischenablage.',
   },

@@ -26,6 +26,7 @@ export const en = {
     close: 'Close',
     dismiss: 'Dismiss',
     copyCode: 'Copy code',
+    openIn: (editor: string) => `Open in ${editor}`,
     copied: 'Copied',
     notCopied: 'Copy failed. The browser blocked clipboard access.',
   },

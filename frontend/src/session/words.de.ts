@@ -180,6 +180,7 @@ export const words: typeof english = {
     markdown: 'Markdown',
     html: 'Webseite (HTML)',
   },
+  openFolderIn: (editor) => `Ordner in ${editor} öffnen`,
   handOff: 'Auf dem Smartphone öffnen',
   handOffCode: 'QR-Code für den Link darunter',
   handOffCopy: 'Link kopieren',

@@ -173,6 +173,7 @@ export const words = {
     markdown: 'Markdown',
     html: 'Web page (HTML)',
   },
+  openFolderIn: (editor: string) => `Open folder in ${editor}`,
   handOff: 'Open on phone',
   handOffCode: 'QR code for the link below',
   handOffCopy: 'Copy link',

@@ -34,6 +34,20 @@ export const words: typeof english = {
     browserHint: 'Diese Einstellungen gelten nur für diesen Browser.',
   },
 
+  editor: {
+    title: 'Editor',
+    open: 'Dateien öffnen in',
+    none: 'Keiner',
+    host: 'SSH-Host',
+    thisDevice: 'Dieses Gerät',
+    hint: 'Zeigt Links, die Dateien und Ordner von Sitzungen in einem Editor auf diesem Gerät öffnen. In diesem Browser gespeichert.',
+    hostHint:
+      'Wenn sayso auf einem anderen Rechner läuft, gib dessen SSH-Host an, wie dein Editor ihn kennt, zum Beispiel atlas oder ana@atlas. Lass das Feld leer, wenn sayso auf diesem Gerät läuft. In diesem Browser gespeichert.',
+    localHint:
+      'Öffnet Dateien nur, wenn sayso auf diesem Gerät läuft und ein Projekt mit dem Namen des Ordners existiert. In diesem Browser gespeichert.',
+    wrongHost: 'Gib einen Hostnamen an, bei Bedarf mit Benutzername vor @ oder Port nach einem Doppelpunkt.',
+  },
+
   keys: {
     change: 'Tastenkürzel anpassen',
     lead: 'In deinem Konto gespeichert und auf allen deinen Geräten gültig. Klicke auf „Ändern“ und drücke die neue Taste. Esc bricht ab.',

@@ -32,6 +32,20 @@ export const words = {
     browserHint: 'These settings apply only to this browser.',
   },
 
+  editor: {
+    title: 'Editor',
+    open: 'Open files in',
+    none: 'None',
+    host: 'SSH host',
+    thisDevice: 'This device',
+    hint: 'Adds links that open files and folders of sessions in an editor on this device. Saved in this browser.',
+    hostHint:
+      'If sayso runs on another machine, enter its SSH host as your editor knows it, such as atlas or ana@atlas. Leave it empty if sayso runs on this device. Saved in this browser.',
+    localHint:
+      'Opens files only if sayso runs on this device and a project with the name of the folder exists. Saved in this browser.',
+    wrongHost: 'Enter a host name, with a user name before @ or a port after a colon if needed.',
+  },
+
   keys: {
     change: 'Customize shortcuts',
     lead: 'Saved to your account and used on all your devices. Press “Change”, then the new key. Esc cancels.',

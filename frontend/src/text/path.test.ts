@@ -1,6 +1,6 @@
 // @vitest-environment node
 import { expect, test } from 'vitest'
-import { homePath, shownPath } from './path'
+import { homePath, insidePath, shownPath } from './path'
 
 test.each([
   ['/w/a/b.go', '/w/a', 'b.go', false],
@@ -33,4 +33,22 @@ test.each([
   ['/srv/shop', '/', '/srv/shop'],
 ])('%s with the home folder %s is %s', (path, home, shown) => {
   expect(homePath(path, home)).toBe(shown)
+})
+
+test.each([
+  ['/w/a/b.go', 'b.go'],
+  ['src/../b.go', 'b.go'],
+  ['../a/b.go', 'b.go'],
+  ['../b.go', null],
+  ['/w/ab/c', null],
+  ['/w/a', null],
+  ['', null],
+  ['~/b.go', null],
+  ['.git/config', null],
+  ['x/.GIT/config', null],
+  ['a\0b', null],
+  ['ü'.repeat(2100), null],
+  ['javascript:alert(1)', 'javascript:alert(1)'],
+])('the server reads %s as %s', (path, inside) => {
+  expect(insidePath(path, '/w/a')).toBe(inside)
 })

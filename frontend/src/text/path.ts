@@ -16,6 +16,17 @@ export function shownPath(path: string, cwd: string): ShownPath {
   return full.startsWith(inside) ? { text: full.slice(inside.length), outside: false } : { text: full, outside: true }
 }
 
+/** Longer ones the server refuses, in bytes. */
+const MAX_PATH = 4096
+
+/** Returns a path relative to the folder cwd, in the form in which the server reads files, or null if it leads elsewhere. */
+export function insidePath(path: string, cwd: string): string | null {
+  const { text, outside } = shownPath(path, cwd)
+  if (outside || text === '' || text === '.' || text.includes('\0')) return null
+  if (new TextEncoder().encode(text).length > MAX_PATH) return null
+  return text.split('/').some((part) => part.toLowerCase() === '.git') ? null : text
+}
+
 function normal(path: string): string {
   const out: string[] = []
   for (const part of path.split('/')) {
