@@ -30,7 +30,7 @@ type rule struct {
 var packages = map[string]rule{
 	"cmd/sayso": {
 		layer:    5,
-		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "claude", "claude/config", "claude/hook", "claude/scriptedmodel", "internal/command", "internal/decision", "frontend", "httpapi", "mcpapi", "migrations", "internal/oidc", "orchestrator", "orchestrator/launch", "pending", "internal/project", "internal/refusal", "session", "shim", "shim/embedded", "store", "wire", "internal/workspace", "wsapi", "internal/problem", "internal/descriptors"},
+		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "claude", "claude/config", "claude/hook", "claude/scriptedmodel", "internal/command", "internal/decision", "frontend", "httpapi", "mcpapi", "migrations", "internal/oidc", "orchestrator", "orchestrator/launch", "pending", "internal/project", "internal/refusal", "session", "shim", "shim/embedded", "store", "wire", "internal/workspace", "wsapi", "internal/problem", "internal/descriptors", "internal/ssrf"},
 		external: []string{"github.com/BurntSushi/toml", "github.com/coder/websocket", "github.com/google/uuid", "github.com/prometheus/client_golang", "golang.org/x/crypto/acme", "golang.org/x/sync"},
 		closed:   "it is the top layer: it wires the packages together and nothing imports it",
 	},
@@ -97,7 +97,7 @@ var packages = map[string]rule{
 	},
 	"wire": {
 		layer:    4,
-		ours:     []string{"internal/account", "internal/alert", "internal/project", "internal/review", "pending", "session", "internal/problem", "internal/statement"},
+		ours:     []string{"internal/account", "internal/alert", "internal/project", "internal/review", "pending", "session", "internal/problem", "internal/statement", "internal/ellipsis"},
 		external: []string{"github.com/go-playground/validator/v10"},
 		closed:   "it is the browser's JSON: only the edges that speak it know it, and agents have a JSON of their own",
 	},
@@ -126,7 +126,7 @@ var packages = map[string]rule{
 	},
 	"httpapi": {
 		layer:    4,
-		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "claude/rule", "internal/command", "internal/decision", "internal/export", "internal/oidc", "internal/options", "orchestrator", "pending", "internal/project", "internal/refusal", "internal/review", "session", "wire", "internal/workspace", "internal/workingtree", "internal/problem", "internal/statement"},
+		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "claude/rule", "internal/command", "internal/decision", "internal/export", "internal/oidc", "internal/options", "orchestrator", "pending", "internal/project", "internal/refusal", "internal/review", "session", "wire", "internal/workspace", "internal/workingtree", "internal/problem", "internal/statement", "internal/ssrf"},
 		external: []string{"github.com/go-webauthn/webauthn", "github.com/google/uuid", "github.com/prometheus/client_golang"},
 		closed:   "it is the edge over HTTP: one edge does not call another",
 	},
@@ -140,7 +140,7 @@ var packages = map[string]rule{
 
 	"orchestrator": {
 		layer:    3,
-		ours:     []string{"internal/account", "claude", "claude/folder", "claude/rule", "internal/failpoint", "internal/options", "internal/procfs", "orchestrator/admission", "orchestrator/grants", "orchestrator/launch", "orchestrator/transcript", "pending", "internal/project", "session", "internal/workspace", "internal/workingtree", "internal/problem", "internal/statement"},
+		ours:     []string{"internal/account", "claude", "claude/folder", "claude/rule", "internal/failpoint", "internal/options", "internal/procfs", "orchestrator/admission", "orchestrator/grants", "orchestrator/launch", "orchestrator/transcript", "pending", "internal/project", "session", "internal/workspace", "internal/workingtree", "internal/problem", "internal/statement", "internal/ellipsis", "internal/ssrf"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it drives processes; the layers below also work while nothing runs",
 	},
@@ -162,7 +162,7 @@ var packages = map[string]rule{
 	},
 	"orchestrator/transcript": {
 		layer:  3,
-		ours:   []string{"claude", "internal/lazyregexp", "pending", "session", "internal/statement"},
+		ours:   []string{"claude", "internal/lazyregexp", "pending", "session", "internal/statement", "internal/ellipsis"},
 		closed: "it reads the CLI's messages; everybody else reads the items it builds, from the store",
 	},
 
@@ -217,13 +217,13 @@ var packages = map[string]rule{
 
 	"internal/alert": {
 		layer:    1,
-		ours:     []string{"internal/options", "pending", "session", "internal/ssrf", "internal/problem", "internal/statement"},
+		ours:     []string{"internal/options", "pending", "session", "internal/ssrf", "internal/problem", "internal/statement", "internal/ellipsis"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it alerts people outside the app: only the API where they configure it and cmd/sayso need it",
 	},
 	"internal/attachment": {
 		layer:    1,
-		ours:     []string{"session", "internal/problem"},
+		ours:     []string{"session", "internal/problem", "internal/ellipsis"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it stores uploaded files: only the API that receives them and cmd/sayso need it",
 	},
@@ -234,7 +234,7 @@ var packages = map[string]rule{
 	},
 	"pending": {
 		layer:    1,
-		ours:     []string{"claude/rule", "internal/problem", "internal/statement"},
+		ours:     []string{"claude/rule", "internal/problem", "internal/statement", "internal/ellipsis"},
 		external: []string{"github.com/google/uuid"},
 	},
 	"pending/pendingtest": {
@@ -250,7 +250,7 @@ var packages = map[string]rule{
 	},
 	"internal/export": {
 		layer:    1,
-		ours:     []string{"session"},
+		ours:     []string{"session", "internal/ellipsis"},
 		external: []string{"github.com/yuin/goldmark"},
 	},
 	"internal/workingtree": {
@@ -282,7 +282,7 @@ var packages = map[string]rule{
 
 	"internal/review": {
 		layer:    0,
-		ours:     []string{"claude/rule", "internal/lazyregexp"},
+		ours:     []string{"claude/rule", "internal/lazyregexp", "internal/ellipsis"},
 		external: []string{"mvdan.cc/sh/v3"},
 		closed:   "it rates the risk of a tool call for people; nothing is allowed by it",
 	},
@@ -309,7 +309,7 @@ var packages = map[string]rule{
 	},
 	"claude": {
 		layer:  0,
-		ours:   []string{"internal/failpoint", "internal/procfs"},
+		ours:   []string{"internal/failpoint", "internal/procfs", "internal/ellipsis"},
 		closed: "only the orchestrator knows the CLI's JSON, so that a change of the CLI ends there",
 	},
 	"claude/config": {
@@ -322,6 +322,7 @@ var packages = map[string]rule{
 	},
 	"claude/folder": {
 		layer:  0,
+		ours:   []string{"internal/ellipsis"},
 		closed: "what the CLI loads from a folder matters only where CLIs are started",
 	},
 	"claude/hook": {
@@ -353,6 +354,10 @@ var packages = map[string]rule{
 		layer:  0,
 		ours:   []string{"internal/problem"},
 		closed: "only cmd/sayso watches the descriptors of the server; the packages below get a function",
+	},
+	"internal/ellipsis": {
+		layer:  0,
+		closed: "texts for people are truncated with it: list a package that truncates some",
 	},
 	"internal/lazyregexp": {
 		layer:  0,

@@ -18,6 +18,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/sayso-dev/sayso/internal/ellipsis"
 )
 
 // SavedFolder reads the conversations that CLIs of this user have saved in their
@@ -231,10 +233,7 @@ func processLives(pid int) bool {
 func firstLine(s string) string {
 	const maxBytes = 200 // bytes
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	if len(s) > maxBytes {
-		s = strings.ToValidUTF8(s[:maxBytes], "") + "…"
-	}
-	return strings.TrimSpace(s)
+	return strings.TrimSpace(ellipsis.Bytes(s, maxBytes))
 }
 
 // running returns the conversations that running CLIs have open. Older CLIs do not report

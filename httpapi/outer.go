@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/sayso-dev/sayso/internal/refusal"
+	"github.com/sayso-dev/sayso/internal/ssrf"
 )
 
 // ParsePublicURL parses the external address of the server and returns it as scheme,
@@ -18,11 +19,7 @@ func ParsePublicURL(text string) (string, error) {
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
 		return "", fmt.Errorf("%q is no address such as https://sayso.example.org, without a path", text)
 	}
-	loopback := u.Hostname() == "localhost"
-	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && ip.IsLoopback() {
-		loopback = true
-	}
-	if u.Scheme != "https" && !(u.Scheme == "http" && loopback) {
+	if u.Scheme != "https" && !(u.Scheme == "http" && ssrf.IsLoopback(u.Hostname())) {
 		return "", fmt.Errorf("%q is not encrypted; browsers must reach the server by https", text)
 	}
 	// Browsers leave the default port out of Host and Origin.

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/internal/ellipsis"
 )
 
 // Bounds of a catalog. A CLI takes part of it from the folder in which it runs.
@@ -111,5 +112,5 @@ func catalogName(name string) string {
 
 // catalogDescription returns a text in one line.
 func catalogDescription(text string) string {
-	return strings.Join(strings.FieldsFunc(shorten(text, maxCatalogDescription), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	return strings.Join(strings.FieldsFunc(ellipsis.Bytes(text, maxCatalogDescription), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/internal/ellipsis"
 	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 )
@@ -92,11 +93,11 @@ func (o *Orchestrator) ContextUsage(ctx context.Context, sessionID string) (Cont
 	}
 	for _, c := range usage.Categories[:min(len(usage.Categories), maxCategories)] {
 		u.Categories = append(u.Categories, ContextCategory{
-			ID: shorten(c.ID, maxReportedName), Name: shorten(c.Name, maxReportedName), Kind: shorten(c.Kind, maxReportedName), Tokens: tokens(c.Tokens),
+			ID: ellipsis.Bytes(c.ID, maxReportedName), Name: ellipsis.Bytes(c.Name, maxReportedName), Kind: ellipsis.Bytes(c.Kind, maxReportedName), Tokens: tokens(c.Tokens),
 		})
 	}
 	for _, f := range usage.MemoryFiles[:min(len(usage.MemoryFiles), maxFiles)] {
-		u.Files = append(u.Files, ContextFile{Path: shorten(f.Path, maxReportedText), Tokens: tokens(f.Tokens)})
+		u.Files = append(u.Files, ContextFile{Path: ellipsis.Bytes(f.Path, maxReportedText), Tokens: tokens(f.Tokens)})
 	}
 	p.mu.Lock()
 	u.Limits = accountLimits(p.transcript.Limits, plan)
@@ -127,7 +128,7 @@ func accountLimits(printed map[string]transcript.RateLimit, plan map[string]clau
 	list := make([]AccountLimit, 0, len(names))
 	for _, name := range names[:min(len(names), maxLimits)] {
 		l := limits[name]
-		l.Name, l.Status = shorten(l.Name, maxReportedName), shorten(l.Status, maxReportedName)
+		l.Name, l.Status = ellipsis.Bytes(l.Name, maxReportedName), ellipsis.Bytes(l.Status, maxReportedName)
 		list = append(list, l)
 	}
 	return list

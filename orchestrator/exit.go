@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sayso-dev/sayso/internal/ellipsis"
 	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
@@ -146,9 +147,5 @@ func (p *process) exitSentence(conn launch.Conn, startError error) string {
 func lastLine(text string) string {
 	const limit = 300
 	lines := strings.Split(strings.TrimSpace(text), "\n")
-	line := []rune(strings.TrimSpace(lines[len(lines)-1]))
-	if len(line) > limit {
-		line = append(line[:limit-1], '…')
-	}
-	return string(line)
+	return ellipsis.Runes(strings.TrimSpace(lines[len(lines)-1]), limit)
 }

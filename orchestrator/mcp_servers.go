@@ -2,11 +2,11 @@ package orchestrator
 
 import (
 	"context"
-	"net"
 	"net/url"
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/internal/problem"
+	"github.com/sayso-dev/sayso/internal/ssrf"
 	"github.com/sayso-dev/sayso/pending"
 )
 
@@ -47,7 +47,7 @@ func (o *Orchestrator) SignInToServer(ctx context.Context, sessionID, server str
 // page on the machine of the CLI, which a browser elsewhere cannot open. Then the CLI connects.
 func (o *Orchestrator) FinishServerSignIn(ctx context.Context, sessionID, server, callback string, by pending.Actor) error {
 	u, err := url.Parse(callback)
-	if err != nil || u.Scheme != "http" || !isLoopback(u.Hostname()) || u.User != nil || !u.Query().Has("state") {
+	if err != nil || u.Scheme != "http" || !ssrf.IsLoopback(u.Hostname()) || u.User != nil || !u.Query().Has("state") {
 		return problem.For("callback", "mcp_sign_in_callback")
 	}
 	return o.changeServer(ctx, sessionID, server, "mcp_sign_in_finished", by, func(ctx context.Context, c *claude.Client) error {
@@ -64,11 +64,7 @@ func isSignInAddress(address string) bool {
 	const maxAddress = 8 << 10
 	u, err := url.Parse(address)
 	return err == nil && len(address) <= maxAddress && u.User == nil && u.Hostname() != "" &&
-		(u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname()))
-}
-
-func isLoopback(host string) bool {
-	return host == "localhost" || net.ParseIP(host).IsLoopback()
+		(u.Scheme == "https" || u.Scheme == "http" && ssrf.IsLoopback(u.Hostname()))
 }
 
 // serverIncident is the entry of the audit trail for a change of an MCP server.

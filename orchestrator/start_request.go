@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/sayso-dev/sayso/internal/ellipsis"
 	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -65,10 +66,7 @@ func titleOf(r StartRequest, cwd string) string {
 		}
 		return c
 	}, title)
-	if runes := []rune(title); len(runes) > maxTitleRunes {
-		title = strings.TrimSpace(string(runes[:maxTitleRunes-1])) + "…"
-	}
-	return title
+	return ellipsis.Runes(title, maxTitleRunes)
 }
 
 func checkPermissionMode(mode string) error {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/claude/rule"
+	"github.com/sayso-dev/sayso/internal/ellipsis"
 	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 )
@@ -148,42 +149,42 @@ func (o *Orchestrator) Tools(ctx context.Context, sessionID string) (Tools, erro
 	}
 	for _, s := range bounded(&t, "skills", usage.Skills.List) {
 		t.Skills = append(t.Skills, Skill{
-			Name: shorten(s.Name, maxReportedName), Description: described["/"+s.Name], Source: shorten(s.Source, maxReportedName),
-			Plugin: shorten(s.Plugin, maxReportedName), BuiltIn: s.Source == "built-in" || s.Source == "bundled",
+			Name: ellipsis.Bytes(s.Name, maxReportedName), Description: described["/"+s.Name], Source: ellipsis.Bytes(s.Source, maxReportedName),
+			Plugin: ellipsis.Bytes(s.Plugin, maxReportedName), BuiltIn: s.Source == "built-in" || s.Source == "bundled",
 		})
 	}
 	for _, a := range bounded(&t, "skills", usage.Agents) {
-		t.Agents = append(t.Agents, Agent{Name: shorten(a.Name, maxReportedName), Description: described[a.Name], Source: shorten(a.Source, maxReportedName)})
+		t.Agents = append(t.Agents, Agent{Name: ellipsis.Bytes(a.Name, maxReportedName), Description: described[a.Name], Source: ellipsis.Bytes(a.Source, maxReportedName)})
 	}
 	for _, name := range bounded(&t, "plugins", slices.Sorted(maps.Keys(settings.Plugins))) {
-		t.Plugins = append(t.Plugins, Plugin{Name: shorten(name, maxReportedName), Enabled: settings.Plugins[name]})
+		t.Plugins = append(t.Plugins, Plugin{Name: ellipsis.Bytes(name, maxReportedName), Enabled: settings.Plugins[name]})
 	}
 	t.Hooks = bounded(&t, "hooks", t.Hooks)
 	for i := range t.Hooks {
 		h := &t.Hooks[i]
 		for _, text := range []*string{&h.Event, &h.Matcher, &h.Source, &h.Plugin, &h.Type} {
-			*text = shorten(*text, maxReportedName)
+			*text = ellipsis.Bytes(*text, maxReportedName)
 		}
-		h.Text = shorten(h.Text, maxReportedText)
+		h.Text = ellipsis.Bytes(h.Text, maxReportedText)
 	}
 	t.Rules = bounded(&t, "rules", rules)
 	for i := range t.Rules {
 		r := &t.Rules[i]
-		r.Behavior, r.Source, r.Rule = shorten(r.Behavior, maxReportedName), shorten(r.Source, maxReportedName), shorten(r.Rule, maxReportedText)
+		r.Behavior, r.Source, r.Rule = ellipsis.Bytes(r.Behavior, maxReportedName), ellipsis.Bytes(r.Source, maxReportedName), ellipsis.Bytes(r.Rule, maxReportedText)
 	}
 	return t, nil
 }
 
 func toolServer(t *Tools, s claude.MCPServerStatus, rules []claude.PermissionRule, known bool, mode string) ToolServer {
 	out := ToolServer{
-		Name: shorten(s.Name, maxReportedName), Status: shorten(s.Status, maxReportedName), Error: shorten(s.Error, maxReportedText),
-		Scope: shorten(s.Scope, maxReportedName), Own: s.Name == launch.MCPServer,
+		Name: ellipsis.Bytes(s.Name, maxReportedName), Status: ellipsis.Bytes(s.Status, maxReportedName), Error: ellipsis.Bytes(s.Error, maxReportedText),
+		Scope: ellipsis.Bytes(s.Scope, maxReportedName), Own: s.Name == launch.MCPServer,
 	}
 	if address, err := url.Parse(s.Config.URL); err == nil {
-		out.Host = shorten(address.Host, maxReportedName)
+		out.Host = ellipsis.Bytes(address.Host, maxReportedName)
 	}
 	for _, tool := range bounded(t, "servers", s.Tools) {
-		made := ServerTool{Name: shorten(tool.Name, maxReportedName), Description: shorten(tool.Description, maxReportedText)}
+		made := ServerTool{Name: ellipsis.Bytes(tool.Name, maxReportedName), Description: ellipsis.Bytes(tool.Description, maxReportedText)}
 		if known {
 			made.Approval = approvalOf("mcp__"+toolNamePart(s.Name)+"__"+toolNamePart(tool.Name), rules, mode)
 		}
@@ -263,14 +264,6 @@ func bounded[E any](t *Tools, part string, list []E) []E {
 	return list[:maxReported]
 }
 
-// shorten returns a text of at most maxBytes and an ellipsis.
-func shorten(text string, maxBytes int) string {
-	if len(text) <= maxBytes {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxBytes], "") + "…"
-}
-
 // ownServer refuses to change the server through which Claude asks people here.
 func ownServer(name string) error {
 	if name == launch.MCPServer {
@@ -288,7 +281,7 @@ func refusedByCLI(err error) error {
 	case errors.Is(err, claude.ErrClosed):
 		return ErrNotRunning
 	case errors.As(err, &refused):
-		return problem.New("mcp_server_failed", "detail", shorten(cmp.Or(strings.TrimSpace(refused.Sentence), "?"), maxReportedText))
+		return problem.New("mcp_server_failed", "detail", ellipsis.Bytes(cmp.Or(strings.TrimSpace(refused.Sentence), "?"), maxReportedText))
 	}
 	return err
 }

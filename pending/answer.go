@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/sayso-dev/sayso/internal/ellipsis"
 	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/statement"
 )
@@ -603,11 +604,7 @@ func singleLine(text string, limit int) string {
 		// Bidi_Control: it could change how a line reads.
 		return unicode.IsSpace(c) || unicode.IsControl(c) || unicode.Is(unicode.Bidi_Control, c)
 	})
-	runes := []rune(strings.Join(fields, " "))
-	if len(runes) > limit {
-		return string(runes[:limit-1]) + "…"
-	}
-	return string(runes)
+	return ellipsis.Runes(strings.Join(fields, " "), limit)
 }
 
 func sortedKeys[V any](m map[string]V) []string {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/sayso-dev/sayso/internal/ellipsis"
 	"github.com/sayso-dev/sayso/internal/problem"
 )
 
@@ -18,7 +19,9 @@ import (
 // flat; a tool input that was edited is the deepest thing there is.
 const maxDepth = 32
 
-func missing(field string) error { return problem.For(field, "field_missing", "name", clip(field)) }
+func missing(field string) error {
+	return problem.For(field, "field_missing", "name", shortName(field))
+}
 
 // Decode reads one JSON object into the struct that dst points to. Unlike
 // encoding/json it refuses unknown fields, fields spelled in another case,
@@ -76,7 +79,7 @@ func walkObject(dec *json.Decoder, t reflect.Type, path string, depth int, absen
 		name := tok.(string) // the decoder allows nothing else as a key
 		where := strings.TrimPrefix(path+"."+name, ".")
 		if seen[name] {
-			return problem.New("field_twice", "name", clip(where))
+			return problem.New("field_twice", "name", shortName(where))
 		}
 		seen[name] = true
 		var below reflect.Type
@@ -84,7 +87,7 @@ func walkObject(dec *json.Decoder, t reflect.Type, path string, depth int, absen
 		case fields != nil:
 			f, ok := fields[name]
 			if !ok {
-				return problem.New("field_unknown", "name", clip(where))
+				return problem.New("field_unknown", "name", shortName(where))
 			}
 			below = f.Type
 		case t != nil && t.Kind() == reflect.Map:
@@ -95,7 +98,7 @@ func walkObject(dec *json.Decoder, t reflect.Type, path string, depth int, absen
 		case err != nil:
 			return err
 		case null && fields == nil && !nullable(below):
-			return problem.New("field_null", "name", clip(where))
+			return problem.New("field_null", "name", shortName(where))
 		}
 		said[name] = !null || nullable(below)
 	}
@@ -137,7 +140,7 @@ func walkValue(dec *json.Decoder, t reflect.Type, path string, depth int) (null 
 		return false, walkObject(dec, t, path, depth+1)
 	case json.Delim('['):
 		if t == byteList {
-			return false, problem.New("field_base64", "name", clip(path))
+			return false, problem.New("field_base64", "name", shortName(path))
 		}
 		var below reflect.Type
 		if t != nil && t.Kind() == reflect.Slice {
@@ -149,7 +152,7 @@ func walkValue(dec *json.Decoder, t reflect.Type, path string, depth int) (null 
 			case err != nil:
 				return false, err
 			case null && !nullable(below):
-				return false, problem.New("field_holds_null", "name", clip(path))
+				return false, problem.New("field_holds_null", "name", shortName(path))
 			}
 		}
 		if _, err := dec.Token(); err != nil {
@@ -196,11 +199,8 @@ func fieldsOf(t reflect.Type) map[string]field {
 	return m
 }
 
-// clip keeps a name from outside short enough for a sentence.
-func clip(s string) string {
-	const most = 60
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
+// shortName truncates a name from outside for use in an error.
+func shortName(s string) string {
+	const maxBytes = 60
+	return ellipsis.Bytes(s, maxBytes)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/sayso-dev/sayso/internal/ellipsis"
 	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/pending"
 )
@@ -25,7 +26,7 @@ func NewResolved(r pending.Request) *Resolved {
 	case pending.Answered:
 		switch {
 		case asked:
-			w.Summary = statement.New("answered", "by", by, "answer", spoken(res.Answer))
+			w.Summary = statement.New("answered", "by", by, "answer", answerLine(res.Answer))
 		case res.Answer != nil && len(res.Answer.UpdatedInput) > 0:
 			w.Summary = statement.New("approved_changed", "by", by)
 		default:
@@ -34,7 +35,7 @@ func NewResolved(r pending.Request) *Resolved {
 	case pending.Denied:
 		why := ""
 		if res.Answer != nil {
-			why = shorten(res.Answer.Message)
+			why = singleLine(res.Answer.Message)
 		}
 		switch {
 		case asked && why != "":
@@ -57,8 +58,8 @@ func NewResolved(r pending.Request) *Resolved {
 	return w
 }
 
-// spoken is what was answered, for a summary.
-func spoken(a *pending.Answer) string {
+// answerLine returns the values and texts of an answer as one line.
+func answerLine(a *pending.Answer) string {
 	if a == nil {
 		return ""
 	}
@@ -69,17 +70,13 @@ func spoken(a *pending.Answer) string {
 			parts = append(parts, r.Text)
 		}
 	}
-	return shorten(strings.Join(parts, ", "))
+	return singleLine(strings.Join(parts, ", "))
 }
 
-// shorten makes one line of what a person wrote.
-func shorten(s string) string {
-	const most = 200 // bytes
-	s = strings.Join(strings.Fields(s), " ")
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
+// singleLine returns a person's text as one line, truncated for a summary.
+func singleLine(s string) string {
+	const maxBytes = 200
+	return ellipsis.Bytes(strings.Join(strings.Fields(s), " "), maxBytes)
 }
 
 // Sentence returns a text with a full stop at its end.

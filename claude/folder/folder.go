@@ -21,6 +21,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/sayso-dev/sayso/internal/ellipsis"
 )
 
 // Kind is the kind of an [Item].
@@ -195,16 +197,18 @@ func (r *reader) add(i Item) {
 		i.Truncated, i.Hash = true, hex.EncodeToString(sum[:])
 		i.Text = strings.ToValidUTF8(i.Text[:maxText], "")
 	}
-	i.Name = shorten(i.Name)
+	i.Name = boundedName(i.Name)
 	r.items = append(r.items, i)
 }
 
-func shorten(name string) string {
+// boundedName returns a name of at most maxText bytes unchanged, and of a longer one the
+// beginning and a hash, so that names stay different.
+func boundedName(name string) string {
 	if len(name) <= maxText {
 		return name
 	}
 	sum := sha256.Sum256([]byte(name))
-	return strings.ToValidUTF8(name[:maxText], "") + "… " + hex.EncodeToString(sum[:])
+	return ellipsis.Bytes(name, maxText) + " " + hex.EncodeToString(sum[:])
 }
 
 // isUserFile reports whether a file belongs to the CLI's user and to no repository.

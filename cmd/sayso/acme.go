@@ -19,7 +19,7 @@ import (
 	"golang.org/x/crypto/acme"
 	"golang.org/x/crypto/acme/autocert"
 
-	"github.com/sayso-dev/sayso/internal/oidc"
+	"github.com/sayso-dev/sayso/internal/ssrf"
 )
 
 // acmeSettings configure certificates by ACME.
@@ -52,7 +52,7 @@ func (a *acmeSettings) complete(tlsCert string) error {
 	}
 	if a.Directory != "" {
 		u, err := url.Parse(a.Directory)
-		if err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && oidc.Loopback(u.Hostname())) {
+		if err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && ssrf.IsLoopback(u.Hostname())) {
 			return fmt.Errorf("--acme-directory %s: give the https address of the directory", a.Directory)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/sayso-dev/sayso/httpapi"
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/oidc"
+	"github.com/sayso-dev/sayso/internal/ssrf"
 )
 
 // oidcSettings configure the identity provider.
@@ -40,7 +41,7 @@ func (o *oidcSettings) complete(publicURL string) error {
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return fmt.Errorf("--oidc-issuer %s: give the address of the identity provider, such as https://login.example.org/realms/team", o.Issuer)
 	}
-	if u.Scheme != "https" && !(u.Scheme == "http" && oidc.Loopback(u.Hostname())) {
+	if u.Scheme != "https" && !(u.Scheme == "http" && ssrf.IsLoopback(u.Hostname())) {
 		return fmt.Errorf("--oidc-issuer %s is not encrypted; give its https address", o.Issuer)
 	}
 	if o.Name == "" {

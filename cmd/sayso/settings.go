@@ -17,6 +17,7 @@ import (
 
 	"github.com/sayso-dev/sayso/httpapi"
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/ssrf"
 	"github.com/sayso-dev/sayso/orchestrator"
 )
 
@@ -258,8 +259,7 @@ func (s *settings) complete() error {
 	if err != nil {
 		return fmt.Errorf("--listen %s: give it as host:port", s.Listen)
 	}
-	ip := net.ParseIP(host)
-	s.open = host != "localhost" && (ip == nil || !ip.IsLoopback())
+	s.open = !ssrf.IsLoopback(host)
 	if s.open && !s.tls() && len(s.proxies) == 0 {
 		return fmt.Errorf("--listen %s would let others reach sayso without encryption; give --tls-cert and --tls-key, or --acme-domain, or the address of the proxy that does HTTPS with --trusted-proxy, or listen on 127.0.0.1", s.Listen)
 	}

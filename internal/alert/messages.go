@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/sayso-dev/sayso/internal/ellipsis"
 )
 
 // Message is a notification as a target receives it.
@@ -53,8 +55,5 @@ const maxText = 300
 // singleLine joins the lines of a text and truncates it to maxText bytes.
 func singleLine(text string) string {
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f || r == utf8.RuneError }), " ")
-	if len(text) <= maxText {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxText], "") + "…"
+	return ellipsis.Bytes(text, maxText)
 }

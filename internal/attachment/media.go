@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/sayso-dev/sayso/internal/ellipsis"
 )
 
 // ErrMedia: Claude does not accept this type of content.
@@ -59,10 +61,7 @@ func displayName(given string) string {
 		}
 		return c
 	}, strings.ToValidUTF8(given, ""))
-	name = strings.TrimSpace(name[strings.LastIndexAny(name, `/\`)+1:])
-	if runes := []rune(name); len(runes) > maxNameChars {
-		name = string(runes[:maxNameChars-1]) + "…"
-	}
+	name = ellipsis.Runes(strings.TrimSpace(name[strings.LastIndexAny(name, `/\`)+1:]), maxNameChars)
 	if name == "" || name == "." || name == ".." {
 		return "file"
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/sayso-dev/sayso/internal/ellipsis"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -328,13 +329,9 @@ func indented(input json.RawMessage) string {
 // stays, with what is after it.
 var unescaped = strings.NewReplacer(`\\`, `\\`, `\u0026`, "&", `\u003c`, "<", `\u003e`, ">")
 
-// oneLine returns the beginning of a text, with hidden characters marked, on one line.
+// oneLine returns at most limit characters of a text, with hidden characters marked, on one line.
 func oneLine(text string, limit int) string {
-	text = strings.Join(strings.Fields(visible(text)), " ")
-	if runes := []rune(text); len(runes) > limit {
-		return string(runes[:limit]) + "…"
-	}
-	return text
+	return ellipsis.Runes(strings.Join(strings.Fields(visible(text)), " "), limit)
 }
 
 // visible returns a text in which characters that show nothing, or that change the order of others,

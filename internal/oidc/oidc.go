@@ -145,7 +145,7 @@ func newTransport(issuer string) *transport {
 }
 
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Scheme != "https" && !(r.URL.Scheme == "http" && Loopback(r.URL.Hostname())) {
+	if r.URL.Scheme != "https" && !(r.URL.Scheme == "http" && ssrf.IsLoopback(r.URL.Hostname())) {
 		return nil, fmt.Errorf("%s is not encrypted", r.URL.Redacted())
 	}
 	next := t.own
@@ -164,12 +164,6 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		io.Closer
 	}{io.LimitReader(answer.Body, largest), answer.Body}
 	return answer, nil
-}
-
-// Loopback reports whether a host is this machine.
-func Loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // discover returns the provider's metadata, which is requested once.

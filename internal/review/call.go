@@ -7,6 +7,8 @@ import (
 	"unicode"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/sayso-dev/sayso/internal/ellipsis"
 )
 
 // call is one simple command without its wrappers.
@@ -43,7 +45,7 @@ func (w *walker) callExpr(c *syntax.CallExpr, redirs []*syntax.Redirect) found {
 		w.calls.add(Invocation{Dir: w.dir(), Redirections: w.files})
 		return found{}
 	}
-	step := Step{Text: short(w.textOf(c)), Depth: w.depth}
+	step := Step{Text: ellipsis.Bytes(w.textOf(c), maxStep), Depth: w.depth}
 	at := w.placeOf(c)
 	step.From, step.To = at.from, at.to
 	if w.cwd != w.root {
@@ -59,13 +61,6 @@ func (w *walker) callExpr(c *syntax.CallExpr, redirs []*syntax.Redirect) found {
 		}
 	}
 	return w.runArgs(args, at, in)
-}
-
-func short(text string) string {
-	if len(text) <= maxStep {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxStep], "") + "…"
 }
 
 // runArgs assesses a list of arguments that is run as a command.

@@ -91,3 +91,10 @@ func Control(_, address string, _ syscall.RawConn) error {
 	}
 	return nil
 }
+
+// IsLoopback reports whether a host, as in a URL, is this machine by its form: localhost or a
+// loopback address. It resolves no names.
+func IsLoopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
+}

@@ -244,3 +244,15 @@ func serveNames(conn net.PacketConn, answers [][]string) {
 		_, _ = conn.WriteTo(reply, from) // a lost answer is asked for again
 	}
 }
+
+func TestIsLoopback(t *testing.T) {
+	t.Parallel()
+	for host, want := range map[string]bool{
+		"localhost": true, "127.0.0.1": true, "127.9.9.9": true, "::1": true, "::ffff:127.0.0.1": true,
+		"": false, "LOCALHOST": false, "localhost.example.org": false, "0.0.0.0": false, "::": false, "10.0.0.1": false, "127.1": false,
+	} {
+		if got := ssrf.IsLoopback(host); got != want {
+			t.Errorf("IsLoopback(%q) = %v", host, got)
+		}
+	}
+}

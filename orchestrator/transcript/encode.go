@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/sayso-dev/sayso/internal/ellipsis"
 	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -42,13 +43,9 @@ func Encode(body any) json.RawMessage {
 	return b
 }
 
-// truncate limits a text to session.MaxShown bytes, cutting between characters.
+// truncate limits a text, without the white space around it, to session.MaxShown bytes.
 func truncate(s string) string {
-	s = strings.TrimSpace(s)
-	if len(s) <= session.MaxShown {
-		return s
-	}
-	return strings.ToValidUTF8(s[:session.MaxShown], "") + "…"
+	return ellipsis.Bytes(strings.TrimSpace(s), session.MaxShown)
 }
 
 // encodeText encodes a [session.TextBody] as Encode does, but copies a long text
