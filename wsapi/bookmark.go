@@ -13,13 +13,13 @@ func (h *Hub) BookmarksChanged(userID string, bookmarks []wire.Bookmark) {
 	}
 }
 
-// queueBookmarks queues the bookmarks of its user for a new tab, in one frame. The tab tells from
-// their times which one is newer if one changes meanwhile.
-func (t *tab) queueBookmarks(ctx context.Context) {
-	list, err := t.hub.o.Store.Bookmarks(ctx, t.who.User.UserID)
+// queueBookmarks queues the bookmarks of the user of a new tab, in one frame. If one changes
+// meanwhile, the tab finds the newer by their times.
+func (h *Hub) queueBookmarks(ctx context.Context, t *tab) {
+	list, err := h.o.Store.Bookmarks(ctx, t.who.User.UserID)
 	if err != nil {
-		t.hub.failed(ctx, "read bookmarks for a tab", err)
+		h.failed(ctx, "read bookmarks for a tab", err)
 		return
 	}
-	t.queuePrivate("bookmarks", wire.Encode(wire.Bookmarks{Type: "bookmarks", Bookmarks: wire.NewBookmarks(list)}))
+	t.putPrivate("bookmarks", wire.Encode(wire.Bookmarks{Type: "bookmarks", Bookmarks: wire.NewBookmarks(list)}))
 }

@@ -19,23 +19,17 @@ func (h *Hub) queueForUser(userID, key string, frame []byte) {
 	defer h.mu.Unlock()
 	for t := range h.tabs {
 		if t.who.User.UserID == userID {
-			t.queuePrivate(key, frame)
+			t.putPrivate(key, frame)
 		}
 	}
 }
 
-// queuePrivate queues a frame for the user of this tab. It replaces a queued one with the
-// same key.
-func (t *tab) queuePrivate(key string, frame []byte) {
-	t.queue(func() { t.private[key] = frame })
-}
-
-// queueDrafts queues the drafts of its user for a new tab. A draft that changes meanwhile
+// queueDrafts queues the drafts of the user of a new tab. A draft that changes meanwhile
 // is queued by [Hub.queueForUser] and stays, being newer.
-func (t *tab) queueDrafts(ctx context.Context) {
-	drafts, err := t.hub.o.Store.Drafts(ctx, t.who.User.UserID)
+func (h *Hub) queueDrafts(ctx context.Context, t *tab) {
+	drafts, err := h.o.Store.Drafts(ctx, t.who.User.UserID)
 	if err != nil {
-		t.hub.failed(ctx, "read drafts for a tab", err)
+		h.failed(ctx, "read drafts for a tab", err)
 		return
 	}
 	t.queue(func() {

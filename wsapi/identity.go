@@ -10,9 +10,8 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// watchIdentities looks whether the people behind the open sockets may still be
-// there: at once after a change on this server, and again and again for changes
-// made elsewhere.
+// watchIdentities checks whether the people of the open tabs are still signed in: at once
+// after a change on this server, and regularly for changes made elsewhere.
 func (h *Hub) watchIdentities(ctx context.Context) {
 	ticker := time.NewTicker(recheckEvery)
 	defer ticker.Stop()
@@ -34,7 +33,7 @@ func (h *Hub) watchIdentities(ctx context.Context) {
 		for _, tabs := range byCredential {
 			now, err := h.o.People.Renew(ctx, tabs[0].who)
 			for _, t := range tabs {
-				t.recognise(now, err)
+				t.checkIdentity(now, err)
 			}
 		}
 	}
@@ -42,29 +41,29 @@ func (h *Hub) watchIdentities(ctx context.Context) {
 
 func (h *Hub) recheckSoon() { wake(h.recheck) }
 
-// recognise acts on what became of a tab's identity and reports whether it may
-// go on.
-func (t *tab) recognise(now account.Identity, err error) bool {
+// checkIdentity ends the tab if its person was signed out or has another role, and reports
+// whether it may continue. now and err are the result of [People.Renew].
+func (t *tab) checkIdentity(now account.Identity, err error) bool {
 	switch {
 	case errors.Is(err, account.ErrRefused):
 		t.end(wire.CloseSignedOut, errorFrame("signed_out"))
 		return false
 	case err != nil:
-		return true // the store does not answer; what needs it is refused by itself
+		return true // the store failed; commands that need it are refused
 	case now.User.Role != t.who.User.Role:
-		// A new connection tells the tab its new role.
+		// The tab gets its new role with the next connection.
 		t.end(wire.CloseGoingAway, errorFrame("role_changed"))
 		return false
 	}
 	return true
 }
 
-// recheckProjects ends the tabs of people to whom something was hidden or shown:
-// the next connection tells them what there is now.
+// recheckProjects ends the tabs of people who may see more or less than before. They get
+// the current state with the next connection.
 func (h *Hub) recheckProjects(ctx context.Context) {
 	book, err := h.o.Guard.Book(ctx)
 	if err != nil {
-		return // what needs the store is refused by itself
+		return // commands that need the store are refused
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -75,7 +74,7 @@ func (h *Hub) recheckProjects(ctx context.Context) {
 	}
 }
 
-// ProjectsChanged shows the tabs a change of projects that concerns these sessions.
+// ProjectsChanged sends the tabs a change of projects that affects these sessions.
 func (h *Hub) ProjectsChanged(ctx context.Context, touched []string) {
 	h.recheckProjects(ctx)
 	states, err := h.o.Store.ActiveProcesses(ctx)
@@ -85,7 +84,7 @@ func (h *Hub) ProjectsChanged(ctx context.Context, touched []string) {
 		active[p.SessionID] = true
 	}
 	for _, sessionID := range touched {
-		// Of those that have ended, tabs hear when they read them.
+		// Tabs see changes of ended sessions when they read them.
 		if err != nil || active[sessionID] || h.feeds[sessionID] != nil {
 			h.changed[sessionID] = struct{}{}
 		}

@@ -16,6 +16,13 @@ type block struct {
 	first, last int64
 }
 
+// growth holds the block of a transcript that grows, and the one before it. liveRev counts
+// their changes. The hub's mutex protects it.
+type growth struct {
+	block, before block
+	liveRev       int64
+}
+
 // liveRev is the place of a tab in the block that grows: what it has of it. The zero value
 // has nothing.
 type liveRev struct {
@@ -23,22 +30,22 @@ type liveRev struct {
 	size int // of the text, in bytes; 0 where there is no block
 }
 
-// setLive takes in what was read of the block that grows; ok is false when there is none.
-// The caller holds the hub's mutex.
-func (f *feed) setLive(live session.Live, ok bool) {
-	b := &f.block
+// setLive records the block as it was read; ok is false when there is none. The caller
+// holds the hub's mutex.
+func (g *growth) setLive(live session.Live, ok bool) {
+	b := &g.block
 	switch {
 	case !ok && !b.open:
 	case !ok:
 		b.open = false
-		f.liveRev++
+		g.liveRev++
 	case b.open && continues(live, b.Live): // the same, or read earlier than what is known
 	case b.open && continues(b.Live, live):
-		f.liveRev++
-		b.Text, b.last = live.Text, f.liveRev
+		g.liveRev++
+		b.Text, b.last = live.Text, g.liveRev
 	default:
-		f.liveRev++
-		f.before, f.block = f.block, block{Live: live, open: true, first: f.liveRev, last: f.liveRev}
+		g.liveRev++
+		g.before, g.block = g.block, block{Live: live, open: true, first: g.liveRev, last: g.liveRev}
 	}
 }
 
@@ -48,26 +55,25 @@ func continues(a, b session.Live) bool {
 		strings.HasPrefix(b.Text, a.Text)
 }
 
-// hasEnded reports whether the block that the readers know is over, or another has begun.
-func (h *Hub) hasEnded(f *feed, live session.Live, ok bool) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return f.block.open && !(ok && (continues(f.block.Live, live) || continues(live, f.block.Live)))
+// hasEnded reports whether the block that the readers know is over, or another has begun. The
+// caller holds the hub's mutex.
+func (g *growth) hasEnded(live session.Live, ok bool) bool {
+	return g.block.open && !(ok && (continues(g.block.Live, live) || continues(live, g.block.Live)))
 }
 
 // has returns the place of a tab that has the block as it was read last. The caller holds
 // the hub's mutex.
-func (f *feed) has() liveRev {
-	if !f.block.open {
-		return liveRev{rev: f.liveRev}
+func (g *growth) has() liveRev {
+	if !g.block.open {
+		return liveRev{rev: g.liveRev}
 	}
-	return liveRev{rev: f.liveRev, size: len(f.block.Text)}
+	return liveRev{rev: g.liveRev, size: len(g.block.Text)}
 }
 
 // held returns the block of which a tab has the beginning, nil for none. The caller holds
 // the hub's mutex.
-func (f *feed) held(has liveRev) *block {
-	for _, b := range []*block{&f.block, &f.before} {
+func (g *growth) held(has liveRev) *block {
+	for _, b := range []*block{&g.block, &g.before} {
 		if has.size > 0 && b.first <= has.rev && has.rev <= b.last {
 			return b
 		}

@@ -9,13 +9,13 @@ import (
 
 const (
 	checkEvery = time.Second
-	// A store that says nothing for so long counts as one that does not answer, so that
-	// tabs hear of it within 5 seconds.
+	// A ping that takes longer counts as failed, so that tabs get the notice within 5
+	// seconds.
 	checkDeadline = 4 * time.Second
 )
 
-// watchStore keeps the tabs told whether anything can be stored: looking again
-// and again, and at once after something could not.
+// watchStore notifies the tabs of whether anything can be stored. It checks regularly, and
+// at once after a write failed.
 func (h *Hub) watchStore(ctx context.Context) {
 	ticker := time.NewTicker(checkEvery)
 	defer ticker.Stop()
@@ -40,7 +40,7 @@ func (h *Hub) checkStore(ctx context.Context) {
 			code = wire.Unavailable
 		}
 		if code == "" || ctx.Err() != nil {
-			return // the server ends: nothing is known
+			return // the server ends, so nothing is known
 		}
 	}
 	h.mu.Lock()
@@ -61,17 +61,5 @@ func (h *Hub) checkStore(ctx context.Context) {
 	}
 }
 
-// checkStoreSoon looks at once whether anything can be stored.
+// checkStoreSoon makes watchStore check at once. It never blocks.
 func (h *Hub) checkStoreSoon() { wake(h.suspect) }
-
-// CanStore reports whether answers can be stored, as far as is known.
-func (h *Hub) CanStore() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.notice == wire.NoNotice
-}
-
-// putNotice has the tab told what stands in the way.
-func (t *tab) putNotice(frame []byte) {
-	t.queue(func() { t.notice = frame })
-}

@@ -9,19 +9,6 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// queue changes the outbox and has it sent.
-func (t *tab) queue(change func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	change()
-	if t.flushing {
-		t.again = true
-		return
-	}
-	t.flushing = true
-	go t.flush()
-}
-
 // sendOutbox sends the outbox until it is empty, and closes the connection when the tab
 // is to end. An idle tab needs no goroutine for that.
 func (t *tab) sendOutbox(ctx context.Context) {
@@ -35,24 +22,24 @@ func (t *tab) sendOutbox(ctx context.Context) {
 		}
 	}
 	t.close()
-	t.cut()
+	t.abort()
 	close(t.closed) // flushing stays true, so this was the last
 }
 
-// pooledBytes bounds the buffers that are kept for further batches.
+// pooledBytes bounds the size of buffers that are kept for further batches.
 const pooledBytes = 4 * batchBytes
 
-// sendOnce sends what the outbox holds: hello, then what runs, then what changes. It
-// returns false when the tab is to end.
+// sendOnce sends the content of the outbox: hello, then the snapshot, then changes. It
+// returns false if the tab must end.
 func (t *tab) sendOnce(ctx context.Context) bool {
-	if t.isEnding() || t.stage < afterSnapshot && !t.greet() {
+	if t.isEnding() || t.stage < afterSnapshot && !t.sendFirst() {
 		return false
 	}
 	if t.stage < afterSnapshot {
 		return true
 	}
-	var few [8][]byte
-	frames, more := t.take(ctx, few[:0])
+	var space [8][]byte
+	frames, more := t.take(ctx, space[:0])
 	if more {
 		t.queue(func() {})
 	}
@@ -75,15 +62,11 @@ func (t *tab) sendOnce(ctx context.Context) bool {
 	return true
 }
 
-// greet sends hello and, once the hub has put it, what runs. While the store cannot be
-// read, it sends why. It returns false when the tab is to end.
-func (t *tab) greet() bool {
+// sendFirst sends hello and, once the hub has queued it, the snapshot of all sessions. If
+// the store cannot be read, it sends the notice. It returns false if the tab must end.
+func (t *tab) sendFirst() bool {
 	if t.stage == beforeHello {
-		o := t.hub.o
-		if !t.send(wire.Encode(wire.Hello{
-			Type: "hello", Protocol: wire.Protocol, ServerVersion: o.Version, NodeID: o.NodeID,
-			User: wire.User{Name: t.who.User.Name, Role: t.who.User.Role}, UserID: t.who.User.UserID, ServerTime: wire.Seconds(time.Now()), LiveAppend: true,
-		})) {
+		if !t.send(t.hello()) {
 			return false
 		}
 		t.stage = afterHello
@@ -102,7 +85,7 @@ func (t *tab) greet() bool {
 	return notice == nil || t.send(notice)
 }
 
-// take empties the outbox. more says that a transcript goes on.
+// take empties the outbox. more is true if a transcript continues.
 func (t *tab) take(ctx context.Context, frames [][]byte) (_ [][]byte, more bool) {
 	var dirty []*reading
 	t.mu.Lock()
@@ -120,7 +103,7 @@ func (t *tab) take(ctx context.Context, frames [][]byte) (_ [][]byte, more bool)
 	for _, id := range t.order {
 		frames = append(frames, t.states[id])
 	}
-	if toasts != nil { // behind the requests that they name
+	if toasts != nil { // after the requests that they name
 		frames = append(frames, toasts)
 	}
 	for _, r := range t.progress {
@@ -154,8 +137,8 @@ func (t *tab) take(ctx context.Context, frames [][]byte) (_ [][]byte, more bool)
 	return frames, more
 }
 
-// transcript returns the next piece for a reading, nil when there is nothing
-// new, and whether to look again.
+// transcript returns the next frame of a reading, nil if there is nothing new, and whether
+// another follows.
 func (t *tab) transcript(ctx context.Context, r *reading) (frame []byte, again bool) {
 	t.mu.Lock()
 	at := place{cursor: r.cursor}
@@ -163,23 +146,23 @@ func (t *tab) transcript(ctx context.Context, r *reading) (frame []byte, again b
 		at.live = r.live
 	}
 	t.mu.Unlock()
-	p := t.hub.read(ctx, r.feed, at)
+	p := r.next(ctx, at)
 
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if p.err != nil {
-		// The next notification, or the next turn of this tab's ping, looks again.
+		// The reading stays dirty and is tried again after a while.
 		r.dirty = true
 		time.AfterFunc(retryAfter, func() { t.queue(func() {}) })
 		return nil, false
 	}
-	if t.readings[r.feed.sessionID] != r {
-		return nil, false // it subscribed anew or left meanwhile
+	if t.readings[r.sessionID] != r {
+		return nil, false // it subscribed again or unsubscribed meanwhile
 	}
-	if p.empty && !r.first && p.next.live == r.live {
+	if p.empty && !r.first && p.after.live == r.live {
 		return nil, false
 	}
-	r.first, r.cursor, r.live = false, p.next.cursor, p.next.live
+	r.first, r.cursor, r.live = false, p.after.cursor, p.after.live
 	r.dirty = r.dirty || p.more
 	return p.frame, r.dirty
 }
@@ -207,7 +190,7 @@ func batch(buf *bytes.Buffer, frames [][]byte) (message []byte, rest [][]byte) {
 }
 
 // send writes one message and reports whether another may follow. It has no deadline of
-// its own: watchTabs closes the connection of a tab that does not take it in time.
+// its own: watchTabs closes the connection of a tab that does not receive it in time.
 func (t *tab) send(message []byte) bool {
 	t.writing.Store(time.Now().UnixNano())
 	defer t.writing.Store(0)
@@ -233,14 +216,14 @@ func (t *tab) putPresence(sessionID string, frame []byte) {
 	t.queue(func() { t.presence[sessionID] = frame })
 }
 
-// Toast puts what waits where the person of the tab does not look.
+// Toast queues a notification of requests that the person of the tab does not see.
 func (t *tab) Toast(requestIDs []string, more int) {
 	frame := wire.Encode(wire.Toasts{Type: "toasts", RequestIDs: requestIDs, More: more})
 	t.queue(func() { t.toasts = frame })
 }
 
-// putProgress keeps the newer one: what a subscribe has read may be older than what
-// the hub has put meanwhile.
+// putProgress queues a lifecycle frame, unless a newer one is queued: a subscription may
+// have read an older one than the hub.
 func (t *tab) putProgress(sessionID string, r progress) {
 	t.queue(func() {
 		if !t.progress[sessionID].at.After(r.at) {
@@ -260,10 +243,21 @@ func (t *tab) dropReading(sessionID string) {
 	t.mu.Unlock()
 }
 
-func (t *tab) markTranscript(f *feed) {
+func (t *tab) markTranscript(sessionID string) {
 	t.queue(func() {
-		if r := t.readings[f.sessionID]; r != nil {
+		if r := t.readings[sessionID]; r != nil {
 			r.dirty = true
 		}
 	})
+}
+
+// putNotice queues the notice about why nothing can be stored.
+func (t *tab) putNotice(frame []byte) {
+	t.queue(func() { t.notice = frame })
+}
+
+// putPrivate queues a frame for the user of this tab. It replaces a queued one with the
+// same key.
+func (t *tab) putPrivate(key string, frame []byte) {
+	t.queue(func() { t.private[key] = frame })
 }

@@ -4,50 +4,17 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sort"
 	"time"
 
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// reading is the place of one tab in one transcript. The tab's mutex protects
-// it, but for what is typed, which the hub's does.
-type reading struct {
-	feed    *feed
-	cursor  int64
-	live    liveRev // of the block that grows
-	appends bool    // it takes what is appended to a block
-	first   bool    // nothing was sent yet
-	dirty   bool
-
-	typingUntil time.Time
-	typingIn    string // request id
-}
-
-// place is up to where a tab has a transcript. Tabs at the same place share what follows.
-type place struct {
-	cursor int64
-	live   liveRev // zero for a tab that needs the whole block
-}
-
-// piece is one frame of a transcript, read and encoded once.
-type piece struct {
-	place
-	round int64
-	done  chan struct{} // closed when the following are set
-	frame []byte
-	next  place
-	empty bool // there are no items
-	more  bool // another piece follows at once
-	err   error
-}
-
-// maxPieces bounds what is kept of a round for other tabs.
+// maxPieces bounds the pieces of a round that are kept for other tabs.
 const maxPieces = 4
 
-// subscribe makes a tab read a transcript from a cursor on. appends says that it takes
-// what is appended to the block that grows.
+// subscribe makes a tab read a transcript from a cursor on. appends is true if it accepts
+// the text that was appended to the growing block.
 func (h *Hub) subscribe(t *tab, sessionID string, after int64, appends bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -55,12 +22,12 @@ func (h *Hub) subscribe(t *tab, sessionID string, after int64, appends bool) {
 		return
 	}
 	f := h.feed(sessionID)
-	r := &reading{feed: f, cursor: after, appends: appends, first: true, dirty: true}
+	r := &reading{sessionID: sessionID, next: h.reader(f), cursor: after, appends: appends, first: true, dirty: true}
 	if old := f.readers[t]; old != nil {
 		r.typingUntil, r.typingIn = old.typingUntil, old.typingIn
 	}
 	if len(f.readers) == 0 {
-		f.round++ // bells did not count while nobody read
+		f.round++ // it did not change while nobody read
 	}
 	f.readers[t] = r
 	t.putReading(sessionID, r)
@@ -76,6 +43,11 @@ func (h *Hub) unsubscribe(t *tab, sessionID string) {
 		h.presenceChanged(f, time.Now())
 		h.forgetIfIdle(f)
 	}
+}
+
+// reader returns a function that reads the transcript of a feed for its readers.
+func (h *Hub) reader(f *feed) func(context.Context, place) *piece {
+	return func(ctx context.Context, at place) *piece { return h.read(ctx, f, at) }
 }
 
 // read returns the frame that follows a place. Readers of the same round at the same
@@ -125,7 +97,7 @@ func (h *Hub) fill(ctx context.Context, f *feed, p *piece) error {
 		if errors.Is(err, session.ErrNotFound) {
 			err = nil
 		}
-		page = cut(page, after)
+		page = truncatePage(page, after)
 		return err
 	}
 	if !unchanged {
@@ -134,7 +106,10 @@ func (h *Hub) fill(ctx context.Context, f *feed, p *piece) error {
 		}
 	}
 	live, ok := h.o.Processes.Live(f.sessionID)
-	if len(page.Items) == 0 && h.hasEnded(f, live, ok) {
+	h.mu.Lock()
+	ended := f.hasEnded(live, ok)
+	h.mu.Unlock()
+	if len(page.Items) == 0 && ended {
 		// What the block has become was stored before it ended, maybe after the read.
 		if err := readItems(); err != nil {
 			return err
@@ -146,14 +121,14 @@ func (h *Hub) fill(ctx context.Context, f *feed, p *piece) error {
 	frame := wire.Transcript{
 		Type: "transcript", SessionID: f.sessionID, From: after, Next: page.Next, More: page.More, Total: page.Total,
 	}
-	p.next, p.more, p.empty = place{cursor: page.Next}, page.More, len(page.Items) == 0
+	p.after, p.more, p.empty = place{cursor: page.Next}, page.More, len(page.Items) == 0
 	grown := wire.LiveAppend{Type: "live_append", SessionID: f.sessionID, After: p.live.rev}
 
 	h.mu.Lock()
 	if !page.More {
 		f.end.changes, f.end.cursor, f.end.total = changes, page.Next, page.Total
 		f.setLive(live, ok)
-		p.next.live = f.has()
+		p.after.live = f.has()
 	}
 	held := f.held(p.live)
 	var heldText string
@@ -171,13 +146,13 @@ func (h *Hub) fill(ctx context.Context, f *feed, p *piece) error {
 	h.mu.Unlock()
 
 	switch {
-	case p.empty && p.live.rev > 0 && p.next.live == p.live:
+	case p.empty && p.live.rev > 0 && p.after.live == p.live:
 		return nil // the tab has it all
 	case p.empty && frame.LiveRev > 0:
 		p.frame = wire.Encode(grown)
 		return nil
 	case frame.LiveRev > 0:
-		p.next.live = p.live
+		p.after.live = p.live
 		p.more = grown.Text != ""
 	default:
 		page.Items, frame.LiveItem = continued(page.Items, heldText)
@@ -188,32 +163,4 @@ func (h *Hub) fill(ctx context.Context, f *feed, p *piece) error {
 	frame.Items = wire.NewItems(page.Items)
 	p.frame = wire.Encode(frame)
 	return nil
-}
-
-// cut shortens a page to what fits in a frame. Items are in the order of Seq,
-// but the cursor counts Rev: what is left out must be the highest of it.
-func cut(page session.Page, after int64) session.Page {
-	page.Next = max(page.Next, after)
-	size := 0
-	for _, it := range page.Items {
-		size += len(it.Body)
-	}
-	if size <= pieceBytes {
-		return page
-	}
-	byRev := append([]session.Item(nil), page.Items...)
-	sort.Slice(byRev, func(i, j int) bool { return byRev[i].Rev < byRev[j].Rev })
-	size = 0
-	for i, it := range byRev {
-		if size += len(it.Body); size > pieceBytes && i > 0 {
-			byRev, page.More = byRev[:i], true
-			break
-		}
-	}
-	if page.More && len(byRev) < len(page.Items) {
-		page.Next = byRev[len(byRev)-1].Rev
-	}
-	sort.Slice(byRev, func(i, j int) bool { return byRev[i].Seq < byRev[j].Seq })
-	page.Items = byRev
-	return page
 }

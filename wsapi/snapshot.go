@@ -10,8 +10,8 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// welcome gives the tabs that came since the last round everything that runs or
-// waits and that they may see, encoded once for all who see the same.
+// welcome queues a snapshot for the tabs that came since the last round: all running and
+// waiting sessions that they may see, encoded once for all who see the same.
 func (h *Hub) welcome(ctx context.Context) {
 	snapshots := map[project.Person]snapshot{}
 	h.mu.Lock()
@@ -53,7 +53,7 @@ func (h *Hub) welcome(ctx context.Context) {
 	}
 }
 
-// snapshot is what a person is told first.
+// snapshot is the first state that a person gets.
 type snapshot struct {
 	frame   []byte
 	reports map[string]progress
@@ -76,8 +76,8 @@ func newSnapshot(states []session.ProcessState, book *project.Book, who project.
 	return s
 }
 
-// hiddenKey names what a person may not see: projects and, because sessions go
-// with them, their folders.
+// hiddenKey identifies what a person may not see: projects and, because they decide which
+// sessions belong to them, their folders.
 func hiddenKey(book *project.Book, who project.Person) string {
 	var key []string
 	for _, id := range book.Hidden(who) {
@@ -87,7 +87,7 @@ func hiddenKey(book *project.Book, who project.Person) string {
 	return strings.Join(key, "\n")
 }
 
-// snapshotFailed notes that the new tabs must wait, so that they are told why.
+// snapshotFailed makes the new tabs send the notice while they wait.
 func (h *Hub) snapshotFailed(ctx context.Context, doing string, err error) {
 	h.mu.Lock()
 	for t, welcomed := range h.tabs {

@@ -5,13 +5,13 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"time"
 
 	"github.com/coder/websocket"
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/command"
-	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/wire"
 )
@@ -67,31 +67,63 @@ func (h *Hub) ServeTab(w http.ResponseWriter, r *http.Request, who account.Ident
 	}
 	conn.SetReadLimit(command.SpeechLimit + command.SmallLimit)
 	t := &tab{
-		hub: h, conn: conn, wire: up.wire, who: who,
+		conn: conn, wire: up.wire, who: who,
 		ackSlots: make(chan struct{}, ackQueue),
 		slots:    make(chan struct{}, slowCommands), behind: map[string]chan struct{}{},
-		ending: make(chan struct{}), closed: make(chan struct{}), cut: func() { _ = up.wire.Close() },
+		ending: make(chan struct{}), closed: make(chan struct{}), abort: func() { _ = up.wire.Close() },
 		pinged: time.Now(), flushing: true, // until serve begins
 		states: map[string][]byte{}, presence: map[string][]byte{}, private: map[string][]byte{}, progress: map[string]progress{}, readings: map[string]*reading{},
+		hello: func() []byte {
+			return wire.Encode(wire.Hello{
+				Type: "hello", Protocol: wire.Protocol, ServerVersion: h.o.Version, NodeID: h.o.NodeID,
+				User: wire.User{Name: who.User.Name, Role: who.User.Role}, UserID: who.User.UserID, ServerTime: wire.Seconds(time.Now()), LiveAppend: true,
+			})
+		},
 	}
 	if p := r.URL.Query().Get("protocol"); p != "" && p != "1" {
 		t.end(wire.CloseOldVersion, errorFrame("old_protocol"))
 		t.close()
-		t.cut()
+		t.abort()
 		return nil
 	}
 	if !h.join(t) {
 		t.end(wire.CloseGoingAway, errorFrame("too_many_connections"))
 		t.close()
-		t.cut()
+		t.abort()
 		return nil
 	}
-	go t.serve(context.WithoutCancel(r.Context())) // until leave
+	go h.serveTab(context.WithoutCancel(r.Context()), t) // until leave
 	return nil
 }
 
-// errorFrame returns the frame that says before a close why the connection ends.
-func errorFrame(reason string) wire.ErrorFrame {
-	p := problem.New(reason)
-	return wire.ErrorFrame{Type: "error", Code: p.Class().Code, Message: p.Message}
+// serveTab runs a tab until it ends and leaves nothing behind.
+func (h *Hub) serveTab(ctx context.Context, t *tab) {
+	defer h.leave(t)
+	defer h.o.Alerts.RemoveTab(t)
+	defer func() { _ = t.conn.CloseNow() }()
+	defer h.recoverTab(ctx)
+	ctx, cancel := context.WithCancel(ctx)
+	t.abort = func() {
+		cancel()
+		_ = t.wire.Close()
+	}
+	defer t.abort()
+	t.flush = func() { t.sendOutbox(ctx) }
+	go t.flush() // of which there is one at a time; the last closes t.closed
+	t.work.Go(func() {
+		h.queueBookmarks(ctx, t)
+		h.queueDrafts(ctx, t)
+	})
+	h.readCommands(ctx, t)
+	t.end(wire.CloseGoingAway, wire.ErrorFrame{}) // the connection is gone
+	<-t.closed
+	t.work.Wait()
+}
+
+// recoverTab ends the tab, and not the server, when a command fails in an unexpected way.
+func (h *Hub) recoverTab(ctx context.Context) {
+	if fault := recover(); fault != nil {
+		h.faults.Add(1)
+		h.o.Log.ErrorContext(ctx, "tab failed", "panic", fault, "stack", string(debug.Stack()))
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/alert"
 	"github.com/sayso-dev/sayso/internal/command"
 	"github.com/sayso-dev/sayso/internal/failpoint"
 	"github.com/sayso-dev/sayso/internal/project"
@@ -21,50 +22,50 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// read takes commands until the connection ends.
-func (t *tab) read(ctx context.Context) {
+// readCommands reads the commands of a tab until the connection ends.
+func (h *Hub) readCommands(ctx context.Context, t *tab) {
 	for {
 		kind, r, err := t.conn.Reader(ctx)
 		if err != nil {
 			return
 		}
 		if kind != websocket.MessageText {
-			t.shut(websocket.StatusUnsupportedData, "commands are text")
+			t.closeWith(websocket.StatusUnsupportedData, "commands are text")
 			return
 		}
-		if !t.readOne(ctx, r) {
+		if !h.readOne(ctx, t, r) {
 			return
 		}
 	}
 }
 
-// readOne takes one message. Most must be small; a large one waits for its turn
-// among all that is large, and must keep coming. What it is, it may say at its end.
-func (t *tab) readOne(ctx context.Context, r io.Reader) bool {
+// readOne reads one message. A large one waits for upload capacity and must keep arriving.
+// Its type may be at its end.
+func (h *Hub) readOne(ctx context.Context, t *tab, r io.Reader) bool {
 	data, err := io.ReadAll(io.LimitReader(r, command.SmallLimit+1))
 	if err != nil {
 		return false
 	}
 	if len(data) > command.SmallLimit {
 		tooBig := func() bool {
-			t.shut(websocket.StatusMessageTooBig, "command too large")
+			t.closeWith(websocket.StatusMessageTooBig, "command too large")
 			return false
 		}
-		most := int64(command.SpeechLimit)
+		maxSize := int64(command.SpeechLimit)
 		if kind, said := typeOfBegun(data); said {
-			most = maxBytes(kind)
+			maxSize = maxBytes(kind)
 		}
-		if !t.who.User.Role.AtLeast(account.Member) || most <= command.SmallLimit {
+		if !t.who.User.Role.AtLeast(account.Member) || maxSize <= command.SmallLimit {
 			return tooBig()
 		}
-		t.taking.Store(true)
-		leave, ok := t.hub.o.Commands.AcquireLarge(ctx, t.who.User.UserID)
+		t.busy.Store(true)
+		leave, ok := h.o.Commands.AcquireLarge(ctx, t.who.User.UserID)
 		if !ok {
 			return false
 		}
 		defer leave()
-		data, err = t.readLarge(data, io.LimitReader(r, most-int64(len(data))+1))
-		t.taking.Store(false)
+		data, err = t.readLarge(data, io.LimitReader(r, maxSize-int64(len(data))+1))
+		t.busy.Store(false)
 		if err != nil {
 			return false
 		}
@@ -73,12 +74,12 @@ func (t *tab) readOne(ctx context.Context, r io.Reader) bool {
 		}
 	}
 	if !utf8.Valid(data) {
-		t.shut(websocket.StatusInvalidFramePayloadData, "not UTF-8")
+		t.closeWith(websocket.StatusInvalidFramePayloadData, "not UTF-8")
 		return false
 	}
-	t.taking.Store(true) // the command may take long, and no pong is read meanwhile
-	defer t.taking.Store(false)
-	return t.command(ctx, data)
+	t.busy.Store(true) // the command may take long, and no pong is read meanwhile
+	defer t.busy.Store(false)
+	return h.runCommand(ctx, t, data)
 }
 
 // maxBytes returns the largest message of a type, in bytes.
@@ -108,8 +109,7 @@ func (t *tab) readLarge(begun []byte, r io.Reader) ([]byte, error) {
 	}
 }
 
-// typeOfBegun is the type that a message says it has in its beginning, and whether
-// it says one there.
+// typeOfBegun returns the type in the beginning of a message, and whether it is there.
 func typeOfBegun(data []byte) (kind string, said bool) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	if tok, err := dec.Token(); err != nil || tok != json.Delim('{') {
@@ -131,7 +131,7 @@ func typeOfBegun(data []byte) (kind string, said bool) {
 	return "", false
 }
 
-// typeOf is the type that a message says it has, "" when it says none.
+// typeOf returns the type of a message, "" if it has none.
 func typeOf(data []byte) string {
 	var head struct {
 		Type string `json:"type"`
@@ -140,9 +140,9 @@ func typeOf(data []byte) string {
 	return head.Type
 }
 
-// command carries out one command and acks it. It is false when the connection
-// is to end.
-func (t *tab) command(ctx context.Context, data []byte) bool {
+// runCommand runs one command and acknowledges it. It returns false if the connection must
+// end.
+func (h *Hub) runCommand(ctx context.Context, t *tab, data []byte) bool {
 	var head struct {
 		Type      string `json:"type"`
 		CommandID string `json:"command_id"`
@@ -169,30 +169,30 @@ func (t *tab) command(ctx context.Context, data []byte) bool {
 	if _, err := uuid.Parse(head.CommandID); err != nil || len(head.CommandID) != 36 {
 		return reject(refusal.For("command_id", "command_id"))
 	}
-	who, err := t.hub.o.People.Renew(ctx, t.who)
-	if !t.recognise(who, err) {
+	who, err := h.o.People.Renew(ctx, t.who)
+	if !t.checkIdentity(who, err) {
 		return false
 	}
 	if err != nil {
-		return reject(t.hub.o.Refusals.Of(err))
+		return reject(h.o.Refusals.Of(err))
 	}
 	if spec.IsShared() {
-		return t.performShared(ctx, spec, c, who)
+		return h.performShared(ctx, t, spec, c, who)
 	}
-	if err := t.hub.o.Commands.Admit(spec, c, who); err != nil {
-		return reject(t.hub.o.Refusals.Of(err))
+	if err := h.o.Commands.Admit(spec, c, who); err != nil {
+		return reject(h.o.Refusals.Of(err))
 	}
-	return t.own(ctx, c, who, reject)
+	return h.performOwn(ctx, t, c, who, reject)
 }
 
-// performShared performs a command that REST takes, too. A slow one runs on a goroutine of
-// its own, so that an answer never waits for it.
-func (t *tab) performShared(ctx context.Context, spec command.Spec, c wire.Command, who account.Identity) bool {
+// performShared performs a command that exists in REST too. A slow one runs in its own
+// goroutine, so that an answer never waits for it.
+func (h *Hub) performShared(ctx context.Context, t *tab, spec command.Spec, c wire.Command, who account.Identity) bool {
 	run := func() bool {
 		// A command that has begun outlives its tab, but not the server.
-		commandCtx, done := t.hub.during(context.WithoutCancel(ctx))
+		commandCtx, done := h.during(context.WithoutCancel(ctx))
 		defer done()
-		out := t.hub.o.Commands.Perform(commandCtx, spec, c, who).Outcome
+		out := h.o.Commands.Perform(commandCtx, spec, c, who).Outcome
 		return t.ack(ctx, wire.Ack{
 			CommandID: out.CommandID, Result: out.Result, Error: out.Error, Resolved: out.Resolved,
 			SessionID: out.SessionID, MessageID: out.MessageID, ExpiresAt: out.ExpiresAt, HeldUntil: out.HeldUntil,
@@ -209,7 +209,7 @@ func (t *tab) performShared(ctx context.Context, spec command.Spec, c wire.Comma
 	var before, done chan struct{}
 	if spec.Ordered {
 		sessionID := wire.SessionOf(c)
-		t.sweep()
+		t.forgetDone()
 		before, done = t.behind[sessionID], make(chan struct{})
 		t.behind[sessionID] = done
 	}
@@ -226,8 +226,8 @@ func (t *tab) performShared(ctx context.Context, spec command.Spec, c wire.Comma
 	return true
 }
 
-// sweep forgets ordered commands that are done.
-func (t *tab) sweep() {
+// forgetDone forgets ordered commands that are done.
+func (t *tab) forgetDone() {
 	if len(t.behind) < slowCommands {
 		return
 	}
@@ -240,44 +240,44 @@ func (t *tab) sweep() {
 	}
 }
 
-// own carries out a command that is about the tab itself.
-func (t *tab) own(ctx context.Context, c wire.Command, who account.Identity, reject func(*refusal.Refusal) bool) bool {
+// performOwn performs a command about the tab itself.
+func (h *Hub) performOwn(ctx context.Context, t *tab, c wire.Command, who account.Identity, reject func(*refusal.Refusal) bool) bool {
 	commandID, sessionID := c.ID(), wire.SessionOf(c)
 	switch c := c.(type) {
 	case *wire.Subscribe:
-		ses, _, err := t.hub.o.Guard.Session(ctx, who, project.See, sessionID)
+		ses, _, err := h.o.Guard.Session(ctx, who, project.See, sessionID)
 		if err != nil {
 			if !errors.Is(err, session.ErrNotFound) {
-				refusal.Report(ctx, t.hub.o.Log, "subscribe", t.hub.o.Refusals.Of(err))
+				refusal.Report(ctx, h.o.Log, "subscribe", h.o.Refusals.Of(err))
 			}
-			return reject(t.hub.o.Refusals.Of(err))
+			return reject(h.o.Refusals.Of(err))
 		}
 		if !t.ack(ctx, wire.Ack{CommandID: commandID, Result: wire.Applied}) {
 			return false
 		}
-		t.hub.subscribe(t, sessionID, c.After, c.LiveAppend)
+		h.subscribe(t, sessionID, c.After, c.LiveAppend)
 		if ses.Lifecycle != nil {
 			t.putProgress(sessionID, newProgress(sessionID, ses.Lifecycle))
 		}
 		return true
 	case *wire.Unsubscribe:
-		t.hub.unsubscribe(t, sessionID)
+		h.unsubscribe(t, sessionID)
 	case *wire.Typing:
-		t.hub.typing(t, sessionID, c.RequestID)
+		h.typing(t, sessionID, c.RequestID)
 	case *wire.Looking:
-		t.setPresence(c)
+		h.setPresence(t, c)
 	case *wire.Noticed:
-		t.hub.o.Alerts.MarkNoticed(t.who.User.UserID, c.RequestID)
+		h.o.Alerts.MarkNoticed(t.who.User.UserID, c.RequestID)
 	}
 	return t.ack(ctx, wire.Ack{CommandID: commandID, Result: wire.Applied})
 }
 
-// ack queues the answer to a command. It waits when the tab does not take its
-// acks; then the tab's commands wait, and memory does not grow.
+// ack queues the acknowledgment of a command. It blocks while the tab does not receive its
+// acknowledgments, so that its commands wait and memory does not grow.
 func (t *tab) ack(ctx context.Context, a wire.Ack) bool {
 	a.Type = "ack"
 	if failpoint.Hit("ack.before_send") != nil {
-		t.cut()
+		t.abort()
 		return false
 	}
 	frame := wire.Encode(a)
@@ -285,7 +285,7 @@ func (t *tab) ack(ctx context.Context, a wire.Ack) bool {
 	case t.ackSlots <- struct{}{}:
 		t.queue(func() { t.acks = append(t.acks, frame) })
 		if failpoint.Hit("ack.after_send") != nil {
-			t.cut()
+			t.abort()
 			return false
 		}
 		return true
@@ -294,4 +294,13 @@ func (t *tab) ack(ctx context.Context, a wire.Ack) bool {
 	case <-t.ending:
 		return false
 	}
+}
+
+// setPresence reports to the alerts what a tab shows.
+func (h *Hub) setPresence(t *tab, c *wire.Looking) {
+	look := alert.Presence{Active: c.Looking}
+	if c.Showing != nil {
+		look.Showing = &alert.Showing{SessionID: c.Showing.SessionID, Inbox: c.Showing.Inbox}
+	}
+	h.o.Alerts.SetPresence(t, t.who.User.UserID, look)
 }

@@ -1,0 +1,290 @@
+package wsapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sayso-dev/sayso/internal/access"
+	"github.com/sayso-dev/sayso/internal/options"
+	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
+)
+
+// New returns a hub, which serves tabs while Run does. It registers for changes at the people,
+// commands and refusals of its options. The error names a missing option.
+func New(o Options) (*Hub, error) {
+	if err := options.Check("wsapi", o); err != nil {
+		return nil, err
+	}
+	h := &Hub{
+		o: o, wake: make(chan struct{}, 1), recheck: make(chan struct{}, 1), suspect: make(chan struct{}, 1),
+		notice:  wire.NoNotice,
+		changed: map[string]struct{}{}, feeds: map[string]*feed{}, tabs: map[*tab]bool{}, deleting: map[string]string{},
+		commands: map[*context.CancelFunc]struct{}{},
+	}
+	if h.o.OnFrame == nil {
+		h.o.OnFrame = func(time.Duration) {}
+	}
+	o.People.OnChange(h.recheckSoon)
+	o.Commands.OnDraft(h.draftChanged)
+	o.Refusals.OnStoreProblem = h.checkStoreSoon
+	return h, nil
+}
+
+// Run serves tabs until ctx ends, then closes every WebSocket with 1001 and returns
+// once the last of them is gone. It can run once.
+func (h *Hub) Run(ctx context.Context) error {
+	h.mu.Lock()
+	h.running = true
+	h.mu.Unlock()
+	var aside sync.WaitGroup
+	aside.Go(func() { h.watchIdentities(ctx) })
+	aside.Go(func() { h.watchStore(ctx) })
+	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx)) // slow tabs must be closed to the end
+	aside.Go(func() { h.watchTabs(watching) })
+
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		h.round(ctx)
+		if pause, ok := h.untilDue(); ok {
+			timer.Reset(pause)
+		} else {
+			timer.Stop()
+		}
+		select {
+		case <-ctx.Done():
+		case <-h.wake:
+		case <-timer.C:
+		}
+	}
+
+	h.mu.Lock()
+	h.running = false
+	for cancel := range h.commands {
+		(*cancel)()
+	}
+	for t := range h.tabs {
+		t.end(wire.CloseGoingAway, wire.ErrorFrame{})
+	}
+	h.mu.Unlock()
+	h.served.Wait()
+	stopWatching()
+	aside.Wait()
+	return nil
+}
+
+// round does what is due: changed sessions first, because states are urgent, then new tabs,
+// transcripts and presence.
+func (h *Hub) round(ctx context.Context) {
+	h.mu.Lock()
+	changed := h.changed
+	h.changed, h.retryAt = map[string]struct{}{}, time.Time{}
+	if len(h.tabs) == 0 {
+		// The next tab gets a snapshot of everything.
+		clear(h.feeds)
+		h.mu.Unlock()
+		return
+	}
+	h.mu.Unlock()
+	for sessionID := range changed {
+		h.refresh(ctx, sessionID)
+	}
+	h.welcome(ctx)
+	h.sendDue(time.Now())
+}
+
+// storeDownTimeout bounds the read of one session while the store is known to fail, so that
+// it does not delay the others.
+const storeDownTimeout = 500 * time.Millisecond
+
+// boundIfStoreDown returns a context with storeDownTimeout while the store is known to fail.
+func (h *Hub) boundIfStoreDown(ctx context.Context) (context.Context, context.CancelFunc) {
+	if h.CanStore() {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, storeDownTimeout)
+}
+
+// refresh reads a session and, if it changed, queues its state for every tab that may see it.
+func (h *Hub) refresh(ctx context.Context, sessionID string) {
+	reading, done := h.boundIfStoreDown(ctx)
+	defer done()
+	state, err := h.o.Store.ProcessState(reading, sessionID)
+	deleted := errors.Is(err, session.ErrNotFound)
+	if deleted {
+		h.mu.Lock()
+		inProject := h.deleting[sessionID]
+		if f := h.feeds[sessionID]; f != nil {
+			inProject = f.inProject
+		}
+		delete(h.deleting, sessionID)
+		h.mu.Unlock()
+		state = session.ProcessState{SessionID: sessionID, Version: wire.MaxSafeInteger, State: session.Dead, InProject: inProject}
+		err = nil
+	}
+	// Read after the state, which a change of the projects may have caused.
+	book := project.NewBook(nil, nil)
+	if err == nil && state.InProject != "" {
+		book, err = h.o.Guard.Book(reading)
+	}
+	if err != nil {
+		h.failed(ctx, "read session for tabs", err)
+		h.mu.Lock()
+		h.changed[sessionID] = struct{}{}
+		h.mu.Unlock()
+		return
+	}
+	h.mu.Lock()
+	known := h.feeds[sessionID]
+	changed := known == nil || known.version < state.Version
+	people := map[project.Person]bool{}
+	for t := range h.tabs {
+		people[audience(t, state)] = true
+	}
+	h.mu.Unlock()
+	// The frame for each person; nil for none, empty if the state has not changed.
+	frames := map[project.Person][]byte{}
+	for who := range people {
+		if state.InProject != "" && book.May(who, project.See, access.PlaceOfProcess(state)) != nil {
+			continue
+		}
+		frames[who] = []byte{}
+		if changed {
+			w := wire.NewProcessState(state, access.PlaceOfProcess(state), book, who, h.o.Rules.Levels)
+			w.Deleted = deleted
+			frames[who] = wire.Encode(w)
+		}
+	}
+
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f := h.feed(sessionID)
+	f.inProject = state.InProject
+	f.active = state.Running() || len(state.Requests) > 0
+	reported := false
+	var news progress
+	if state.Lifecycle != nil {
+		news = newProgress(sessionID, state.Lifecycle)
+		reported = !bytes.Equal(news.frame, f.reported)
+		f.reported = news.frame
+	}
+	for t, welcomed := range h.tabs {
+		frame := frames[audience(t, state)]
+		if frame == nil {
+			continue // they may not see it, or came since
+		}
+		if welcomed && changed {
+			t.putState(sessionID, frame)
+		}
+		if welcomed && reported {
+			t.putProgress(sessionID, news)
+		}
+	}
+	if changed {
+		f.version = state.Version
+		h.measure(f, state.Requests)
+	}
+	if len(f.readers) > 0 {
+		f.scheduleReaders()
+	}
+	h.forgetIfIdle(f)
+}
+
+// measure reports how long new requests took to reach the tabs. Requests from before the
+// first tab had no tab to reach. The caller holds mu.
+func (h *Hub) measure(f *feed, open []pending.Request) {
+	before := f.requests
+	f.requests = make(map[string]struct{}, len(open))
+	for _, r := range open {
+		f.requests[r.RequestID] = struct{}{}
+		if _, known := before[r.RequestID]; !known && r.CreatedAt.After(h.watched) {
+			h.o.OnFrame(time.Since(r.CreatedAt))
+		}
+	}
+}
+
+// audience returns the person of a tab, as far as the frame of a session depends on it: in
+// the default project it does only for a held answer, which its giver can undo.
+func audience(t *tab, state session.ProcessState) project.Person {
+	if state.InProject != "" || slices.ContainsFunc(state.Requests, func(r pending.Request) bool { return r.Held != nil }) {
+		return access.Person(t.who)
+	}
+	return project.Person{}
+}
+
+// sendDue queues the transcripts and presence frames that are due.
+func (h *Hub) sendDue(now time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, f := range h.feeds {
+		if !f.due.IsZero() && !f.due.After(now) {
+			f.due, f.next = time.Time{}, now.Add(transcriptEvery)
+			f.round++
+			for t := range f.readers {
+				t.markTranscript(f.sessionID)
+			}
+		}
+		if !f.presenceDue.IsZero() && !f.presenceDue.After(now) {
+			frame, expiry := f.presence(now)
+			f.presenceDue, f.presenceNext = expiry, now.Add(presenceEvery)
+			for t := range f.readers {
+				t.putPresence(f.sessionID, frame)
+			}
+		}
+	}
+}
+
+// untilDue returns how long nothing is due unless a session changes, and false if nothing is.
+func (h *Hub) untilDue() (time.Duration, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	first := h.retryAt
+	for _, f := range h.feeds {
+		for _, due := range []time.Time{f.due, f.presenceDue} {
+			if !due.IsZero() && (first.IsZero() || due.Before(first)) {
+				first = due
+			}
+		}
+	}
+	return max(time.Until(first), 0), !first.IsZero()
+}
+
+// watchTabs closes the tabs that receive no messages or answer no pings. One ticker for all
+// of them costs less than a timer for each message.
+func (h *Hub) watchTabs(ctx context.Context) {
+	ticker := time.NewTicker(tabsEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		now, pings := time.Now(), 0
+		h.mu.Lock()
+		for t := range h.tabs {
+			switch began := t.writing.Load(); {
+			case t.tooSlow:
+			case began != 0 && now.Sub(time.Unix(0, began)) >= writeDeadline:
+				t.tooSlow = true
+				h.slow.Add(1)
+				t.end(wire.CloseTooSlow, wire.ErrorFrame{})
+				h.served.Go(func() { t.closeWith(wire.CloseTooSlow, "") }) // waits for its turn behind the message
+			case pings < pingsAtOnce && now.Sub(t.pinged) >= pingEvery:
+				t.pinged = now
+				if !t.busy.Load() { // otherwise its pong waits behind the large message or slow command
+					pings++
+					h.served.Go(t.ping)
+				}
+			}
+		}
+		h.mu.Unlock()
+	}
+}
