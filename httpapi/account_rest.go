@@ -67,40 +67,6 @@ func (s *Server) completeSignIn(ctx context.Context, w http.ResponseWriter, r *h
 	return nil
 }
 
-// beginAttempt counts an attempt to prove an identity, for the account name, or "" if
-// the attempt names none. It returns an error while too many have failed.
-func (s *Server) beginAttempt(r *http.Request, name string) (succeeded func(), err error) {
-	succeeded, wait, ok := s.limiter.BeginAttempt(s.remoteAddress(r), name)
-	if !ok {
-		err := tooManyAttempts(wait)
-		s.recordFailure(r, name, err, "")
-		return nil, err
-	}
-	return succeeded, nil
-}
-
-// recordFailure writes a refused sign-in to the audit log, unless the server was at
-// fault.
-func (s *Server) recordFailure(r *http.Request, name string, err error, method account.Method) {
-	limited := false
-	switch ref := s.o.Refusals.Of(err); ref.Status {
-	case http.StatusTooManyRequests:
-		limited = true
-	case http.StatusUnauthorized, http.StatusForbidden:
-	default:
-		return
-	}
-	if err := s.o.Directory.NoteFailure(context.WithoutCancel(r.Context()), name, s.remoteAddress(r), method, limited); err != nil {
-		s.o.Log.ErrorContext(r.Context(), "record a failed sign-in", "error", err)
-	}
-}
-
-func tooManyAttempts(wait time.Duration) *refusal.Refusal {
-	ref := refusal.New("too_many_attempts")
-	ref.Retry = wait
-	return ref
-}
-
 func (s *Server) signIn(ctx context.Context, r *http.Request, body wire.Login) (who account.Identity, secret string, err error) {
 	deviceLabel, from := deviceName(r.UserAgent()), s.remoteAddress(r)
 	if body.Username != "" {
@@ -176,24 +142,6 @@ func (s *Server) postSetUp(w http.ResponseWriter, r *http.Request, who account.I
 		return err
 	}
 	writeJSON(w, http.StatusOK, me)
-	return nil
-}
-
-// requireSetUpBrowser refuses API tokens: only a browser sets up a server.
-func requireSetUpBrowser(who account.Identity) error {
-	if who.Credential.Kind != account.Cookie || who.Credential.IsLimited() {
-		return refusal.New("set_up_in_browser")
-	}
-	return nil
-}
-
-// requireUnlimited refuses a token that has fewer rights than its user or expires, and
-// credentials created with it. Such a token must not extend its own rights or leave
-// behind anything that outlives it.
-func requireUnlimited(who account.Identity) error {
-	if who.Credential.IsLimited() {
-		return refusal.New("limited_token")
-	}
 	return nil
 }
 
@@ -475,4 +423,10 @@ func wireToken(t account.Identity) wire.Token {
 		CreatedAt: wire.Seconds(t.Credential.CreatedAt), ExpiresAt: wire.SecondsOrNull(t.Credential.ExpiresAt),
 		LastUsedAt: wire.SecondsOrNull(t.Credential.LastUsedAt), Revoked: t.Credential.Revoked,
 	}
+}
+
+func wrongPassword() error {
+	ref := refusal.New("wrong_password")
+	ref.Body.Field = "current_password"
+	return ref
 }

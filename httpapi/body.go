@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"errors"
 	"io"
 	"mime"
@@ -9,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/command"
 	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/wire"
@@ -52,31 +50,6 @@ func (t *deadlineBody) Read(b []byte) (int, error) {
 		t.setDeadline(time.Time{})
 	}
 	return n, err
-}
-
-// limitBody bounds the size and duration of a request body. The caller calls done when
-// the request has been answered.
-func (s *Server) limitBody(w http.ResponseWriter, r *http.Request, rt route, who account.Identity) (done func(), err error) {
-	limit := rt.limit
-	if limit == 0 {
-		limit = bodyLimit
-	}
-	if r.ContentLength > limit {
-		return nil, tooLarge(limit)
-	}
-	t, hasBody := r.Body.(*deadlineBody)
-	r.Body = http.MaxBytesReader(w, r.Body, limit)
-	if !hasBody || limit <= bodyLimit {
-		return func() {}, nil
-	}
-	large := &largeBody{ReadCloser: r.Body, setDeadline: t.setDeadline, release: func() {}, acquire: func() (release func(), ok bool) {
-		ctx, cancel := context.WithTimeout(r.Context(), turnTimeout)
-		defer cancel()
-		return s.o.Commands.AcquireLarge(ctx, who.User.UserID)
-	}}
-	large.pace.Begin()
-	r.Body = large
-	return func() { large.release() }, nil
 }
 
 // largeBody is a body that waits for free upload capacity once it exceeds the limit of

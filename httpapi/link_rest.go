@@ -122,12 +122,6 @@ func (s *Server) proveOwner(r *http.Request, who account.Identity, password stri
 	return err
 }
 
-func wrongPassword() error {
-	ref := refusal.New("wrong_password")
-	ref.Body.Field = "current_password"
-	return ref
-}
-
 func wireLink(l account.Link) wire.Link {
 	return wire.Link{LinkID: l.ID(), Issuer: l.Issuer, CreatedAt: wire.Seconds(l.CreatedAt), ByHand: l.ByHand}
 }

@@ -13,15 +13,6 @@ import (
 
 const oidcCeremony = "oidc"
 
-// OIDC configures the identity provider at which people sign in.
-type OIDC struct {
-	Provider *oidc.Provider
-	// Name is the provider's name on screens.
-	Name string
-	// RoleOf maps the values of the role claim to a role, "" for no access.
-	RoleOf func(values []string) account.Role
-}
-
 // requireOIDC refuses a request if there is no provider, or if the provider would send
 // the browser back to another address.
 func (s *Server) requireOIDC(r *http.Request) error {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/sayso-dev/sayso/internal/refusal"
@@ -32,6 +33,18 @@ func ParsePublicURL(text string) (string, error) {
 // know.
 func (s *Server) usesHTTPS(r *http.Request) bool {
 	return s.o.TLS || r.TLS != nil || s.o.PublicURL == "https://"+r.Host
+}
+
+// loopbackNames are always allowed.
+var loopbackNames = []string{"127.0.0.1", "localhost", "::1"}
+
+// SetAllowedHosts replaces Options.AllowedHosts for later requests.
+func (s *Server) SetAllowedHosts(hosts []string) {
+	all := append(slices.Clone(loopbackNames), hosts...)
+	if public := s.publicHost(); public != "" {
+		all = append(all, public)
+	}
+	s.allowedHosts.Store(&all)
 }
 
 // publicHost returns the host of Options.PublicURL, or "".

@@ -379,14 +379,6 @@ func (s *Server) deletePasskey(w http.ResponseWriter, r *http.Request, who accou
 	return nil
 }
 
-// requireBrowser refuses API tokens where only a browser makes sense.
-func requireBrowser(who account.Identity) error {
-	if who.Credential.Kind != account.Cookie || who.Credential.IsLimited() {
-		return refusal.New("browser_only")
-	}
-	return nil
-}
-
 func wirePasskey(p account.Passkey) wire.Passkey {
 	return wire.Passkey{
 		PasskeyID: p.PasskeyID, Name: p.Name, Domain: strings.ToLower(p.RPID), CreatedAt: wire.Seconds(p.CreatedAt),

@@ -6,12 +6,10 @@ import (
 	"slices"
 	"sort"
 	"strings"
-	"time"
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/command"
 	"github.com/sayso-dev/sayso/internal/refusal"
-	"github.com/sayso-dev/sayso/wire"
 )
 
 // policy is the role that a route requires.
@@ -23,10 +21,6 @@ const (
 	asMember policy = policy(account.Member)
 	asAdmin  policy = policy(account.Admin)
 )
-
-// responseTimeout bounds the time to compute and send a response. It exceeds the
-// slowest command.
-const responseTimeout = 2 * time.Minute
 
 // route is one row of the route table.
 type route struct {
@@ -316,13 +310,6 @@ func (w *statusObserver) Flush() {
 // Unwrap supports [http.ResponseController].
 func (w *statusObserver) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// limitResponse sets the deadline for the response. Hijacking the connection, as a
-// WebSocket does, removes it.
-func limitResponse(w http.ResponseWriter) {
-	// Only transports of tests have no deadlines.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(responseTimeout))
-}
-
 func routeFor(group []route, method string) (route, bool) {
 	if method == http.MethodHead {
 		method = http.MethodGet
@@ -349,37 +336,6 @@ func methodNotAllowed(group []route) *refusal.Refusal {
 	return ref
 }
 
-// commandRoute returns a handler for a command about the session in the path.
-func commandRoute(name string) func(*Server, http.ResponseWriter, *http.Request, account.Identity) error {
-	return func(s *Server, w http.ResponseWriter, r *http.Request, who account.Identity) error {
-		spec, _ := command.Find(name)
-		c := spec.New()
-		if err := decodeBody(r, c, "session_id"); err != nil {
-			return err
-		}
-		id, bodyID := r.PathValue("id"), c.Session()
-		if *bodyID != "" && *bodyID != id {
-			return refusal.For("session_id", "other_session")
-		}
-		*bodyID = id
-		s.answerCommand(w, r, name, c, who, http.StatusAccepted)
-		return nil
-	}
-}
-
-// answerCommand runs a command and responds with its outcome. A closed connection does
-// not cancel the command: a person's decision counts.
-func (s *Server) answerCommand(w http.ResponseWriter, r *http.Request, kind string, c wire.Command, who account.Identity, successStatus int) {
-	spec, _ := command.Find(kind)
-	result := s.o.Commands.Perform(context.WithoutCancel(r.Context()), spec, c, who)
-	if result.Status == http.StatusOK {
-		writeJSON(w, successStatus, result.Outcome)
-		return
-	}
-	s.refusals.Add(1)
-	writeRefusal(w, &refusal.Refusal{Status: result.Status, Retry: result.Retry}, result.Outcome)
-}
-
 // serveApp serves the web app, which contains no secrets and needs no sign-in.
 func (s *Server) serveApp(w http.ResponseWriter, r *http.Request) {
 	limitResponse(w)
@@ -390,4 +346,29 @@ func (s *Server) serveApp(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.o.App.ServeHTTP(w, r)
+}
+
+// limitBody bounds the size and duration of a request body. The caller calls done when
+// the request has been answered.
+func (s *Server) limitBody(w http.ResponseWriter, r *http.Request, rt route, who account.Identity) (done func(), err error) {
+	limit := rt.limit
+	if limit == 0 {
+		limit = bodyLimit
+	}
+	if r.ContentLength > limit {
+		return nil, tooLarge(limit)
+	}
+	t, hasBody := r.Body.(*deadlineBody)
+	r.Body = http.MaxBytesReader(w, r.Body, limit)
+	if !hasBody || limit <= bodyLimit {
+		return func() {}, nil
+	}
+	large := &largeBody{ReadCloser: r.Body, setDeadline: t.setDeadline, release: func() {}, acquire: func() (release func(), ok bool) {
+		ctx, cancel := context.WithTimeout(r.Context(), turnTimeout)
+		defer cancel()
+		return s.o.Commands.AcquireLarge(ctx, who.User.UserID)
+	}}
+	large.pace.Begin()
+	r.Body = large
+	return func() { large.release() }, nil
 }

@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -22,7 +21,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/attachment"
 	"github.com/sayso-dev/sayso/internal/command"
 	"github.com/sayso-dev/sayso/internal/decision"
-	"github.com/sayso-dev/sayso/internal/options"
+	"github.com/sayso-dev/sayso/internal/oidc"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/pending"
@@ -52,30 +51,6 @@ type Store interface {
 // Requests lists open requests; see pending.Registry.
 type Requests interface {
 	Open(ctx context.Context, sessionID string) ([]pending.Request, error)
-}
-
-// Live keeps the tabs up to date; see wsapi.Hub.
-type Live interface {
-	// ServeTab turns a request into a WebSocket, which it serves after it has returned.
-	ServeTab(w http.ResponseWriter, r *http.Request, who account.Identity) error
-	// Running reports whether tabs are served.
-	Running() bool
-	// CanStore reports whether answers can be stored, as far as known.
-	CanStore() bool
-	// Tabs returns the number of tabs.
-	Tabs() int
-	// SlowTabs returns how many tabs were closed because they were too slow.
-	SlowTabs() int64
-	// Faults returns how many tabs ended because of a defect of the server.
-	Faults() int64
-	// Readers returns how many tabs show a session.
-	Readers(sessionID string) int
-	// Deleting announces that a session is about to be deleted.
-	Deleting(sessionID, projectID string)
-	// BookmarksChanged sends the tabs of a user their changed bookmarks.
-	BookmarksChanged(userID string, marks []wire.Bookmark)
-	// ProjectsChanged sends the tabs a change of projects that affects these sessions.
-	ProjectsChanged(ctx context.Context, sessionIDs []string)
 }
 
 // Driver is the union of what the handlers need of orchestrator.Orchestrator.
@@ -152,6 +127,15 @@ type Options struct {
 	Log     *slog.Logger
 }
 
+// OIDC configures the identity provider at which people sign in.
+type OIDC struct {
+	Provider *oidc.Provider
+	// Name is the provider's name on screens.
+	Name string
+	// RoleOf maps the values of the role claim to a role, "" for no access.
+	RoleOf func(values []string) account.Role
+}
+
 // Descriptors checks whether file descriptors are free. Its errors are a
 // [problem.Error].
 type Descriptors interface {
@@ -193,56 +177,5 @@ type Server struct {
 	toolsHandlers
 }
 
-// New returns a server, or an error that names a missing option.
-func New(o Options) (*Server, error) {
-	if err := options.Check("httpapi", o); err != nil {
-		return nil, err
-	}
-	s := &Server{o: o, ceremonies: newCeremonies(), started: time.Now()}
-	s.setHandlers()
-	s.registry = s.newRegistry()
-	s.SetAllowedHosts(o.AllowedHosts)
-	s.limiter.SetLimits(o.SignInLimits)
-	s.handler = s.middleware(s.mux())
-	return s, nil
-}
-
-// setHandlers gives each group of handlers its dependencies.
-func (s *Server) setHandlers() {
-	o := s.o
-	s.grantHandlers = grantHandlers{store: o.Store, driver: o.Driver, guard: o.Guard}
-	s.folderHandlers = folderHandlers{driver: o.Driver, guard: o.Guard}
-	s.limitHandlers = limitHandlers{driver: o.Driver, people: o.Directory}
-	s.projectHandlers = projectHandlers{store: o.Store, driver: o.Driver, guard: o.Guard, live: o.Live, people: o.Directory}
-	s.searchHandlers = searchHandlers{store: o.Store, guard: o.Guard}
-	s.terminalHandlers = terminalHandlers{driver: o.Driver, guard: o.Guard}
-	s.preferenceHandlers = preferenceHandlers{store: o.Store, guard: o.Guard, alerts: o.Alerts}
-	s.bookmarkHandlers = bookmarkHandlers{store: o.Store, guard: o.Guard, live: o.Live}
-	s.templateHandlers = templateHandlers{store: o.Store, commands: o.Commands}
-	s.auditHandlers = auditHandlers{store: o.Store, log: o.Log}
-	s.previewHandlers = previewHandlers{store: o.Store, driver: o.Driver, guard: o.Guard, rules: o.Rules}
-	s.alertHandlers = alertHandlers{alerts: o.Alerts}
-	s.settingsHandlers = settingsHandlers{settings: o.Settings}
-	s.processHandlers = processHandlers{store: o.Store, driver: o.Driver, live: o.Live, nodeID: o.NodeID, version: o.Version, started: s.started}
-	s.sessionHandlers = sessionHandlers{store: o.Store, driver: o.Driver, guard: o.Guard, rules: o.Rules, live: o.Live, notifier: o.Notifier}
-	s.changesHandlers = changesHandlers{driver: o.Driver, guard: o.Guard}
-	s.catalogHandlers = catalogHandlers{driver: o.Driver, guard: o.Guard}
-	s.toolsHandlers = toolsHandlers{driver: o.Driver, store: o.Store, guard: o.Guard}
-	s.exportHandlers = exportHandlers{store: o.Store, driver: o.Driver, guard: o.Guard, commands: o.Commands, attachments: o.Attachments}
-	s.attachmentHandlers = attachmentHandlers{commands: o.Commands, attachments: o.Attachments}
-}
-
 // ServeHTTP implements [http.Handler].
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
-
-// loopbackNames are always allowed.
-var loopbackNames = []string{"127.0.0.1", "localhost", "::1"}
-
-// SetAllowedHosts replaces Options.AllowedHosts for later requests.
-func (s *Server) SetAllowedHosts(hosts []string) {
-	all := append(slices.Clone(loopbackNames), hosts...)
-	if public := s.publicHost(); public != "" {
-		all = append(all, public)
-	}
-	s.allowedHosts.Store(&all)
-}

@@ -51,15 +51,6 @@ const (
 	defaultTranscript = 200
 )
 
-func (s *Server) postSession(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	c := new(wire.CreateSession)
-	if err := decodeBody(r, c); err != nil {
-		return err
-	}
-	s.answerCommand(w, r, "create_session", c, who, http.StatusCreated)
-	return nil
-}
-
 func (s *sessionHandlers) getSessions(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	query := r.URL.Query()
 	limit, err := queryNumber(query.Get("limit"), "limit", 50, maxSessions)

@@ -37,3 +37,14 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.WriteHeader(status)
 	_, _ = w.Write(data) // the client may be gone
 }
+
+// responseTimeout bounds the time to compute and send a response. It exceeds the
+// slowest command.
+const responseTimeout = 2 * time.Minute
+
+// limitResponse sets the deadline for the response. Hijacking the connection, as a
+// WebSocket does, removes it.
+func limitResponse(w http.ResponseWriter) {
+	// Only transports of tests have no deadlines.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(responseTimeout))
+}
