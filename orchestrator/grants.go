@@ -108,15 +108,9 @@ func (o *Orchestrator) revoke(ctx context.Context, g pending.Grant, by pending.A
 	return done, nil
 }
 
-// settingsFiles returns the settings files of the CLI.
-func (o *Orchestrator) settingsFiles() grants.Files {
-	return grants.Files{Getenv: o.o.CLI.Getenv, As: o.o.CLI.As}
-}
-
 // processesObeying returns the running processes in which a grant applies.
 func (o *Orchestrator) processesObeying(g pending.Grant) []*process {
-	root := grants.Project(g.Folder)
-	return slices.DeleteFunc(o.all(), func(p *process) bool { return !p.grantProcess().Obeys(g, root) })
+	return slices.DeleteFunc(o.all(), func(p *process) bool { return !p.grantProcess().Obeys(g) })
 }
 
 // Found and FoundGrant are what settings files allow.

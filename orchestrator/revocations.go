@@ -92,7 +92,7 @@ func (rv *revocations) restore(ctx context.Context, started time.Time, p grants.
 		return
 	}
 	for _, g := range list {
-		if g.Kind != pending.GrantMode && p.Obeys(g, grants.Project(g.Folder)) {
+		if g.Kind != pending.GrantMode && p.Obeys(g) {
 			rv.add(g)
 		}
 	}

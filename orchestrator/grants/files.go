@@ -52,10 +52,21 @@ func (f Files) paths(scope pending.Scope, folder string) []string {
 		return nil
 	}
 	files := []string{filepath.Join(folder, ".claude", name)}
-	if root, err := config.Project(folder); err == nil && root != folder {
+	if root := f.project(folder); root != folder {
 		files = append(files, filepath.Join(root, ".claude", name))
 	}
 	return files
+}
+
+// project returns the root of the Git repository that a folder is in, or the folder.
+func (f Files) project(folder string) (root string) {
+	if err := f.As(func() (err error) {
+		root, err = config.Project(folder)
+		return err
+	}); err != nil {
+		return folder
+	}
+	return root
 }
 
 // Remove removes a grant from the files that may hold it, and returns those that it

@@ -2,6 +2,7 @@ package grants_test
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -104,17 +105,42 @@ func TestFilesAreFoundAndChanged(t *testing.T) {
 	}
 }
 
+// private makes a Git repository with the folder a that exists only for who calls
+// Files.As, as one that only the CLI's user may enter.
+func private(t *testing.T) (files grants.Files, repository, inside string) {
+	t.Helper()
+	dir := t.TempDir()
+	repository, hidden := filepath.Join(dir, "repository"), filepath.Join(dir, "hidden")
+	for _, folder := range []string{".git", "a", ".claude"} {
+		if err := os.MkdirAll(filepath.Join(hidden, folder), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return grants.Files{As: func(f func() error) error {
+		return errors.Join(os.Rename(hidden, repository), f(), os.Rename(repository, hidden))
+	}}, repository, filepath.Join(repository, "a")
+}
+
+func TestGrantIsRemovedFromARepositoryOfTheUser(t *testing.T) {
+	t.Parallel()
+	files, repository, inside := private(t)
+	local := filepath.Join(repository, ".claude", "settings.local.json")
+	if err := files.As(func() error {
+		return os.WriteFile(local, []byte(`{"permissions":{"allow":["Bash(ls:*)"]}}`), 0o600)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	g := rule("Bash(ls:*)", pending.ScopeLocal)
+	g.Folder = inside
+	if changed, err := files.Remove(t.Context(), g); err != nil || !slices.Equal(changed, []string{local}) {
+		t.Errorf("changed %q, %v", changed, err)
+	}
+}
+
 func TestGrantsHoldInTheirScope(t *testing.T) {
 	t.Parallel()
-	repository := t.TempDir()
-	inside := filepath.Join(repository, "a")
-	if err := os.MkdirAll(filepath.Join(repository, ".git"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(inside, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	p := grants.Process{SessionID: "s", ProcessID: "p", Folder: inside}
+	files, repository, inside := private(t)
+	p := grants.Process{SessionID: "s", ProcessID: "p", Folder: inside, Files: files}
 	for name, c := range map[string]struct {
 		grant pending.Grant
 		want  bool
@@ -127,7 +153,7 @@ func TestGrantsHoldInTheirScope(t *testing.T) {
 		"another folder":     {pending.Grant{Scope: pending.ScopeLocal, Folder: "/elsewhere"}, false},
 		"the same work tree": {pending.Grant{Scope: pending.ScopeProject, Folder: repository}, true},
 	} {
-		if got := p.Obeys(c.grant, grants.Project(c.grant.Folder)); got != c.want {
+		if got := p.Obeys(c.grant); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

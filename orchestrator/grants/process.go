@@ -4,32 +4,25 @@ import (
 	"encoding/json"
 
 	"github.com/sayso-dev/sayso/claude"
-	"github.com/sayso-dev/sayso/claude/config"
 	"github.com/sayso-dev/sayso/claude/rule"
 	"github.com/sayso-dev/sayso/pending"
 )
 
 // Process is a running process that grants may hold in.
-type Process struct{ SessionID, ProcessID, Folder string }
-
-// Project returns the root of the Git repository that a folder is in, or the folder.
-func Project(folder string) string {
-	if root, err := config.Project(folder); err == nil {
-		return root
-	}
-	return folder
+type Process struct {
+	SessionID, ProcessID, Folder string
+	Files                        Files // find the repositories of folders
 }
 
-// Obeys reports whether a grant holds in the process. root is the [Project] of the
-// grant's folder.
-func (p Process) Obeys(g pending.Grant, root string) bool {
+// Obeys reports whether a grant holds in the process.
+func (p Process) Obeys(g pending.Grant) bool {
 	switch g.Scope {
 	case pending.ScopeUser:
 		return true
 	case pending.ScopeSession:
 		return g.SessionID == p.SessionID && (g.ProcessID == "" || g.ProcessID == p.ProcessID)
 	}
-	return g.Folder == p.Folder || Project(p.Folder) == root
+	return g.Folder == p.Folder || p.Files.project(p.Folder) == p.Files.project(g.Folder)
 }
 
 // Call is a tool call that ran without anybody being asked.
@@ -45,7 +38,7 @@ type Call struct {
 func (p Process) Used(list []pending.Grant, c Call, result *claude.User) (grantIDs []string) {
 	call := rule.Call{Tool: c.Tool, Input: c.Input, Dir: p.Folder, Home: c.Home}
 	for _, g := range list {
-		if g.Kind != pending.GrantRule || !rule.Parse(g.Rule).Covers(call) || !p.Obeys(g, Project(g.Folder)) {
+		if g.Kind != pending.GrantRule || !rule.Parse(g.Rule).Covers(call) || !p.Obeys(g) {
 			continue
 		}
 		why, known := result.Permission(c.ToolUseID)
