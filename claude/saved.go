@@ -242,6 +242,11 @@ func (f *SavedFolder) running() map[string]bool {
 	found := map[string]bool{}
 	files, _ := filepath.Glob(filepath.Join(f.dir, "sessions", "*.json"))
 	for _, file := range files {
+		// Claude may write there: a pipe would block, and a device has no end.
+		const limit = 64 << 10
+		if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() || info.Size() > limit {
+			continue
+		}
 		data, err := os.ReadFile(file)
 		var s struct {
 			PID       int    `json:"pid"`

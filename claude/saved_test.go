@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/sayso-dev/sayso/claude"
@@ -67,6 +68,9 @@ func TestSavedFolder(t *testing.T) {
 	save(t, dir, "projects/-empty/"+strings.Replace(savedID, "81", "77", 1)+".jsonl", "rubbish\n")
 	save(t, dir, "sessions/1.json", fmt.Sprintf(`{"pid":%d,"sessionId":%q,"status":"busy"}`, os.Getpid(), other))
 	if err := os.Symlink(filepath.Join(dir, "sessions/1.json"), filepath.Join(dir, "projects/-work-here", strings.Replace(savedID, "81", "55", 1)+".jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(dir, "sessions/2.json"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 

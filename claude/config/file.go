@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -91,8 +92,29 @@ func read(path string) ([]byte, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	data, err := os.ReadFile(path)
+	data, err := ReadFile(path)
 	return data, info, err
+}
+
+// maxFile bounds the files that are read, in bytes. CLIs write some megabytes at most.
+const maxFile = 64 << 20
+
+// ReadFile reads a file that Claude could replace by a pipe, which would block, or by a device
+// without end. It returns an error for anything but a regular file of up to 64 MiB.
+func ReadFile(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxFile {
+		return nil, fmt.Errorf("%s is no regular file of up to %d MiB", path, maxFile>>20)
+	}
+	return io.ReadAll(io.LimitReader(f, maxFile))
 }
 
 // replace replaces before by after. done is false if the file has changed.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -257,6 +258,10 @@ func TestProject(t *testing.T) {
 		if err != nil || got != filepath.Join(dir, want) {
 			t.Errorf("%s: got %s, %v", in, got, err)
 		}
+	}
+	must(t, syscall.Mkfifo(filepath.Join(dir, "plain/sub/.git"), 0o600))
+	if got, err := config.Project(filepath.Join(dir, "plain/sub")); err != nil || got != filepath.Join(dir, "plain/sub") {
+		t.Errorf("with a pipe as .git: got %s, %v", got, err)
 	}
 	if _, err := config.Project(filepath.Join(dir, "nowhere")); err == nil {
 		t.Error("a folder that is not there has no project")

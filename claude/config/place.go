@@ -56,7 +56,7 @@ func Project(dir string) (string, error) {
 
 // mainRepository returns the root of the repository whose worktree has this .git file.
 func mainRepository(git, worktree string) (string, error) {
-	text, err := os.ReadFile(git)
+	text, err := ReadFile(git)
 	if err != nil {
 		return worktree, outOfResources(err)
 	}
@@ -67,7 +67,7 @@ func mainRepository(git, worktree string) (string, error) {
 	if !filepath.IsAbs(gitDir) {
 		gitDir = filepath.Join(worktree, gitDir)
 	}
-	common, err := os.ReadFile(filepath.Join(gitDir, "commondir"))
+	common, err := ReadFile(filepath.Join(gitDir, "commondir"))
 	if err != nil {
 		return worktree, outOfResources(err) // a submodule, if that file is missing
 	}

@@ -126,7 +126,7 @@ func (f Files) Find(found *Found, scope pending.Scope, folder string) {
 		found.seen[path] = true
 		var data []byte
 		err := f.As(func() (err error) {
-			data, err = os.ReadFile(path)
+			data, err = config.ReadFile(path)
 			return err
 		})
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) && folder != "" {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 
 	"github.com/sayso-dev/sayso/claude"
@@ -102,6 +103,12 @@ func TestFilesAreFoundAndChanged(t *testing.T) {
 	}
 	if rules, _ := find(); !slices.Equal(rules, []string{"Read", "/srv"}) {
 		t.Errorf("left: %q", rules)
+	}
+	if err := errors.Join(os.Remove(local), syscall.Mkfifo(local, 0o600)); err != nil { // Claude may write there
+		t.Fatal(err)
+	}
+	if rules, problems := find(); !slices.Equal(rules, []string{"Read"}) || problems != 2 {
+		t.Errorf("with a pipe: found %q and %d problems", rules, problems)
 	}
 }
 
