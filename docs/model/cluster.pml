@@ -114,9 +114,9 @@ typedef Server {
 	;
 	bit notified
 #endif
-#ifdef SERVER_CLOCK
+#if defined(SERVER_CLOCK) || defined(COMPARES_FIRST)
 	;
-	bit sure       /* by its own clock, its lease has not run out */
+	bit sure       /* by its own clock, its lease has not run out; or it has just looked */
 #endif
 }
 Server server[2];
@@ -127,7 +127,7 @@ Server server[2];
 
 #if defined(NO_STORE_FENCE)
 #define storeAccepts(s) true
-#elif defined(SERVER_CLOCK)
+#elif defined(SERVER_CLOCK) || defined(COMPARES_FIRST)
 #define storeAccepts(s) server[s].sure
 #else
 #define storeAccepts(s) (server[s].epoch == db.epoch)
@@ -152,7 +152,7 @@ inline forget(s) {
 	server[s].offset = 0;
 	server[s].read = 0;
 	server[s].ack = 0;
-#ifdef SERVER_CLOCK
+#if defined(SERVER_CLOCK) || defined(COMPARES_FIRST)
 	server[s].sure = 0;
 #endif
 #ifdef NO_POLL
@@ -588,6 +588,9 @@ end:
 	:: SetDelivery(s)
 	:: Orphan(s)
 	:: StepDown(s)
+#ifdef COMPARES_FIRST
+	:: d_step { drives(s) && !server[s].sure && server[s].epoch == db.epoch -> server[s].sure = 1 }
+#endif
 #ifdef EXPIRED_IS_DEAD
 	:: GiveUp(s)
 #endif
@@ -652,7 +655,7 @@ end:
 	:: Replicate()
 	:: FailOver()
 #endif
-#ifdef SERVER_CLOCK
+#if defined(SERVER_CLOCK) || defined(COMPARES_FIRST)
 	:: d_step { server[0].sure -> server[0].sure = 0 }
 	:: d_step { server[1].sure -> server[1].sure = 0 }
 #endif
