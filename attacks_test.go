@@ -215,7 +215,7 @@ var attackList = []attack{
 
 	// Git, which the server runs without asking anybody.
 	proved(132, "a repository whose settings, hooks, filters, drivers or submodules run a program when somebody looks at its changes", "workingtree.TestRepositoryRunsNoProgram", "workingtree.TestSubmoduleRunsNoProgram"),
-	proved(133, "a repository, a link, a pipe or a path that shows files from outside of the folder, or of a hidden project, or that blocks", "workingtree.TestRepositoryElsewhere", "workingtree.TestFilesElsewhere", "workingtree.TestRepositoryAboveRoots", "workingtree.TestDiscardDoesNotFollowLinks", "httpapi.TestChangesShowNoFileOfAHiddenProject"),
+	proved(133, "a repository, a link, a pipe or a path that shows files from outside of the folder, or of a hidden project, or that blocks", "workingtree.TestRepositoryElsewhere", "workingtree.TestFilesElsewhere", "workingtree.TestRepositoryAboveRoots", "workingtree.TestDiscardDoesNotFollowLinks", "claude/config.TestProject", "orchestrator/grants.TestFilesAreFoundAndChanged", "claude.TestSavedFolder", "httpapi.TestChangesShowNoFileOfAHiddenProject"),
 	proved(134, "a CLI that offers too many commands, too long ones, or names that hide what they are", "orchestrator.TestCatalogFollowsTheCLIWithinBounds"),
 
 	// A phone.
