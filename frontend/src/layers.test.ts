@@ -66,7 +66,7 @@ test('every folder has a layer', () => {
   expect(files.filter((f) => rank(f) < 0)).toEqual([])
 })
 
-test('an import only goes down', () => {
+test('imports only go down', () => {
   const wrong = files.flatMap((from) =>
     graph
       .get(from)!
@@ -76,7 +76,7 @@ test('an import only goes down', () => {
   expect(wrong).toEqual([])
 })
 
-test('the product imports nothing of its tests', () => {
+test('the product imports nothing from its tests', () => {
   expect(files.filter((from) => graph.get(from)!.some(isTest))).toEqual([])
 })
 

@@ -68,7 +68,7 @@ async function open() {
   return { wrapper, press, section }
 }
 
-test('lists where one is signed in and ends the others', async () => {
+test('lists the active sign-ins and ends the others', async () => {
   const { wrapper, press, section } = await open()
   expect(wrapper.text()).toContain('Firefox on Linux')
   expect(wrapper.text()).toContain('this browser')
@@ -79,7 +79,7 @@ test('lists where one is signed in and ends the others', async () => {
   expect(calls[0]).toBe('DELETE /api/sign_ins/s2')
 })
 
-test('a password change needs the present one', async () => {
+test('requires the current password to change the password', async () => {
   const { wrapper } = await open()
   const [present, next] = wrapper.findAll('input[type=password]')
   await present?.setValue('four words of mine')
@@ -92,7 +92,7 @@ test('a password change needs the present one', async () => {
   expect(wrapper.find('[role=status]').text()).toContain('Password changed.')
 })
 
-test('passkeys are listed and removed, and it says why none can be made', async () => {
+test('lists and removes passkeys, and says why none can be created', async () => {
   const { wrapper, press, section: named } = await open()
   const section = named('Passkeys')
   expect(section.text()).toContain('for localhost')
@@ -104,7 +104,7 @@ test('passkeys are listed and removed, and it says why none can be made', async 
   expect(section.text()).toContain('Open sayso at http://localhost:8787.')
 })
 
-test('what the server refuses is said, and what it shows is loaded again', async () => {
+test('shows the server’s error and reloads the list', async () => {
   answers['DELETE /api/sign_ins/s2'] = { error: { code: 'invalid', message: 'Already signed out.' } }
   const { wrapper, press } = await open()
   await press('Sign out Chrome on Android')
@@ -112,7 +112,7 @@ test('what the server refuses is said, and what it shows is loaded again', async
   expect(calls).toEqual(['DELETE /api/sign_ins/s2', 'GET /api/me', 'GET /api/sign_ins'])
 })
 
-test('people and tokens are managed on the pages of the administration', async () => {
+test('links to the admin pages for people and tokens', async () => {
   const { wrapper } = await open()
   expect(wrapper.find('a[href="/admin/tokens"]').text()).toBe('Manage API tokens')
   expect(wrapper.text()).not.toContain('People')
@@ -153,7 +153,7 @@ test('the first admin chooses a name and a password', async () => {
   expect(router.currentRoute.value.path).toBe('/welcome')
 })
 
-test('why there is no passkey to choose is said', async () => {
+test('says why passkeys are not offered', async () => {
   const { wrapper } = await setUp({ set_up: true }) // no browser of a test has them
   expect(wrapper.text()).toContain('This browser doesn’t support passkeys.')
   wrapper.unmount()
@@ -162,7 +162,7 @@ test('why there is no passkey to choose is said', async () => {
   expect(there.wrapper.findAll('button').map((b) => b.text())).toEqual(['Get started'])
 })
 
-test('who was invited has a name, and chooses how to come again', async () => {
+test('an invited person has a name and chooses a way to sign in', async () => {
   const { wrapper, router } = await setUp({ user: { name: 'bob', role: 'viewer' }, needs_way: true })
   expect(wrapper.find('h1').text()).toBe('Hello, bob')
   expect(wrapper.find('#name').exists()).toBe(false)
@@ -173,7 +173,7 @@ test('who was invited has a name, and chooses how to come again', async () => {
   expect(router.currentRoute.value.path).toBe('/')
 })
 
-test('who has a way already is not asked again', async () => {
+test('a person who can already sign in is not asked again', async () => {
   const { router } = await setUp({ has_password: true })
   expect(router.currentRoute.value.path).toBe('/')
 })

@@ -33,8 +33,8 @@ async function page(hash: string, query = '') {
 beforeEach(() => void (calls.length = 0))
 afterEach(() => void vi.unstubAllGlobals())
 
-describe('the one-time address', () => {
-  test('signs in and leaves no secret in the address', async () => {
+describe('the one-time link', () => {
+  test('signs in and removes the secret from the address', async () => {
     server(200, { user: { name: 'ada', role: 'admin' } })
     const { router } = await page('#secret', '?next=/sessions/1')
     expect(calls).toEqual([{ path: '/api/login', body: { token: 'secret' } }])
@@ -42,7 +42,7 @@ describe('the one-time address', () => {
     expect(router.currentRoute.value.path).toBe('/sessions/1')
   })
 
-  test('used already, it says how to get another', async () => {
+  test('says how to get another link when it was already used', async () => {
     server(401, { error: { code: 'refused', message: 'no' } })
     const { wrapper, router } = await page('#spent')
     expect(wrapper.find('[role=alert]').text()).toContain('has expired or was already used')
@@ -52,7 +52,7 @@ describe('the one-time address', () => {
   })
 
   test.each(['https://evil.example', '//evil.example', '/\\evil.example'])(
-    '%s is no place to go on to',
+    'does not redirect to %s',
     async (next) => {
       server(200, { user: { name: 'ada', role: 'admin' } })
       const { router } = await page('#secret', `?next=${encodeURIComponent(next)}`)
@@ -61,7 +61,7 @@ describe('the one-time address', () => {
   )
 })
 
-test('a pasted address or token signs in', async () => {
+test('signs in with a pasted link or token', async () => {
   server(200, { user: { name: 'ada', role: 'admin' } })
   const { wrapper } = await page('')
   expect(calls).toEqual([])
@@ -71,7 +71,7 @@ test('a pasted address or token signs in', async () => {
   expect(tokenIn('abc')).toBe('abc')
 })
 
-test('a name and a password sign in', async () => {
+test('signs in with a name and a password', async () => {
   server(200, { user: { name: 'ada', role: 'admin' } })
   const { wrapper, router } = await page('')
   await wrapper.find('#name').setValue(' ada ')
@@ -82,7 +82,7 @@ test('a name and a password sign in', async () => {
   expect(router.currentRoute.value.path).toBe('/')
 })
 
-test('a refused password says what the server said', async () => {
+test('shows the server’s reason when a password is rejected', async () => {
   server(401, { error: { code: 'not_signed_in', message: 'This name and password do not go together.' } })
   const { wrapper } = await page('')
   await wrapper.find('#name').setValue('ada')
@@ -92,19 +92,19 @@ test('a refused password says what the server said', async () => {
   expect(wrapper.find('[role=alert]').text()).toBe('This name and password do not go together.')
 })
 
-test('a server that is not set up leads to the page that makes the first admin', async () => {
+test('redirects to the page for the first admin when the server is not set up', async () => {
   server(200, { user: { name: 'admin', role: 'admin' }, set_up: true })
   const { router } = await page('#secret', '?next=/sessions/1')
   expect(router.currentRoute.value.path).toBe('/set-up')
 })
 
-test('who was invited and has no way to come again is led to choose one', async () => {
+test('redirects an invited person without a sign-in method to the page that adds one', async () => {
   server(200, { user: { name: 'bob', role: 'viewer' }, set_up: false, needs_way: true })
   const { router } = await page('#secret')
   expect(router.currentRoute.value.path).toBe('/set-up')
 })
 
-test('an unreachable server is said to be that', async () => {
+test('says that the server cannot be reached', async () => {
   vi.stubGlobal(
     'fetch',
     vi.fn(async () => {

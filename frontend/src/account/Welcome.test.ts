@@ -52,7 +52,7 @@ const signedOut = {
   reasons: { problem: { reason: 'cli_signed_out', params: { command: '/opt/claude' } } },
 }
 
-test('the steps notice progress by themselves', async () => {
+test('completes the steps when the server reports progress', async () => {
   claude = { version: '', signed_in: false, problem: null }
   const { wrapper, current } = await open()
   expect(wrapper.find('h1').text()).toBe('Welcome, mara')
@@ -72,7 +72,7 @@ test('the steps notice progress by themselves', async () => {
   expect(calls).toEqual([])
 })
 
-test('a folder leads to the form of a new session, which has it', async () => {
+test('links to the form for a new session, with the folder filled in', async () => {
   claude = { version: '2.1.329', signed_in: true, problem: null }
   const { wrapper, router } = await open()
   expect((wrapper.find('#new-cwd').element as HTMLInputElement).value).toBe('/srv/shop')
@@ -82,7 +82,7 @@ test('a folder leads to the form of a new session, which has it', async () => {
   expect(drafts.get<{ cwd: string }>('new-session')?.cwd).toBe('/srv/shop')
 })
 
-test('the demo needs none of the steps', async () => {
+test('starts the demo without any of the steps', async () => {
   claude = signedOut
   const { wrapper, router } = await open()
   await wrapper

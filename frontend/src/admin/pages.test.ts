@@ -45,7 +45,7 @@ const setting = (name: string, kind: string, value: string) => ({
   changed_at: null,
 })
 
-test('a setting is changed, and one that does not fit is told and kept in its field', async () => {
+test('saves a setting, and shows the error at the field of an invalid one', async () => {
   answers['GET /api/settings'] = {
     settings: [
       setting('user_cost', 'number', '0'),
@@ -81,7 +81,7 @@ const bob = {
 }
 const everybody = { sessions: 9, memory: 0, cost: 5 }
 
-test('people: what each uses of their limits, a role changed, somebody shut out', async () => {
+test('lists people with their usage, changes a role and disables a user', async () => {
   answers['GET /api/users'] = {
     users: [{ user_id: 'u2', name: 'bob', role: 'member', disabled: false, has_password: false, created_at: 1 }],
   }
@@ -102,7 +102,7 @@ test('people: what each uses of their limits, a role changed, somebody shut out'
   expect(calls[0]).toBe('PATCH /api/users/u2 {"disabled":true}')
 })
 
-test('the limits of a person: empty is as for everybody, 0 is none', async () => {
+test('treats an empty limit of a person as the default and 0 as none', async () => {
   const wrapper = mount(PersonLimits, { props: { person: bob, everybody }, attachTo: document.body })
   const [sessions, memory, cost] = wrapper.findAll('input')
   expect((sessions!.element as HTMLInputElement).value).toBe('2')
@@ -117,7 +117,7 @@ test('the limits of a person: empty is as for everybody, 0 is none', async () =>
   expect(wrapper.emitted('saved')).toHaveLength(1)
 })
 
-test('a token is shown once', async () => {
+test('shows a new token once', async () => {
   answers['GET /api/tokens'] = { tokens: [] }
   answers['POST /api/tokens'] = {
     token_id: 't1',

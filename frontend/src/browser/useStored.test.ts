@@ -9,7 +9,7 @@ const strings = (text: string): string[] | undefined => {
   return Array.isArray(value) ? value.filter((v) => typeof v === 'string') : undefined
 }
 
-test('a choice is stored as it is and read again', () => {
+test('stores a choice and reads it again', () => {
   const theme = useStored('theme', 'light', oneOf('light', 'dark'))
   expect(theme.value).toBe('light')
   expect(localStorage.getItem('theme')).toBeNull()
@@ -18,13 +18,13 @@ test('a choice is stored as it is and read again', () => {
   expect(useStored('theme', 'light', oneOf('light', 'dark')).value).toBe('dark')
 })
 
-test('each of several changes at once is stored', () => {
+test('stores each of several changes made at once', () => {
   const recent = useStored<string[]>('recent', [], strings)
   for (const name of ['a', 'b', 'c']) recent.value = [...recent.value, name]
   expect(localStorage.getItem('recent')).toBe('["a","b","c"]')
 })
 
-test('all who keep a choice on one page follow each other', () => {
+test('updates all users of a key on the page', () => {
   const [one, other] = [
     useStored('theme', 'light', oneOf('light', 'dark')),
     useStored('theme', 'light', oneOf('light', 'dark')),
@@ -33,7 +33,7 @@ test('all who keep a choice on one page follow each other', () => {
   expect(other.value).toBe('dark')
 })
 
-test('null is not stored', () => {
+test('does not store null', () => {
   localStorage.setItem('language', 'de')
   const language = useStored<string | null>('language', null, (text) => text)
   expect(language.value).toBe('de')
@@ -41,17 +41,17 @@ test('null is not stored', () => {
   expect(localStorage.getItem('language')).toBeNull()
 })
 
-test.each(['mauve', ''])('an unknown choice %j gives the fallback', (stored) => {
+test.each(['mauve', ''])('falls back when the stored choice is %j', (stored) => {
   localStorage.setItem('theme', stored)
   expect(useStored('theme', 'light', oneOf('light', 'dark')).value).toBe('light')
 })
 
-test.each(['{', 'null', '{"a":1}'])('damaged JSON %j gives the fallback', (stored) => {
+test.each(['{', 'null', '{"a":1}'])('falls back when the stored JSON is %j', (stored) => {
   localStorage.setItem('recent', stored)
   expect(useStored('recent', ['none'], strings).value).toEqual(['none'])
 })
 
-test('the value follows its key, and the value of one key is not written under another', () => {
+test('follows its key, and does not write the value of one key under another', () => {
   localStorage.setItem('recent:grace', '["b"]')
   const person = ref('ada')
   const recent = useStored<string[]>(() => `recent:${person.value}`, [], strings)
@@ -65,7 +65,7 @@ test('the value follows its key, and the value of one key is not written under a
   expect(localStorage.getItem('recent:linus')).toBeNull()
 })
 
-test('the value follows another tab until its scope ends', () => {
+test('follows changes in another tab until its scope ends', () => {
   const scope = effectScope()
   const theme = scope.run(() => useStored('theme', 'light', oneOf('light', 'dark')))!
   const tell = (newValue: string) =>
@@ -77,7 +77,7 @@ test('the value follows another tab until its scope ends', () => {
   expect(theme.value).toBe('dark')
 })
 
-test('without storage the value lasts as long as the page', () => {
+test('keeps the value for the life of the page when there is no storage', () => {
   vi.spyOn(Storage.prototype, 'setItem').mockImplementation(() => {
     throw new DOMException('full', 'QuotaExceededError')
   })

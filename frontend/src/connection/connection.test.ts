@@ -66,13 +66,13 @@ function world() {
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-test('the wait grows to its limit and is spread over all of it', () => {
+test('the delay grows to its limit, with jitter over all of it', () => {
   expect([0, 1, 2, 3, 20].map((n) => backoff(n, () => 1))).toEqual([250, 500, 1000, 2000, 15_000])
   expect(backoff(9, () => 0)).toBe(0)
 })
 
 describe('Connection', () => {
-  test('is open with the hello, not before', () => {
+  test('is open after the hello, not before', () => {
     const w = world()
     w.connection.start()
     expect(w.status()).toBe('connecting')
@@ -84,7 +84,7 @@ describe('Connection', () => {
     w.connection.stop()
   })
 
-  test('tries again after a loss, later each time', () => {
+  test('reconnects after a loss, with growing delays', () => {
     const w = world()
     w.connection.start()
     for (const wait of [250, 500, 1000]) {
@@ -99,7 +99,7 @@ describe('Connection', () => {
     w.connection.stop()
   })
 
-  test('starts afresh after a connection that held', () => {
+  test('resets the delay after a connection that lasted', () => {
     const w = world()
     w.connection.start()
     w.line().end(1006)
@@ -112,7 +112,7 @@ describe('Connection', () => {
     w.connection.stop()
   })
 
-  test('a silent server is a lost one', () => {
+  test('treats a silent server as lost', () => {
     const w = world()
     w.connection.start()
     w.line().hello()
@@ -126,7 +126,7 @@ describe('Connection', () => {
     w.connection.stop()
   })
 
-  test('any frame is a sign of life', () => {
+  test('treats any frame as a sign of life', () => {
     const w = world()
     w.connection.start()
     w.line().hello()
@@ -137,7 +137,7 @@ describe('Connection', () => {
     w.connection.stop()
   })
 
-  test('a server that takes the connection and says nothing is given up', () => {
+  test('gives up a connection on which the server sends nothing', () => {
     const w = world()
     w.connection.start()
     vi.advanceTimersByTime(10_000)
@@ -145,7 +145,7 @@ describe('Connection', () => {
     w.connection.stop()
   })
 
-  test('waking up asks at once', () => {
+  test('probes the connection when the device wakes up', () => {
     const w = world()
     w.connection.start()
     w.line().hello()
@@ -157,7 +157,7 @@ describe('Connection', () => {
     w.connection.stop()
   })
 
-  test('signed out and too old end it for good', () => {
+  test('stops for good when signed out or outdated', () => {
     for (const [code, kind] of [
       [4001, 'signed_out'],
       [4010, 'outdated'],
@@ -172,7 +172,7 @@ describe('Connection', () => {
     }
   })
 
-  test('another protocol is too old', () => {
+  test('treats another protocol version as outdated', () => {
     const w = world()
     w.connection.start()
     w.line().hello(2)
@@ -180,7 +180,7 @@ describe('Connection', () => {
     expect(w.frames).toEqual([])
   })
 
-  test('a refused upgrade is asked about: the browser does not say why', async () => {
+  test('asks for the reason of a refused upgrade, which the browser does not report', async () => {
     const w = world()
     w.control.signedOut = true
     w.connection.start()
@@ -189,7 +189,7 @@ describe('Connection', () => {
     expect(w.status()).toBe('signed_out')
   })
 
-  test('what an old line still says is not heard', () => {
+  test('ignores frames of an old connection', () => {
     const w = world()
     w.connection.start()
     const old = w.line()
@@ -202,7 +202,7 @@ describe('Connection', () => {
     w.connection.stop()
   })
 
-  test('rubbish ends the connection, not the page', () => {
+  test('an invalid frame ends the connection, not the page', () => {
     const w = world()
     w.connection.start()
     w.line().onmessage?.({ data: '{' } as MessageEvent)
@@ -210,7 +210,7 @@ describe('Connection', () => {
     w.connection.stop()
   })
 
-  test('nothing is left running after stop', () => {
+  test('leaves no timer running after stop', () => {
     const w = world()
     w.connection.start()
     w.line().hello()
@@ -219,7 +219,7 @@ describe('Connection', () => {
   })
 })
 
-test('after a sleep it begins anew, and says so; a pause that timers of hidden pages make is none', () => {
+test('reconnects and reports it after a sleep, but not after the throttled timers of a hidden page', () => {
   const w = world()
   w.connection.start()
   w.line().hello()
@@ -245,7 +245,7 @@ test('after a sleep it begins anew, and says so; a pause that timers of hidden p
   w.connection.stop()
 })
 
-test('when the network goes the server is asked at once, and what stays silent is gone', () => {
+test('probes the server as soon as the network goes, and drops a silent connection', () => {
   const w = world()
   w.connection.start()
   w.line().hello()

@@ -4,7 +4,7 @@ import { Drafts } from './drafts'
 const day = 24 * 3600_000
 beforeEach(() => localStorage.clear())
 
-test('a draft survives a new page', () => {
+test('a draft survives a reload', () => {
   new Drafts(localStorage).set('request:1', { text: 'half' })
   expect(new Drafts(localStorage).get('request:1')).toEqual({ text: 'half' })
 })
@@ -18,7 +18,7 @@ test('drafts do not mix', () => {
   expect(drafts.get('message:1')).toBe('b')
 })
 
-test('only what is old is pruned, and nothing of others', () => {
+test('prunes old drafts only, and no other keys', () => {
   const drafts = new Drafts(localStorage)
   drafts.set('old', 1, 0)
   drafts.set('new', 2, 40 * day)
@@ -31,12 +31,12 @@ test('only what is old is pruned, and nothing of others', () => {
   expect(localStorage.getItem('theme')).toBe('dark')
 })
 
-test('unreadable text is no draft', () => {
+test('ignores an unreadable draft', () => {
   localStorage.setItem('sayso:draft:x', '{')
   expect(new Drafts(localStorage).get('x')).toBeNull()
 })
 
-test('a full storage is no error', () => {
+test('a full storage is not an error', () => {
   const storage = {
     setItem: () => {
       throw new Error('full')

@@ -22,7 +22,7 @@ afterEach(() => {
 
 const said = (data: string) => new MessageEvent('message', { data })
 
-test('what comes before anybody listens is told once somebody does, in order, and the next goes straight to them', async () => {
+test('buffers early frames, delivers them in order, and then delivers directly', async () => {
   openEarly()
   const [socket] = FakeSocket.all
   socket!.onmessage!(said('hello'))
@@ -39,7 +39,7 @@ test('what comes before anybody listens is told once somebody does, in order, an
   expect(openSocket()).not.toBe(socket)
 })
 
-test('that it ended before is told, too, and nothing after the caller has left it', async () => {
+test('reports an earlier close, and nothing after the caller has left', async () => {
   openEarly()
   FakeSocket.all[0]!.onmessage!(said('hello'))
   FakeSocket.all[0]!.onclose!(new CloseEvent('close', { code: 4001 }))
@@ -56,7 +56,7 @@ test('that it ended before is told, too, and nothing after the caller has left i
   expect(codes).toEqual([])
 })
 
-test('where nobody is signed in yet, and on the page that stands still, there is none', () => {
+test('does not connect before sign-in or on the offline page', () => {
   for (const path of ['/sign-in', '/sign-in/oidc', '/set-up', '/welcome', '/sessions/1/plain']) {
     history.replaceState(null, '', path)
     openEarly()

@@ -5,7 +5,7 @@ import { FrameQueue } from './frames'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-test('a burst is handed over once, in order', () => {
+test('delivers a burst once, in order', () => {
   const got: number[][] = []
   const queue = new FrameQueue<number>(
     (f) => got.push(f),
@@ -17,7 +17,7 @@ test('a burst is handed over once, in order', () => {
   expect(got).toEqual([[1, 2, 3]])
 })
 
-test('a hidden page takes in what arrives too', () => {
+test('delivers in a hidden page too', () => {
   const got: number[][] = []
   const queue = new FrameQueue<number>(
     (f) => got.push(f),
@@ -41,8 +41,8 @@ test('a flush leaves nothing for later', () => {
   expect(got).toEqual([[1]])
 })
 
-describe('what is urgent', () => {
-  test('is handed over at once, after what came before it', () => {
+describe('urgent frames', () => {
+  test('are delivered at once, after the frames before them', () => {
     const got: number[][] = []
     const queue = new FrameQueue<number>(
       (f) => got.push(f),
@@ -55,7 +55,7 @@ describe('what is urgent', () => {
     expect(got).toEqual([[1, 2]])
   })
 
-  test('is handed over at once in a hidden page too', () => {
+  test('are delivered at once in a hidden page too', () => {
     const got: number[][] = []
     const queue = new FrameQueue<number>(
       (f) => got.push(f),
@@ -65,7 +65,7 @@ describe('what is urgent', () => {
     expect(got).toEqual([[1]])
   })
 
-  test('is handed over once before the animation frame and once with it, however much there is', () => {
+  test('are delivered once before the animation frame and once with it, however many there are', () => {
     const got: number[][] = []
     const queue = new FrameQueue<number>(
       (f) => got.push(f),
@@ -80,7 +80,7 @@ describe('what is urgent', () => {
   })
 })
 
-test('a page that is shown and gets no animation frames takes in what arrives', () => {
+test('a visible page without animation frames delivers too', () => {
   vi.stubGlobal('requestAnimationFrame', () => 1)
   const got: number[][] = []
   const queue = new FrameQueue<number>(
@@ -95,7 +95,7 @@ test('a page that is shown and gets no animation frames takes in what arrives', 
   vi.unstubAllGlobals()
 })
 
-test('whatever is urgent and whenever the page is hidden: nothing is lost, doubled or overtaken', () => {
+test('no frame is lost, repeated or reordered, whatever is urgent and whenever the page is hidden', () => {
   const step = fc.oneof(
     { weight: 5, arbitrary: fc.record({ do: fc.constant('push' as const), urgent: fc.boolean() }) },
     { weight: 2, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.nat(300) }) },

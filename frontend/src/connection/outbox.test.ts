@@ -22,7 +22,7 @@ beforeEach(() => sessionStorage.clear())
 const outbox = () => new Outbox(sessionStorage, 'box')
 
 describe('Outbox', () => {
-  test('keeps a command over a reload until it is settled', () => {
+  test('keeps a command across a reload until it is settled', () => {
     outbox().add(message('a'), 1)
     const later = outbox()
     expect(later.entries.map((e) => e.command.command_id)).toEqual(['a'])
@@ -30,7 +30,7 @@ describe('Outbox', () => {
     expect(outbox().entries).toEqual([])
   })
 
-  test('sends everything again on each connection, in order, until the ack', () => {
+  test('sends everything again on each connection, in order, until it is acknowledged', () => {
     const box = outbox()
     box.add(message('a'), 1)
     box.add(message('b'), 2)
@@ -42,21 +42,21 @@ describe('Outbox', () => {
     expect(sent).toEqual(['a', 'b', 'b'])
   })
 
-  test('stops where the connection takes no more', () => {
+  test('stops when the connection accepts no more', () => {
     const box = outbox()
     for (const id of ['a', 'b', 'c']) box.add(message(id), 1)
     box.sendAll((c) => c.command_id === 'a', 5)
     expect(box.entries.map((e) => e.sent_at)).toEqual([5, null, null])
   })
 
-  test('takes one answer to a request', () => {
+  test('accepts one answer to a request', () => {
     const box = outbox()
     expect(box.add(answer('a', 'r'), 1)).toBe(true)
     expect(box.add(answer('b', 'r'), 1)).toBe(false)
     expect(answerTo(box.entries, 'r')?.command.command_id).toBe('a')
   })
 
-  test('takes back only what was never sent', () => {
+  test('cancels only what was never sent', () => {
     const box = outbox()
     box.add(message('a'), 1)
     box.add(message('b'), 1)
@@ -66,14 +66,14 @@ describe('Outbox', () => {
     expect(box.entries.map((e) => e.command.command_id)).toEqual(['a'])
   })
 
-  test('rubbish in the storage is an empty outbox', () => {
+  test('treats invalid storage as empty', () => {
     for (const text of ['{', '7', '[null, {"command": 1}]']) {
       sessionStorage.setItem('box', text)
       expect(outbox().entries).toEqual([])
     }
   })
 
-  test('a full storage loses nothing while the page lives', () => {
+  test('loses nothing during the life of the page when the storage is full', () => {
     const full = new Outbox(
       {
         getItem: () => null,
@@ -89,7 +89,7 @@ describe('Outbox', () => {
 
   // The server applies a command_id once; connections break at any moment,
   // before the command arrives or before its ack does.
-  test('each command has exactly one effect, whatever the connection does', () => {
+  test('each command takes effect exactly once, whatever happens to the connection', () => {
     fc.assert(
       fc.property(
         fc.array(fc.record({ arrives: fc.boolean(), acked: fc.boolean(), reload: fc.boolean() }), { maxLength: 12 }),

@@ -18,7 +18,7 @@ beforeEach(() => {
   setOwner('')
 })
 
-test('what is half written is shown to whoever wrote it, and to nobody else', () => {
+test('drafts are shown to their author only', () => {
   const drafts = new Drafts(localStorage)
   setOwner('ada')
   drafts.set('request:r', 'of Ada')
@@ -32,7 +32,7 @@ test('what is half written is shown to whoever wrote it, and to nobody else', ()
   expect(drafts.keys()).toEqual(['request:r'])
 })
 
-test('what nobody touched for a month is forgotten, whoever wrote it', () => {
+test('drafts that nobody has touched for a month are deleted, whoever wrote them', () => {
   const drafts = new Drafts(localStorage)
   setOwner('ada')
   drafts.set('old', 'x', 0)
@@ -42,7 +42,7 @@ test('what nobody touched for a month is forgotten, whoever wrote it', () => {
   expect(drafts.get('old')).toBeNull()
 })
 
-test('an outbox sends what its person decided, and has it again when they come back', () => {
+test('an outbox sends only its owner’s decisions, and has them again when the owner returns', () => {
   setOwner('ada')
   const box = new Outbox(sessionStorage, ownKey('outbox'))
   box.add(message('of-ada'), 1)
@@ -60,7 +60,7 @@ test('an outbox sends what its person decided, and has it again when they come b
   expect(sent).toEqual(['of-grace', 'of-ada'])
 })
 
-test('a page begins with whoever was last, and tells who follows of another', async () => {
+test('a page starts with the last user, and says when another one follows', async () => {
   setOwner('ada')
   vi.resetModules()
   expect((await import('./owner')).owner()).toBe('ada')

@@ -26,7 +26,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-describe('every way to sign in leaves the key that every request then shows', () => {
+describe('every way to sign in stores the key that later requests send', () => {
   test.each([
     ['a password or a link', () => rest.login({ token: 'x' })],
     ['a passkey', () => accounts.passkeySignIn({ credential: {} })],
@@ -56,7 +56,7 @@ describe('every way to sign in leaves the key that every request then shows', ()
   })
 })
 
-test('another tab that signs in anew gives its key to this one, and signing out forgets it', async () => {
+test('a sign-in in another tab passes its key to this one, and signing out deletes it', async () => {
   keepPageKey('old')
   localStorage.setItem('sayso:page-key', 'new')
   expect(pageKey()).toBe('new')
@@ -66,7 +66,7 @@ test('another tab that signs in anew gives its key to this one, and signing out 
   expect(isBeforeKeys()).toBe(false)
 })
 
-test('where nothing can be stored the page itself keeps it, and says that it can no longer', () => {
+test('without storage the page keeps the key in memory, and says that it cannot store it', () => {
   const denied = () => {
     throw new DOMException('denied', 'SecurityError')
   }
@@ -78,13 +78,13 @@ test('where nothing can be stored the page itself keeps it, and says that it can
   expect(pageKey()).toBe(KEY)
 })
 
-test('a browser that was used before there were keys is told why it signs in again', () => {
+test('a browser that signed in before keys existed is told why it must sign in again', () => {
   expect(isBeforeKeys()).toBe(false)
   localStorage.setItem('sayso:appearance', 'dark')
   expect(isBeforeKeys()).toBe(true)
 })
 
-test('a download is saved and never shown: nothing that was attached runs as a page of ours', async () => {
+test('a download is saved and never displayed, so an attachment cannot run as one of our pages', async () => {
   const blobs: Blob[] = []
   vi.stubGlobal(
     'URL',

@@ -72,12 +72,12 @@ function reconnect(code = 1006) {
   vi.advanceTimersByTime(15_000)
 }
 
-test('the address is that of the page, and holds no secret', () => {
+test('the address is that of the page and contains no secret', () => {
   expect(last().url).toBe('ws://localhost:3000/ws')
 })
 
 describe('an answer', () => {
-  test('is sent at once and settled by its ack', () => {
+  test('is sent at once and settled by its acknowledgment', () => {
     last().hello()
     socket.answer(answer)
     const [sent] = last().of('pending_request_response')
@@ -87,7 +87,7 @@ describe('an answer', () => {
     expect(store.state.acks.get('r')?.result).toBe('applied')
   })
 
-  test('is sent again with the same id until the ack has come', () => {
+  test('is sent again with the same id until it is acknowledged', () => {
     last().hello()
     socket.answer(answer)
     const [first] = last().of('pending_request_response')
@@ -100,7 +100,7 @@ describe('an answer', () => {
     expect(last().of('pending_request_response')).toEqual([])
   })
 
-  test('given offline goes out with the hello, also from the next page', () => {
+  test('given offline is sent after the hello, also after a reload', () => {
     socket.answer(answer)
     expect(last().sent).toEqual([])
     socket.stop()
@@ -112,14 +112,14 @@ describe('an answer', () => {
     next.stop()
   })
 
-  test('a second press is no second answer', () => {
+  test('is not sent again by a second press', () => {
     last().hello()
     socket.answer(answer)
     socket.answer({ ...answer, decision: 'deny' })
     expect(last().of('pending_request_response')).toHaveLength(1)
   })
 
-  test('several acks in one batch all reach their requests', () => {
+  test('is settled when several acknowledgments come in one batch', () => {
     last().hello()
     socket.answer(answer)
     socket.answer({ ...answer, request_id: 'r2' })
@@ -135,7 +135,7 @@ describe('an answer', () => {
 })
 
 describe('a transcript', () => {
-  test('is followed from where it was after a loss, and let go', () => {
+  test('is resumed from its cursor after a loss, and can be unsubscribed', () => {
     last().hello()
     const leave = socket.follow('s')
     expect(last().of('subscribe')).toMatchObject([{ session_id: 's', after: 0 }])
@@ -151,7 +151,7 @@ describe('a transcript', () => {
   })
 })
 
-test('a transcript with a gap is asked for again at once, from before the gap', () => {
+test('with a gap is requested again at once, from before the gap', () => {
   last().hello()
   socket.follow('s')
   last().receive({ type: 'transcript', session_id: 's', from: 0, next: 7, items: [], total: 7, live: null })
@@ -164,7 +164,7 @@ test('a transcript with a gap is asked for again at once, from before the gap', 
   expect(last().of('subscribe')).toHaveLength(2)
 })
 
-test('what is appended to a block is taken from a server that offers it, and asked for again when it does not fit', () => {
+test('gets appended text from a server that offers it, and is requested again when it does not fit', () => {
   last().hello()
   socket.follow('s')
   expect(last().of('subscribe')[0]).not.toHaveProperty('live_append')
@@ -182,7 +182,7 @@ test('what is appended to a block is taken from a server that offers it, and ask
   expect(last().of('subscribe')).toMatchObject([{}, { session_id: 's', after: 7, live_append: true }])
 })
 
-test('frames are taken in once for each animation frame', () => {
+test('frames are applied once for each animation frame', () => {
   last().hello()
   const apply = vi.spyOn(store, 'apply')
   for (let i = 0; i < 50; i++) last().receive({ type: 'active_processes', processes: [] })
@@ -191,7 +191,7 @@ test('frames are taken in once for each animation frame', () => {
   expect(store.state.complete).toBe(true)
 })
 
-test('a request that comes or goes is shown at once, with what was said before; the rest waits for the screen', () => {
+test('a request that opens or closes is applied at once with the frames before it; the rest waits for the next animation frame', () => {
   last().hello()
   last().receive({ type: 'active_processes', processes: [] })
   vi.advanceTimersByTime(20)
@@ -217,7 +217,7 @@ test('a request that comes or goes is shown at once, with what was said before; 
   expect(store.session(state.session_id)?.title).toBe('another')
 })
 
-test('an ack that comes together with the state that it made is taken in with it', () => {
+test('an acknowledgment is applied together with the state that it caused', () => {
   last().hello()
   const state = golden<ProcessState>('process_state.many_requests')
   const [first] = state.pending_requests
@@ -237,7 +237,7 @@ test('an ack that comes together with the state that it made is taken in with it
   expect(store.requests).toHaveLength(state.pending_requests.length - 1)
 })
 
-test('the end of a sign-in is said once and for all', () => {
+test('the end of a sign-in is reported once', () => {
   last().hello()
   last().onclose?.({ code: 4001 } as CloseEvent)
   vi.advanceTimersByTime(60_000)
@@ -245,7 +245,7 @@ test('the end of a sign-in is said once and for all', () => {
   expect(FakeSocket.all).toHaveLength(1)
 })
 
-test('typing is told at most every two seconds', () => {
+test('typing is reported at most every two seconds', () => {
   last().hello()
   for (let i = 0; i < 5; i++) socket.typing('s', 'r')
   vi.advanceTimersByTime(2_000)
@@ -253,7 +253,7 @@ test('typing is told at most every two seconds', () => {
   expect(last().of('typing')).toHaveLength(2)
 })
 
-test('what is on the screen is told at every change, and to every connection', () => {
+test('the visible session is reported at every change and on every connection', () => {
   vi.spyOn(document, 'hasFocus').mockReturnValue(true)
   last().hello()
   socket.showing({ session_id: 's' })
@@ -278,7 +278,7 @@ test('what is on the screen is told at every change, and to every connection', (
   ).toEqual([{ inbox: true }])
 })
 
-describe('a session that is not known', () => {
+describe('an unknown session', () => {
   const found = {
     session_id: 'old',
     project_id: 'p',
@@ -293,7 +293,7 @@ describe('a session that is not known', () => {
     updated_at: 2,
   }
 
-  test('is asked for', async () => {
+  test('is requested', async () => {
     last().hello()
     vi.mocked(fetch).mockResolvedValueOnce(new Response(JSON.stringify(found)))
     expect(await socket.find('old')).toBe(true)
@@ -301,7 +301,7 @@ describe('a session that is not known', () => {
     expect(store.session('old')?.title).toBe('Long ago')
   })
 
-  test('is absent when the server says so, and not when it says nothing', async () => {
+  test('is missing when the server says so, not when it does not answer', async () => {
     vi.mocked(fetch).mockResolvedValueOnce(
       new Response('{"error":{"code":"not_found","message":"no"}}', { status: 404 }),
     )
@@ -311,7 +311,7 @@ describe('a session that is not known', () => {
   })
 })
 
-test('a message to a folder that nobody trusts waits for the person, and goes out again with what they say', async () => {
+test('a message to an untrusted folder waits for the person and is sent again with their decision', async () => {
   const trust = { folder: '/w', digest: 'sha256:1', items: [], gone: [], told: [], can_leave_out: true, before: null }
   const refuse = (command_id: string) =>
     last().receive({
@@ -356,7 +356,7 @@ describe('two people in one tab', () => {
       server_time: 1,
     })
 
-  test('what one decided without a connection is sent for them, and with nobody else’s sign-in', () => {
+  test('an offline decision is sent for its author, never with another sign-in', () => {
     as('ada')
     reconnect()
     socket.answer(answer)
@@ -371,7 +371,7 @@ describe('two people in one tab', () => {
     expect(store.outbox).toHaveLength(1)
   })
 
-  test('of what the one saw the other sees nothing', () => {
+  test('neither sees the other’s data', () => {
     as('ada')
     last().receive({ type: 'active_processes', processes: [golden<ProcessState>('process_state.tool_approval')] })
     vi.advanceTimersByTime(300)

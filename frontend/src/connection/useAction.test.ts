@@ -3,7 +3,7 @@ import { t } from '@/i18n'
 import { UnreachableError } from './rest'
 import { useAction } from './useAction'
 
-test('an action is busy until it has ended, and says what it did', async () => {
+test('an action is busy until it ends, and returns its result', async () => {
   const { busy, done, run } = useAction()
   let resolve: (text: string) => void = () => {}
   const promise = new Promise<string>((r) => (resolve = r))
@@ -14,7 +14,7 @@ test('an action is busy until it has ended, and says what it did', async () => {
   expect([busy.value, done.value]).toEqual([false, 'Saved'])
 })
 
-test('a second start while one runs does nothing', async () => {
+test('a second start during an action does nothing', async () => {
   const { run } = useAction()
   let resolve = () => {}
   const promise = new Promise<void>((r) => (resolve = r))
@@ -34,7 +34,7 @@ test('an error is shown until the next action starts', async () => {
   expect([error.value, done.value]).toEqual(['', 'Saved'])
 })
 
-test('what a page shows is loaded again before the next action, also after an error', async () => {
+test('the page is reloaded before the next action, also after an error', async () => {
   const after = vi.fn<() => Promise<void>>().mockResolvedValue()
   const { run } = useAction(undefined, after)
   await run(async () => undefined)
@@ -42,14 +42,14 @@ test('what a page shows is loaded again before the next action, also after an er
   expect(after).toHaveBeenCalledTimes(2)
 })
 
-test('an action whose page cannot be loaded again succeeds, and the next one can start', async () => {
+test('an action succeeds even if the page cannot be reloaded, and the next one can start', async () => {
   const { busy, error, done, run } = useAction(undefined, () => Promise.reject(new UnreachableError()))
   expect(await run(async () => 'Saved').catch(() => 'threw')).toBe(true)
   expect([busy.value, done.value, error.value]).toEqual([false, 'Saved', t.connection.unreachable])
   expect(await run(async () => undefined).catch(() => 'threw')).toBe(true)
 })
 
-test('a page describes the errors of its own', async () => {
+test('a page can describe its own errors', async () => {
   const { error, run } = useAction((err) => (err instanceof RangeError ? 'Too large' : ''))
   await run(() => Promise.reject(new RangeError()))
   expect(error.value).toBe('Too large')

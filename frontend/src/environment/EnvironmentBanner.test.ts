@@ -24,14 +24,14 @@ beforeEach(() => {
   environment.value = broken('Claude Code is not signed in.')
 })
 
-test('says all and offers the demo while nothing runs', () => {
+test('explains the problem and offers the demo when nothing can run', () => {
   const w = banner(false)
   expect(w.text()).toContain('Claude Code is not signed in.')
   expect(button(w, 'Try the demo session')).toBeDefined()
   expect(button(w, 'Details')).toBeUndefined()
 })
 
-test('is one line beside a demo, which opens', async () => {
+test('is one line next to a demo, which it opens', async () => {
   const w = banner(true)
   expect(w.text()).toContain('Claude Code isn’t set up')
   expect(w.text()).not.toContain('Claude Code is not signed in.')
@@ -41,7 +41,7 @@ test('is one line beside a demo, which opens', async () => {
   expect(button(w, 'Try the demo session')).toBeDefined()
 })
 
-test('is hidden for this tab, until something else is wrong', async () => {
+test('can be hidden in this tab until another problem appears', async () => {
   const w = banner(true)
   await button(w, 'Hide for now')!.trigger('click')
   expect(w.text()).toBe('')
@@ -51,7 +51,7 @@ test('is hidden for this tab, until something else is wrong', async () => {
   expect(banner(true).text()).toContain('Claude Code isn’t set up')
 })
 
-test('is not there when sessions can run', () => {
+test('is not shown when sessions can run', () => {
   environment.value = { ...broken(''), claude: { version: '2.1.329', signed_in: true, problem: null } }
   expect(banner(false).text()).toBe('')
 })

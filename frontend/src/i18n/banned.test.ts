@@ -24,7 +24,7 @@ const catalogues: Record<Language, string[]> = {
   de: sources.filter((f) => /(words|messages|errors|statements)\.de\.ts$/.test(f)),
 }
 
-it.each(['en', 'de'] as const)('catalogues in %s use the usual terms', (language) => {
+it.each(['en', 'de'] as const)('the catalogs in %s use the usual terms', (language) => {
   expect(catalogues[language].length).toBeGreaterThan(9)
   const found = catalogues[language].flatMap((f) =>
     banned(language, readFileSync(join(src, f), 'utf8')).map((text) => `${f}: ${text}`),
@@ -32,7 +32,7 @@ it.each(['en', 'de'] as const)('catalogues in %s use the usual terms', (language
   expect(found).toEqual([])
 })
 
-it('finds a phrase that was planted', () => {
+it('finds a banned phrase', () => {
   const english = "  // it was put off\n  snooze: 'Put off 10 min',\n  of: (n) => `${n} requests wait for you`,"
   expect(banned('en', english)).toEqual(['Put off 10 min', '${n} requests wait for you'])
   const german = "  // Freigabe\n  approve: 'Freigeben',\n  link: \"Anmeldeadresse\",\n  ok: 'Genehmigen',"

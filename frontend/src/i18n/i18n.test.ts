@@ -28,7 +28,7 @@ async function choose(to: string | null) {
 afterEach(() => choose(null))
 
 describe('the language', () => {
-  it('is the one that was chosen, in what is shown already too', async () => {
+  it('is the chosen one, also in text that is already shown', async () => {
     const shown = computed(() => t.shell.newSession)
     expect(shown.value).toBe('New session')
     await choose('de')
@@ -39,17 +39,17 @@ describe('the language', () => {
     expect(shown.value).toBe('New session')
   })
 
-  it('is one that is known, whatever is stored', async () => {
+  it('is a known one, whatever is stored', async () => {
     await choose('constructor')
     expect(language.value).toBe('en')
   })
 
-  it('holds for a room that is loaded later', async () => {
+  it('applies to a catalog that is loaded later', async () => {
     await choose('de')
     expect(inLanguage('session', { fork: 'Fork' }).fork).toBe('Abzweigen')
   })
 
-  it('decides how numbers, plurals, lists and spans are written', async () => {
+  it('determines the format of numbers, plurals, lists and durations', async () => {
     expect([count(1, 'line', 'lines'), count(2, 'line', 'lines'), list(['a', 'b', 'c']), ago(130)]).toEqual([
       '1 line',
       '2 lines',
@@ -68,16 +68,16 @@ describe('the language', () => {
   })
 })
 
-describe('the catalogues', () => {
+describe('the catalogs', () => {
   const rooms = sources.filter((f) => f.endsWith('/words.en.ts')).map((f) => dirname(f))
 
-  it.each(rooms.map(name))('%s has its words in German, under its own name', (room) => {
+  it.each(rooms.map(name))('%s has its texts in German, under its own name', (room) => {
     expect(existsSync(join(SRC, room, 'words.de.ts')), `${room}/words.de.ts`).toBe(true)
     expect(Object.keys(catalogue)).toContain(room)
     expect(readFileSync(join(SRC, room, 'words.ts'), 'utf8')).toContain(`inLanguage('${room}', `)
   })
 
-  it('are read through the language, never past it', () => {
+  it('are read through the language, never directly', () => {
     const past = sources
       .filter((f) => /words\.en'|messages\.en'/.test(readFileSync(f, 'utf8')))
       .map(name)
@@ -86,7 +86,7 @@ describe('the catalogues', () => {
   })
 
   // One with a _ is named by what the server says, and so are those of a table that own() reads.
-  it('hold no word that nobody says', () => {
+  it('contain no unused text', () => {
     const catalogues = /(words|messages)\.(en|de)\.ts$/
     const code = sources
       .filter((f) => /\.(ts|vue)$/.test(f) && !catalogues.test(f) && !f.endsWith('.test.ts'))
@@ -108,7 +108,7 @@ describe('the catalogues', () => {
   })
 
   // A word alone may well be the same in both.
-  it('say everything in German', () => {
+  it('contain every text in German', () => {
     const leaves = (words: object, path: string): [string, string][] =>
       Object.entries(words).flatMap(([key, word]): [string, string][] =>
         typeof word === 'string'
@@ -134,7 +134,7 @@ describe('the catalogues', () => {
 describe('a statement of the server', () => {
   const names = (text: string) => [...text.matchAll(/\{(\w+(?::\w+)?)\}/g)].map((m) => m[1]!)
 
-  it.each(Object.entries(statementsInGerman))('%s names what it has', (reason, text) => {
+  it.each(Object.entries(statementsInGerman))('%s uses only the parameters that it has', (reason, text) => {
     expect(names(text).toSorted()).toEqual(names(statements[reason as keyof typeof statements]).toSorted())
   })
 
@@ -172,7 +172,7 @@ describe('a statement of the server', () => {
     expect(t.said(english, reason)).toBe(inGerman)
   })
 
-  it('is found in the field of an object', async () => {
+  it('is translated in a field of an object', async () => {
     const session = { stuck: null, error: 'The server was stopped.', reasons: { error: { reason: 'server_stopped' } } }
     expect(translate(session, 'error')).toBe('The server was stopped.')
     await choose('de')
@@ -185,13 +185,13 @@ describe('a statement of the server', () => {
 describe('an error of the server', () => {
   const names = (text: string) => [...text.matchAll(/\{(\w+(?::usd)?)\}/g)].map((m) => m[1]!)
 
-  it.each(Object.entries(german))('%s names only what it has', (reason, text) => {
+  it.each(Object.entries(german))('%s uses only the parameters that it has', (reason, text) => {
     const known = names(errors[reason as keyof typeof errors])
     expect(names(text).filter((n) => !known.includes(n))).toEqual([])
     expect(text.replace(/\{\w+(:usd)?\}/g, '')).not.toMatch(/[{}]/)
   })
 
-  it('is shown by its reason, whatever its sentence', async () => {
+  it('is translated by its reason, whatever its text', async () => {
     const english = 'A later version words it so.'
     const error = { reason: 'password_too_short', params: { min: 12 } }
     expect(t.said(english, error)).toBe(english)
@@ -201,7 +201,7 @@ describe('an error of the server', () => {
     )
   })
 
-  it('writes lists, amounts, sizes and roles as the language does', async () => {
+  it('formats lists, amounts, sizes and roles for the language', async () => {
     await choose('de')
     const say = (reason: keyof typeof errors, params: Record<string, string | number | string[]>) =>
       t.said('', { reason, params })
@@ -217,14 +217,14 @@ describe('an error of the server', () => {
     expect(say('role_needed', { role: 'member' })).toBe('Dafür ist die Rolle Mitglied nötig. Bitte einen Admin darum.')
   })
 
-  it('is shown as it came when its reason is unknown', async () => {
+  it('is shown unchanged when its reason is unknown', async () => {
     await choose('de')
     expect(t.said('Something new.', { reason: 'later' })).toBe('Something new.')
     expect(t.said('Something new.', { reason: 'constructor' })).toBe('Something new.')
   })
 })
 
-describe('no component holds words of its own', () => {
+describe('no component contains text of its own', () => {
   // Names and signs, which are the same in every language.
   const NAMES = /\b(sayso|Claude Code|Claude|Bash|ntfy|JSON|kB|MB)\b/g
   const SPOKEN = new Set([

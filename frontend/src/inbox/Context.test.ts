@@ -10,7 +10,7 @@ import Context from './Context.vue'
 
 afterEach(() => vi.unstubAllGlobals())
 
-test('how long Claude waited today is what the server counts, and is asked for again when something was answered', async () => {
+test('the waiting time of today comes from the server and is reloaded after an answer', async () => {
   setActivePinia(createPinia())
   const store = useSessions()
   store.status = { kind: 'open' }

@@ -10,11 +10,11 @@ const look = (id: string, more: Partial<Request> = {}) =>
   request(id, { tool_name: 'Read', tool_input: { file_path: '/w/a' }, risk: 'low', ...more })
 
 describe('the queue', () => {
-  it('puts what was put off after the rest and keeps both in order', () => {
+  it('puts snoozed requests last and keeps both parts in order', () => {
     const all = ['a', 'b', 'c', 'd'].map((id) => waiting(request(id)))
     expect(ordered(all, (id) => id === 'a' || id === 'c')).toEqual(['b', 'd', 'a', 'c'])
   })
-  it('goes on to the next, at the end to the first that is left', () => {
+  it('continues with the next request, and at the end with the first that is left', () => {
     expect(after(['a', 'b', 'c'], 'b', ['a', 'c'])).toBe('c')
     expect(after(['a', 'b', 'c'], 'c', ['a', 'b'])).toBe('a')
     expect(after(['a'], 'a', [])).toBeUndefined()

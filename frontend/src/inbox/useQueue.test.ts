@@ -35,7 +35,7 @@ function inbox(...open: Request[]) {
 const low = (id: string, more: Partial<Request> = {}) =>
   request(id, { tool_name: 'Read', tool_input: { file_path: '/w/a' }, risk: 'low', ...more })
 
-test('while somebody points at the list nothing in it moves: what left stays, what is new comes last', async () => {
+test('does not move while the pointer is over the list: closed rows stay and new ones come last', async () => {
   const { queue, show } = inbox(low('b', { created_at: 2 }), low('c', { created_at: 3 }))
   expect(queue.order.value).toEqual(['b', 'c'])
   queue.touch()
@@ -49,7 +49,7 @@ test('while somebody points at the list nothing in it moves: what left stays, wh
   expect(queue.order.value).toHaveLength(2)
 })
 
-test('what a person asks for is ordered at once, also under the pointer', async () => {
+test('reorders at once when the person asks for it, even under the pointer', async () => {
   const { queue } = inbox(low('a'), request('b'))
   queue.touch()
   queue.filter.value = { ...queue.filter.value, tool: 'Read' }
@@ -60,7 +60,7 @@ test('what a person asks for is ordered at once, also under the pointer', async 
   expect([...queue.order.value].toSorted()).toEqual(['a', 'b'])
 })
 
-test('a snoozed request goes last and is not what one goes on to', async () => {
+test('puts a snoozed request last and does not continue with it', async () => {
   const { queue } = inbox(low('a'), low('b'))
   expect(queue.toggleSnooze('a')).toBe(true)
   await nextTick()
@@ -71,7 +71,7 @@ test('a snoozed request goes last and is not what one goes on to', async () => {
   expect(queue.toggleSnooze('gone')).toBeUndefined()
 })
 
-test('anything is selected, and the low-risk requests of one tool at once; what is gone no longer counts', async () => {
+test('selects any request, or the low-risk requests of one tool at once, and forgets closed ones', async () => {
   const { queue, selection, show } = inbox(low('a'), low('b'), low('c', { tool_name: 'Grep' }), request('d'))
   const selected = () => selection.selected.value.map((w) => w.request.request_id)
   expect([selection.offered.value, selection.selecting.value]).toEqual([true, false])
@@ -89,7 +89,7 @@ test('anything is selected, and the low-risk requests of one tool at once; what 
   vi.advanceTimersByTime(1_000)
 })
 
-test('a group is one row, selected as a whole, and found by each of its requests', async () => {
+test('a group is one row, which is selected as a whole and found by each of its requests', async () => {
   const burst = ['a', 'b', 'c'].map((id, i) => low(id, { created_at: i }))
   const { queue, selection, show } = inbox(...burst, low('d', { created_at: 60 }))
   expect(queue.rows.value.map((r) => [r.id, r.what])).toEqual([

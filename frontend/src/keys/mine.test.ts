@@ -36,7 +36,7 @@ afterEach(() => {
   changes.length = 0
 })
 
-test('who leaves, or comes after somebody else, keeps the keys that the server has of them', async () => {
+test('a person who leaves, or follows another, keeps their shortcuts from the server', async () => {
   kept['ada'] = { keys: { deny: 'q' }, single_keys: true, language: 'en' }
   kept['grace'] = { keys: { approve: 'w' }, single_keys: true, language: 'en' }
   server()
@@ -57,7 +57,7 @@ test('who leaves, or comes after somebody else, keeps the keys that the server h
   expect(kept).toMatchObject({ ada: { keys: { deny: 'q' } }, grace: { keys: { approve: 'p' } } })
 })
 
-test('what comes too late for one person is not taken for the next', async () => {
+test('shortcuts that arrive late are not applied to the next person', async () => {
   kept['ada'] = { keys: { deny: 'q' }, single_keys: true, language: 'en' }
   server()
   signIn('ada')

@@ -19,7 +19,7 @@ const reader = () => new Reader(ids)
 const read = (r: Reader, key: string, more: { at?: number; singles?: boolean; writing?: boolean } = {}) =>
   r.read(key, more.at ?? 0, more.singles ?? true, more.writing ?? false)
 
-describe('a press', () => {
+describe('a key press', () => {
   it('is named by its character and its modifiers', () => {
     expect(pressOf(press('y'))).toBe('y')
     expect(pressOf(press('Y', { shiftKey: true }))).toBe('Y')
@@ -27,7 +27,7 @@ describe('a press', () => {
     expect(pressOf(press('≥', { altKey: true, code: 'Period' }))).toBe('Alt+.')
     expect(pressOf(press('>', { altKey: true, shiftKey: true, code: 'Period' }))).toBe('Alt+Shift+.')
   })
-  it('is none while it repeats, composes or writes a character of another level', () => {
+  it('is ignored when it repeats, composes or types another character', () => {
     expect(pressOf(press('y', { repeat: true }))).toBe('')
     expect(pressOf(press('y', { isComposing: true }))).toBe('')
     expect(pressOf(press('Process'))).toBe('')
@@ -37,8 +37,8 @@ describe('a press', () => {
   })
 })
 
-describe('a reader', () => {
-  it('takes two presses for one key while they follow each other', () => {
+describe('the key reader', () => {
+  it('accepts two presses in sequence as one shortcut', () => {
     const r = reader()
     expect(read(r, 'g')).toBe('begun')
     expect(read(r, 'i', { at: 500 })).toBe('inbox')
@@ -46,13 +46,13 @@ describe('a reader', () => {
     read(r, 'g', { at: 1000 })
     expect(read(r, 'i', { at: 5000 })).toBe(null)
   })
-  it('does nothing with a second press that belongs to no first', () => {
+  it('ignores a second press that completes no shortcut', () => {
     const r = reader()
     read(r, 'g')
     expect(read(r, 'c')).toBe(null)
     expect(read(r, 'c')).toBe('create')
   })
-  it('takes nothing from where one writes but what is meant to work there', () => {
+  it('takes from a text field only the shortcuts meant for it', () => {
     for (const id of ids) {
       const presses = table[id].keys.split(' ')
       const r = reader()
@@ -60,7 +60,7 @@ describe('a reader', () => {
       expect([id, last === id]).toEqual([id, table[id].writing === true])
     }
   })
-  it('leaves keys of one character alone when they are off', () => {
+  it('ignores single-key shortcuts when they are off', () => {
     for (const id of ids.filter(single)) {
       const r = reader()
       expect(table[id].keys.split(' ').map((p) => read(r, p, { singles: false }))).not.toContain(id)
@@ -69,8 +69,8 @@ describe('a reader', () => {
   })
 })
 
-describe('the table', () => {
-  it('has no key twice in a scope or under one that holds everywhere', () => {
+describe('the shortcut table', () => {
+  it('has no key twice in a scope or under a global one', () => {
     for (const scope of ['session', 'card', 'inbox'] as const) {
       const keys = ids
         .filter((id) => table[id].scope === scope || table[id].scope === 'everywhere')
@@ -78,7 +78,7 @@ describe('the table', () => {
       expect(keys).toEqual([...new Set(keys)])
     }
   })
-  it('names and draws every key', () => {
+  it('names and displays every shortcut', () => {
     for (const id of ids) {
       expect(words.key[id]).not.toBe('')
       expect(capsOf(id).flat()).not.toContain('')
@@ -89,15 +89,15 @@ describe('the table', () => {
   })
 })
 
-describe('keys of one’s own', () => {
+describe('custom shortcuts', () => {
   afterEach(() => remap({}))
-  it('are read, drawn and told in place of those that come', () => {
+  it('are read, displayed and announced instead of the defaults', () => {
     remap({ approve: 'Alt+y', inbox: 'i' })
     expect([read(reader(), 'y'), read(reader(), 'Alt+y'), read(reader(), 'i')]).toEqual([null, 'approve', 'inbox'])
     expect([capsOf('approve'), shortcutOf('approve'), shortcutOf('inbox')]).toEqual([[['Alt', 'y']], 'Alt+y', 'i'])
     expect(read(reader(), 'Alt+y', { singles: false })).toBe('approve')
   })
-  it('are told apart from those that meet them', () => {
+  it('are checked for conflicts', () => {
     expect(ids.filter((id) => conflictsOf(id).length > 0)).toEqual([])
     remap({ edit: 'n', create: 'g' })
     expect(conflictsOf('edit')).toEqual(['deny'])
@@ -105,7 +105,7 @@ describe('keys of one’s own', () => {
     remap({ edit: '4', snooze: 'm' })
     expect([conflictsOf('edit'), conflictsOf('snooze')]).toEqual([['option'], []])
   })
-  it('are taken from what was kept as far as there are such', () => {
+  it('are restored from storage as far as they are valid', () => {
     expect(cleaned({ approve: 'j', leave: 'x', nothing: 'z', deny: 7 })).toEqual({ approve: 'j' })
     expect(cleaned('x')).toEqual({})
   })

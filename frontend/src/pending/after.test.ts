@@ -25,11 +25,11 @@ async function approved(first: Request[], after: Request[]) {
   return d
 }
 
-describe('by touch', () => {
+describe('on a touch screen', () => {
   beforeEach(() => setMedia('(pointer: coarse)', true))
   afterEach(() => setMedia('(pointer: coarse)', false))
 
-  test('what comes after a decision waits until it is asked for', async () => {
+  test('a request that arrives after a decision waits until the person asks for it', async () => {
     const d = await approved([request('a')], [])
     expect(cards(d)).toEqual([])
     expect(d.wrapper.text()).toContain('Approved')
@@ -46,19 +46,19 @@ describe('by touch', () => {
     expect(d.answers).toHaveLength(1)
   })
 
-  test('what comes with the state that ends a decision waits, too', async () => {
+  test('a request that arrives with the state that ends a decision waits too', async () => {
     const d = await approved([request('a')], [request('b')])
     expect(cards(d)).toEqual([])
     expect(has(d.wrapper, 'Next request')).toBe(true)
   })
 
-  test('a card that stood beside it stays where it is', async () => {
+  test('the card next to it stays in its place', async () => {
     const d = await approved([request('a'), request('b')], [request('b'), request('c')])
     expect(cards(d)).toEqual(['b'])
     expect(d.wrapper.findAll('[data-slot]').map((s) => s.attributes('data-slot'))).toEqual(['a', 'b'])
   })
 
-  test('while a decision is held, what comes waits; undone, it is decided anew', async () => {
+  test('a request that arrives while a decision is held waits, and an undone request can be decided again', async () => {
     const d = dock([request('a')])
     await armed()
     await button(d.wrapper, 'Approve').trigger('click')
@@ -79,7 +79,7 @@ describe('by touch', () => {
     expect(d.answers).toHaveLength(1)
   })
 
-  test('what is held when the page comes, or was decided in another tab, is there', async () => {
+  test('an answer that is held when the page loads, or given in another tab, is shown', async () => {
     const held = {
       by: 'ada',
       mine: true,
@@ -94,7 +94,7 @@ describe('by touch', () => {
     expect(cards(d)).toEqual(['a', 'b', 'c'])
   })
 
-  test('where nothing else waits it goes after a while, once nobody touches the page', async () => {
+  test('the outcome disappears when nothing else waits and nobody touches the page', async () => {
     const d = await approved([request('a')], [])
     vi.advanceTimersByTime(9_000)
     dispatchEvent(new Event('pointerdown'))
@@ -109,7 +109,7 @@ describe('by touch', () => {
   })
 })
 
-test('what stays of an edited approval is what ran', async () => {
+test('the outcome of an edited approval shows what ran', async () => {
   const d = dock([request('a', { tool_name: 'Bash', tool_input: { command: 'touch asked' } })])
   await armed()
   await choose(d.wrapper, 'Edit')
@@ -134,7 +134,7 @@ const heldNow = () => ({
   until: Date.now() / 1000 + 3,
 })
 
-test('the card becomes a strip, and the next one opens below it', async () => {
+test('the card becomes a strip, and the next card opens below it', async () => {
   const d = await approved([request('a')], [])
   expect(d.wrapper.find('.outcome').text()).toContain('Approved')
   await d.state([request('b')])
@@ -147,14 +147,14 @@ test('the card becomes a strip, and the next one opens below it', async () => {
   expect(cards(d)).toEqual(['b'])
 })
 
-test('a strip is put away', async () => {
+test('a strip can be dismissed', async () => {
   const d = await approved([request('a')], [request('b')])
   await button(d.wrapper, 'Done').trigger('click')
   expect(d.wrapper.find('.outcome').exists()).toBe(false)
   expect(cards(d)).toEqual(['b'])
 })
 
-test.each(['pointer', 'key'])('what is below decides nothing before the %s has moved', async (by) => {
+test.each(['pointer', 'key'])('the card below decides nothing before the %s has moved', async (by) => {
   const at = (x: number, type: string) =>
     dispatchEvent(Object.assign(new Event(type), { clientX: x, clientY: 0, button: 0, isPrimary: true }))
   const d = dock([request('a'), request('b')])
@@ -200,7 +200,7 @@ test('an approval that was refused is pressed again in the same place', async ()
   expect(d.answers).toHaveLength(2)
 })
 
-test('while it is held the strip has the way back, and a moment after that it is gone', async () => {
+test('the strip of a held answer offers undo, and disappears soon after', async () => {
   const d = dock([request('a')])
   await armed()
   await button(d.wrapper, 'Approve').trigger('click')
@@ -219,7 +219,7 @@ test('while it is held the strip has the way back, and a moment after that it is
   expect(d.wrapper.find('.outcome').exists()).toBe(false)
 })
 
-test('the focus goes from the card to its strip, and back with an undo', async () => {
+test('the focus moves from the card to its strip, and back after an undo', async () => {
   const d = dock([request('a')])
   await armed()
   await d.focusFirst()
@@ -233,14 +233,14 @@ test('the focus goes from the card to its strip, and back with an undo', async (
   expect(d.wrapper.find('.outcome').exists()).toBe(false)
 })
 
-test('what is held when the page comes is a strip', async () => {
+test('an answer that is held when the page loads is a strip', async () => {
   const d = dock([request('a', { held: heldNow() }), request('b')])
   await answeredAll()
   expect(cards(d)).toEqual(['b'])
   expect(d.wrapper.findAll('[data-slot]').map((s) => s.attributes('data-slot'))).toEqual(['a', 'b'])
 })
 
-test('what somebody else answers takes no place, and hands the focus to no other card', async () => {
+test('a request that another person answers leaves no strip, and moves the focus to no other card', async () => {
   const d = dock([request('a'), request('b')])
   await armed()
   await d.focusFirst()

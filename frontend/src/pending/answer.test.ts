@@ -32,14 +32,14 @@ const single = question('q1', 'select', ['Summary', 'Detailed'])
 const multi = question('q2', 'multi_select', ['API, server', 'Web', 'Docs'])
 const form = (...questions: Question[]): Form => ({ title: null, questions })
 
-describe('choosing', () => {
+describe('choosing options', () => {
   test('one option replaces the other', () => {
     let draft = pick(single, blank(), 0, 'claude')
     draft = pick(single, draft, 1, 'claude')
     expect(responses(form(single), { q1: draft })).toEqual([{ id: 'q1', values: ['Detailed'] }])
   })
 
-  test('several options are kept in the order of the question', () => {
+  test('several options keep the order of the question', () => {
     let draft = pick(multi, blank(), 2, 'claude')
     draft = pick(multi, draft, 0, 'claude')
     draft = pick(multi, draft, 1, 'claude')
@@ -47,7 +47,7 @@ describe('choosing', () => {
     expect(responses(form(multi), { q2: draft })).toEqual([{ id: 'q2', values: ['API, server', 'Docs'] }])
   })
 
-  test('Other and an option exclude each other for Claude, and the text is kept', () => {
+  test('Other and an option exclude each other for Claude, and its text is kept', () => {
     let draft = pick(multi, blank(), 0, 'claude')
     draft = pickOther(multi, draft, 'claude')
     draft.text = 'both'
@@ -64,7 +64,7 @@ describe('choosing', () => {
   })
 })
 
-describe('what is missing', () => {
+describe('missing answers', () => {
   test('nothing is filled in', () => {
     expect(missing(form(single, multi), {}).map((q) => q.id)).toEqual(['q1', 'q2'])
   })
@@ -75,7 +75,7 @@ describe('what is missing', () => {
     expect(responses(form(single), draft)).toEqual([])
   })
 
-  test('a blank Other beside options does not go out unseen', () => {
+  test('a blank Other next to chosen options is not sent unnoticed', () => {
     const draft: FormDraft = { q2: { picked: [1], other: true, text: '' } }
     expect(missing(form(multi), draft)).toEqual([multi])
   })
@@ -86,38 +86,38 @@ describe('what is missing', () => {
     expect(missing(form(optional), {})).toEqual([optional])
   })
 
-  test('text left from Other does not answer for it', () => {
+  test('text left from Other does not answer the question', () => {
     expect(missing(form(single), { q1: { picked: [], other: false, text: 'typed before' } })).toEqual([single])
   })
 
-  test('a position outside the options answers nothing', () => {
+  test('an index outside the options answers nothing', () => {
     expect(missing(form(single), { q1: { picked: [7], other: false, text: '' } })).toEqual([single])
   })
 })
 
-describe('what goes out', () => {
-  test('text, trimmed', () => {
+describe('the response', () => {
+  test('contains trimmed text', () => {
     const text = question('q4', 'text', [])
     expect(responses(form(text), { q4: { picked: [], other: false, text: ' v1.2 ' } })).toEqual([
       { id: 'q4', values: [], text: 'v1.2' },
     ])
   })
 
-  test('confirm is yes or no whatever its options are called', () => {
+  test('is yes or no for a confirm, whatever its options are called', () => {
     const confirm = question('q5', 'confirm', [], { free_text: false })
     expect(responses(form(confirm), { q5: { picked: [1], other: false, text: '' } })).toEqual([
       { id: 'q5', values: ['no'] },
     ])
   })
 
-  test('options of the same value go out once', () => {
+  test('contains options of the same value once', () => {
     const twice = question('q6', 'multi_select', ['Same', 'Same'])
     expect(responses(form(twice), { q6: { picked: [0, 1], other: false, text: '' } })).toEqual([
       { id: 'q6', values: ['Same'] },
     ])
   })
 
-  test('two questions of the same text are told apart', () => {
+  test('distinguishes two questions of the same text', () => {
     const twin = { ...single, id: 'q7' }
     expect(
       responses(form(single, twin), {
@@ -130,14 +130,14 @@ describe('what goes out', () => {
     ])
   })
 
-  test('as one line, labels are joined with a comma and the own words come last', () => {
+  test('as one line joins the labels with commas and ends with the free text', () => {
     expect(joined(form(multi), { q2: { picked: [0, 2], other: true, text: 'more' } })).toEqual({
       'q2?': 'API, server, Docs, more',
     })
   })
 })
 
-describe('what an MCP server asks for', () => {
+describe('the constraints of an MCP server', () => {
   const text = (more: Partial<Question>) => question('t', 'text', [], more)
   const said = (words: string) => ({ ...blank(), text: words })
 
@@ -178,13 +178,13 @@ describe('what an MCP server asks for', () => {
     ).toBe(fault === null ? 0 : 1)
   })
 
-  test('how many may be chosen', () => {
+  test('bound the number of choices', () => {
     const q = question('m', 'multi_select', ['A', 'B', 'C'], { min_items: 2, max_items: 2 })
     const chosen = (...picked: number[]) => faultOf(q, { ...blank(), picked })
     expect([chosen(0), chosen(0, 1), chosen(0, 1, 2)]).toEqual(['few', null, 'many'])
   })
 
-  test('what was filled in before is there and can be sent, and what is none of the options is not', () => {
+  test('keep valid defaults, which can be sent, and drop those that are not options', () => {
     const all = form(
       text({ id: 'a', default: ['v1'] }),
       question('b', 'select', ['X', 'Y'], { default: ['Y'] }),
@@ -204,7 +204,7 @@ describe('what an MCP server asks for', () => {
     expect(missing(all, {})).toEqual([])
   })
 
-  test('an emptied default is empty', () => {
+  test('allow a default to be emptied', () => {
     expect(responses(form(text({ default: ['v1'], required: false })), { t: said('') })).toEqual([])
   })
 })

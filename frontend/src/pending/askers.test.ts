@@ -68,7 +68,7 @@ describe('the asker', () => {
     expect(d.wrapper.find('.asker').text()).toBe('Claude in api-server')
   })
 
-  test('each of several has a form of its own', async () => {
+  test('has a form for each of its questions', async () => {
     const d = dock([
       mcp('a', [question('Name', 'text', [])]),
       mcp('b', [question('Name', 'text', [])], { asker: 'agent Reviewer over MCP' }),
@@ -84,7 +84,7 @@ describe('the asker', () => {
     expect(d.wrapper.find('textarea').element.value).toBe('for Claude')
   })
 
-  test('cannot hide behind what cannot be seen', () => {
+  test('cannot hide behind invisible characters', () => {
     const d = dock([
       mcp('a', [question('q', 'text', [])], {
         asker: 'agent \u202eX',
@@ -96,14 +96,14 @@ describe('the asker', () => {
   })
 })
 
-test('the line of a list is words, with every hidden character in brackets', () => {
+test('the line of a list is plain text, with every hidden character in brackets', () => {
   const line = (q: string) => shown(reasonOf(mcp('a', [question('q', 'text', [], { question: q })])))
   expect(line('Use **Go** or `zig`,\nsay?')).toBe('Use Go or zig, say?')
   expect(line('May I run \u202egnp.exe? 2 ** 3')).toBe('May I run [RLO]gnp.exe? 2 ** 3')
 })
 
 describe('a form', () => {
-  test('shows its title, its progress, and which answers it needs', async () => {
+  test('shows its title, its progress and which answers are required', async () => {
     const questions = [...Array(10).keys()].map((i) =>
       question('q' + i, i % 2 ? 'text' : 'select', i % 2 ? [] : ['A', 'B'], { required: i !== 9 }),
     )
@@ -120,7 +120,7 @@ describe('a form', () => {
     expect(off(d.wrapper, 'Answer 7 more')).toBe(true)
   })
 
-  test('of Claude’s own tool does not say that all is required', () => {
+  test('of Claude’s own tool does not mark every question as required', () => {
     const d = dock([asks('q', [question('Format', 'select', ['A'])])])
     expect(d.wrapper.text()).not.toContain('(required)')
   })
@@ -131,12 +131,12 @@ describe('a form', () => {
     expect(d.wrapper.text()).not.toContain('Other')
   })
 
-  test('shows the placeholder of a text', () => {
+  test('shows the placeholder of a text field', () => {
     const d = dock([mcp('a', [question('q', 'text', [], { placeholder: 'v1.2' })])])
     expect(d.wrapper.find('textarea').attributes('placeholder')).toBe('v1.2')
   })
 
-  test('takes an Other beside chosen options, but for Claude instead of them', async () => {
+  test('allows Other next to chosen options, but for Claude instead of them', async () => {
     const q = question('q', 'multi_select', ['A', 'B'])
     for (const [r, checked] of [
       [mcp('a', [q]), [true, true]],
@@ -150,7 +150,7 @@ describe('a form', () => {
     }
   })
 
-  test('lets an optional choice go again', async () => {
+  test('lets an optional choice be cleared', async () => {
     const d = dock([mcp('a', [question('q', 'select', ['A'], { required: false }), question('r', 'text', [])])])
     await d.wrapper.find('input').setValue()
     await button(d.wrapper, 'Clear: What of q?').trigger('click')
@@ -158,7 +158,7 @@ describe('a form', () => {
     expect(has(d.wrapper, 'Clear: What of q?')).toBe(false)
   })
 
-  test('a confirm is two buttons, of which none is chosen', async () => {
+  test('with a confirm has two buttons, neither of them chosen', async () => {
     const d = dock([mcp('a', [question('q', 'confirm', [], { free_text: false })])])
     await armed()
     expect(d.wrapper.findAll('.confirm label').map((l) => l.find('.label').text())).toEqual(['Yes', 'No'])
@@ -169,7 +169,7 @@ describe('a form', () => {
     expect(d.answers[0]).toMatchObject({ responses: [{ id: 'q', values: ['yes'] }] })
   })
 
-  test('shows the preview of what is chosen, as markdown with which nothing can be done', async () => {
+  test('shows the preview of the chosen option as inert Markdown', async () => {
     engine.value = await import('@/text/markdown')
     const q = question('q', 'select', ['A', 'B'])
     q.options[0]!.preview = '# One'
@@ -202,7 +202,7 @@ describe('a form', () => {
     expect(d.wrapper.find('.option .label').text()).toContain('RLO')
   })
 
-  test('is declined in two steps, with a word for who asked', async () => {
+  test('is declined in two steps, with a message for the asker', async () => {
     const d = dock([mcp('a', [question('q', 'text', [])], { asker: 'agent Reviewer over MCP' })])
     await armed()
     await button(d.wrapper, 'Decline').trigger('click')
@@ -222,7 +222,7 @@ describe('an elicitation', () => {
     question: 'Day of the month',
   })
 
-  test('says what the server says, who gets the answer, and fills in the defaults', async () => {
+  test('shows the server’s message, who gets the answer, and the defaults', async () => {
     const d = dock([
       elicits({ mode: 'form', message: 'Where does the bill go?' }, [day], {
         form: { title: 'Where does the bill go?', questions: [day] },
@@ -239,7 +239,7 @@ describe('an elicitation', () => {
     expect(d.answers[0]).toMatchObject({ decision: 'allow', responses: [{ id: 'day', text: '1' }] })
   })
 
-  test('holds a number against its bounds, once the field was left', async () => {
+  test('checks a number against its bounds when the field loses the focus', async () => {
     const d = dock([elicits({ mode: 'form', message: 'm' }, [day])])
     await armed()
     const field = d.wrapper.find('input.field')
@@ -256,7 +256,7 @@ describe('an elicitation', () => {
     expect(d.answers[0]).toMatchObject({ responses: [{ id: 'day', text: '12' }] })
   })
 
-  test('is declined without a message, which nobody would get', async () => {
+  test('is declined without a message, because nobody would get it', async () => {
     const d = dock([elicits({ mode: 'form', message: 'm' }, [day])])
     await armed()
     await button(d.wrapper, 'Decline').trigger('click')
@@ -273,7 +273,7 @@ describe('an elicitation', () => {
     return d
   }
 
-  test('of an address shows it as text, opens nothing by itself, and is done when the person says so', async () => {
+  test('of a URL shows it as text, opens nothing by itself, and is done when the person says so', async () => {
     const d = await visit('https://pay.example/?id=1')
     expect(name(d.wrapper, 'e')).toBe('An MCP server wants you to open a page')
     expect(d.wrapper.find('pre.address').text()).toBe('https://pay.example/?id=1')
@@ -294,7 +294,7 @@ describe('an elicitation', () => {
     'vscode://x',
     'nothing',
     'javascript://pay.example/%0aalert(1)',
-  ])('%s cannot be opened', async (url) => {
+  ])('does not open %s', async (url) => {
     const d = await visit(url, [])
     expect(has(d.wrapper, 'Done')).toBe(false)
     expect(d.wrapper.find('a').exists()).toBe(false)
@@ -302,14 +302,14 @@ describe('an elicitation', () => {
     expect(d.wrapper.text()).toContain('Only http and https links can be opened')
   })
 
-  test('says where an address really leads', async () => {
+  test('shows where a URL really leads', async () => {
     const d = await visit('https://bank.example@evil.example/\u202efdp')
     expect(d.wrapper.find('strong.mono').text()).toBe('evil.example')
     const foreign = await visit('https://b\u0430nk.example/')
     expect(foreign.wrapper.find('strong.mono').text()).toBe('xn--bnk-6cd.example')
   })
 
-  test('of an address is declined in two steps', async () => {
+  test('of a URL is declined in two steps', async () => {
     const d = await visit('https://pay.example/')
     await button(d.wrapper, 'Decline').trigger('click')
     expect(d.answers).toEqual([])
@@ -322,7 +322,7 @@ describe('a deadline', () => {
   const timed = (seconds: number, more: Partial<Request> = {}) =>
     mcp('a', [question('Name', 'text', [])], { ...closesIn(seconds), ...more })
 
-  test('counts down, and five minutes more can be had', async () => {
+  test('counts down and can be extended by five minutes', async () => {
     const extend = vi.spyOn(rest, 'extend').mockResolvedValue({ result: 'applied' })
     const d = dock([timed(125)])
     await armed()
@@ -335,7 +335,7 @@ describe('a deadline', () => {
     expect(d.wrapper.find('.left').text()).toBe('expires in 7:00')
   })
 
-  test('that cannot be moved any more has no button, and a refusal is said', async () => {
+  test('has no button when it cannot be extended, and shows a refusal', async () => {
     vi.spyOn(rest, 'extend').mockRejectedValue(
       new RefusedError(422, 'cannot_extend', 'This question cannot wait any longer.', null),
     )
@@ -357,7 +357,7 @@ describe('a deadline', () => {
     return d
   }
 
-  test('that passes while a person types says so, keeps the text and the focus away from other fields', async () => {
+  test('that passes while a person types says so, keeps the text and moves the focus from no other field', async () => {
     const d = await typed(timed(30))
     await tick(31_000)
     await d.state([])
@@ -374,7 +374,7 @@ describe('a deadline', () => {
     expect(Object.keys(localStorage)).toEqual([])
   })
 
-  test('the asker gone: the reason is said, and the text can be copied', async () => {
+  test('shows the reason when the asker is gone, and lets the text be copied', async () => {
     const copied: string[] = []
     Object.defineProperty(navigator, 'clipboard', {
       configurable: true,
@@ -405,7 +405,7 @@ describe('a deadline', () => {
     expect(has(d.wrapper, 'Copied')).toBe(true)
   })
 
-  test('an outsider takes no messages, so the text is kept and copied only', async () => {
+  test('keeps and copies the text of an external asker, which takes no messages', async () => {
     const d = await typed(timed(30, { asker: 'agent Reviewer over MCP' }))
     await tick(31_000)
     await d.state([], { kind: 'agent', state: 'dead' })
@@ -415,7 +415,7 @@ describe('a deadline', () => {
     expect(has(d.wrapper, 'Copy')).toBe(true)
   })
 
-  test('nothing written, nothing kept: the notice goes by itself', async () => {
+  test('closes its notice by itself when nothing was written', async () => {
     const d = dock([timed(30)])
     await tick(31_000)
     await d.state([])

@@ -14,7 +14,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-it('the title names what waits, and the icon the state', async () => {
+it('the title names what waits, and the icon shows the state', async () => {
   document.head.innerHTML = '<link rel="icon" href="/favicon.svg">'
   setActivePinia(createPinia())
   const store = useSessions()
@@ -58,7 +58,7 @@ it('the title names what waits, and the icon the state', async () => {
   seen('api-server · sayso', '/favicon-failed.svg')
 })
 
-it('a page that nobody sees says so at once: it draws nothing that would come first', () => {
+it('a hidden page updates its title at once, because it draws nothing first', () => {
   document.title = ''
   setActivePinia(createPinia())
   vi.spyOn(document, 'hidden', 'get').mockReturnValue(true)

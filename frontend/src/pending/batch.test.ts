@@ -12,8 +12,8 @@ const look = (id: string, more: Partial<Request> = {}) =>
   request(id, { tool_name: 'Read', tool_input: { file_path: '/w/a' }, risk: 'low', ...more })
 const call = (tool_name: string, tool_input: unknown) => request('a', { tool_name, tool_input })
 
-describe('a batch', () => {
-  it('is of one tool and of low risk, and no longer than a person reads', () => {
+describe('a bulk approval', () => {
+  it('covers low-risk requests of one tool, no more than a person can read', () => {
     expect(problem(look('a'), look('b'))).toBe(null)
     expect(problem(look('a'), look('b', { tool_name: 'Grep' }))).toBe('mixed')
     expect(problem(look('a'), look('b', { risk: 'medium' }))).toBe('risk')
@@ -23,16 +23,16 @@ describe('a batch', () => {
     expect(problem(...Array.from({ length: MAX_BATCH + 1 }, (_, i) => look(`${i}`)))).toBe('many')
     expect(batchProblem([waiting(look('a'))], 'viewer')).toBe('rights')
   })
-  it('goes by what the server says of a call, and not by its tool', () => {
+  it('depends on the server’s review of a call, not on its tool', () => {
     expect(alone(request('a', { tool_name: 'Bash', risk: 'low' }))).toBe(true)
     expect(alone(look('a', { risk: 'medium' }))).toBe(false)
   })
-  it('of one session may be of medium risk, and never of high risk', () => {
+  it('may include medium risk within one session, and never high risk', () => {
     expect(alone(look('a', { risk: 'medium' }), true)).toBe(true)
     expect(alone(look('a', { risk: 'high' }), true)).toBe(false)
     expect(alone(look('a', { risk: 'medium', classifier_approvable: false }), true)).toBe(false)
   })
-  it('has nothing of which the server says nothing, that asks, or whose process died', () => {
+  it('excludes requests without a review, questions, and those of dead processes', () => {
     const tools = ['Read', 'Grep', 'Bash', 'Write', 'Edit', 'ExitPlanMode', 'mcp__x__Read', 'constructor']
     expect(tools.filter((tool_name) => alone(request('a', { tool_name })))).toEqual([])
     expect(alone(asks('a', [question('q', 'select', ['x'])]))).toBe(false)
@@ -40,12 +40,12 @@ describe('a batch', () => {
   })
 })
 
-describe('a line', () => {
+describe('a line in a list', () => {
   const of = (tool: string, input: unknown) => {
     const { place, text, more, partial } = lineOf(call(tool, input), '/w')
     return [place, text, more, ...(partial ? ['partial'] : [])]
   }
-  it('puts an address under its host, and all of it where it is not plainly one', () => {
+  it('puts a URL under its host, or shows all of it if it is not a plain one', () => {
     expect(of('WebFetch', { url: 'https://docs.example.com/v2/a?b=c', prompt: 'What?' })).toEqual([
       'docs.example.com',
       '/v2/a?b=c',
@@ -61,12 +61,12 @@ describe('a line', () => {
     ])
       expect(of('WebFetch', { url })).toEqual(['', url, ''])
   })
-  it('puts a file under its folder, and says of a change that it has to be opened', () => {
+  it('puts a file under its folder, and says that a change must be opened', () => {
     expect(of('Read', { file_path: '/w/src/a.go', limit: 5 })).toEqual(['src/', 'a.go', 'limit: 5'])
     expect(of('Read', { file_path: '/w/a.go' })).toEqual(['./', 'a.go', ''])
     expect(of('Edit', { file_path: '/etc/a', old_string: 'x', new_string: 'y' })).toEqual(['/etc/', 'a', '', 'partial'])
   })
-  it('has the whole of a command, and of what is not known here', () => {
+  it('shows the whole command, and all of an unknown input', () => {
     expect(of('Bash', { command: 'ls\nmake', description: 'Look', run_in_background: true })).toEqual([
       '',
       'ls\nmake',

@@ -48,7 +48,7 @@ describe('a tool approval', () => {
     expect(document.activeElement).toBe(d.before)
   })
 
-  test('on a phone the lines of a long command can be left unwrapped', async () => {
+  test('on a phone can leave the lines of a long command unwrapped', async () => {
     const long = { tool_input: { command: 'cp ' + 'a'.repeat(80) + ' b' } }
     expect(has(dock([request('a', long)]).wrapper, 'Wrap lines')).toBe(false)
     setMedia(BREAKPOINTS.narrow, true)
@@ -65,7 +65,7 @@ describe('a tool approval', () => {
     expect(d.wrapper.find('.sideways pre').text()).toContain('a'.repeat(80))
   })
 
-  test('raw JSON is opened from the menu', async () => {
+  test('opens its raw JSON from the menu', async () => {
     const d = dock([request('a')])
     await choose(d.wrapper, 'Raw JSON')
     expect(d.wrapper.find('pre').text()).toContain('"command": "touch a"')
@@ -73,7 +73,7 @@ describe('a tool approval', () => {
     expect(button(d.wrapper, 'Raw JSON').attributes('aria-pressed')).toBe('true')
   })
 
-  test('with several edits shows each once: what fails as it was asked, the rest in the file', async () => {
+  test('with several edits shows each once: failing ones as requested, the others in the file', async () => {
     previews.set(
       'some',
       file({ line: 1, before: 'a\n', after: 'b\n', failing: [{ edit: 1, problem: 'not_found', found: 0 }] }),
@@ -104,7 +104,7 @@ describe('a tool approval', () => {
     expect(d.wrapper.find('[role=group] h2').text()).toBe('Use tickets: create')
   })
 
-  test('does not take a decision in its first moments', async () => {
+  test('accepts no decision in its first moments', async () => {
     const d = dock([request('a')])
     arrive()
     await nextTick()
@@ -120,7 +120,7 @@ describe('a tool approval', () => {
     expect(d.answers).toHaveLength(1)
   })
 
-  test('does not take a decision right after the window got the focus', async () => {
+  test('accepts no decision right after the window got the focus', async () => {
     const d = dock([request('a')])
     await armed()
     window.dispatchEvent(new Event('focus'))
@@ -144,7 +144,7 @@ describe('a tool approval', () => {
     expect(off(d.wrapper, 'Approve')).toBe(false)
   })
 
-  test('approves exactly what was asked', async () => {
+  test('approves exactly what was requested', async () => {
     const d = dock([request('a')])
     await armed()
     await button(d.wrapper, 'Approve').trigger('click')
@@ -183,7 +183,7 @@ describe('a tool approval', () => {
     expect(d.wrapper.text()).toContain('No confirmation yet. Still trying.')
   })
 
-  test('is answered offline, and says that it waits', async () => {
+  test('is answered offline, and says that the answer waits', async () => {
     const d = dock([request('a')])
     await armed()
     d.store.setStatus({ kind: 'waiting', since: NOW, retryAt: NOW })
@@ -233,7 +233,7 @@ describe('a tool approval', () => {
   })
 
   // Each change of the process sends the session again; the draft stays the same.
-  test('the edited command can be approved while the session changes', async () => {
+  test('can be approved with an edit while the session changes', async () => {
     previews.set('a', NOTHING)
     const before = asked.filter((a) => a.startsWith('POST')).length
     const d = dock([request('a')])
@@ -247,7 +247,7 @@ describe('a tool approval', () => {
     expect(asked.filter((a) => a.startsWith('POST'))).toHaveLength(before + 1)
   })
 
-  test('an unchanged preview does not reset what was seen', async () => {
+  test('keeps what was seen when the preview is unchanged', async () => {
     const write = request('a', { tool_name: 'Write', tool_input: { file_path: '/w/a', content: 'two' } })
     previews.set('a', file({ before: 'one', after: 'two' }))
     const d = dock([write])
@@ -263,7 +263,7 @@ describe('a tool approval', () => {
     expect(off(d.wrapper, 'Approve')).toBe(true)
   })
 
-  test('an edit without changes counts as none', async () => {
+  test('treats an edit without changes as none', async () => {
     const d = dock([request('a')])
     await armed()
     await choose(d.wrapper, 'Edit')
@@ -271,7 +271,7 @@ describe('a tool approval', () => {
     expect(d.answers[0]).not.toHaveProperty('updated_input')
   })
 
-  test('broken JSON cannot be approved, and says where', async () => {
+  test('with invalid JSON cannot be approved, and says where the error is', async () => {
     const d = dock([request('a', { tool_name: 'WebFetch', tool_input: { url: 'https://go.dev' } })])
     await armed()
     await choose(d.wrapper, 'Edit')
@@ -283,7 +283,7 @@ describe('a tool approval', () => {
     expect(d.answers).toEqual([])
   })
 
-  test('rules take the place of a request only once it was seen', async () => {
+  test('offers rules only once the request was seen', async () => {
     const rule = { type: 'addRules', behavior: 'allow', rules: [{ toolName: 'Bash', ruleContent: 'touch:*' }] }
     const d = dock([request('a', { permission_suggestions: [rule] })])
     await button(d.wrapper, 'Don’t ask again…').trigger('click')
@@ -320,7 +320,7 @@ describe('a tool approval', () => {
     expect(d.wrapper.find('pre').text()).toContain('RLO')
   })
 
-  test('shows the risk of what would run in its head, from the start', async () => {
+  test('shows the risk of what would run in its header, from the start', async () => {
     const { wrapper, state } = dock([request('risky', { risk: 'high', tool_input: { command: 'rm -rf x' } })])
     expect(wrapper.get('header .risk').text()).toBe('High risk')
     previews.set('risky', command('low'))
@@ -337,7 +337,7 @@ describe('a tool approval', () => {
     expect(wrapper.text()).toContain('times out after 10 min')
   })
 
-  test('of several withdrawn requests one is shown while others are open, and then the last three', async () => {
+  test('shows one of several withdrawn requests while others are open, and the last three afterwards', async () => {
     const all = ['a', 'b', 'c', 'd', 'e'].map((id) => request(id, { tool_name: `Tool-${id}` }))
     const { wrapper, state } = dock(all)
     await state(all.slice(4))
@@ -346,7 +346,7 @@ describe('a tool approval', () => {
     expect(wrapper.findAll('.notice').map((n) => /Tool-(.)/.exec(n.text())?.[1])).toEqual(['c', 'd', 'e'])
   })
 
-  test('what will fail is not said to change nothing', async () => {
+  test('does not say that a failing edit changes nothing', async () => {
     previews.set('fails', file({ state: 'same', failing: [{ edit: 0, problem: 'not_found', found: 0 }] }))
     const again = dock([
       request('fails', { tool_name: 'Edit', tool_input: { file_path: '/w/a', old_string: 'a', new_string: 'b' } }),
@@ -361,7 +361,7 @@ describe('a tool approval', () => {
     expect(d.wrapper.text()).toContain('asked by Explore')
   })
 
-  test('shows a refusal of the server, and the answer can be given again', async () => {
+  test('shows a refusal of the server, and can be answered again', async () => {
     const d = dock([request('a')])
     await armed()
     await button(d.wrapper, 'Approve').trigger('click')
@@ -375,7 +375,7 @@ describe('a tool approval', () => {
     expect(d.answers).toHaveLength(2)
   })
 
-  test('a viewer sees and cannot answer', async () => {
+  test('can be seen but not answered by a viewer', async () => {
     const d = dock([request('a')], 'viewer')
     await armed()
     expect(has(d.wrapper, 'Approve')).toBe(false)
@@ -407,7 +407,7 @@ describe('keys', () => {
     expect(d.answers).toEqual([])
   })
 
-  test('typed into a field, y is a letter', async () => {
+  test('y typed into a field is a letter', async () => {
     const d = dock([request('a')])
     await armed()
     await choose(d.wrapper, 'Edit')
@@ -434,7 +434,7 @@ describe('keys', () => {
     expect(d.answers).toEqual([])
   })
 
-  test('after a decision no other card has the focus, and no key decides it before it is asked for', async () => {
+  test('after a decision no other card gets the focus, and no key decides it before the person asks for it', async () => {
     const d = dock([request('a'), request('b')])
     await armed()
     await d.focusFirst()
@@ -464,7 +464,7 @@ describe('keys', () => {
     expect(d.answers).toHaveLength(2)
   })
 
-  test('after the last decision the focus goes back to the composer', async () => {
+  test('after the last decision the focus returns to the composer', async () => {
     const d = dock([request('a')])
     await d.focusFirst()
     await armed()
@@ -494,7 +494,7 @@ describe('a plan', () => {
     })
   })
 
-  test('keeps planning with what should be different', async () => {
+  test('keeps planning with the requested changes', async () => {
     const d = dock([plan()])
     await armed()
     await button(d.wrapper, 'Keep planning').trigger('click')
@@ -523,7 +523,7 @@ describe('questions', () => {
     for (const input of d.wrapper.findAll('input')) expect(input.element.closest('label')?.textContent).toMatch(/\w/)
   })
 
-  test('an empty answer cannot be sent, by any means', async () => {
+  test('cannot be sent empty, by any means', async () => {
     const d = dock([two()])
     await armed()
     expect(off(d.wrapper, 'Answer 2 more')).toBe(true)
@@ -534,7 +534,7 @@ describe('questions', () => {
     expect(d.answers).toEqual([])
   })
 
-  test('trying to send leads to what is missing', async () => {
+  test('move the focus to the missing answer when they are sent', async () => {
     const d = dock([two()])
     await armed()
     await d.wrapper.findAll('input')[0]!.setValue()
@@ -544,7 +544,7 @@ describe('questions', () => {
     expect(d.wrapper.findAll('fieldset')[0]!.text()).not.toContain('Answer this question.')
   })
 
-  test('go out by id with all that was chosen', async () => {
+  test('are sent by id with all chosen options', async () => {
     const d = dock([two()])
     await armed()
     const [summary, , , api, web] = d.wrapper.findAll('input')
@@ -562,7 +562,7 @@ describe('questions', () => {
     })
   })
 
-  test('Other brings a field, which has the focus, and a blank one is no answer', async () => {
+  test('show a field for Other, which gets the focus and must not be blank', async () => {
     const d = dock([asks('q', [question('Format', 'select', ['Summary'])])])
     await armed()
     await d.wrapper.findAll('input')[1]!.setValue()
@@ -576,7 +576,7 @@ describe('questions', () => {
     expect(d.answers[0]).toMatchObject({ responses: [{ id: 'Format', values: [], text: 'a table' }] })
   })
 
-  test('digits choose in the first open question, 0 is Other', async () => {
+  test('are answered by digits in the first open question, with 0 for Other', async () => {
     const d = dock([two()])
     await armed()
     await key(d.wrapper, '2')
@@ -588,7 +588,7 @@ describe('questions', () => {
     expect(d.answers).toEqual([])
   })
 
-  test('confirm has no default', async () => {
+  test('have no default for a confirm', async () => {
     const d = dock([asks('q', [question('Go', 'confirm', [], { free_text: false })])])
     await armed()
     expect(d.wrapper.findAll('input:checked')).toHaveLength(0)
@@ -608,13 +608,13 @@ describe('questions', () => {
     expect(d.answers[0]).not.toHaveProperty('responses')
   })
 
-  test('that cannot be read can only be declined', () => {
+  test('that cannot be parsed can only be declined', () => {
     const d = dock([asks('q', [])])
     expect(has(d.wrapper, 'Send answers')).toBe(false)
     expect(has(d.wrapper, 'Decline')).toBe(true)
   })
 
-  test('markup in them is text', () => {
+  test('show markup as text', () => {
     const d = dock([asks('q', [question('Format', 'select', ['<img src=x onerror=alert(1)>'])])])
     expect(d.wrapper.find('img').exists()).toBe(false)
     expect(d.wrapper.text()).toContain('<img src=x')
@@ -622,7 +622,7 @@ describe('questions', () => {
 })
 
 describe('drafts', () => {
-  test('a half-filled form survives a new page', async () => {
+  test('a half-filled form survives a reload', async () => {
     const form = () => asks('q', [question('Format', 'select', ['Summary']), question('Name', 'text', [])])
     const first = dock([form()])
     await first.wrapper.find('input').setValue()
@@ -634,7 +634,7 @@ describe('drafts', () => {
     expect(document.activeElement).toBe(document.body)
   })
 
-  test('an edit and a reason survive a new page', async () => {
+  test('an edit and a reason survive a reload', async () => {
     const first = dock([request('a')])
     await armed()
     await choose(first.wrapper, 'Edit')
@@ -646,7 +646,7 @@ describe('drafts', () => {
     expect(again.wrapper.findAll('textarea').map((a) => a.element.value)).toEqual(['touch b', 'why'])
   })
 
-  test('a sent and acknowledged answer is no longer a draft', async () => {
+  test('an acknowledged answer is no longer a draft', async () => {
     const d = dock([request('a')])
     await armed()
     await choose(d.wrapper, 'Edit')
@@ -662,7 +662,7 @@ describe('drafts', () => {
   })
 })
 
-describe('a request that another answered', () => {
+describe('a request that another person answered', () => {
   const who = { outcome: 'denied' as const, by: 'Grace', device: 'Pixel 9 (Chrome)', summary: 'Denied' }
   const record = () => ({
     ...who,
@@ -683,7 +683,7 @@ describe('a request that another answered', () => {
       { now: Date.now(), commandOf: () => undefined },
     )
 
-  test('says who, where and what, and goes after a while', async () => {
+  test('says who answered, where and what, and disappears after a while', async () => {
     const d = dock([request('a')])
     tell(d)
     await d.state([])
@@ -693,7 +693,7 @@ describe('a request that another answered', () => {
     expect(d.wrapper.text()).toBe('')
   })
 
-  test('keeps what was written until it is wanted or dismissed', async () => {
+  test('keeps the draft until it is used or dismissed', async () => {
     const d = dock([request('a')])
     await armed()
     await button(d.wrapper, 'Deny').trigger('click')
@@ -708,7 +708,7 @@ describe('a request that another answered', () => {
     expect(d.wrapper.text()).toBe('')
   })
 
-  test('the loser of a race is told by the ack', async () => {
+  test('says who was first when the answer was too late', async () => {
     const d = dock([request('a')])
     await armed()
     await button(d.wrapper, 'Approve').trigger('click')
@@ -718,7 +718,7 @@ describe('a request that another answered', () => {
     expect(d.wrapper.text()).toContain('Answered by Grace on Pixel 9 (Chrome) just now: Denied.')
   })
 
-  test('an ack before the state is said in the card, whose buttons are off', async () => {
+  test('shows an early acknowledgment in the card and disables its buttons', async () => {
     const d = dock([request('a')])
     await armed()
     await button(d.wrapper, 'Approve').trigger('click')
@@ -727,7 +727,7 @@ describe('a request that another answered', () => {
     expect(off(d.wrapper, 'Approve')).toBe(true)
   })
 
-  test('withdrawn and died are told apart', async () => {
+  test('distinguishes withdrawn requests from those of a dead process', async () => {
     const d = dock([request('a'), request('b')])
     d.store.apply(
       [
@@ -750,7 +750,7 @@ describe('a request that another answered', () => {
   })
 })
 
-test('several requests are all there, oldest first, and are answered in any order', async () => {
+test('several requests are all shown, oldest first, and answered in any order', async () => {
   const d = dock([request('a'), request('b'), request('c')])
   await armed()
   const cards = d.wrapper.findAll<HTMLElement>('section[role=group]')
@@ -759,7 +759,7 @@ test('several requests are all there, oldest first, and are answered in any orde
   expect(d.answers.map((a) => a.request_id)).toEqual(['c', 'b', 'a'])
 })
 
-test('an answer that another tab made first leaves the drafts of other requests alone', async () => {
+test('an answer of another tab leaves the drafts of other requests alone', async () => {
   const d = dock([request('a'), asks('q', [question('Name', 'text', [])])])
   await d.wrapper.find('textarea').setValue('v1')
   await d.state([asks('q', [question('Name', 'text', [])])])
@@ -780,7 +780,7 @@ describe('requests of a process that died', () => {
     return d
   }
 
-  test('says what happened, and is answered as ever', async () => {
+  test('explain what happened, and can still be answered', async () => {
     const d = await died(orphaned().pending_requests)
     expect(d.wrapper.findAll('section[role=group]')).toHaveLength(2)
     expect(d.wrapper.text()).toContain('Claude stopped before you answered. Nothing ran. You can still answer')
@@ -790,7 +790,7 @@ describe('requests of a process that died', () => {
     expect(d.wrapper.find('[role=group]').text()).toContain('Resuming Claude with your answer…')
   })
 
-  test('its answer resumes Claude, which is said until Claude is there', async () => {
+  test('resume Claude when answered, and say so until Claude runs', async () => {
     const d = await died([left('a')])
     await button(d.wrapper, 'Approve').trigger('click')
     await d.ack({ result: 'applied' })
@@ -803,7 +803,7 @@ describe('requests of a process that died', () => {
     expect(d.wrapper.text()).not.toContain('Resuming')
   })
 
-  test('its answer is kept where nobody resumes', async () => {
+  test('keep their answer when nobody resumes', async () => {
     const d = await died([left('a')])
     await button(d.wrapper, 'Approve').trigger('click')
     await d.ack({ result: 'applied' })
@@ -815,14 +815,14 @@ describe('requests of a process that died', () => {
     expect(d.wrapper.text()).toBe('')
   })
 
-  test('answered in another tab, it does not say that the process stopped before the answer', async () => {
+  test('answered in another tab do not say that the process stopped before the answer', async () => {
     const d = await died([left('a')])
     await d.state([], dead())
     expect(d.wrapper.text()).toContain('This was answered elsewhere, or Claude no longer needs an answer.')
     expect(d.wrapper.text()).not.toContain('Resuming')
   })
 
-  test('a half-written answer goes to the same question of the next process', async () => {
+  test('pass a draft on to the same question of the next process', async () => {
     const d = await died([left('a', { input_hash: 'sha256:same' })])
     await button(d.wrapper, 'Deny').trigger('click')
     await d.wrapper.find('textarea').setValue('use pnpm')
@@ -835,7 +835,7 @@ describe('requests of a process that died', () => {
     expect(d.answers).toEqual([])
   })
 
-  test('what was answered to a similar request stands beside the new one', async () => {
+  test('show the answer to a similar request next to the new one', async () => {
     const d = dock([])
     await d.state(askedDifferently().pending_requests)
     await armed()
@@ -850,7 +850,7 @@ describe('requests of a process that died', () => {
     expect(d.answers).toMatchObject([{ request_id: '44444444-4444-5444-8444-444444444444', decision: 'allow' }])
   })
 
-  test('what Claude may have heard before it stopped says why it is asked again', async () => {
+  test('explain why they are asked again when Claude may have received the answer', async () => {
     const d = dock([])
     const [r] = askedDifferently().pending_requests
     await d.state([{ ...r!, earlier: { ...r!.earlier!, tool_input: r!.tool_input } }])
@@ -861,7 +861,7 @@ describe('requests of a process that died', () => {
     expect(d.answers).toEqual([])
   })
 
-  test('hidden characters in the earlier answer are marked, and markup is text', async () => {
+  test('mark hidden characters in the earlier answer and show markup as text', async () => {
     const d = dock([])
     const [r] = askedDifferently().pending_requests
     await d.state([
@@ -876,7 +876,7 @@ describe('requests of a process that died', () => {
     expect(d.wrapper.find('.earlier b').exists()).toBe(false)
   })
 
-  test('what was answered to a similar question, by somebody', async () => {
+  test('show who answered a similar question, and how', async () => {
     const d = dock([])
     await d.state(questionAskedDifferently().pending_requests)
     expect(d.wrapper.find('.earlier').text()).toContain(

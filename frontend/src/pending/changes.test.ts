@@ -31,7 +31,7 @@ test('loses no character of either text', () => {
   )
 })
 
-test('words that are too different are shown as replaced, and that is said', () => {
+test('replaces texts that differ too much, and says so', () => {
   const text = (by: number) => Array.from({ length: 3_000 }, (_, i) => 'abcdefgh'[(i * i * by) % 8]).join(' ') + ' '
   const { words, coarse } = wordsOf(text(3), text(5) + 'x')
   expect(coarse).toBe(true)
@@ -39,7 +39,7 @@ test('words that are too different are shown as replaced, and that is said', () 
   expect(side(words, 'del')).toBe(text(5) + 'x')
 })
 
-test('only fields that differ are shown, those that are gone too', () => {
+test('shows only fields that differ, including removed ones', () => {
   const changes = changesOf({ command: 'ls', timeout: 5, old: true }, { command: 'ls', timeout: 6 })
   expect(changes.map((c) => c.field)).toEqual(['timeout', 'old'])
   expect(changes[0]!.words).toEqual([

@@ -11,7 +11,7 @@ const text = fc
   .array(fc.constantFrom('a', 'b', 'if x {', '', '\t', 'é𝄞', '\r', '}'), { maxLength: 12 })
   .chain((lines) => fc.constantFrom('', '\n').map((end) => lines.join('\n') + end))
 
-describe('each piece that is shown is found where it stands in the texts that were compared', () => {
+describe('each displayed piece is located in the compared texts', () => {
   const misplaced = (before: string, after: string, places: (Place | null)[], texts: string[]) =>
     texts.filter(
       (text, i) =>
@@ -41,7 +41,7 @@ describe('each piece that is shown is found where it stands in the texts that we
     )
   })
 
-  test('lines with gaps between them, and many as one', () => {
+  test('lines with gaps between them, and several as one', () => {
     const long = Array.from({ length: 9_000 }, (_, i) => `line ${i}`)
     const other = long.map((l, i) => (i === 20 || i === 8_000 ? l + '!' : l))
     const before = long.join('\n')
@@ -90,7 +90,7 @@ vi.mock('@/text/highlight', () => ({
     new Promise<Uint32Array>((done) => page.told.push(() => done(Uint32Array.from([0, code.length, 3])))),
 }))
 
-describe('colours', { timeout: 60_000 }, () => {
+describe('highlighting', { timeout: 60_000 }, () => {
   beforeEach(() => {
     page.registry.clear()
     page.told.length = 0
@@ -111,7 +111,7 @@ describe('colours', { timeout: 60_000 }, () => {
     mount(DiffText, { props, attachTo: document.body })
   const left = () => [...page.registry.values()].reduce((n, ranges) => n + ranges.size, 0)
 
-  test('a difference is there plain, then coloured, and no element or word of it is another', async () => {
+  test('a diff is shown plain and then highlighted, without changing an element or a word', async () => {
     const it = show({ before: 'one\ntwo old\u202e\nthree', after: 'one\ntwo new\u202e\nthree', path: '/w/a.ts' })
     const plain = it.element.innerHTML
     await asked()
@@ -124,7 +124,7 @@ describe('colours', { timeout: 60_000 }, () => {
     expect(left()).toBe(0)
   })
 
-  test('what is large stays plain, and nobody is asked', async () => {
+  test('large texts stay plain, and no worker is asked', async () => {
     const it = show({ before: 'x\n'.repeat(30_000), after: 'y\n'.repeat(30_000), path: '/w/a.ts' })
     await import('./paint')
     await flushPromises()
@@ -133,7 +133,7 @@ describe('colours', { timeout: 60_000 }, () => {
     it.unmount()
   })
 
-  test('colours that come after the difference has gone paint nothing', async () => {
+  test('colors that arrive after the diff is gone change nothing', async () => {
     const it = show({ before: 'a', after: 'b', path: '/w/a.ts' })
     await asked()
     it.unmount()

@@ -14,7 +14,7 @@ const mark = (text: string, part: string, more: Partial<RiskMark> = {}): RiskMar
 })
 const word = (text: string, part: string, more?: Partial<RiskMark>) => dangerousWord(text, [mark(text, part, more)])
 
-describe('the word that is typed', () => {
+describe('the word to type', () => {
   test.each([
     ['cd x && rm -rf build', 'rm -rf build', 'delete_tree', 'rm'],
     ['cd x && /bin/rm -rf build', '/bin/rm -rf build', 'delete_tree', 'rm'],
@@ -31,17 +31,17 @@ describe('the word that is typed', () => {
     expect(word(text, part, { kind })).toBe(found)
   })
 
-  test('is at the mark of the highest level, not at the first', () => {
+  test('comes from the mark of the highest level, not the first', () => {
     const text = 'cd x && npm test && rm -rf build'
     expect(dangerousWord(text, [mark(text, 'npm test', { level: 'medium' }), mark(text, 'rm -rf build')])).toBe('rm')
   })
 
-  test('is none where a keyboard cannot type it', () => {
+  test('is empty when a keyboard cannot type it', () => {
     expect(word('ls \u202e# x', '\u202e', { kind: 'hidden' })).toBe('')
     expect(dangerousWord('ls', [])).toBe('')
   })
 
-  test('is short and can be typed, whatever the text and its marks are', () => {
+  test('is short and can be typed, whatever the text and its marks', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'binary' }),
@@ -60,7 +60,7 @@ describe('the word that is typed', () => {
 })
 
 describe('the word that confirms an input', () => {
-  test('is the dangerous one of a command', () => {
+  test('is the dangerous word of a command', () => {
     const command = 'rm -rf build'
     expect(confirmationWord({ command }, [mark(command, command)], 'Bash')).toBe('rm')
   })

@@ -32,7 +32,7 @@ const pointer = (down: Partial<Sight> | null, up: Partial<Sight> = {}): How => (
 })
 
 describe('armedFrom', () => {
-  test('waits a moment after the card appeared, and after the window was come back to', () => {
+  test('waits a moment after the card appeared and after the window got the focus', () => {
     expect(armedFrom(1000, null)).toBe(1600)
     expect(armedFrom(0, 5000)).toBe(5500)
     expect(armedFrom(5000, 5050)).toBe(5600)
@@ -62,7 +62,7 @@ describe('obstacle', () => {
     expect(obstacle(act, { ...READY, ...more })).toBe(found)
   })
 
-  test('high risk, and what Claude Code says no to, is confirmed first; its button can be pressed for that', () => {
+  test('requires confirmation for high risk and for what Claude Code recommends denying; its button starts it', () => {
     for (const more of [{ level: 'high' as const }, { defaultToNo: true }]) {
       expect(needsConfirmation({ ...READY, ...more })).toBe(true)
       expect(obstacle('approve', { ...READY, ...more })).toBeNull()
@@ -73,7 +73,7 @@ describe('obstacle', () => {
     }
   })
 
-  test('a press counts when the same button of the same card was there, still and free when the pointer went down', () => {
+  test('accepts a press when the same enabled button of the same card was there when the pointer went down', () => {
     expect(obstacle('approve', READY, pointer({}))).toBeNull()
     const rect = sight().rect
     const wrong: [string, How][] = [
@@ -93,13 +93,13 @@ describe('obstacle', () => {
     expect(obstacle('approve', READY, pointer({}, { rect: { ...rect, y: rect.y + 0.5 } }))).toBeNull()
   })
 
-  test('a key that repeats, or that came when the focus was elsewhere, decides nothing', () => {
+  test('rejects a key that repeats or that came while the focus was elsewhere', () => {
     expect(obstacle('approve', READY, { by: 'key', repeat: false, inside: true })).toBeNull()
     expect(obstacle('approve', READY, { by: 'key', repeat: true, inside: true })).toBe('key')
     expect(obstacle('deny', READY, { by: 'key', repeat: false, inside: false })).toBe('key')
   })
 
-  test('a batch takes what is of low risk and open, and what nobody has to insist on', () => {
+  test('allows open low-risk requests in a bulk approval, unless they must be decided individually', () => {
     const batch: How = { by: 'batch', open: true }
     expect(obstacle('approve', READY, batch)).toBeNull()
     expect(obstacle('approve', { ...READY, level: 'medium' }, batch)).toBe('batch')
@@ -109,7 +109,7 @@ describe('obstacle', () => {
     expect(obstacle('deny', READY, batch)).toBe('batch')
   })
 
-  test('nothing that stands in the way is overcome by anything else', () => {
+  test('lets no fact outweigh another obstacle', () => {
     const facts = fc.record({
       armed: fc.boolean(),
       stale: fc.boolean(),

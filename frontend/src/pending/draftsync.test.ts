@@ -52,7 +52,7 @@ function device(connected = true) {
 }
 
 describe('a draft', () => {
-  it('goes to the server when the person pauses, once, and not when nothing changed', async () => {
+  it('is sent once the person pauses, and not again without a change', async () => {
     const d = device()
     const text = d.write()
     for (const t of ['A', 'An', 'And']) text.value = t
@@ -68,14 +68,14 @@ describe('a draft', () => {
     expect(d.sent.at(-1)).toMatchObject({ value: null })
   })
 
-  it('of a request goes by its id', () => {
+  it('of a request is sent with its id', () => {
     const d = device()
     d.write('request:r').value = 'no'
     vi.advanceTimersByTime(1_000)
     expect(d.sent[0]!.of).toEqual({ request_id: 'r' })
   })
 
-  it('comes from another device into what is on the page, and into what is opened later', async () => {
+  it('from another device updates what is on the page, and what is opened later', async () => {
     const d = device()
     const text = d.write()
     await d.hear('From the phone', { command_id: 'x1' })
@@ -88,7 +88,7 @@ describe('a draft', () => {
     expect(d.sent).toEqual([])
   })
 
-  it('that was written on both is not lost on either: the person chooses', async () => {
+  it('that was written on both devices is lost on neither: the person chooses', async () => {
     const d = device()
     const text = d.write()
     text.value = 'Mine'
@@ -107,7 +107,7 @@ describe('a draft', () => {
     expect(d.sent.at(-1)!.value).toBe('Mine again')
   })
 
-  it('that was sent before goes on with what the other device made of it', async () => {
+  it('that was sent before continues with the other device’s version', async () => {
     const d = device()
     const text = d.write()
     text.value = 'A'
@@ -117,7 +117,7 @@ describe('a draft', () => {
     expect(merges.size).toBe(0)
   })
 
-  it('written without a connection goes out when there is one', async () => {
+  it('written offline is sent after a reconnect', async () => {
     const d = device(false)
     d.write().value = 'Offline'
     vi.advanceTimersByTime(5_000)
@@ -128,14 +128,14 @@ describe('a draft', () => {
     expect(d.sent.map((s) => s.value)).toEqual(['Offline'])
   })
 
-  it('older than what is known changes nothing', async () => {
+  it('older than the known one changes nothing', async () => {
     const d = device()
     await d.hear('New', { at: 100 })
     await d.hear('Old', { at: 50 })
     expect(drafts.get('message:s')).toBe('New')
   })
 
-  it('is told in its words', () => {
+  it('is displayed as text', () => {
     expect(wordsOf({ reason: 'No', denying: true, form: { q: { values: ['A', 'B'], text: 'c' } } })).toBe('No\nA, B\nc')
   })
 })

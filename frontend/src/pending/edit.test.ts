@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { descriptionOf, editableText, withText } from './edit'
 
 describe('editing an input', () => {
-  test('a command is edited as text and the rest stays', () => {
+  test('edits a command as text and leaves the rest', () => {
     const input = { command: 'ls', timeout: 5 }
     expect(editableText('Bash', input)).toBe('ls')
     expect(withText('Bash', input, 'ls -l')).toEqual({
@@ -13,35 +13,35 @@ describe('editing an input', () => {
     })
   })
 
-  test('an unchanged text is no edit', () => {
+  test('treats unchanged text as no edit', () => {
     expect(withText('Bash', { command: 'ls' }, 'ls')).toMatchObject({ ok: true, changed: false })
     const input = { url: 'x' }
     expect(withText('WebFetch', input, editableText('WebFetch', input))).toMatchObject({ ok: true, changed: false })
   })
 
-  test('an empty command cannot be approved, an empty file can', () => {
+  test('rejects an empty command, but not an empty file', () => {
     expect(withText('Bash', { command: 'ls' }, ' ')).toMatchObject({ ok: false })
     expect(withText('Write', { file_path: 'a', content: 'x' }, '')).toMatchObject({ ok: true, changed: true })
   })
 
-  test('all other tools are edited as JSON', () => {
+  test('edits all other tools as JSON', () => {
     expect(withText('WebFetch', { url: 'x' }, '{"url":"y"}')).toEqual({ ok: true, changed: true, input: { url: 'y' } })
   })
 
-  test('the line of a mistake is named', () => {
+  test('names the line of a syntax error', () => {
     expect(withText('WebFetch', { url: 'x' }, '{\n "url": "y"\n oops')).toMatchObject({ ok: false, line: 3 })
   })
 
-  test('only an object is an input', () => {
+  test('accepts only an object as an input', () => {
     for (const text of ['[]', '1', 'null', '"x"']) expect(withText('X', {}, text)).toMatchObject({ ok: false })
   })
 
-  test('a known tool with an unknown input falls back to JSON', () => {
+  test('falls back to JSON for an unexpected input of a known tool', () => {
     expect(editableText('Bash', { cmd: 'ls' })).toBe('{\n  "cmd": "ls"\n}')
   })
 })
 
-test('a description is given only where the input does not show it', () => {
+test('shows a description only if the input does not', () => {
   expect(descriptionOf({ description: 'Run the tests' }, { command: 'make test' })).toBe('Run the tests')
   expect(descriptionOf({ description: 'Run the tests' }, { description: 'Run the tests' })).toBe('')
   expect(descriptionOf({ description: 'a.go' }, { file_path: '/w/a.go' })).toBe('')

@@ -20,7 +20,7 @@ describe('an editor', () => {
   }
 
   test.each(['', 'a', 'a\nb\n', 'a\r\nb\r\n', 'a\r\nb\nc\rd', '\ufeffa\u202eb\u0000', 'x'.repeat(10_000)])(
-    'gives back %j as it was',
+    'returns %j unchanged',
     (text) => {
       const { editor } = open(text)
       expect(editor.text()).toBe(text)
@@ -43,7 +43,7 @@ describe('an editor', () => {
     editor.destroy()
   })
 
-  test('has a name, and marks what cannot be seen', () => {
+  test('has a name, and marks invisible characters', () => {
     const { root, editor } = open('ls \u202e# x')
     expect(root.querySelector('[role=textbox]')?.getAttribute('aria-label')).toBe('Content')
     expect(root.querySelector('.hidden')?.textContent).toBe('RLO')

@@ -33,17 +33,17 @@ test.each([
   ['crlf', 'lf', 'Line endings change from CRLF to LF'],
   ['lf', 'crlf', 'Line endings change from LF to CRLF'],
   ['mixed', 'crlf', 'Line endings change from mixed to CRLF'],
-] as const)('from %j to %j is told as %j', (before, after, said) => {
+] as const)('a change from %j to %j is described as %j', (before, after, said) => {
   expect(endsNote(before, after)?.text ?? null).toBe(said)
 })
 
-describe('line endings are told once, in the head, and are not characters in each line', () => {
+describe('line endings are described once, in the header, and are not characters in each line', () => {
   const clean = (text: string) => {
     expect(text).not.toContain('CR\n')
     expect(text).not.toContain('hidden character')
   }
 
-  test('of what a person changed', () => {
+  test('of an edited text', () => {
     const it = mount(WordDiff, { props: { before: 'one\r\ntwo\r\n', after: 'one\r\n2\r\n' } })
     expect(it.get('.ends').text()).toBe('CRLF line endings (unchanged)')
     expect(it.findAll('ins, del').map((e) => e.text())).toEqual(['removed: two', 'added: 2'])
@@ -51,39 +51,39 @@ describe('line endings are told once, in the head, and are not characters in eac
     clean(it.text())
   })
 
-  test('of a person who took them away', () => {
+  test('of a text from which they were removed', () => {
     const it = mount(WordDiff, { props: { before: 'one\r\ntwo\r\n', after: 'one\n2\n' } })
     expect(it.get('.ends').text()).toBe('Line endings change from CRLF to LF')
     expect(it.findAll('.hidden-character')).toEqual([])
   })
 
-  test('of two texts that are mixed each is shown where it is', () => {
+  test('of two texts with mixed endings, each where it is', () => {
     const it = mount(WordDiff, { props: { before: 'one\r\ntwo\n', after: 'one\ntwo\r\n' } })
     expect(it.findAll('.hidden-character').length).toBe(2)
   })
 
-  test('of an edit as it was asked', () => {
+  test('of an edit as requested', () => {
     const it = mount(DiffText, { props: { before: 'one\r\ntwo\r\n', after: 'one\r\n2\r\n' } })
     expect(it.get('.ends').text()).toBe('CRLF line endings (unchanged)')
     expect(it.findAll('.hidden-character')).toEqual([])
     clean(it.text())
   })
 
-  test('of a file that is new', () => {
+  test('of a new file', () => {
     const it = mount(CodeText, { props: { text: 'one\r\ntwo\r\n', path: '/w/a.txt' } })
     expect(it.get('.ends').text()).toBe('CRLF line endings')
     expect(it.findAll('.hidden-character')).toEqual([])
     expect(it.findAll('code').map((l) => l.text())).toEqual(['one', 'two'])
   })
 
-  test('of a file in the transcript, which is copied as it is', () => {
+  test('of a file in the transcript, which is copied unchanged', () => {
     const it = mount(CodeFile, { props: { path: '/w/a.ts', content: 'one\r\ntwo\r\n', cwd: '/w' } })
     expect(it.text()).toContain('CRLF line endings')
     expect(it.findAll('.hidden-character')).toEqual([])
     expect(it.findComponent({ name: 'CopyButton' }).props('text')).toBe('one\r\ntwo\r\n')
   })
 
-  test('but in a command they are characters that nobody sees', () => {
+  test('but in a command they are visible characters', () => {
     expect(mount(CodeText, { props: { text: 'ls\r\n' } }).findAll('.hidden-character').length).toBe(1)
   })
 
@@ -107,7 +107,7 @@ describe('line endings are told once, in the head, and are not characters in eac
 })
 
 describe('an edit keeps the line endings', () => {
-  test('a text field that knows no CR gives them back', () => {
+  test('restores CR LF after a text field that drops every CR', () => {
     expect(withText('Write', { content: 'a\r\nb\r\n' }, 'a\nB\n')).toMatchObject({
       changed: true,
       input: { content: 'a\r\nB\r\n' },
@@ -118,7 +118,7 @@ describe('an edit keeps the line endings', () => {
     })
   })
 
-  test('what has none, or some, stays as it was written', () => {
+  test('leaves mixed or missing line endings as written', () => {
     for (const [was, is] of [
       ['a\nb\n', 'a\nB\n'],
       ['a\r\nb\n', 'a\nB\n'],

@@ -37,6 +37,6 @@ test.each([
   expect(phaseOf('r', entries, acked, connected, 1000)).toMatchObject(want)
 })
 
-test('the answer to another request is not ours', () => {
+test('ignores the answer to another request', () => {
   expect(phaseOf('other', [entry(900)], undefined, true, 1000)).toEqual({ kind: 'open', refused: null })
 })

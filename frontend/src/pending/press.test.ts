@@ -85,7 +85,7 @@ async function pass(ms: number) {
   await nextTick()
 }
 
-test('a button that is in its place long enough is pressed, and says by what', async () => {
+test('a button that has been in its place long enough can be pressed, and reports how', async () => {
   const b = shown()
   expect(off(b)).toBe(true)
   await pass(1_000)
@@ -171,7 +171,7 @@ test.each<[string, (b: Shown) => unknown]>([
   expect(decided(b)).toBe(0)
 })
 
-test('a key that repeats presses it once, and not at all when it came already down', async () => {
+test('a repeating key presses once, and a key that was already down does not press', async () => {
   const b = shown()
   await pass(1_000)
   const stroke = (repeat: boolean) => {
@@ -184,7 +184,7 @@ test('a key that repeats presses it once, and not at all when it came already do
   expect(decided(b)).toBe(1)
 })
 
-test('what is held counts at the end of its moment, by finger and by key, and never after a short press or a shift', async () => {
+test('a held button counts at the end of its time, by touch or key, and never after a short press or a move', async () => {
   const b = shown({ hold: true, facts: {} })
   facts = { ...READY, level: 'high' }
   await pass(1_000)

@@ -37,7 +37,7 @@ beforeEach(() => {
 })
 afterEach(() => vi.useRealTimers())
 
-test('nothing that somebody else wrote runs, wherever it is shown', async () => {
+test('text written by others never runs, wherever it is shown', async () => {
   const all = PAYLOADS.join('\n')
   const tools = new Map(Object.values(KINDS).map((kind) => [kind[0].tool_name, kind]))
   for (const [r, preview] of tools.values()) {
@@ -96,7 +96,7 @@ test('nothing that somebody else wrote runs, wherever it is shown', async () => 
 test.each([
   ['a command', ['Edit e', 'Raw JSON v', 'Deny n', 'Approve y']],
   ['a plan', ['Keep planning n', 'Approve and ask before edits y']],
-])('the keys of %s are told with its buttons', async (name, keys) => {
+])('the shortcuts of %s are announced with its buttons', async (name, keys) => {
   const d = dock([KINDS[name]![0]])
   await armed()
   await button(d.wrapper, 'More actions').trigger('click')
@@ -107,7 +107,7 @@ test.each([
   ).toEqual(keys)
 })
 
-describe('what Claude Code demands', () => {
+describe('the demands of Claude Code', () => {
   const bash = (more: Partial<Request>) => {
     previews.set('a', command('low', []))
     return dock([
@@ -136,7 +136,7 @@ describe('what Claude Code demands', () => {
     return d.wrapper.text()
   }
 
-  test('default_to_no: no single press approves, and denying comes first', async () => {
+  test('default_to_no: no single press approves, and Deny comes first', async () => {
     const d = bash({ default_to_no: true })
     expect(await shown(d)).toContain('Claude Code recommends denying this unless you are sure.')
     expect(button(d.wrapper, 'Deny').classes()).toContain('primary')
@@ -166,7 +166,7 @@ describe('what Claude Code demands', () => {
     expect(d.answers[0]).not.toHaveProperty('updated_permissions')
   })
 
-  test('matched_ask_rule and mcp_server are told, whatever stands in them', async () => {
+  test('matched_ask_rule and mcp_server are shown, whatever they contain', async () => {
     const d = dock([
       tool(
         'mcp__my__server__do_it',
@@ -191,7 +191,7 @@ describe('what Claude Code demands', () => {
     { requires_user_interaction: true },
     { matched_ask_rule: { source: 's', tool_name: 'Bash' } },
     { classifier_approvable: false },
-  ])('%o is part of no batch', (more) => {
+  ])('%o is excluded from bulk approvals', (more) => {
     const waiting = (r: Partial<Request>) => ({
       session: { rights: null } as never,
       request: tool('Bash', { command: 'ls' }, { risk: 'low', ...r }),
@@ -204,7 +204,7 @@ describe('what Claude Code demands', () => {
   })
 })
 
-describe('what can do much harm', () => {
+describe('a dangerous request', () => {
   const red = () => {
     previews.set('a', command('high', [{ from: 0, to: 2, kind: 'delete_tree', level: 'high', reason: 'Removes.' }]))
     return dock([tool('Bash', { command: 'rm -rf a' })])
@@ -224,7 +224,7 @@ describe('what can do much harm', () => {
     expect(d.answers).toMatchObject([{ decision: 'allow' }])
   })
 
-  test('and can be taken back for some seconds: with what is there, by nobody else, and not twice', async () => {
+  test('can be undone for some seconds: with what is there, by nobody else, and not twice', async () => {
     const d = red()
     const held = (more: object) => ({
       by: 'Ada',
@@ -275,7 +275,7 @@ describe('what can do much harm', () => {
     expect(off(d.wrapper, 'Approve')).toBe(false)
   })
 
-  test('what somebody else approved and is held can be denied by anybody, and the denial is sent at once', async () => {
+  test('can be denied by anybody while another person’s approval is held, and the denial is sent at once', async () => {
     const d = red()
     const held = { by: 'Grace', mine: false, decision: 'allow' as const, at: NOW / 1000, until: NOW / 1000 + 3 }
     await d.state([tool('Bash', { command: 'rm -rf a' }, { held })])
@@ -293,7 +293,7 @@ describe('what can do much harm', () => {
     expect(d.answers).toHaveLength(1)
   })
 
-  test('over what is held as a denial nothing can be said', async () => {
+  test('cannot be decided over a held denial', async () => {
     const d = red()
     await d.state([
       tool(
@@ -306,7 +306,7 @@ describe('what can do much harm', () => {
     expect([off(d.wrapper, 'Approve'), off(d.wrapper, 'Deny')]).toEqual([true, true])
   })
 
-  test('whoever approved is told who denied it', async () => {
+  test('tells its approver who denied it', async () => {
     const d = red()
     await armed()
     await button(d.wrapper, 'Approve').trigger('click')
@@ -333,7 +333,7 @@ describe('what can do much harm', () => {
     expect(document.body.textContent).toContain('Grace denied this. Your approval was not used.')
   })
 
-  test('or a key that is held, and not one that is let go', async () => {
+  test('can be confirmed by holding a key, but not by one that is released', async () => {
     const d = red()
     await armed()
     await key(d.wrapper, 'y')
@@ -346,7 +346,7 @@ describe('what can do much harm', () => {
     expect(d.answers).toMatchObject([{ decision: 'allow' }])
   })
 
-  test('a key held in another window ends with it', async () => {
+  test('stops counting a held key when another window gets the focus', async () => {
     const d = red()
     await armed()
     await key(d.wrapper, 'y')
@@ -355,7 +355,7 @@ describe('what can do much harm', () => {
     expect(d.answers).toEqual([])
   })
 
-  test('an edit that makes it harmless is approved as any other', async () => {
+  test('is approved like any other once an edit makes it harmless', async () => {
     const d = red()
     await armed()
     await choose(d.wrapper, 'Edit')
@@ -369,7 +369,7 @@ describe('what can do much harm', () => {
   })
 })
 
-test('approving waits a moment for what the server says, and not for ever', async () => {
+test('waits a moment for the server’s review, but not forever', async () => {
   vi.stubGlobal(
     'fetch',
     ((was) => (path: string, init: RequestInit) =>
@@ -386,7 +386,7 @@ test('approving waits a moment for what the server says, and not for ever', asyn
   expect(off(d.wrapper, 'Approve')).toBe(false)
 })
 
-test('of what was decided meanwhile there is no preview, and nothing waits for it', async () => {
+test('has no preview, and waits for none, once it is decided', async () => {
   vi.stubGlobal(
     'fetch',
     ((was) => (path: string, init: RequestInit) =>
@@ -401,7 +401,7 @@ test('of what was decided meanwhile there is no preview, and nothing waits for i
   expect(off(d.wrapper, 'Approve')).toBe(false)
 })
 
-test('what comes into a card may move its end out of sight: it has to be seen again', async () => {
+test('must be seen to its end again when new content moves the end out of view', async () => {
   let answer: (r: object) => void = () => {}
   vi.stubGlobal(
     'fetch',
@@ -420,7 +420,7 @@ test('what comes into a card may move its end out of sight: it has to be seen ag
   expect(off(d.wrapper, 'Approve')).toBe(false)
 })
 
-test('marks cut a text into lines and levels', () => {
+test('marks split a text into lines and levels', () => {
   const mark = (from: number, to: number, level: RiskMark['level']): RiskMark => ({
     from,
     to,
@@ -449,7 +449,7 @@ test('marks cut a text into lines and levels', () => {
   expect(findings('abcd', [mark(0, 1, 'low')]).map((f) => f.text)).toEqual(['a'])
 })
 
-test('headings of a plan are those that are shown as such', () => {
+test('the headings of a plan are those that are rendered as headings', () => {
   expect(headings('# A\n```\n# no\n```\n## `B` *c*\ntext # no\n#no\n~~~\n# no')).toEqual([
     { level: 1, text: 'A' },
     { level: 2, text: 'B c' },

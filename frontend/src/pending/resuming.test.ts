@@ -13,22 +13,22 @@ test('a dead session is resumed with the answer, and soon says so', () => {
   expect(resumingOf(left(), session('starting', 1001), LEFT + 60_000, 0)).toBe('resuming')
 })
 
-test('an answer that resumed nobody is kept', () => {
+test('an answer that resumed no session is kept', () => {
   expect(resumingOf(left(), session('dead'), LEFT + 15_000, 0)).toBe('kept')
 })
 
-test('one that died again is not being resumed', () => {
+test('a session that died again is not being resumed', () => {
   expect(resumingOf(left(), session('dead', 1_002), LEFT + 3_000, 0)).toBe('kept')
 })
 
-test('the clock of the server decides what was later', () => {
+test('the server’s clock decides which event was later', () => {
   expect(resumingOf(left(), session('dead', 1_002), LEFT + 3_000, 60)).toBe('resuming')
 })
 
-test.each(['assistant_turn', 'user_turn'] as const)('%s: nothing is left to say', (state) => {
+test.each(['assistant_turn', 'user_turn'] as const)('nothing is shown in %s', (state) => {
   expect(resumingOf(left(), session(state), LEFT, 0)).toBeNull()
 })
 
-test('an answer to a process that lived resumes nothing', () => {
+test('an answer to a running process resumes nothing', () => {
   expect(resumingOf(left('open'), session('dead'), LEFT, 0)).toBeNull()
 })

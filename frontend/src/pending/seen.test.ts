@@ -12,7 +12,7 @@ function reader(height: number): Strips {
   return strips
 }
 
-test('what fits is seen after a moment, and not before', () => {
+test('content that fits is seen after a moment, not before', () => {
   const strips = reader(300)
   page(strips, 0, LOOK_MS - 1)
   expect(strips.unseen(300)).toEqual({ top: 0, lines: 15 })
@@ -21,14 +21,14 @@ test('what fits is seen after a moment, and not before', () => {
   expect(new Strips().unseen(0)).toBeNull()
 })
 
-test('the end alone is not the whole: what was jumped over is still to be seen', () => {
+test('jumping to the end leaves the skipped part unseen', () => {
   const strips = reader(4_000)
   page(strips, 0)
   page(strips, 3_600)
   expect(strips.unseen(4_000)).toEqual({ top: 400, lines: 160 })
 })
 
-test('what only rushed past was not seen', () => {
+test('content that was only scrolled past is unseen', () => {
   const strips = reader(4_000)
   for (let top = 0; top <= 3_600; top += 100) page(strips, top, 16)
   expect(strips.unseen(4_000)?.top).toBe(0)
@@ -38,7 +38,7 @@ test('what only rushed past was not seen', () => {
   expect(strips.unseen(4_000)).toBeNull()
 })
 
-test('going from one unseen part to the next comes to the end', () => {
+test('going from one unseen part to the next reaches the end', () => {
   const strips = reader(4_010)
   let at = strips.unseen(4_010)
   for (let steps = 0; at && steps < 20; steps++) {
@@ -48,7 +48,7 @@ test('going from one unseen part to the next comes to the end', () => {
   expect(at).toBeNull()
 })
 
-test('unchanged lines at the end need no look, with the padding after them', () => {
+test('unchanged lines at the end are exempt, with the padding after them', () => {
   const strips = reader(460)
   page(strips, 0)
   expect(strips.unseen(460)).toEqual({ top: 400, lines: 3 })
@@ -56,7 +56,7 @@ test('unchanged lines at the end need no look, with the padding after them', () 
   expect(strips.unseen(460, [{ top: 395, bottom: 415 }])?.lines).toBe(2) // something comes after them
 })
 
-test('another text begins anew', () => {
+test('another text starts again', () => {
   const strips = reader(300)
   page(strips, 0)
   expect(strips.unseen(320)).not.toBeNull()
@@ -65,7 +65,7 @@ test('another text begins anew', () => {
   expect(strips.unseen(320)).not.toBeNull()
 })
 
-test('whatever the order, seen is what was in view for long enough, and nothing else', () => {
+test('exactly what was in view long enough is seen, in any order', () => {
   const looks = fc.array(fc.tuple(fc.nat(2_000), fc.integer({ min: 20, max: 500 }), fc.nat(300)), { maxLength: 30 })
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 2_000 }), looks, (height, all) => {

@@ -176,7 +176,7 @@ describe('a plan', () => {
       ),
     )
 
-  test('shows every letter, digit and sign of what is approved, or says which line it does not', async () => {
+  test('shows every letter, digit and symbol that is approved, or names the line that it does not show', async () => {
     await fc.assert(
       fc.asyncProperty(markdown, async (text) => {
         const { all, above, below, unmount } = await plan(text)
@@ -215,7 +215,7 @@ describe('a plan', () => {
     unmount()
   })
 
-  test('says which line is not shown, and nothing of one that is', async () => {
+  test('names each line that is not shown, and no other', async () => {
     const listed = async (text: string) => {
       const { below, unmount } = await plan(text)
       unmount()
@@ -229,7 +229,7 @@ describe('a plan', () => {
     )
   })
 
-  test('an ordinary one has nothing below it', async () => {
+  test('lists nothing below an ordinary plan', async () => {
     const { below, unmount } = await plan(
       '# Plan\n\n1. **Look** at `a.go` ([docs](https://x.y))\n2. Do\n\n```go\nx := 1\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n- [x] done\n\n> said\n\n---\n\nEnd.',
     )
@@ -237,7 +237,7 @@ describe('a plan', () => {
     unmount()
   })
 
-  test('invisible and turning characters are marked, in words and in code', async () => {
+  test('marks invisible and bidirectional characters in text and code', async () => {
     const { all, unmount } = await plan(
       'a\u202eb `c\u2066d` **e\u{e0041}f**\n\n```\ng\u200bh\u00a0i\n```\n\n# j\u3164k',
     )
@@ -246,7 +246,7 @@ describe('a plan', () => {
   })
 })
 
-describe('each text of an asker', () => {
+describe('the text of an asker', () => {
   test.each([
     'a\u3164b',
     'a\u115fb',
@@ -264,7 +264,7 @@ describe('each text of an asker', () => {
     'a\u001b[8mb',
     'a\u0000b',
     'a\ufffcb',
-  ])('%j has a mark', async (text) => {
+  ])('marks %j', async (text) => {
     for (const layout of ['line', 'text', 'document'] as const) {
       const w = mount(InertText, { props: { text, layout }, attachTo: document.body })
       await nextTick()
@@ -273,7 +273,7 @@ describe('each text of an asker', () => {
     }
   })
 
-  test('in a line too what vanishes is said', async () => {
+  test('says in a single line, too, what is invisible', async () => {
     const w = mount(InertText, { props: { text: 'a \u0000 b', layout: 'line' }, attachTo: document.body })
     await nextTick()
     expect(w.text()).toContain('Not shown:')
@@ -359,7 +359,7 @@ describe('each tool', () => {
   }
 
   test.each(Object.keys(KNOWN))(
-    '%s shows each field of its input, those that are not known among them',
+    '%s shows each field of its input, including unknown ones',
     async (tool) => {
       const all = await text(tool, { ...KNOWN[tool], ...UNKNOWN })
       for (const [name, value] of Object.entries(KNOWN[tool]!)) {
@@ -377,7 +377,7 @@ describe('each tool', () => {
     },
   )
 
-  test.each(Object.keys(KNOWN))('%s shows a known field that is not what it expects', async (tool) => {
+  test.each(Object.keys(KNOWN))('%s shows a known field with an unexpected value', async (tool) => {
     for (const name of Object.keys(KNOWN[tool]!)) {
       for (const odd of [{ x: 'strange value' }, ['strange value'], 987_654, 'strange value']) {
         const all = await text(tool, { ...KNOWN[tool], [name]: odd })
@@ -386,7 +386,7 @@ describe('each tool', () => {
     }
   })
 
-  test('what is a part of an edit and not known is named by the way to it', () => {
+  test('an unknown part of an edit is named by its path', () => {
     const input = {
       file_path: '/w/a',
       edits: [
@@ -397,7 +397,7 @@ describe('each tool', () => {
     expect(unshown('MultiEdit', input, '/w')).toEqual({ 'edits[1].new_string': 7, 'edits[1].note': 'x' })
   })
 
-  test('a path that is written in another way than it is shown is there as it is', () => {
+  test('a path that is displayed differently is also listed as it is', () => {
     expect(unshown('Write', { file_path: '/w/x/../a', content: '' }, '/w')).toEqual({ file_path: '/w/x/../a' })
     expect(unshown('Write', { file_path: '/w/a', content: '' }, '/w')).toEqual({})
     expect(unshown('Write', { file_path: '/etc/passwd', content: '' }, '/w')).toEqual({})
@@ -424,11 +424,11 @@ describe('a form', () => {
   const form = (tool_input: unknown, more = {}) =>
     asks('a', [question('a', 'multi_select', ['One'])], { tool_input, ...more })
 
-  test('has nothing below it when it shows all', () => {
+  test('lists nothing below when it shows everything', () => {
     expect(unshownOfForm(form(claude))).toEqual({})
   })
 
-  test('lists what it does not show, whatever it is called', () => {
+  test('lists what it does not show, whatever its name', () => {
     const input = {
       ...claude,
       metadata: { source: 'x' },

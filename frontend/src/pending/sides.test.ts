@@ -10,7 +10,7 @@ const rows = (kinds: string) =>
     })),
   )
 
-it('puts what was removed beside what was added', () => {
+it('puts removed lines next to added ones', () => {
   expect(rows('=--+=')).toEqual([1, 2, 3, 2, 4])
   expect(rows('-++=+~-')).toEqual([1, 1, 2, 3, 4, 5, 6])
   expect(rows('-+-+')).toEqual([1, 1, 2, 2])

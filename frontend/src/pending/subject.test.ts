@@ -8,7 +8,7 @@ test('a command of one line is its own subject', () => {
   expect(subjectOf(bash('make test'), '/w')).toBe('make test')
 })
 
-test('more than one line, or a long one, ends in an ellipsis', () => {
+test('a long or multi-line command ends in an ellipsis', () => {
   expect(subjectOf(bash('make\nmake test'), '/w')).toBe('make …')
   expect(subjectOf(bash('x'.repeat(301)), '/w')).toBe('x'.repeat(300) + ' …')
 })
@@ -18,6 +18,6 @@ test('a plan is named by its first heading', () => {
   expect(subjectOf(plan, '/w')).toBe('Let it slide')
 })
 
-test('what is hidden in a subject is shown', () => {
+test('hidden characters in a subject are shown', () => {
   expect(subjectOf(bash('echo \u202etxt'), '/w')).not.toContain('\u202e')
 })

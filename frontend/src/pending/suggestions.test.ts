@@ -13,18 +13,18 @@ test('rules are shown exactly as they would be saved', () => {
   expect(offers([rule])[0]).toMatchObject({ kind: 'rules', rules: ['Bash(go test:*)', 'Read'], scoped: true })
 })
 
-test('the scope is what was chosen, never what was suggested', () => {
+test('the scope is the chosen one, never the suggested one', () => {
   const offer = offers([rule])[0]!
   expect(granted(offer, 'session')).toEqual({ ...rule, destination: 'session' })
   expect(granted(offer, 'userSettings').destination).toBe('userSettings')
 })
 
-test('a switch of mode holds for the session only', () => {
+test('a mode switch applies to the session only', () => {
   const offer = offers([{ type: 'setMode', mode: 'acceptEdits', destination: 'userSettings' }])[0]!
   expect(granted(offer, 'userSettings').destination).toBe('session')
 })
 
-test('what cannot be put in words, or asks for everything, is not offered', () => {
+test('suggestions that cannot be put in words, or allow everything, are not offered', () => {
   expect(
     offers([
       { type: 'setMode', mode: 'bypassPermissions', destination: 'session' },

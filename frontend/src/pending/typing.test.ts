@@ -121,7 +121,7 @@ describe('typing', () => {
     )
   })
 
-  it('on into a card that was just handed the focus decides nothing', async () => {
+  it('on into a card that just got the focus decides nothing', async () => {
     const typed = step.filter((s) => s.do === 'type')
     await fc.assert(
       fc.asyncProperty(
@@ -141,7 +141,7 @@ describe('typing', () => {
     )
   })
 
-  it('is what decides once the card has the focus and the moment is over: the tests above would see it', async () => {
+  it('decides once the card has had the focus for a moment, so the tests above can fail', async () => {
     const d = dock([request('r')])
     await armed()
     await d.focusFirst()

@@ -10,7 +10,7 @@ const given = (more: Partial<Given> = {}): Given => ({ decision: 'allow', touch:
 const held = (more?: Partial<Given>) => undoable(given(more)).undo_ms ?? 0
 
 describe('the undo window', () => {
-  test('covers by default every approval by touch, and on the desk all above low risk and in bulk', () => {
+  test('covers by default approvals by touch, and otherwise those above low risk and in bulk', () => {
     for (const level of ['low', 'medium', 'high', undefined, null] as const)
       expect(held({ touch: true, level })).toBe(3_000)
     expect(held({ level: 'low' })).toBe(0)
@@ -22,10 +22,10 @@ describe('the undo window', () => {
     // A question that is answered with a mouse.
     expect(held({ level: null })).toBe(0)
   })
-  test('leaves denials alone: they do no harm', () => {
+  test('does not cover denials, which do no harm', () => {
     for (const touch of [false, true]) expect(held({ decision: 'deny', touch, level: 'high' })).toBe(0)
   })
-  test('is as wide and as long as a person chose', () => {
+  test('has the scope and length that the person chose', () => {
     undoFor.value = '10'
     expect(held({ level: 'high' })).toBe(10_000)
     undoing.value = 'high'

@@ -35,7 +35,7 @@ function notices(hasOutcome = false) {
 }
 const ids = (it: ReturnType<typeof notices>) => it.notices.value.map((one) => one.closed.request.request_id)
 
-test('a request that closes elsewhere is told for some seconds', () => {
+test('a request that closes elsewhere is announced for some seconds', () => {
   requests([request('a')])
   const it = notices()
   expect(ids(it)).toEqual([])
@@ -45,14 +45,14 @@ test('a request that closes elsewhere is told for some seconds', () => {
   expect(ids(it)).toEqual([])
 })
 
-test('what is seen in its place is not told', () => {
+test('a request whose outcome is visible in its place is not announced', () => {
   requests([request('a')])
   const it = notices(true)
   requests([])
   expect(ids(it)).toEqual([])
 })
 
-test('what was written for it is kept until it is dismissed', () => {
+test('a draft for a closed request is kept until it is dismissed', () => {
   requests([request('a')])
   drafts.set('request:a', { reason: 'Not on a Friday.' })
   const it = notices()
@@ -64,7 +64,7 @@ test('what was written for it is kept until it is dismissed', () => {
   expect(drafts.get('request:a')).toBe(null)
 })
 
-test('of many that close at once the last three are told, beside an open one only the last', () => {
+test('when many close at once the last three are announced, or only the last next to an open one', () => {
   const all = ['a', 'b', 'c', 'd'].map((id) => request(id))
   requests(all)
   const it = notices()

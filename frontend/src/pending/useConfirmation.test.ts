@@ -27,7 +27,7 @@ function confirmation(allowed = true) {
   return { ...it, approve, focus, phase, required }
 }
 
-test('a key that is held for long enough approves once', () => {
+test('a key that is held long enough approves once', () => {
   const it = confirmation()
   it.holdKey()
   expect([it.confirming.value, it.holding.value]).toEqual([true, true])
@@ -47,7 +47,7 @@ test.each(['keyup', 'blur'])('%s before then approves nothing', (event) => {
   expect(it.approve).not.toHaveBeenCalled()
 })
 
-test('whether it may be approved is asked at the end', () => {
+test('the approval is checked again at the end', () => {
   const it = confirmation(false)
   it.holdKey()
   vi.advanceTimersByTime(HOLD_MS)
@@ -62,7 +62,7 @@ test('a card that is gone approves nothing', () => {
   expect(it.approve).not.toHaveBeenCalled()
 })
 
-test('the field for the word takes the focus unless that brings up a keyboard', () => {
+test('the field for the word gets the focus unless that opens an on-screen keyboard', () => {
   const it = confirmation()
   it.startConfirming()
   expect([it.confirming.value, it.focusWord.value]).toEqual([true, true])
@@ -74,7 +74,7 @@ test('the field for the word takes the focus unless that brings up a keyboard', 
   expect(it.focusWord.value).toBe(false)
 })
 
-test('it is over when it is no longer required, and when the answer is held', async () => {
+test('ends when it is no longer required, and when the answer is held', async () => {
   const it = confirmation()
   it.startConfirming()
   it.required.value = false

@@ -26,7 +26,7 @@ const expiring = (inSeconds: number | null, createdAgo = 10) =>
     expires_at: inSeconds === null ? null : NOW / 1000 + inSeconds,
   })
 
-test('what does not expire has no deadline', () => {
+test('a request without an expiry has no deadline', () => {
   const deadline = scope.run(() =>
     useDeadline(
       () => expiring(null),
@@ -36,7 +36,7 @@ test('what does not expire has no deadline', () => {
   expect([deadline.left, deadline.extendable]).toEqual([null, false])
 })
 
-test('it counts down, and announces a minute once, not each second', async () => {
+test('counts down, and announces a minute once, not each second', async () => {
   const announce = vi.spyOn(announcer, 'announce')
   const deadline = scope.run(() =>
     useDeadline(
@@ -53,7 +53,7 @@ test('it counts down, and announces a minute once, not each second', async () =>
   expect(announce).toHaveBeenCalledTimes(1)
 })
 
-test('who may answer can extend it, up to half an hour from the beginning', () => {
+test('can be extended by people who may answer, up to half an hour from the start', () => {
   const answerable = ref(true)
   const early = scope.run(() =>
     useDeadline(
@@ -73,7 +73,7 @@ test('who may answer can extend it, up to half an hour from the beginning', () =
   expect(late.extendable).toBe(false)
 })
 
-test('an extension that fails says why', async () => {
+test('says why an extension failed', async () => {
   vi.spyOn(rest, 'extend').mockRejectedValueOnce(new UnreachableError())
   const deadline = scope.run(() =>
     useDeadline(

@@ -72,7 +72,7 @@ test('a request that was decided here leaves its outcome in its place, and a new
   expect(it.places.value).toEqual([id('b'), id('c')])
 })
 
-test('a request that somebody else decided leaves nothing', async () => {
+test('a request that another person decided leaves nothing', async () => {
   const it = outcomes(['a', 'b'])
   it.requests.value = [request(id('b'))]
   await nextTick()
@@ -80,7 +80,7 @@ test('a request that somebody else decided leaves nothing', async () => {
   expect(it.places.value).toEqual([id('b')])
 })
 
-test('the last outcome goes by itself once nobody has touched the page for a while', async () => {
+test('the last outcome disappears once nobody has touched the page for a while', async () => {
   const it = outcomes(['a'])
   await decide('a')
   it.requests.value = []

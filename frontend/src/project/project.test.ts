@@ -61,7 +61,7 @@ const field = (wrapper: Awaited<ReturnType<typeof open>>, label: string) =>
     .find('input, select')
 const sent = () => calls.find((c) => c.startsWith('PATCH'))
 
-test('limits are shown with what is used of them, and saved together', async () => {
+test('limits are shown with their usage, and saved together', async () => {
   const wrapper = await open()
   expect(
     wrapper
@@ -79,7 +79,7 @@ test('limits are shown with what is used of them, and saved together', async () 
   )
 })
 
-test('who does not manage the project changes nothing in it', async () => {
+test('people who do not manage the project change nothing in it', async () => {
   const wrapper = await open({ rights: ['see', 'start', 'answer'], role: 'member' }, false)
   expect(wrapper.text()).toContain('Ana')
   expect(wrapper.findAll('button').map((b) => b.text())).toEqual(['All projects'])
@@ -90,7 +90,7 @@ test('who does not manage the project changes nothing in it', async () => {
   ).toBe(true)
 })
 
-test('a member is added, and a change that somebody else was before is told', async () => {
+test('a member is added, and a conflicting change by another person is reported', async () => {
   const wrapper = await open()
   await field(wrapper, 'Person').setValue('u2')
   await wrapper.findAll('form')[0]!.trigger('submit')
@@ -106,7 +106,7 @@ test('a member is added, and a change that somebody else was before is told', as
   expect(wrapper.find('[role=alert]').text()).toContain('Somebody else has changed this project meanwhile.')
 })
 
-test('boxes of people keep those that are ticked', async () => {
+test('selected people stay selected', async () => {
   const wrapper = mount(PeopleChoice, {
     props: {
       legend: 'Who',
@@ -121,7 +121,7 @@ test('boxes of people keep those that are ticked', async () => {
   expect(wrapper.emitted('update:modelValue')![0]).toEqual([['a', 'b']])
 })
 
-test('a card says what the rules of its project are, and takes an approval back', async () => {
+test('a card shows the rules of its project, and an approval can be undone', async () => {
   const wrapper = mount(ApprovalRule, {
     props: {
       project: 'api',
@@ -135,7 +135,7 @@ test('a card says what the rules of its project are, and takes an approval back'
   expect(calls).toEqual(['POST /api/pending/r1/withdraw_approval {}'])
 })
 
-test('buttons follow the rights that the server sends, and the role where it sends none', () => {
+test('buttons follow the rights from the server, or the role if there are none', () => {
   expect(may({ rights: ['see', 'answer'] }, 'answer', 'viewer')).toBe(true)
   expect(may({ rights: ['see'] }, 'answer', 'admin')).toBe(false)
   expect(may({}, 'run', 'member')).toBe(true)
@@ -147,7 +147,7 @@ test('buttons follow the rights that the server sends, and the role where it sen
   expect(mayApprove({ rights: ['see'] }, request(), 'member')).toBe(false)
 })
 
-test('a folder belongs to the project with the longest folder above it', () => {
+test('a folder belongs to the project with the longest path above it', () => {
   const list = [
     { name: 'api', folders: ['/src/api'] },
     { name: 'v2', folders: ['/src/api/v2', '/x'] },
@@ -162,7 +162,7 @@ test('a folder belongs to the project with the longest folder above it', () => {
     expect(projectOf(list, folder)?.name).toBe(name)
 })
 
-test('what is used of limits: of those that are set, and of the project of a folder', async () => {
+test('usage is shown for the limits that are set, and for the project of a folder', async () => {
   const none = { limits: { sessions: 0, memory: 0 }, use: { sessions: 1, memory: 1 } }
   answers['GET /api/limits'] = {
     next_day: 1,
@@ -189,7 +189,7 @@ test('what is used of limits: of those that are set, and of the project of a fol
   expect(await lines()).toHaveLength(2)
 })
 
-test('how long a question of an agent waits is chosen for a project, also one that is not in the list', async () => {
+test('the time limit of agent questions is chosen for a project, also one that is not in the list', async () => {
   const wrapper = await open({ ask_timeout: 45 })
   const choice = field(wrapper, 'Deadline for agent questions')
   expect((choice.element as HTMLSelectElement).value).toBe('45')

@@ -9,7 +9,7 @@ function dragged(what: string, types: string[]) {
   return Object.assign(ev, { dataTransfer: { types, files: [], dropEffect: 'copy' } })
 }
 
-test('a file that is dropped beside the field does not take the place of the page', () => {
+test('a file that is dropped outside the field does not replace the page', () => {
   const attach = mount(Attach, { props: { modelValue: [], target: null } })
   for (const what of ['dragover', 'drop']) {
     const file = dragged(what, ['Files'])
@@ -25,7 +25,7 @@ test('a file that is dropped beside the field does not take the place of the pag
   expect(late.defaultPrevented).toBe(false)
 })
 
-test('of many files no more are on their way at once than the server takes of a person', async () => {
+test('uploads are limited to the number that the server accepts from a person at once', async () => {
   const sent: { name: string; arrive: () => void; stop: AbortSignal }[] = []
   vi.spyOn(attachments, 'upload').mockImplementation(
     (file, _, stop) =>
@@ -74,7 +74,7 @@ test('of many files no more are on their way at once than the server takes of a 
   attach.unmount()
 })
 
-test('a long text that is pasted becomes a file, and a short one stays text', async () => {
+test('a long pasted text becomes a file, and a short one stays text', async () => {
   const sent = vi
     .spyOn(attachments, 'upload')
     .mockResolvedValue({ attachment_id: 'a', name: 'a', media_type: 'text/plain', size: 1 })

@@ -20,7 +20,7 @@ function choice(more: object = {}) {
   return { it, press, active }
 }
 
-test('is used by the keys of a select, and says what each choice means', async () => {
+test('works with the keys of a select, and describes each choice', async () => {
   const { it, press, active } = choice()
   expect(it.find('button').text()).toBe('Accept edits')
   await press('ArrowDown')
@@ -43,7 +43,7 @@ test('is used by the keys of a select, and says what each choice means', async (
   it.unmount()
 })
 
-test('chooses nothing when it is left, busy, or the same is chosen', async () => {
+test('chooses nothing when it is closed, busy, or the same value is chosen', async () => {
   const { it, press } = choice()
   await press('Enter')
   await press('Enter')

@@ -76,7 +76,7 @@ function composer(waiting: number) {
   }
 }
 
-test('a draft is one line while a request waits, and opens with its caret', async () => {
+test('a draft is one line while a request waits, and opens at its caret', async () => {
   const c = composer(0)
   await c.w.find('textarea').setValue('also please\nlook at the tests')
   expect(c.folded()).toBe(false)
@@ -110,7 +110,7 @@ test('it stays open while it has the focus, and a moment longer', async () => {
   expect(c.folded()).toBe(true)
 })
 
-test('what is under a finger does not move', async () => {
+test('nothing under a finger moves', async () => {
   const c = composer(1)
   c.field.focus()
   await c.w.find('textarea').setValue('also please')
@@ -125,7 +125,7 @@ test('what is under a finger does not move', async () => {
   expect(c.folded()).toBe(true)
 })
 
-test('it is queued out of the line, and the line is gone with it', async () => {
+test('it is queued from the folded line, which disappears with it', async () => {
   const c = composer(0)
   await c.w.find('textarea').setValue('also please')
   await c.w.setProps({ session: at(1) })
@@ -137,7 +137,7 @@ test('it is queued out of the line, and the line is gone with it', async () => {
   expect(c.folded()).toBe(false)
 })
 
-test('it opens again when nothing waits, and without a draft nothing is said', async () => {
+test('it opens again when nothing waits, and says nothing without a draft', async () => {
   const c = composer(1)
   expect(c.folded()).toBe(false)
   await c.w.find('textarea').setValue('also')
@@ -146,7 +146,7 @@ test('it opens again when nothing waits, and without a draft nothing is said', a
   expect(c.folded()).toBe(false)
 })
 
-test('the arrow up brings back the last messages, and never over what was written', async () => {
+test('arrow up recalls the last messages, and never replaces a draft', async () => {
   const c = composer(0)
   const { session_id } = orphaned()
   const items = ['the first', 'the second'].map((text, i) => ({
@@ -179,7 +179,7 @@ test('the arrow up brings back the last messages, and never over what was writte
   expect(await press('ArrowUp')).toBe('the second')
 })
 
-test('an @ finds files, a / finds commands, and keys choose them', async () => {
+test('@ finds files, / finds commands, and keys choose them', async () => {
   vi.useRealTimers()
   const asked: string[] = []
   const commands = ['compact', 'clear'].map((name) => ({

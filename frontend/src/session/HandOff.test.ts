@@ -15,7 +15,7 @@ beforeEach(() => {
 const dialog = () =>
   mount(HandOff, { props: { path: '/inbox/r1' }, attachTo: document.body, global: { stubs: { RouterLink: true } } })
 
-test('a phone is shown the address of exactly this card, and nothing that signs in', () => {
+test('the phone gets the link to exactly this card, and nothing that signs in', () => {
   const shown = dialog()
   const address = `${location.origin}/inbox/r1`
   expect(shown.find('.address').text()).toBe(address)
@@ -26,14 +26,14 @@ test('a phone is shown the address of exactly this card, and nothing that signs 
   expect(data.slice(0, 4).flat().some(Boolean)).toBe(false)
 })
 
-test('an address of this machine says that a phone cannot use it', async () => {
+test('a loopback address says that a phone cannot use it', async () => {
   const shown = dialog()
   await flushPromises()
   expect(location.hostname).toBe('localhost')
   expect(shown.find('.here').text()).toContain('only on this machine')
 })
 
-test('at the server, the code has the address that a phone can reach', async () => {
+test('on the server, the code contains the address that a phone can reach', async () => {
   addresses = [
     { url: 'https://192.168.1.7:8787', network: 'lan', missing: 'tls', fix: [] },
     { url: 'https://sayso.example.org', network: 'public', missing: 'nothing', fix: [] },

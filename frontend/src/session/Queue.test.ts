@@ -4,7 +4,7 @@ import Queue from './Queue.vue'
 
 afterEach(() => vi.unstubAllGlobals())
 
-test('what is edited comes back to the composer, also when the list is gone before the answer', async () => {
+test('an edited message returns to the composer, even if the list is gone before the response', async () => {
   const message = { message_id: 'm', text: 'Later.', attachments: [], by: 'Ada', created_at: 1 }
   let answer = () => {}
   vi.stubGlobal(

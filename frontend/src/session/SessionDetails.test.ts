@@ -92,7 +92,7 @@ const press = async () => {
   await flushPromises()
 }
 
-test('the header tells how full the context is and what it cost, and nothing of what nobody told', async () => {
+test('the header shows context and cost, and nothing that was not reported', async () => {
   const it = mount(ContextRing, {
     props: { session: useSessions().session(id)! },
     attachTo: document.body,
@@ -121,7 +121,7 @@ test('the header tells how full the context is and what it cost, and nothing of 
   it.unmount()
 })
 
-test('the drawer is led to and back from, and the browser remembers it', async () => {
+test('the focus moves to the drawer and back, and the browser remembers its state', async () => {
   const it = await show()
   const from = document.body.appendChild(document.createElement('input'))
   from.focus()
@@ -136,7 +136,7 @@ test('the drawer is led to and back from, and the browser remembers it', async (
   from.remove()
 })
 
-test('a drawer that is open when the page comes, or is closed from elsewhere, takes no focus', async () => {
+test('a drawer that is open on load, or closed from elsewhere, takes no focus', async () => {
   toggle()
   const from = document.body.appendChild(document.createElement('input'))
   from.focus()
@@ -148,7 +148,7 @@ test('a drawer that is open when the page comes, or is closed from elsewhere, ta
   from.remove()
 })
 
-test('where there is no room it is a sheet that opens only on a press', async () => {
+test('in a narrow window it is a sheet that opens only on a press', async () => {
   toggle()
   const it = await show()
   setMedia(BREAKPOINTS.single, true)
@@ -174,7 +174,7 @@ async function outline() {
   return it
 }
 
-test('nothing is counted before the whole transcript has come', async () => {
+test('nothing is counted before the whole transcript has loaded', async () => {
   receive(WORK, true)
   const it = await outline()
   expect(it.findAll('h3').map((h) => h.text())).toEqual(['Details'])
@@ -184,7 +184,7 @@ test('nothing is counted before the whole transcript has come', async () => {
   expect(it.findAll('h3').map((h) => h.text())).toEqual(['To do 1 of 1', 'Files changed 1', 'Subagents 1', 'Details'])
 })
 
-test('each file and subagent leads to its block; details can be copied', async () => {
+test('each file and subagent links to its block, and details can be copied', async () => {
   receive(WORK)
   const it = await outline()
   const leads = it.findAll('.leads button')
@@ -199,7 +199,7 @@ test('each file and subagent leads to its block; details can be copied', async (
   expect(it.findAll('dl button').map((b) => b.attributes('aria-label'))).toEqual(['Copy session ID', 'Copy folder'])
 })
 
-test('the same block is led to a second time', async () => {
+test('the same block can be opened again', async () => {
   receive(WORK)
   toggle()
   const it = await show()

@@ -62,7 +62,7 @@ function connect(is: boolean) {
   store.state = { ...store.state, complete: is, skew: 10 }
 }
 
-test('who comes back is told what happened in all sessions, with a way to each', async () => {
+test('a returning person sees what happened in all sessions, with a link to each', async () => {
   minutesAgo(30)
   const it = await show()
   expect(asked).toEqual([`/api/catch_up?since=${Date.now() / 1000 - 30 * 60 + 10}`])
@@ -80,14 +80,14 @@ test('who comes back is told what happened in all sessions, with a way to each',
   expect(it.find('section').exists()).toBe(false)
 })
 
-test('who was just here, or never was, is told nothing', async () => {
+test('a person who was just here, or never was, sees nothing', async () => {
   await show()
   minutesAgo(1)
   await show()
   expect(asked).toEqual([])
 })
 
-test('a page that was hidden for long asks when it is looked at again; so does one whose machine slept', async () => {
+test('a page that was hidden for long reloads when it is shown, and so does one whose device slept', async () => {
   const it = await show()
   const hidden = vi.spyOn(document, 'hidden', 'get').mockReturnValue(true)
   document.dispatchEvent(new Event('visibilitychange'))
@@ -104,7 +104,7 @@ test('a page that was hidden for long asks when it is looked at again; so does o
   expect(it.find('section').exists()).toBe(true)
 })
 
-test('what could not be fetched is asked for with the next connection', async () => {
+test('data that could not be loaded is requested on the next connection', async () => {
   minutesAgo(30)
   answer = () => new Response('{"error":{"code":"internal","message":"No."}}', { status: 500 })
   const it = await show()
@@ -117,7 +117,7 @@ test('what could not be fetched is asked for with the next connection', async ()
   expect(it.text()).toContain('2 edits')
 })
 
-test('a session that did nothing but ask is named, too, until it was opened', async () => {
+test('a session with only new requests is listed too, until it was opened', async () => {
   minutesAgo(30)
   answer = () => new Response('{"sessions":[]}')
   const it = await show()

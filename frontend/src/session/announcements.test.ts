@@ -78,7 +78,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-test('the end of a turn is said with what was done in it, not a word while it runs', async () => {
+test('the end of a turn is announced with its results, and nothing during it', async () => {
   write(
     words('I look.'),
     call('Edit', { file_path: '/w/a' }),
@@ -97,7 +97,7 @@ test('the end of a turn is said with what was done in it, not a word while it ru
   expect(await after(5_000)).toEqual(['The Claude process in api-server ended.'])
 })
 
-test('off, nothing is said of what Claude does', async () => {
+test('nothing is announced when announcements are off', async () => {
   spoken.value = 'off'
   write(words('I look.'))
   become('user_turn')
@@ -105,7 +105,7 @@ test('off, nothing is said of what Claude does', async () => {
   expect(await after(10_000)).toEqual([])
 })
 
-test('in full, each block is said when it is whole, together and at most every three seconds', async () => {
+test('in full, each block is announced when it is complete, together and at most every three seconds', async () => {
   spoken.value = 'full'
   expect(await after(5_000)).toEqual([])
   write(words('## I look\n\nat `main.go` and **only** there.\n```go\nx := 1\n```'))
@@ -133,7 +133,7 @@ test('in full, each block is said when it is whole, together and at most every t
   expect(await after(4_000)).toEqual(['Bash: make (failed)'])
 })
 
-test('many at once, such as after a connection that was lost, are counted and not read', async () => {
+test('many blocks at once, such as after a lost connection, are counted and not read', async () => {
   spoken.value = 'full'
   write(...Array.from({ length: 40 }, (_, i) => words(`Block ${i}`)))
   expect(await after(5_000)).toEqual(['40 new blocks.'])

@@ -44,7 +44,7 @@ async function open(item: Item) {
   return it
 }
 
-describe('what ran is shown, not what was proposed', () => {
+describe('shows what ran, not what was proposed', () => {
   const edit = {
     edited: true,
     edited_by: 'Ana',
@@ -113,7 +113,7 @@ describe('what ran is shown, not what was proposed', () => {
     }
   })
 
-  test('what no person changed says so', async () => {
+  test('an unedited call says nothing about edits', async () => {
     const it = await show(call({ input: { command: 'ran' }, edited: true, proposed_input: { command: 'was' } }))
     await import('./items/EditedMark.vue')
     await flushPromises()
@@ -122,7 +122,7 @@ describe('what ran is shown, not what was proposed', () => {
 })
 
 describe('a block of each kind', () => {
-  test('what a person said, with who and what was attached', async () => {
+  test('a person’s message, with its author and attachments', async () => {
     const it = await show({
       ...head,
       kind: 'user',
@@ -136,7 +136,7 @@ describe('a block of each kind', () => {
     expect(it.find('a').exists()).toBe(false)
   })
 
-  test('what a person said is Markdown, with its lines; of a long one the beginning', async () => {
+  test('a person’s message is Markdown and keeps its lines, and a long one is collapsed', async () => {
     const it = await show({ ...head, kind: 'user', text: 'One **two**\nthree\n\n- [x] four', by: 'Ada' })
     expect(it.get('.words').html()).toMatch(/One <strong>two<\/strong><br>three/)
     expect(it.get('.words input').attributes()).toHaveProperty('disabled')
@@ -153,7 +153,7 @@ describe('a block of each kind', () => {
     expect(long.get('.words').text().match(/line/g)).toHaveLength(17)
   })
 
-  test('what was attached: pictures as thumbnails, everything else to take home', async () => {
+  test('attachments: images as thumbnails, other files as downloads', async () => {
     const it = await show({
       ...head,
       kind: 'user',
@@ -182,7 +182,7 @@ describe('a block of each kind', () => {
     expect(file.attributes()).toMatchObject({ href: '/api/attachments/d%2F..', download: '<b>.pdf' })
   })
 
-  test('Claude’s words, with code that can be copied', async () => {
+  test('Claude’s text, with code that can be copied', async () => {
     const writeText = vi.fn<(text: string) => Promise<void>>().mockResolvedValue(undefined)
     vi.stubGlobal('navigator', { clipboard: { writeText } })
     const it = await show({ ...head, kind: 'text', text: '**So:**\n\n```sh\nls -l\n```' })
@@ -193,21 +193,21 @@ describe('a block of each kind', () => {
     vi.unstubAllGlobals()
   })
 
-  test('thinking is closed until it is opened', async () => {
+  test('thinking is collapsed until it is opened', async () => {
     const it = await show({ ...head, kind: 'thinking', text: 'Hm, hm.' })
     expect(it.text()).not.toContain('Hm')
     await it.find('button').trigger('click')
     expect(it.text()).toContain('Hm, hm.')
   })
 
-  test('thinking says how long it took, when that is known', async () => {
+  test('thinking shows its duration if it is known', async () => {
     expect((await show({ ...head, kind: 'thinking', text: 'Hm.', took: 12.4 })).get('button').text()).toMatch(
       /^Thinking\s*· 12 s$/,
     )
     expect((await show({ ...head, kind: 'thinking', text: 'Hm.' })).get('button').text()).toBe('Thinking')
   })
 
-  test('a file that was read or written says how many lines', async () => {
+  test('a file that was read or written shows its number of lines', async () => {
     const facts = async (more: Partial<ToolCall>) => {
       const it = await show(call(more))
       await import('./items/LineCount.vue')
@@ -223,7 +223,7 @@ describe('a block of each kind', () => {
     ).toBe('1 line')
   })
 
-  test('calls of one tool are one line that tells what runs, what failed and what changed', async () => {
+  test('calls of one tool are one line that shows what runs, failed and changed', async () => {
     const read = (n: number, more: Partial<ToolCall> = {}) =>
       call({
         key: 'k' + n,
@@ -264,7 +264,7 @@ describe('a block of each kind', () => {
     expect(it.find('.output pre').text()).toBe('ok done')
   })
 
-  test('a long output is folded in its middle', async () => {
+  test('a long output is collapsed in its middle', async () => {
     const text = Array.from({ length: 300 }, (_, i) => `line ${i}`).join('\n')
     const it = await open(call({ input: { command: 'seq' }, result: text, result_bytes: text.length }))
     expect(it.text()).toContain('line 0')
@@ -274,7 +274,7 @@ describe('a block of each kind', () => {
     expect(it.text()).toContain('line 150')
   })
 
-  test('an edit says how much it changes, and shows it', async () => {
+  test('an edit shows the size of its change, and the change itself', async () => {
     const it = await open(
       call({
         tool_name: 'MultiEdit',
@@ -296,13 +296,13 @@ describe('a block of each kind', () => {
     ).toContain('c')
   })
 
-  test('a file that was written is code of its language', async () => {
+  test('a written file is highlighted in its language', async () => {
     const it = await open(call({ tool_name: 'Write', input: { file_path: '/w/x.go', content: 'package x\n' } }))
     expect(it.find('figcaption').text()).toBe('go')
     expect(it.find('figure code').text()).toBe('package x')
   })
 
-  test('an input that was too large says so', async () => {
+  test('an input that is too large says so', async () => {
     expect((await open(call({ input: undefined, input_bytes: 300_000 }))).text()).toContain('293 kB')
   })
 
@@ -379,7 +379,7 @@ describe('a block of each kind', () => {
   })
 })
 
-describe('a subagent that calls one tool again and again', () => {
+describe('a subagent that calls one tool repeatedly', () => {
   const call = (n: number, tool_name: string): Item => ({
     ...head,
     seq: n,
@@ -411,7 +411,7 @@ describe('a subagent that calls one tool again and again', () => {
       },
     })
 
-  test('says so in one line, which opens', async () => {
+  test('shows one line, which can be opened', async () => {
     const it = open([
       ...Array.from({ length: 40 }, (_, i) => call(i, 'Read')),
       { ...head, seq: 50, key: 'x', agent_id: 'g', kind: 'text', text: 'Found.' },
@@ -427,7 +427,7 @@ describe('a subagent that calls one tool again and again', () => {
   })
 })
 
-test('a call that was denied has not failed', () => {
+test('a denied call does not count as failed', () => {
   const record = (more: object) =>
     ({
       ...head,
@@ -482,7 +482,7 @@ describe('a subagent', () => {
       },
     })
 
-  test('says its own state', () => {
+  test('shows its own state', () => {
     expect(group('running').text()).toContain('Running')
     expect(group('done').text()).toMatch(/Done · 1 step/)
     expect(group('failed').text()).toContain('Failed')
@@ -501,13 +501,13 @@ describe('the to-do list', () => {
     todos: states.map((status, i) => ({ content: `do ${i}`, status })),
   })
 
-  test('stands above until all is done', () => {
+  test('stays above the transcript until everything is done', () => {
     expect(todosOf([list('completed', 'in_progress')])).toHaveLength(2)
     expect(todosOf([list('in_progress'), { ...list('completed'), seq: 2, key: 'l' }])).toBeNull()
     expect(rowsOf([list('in_progress')], null)).toMatchObject([{ past: true }])
   })
 
-  test('says what is being done, and all of it on a press', async () => {
+  test('shows the current step, and all of them on a press', async () => {
     const strip = mount(TodoStrip, {
       props: { todos: (list('completed', 'in_progress', 'pending') as Extract<Item, { kind: 'todo' }>).todos },
     })
@@ -520,7 +520,7 @@ describe('the to-do list', () => {
 describe('search', () => {
   const text = (seq: number, words: string): Item => ({ ...head, seq, key: 'k' + seq, kind: 'text', text: words })
 
-  test('finds words wherever they are, whatever their case', () => {
+  test('finds text anywhere, in any case', () => {
     const items = [
       text(1, 'Hello'),
       call({ seq: 2, key: 'k2', input: { command: 'echo HELLO' } }),
@@ -531,24 +531,24 @@ describe('search', () => {
     expect(findItems(items, '  ')).toEqual([])
   })
 
-  test('a block that changed is read anew', () => {
+  test('reads a changed block again', () => {
     const items = [text(1, 'one')]
     expect(findItems(items, 'two')).toHaveLength(0)
     expect(findItems([{ ...items[0]!, rev: 2, text: 'two' } as Item], 'two')).toHaveLength(1)
   })
 
-  test('the places are where the words are drawn', () => {
+  test('highlights the text where it is drawn', () => {
     const root = document.createElement('div')
     root.innerHTML = 'Go go <b>Go</b>'
     expect(rangesIn(root, 'go').map(String)).toEqual(['Go', 'go', 'Go'])
   })
 
-  test('what is copied of a block are its words', () => {
+  test('a copied block contains its text', () => {
     expect(textOfItem(call({ input: { command: 'ls' }, result: '\u001b[31ma\u001b[0m' }))).toBe('Bash\nls\na')
   })
 })
 
-test('a row that is replaced keeps being drawn', async () => {
+test('a replaced row is still drawn', async () => {
   const it = await show({ ...head, kind: 'text', text: 'one' })
   await it.setProps({ item: { ...head, rev: 2, kind: 'text', text: 'two' } as Item })
   await nextTick()

@@ -28,7 +28,7 @@ beforeEach(() => {
   })
 })
 
-test('the newer of two bookmarks counts, whichever came first', () => {
+test('the newer of two bookmarks counts, in any order', () => {
   expect(unseen({ session_id: 'a', items: 9 })).toBe(0)
   apply(bookmark(2, { pinned_at: 1, seen: 5, seen_at: 1 }))
   apply(bookmark(1), bookmark(1, { session_id: 'b', seen: 1 }))
@@ -40,7 +40,7 @@ test('the newer of two bookmarks counts, whichever came first', () => {
   expect(unseen({ session_id: 'a', items: 9 })).toBe(4)
 })
 
-test('a read position is written when it is new, and its time when a session is left', () => {
+test('a read position is written when it is new, and its time when the session is left', () => {
   vi.useFakeTimers({ now: 1_000_000_000 })
   apply(bookmark(1, { seen: 5, seen_at: 1_000_000 }))
   markRead('a', 5, false)
@@ -56,7 +56,7 @@ test('a read position is written when it is new, and its time when a session is 
   vi.useRealTimers()
 })
 
-test('what this browser kept is handed over once', async () => {
+test('positions stored in this browser are moved to the server once', async () => {
   setOwner('u')
   localStorage.setItem('sayso:seen:u', JSON.stringify({ a: [3, 5_000], b: [1, 6_000] }))
   await moveReadPositions()
@@ -77,7 +77,7 @@ test.each([
   ['what is no position', 'x', 200, null],
   ['sessions that are gone', '{"a":[3,1]}', 404, null],
   ['a server that fails', '{"a":[3,1]}', 503, '{"a":[3,1]}'],
-])('it is kept for the next time only if it is of use: %s', async (_, kept, status, left) => {
+])('they are kept for another attempt only if that can succeed: %s', async (_, kept, status, left) => {
   setOwner('u')
   localStorage.setItem('sayso:seen:u', kept)
   vi.mocked(fetch).mockResolvedValue(new Response('{}', { status }))

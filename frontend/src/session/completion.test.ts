@@ -31,12 +31,12 @@ test.each([
   expect(tokenAt(text, text.length)).toEqual(want && { ...want, to: text.length })
 })
 
-test('a long text is looked at near the caret alone', () => {
+test('only the text near the caret is examined', () => {
   const text = `${'x '.repeat(300_000)}@lim`
   expect(tokenAt(text, text.length)).toMatchObject({ from: 600_000, query: 'lim' })
 })
 
-test('files are quoted where they must be, and subagents are named as Claude Code names them', () => {
+test('files are quoted where necessary, and subagents are named as Claude Code names them', () => {
   const texts = (query: string, paths: string[], offered: Catalog | null = catalog) =>
     mentions(query, paths, offered).map((g) => [g.title, ...g.options.map((o) => o.text)])
   expect(texts('re', ['src/re.go', 'my re.go'])).toEqual([
@@ -54,7 +54,7 @@ test('files are quoted where they must be, and subagents are named as Claude Cod
   ).toHaveLength(11)
 })
 
-test('commands are found by name, alias and description, and within a message there are skills alone', () => {
+test('commands are found by name, alias and description, and only skills within a message', () => {
   const names = (text: string, offered: Catalog = catalog) =>
     commands(tokenAt(text, text.length)!, offered).map((g) => [g.title, ...g.options.map((o) => o.label)])
   expect(names('/')).toEqual([

@@ -30,7 +30,7 @@ const session = (session_id: string, more: Partial<SessionState> = {}): SessionS
 const asks = (created_at: number) => [{ created_at } as Request]
 const ids = (sessions: SessionState[]) => byFolder(sessions).folders.map((f) => f.ids)
 
-test('who waits comes first, longest first, whatever the process does', () => {
+test('waiting sessions come first, the longest waiting at the top, whatever the process does', () => {
   expect(
     ids([
       session('late', { pending_requests: asks(9) }),
@@ -40,7 +40,7 @@ test('who waits comes first, longest first, whatever the process does', () => {
   ).toEqual([['orphaned', 'late', 'runs']])
 })
 
-test('whose turn ended is idle once that was seen', () => {
+test('a session whose turn has ended is idle once that was seen', () => {
   look('seen', 4)
   look('once', 4)
   expect(
@@ -54,7 +54,7 @@ test('whose turn ended is idle once that was seen', () => {
   ).toEqual([['runs', 'never', 'once', 'empty', 'seen']])
 })
 
-test('the rest is newest first', () => {
+test('the others are sorted newest first', () => {
   expect(
     byFolder([
       session('a', { state: 'user_turn', state_changed_at: 1, items: 1 }),
@@ -65,7 +65,7 @@ test('the rest is newest first', () => {
   ).toMatchObject({ folders: [{ ids: ['b', 'a'] }], ended: ['d', 'c'] })
 })
 
-test('what ended stays with its folder until it was read, and leaves the list when it is archived', () => {
+test('an ended session stays in its folder until it was read, and leaves the list when it is archived', () => {
   look('read', 4)
   look('unread', 4)
   expect(
@@ -79,7 +79,7 @@ test('what ended stays with its folder until it was read, and leaves the list wh
   ).toMatchObject({ folders: [{ ids: ['asks', 'unread'] }], ended: ['history', 'read'] })
 })
 
-test('folders are apart by path and by machine, in the order of their names', () => {
+test('folders are separated by path and machine, sorted by name', () => {
   expect(
     byFolder([
       session('s', { cwd: '/srv/shop' }),
@@ -95,7 +95,7 @@ test('folders are apart by path and by machine, in the order of their names', ()
   ])
 })
 
-test('pinned sessions are apart, in the order in which they were pinned, unless they are in the archive', () => {
+test('pinned sessions are separate, in the order of pinning, unless they are archived', () => {
   pins('over', 'archived', 'runs')
   expect(
     byFolder([

@@ -54,8 +54,8 @@ const items: Item[] = [
   },
 ]
 
-describe('what was missed', () => {
-  test('is counted from where one has read to', () => {
+describe('missed activity', () => {
+  test('is counted from the read position', () => {
     expect(missedOf(items, 2)).toEqual({
       edits: 2,
       files: 2,
@@ -68,7 +68,7 @@ describe('what was missed', () => {
     })
     expect(missedOf(items, 0)!.edits).toBe(3)
   })
-  test('is nothing when only words came, or nothing', () => {
+  test('is empty when there was only text, or nothing', () => {
     expect(missedOf(items, 8)).toBe(null)
     expect(missedOf([{ ...head(9), kind: 'text', text: 'Hm.' }], 8)).toBe(null)
   })
@@ -100,7 +100,7 @@ describe('the line', () => {
     })
     return it
   }
-  test('greets who was away, leads to the first block, and goes', async () => {
+  test('welcomes a returning person, links to the first block, and disappears', async () => {
     const it = show(2, 30)
     await nextTick()
     expect(it.text()).toContain(
@@ -112,13 +112,13 @@ describe('the line', () => {
     vi.advanceTimersByTime(1_000)
     expect(stored.mock.calls).toEqual([[8]])
   })
-  test('says nothing to who has just been here, or never was', async () => {
+  test('shows nothing to a person who was just here, or never was', async () => {
     for (const it of [show(2, 1), show(null, 0)]) {
       await nextTick()
       expect(it.find('section').exists()).toBe(false)
     }
   })
-  test('does not count as seen what came while the page was hidden', async () => {
+  test('does not count as seen what arrived while the page was hidden', async () => {
     const it = show(8, 1)
     await nextTick()
     vi.advanceTimersByTime(1_000)

@@ -21,8 +21,8 @@ const call = (tool_name: string, input: unknown, more: Partial<ToolCall> = {}): 
 const edit = (file_path: string, old_string: string, new_string: string, more: object = {}) =>
   call('Edit', { file_path, old_string, new_string, ...more })
 
-describe('files that were touched', () => {
-  test('each once with all that changed it, the last changed first', () => {
+describe('changed files', () => {
+  test('are listed once with all their changes, the last changed first', () => {
     const items = [
       edit('/w/a', '1', '2'),
       edit('/w/b', '1', '2'),
@@ -39,7 +39,7 @@ describe('files that were touched', () => {
     expect(untold).toBe(0)
   })
 
-  test('not what was denied, failed or is not done yet; nor what only was read', () => {
+  test('exclude calls that were denied, failed or still run, and files that were only read', () => {
     const items = [
       call('Edit', { file_path: '/w/a' }, { status: 'failed' }),
       call('Write', { file_path: '/w/b' }, { status: 'running' }),
@@ -48,14 +48,14 @@ describe('files that were touched', () => {
     expect(touchedIn(items, '/w')).toEqual({ files: [], untold: 0 })
   })
 
-  test('also by a subagent; what was too large to be kept is counted apart', () => {
+  test('include those of subagents; changes that were too large to record are counted separately', () => {
     const items = [call('Write', undefined), call('Edit', { file_path: '/w/a' }, { agent_id: 'x' })]
     expect(touchedIn(items, '/w')).toMatchObject({ files: [{ path: 'a' }], untold: 1 })
   })
 })
 
-describe('what a call tells of itself', () => {
-  test('counts, not what Claude proposed', () => {
+describe('the change that a call reports', () => {
+  test('counts, not the one Claude proposed', () => {
     const edited = { ...edit('/w/a', 'x', 'y'), change: { path: '/w/b', added: 3, removed: 1 } }
     expect(changedIn([edited])).toEqual({ added: 3, removed: 1, sure: true, anew: null })
     expect(
@@ -70,7 +70,7 @@ describe('what a call tells of itself', () => {
   })
 })
 
-describe('lines that were changed', () => {
+describe('changed lines', () => {
   test('are those of all edits of a file', () => {
     expect(
       changedIn([
@@ -85,7 +85,7 @@ describe('lines that were changed', () => {
     ).toEqual({ added: 3, removed: 3, sure: true, anew: null })
   })
 
-  test('of a new file are all; of one that was written over nobody knows', () => {
+  test('are all lines of a new file, and unknown for an overwritten one', () => {
     const made = { result: 'File created successfully at: /w/a' }
     expect(changedIn([call('Write', { content: '1\n2\n' }, made)])).toEqual({
       added: 2,
@@ -101,7 +101,7 @@ describe('lines that were changed', () => {
     })
   })
 
-  test('are at least these where one edit may have stood for many', () => {
+  test('are a lower bound where one edit may have replaced several places', () => {
     expect(changedIn([edit('/w/a', 'x', 'y', { replace_all: true })])).toMatchObject({
       added: 1,
       removed: 1,
@@ -115,7 +115,7 @@ describe('lines that were changed', () => {
   })
 })
 
-test('the list of things to do is the last of the main thread, also when all is done', () => {
+test('the to-do list is the last of the main thread, even when all is done', () => {
   const todo = (content: string, agent_id: string | null = null): Item => ({
     ...head(),
     agent_id,
@@ -129,7 +129,7 @@ test('the list of things to do is the last of the main thread, also when all is 
   expect(checklistIn([todo('first'), { ...head(), kind: 'todo', todos: [] }])).toBeNull()
 })
 
-test('subagents are named with what they do and where they are', () => {
+test('subagents are listed with their description and state', () => {
   const agent = (id: string, status: 'running' | 'done' | 'failed'): Item => ({
     ...head(),
     agent_id: id,

@@ -22,7 +22,7 @@ const agent = (seq: number, id: string): Item => ({
   status: 'running',
 })
 
-test('what subagents say is gathered under each, where it began', () => {
+test('the output of a subagent is grouped where it started', () => {
   const rows = rowsOf(
     [text(1, null), agent(2, 'a'), text(3, 'a'), agent(4, 'b'), text(5, null), text(6, 'a'), text(7, 'b')],
     null,
@@ -31,7 +31,7 @@ test('what subagents say is gathered under each, where it began', () => {
   expect(rows[1]).toMatchObject({ item: { seq: 2 }, items: [{ seq: 3 }, { seq: 6 }] })
 })
 
-test('words of a subagent that is not known yet are shown', () => {
+test('output of a subagent that is not known yet is shown', () => {
   expect(rowsOf([text(1, 'a')], null)).toMatchObject([{ kind: 'agent', item: null, items: [{ seq: 1 }] }])
 })
 
@@ -39,7 +39,7 @@ test('the growing block is last', () => {
   expect(rowsOf([text(1, null)], { kind: 'text', text: 'I', agent_id: null }).at(-1)).toMatchObject({ kind: 'live' })
 })
 
-test('of the todo lists only the last is current', () => {
+test('only the last to-do list is current', () => {
   const todo = (seq: number): Item => ({
     seq,
     rev: seq,
@@ -67,7 +67,7 @@ const call = (seq: number, tool_name: string, agent_id: string | null = null): I
   result_bytes: 0,
 })
 
-test('three calls of one tool or more, with nothing between them, are one row', () => {
+test('three or more consecutive calls of one tool are one row', () => {
   const rows = runsOf(
     rowsOf(
       [
@@ -103,7 +103,7 @@ test('a row keeps its key while its run grows, and calls of a subagent stay with
   ).toEqual(['k1', 'agent:a', 'k3', 'k4'])
 })
 
-test('the steps of a subagent are grouped as the main thread is', () => {
+test('the steps of a subagent are grouped like the main thread', () => {
   const steps = stepsOf([
     call(1, 'Read', 'a'),
     call(2, 'Read', 'a'),

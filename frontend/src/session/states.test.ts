@@ -66,8 +66,8 @@ function known(frame: ProcessState): SessionState {
   return store.session(frame.session_id)!
 }
 
-describe('a session that ended and still waits', () => {
-  test('says both in its header, and why it ended', () => {
+describe('an ended session with an open request', () => {
+  test('shows both in its header, and why it ended', () => {
     const header = show(SessionHeader, { session: known(orphaned()) })
     const words = header.find('h1').element.parentElement!.textContent
     expect(words).toContain('Failed')
@@ -76,25 +76,25 @@ describe('a session that ended and still waits', () => {
     expect(header.findAll('.actions .label').map((b) => b.text())).toEqual(['Resume'])
   })
 
-  test('says both in its row', () => {
+  test('shows both in its row', () => {
     const row = show(SessionRow, { session: known(orphaned()) })
     expect(hintOf(row)).toContain('Bash: touch a')
     expect(hintOf(row)).toContain('Claude ended by itself with exit code 1.')
   })
 
-  test('one that only ended has one reason', () => {
+  test('a session that only ended shows one reason', () => {
     const row = show(SessionRow, { session: known({ ...orphaned(), pending_requests: [] }) })
     expect(hintOf(row)).toBe('Claude ended by itself with exit code 1. Its last words: out of memory')
   })
 })
 
-test('what seems to be stuck is said in the words of the server', () => {
+test('a session that may be stuck shows the server’s text', () => {
   const session = known(notPickedUp())
   expect(show(SessionHeader, { session }).find('.stuck').text()).toBe(session.stuck)
   expect(hintOf(show(SessionRow, { session }))).toContain(session.stuck)
 })
 
-describe('the composer of a session that ended', () => {
+describe('the composer of an ended session', () => {
   const ended = () => known({ ...orphaned(), pending_requests: [] })
   const sendButton = (w: ReturnType<typeof show>) => w.find('button[type=submit]')
 
@@ -109,7 +109,7 @@ describe('the composer of a session that ended', () => {
     expect(w.find('textarea').element.value).toBe('')
   })
 
-  test('is that of any session once Claude is there again', async () => {
+  test('is the usual one once Claude runs again', async () => {
     const w = show(Composer, { session: ended() })
     await w.setProps({ session: known({ ...notPickedUp(), state: 'user_turn' }) })
     expect(sendButton(w).text()).toBe('Send')
@@ -126,7 +126,7 @@ describe('the composer of a session that ended', () => {
     expect(sendButton(show(Composer, { session: ended() })).text()).toBe('Queue')
   })
 
-  test('says what happens while the message is on its way', () => {
+  test('shows the progress of a message being sent', () => {
     const session = ended()
     const command: SendMessage = {
       type: 'send_message',
@@ -138,14 +138,14 @@ describe('the composer of a session that ended', () => {
     expect(show(Composer, { session }).text()).toContain('Resuming Claude…')
   })
 
-  test('a message that nobody took yet waits for the resume', () => {
+  test('a message that nobody has taken yet waits for the resume', () => {
     expect(show(Composer, { session: known({ ...orphaned(), queued_messages: 1 }) }).text()).toContain(
       '1 message queued until you resume this session.',
     )
   })
 })
 
-describe('a message that was refused', () => {
+describe('a rejected message', () => {
   let id = 0
   async function refuse(session: SessionState, text: string) {
     const command: SendMessage = {
@@ -164,7 +164,7 @@ describe('a message that was refused', () => {
     await nextTick()
   }
 
-  test('is back in the field, with the reason', async () => {
+  test('returns to the field, with the reason', async () => {
     const session = known({ ...orphaned(), pending_requests: [] })
     const w = show(Composer, { session })
     await refuse(session, 'Go on')
@@ -176,7 +176,7 @@ describe('a message that was refused', () => {
     expect(w.find('[role=alert]').exists()).toBe(false)
   })
 
-  test('does not come back a second time', async () => {
+  test('does not return twice', async () => {
     const session = known({ ...orphaned(), pending_requests: [] })
     const w = show(Composer, { session })
     await refuse(session, 'Go on')
@@ -187,7 +187,7 @@ describe('a message that was refused', () => {
     expect(again.find('[role=alert]').exists()).toBe(false)
   })
 
-  test('does not go over what is being written', async () => {
+  test('does not replace a draft', async () => {
     const session = known({ ...orphaned(), pending_requests: [] })
     const w = show(Composer, { session })
     await w.find('textarea').setValue('Another thought')
@@ -199,36 +199,36 @@ describe('a message that was refused', () => {
   })
 })
 
-describe('the record of an answer that was given again', () => {
+describe('the record of a carried answer', () => {
   const record = (by?: string): Item => {
     const [item] = carried(by).items
     return item!
   }
 
-  test('says so to the one who gave it', () => {
+  test('says so to its author', () => {
     const text = show(TranscriptItem, { item: record('Ada'), cwd: '/w' }).text()
     expect(text).toContain('Carried over')
     expect(text).toContain('Your earlier answer was sent again after Claude resumed')
   })
 
-  test('and to the others', () => {
+  test('says so to others', () => {
     expect(show(TranscriptItem, { item: record('Grace'), cwd: '/w' }).text()).toContain(
       'Grace’s earlier answer was sent again',
     )
   })
 
-  test('an answer that was heard at once is no carried one', () => {
+  test('an answer that was delivered at once is not a carried one', () => {
     const item = { ...record('Ada'), carried: undefined } as unknown as Item
     expect(show(TranscriptItem, { item, cwd: '/w' }).text()).not.toMatch(/Carried|again/)
   })
 })
 
-describe('a session of an outsider', () => {
+describe('a session of an external agent', () => {
   const terminal = (more: Partial<ProcessState> = {}) =>
     known({ ...golden<ProcessState>('process_state.terminal'), ...more })
   const quiet = () => terminal({ state: 'dead', pending_requests: [] })
 
-  test('has a badge, and nothing to end, resume or switch', () => {
+  test('has a badge, and nothing to kill, resume or switch', () => {
     for (const session of [terminal(), quiet()]) {
       const header = show(SessionHeader, { session })
       expect(header.find('.kind').text()).toBe('Terminal')
@@ -238,22 +238,22 @@ describe('a session of an outsider', () => {
     }
   })
 
-  test('waits, or has nothing open', () => {
+  test('waits, or has no open request', () => {
     expect(show(SessionHeader, { session: terminal() }).find('.chip').text()).toBe('Needs you')
     expect(show(SessionHeader, { session: quiet() }).find('.chip').text()).toBe('No open requests')
   })
 
-  test('says in its row what it asks and where it is', () => {
+  test('shows its question and folder in its row', () => {
     const row = show(SessionRow, { session: terminal() })
     expect(hintOf(row)).toBe(`Bash: touch a < b && echo '<&>'`)
     expect(row.find('.kind').text()).toBe('Terminal')
   })
 })
 
-describe('how far an agent has come', () => {
+describe('the progress of an agent', () => {
   const bar = (name: string) => show(LifecycleBar, { lifecycle: golden<Lifecycle>(name) })
 
-  test('is said with phase and step', () => {
+  test('is shown with phase and step', () => {
     const words = bar('lifecycle').text().replace(/\s+/g, ' ')
     expect(words).toContain('Plan started')
     expect(words).toContain('Phase 33: Hook Bridge')
@@ -261,7 +261,7 @@ describe('how far an agent has come', () => {
     expect(bar('lifecycle.bare').text()).toBe('Task completed')
   })
 
-  test('the newest one counts, whatever arrives last', () => {
+  test('is the newest one, in any order of arrival', () => {
     const store = useSessions()
     const now = golden<Lifecycle>('lifecycle')
     const context = { now: 0, commandOf: () => undefined }

@@ -25,7 +25,7 @@ async function pass(ms: number) {
   await nextTick()
 }
 
-test('while Claude thinks its duration ticks, by the clock of the server, and nothing around it is drawn again', async () => {
+test('the duration of thinking ticks by the server’s clock, and nothing around it is redrawn', async () => {
   // The server's clock is five seconds ahead.
   const store = useSessions()
   store.state = { ...store.state, skew: 5 }
@@ -39,7 +39,7 @@ test('while Claude thinks its duration ticks, by the clock of the server, and no
   expect(drawn).not.toHaveBeenCalled()
 })
 
-test('it is not read out', () => {
+test('it is not announced', () => {
   expect(
     mount(LiveBlock, { props: { live: thinking(990) } })
       .get('.took')
@@ -47,7 +47,7 @@ test('it is not read out', () => {
   ).toBe('true')
 })
 
-test('who wants less motion has less of it', async () => {
+test('it respects reduced motion', async () => {
   vi.stubGlobal('matchMedia', (query: string) => ({ matches: query.includes('reduced-motion'), addEventListener() {} }))
   const it = mount(LiveBlock, { props: { live: thinking(990) } })
   expect(it.get('.took').text()).toBe('· 10 s')
@@ -57,7 +57,7 @@ test('who wants less motion has less of it', async () => {
   expect(it.get('.took').text()).toBe('· 20 s')
 })
 
-test('of an older server nothing is made up, nor of what is no thought', () => {
+test('nothing is invented for an older server, or for other blocks', () => {
   expect(
     mount(LiveBlock, { props: { live: thinking() } })
       .find('.took')

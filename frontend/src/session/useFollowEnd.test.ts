@@ -35,14 +35,14 @@ async function drawn() {
   vi.advanceTimersToNextFrame()
 }
 
-test('it begins at the end, and stays there', async () => {
+test('starts at the end and stays there', async () => {
   const it = list()
   await drawn()
   expect(it.scrollToIndex).toHaveBeenLastCalledWith(99, { align: 'end' })
   expect([it.following.value, it.newItems.value]).toEqual([true, 100])
 })
 
-test('who turns the wheel up leaves the end, and is told how many items came since', async () => {
+test('scrolling up with the wheel leaves the end, and shows how many items arrived since', async () => {
   const it = list()
   await drawn()
   it.handlers.wheel(new WheelEvent('wheel', { deltaY: -1 }))
@@ -55,7 +55,7 @@ test('who turns the wheel up leaves the end, and is told how many items came sin
   expect(it.newItems.value).toBe(3)
 })
 
-test('a list that fits is always followed', () => {
+test('a list that fits always follows the end', () => {
   const it = list()
   it.view.scrollSize = 150
   it.handlers.wheel(new WheelEvent('wheel', { deltaY: -1 }))
@@ -75,7 +75,7 @@ test('scrolling back to the end follows it again, and so does the key End', asyn
   expect(it.following.value).toBe(true)
 })
 
-test('while the scrollbar is dragged the end is passed without being followed', () => {
+test('dragging the scrollbar past the end does not follow it', () => {
   const it = list()
   const feed = document.createElement('div')
   feed.setAttribute('role', 'feed')

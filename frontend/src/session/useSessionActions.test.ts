@@ -11,7 +11,7 @@ function actions() {
 }
 
 describe('the actions of a session', () => {
-  test('what is on its way for one session holds nothing up in the next', async () => {
+  test('an action in flight for one session does not block the next session', async () => {
     const { session, busy, problem, run } = actions()
     let fail: (err: Error) => void = () => undefined
     const slow = run('interrupt', () => new Promise((_, reject) => (fail = reject)))
@@ -29,7 +29,7 @@ describe('the actions of a session', () => {
     expect(problem.value).toBe('')
   })
 
-  test('an action counts as busy until it is answered, although the state shows it already', async () => {
+  test('an action is busy until its response, even if the state already shows its effect', async () => {
     const { session, busy, run } = actions()
     let answer: () => void = () => undefined
     const slow = run('resume', () => new Promise<void>((resolve) => (answer = resolve)))
@@ -41,7 +41,7 @@ describe('the actions of a session', () => {
     expect(busy.value).toBeNull()
   })
 
-  test('a resumed session is busy until its state has changed', async () => {
+  test('a resume is busy until the state has changed', async () => {
     const { session, busy, run } = actions()
     await run('resume', async () => undefined)
     expect(busy.value).toBe('resume')

@@ -42,7 +42,7 @@ async function open() {
   return wrapper
 }
 
-test('what was typed stays when the language changes', async () => {
+test('typed text stays when the language changes', async () => {
   const wrapper = await open()
   await wrapper.find('input[type=url]').setValue('https://example.org/hook')
   await choose('de')
@@ -51,7 +51,7 @@ test('what was typed stays when the language changes', async () => {
   expect(wrapper.find<HTMLInputElement>('input[type=url]').element.value).toBe('https://example.org/hook')
 })
 
-test('a test that failed tells why, one that worked that it was sent', async () => {
+test('a failed test notification says why, and a successful one that it was sent', async () => {
   const wrapper = await open()
   const button = wrapper.find('button[aria-label="Send a test to example.org"]')
   tested = { problem: 'It did not answer.' }

@@ -12,7 +12,7 @@ import { LATER } from '@/keys/keyboard'
 import Keyboard from './Keyboard.vue'
 import { ids, remap, table, writtenOf } from '@/keys/table'
 
-test('a session can be begun by key as soon as it is known who one is', async () => {
+test('a session can be started by key as soon as the user is known', async () => {
   const router = createRouter({ history: createMemoryHistory(), routes: [{ path: '/', component: { template: '' } }] })
   const keys = mount(Keyboard, {
     props: { mayRun: false },
@@ -28,7 +28,7 @@ test('a session can be begun by key as soon as it is known who one is', async ()
   expect(hasShortcut('create')).toBe(false)
 })
 
-test('what is said of a request ends with the key that leads there now', () => {
+test('the announcement of a request ends with the key that goes to it now', () => {
   const router = createRouter({ history: createMemoryHistory(), routes: [{ path: '/', component: { template: '' } }] })
   expect(leads.there(false)).toBe('')
   const keys = mount(Keyboard, { props: { mayRun: false }, global: { plugins: [createPinia(), router] } })
@@ -44,7 +44,7 @@ test('what is said of a request ends with the key that leads there now', () => {
   remap({})
 })
 
-test('the hint under the message names the keys there are', async () => {
+test('the hint under the message names the available keys', async () => {
   const hint = mount(KeyHint)
   expect(hint.text()).toBe('Press Alt+. to go to the request. Press Alt+, to return here.')
   remap({ toRequest: 'w' })
@@ -77,26 +77,26 @@ function keyboard() {
   return { keys, router }
 }
 
-describe('a key that is pressed before anybody hears it', () => {
+describe('a key that is pressed before the page listens', () => {
   beforeEach(keepEarly)
   afterEach(() => {
     takeEarly()
     vi.useRealTimers()
   })
 
-  test('does once what it does', () => {
+  test('runs its action once', () => {
     press('c')
     expect(keyboard().keys.emitted('create')).toHaveLength(1)
   })
 
-  test('two for one, the second of them in time or not', async () => {
+  test('works for two-key shortcuts, in time or not', async () => {
     press('g')
     const { router } = keyboard()
     press('i')
     await vi.waitFor(() => expect(router.currentRoute.value.path).toBe('/inbox'))
   })
 
-  test('or before it is known who one is, waits for that', async () => {
+  test('waits until the user is known', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const { keys } = keyboard()
     await keys.setProps({ mayRun: false })
@@ -108,7 +108,7 @@ describe('a key that is pressed before anybody hears it', () => {
     expect(keys.emitted('create')).toHaveLength(1)
   })
 
-  test('waits for the part of the page that takes it', async () => {
+  test('waits for the part of the page that handles it', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     press('/')
     keyboard()
@@ -123,7 +123,7 @@ describe('a key that is pressed before anybody hears it', () => {
     expect(search).toHaveBeenCalledOnce()
   })
 
-  test('never decides, chooses or puts off', () => {
+  test('never decides, chooses or snoozes', () => {
     for (const id of LATER) expect(['everywhere', 'session']).toContain(table[id].scope)
     const action = vi.fn<() => void>()
     part(Object.fromEntries(ids.filter((id) => !LATER.includes(id)).map((id) => [id, action])))
@@ -133,7 +133,7 @@ describe('a key that is pressed before anybody hears it', () => {
     expect(action).not.toHaveBeenCalled()
   })
 
-  test('opens nothing after what it opened: that was meant for what was not there yet', () => {
+  test('runs nothing after an action that opened something', () => {
     const search = vi.fn<() => void>()
     part({ search })
     for (const key of '/cc') press(key)
@@ -142,7 +142,7 @@ describe('a key that is pressed before anybody hears it', () => {
     expect(keys.emitted('create')).toBeUndefined()
   })
 
-  test('is nothing when one wrote, and when one has done another thing since then', () => {
+  test('is dropped after typing, or after another action', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     document.body.innerHTML = '<input type="password">'
     press('c', {}, document.querySelector('input')!)
@@ -155,7 +155,7 @@ describe('a key that is pressed before anybody hears it', () => {
     expect(search).not.toHaveBeenCalled()
   })
 
-  test('is nothing on another page', () => {
+  test('is dropped on another page', () => {
     press('c')
     history.replaceState(null, '', '/elsewhere')
     expect(keyboard().keys.emitted('create')).toBeUndefined()

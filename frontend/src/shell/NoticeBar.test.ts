@@ -5,7 +5,7 @@ import { nextTick } from 'vue'
 import { useSessions } from '@/state/sessions'
 import NoticeBar from './NoticeBar.vue'
 
-test('says why nothing can be stored, and goes away by itself', async () => {
+test('says why nothing can be stored, and disappears by itself', async () => {
   const pinia = createPinia()
   setActivePinia(pinia)
   const store = useSessions()

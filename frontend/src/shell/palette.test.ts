@@ -5,7 +5,7 @@ const entry = (id: string, text: string, also = ''): Entry => ({ id, group: 'ses
 
 beforeEach(() => localStorage.clear())
 
-it('finds every word anywhere, beginnings first', () => {
+it('finds each word anywhere, matches at the start first', () => {
   const list = [entry('a', 'Fix the parser'), entry('b', 'Parser tests'), entry('c', 'Sparse arrays', '/home/pars')]
   expect(found(list, 'pars', []).map((e) => e.id)).toEqual(['b', 'a', 'c'])
   expect(found(list, 'parser fix', []).map((e) => e.id)).toEqual(['a'])
@@ -13,7 +13,7 @@ it('finds every word anywhere, beginnings first', () => {
   expect(rank('a (b) [c', '(b')).not.toBe(null)
 })
 
-it('puts what was used last before its equals', () => {
+it('puts the last used entry before its equals', () => {
   const list = [entry('a', 'Theme: Dark'), entry('b', 'Theme: Light')]
   const { recent, remember } = useRecent()
   remember('b')
@@ -24,7 +24,7 @@ it('puts what was used last before its equals', () => {
   expect(useRecent().recent.value[0]).toBe('a')
 })
 
-it('leads to the pages that one may see; rules are found by their word', () => {
+it('links to the pages that the user may see, and finds rules by their name', () => {
   const went: string[] = []
   const of = (role: 'viewer' | 'member' | 'admin' | undefined) => pagesFor(role, (path) => went.push(path))
   expect(of(undefined)).toEqual([])

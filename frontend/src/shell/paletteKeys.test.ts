@@ -79,7 +79,7 @@ test('the field has the focus and points to the first entry', async () => {
   expect(current()).toBe(texts()[0])
 })
 
-test('arrows go round, and Page Up and Page Down go by eight', async () => {
+test('arrow keys wrap around, and Page Up and Page Down move by eight', async () => {
   const { press, current, texts } = await open()
   const all = texts()
   const n = all.length
@@ -95,14 +95,14 @@ test('arrows go round, and Page Up and Page Down go by eight', async () => {
   expect(current()).toBe(all[(((0 - 8) % n) + n) % n])
 })
 
-test('Home and End belong to the text', async () => {
+test('Home and End move the caret', async () => {
   const { press, current, texts } = await open()
   await press('ArrowDown')
   for (const key of ['Home', 'End']) expect((await press(key)).defaultPrevented).toBe(false)
   expect(current()).toBe(texts()[1])
 })
 
-test('typing filters and starts again at the first', async () => {
+test('typing filters and selects the first entry again', async () => {
   const { palette, press, type, current, options, texts, field } = await open()
   await press('ArrowDown')
   await type('theme')
@@ -120,7 +120,7 @@ test('typing filters and starts again at the first', async () => {
   expect(current()).toBe('Theme: System')
 })
 
-test('Enter runs the current entry once the palette is closed; a repeated or composing Enter does not', async () => {
+test('Enter runs the selected entry once the palette is closed; a repeated or composing Enter does not', async () => {
   const { palette, press, type, leave } = await open()
   await type('sign out')
   await press('Enter', { repeat: true })
@@ -131,7 +131,7 @@ test('Enter runs the current entry once the palette is closed; a repeated or com
   expect(leave).toHaveBeenCalledOnce()
 })
 
-test('the pointer selects, a click runs, and the entry stays selected when the pointer goes', async () => {
+test('the pointer selects, a click runs, and the entry stays selected when the pointer leaves', async () => {
   const { palette, press, options, current, texts, router, field } = await open()
   const settings = texts().indexOf('Settings')
   await options()[settings]!.trigger('pointermove')
@@ -160,7 +160,7 @@ const waits = () => process([request('r1')], { session_id: 'a', title: 'Fix the 
 const other = () => process([], { session_id: 'b', title: 'Limiter for uploads', state: 'dead' })
 const beside = (palette: Awaited<ReturnType<typeof open>>['palette']) => palette.findAll('.beside [role=option]')
 
-test('an action that is typed is found for the open session first, and Kill asks', async () => {
+test('an action is found for the open session first, and Kill asks for confirmation', async () => {
   const { palette, press, type, texts, current } = await open(
     [process([], { session_id: 'c', title: 'Another' }), waits()],
     'a',
@@ -176,7 +176,7 @@ test('an action that is typed is found for the open session first, and Kill asks
   openDialogs.value = []
 })
 
-test('only what may be done now is offered', async () => {
+test('only actions that are possible now are offered', async () => {
   const { palette, press, type } = await open([waits(), other()], undefined)
   await type('limiter')
   await press('ArrowDown')
@@ -201,7 +201,7 @@ test('only what may be done now is offered', async () => {
   expect(beside(viewer.palette).map((o) => o.text())).toEqual(['Review request', 'Open changes', 'Pin'])
 })
 
-test('Tab leads to the actions beside, Escape back; approving leads to the card', async () => {
+test('Tab opens the actions of a session, Escape goes back, and approving leads to the card', async () => {
   const { palette, press, type, field, router } = await open([waits()])
   await type('fix the limiter')
   await press('Tab')
@@ -217,7 +217,7 @@ test('Tab leads to the actions beside, Escape back; approving leads to the card'
   expect(router.currentRoute.value.path).toBe('/inbox/r1')
 })
 
-test('a mode is chosen from a list of its own', async () => {
+test('a mode is chosen from its own list', async () => {
   const { palette, press, type, texts } = await open([waits()], 'a')
   await type('approval mode')
   await press('Enter')
@@ -232,7 +232,7 @@ test('a mode is chosen from a list of its own', async () => {
   ])
 })
 
-test('with > there are commands alone', async () => {
+test('with > only commands are listed', async () => {
   const { palette, type } = await open([waits()], 'a')
   const texts = () => palette.findAll('.pane [role=option]').map((o) => o.text())
   await type('fix')
@@ -243,7 +243,7 @@ test('with > there are commands alone', async () => {
   expect(texts()).toEqual(['PinFix the limiter⇥'])
 })
 
-test('what the server finds comes below: sessions, words in transcripts and files', async () => {
+test('results from the server come below: sessions, transcripts and files', async () => {
   vi.useFakeTimers()
   const answers: Record<string, unknown> = {
     '/api/sessions?': { sessions: [{ session_id: 'old', title: 'Old limiter', cwd: '/w' }], next: null },

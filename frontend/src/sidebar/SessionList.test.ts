@@ -42,7 +42,7 @@ function list(processes: ProcessState[], bookmarks: Bookmark[] = []) {
   return { shown, store, router }
 }
 
-test('a row leads to its session as any link does', async () => {
+test('a row is an ordinary link to its session', async () => {
   const { shown, router } = list([process([], { session_id: 'a' }), process([], { session_id: 'b' })])
   const link = shown.find('a[href="/sessions/a"]')
   // The browser opens these in another tab or window, or saves them.
@@ -59,7 +59,7 @@ test('a row leads to its session as any link does', async () => {
   ])
 })
 
-test('a row is bold and says how much came since somebody looked, where nothing more comes by itself', async () => {
+test('a row is bold and counts the unread blocks, unless more are coming', async () => {
   const { shown } = list(
     [
       process([], { session_id: 'read', state: 'user_turn', items: 5 }),
@@ -82,7 +82,7 @@ test('a row is bold and says how much came since somebody looked, where nothing 
   expect(fresh()['read']).toBe(false)
 })
 
-test('a row that moves keeps the focus, and none moves while somebody points at the list', async () => {
+test('a row that moves keeps the focus, and none moves under the pointer', async () => {
   vi.useFakeTimers()
   const { shown, store } = list([
     process([], { session_id: 'a', state: 'user_turn', items: 1 }),
@@ -105,7 +105,7 @@ test('a row that moves keeps the focus, and none moves while somebody points at 
   vi.useRealTimers()
 })
 
-test('folders of one name are told apart, and machines are named where there are several', () => {
+test('folders of the same name are distinguished, and machines are named if there are several', () => {
   const heads = (...processes: ProcessState[]) =>
     list(processes)
       .shown.findAll('h2')
@@ -121,7 +121,7 @@ test('folders of one name are told apart, and machines are named where there are
   ).toEqual(['docsbuild-02', 'ada/shopatlas', 'srv/shopatlas'])
 })
 
-test('what ended is folded with its count, unless it is open or all there is', async () => {
+test('ended sessions are collapsed with their count, unless one is open or there are no others', async () => {
   const dead = process([], { session_id: 'over', state: 'dead' })
   const folded = list([process([], { session_id: 'runs' }), dead])
   expect(folded.shown.find('button[aria-expanded=false]').text()).toBe('Ended1')
@@ -140,7 +140,7 @@ const pinned = (session_id: string, pinned_at: number): Bookmark => ({
   at: 1,
 })
 
-test('pinned sessions are at the top, and one that is not in the list is fetched once', async () => {
+test('pinned sessions are at the top, and one that is not in the list is loaded once', async () => {
   const { shown, store } = list(
     [process([], { session_id: 'a' }), process([], { session_id: 'b', state: 'dead' })],
     [pinned('b', 2), pinned('old', 1)],
@@ -153,7 +153,7 @@ test('pinned sessions are at the top, and one that is not in the list is fetched
   expect(find).toHaveBeenCalledTimes(1)
 })
 
-test('Tab reaches one row, which the arrow keys move', async () => {
+test('Tab reaches one row, and the arrow keys move it', async () => {
   const { shown, router } = list([
     process([], { session_id: 'a' }),
     process([], { session_id: 'b' }),
@@ -180,7 +180,7 @@ test('Tab reaches one row, which the arrow keys move', async () => {
   expect(stops()).toEqual(['c'])
 })
 
-test('F2 renames in the row: Escape takes it back, and what is refused says why in the field', async () => {
+test('F2 renames in the row, Escape cancels, and an error is shown in the field', async () => {
   const { shown } = list([process([], { session_id: 'a', title: 'Fix it' })])
   const answers = vi
     .spyOn(globalThis, 'fetch')
@@ -214,7 +214,7 @@ test('F2 renames in the row: Escape takes it back, and what is refused says why 
   expect(document.activeElement).toBe(row())
 })
 
-test('the menu of a row offers what may be done now, and gives the focus back', async () => {
+test('the menu of a row offers what is possible now, and returns the focus', async () => {
   const { shown } = list([process([], { session_id: 'a', title: 'Fix it' })])
   await shown.get('.link').trigger('contextmenu', { clientX: 5, clientY: 5 })
   await vi.dynamicImportSettled()
@@ -233,7 +233,7 @@ test('the menu of a row offers what may be done now, and gives the focus back', 
   expect(document.activeElement).toBe(shown.get('[data-session=a]').element)
 })
 
-test('an empty list starts something', async () => {
+test('an empty list offers to start a session', async () => {
   const { shown, router } = list([])
   await router.push('/inbox')
   await shown.get('.empty button').trigger('click')

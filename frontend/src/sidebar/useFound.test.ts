@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest'
 import { defineComponent, ref } from 'vue'
 import { useFound } from './useFound'
 
-test('a search is aborted as soon as the words change and when nobody looks any more', async () => {
+test('a search is aborted when the words change and when the list is closed', async () => {
   vi.useFakeTimers()
   const words = ref('he')
   const signals: AbortSignal[] = []

@@ -89,7 +89,7 @@ const shown = (s: State) =>
       ]),
   )
 
-test('three tabs end at the state of the server, whatever order, loss and repetition', () => {
+test('three tabs reach the server’s state, whatever is reordered, lost or repeated', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const server = new Map(SESSIONS.map((id) => [id, blank(id)]))

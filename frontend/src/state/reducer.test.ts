@@ -70,7 +70,7 @@ describe('process_state', () => {
     expect(state.sessions.get('s')?.title).toBe('s at 2')
   })
 
-  test('any order, with repeats, ends at the newest of each session', () => {
+  test('any order, with repeats, ends at the newest version of each session', () => {
     const frames = ['a', 'b', 'c'].flatMap((id) => [1, 2, 3, 4].map((v) => process(id, v)))
     const want = run(frames).sessions
     fc.assert(
@@ -86,12 +86,12 @@ describe('process_state', () => {
     )
   })
 
-  test('a deleted session stays gone whatever comes late', () => {
+  test('a deleted session stays deleted, whatever arrives late', () => {
     const state = run([process('s', 3, { deleted: true, state: 'dead' }), process('s', 2)])
     expect(state.sessions.get('s')?.deleted).toBe(true)
   })
 
-  test('a request that outlived its process does not leave because of it', () => {
+  test('a request that outlives its process stays open', () => {
     const gone = (r: Request) =>
       run([
         process('s', 1, { pending_requests: [r], state: r.status === 'orphaned' ? 'dead' : 'assistant_turn' }),
@@ -101,7 +101,7 @@ describe('process_state', () => {
     expect(gone(request('a'))).toMatchObject({ error: 'Exit code 1.' })
   })
 
-  test('a batch is its frames in order', () => {
+  test('a batch applies its frames in order', () => {
     expect(run([{ type: 'batch', frames: [process('a', 1), process('b', 1)] }]).sessions.size).toBe(2)
   })
 
@@ -111,7 +111,7 @@ describe('process_state', () => {
 })
 
 describe('active_processes', () => {
-  test('is the full set: who is not in it does not run and asks nothing', () => {
+  test('is the full set: other sessions do not run and ask nothing', () => {
     const state = run([
       process('gone', 5, { pending_requests: [request('r')] }),
       process('there', 5),
@@ -122,17 +122,17 @@ describe('active_processes', () => {
     expect(state.closed.get('r')?.session_id).toBe('gone')
   })
 
-  test('what was concluded gives way to what the server says of the same version', () => {
+  test('an inferred state gives way to the server’s of the same version', () => {
     const state = run([process('s', 5), { type: 'active_processes', processes: [] }, process('s', 5)])
     expect(state.sessions.get('s')?.state).toBe('assistant_turn')
   })
 
-  test('a newer state that came first is kept', () => {
+  test('a newer state that arrived first is kept', () => {
     const state = run([process('s', 7), { type: 'active_processes', processes: [process('s', 6)] }])
     expect(state.sessions.get('s')?.version).toBe(7)
   })
 
-  test('tabs that missed different frames agree after it', () => {
+  test('tabs that missed different frames agree afterwards', () => {
     const history = [1, 2, 3, 4, 5].map((v) => process('s', v, { pending_requests: v % 2 ? [request('r' + v)] : [] }))
     const last: ServerFrame = { type: 'active_processes', processes: [history[4]!, process('t', 1)] }
     fc.assert(
@@ -145,8 +145,8 @@ describe('active_processes', () => {
   })
 })
 
-describe('requests that leave', () => {
-  test('one that is gone from the state is closed', () => {
+describe('requests that close', () => {
+  test('a request missing from the state is closed', () => {
     const state = run([
       process('s', 1, { pending_requests: [request('a'), request('b')] }),
       process('s', 2, { pending_requests: [request('b')] }),
@@ -155,7 +155,7 @@ describe('requests that leave', () => {
     expect(state.closed.get('a')).toMatchObject({ closed_at: context.now, exit: null })
   })
 
-  test('the death of the process says why', () => {
+  test('the death of the process gives the reason', () => {
     const state = run([
       process('s', 1, { pending_requests: [request('a')] }),
       process('s', 2, { state: 'dead', error: 'exit 1' }),
@@ -163,7 +163,7 @@ describe('requests that leave', () => {
     expect(state.closed.get('a')?.exit).toMatchObject({ error: 'exit 1' })
   })
 
-  test('who answered comes with the transcript', () => {
+  test('the transcript says who answered', () => {
     const state = run([
       piece(0, 1, [
         {
@@ -192,7 +192,7 @@ describe('requests that leave', () => {
     })
   })
 
-  test('an ack to an answer is kept by request, with who was first', () => {
+  test('the acknowledgment of an answer is kept by request, with who was first', () => {
     const resolved = { outcome: 'denied' as const, by: 'grace', device: null, at: 5, summary: 'Denied' }
     const state = run([{ type: 'ack', command_id: 'c', result: 'already_resolved', resolved }], empty, {
       now: 1,
@@ -208,11 +208,11 @@ describe('requests that leave', () => {
     expect(state.resolutions.get('a')).toEqual(resolved)
   })
 
-  test('an ack to a command of another tab changes nothing', () => {
+  test('the acknowledgment of another tab’s command changes nothing', () => {
     expect(run([{ type: 'ack', command_id: 'c', result: 'applied' }])).toBe(empty)
   })
 
-  test('a refused message keeps its words', () => {
+  test('a rejected message keeps its text', () => {
     const state = run(
       [{ type: 'ack', command_id: 'c', result: 'rejected', error: { code: 'x', message: 'No process.' } }],
       empty,
@@ -230,7 +230,7 @@ describe('requests that leave', () => {
 })
 
 describe('transcript', () => {
-  test('a revision replaces its item, whatever order they come in', () => {
+  test('a revision replaces its item, in any order', () => {
     const all = [1, 2, 3, 4].flatMap((seq) => [item(seq, seq), item(seq, seq + 10)])
     fc.assert(
       fc.property(fc.shuffledSubarray(all, { minLength: all.length }), (order) => {
@@ -246,12 +246,12 @@ describe('transcript', () => {
     )
   })
 
-  test('a piece from before the cursor is dropped', () => {
+  test('a page from before the cursor is dropped', () => {
     const state = run([piece(0, 5, [item(1, 5)]), piece(0, 3, [item(1, 3)])])
     expect(state.transcripts.get('s')).toMatchObject({ cursor: 5, items: [{ rev: 5 }] })
   })
 
-  test('the live block is replaced whole and goes', () => {
+  test('the live block is replaced as a whole and removed', () => {
     const live = { kind: 'text' as const, text: 'I am', agent_id: null }
     const growing = run([{ ...piece(0, 1, [item(1, 1)]), live }])
     expect(growing.transcripts.get('s')?.live).toEqual(live)
@@ -259,7 +259,7 @@ describe('transcript', () => {
   })
 })
 
-describe('a transcript over a bad line', () => {
+describe('a transcript over a bad connection', () => {
   // The server's side: items are written and written again, and each writing is a rev.
   const written = fc.array(fc.nat(6), { minLength: 1, maxLength: 30 })
   const history = (seqs: number[]) => seqs.map((n, i) => item(n + 1, i + 1))
@@ -267,7 +267,7 @@ describe('a transcript over a bad line', () => {
   const frame = (all: Item[], from: number, next: number): Transcript =>
     piece(from, next, truth(all.filter((it) => it.rev > from && it.rev <= next)))
 
-  test('whatever is lost, late, repeated or out of order, the next subscription ends at what the server has', () => {
+  test('the next subscription reaches the server’s transcript, whatever was lost, late, repeated or reordered', () => {
     fc.assert(
       fc.property(
         written,
@@ -292,13 +292,13 @@ describe('a transcript over a bad line', () => {
     )
   }, 60_000)
 
-  test('a frame that begins behind a gap is not taken, so that the cursor still tells what is missing', () => {
+  test('a frame that starts after a gap is dropped, so that the cursor still shows what is missing', () => {
     expect(run([piece(5, 9, [item(9, 9)])]).transcripts.has('s')).toBe(false)
     expect(run([piece(0, 3, [item(1, 3)]), piece(5, 9, [item(9, 9)])]).transcripts.get('s')?.cursor).toBe(3)
   })
 })
 
-describe('a block that grows', () => {
+describe('a growing block', () => {
   const text = (from: number, next: number, more: Partial<Transcript>): Transcript => ({
     ...piece(from, next, []),
     ...more,
@@ -313,7 +313,7 @@ describe('a block that grows', () => {
   })
   const of = (s: State) => s.transcripts.get('s')
 
-  test('takes what is appended to the rev that it has, once', () => {
+  test('appends text to the revision that it has, once', () => {
     const state = run([
       text(0, 0, { live: live('one', 1) }),
       grown(1, 2, ' two'),
@@ -324,7 +324,7 @@ describe('a block that grows', () => {
     expect(of(state)?.hasGap).toBeUndefined()
   })
 
-  test('is asked for again when something is missing, and whole then', () => {
+  test('is requested again, completely, when something is missing', () => {
     const state = run([text(0, 0, { live: live('one', 1) }), grown(2, 3, ' three')])
     expect(of(state)).toMatchObject({ live: live('one', 1), hasGap: true })
     const again = run([text(0, 0, { live: live('one two three', 3) })], state)
@@ -332,7 +332,7 @@ describe('a block that grows', () => {
     expect(of(again)?.hasGap).toBeUndefined()
   })
 
-  test('stays while other items come, and gives its text to the item that it becomes', () => {
+  test('stays while other items arrive, and passes its text to the final item', () => {
     const kept = run([text(0, 0, { live: live('one', 1) }), { ...piece(0, 1, [item(1, 1)]), live_rev: 1 }])
     expect(of(kept)).toMatchObject({ cursor: 1, live: live('one', 1) })
     const rest = { ...item(2, 2), text: ' two' } as Item
@@ -345,7 +345,7 @@ describe('a block that grows', () => {
   })
 
   // The server's side of one connection: what was sent to this tab last, and the truth.
-  test('ends as the database has it, whatever is lost or comes twice', () => {
+  test('matches the database in the end, whatever is lost or repeated', () => {
     const step = fc.oneof(
       { weight: 6, arbitrary: fc.record({ do: fc.constant('grow' as const), said: fc.string() }) },
       {
@@ -413,7 +413,7 @@ describe('a block that grows', () => {
   })
 })
 
-describe('hello and the list', () => {
+describe('hello and the session list', () => {
   const hello = (server_version: string): ServerFrame => ({
     type: 'hello',
     protocol: 1,
@@ -423,16 +423,16 @@ describe('hello and the list', () => {
     server_time: 1_030,
   })
 
-  test('the skew of the clocks is known', () => {
+  test('the clock skew is known', () => {
     expect(run([hello('1')]).skew).toBe(30)
   })
 
-  test('another version of the server is noticed, the first one is not', () => {
+  test('a new server version is noticed, the first one is not', () => {
     expect(run([hello('1'), hello('1')]).updated).toBe(false)
     expect(run([hello('1'), hello('2')]).updated).toBe(true)
   })
 
-  test('a list adds what is not known and overrules nothing', () => {
+  test('a list adds unknown sessions and overrides nothing', () => {
     const entry = {
       session_id: 's',
       project_id: 'p',

@@ -20,7 +20,7 @@ function longest(a: readonly number[], b: readonly number[]): number {
 
 const sequence = fc.array(fc.nat(6), { maxLength: 60 })
 
-test('finds as much as there is', () => {
+test('finds the longest common part', () => {
   fc.assert(
     fc.property(sequence, sequence, (a, b) => {
       const { same, coarse } = compare(a, b)
@@ -31,7 +31,7 @@ test('finds as much as there is', () => {
   )
 })
 
-test('what it calls the same is the same, and in order, however few steps it has', () => {
+test('reports equal parts that are equal and in order, with however few steps', () => {
   fc.assert(
     fc.property(
       fc.array(fc.nat(40), { maxLength: 80 }),
@@ -54,7 +54,7 @@ test('what it calls the same is the same, and in order, however few steps it has
 const line = (i: number) => `line ${i} of the file`
 const text = (n: number, of: (i: number) => string) => Array.from({ length: n }, (_, i) => of(i) + '\n').join('')
 
-test('500 lines of which a third changed are counted right', () => {
+test('counts 500 lines of which a third changed correctly', () => {
   const before = text(500, line)
   for (const changed of [
     (i: number) => i % 3 === 0,
@@ -83,7 +83,7 @@ test('500 lines of which a third changed are counted right', () => {
   ).toMatchObject({ added: 500 - same, removed: 500 - same, coarse: false })
 })
 
-test('the clock has no part in it', () => {
+test('does not depend on time', () => {
   const [before, after] = [text(500, line), text(500, (i) => line(i % 3 === 0 ? (i * 31) % 500 : i))]
   const [lines, words] = [diffOf(before, after), wordsOf(before, after)]
   let now = 0
@@ -123,12 +123,12 @@ test.each([
     scrambled(100_000, 7_919).map((i) => i % 97),
     scrambled(100_000, 3_001).map((i) => i % 89),
   ],
-])('%s take a bounded number of steps', (_, a, b) => {
+])('compares %s in a bounded number of steps', (_, a, b) => {
   // Each of the cuts reads what is left once, and has the steps of one comparison.
   expect(compare(a, b).steps).toBeLessThan(4 * (2 * (a.length + b.length) + MOST_STEPS) + a.length + b.length)
 })
 
-test('what a great many in disorder take beyond that grows with their number alone', () => {
+test('needs steps beyond the bound only in proportion to the number of lines', () => {
   const stepsOf = (n: number) =>
     compare(
       Array.from({ length: n }, (_, i) => i),
@@ -138,7 +138,7 @@ test('what a great many in disorder take beyond that grows with their number alo
   expect(stepsOf(40_000)).toBeLessThan(4 * 2 * 80_000)
 })
 
-test('what is too different is said to be, and still only what is between equal ends and unique lines', () => {
+test('says when texts differ too much, and then compares only between equal ends and unique lines', () => {
   const middle = (by: number) => Array.from({ length: 3_000 }, (_, i) => `x ${(i * by) % 61}`)
   const before = ['head', ...middle(7), 'anchor', 'a', 'tail'].join('\n')
   const after = ['head', ...middle(11), 'anchor', 'b', 'tail'].join('\n')

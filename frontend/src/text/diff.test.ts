@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { diffOf, tailOf } from './diff'
 
-test('a change with what is around it', () => {
+test('shows a change with its context', () => {
   expect(diffOf('a\nb\nc', 'a\nB\nc')).toEqual({
     coarse: false,
     added: 1,
@@ -17,7 +17,7 @@ test('a change with what is around it', () => {
   })
 })
 
-test('what is far from a change is left out, and the gap is shown', () => {
+test('omits lines far from a change and shows the gap', () => {
   const lines = Array.from({ length: 40 }, (_, i) => `line ${i}`)
   const changed = lines.map((l, i) => (i === 2 || i === 35 ? l + '!' : l))
   const diff = diffOf(lines.join('\n'), changed.join('\n'))
@@ -25,19 +25,19 @@ test('what is far from a change is left out, and the gap is shown', () => {
   expect(diff).toMatchObject({ added: 2, removed: 2 })
 })
 
-test('an insertion and a removal of everything', () => {
+test('shows an insertion and a removal of everything', () => {
   expect(diffOf('', 'a\nb\n')).toMatchObject({ added: 2, removed: 0 })
   expect(diffOf('a\nb', '')).toMatchObject({ added: 0, removed: 2 })
 })
 
-test('lines that look like a patch are lines', () => {
+test('treats lines that look like a patch as lines', () => {
   expect(diffOf('-- a\n', '++ b\n').lines).toEqual([
     { kind: 'del', text: '-- a' },
     { kind: 'add', text: '++ b' },
   ])
 })
 
-test('what is left out at either end is counted too, and one line is no gap', () => {
+test('counts omitted lines at both ends, and leaves out no single line', () => {
   const text = (n: number, changed: number) =>
     Array.from({ length: n }, (_, i) => (i === changed ? 'changed' : `line ${i}`)).join('\n')
   const gaps = (n: number, changed: number) =>
@@ -47,7 +47,7 @@ test('what is left out at either end is counted too, and one line is no gap', ()
   expect(tailOf(diffOf(text(9, -1), text(9, 4)).lines)).toBe(4)
 })
 
-test('whatever is left out, both texts are there', () => {
+test('contains both texts, whatever is omitted', () => {
   const text = fc.array(fc.constantFrom('a', 'b', 'c', 'd', ''), { maxLength: 30 }).map((all) => all.join('\n'))
   fc.assert(
     fc.property(text, text, (before, after) => {

@@ -121,8 +121,8 @@ const made = (size: number) =>
 const pieceCount = (text: string) =>
   blocks(text).reduce((n, b) => n + ('html' in b ? String(b.html).split('<').length : 1), 0)
 
-describe('a text made to be slow', () => {
-  test('a megabyte of markdown takes bounded effort, and little of the page', () => {
+describe('a text that is made to be slow', () => {
+  test('a megabyte of Markdown takes bounded effort, and few elements', () => {
     const slow = UNITS.filter((unit) => {
       const text = unit.repeat(Math.ceil(MEGABYTE / unit.length))
       return (
@@ -135,7 +135,7 @@ describe('a text made to be slow', () => {
     expect(slow).toEqual([])
   })
 
-  test('what takes too much stays as it was written', () => {
+  test('text that takes too much effort is shown as written', () => {
     for (const text of [
       '**a_'.repeat(10_000),
       '> '.repeat(3_000) + 'a',
@@ -148,7 +148,7 @@ describe('a text made to be slow', () => {
     }
   })
 
-  test('a growing one is not read again and again', () => {
+  test('a growing text is not parsed repeatedly', () => {
     const reader = new Growing()
     const text = 'First.\n\nSecond.\n\nThird.\n\n' + '**a_'.repeat(10_000)
     reader.take(text.slice(0, 30_000))
@@ -165,7 +165,7 @@ describe('a text made to be slow', () => {
     '../ARCHITECTURE.md',
     '../docs/integrating/mcp.md',
     '../docs/contributing/claude-cli.md',
-  ])('%s is none', (file) => {
+  ])('%s is not slow', (file) => {
     const text = readFileSync(file, 'utf8')
     expect(blocks(text).length).toBeGreaterThan(20)
     expect(effort()).toBeLessThan(MOST_EFFORT / 3)
@@ -198,7 +198,7 @@ const READERS: Record<string, (text: string) => unknown> = {
   },
 }
 
-describe('expressions', () => {
+describe('regular expressions', () => {
   test.each(Object.keys(READERS))('%s: twice the text takes about twice the steps', (name) => {
     const [small, large] = [made(150), made(300)]
     const slow = small.filter((text, i) => {
@@ -208,13 +208,13 @@ describe('expressions', () => {
     expect(slow).toEqual([])
   })
 
-  test('the count finds what is slow', () => {
+  test('the step counter finds slow expressions', () => {
     expect(stepsOf(() => /\n+$/.test('\n'.repeat(1_000) + 'a'))).toBeGreaterThan(400_000)
     expect(stepsOf(() => /(a|aa)+$/.test('a'.repeat(24) + 'b'), 1e9)).toBeGreaterThan(100_000)
     expect(stepsOf(() => 'a b c'.replace(/\s+/g, ' '))).toBeLessThan(50)
   })
 
-  test('in markdown there are not many more steps than there is effort counted', () => {
+  test('Markdown takes few more steps than the counted effort', () => {
     const slow = UNITS.filter((unit) => {
       const text = unit.repeat(Math.ceil(200 / unit.length))
       return stepsOf(() => blocks(text)) > 200 * effort() + 200_000
@@ -223,10 +223,10 @@ describe('expressions', () => {
   })
 })
 
-describe('a megabyte is few elements', () => {
+describe('a megabyte creates few elements', () => {
   const lines = 'a\n'.repeat(MEGABYTE / 2)
 
-  test('of lines', () => {
+  test('with many lines', () => {
     expect(segments(lines, [])).toHaveLength(MOST_LINES)
     expect(diffOf('', lines).lines).toHaveLength(1)
     expect(diffOf('', lines).added).toBe(MEGABYTE / 2)
@@ -234,7 +234,7 @@ describe('a megabyte is few elements', () => {
     expect(diffOf(lines, other).lines.length).toBeLessThanOrEqual(MOST_LINES)
   })
 
-  test('of hidden characters, each of which can still be read', () => {
+  test('with hidden characters, each still readable', () => {
     const text = '\u200b\u202e'.repeat(MEGABYTE / 2)
     const found = pieces(text)
     expect(found.length).toBeLessThan(5_000)
@@ -243,7 +243,7 @@ describe('a megabyte is few elements', () => {
     expect(fewSigns(text)).not.toMatch(/[\u200b\u202e]/)
   })
 
-  test('of colours', () => {
+  test('with colors', () => {
     expect(runsOf('\u001b[31ma\u001b[32mb'.repeat(50_000)).length).toBeLessThan(700)
   })
 })

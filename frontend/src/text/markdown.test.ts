@@ -44,13 +44,13 @@ describe('markdown', () => {
     expect(el.textContent).toContain('<script>alert(1)</script>')
   })
 
-  test('no image is loaded, its address is a link', () => {
+  test('an image is not loaded, its address is a link', () => {
     const el = dom('![alt](https://evil.example/x.png)')
     expect(el.querySelector('img')).toBeNull()
     expect(el.querySelector('a')?.getAttribute('href')).toBe('https://evil.example/x.png')
   })
 
-  test('links lead to the web only, and say where', () => {
+  test('links lead to the web only, and show where', () => {
     const a = dom('[go](https://go.dev/doc)').querySelector('a')
     expect(a?.getAttribute('title')).toBe('https://go.dev/doc')
     expect(a?.getAttribute('rel')).toBe('noopener noreferrer')
@@ -96,7 +96,7 @@ describe('markdown', () => {
     }
   })
 
-  test('of a growing text only the last block is new', () => {
+  test('only the last block of a growing text is parsed again', () => {
     const before = blocks('# one\n\ntwo\n\nthr')
     const after = blocks('# one\n\ntwo\n\nthree')
     expect(after.slice(0, 2)).toEqual(before.slice(0, 2))
@@ -128,7 +128,7 @@ describe('code', () => {
 // Sanitising in jsdom is slow, and the machine may be busy.
 const TIMEOUT_MS = 60_000
 
-describe('a text that grows', () => {
+describe('a growing text', () => {
   const pieces = [
     'Words.',
     'Words\nthat go on.',
@@ -166,7 +166,7 @@ describe('a text that grows', () => {
     .map((list) => list.map(([p, s]) => p + s).join(''))
 
   test(
-    'is read as if it had come at once',
+    'is parsed as if it had arrived at once',
     () => {
       fc.assert(
         fc.property(markdown, fc.array(fc.nat(60), { maxLength: 30 }), (whole, steps) => {
@@ -181,7 +181,7 @@ describe('a text that grows', () => {
     TIMEOUT_MS,
   )
 
-  test('only its end is new', () => {
+  test('is parsed again only at its end', () => {
     const reader = new Growing()
     const head = Array.from({ length: 50 }, (_, i) => `Paragraph ${i}.`).join('\n\n')
     const before = reader.take(head + '\n\nThe la').slice()
@@ -190,7 +190,7 @@ describe('a text that grows', () => {
     for (let i = 0; i < 49; i++) expect(after[i]).toBe(before[i])
   })
 
-  test('a long one that is there at once is read, and only a long end is not', () => {
+  test('that is long is parsed completely, except for a long end', () => {
     const reader = new Growing()
     const head = Array.from({ length: 500 }, (_, i) => `Paragraph ${i} ${'of words '.repeat(20)}.\n\n`).join('')
     const before = reader.take(head + 'The la').slice()
@@ -205,13 +205,13 @@ describe('a text that grows', () => {
     expect(new Growing().take('[y]: https://go.dev/\n\n' + head)).toHaveLength(1) // all of it would be read for each piece
   })
 
-  test('another text is read from its start', () => {
+  test('that is replaced is parsed from its start', () => {
     const reader = new Growing()
     reader.take('One.\n\nTwo.\n\nThree.\n\nFour.')
     expect(reader.take('Other.')).toEqual(blocks('Other.'))
   })
 
-  test('what is half written is closed for show, and nothing is invented', () => {
+  test('shows unfinished markup as closed, and adds nothing', () => {
     const show = (text: string) => new Growing().take(text).map(htmlOf).join('')
     expect(show('so **bold')).toBe('<p>so <strong>bold</strong></p>\n')
     expect(show('see `co')).toBe('<p>see <code>co</code></p>\n')
@@ -220,7 +220,7 @@ describe('a text that grows', () => {
   })
 })
 
-describe('inert', () => {
+describe('inert Markdown', () => {
   const el = (text: string, inline = false) => {
     const div = document.createElement('div')
     div.append(inert(text, inline ? 'line' : 'text'))
@@ -235,13 +235,13 @@ describe('inert', () => {
     expect(el('use `x` now', true).innerHTML).toBe('use <code>x</code> now')
   })
 
-  test('a link is its words and where it would lead', () => {
+  test('shows the text and target of a link', () => {
     const div = el('[your bank](https://evil.example/x) and https://go.dev')
     expect(div.querySelector('a')).toBeNull()
     expect(div.textContent).toContain('your bank (https://evil.example/x) and https://go.dev')
   })
 
-  test('an image is never loaded', () => {
+  test('never loads an image', () => {
     const div = el('![logo](https://evil.example/pixel.png)')
     expect(div.querySelector('img')).toBeNull()
     expect(div.textContent).toContain('![logo](https://evil.example/pixel.png)')
@@ -272,7 +272,7 @@ describe('inert', () => {
   })
 })
 
-describe('plain words', () => {
+describe('plain text', () => {
   test.each(['One', 'What option 0 of part 1 means for the rest.', 'Größe (in %): 1.5 = more?', 'It\'s "so"'])(
     '%s',
     (text) => {
@@ -306,11 +306,11 @@ describe('plain words', () => {
     'a | b',
     '+ a',
     '---',
-  ])('%s is markdown, or may be', (text) => {
+  ])('%s is Markdown, or may be', (text) => {
     expect(isPlain(text)).toBe(false)
   })
 
-  test('mean nothing to markdown, whatever they are', () => {
+  test('means nothing to Markdown, whatever it contains', () => {
     // Also what is not plain: the rule may let nothing of it through that means something.
     const piece = fc.oneof(
       {

@@ -2,7 +2,7 @@ import { mount } from '@vue/test-utils'
 import { expect, test, vi } from 'vitest'
 import Dialog from './Dialog.vue'
 
-test('what is longer than the screen is begun at its beginning', () => {
+test('content taller than the screen starts at its top', () => {
   const modal = vi.spyOn(HTMLDialogElement.prototype, 'showModal').mockImplementation(function (
     this: HTMLDialogElement,
   ) {
@@ -22,7 +22,7 @@ test('what is longer than the screen is begun at its beginning', () => {
   dialog.unmount()
 })
 
-test('in what fits the first control has the focus', () => {
+test('when the content fits, the first control has the focus', () => {
   const modal = vi.spyOn(HTMLDialogElement.prototype, 'showModal').mockImplementation(function (
     this: HTMLDialogElement,
   ) {
@@ -39,7 +39,7 @@ test('in what fits the first control has the focus', () => {
   dialog.unmount()
 })
 
-test('a long one is closed from its top, too', async () => {
+test('a tall dialog can be closed from its top too', async () => {
   const modal = vi.spyOn(HTMLDialogElement.prototype, 'showModal').mockImplementation(() => {})
   const dialog = mount(Dialog, { props: { title: 'Account', closable: true } })
   await dialog.find('button[aria-label="Close"]').trigger('click')

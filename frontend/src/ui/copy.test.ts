@@ -10,7 +10,7 @@ test('the clipboard gets the text', async () => {
   expect(writeText).toHaveBeenCalledWith('ls')
 })
 
-test('without a clipboard the text is selected and copied, and nothing stays', async () => {
+test('without clipboard access the text is selected and copied, and no element is left', async () => {
   vi.stubGlobal('navigator', {})
   const field = document.body.appendChild(document.createElement('input'))
   field.focus()

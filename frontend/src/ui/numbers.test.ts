@@ -19,7 +19,7 @@ test('durations', () => {
 test('countdowns', () => {
   expect([185, 59.2, 0, -3].map(countdown)).toEqual(['3:05', '1:00', '0:00', '0:00'])
 })
-test('sizes are of bytes, not of characters', () => {
+test('sizes are in bytes, not characters', () => {
   expect(bytesOf('é')).toBe('2 B')
   expect([1023, 2048, 20_480, 3_145_728].map(bytes)).toEqual(['1023 B', '2.0 kB', '20 kB', '3.0 MB'])
 })

@@ -7,7 +7,7 @@ import Row from './Row.vue'
 import Stack from './Stack.vue'
 import Tag from './Tag.vue'
 
-test('a stack and a row take the element and the space they are given', () => {
+test('a stack and a row have the given element and gap', () => {
   for (const layout of [Stack, Row]) {
     const w = mount(layout, { props: { as: 'ul', gap: 4 }, slots: { default: '<li>one</li>' } })
     expect([w.element.tagName, w.classes('gap-4')]).toEqual(['UL', true])
@@ -24,12 +24,12 @@ test.each([
   expect(mount(Notice, { props: { tone } }).attributes('role')).toBe(role)
 })
 
-test('a tag is neutral unless told otherwise', () => {
+test('a tag is neutral by default', () => {
   expect(mount(Tag).classes()).toContain('neutral')
   expect(mount(Tag, { props: { tone: 'danger' } }).classes()).toContain('danger')
 })
 
-test('a field joins its control with its label and its hint, and with the error instead', async () => {
+test('a field connects its control with its label and its hint, or with the error instead', async () => {
   const field = mount(Field, {
     props: { label: 'Name', hint: 'As others see it' },
     slots: { default: (control: object) => h('input', control) },

@@ -5,7 +5,7 @@ const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
   .filter((path) => /\.(vue|css|ts)$/.test(path) && !path.endsWith('.test.ts'))
   .map((path) => ({ path, text: readFileSync(`src/${path}`, 'utf8') }))
 
-test('colours are written in tokens.css alone', () => {
+test('colors are defined in tokens.css only', () => {
   const elsewhere = files
     .filter(({ path }) => path !== 'ui/tokens.css' && !path.endsWith('.ts'))
     .flatMap(({ path, text }) =>
@@ -16,7 +16,7 @@ test('colours are written in tokens.css alone', () => {
   expect(elsewhere).toEqual([])
 })
 
-test('every custom property that is read is set', () => {
+test('every custom property in use is defined', () => {
   const set = new Set(
     files.flatMap(({ text }) => [...text.matchAll(/['"]?(--[a-z][\w-]*)['"]?\]?\s*[:,]/g)].map((m) => m[1])),
   )

@@ -17,7 +17,7 @@ const result = (cost_usd: number, tokens = 1): Item => ({
   output_tokens: 2 * tokens,
 })
 
-describe('what was spent', () => {
+describe('the cost', () => {
   const cost = (...totals: number[]) => spentIn(totals.map((c) => result(c))).cost
 
   test('is the last total while one process counts', () => {
@@ -25,11 +25,11 @@ describe('what was spent', () => {
     expect(cost(0.51, 0.505, 0.6)).toBeCloseTo(0.605)
   })
 
-  test('is added up where a total began anew', () => {
+  test('is added up when a total starts again', () => {
     expect(cost(0.1, 0.3, 0.05, 0.1)).toBeCloseTo(0.4)
   })
 
-  test('is what each turn tells, also after a resume by a CLI that begins at nothing', () => {
+  test('is the sum of the turns, also after a resume by a CLI that starts at zero', () => {
     // The totals alone say 0.5: the one of the second process has passed that of the first.
     expect(
       spentIn([
@@ -42,13 +42,13 @@ describe('what was spent', () => {
     expect(spentIn([{ ...result(0), spent_usd: 0 }] as Item[]).cost).toBeNull()
   })
 
-  test('is not known where nothing was told', () => {
+  test('is unknown when it was not reported', () => {
     expect(cost()).toBeNull()
     expect(cost(0)).toBeNull()
     expect(cost(0.2, 0, 0.3)).toBeCloseTo(0.3)
   })
 
-  test('has the turns of the main thread and the tokens of the last one', () => {
+  test('includes the turns of the main thread and the tokens of the last one', () => {
     expect(spentIn([result(0.1, 5), { ...result(9), agent_id: 'x' }, result(0.2, 7)])).toMatchObject({
       turns: 2,
       last: { input: 7, output: 14 },
@@ -57,7 +57,7 @@ describe('what was spent', () => {
   })
 })
 
-test('turns of unknown cost are left out', () => {
+test('excludes turns of unknown cost', () => {
   const turns = [result(0.1), result(0), { ...result(0.4), spent_usd: 0.2 }] as Item[]
   expect(turnCostsIn(turns)).toEqual([
     { turn: 1, cost: 0.1 },
@@ -65,17 +65,17 @@ test('turns of unknown cost are left out', () => {
   ])
 })
 
-describe('how full the context is', () => {
+describe('the context usage', () => {
   const full = (context_tokens: number, context_window: number): Item =>
     ({ ...result(0.1), context_tokens, context_window }) as Item
 
-  test('is what the last turn tells', () => {
+  test('is the one reported by the last turn', () => {
     expect(contextIn([full(10, 200), full(170, 200)])).toEqual({ tokens: 170, window: 200, percent: 85, high: true })
     expect(contextIn([full(168, 200)])).toMatchObject({ percent: 84, high: false })
     expect(contextIn([full(10, 200), { ...full(190, 200), agent_id: 'x' }])).toMatchObject({ tokens: 10 })
   })
 
-  test('is not known when it does not', () => {
+  test('is unknown when it was not reported', () => {
     expect(contextIn([])).toBeNull()
     expect(contextIn([full(10, 200), result(0.2)])).toBeNull()
   })
@@ -83,7 +83,7 @@ describe('how full the context is', () => {
   const compacted = (after: number): Item =>
     ({ ...head(), kind: 'note', level: 'info', text: '', compaction: { before: 190, after, manual: true } }) as Item
 
-  test('is what a summary left until the next answer', () => {
+  test('is the one after a summary until the next answer', () => {
     expect(contextIn([full(190, 200), compacted(20)])).toMatchObject({ tokens: 20, window: 200, percent: 10 })
     expect(contextIn([full(190, 200), compacted(20), result(0.2)])).toMatchObject({ tokens: 20 })
     expect(contextIn([full(190, 200), compacted(20), full(40, 200)])).toMatchObject({ tokens: 40 })

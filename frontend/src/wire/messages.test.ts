@@ -39,7 +39,7 @@ describe('golden frames', () => {
   ]
   const frames = [...golden].filter(([name]) => !name.startsWith('command.'))
 
-  test('every kind is there', () => {
+  test('every kind is covered', () => {
     expect([...new Set(frames.map(([, f]) => f.type))].toSorted()).toEqual(types.toSorted())
   })
 
@@ -48,11 +48,11 @@ describe('golden frames', () => {
     expect(() => reduce(empty, f, context)).not.toThrow()
   })
 
-  test('hello says who we are', () => {
+  test('hello identifies the server', () => {
     expect(reduce(empty, frame('hello'), context)).toMatchObject({ user: { name: 'ada', role: 'admin' }, skew: 0.25 })
   })
 
-  test('many requests at once are all there, oldest first', () => {
+  test('several requests at once are all shown, oldest first', () => {
     const state = reduce(empty, frame('process_state.many_requests'), context)
     const [s] = state.sessions.values()
     expect(s?.pending_requests.map((r) => r.request_type)).toEqual([
@@ -63,13 +63,13 @@ describe('golden frames', () => {
     expect(s?.pending_requests[1]?.form?.questions.map((q) => q.kind)).toEqual(['select', 'multi_select'])
   })
 
-  test('a batch is what it holds', () => {
+  test('a batch contains its frames', () => {
     const state = reduce(reduce(empty, frame('transcript'), context), frame('batch'), context)
     expect(state.sessions.size).toBe(1)
     expect([...state.transcripts.values()][0]?.live?.text).toBe('I am just sa')
   })
 
-  test('the transcript holds every kind of item', () => {
+  test('the transcript contains every kind of item', () => {
     const state = reduce(empty, frame('transcript'), context)
     const [script] = state.transcripts.values()
     expect(script?.items.map((it) => it.kind).toSorted()).toEqual([
@@ -92,21 +92,21 @@ describe('golden frames', () => {
     })
   })
 
-  test('a deleted session is not brought back', () => {
+  test('a deleted session is not restored', () => {
     let state = reduce(empty, frame('process_state.idle'), context)
     state = reduce(state, frame('process_state.deleted'), context)
     state = reduce(state, frame('process_state.idle'), context)
     expect([...state.sessions.values()][0]?.deleted).toBe(true)
   })
 
-  test('a notice holds until it is taken back, or until the next connection that brings none', () => {
+  test('a notice lasts until it is withdrawn, or until a connection without one', () => {
     const told = reduce(empty, frame('notice'), context)
     expect(told.notice?.message).toBe('The disk of the server is full.')
     expect(reduce(told, frame('process_state.idle'), context).notice).toBe(told.notice)
     for (const end of ['notice.none', 'hello']) expect(reduce(told, frame(end), context).notice?.message ?? '').toBe('')
   })
 
-  test('an ack names who was first', () => {
+  test('an acknowledgment names who was first', () => {
     expect(frame<Ack>('ack.already_resolved')).toMatchObject({
       result: 'already_resolved',
       resolved: { outcome: 'denied', by: 'grace' },
@@ -119,7 +119,7 @@ describe('golden commands', () => {
     expect((c as Command).command_id).toMatch(/^[0-9a-f-]{36}$/)
   })
 
-  test('an answer names exactly the fields that we send', () => {
+  test('an answer contains exactly the fields that the web app sends', () => {
     const allow = frame<PendingRequestResponse>('command.pending_request_response.allow')
     expect(Object.keys(allow).toSorted()).toEqual([
       'command_id',

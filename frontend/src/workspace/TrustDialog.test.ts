@@ -65,7 +65,7 @@ async function press(name: string) {
   button.click()
 }
 
-test('a start that is refused for the settings of its folder goes out again with what the person says', async () => {
+test('a start that is refused because of the folder’s settings is sent again with the person’s decision', async () => {
   answers = [refusal(), refusal({ ...trust, digest: 'sha256:2' }), made()]
   const starting = rest.create({ command_id: 'c1', cwd: '/work', prompt: 'x' })
   await press('Trust this folder and start')
@@ -77,7 +77,7 @@ test('a start that is refused for the settings of its folder goes out again with
   await vi.waitFor(() => expect(document.querySelector('dialog')).toBeNull())
 })
 
-test('the settings are left out', async () => {
+test('the settings can be ignored', async () => {
   answers = [refusal(), made()]
   const resuming = rest.resume('s')
   await press('Start without these settings')
@@ -86,7 +86,7 @@ test('the settings are left out', async () => {
   expect(bodies[1]).not.toHaveProperty('trust')
 })
 
-test('who does not start is told why it was refused, and nothing more is sent', async () => {
+test('a person who cancels is told why the start was refused, and nothing more is sent', async () => {
   answers = [refusal({ ...trust, can_leave_out: false })]
   const refused = rest.fork('s', 'c1').catch((err: unknown) => err)
   await vi.waitFor(() => expect(document.querySelector('dialog')).not.toBeNull())
@@ -101,7 +101,7 @@ test('who does not start is told why it was refused, and nothing more is sent', 
   await vi.waitFor(() => expect(document.querySelector('dialog')).toBeNull())
 })
 
-test('another refusal is none of this', async () => {
+test('other refusals open no dialog', async () => {
   answers = [new Response('{"error":{"code":"running","message":"It runs."}}', { status: 409 })]
   await expect(rest.resume('s')).rejects.toThrow('It runs.')
   await vi.waitFor(() => expect(document.querySelector('dialog')).toBeNull())

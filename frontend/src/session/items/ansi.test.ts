@@ -5,7 +5,7 @@ import { folded, runsOf, textOf } from './ansi'
 
 const E = '\u001b'
 
-describe('output of a terminal', () => {
+describe('terminal output', () => {
   test('colours become classes', () => {
     expect(runsOf(`a ${E}[1;31mred${E}[0m ${E}[92mgreen${E}[39m.`)).toEqual([
       { text: 'a ', look: '' },
@@ -35,16 +35,16 @@ describe('output of a terminal', () => {
     expect(textOf(output)).toBe('ok')
   })
 
-  test('nothing that was printed is overwritten', () => {
+  test('never overwrites printed text', () => {
     expect(textOf('rm -rf /\rls\r\nend')).toBe('rm -rf /\nls\nend')
   })
 
-  test('too many pieces are shown plain', () => {
+  test('shows too many pieces as plain text', () => {
     const runs = runsOf(Array.from({ length: 2000 }, (_, i) => `${E}[3${i % 8}mx`).join(''))
     expect(runs).toEqual([{ text: 'x'.repeat(2000), look: '' }])
   })
 
-  test('whatever is printed, the looks are known words and no text is made up', () => {
+  test('uses known classes and invents no text, whatever is printed', () => {
     const noise = fc.array(
       fc.oneof(
         fc.constantFrom(E, '[', ']', 'm', ';', '31', '\u0007', '\\', '\n', '\r', '8;;'),
@@ -73,7 +73,7 @@ describe('output of a terminal', () => {
   }, 60_000)
 })
 
-test('a long output folds to its beginning and its end, and loses no line', () => {
+test('collapses a long output to its start and end, and loses no line', () => {
   const lines = Array.from({ length: 100 }, (_, i) => `line ${i}`)
   const fold = folded(
     [
