@@ -69,7 +69,7 @@ var attackList = []attack{
 	proved(29, "being on loopback as a credential", "httpapi.TestEveryRouteRefuses/7.29"),
 	proved(30, "listening for everybody without encryption", "cmd/sayso.TestOpenWithoutEncryptionIsRefused", "httpapi.TestForwardedHeadersOfStrangers"),
 	proved(31, "credentials in addresses", "httpapi.TestEveryRouteRefuses/7.31", "httpapi.TestLogKeepsNoSecretAndNoForgery"),
-	proved(32, "a parameter that makes the web app connect elsewhere", "httpapi.TestEveryRouteRefuses", "frontend/src/account/SignIn.test.ts: is no place to go on to"),
+	proved(32, "a parameter that makes the web app connect elsewhere", "httpapi.TestEveryRouteRefuses", "frontend/src/account/SignIn.test.ts: does not redirect to"),
 	proved(33, "a proxy's word on who somebody is", "httpapi.TestEveryRouteRefuses/7.33"),
 	proved(34, "sockets that outlive their sign-in", "httpapi.TestSignInEndsOnTheSocketOfItsBrowser", "httpapi.TestRevokedRightsEndInEveryAPI", "wsapi.TestSignInEndsOnOpenSockets", "httpapi.TestPasskeyEndsOnOpenSockets", "mcpapi.TestTokenOfADeadSessionIs401", "mcpapi.TestTokenThatEndsIsNoticedWithinASecond"),
 	proved(35, "one set-up, two who claim it", "httpapi.TestSetUpByPasskey", "account.TestSetUp", "account.TestSignInLinkWorksOnce"),
@@ -96,7 +96,7 @@ var attackList = []attack{
 	proved(52, "an answer that looks like a message of ours", "pending.TestAnAnswerCannotBreakOutOfItsLine", "claude.TestAllowSendsWhatWasEditedAndGrantedOnOneLine"),
 	proved(53, "a rule that is wider than what was shown", "pending.TestApprovalsThatAreRefused", "review.TestRulesThatAreTooWide"),
 	proved(54, "an answer given twice", "wsapi.TestRepeatedAnswer", "pending.TestAReplayedAnswerHasNoSecondEffect"),
-	proved(55, "a form that changes under the cursor", "frontend/src/pending/decide.test.ts: waits a moment after the card appeared, and after the window was come back to", "wsapi.TestStaleAnswers/another input"),
+	proved(55, "a form that changes under the cursor", "frontend/src/pending/decide.test.ts: waits a moment after the card appeared and after the window got the focus", "wsapi.TestStaleAnswers/another input"),
 
 	// Processes and files.
 	proved(56, "folders outside", "orchestrator.TestStartRefusesWhatCannotWork", "workspace.TestResolve", "workspace.TestListNeverLeavesItsRoot", "shim.TestFolderIsNotReplacedAfterTheCheck", "orchestrator.TestSessionOutsideTheRootsIsNotResumed"),
@@ -117,7 +117,7 @@ var attackList = []attack{
 	proved(69, "calls that break the protocol", "mcpapi.TestMalformedRequests"),
 	{number: 70, what: "state that a client hands back", cannot: "The server hands out none; a ticket is looked up in the session of its token."},
 	proved(71, "a flood of questions", "mcpapi.TestFlood", "mcpapi.TestFloodOutlivesTheServer"),
-	proved(72, "questions that pretend", "mcpapi.TestHostileQuestions", "mcpapi.TestAskerIsNamed", "frontend/src/text/hidden.test.ts: what cannot be seen is named where it stands"),
+	proved(72, "questions that pretend", "mcpapi.TestHostileQuestions", "mcpapi.TestAskerIsNamed", "frontend/src/text/hidden.test.ts: an invisible character is named in its place"),
 	proved(73, "results in the wrong session", "mcpapi.TestSessionsNeverSeeEachOther"),
 	proved(74, "ids of odd types", "mcpapi.TestIDsComeBack"),
 
@@ -130,10 +130,10 @@ var attackList = []attack{
 	proved(80, "forged lines in the log", "httpapi.TestLogKeepsNoSecretAndNoForgery"),
 	proved(81, "secrets in logs and figures", "httpapi.TestLogKeepsNoSecretAndNoForgery", "shim.TestDescriptorsAndEnvironmentOfTheCLI"),
 	proved(82, "figures and profiles for strangers", "httpapi.TestEveryRouteRefuses/7.82 figures for a viewer", "httpapi.TestEveryRouteRefuses/7.82 figures for a member", "httpapi.TestEveryRouteRefuses/7.21", "httpapi.TestPathsThatAreNotThere"),
-	proved(83, "text that is slow to show", "frontend/src/text/effort.test.ts: a megabyte of markdown takes bounded effort", "frontend/src/text/effort.test.ts: twice the text takes about twice the steps",
-		"frontend/src/text/effort.test.ts: a megabyte is few elements", "review.TestBounds"),
-	proved(84, "markup in what Claude says", "frontend/src/text/markdown.test.ts: raw HTML is text", "frontend/src/text/markdown.test.ts: links lead to the web only"),
-	proved(85, "being led elsewhere after signing in", "frontend/src/account/SignIn.test.ts: is no place to go on to"),
+	proved(83, "text that is slow to show", "frontend/src/text/effort.test.ts: a megabyte of Markdown takes bounded effort, and few elements", "frontend/src/text/effort.test.ts: twice the text takes about twice the steps",
+		"frontend/src/text/effort.test.ts: a megabyte creates few elements", "review.TestBounds"),
+	proved(84, "markup in what Claude says", "frontend/src/text/markdown.test.ts: raw HTML is text", "frontend/src/text/markdown.test.ts: links lead to the web only, and show where"),
+	proved(85, "being led elsewhere after signing in", "frontend/src/account/SignIn.test.ts: does not redirect to"),
 	{number: 86, what: "weaknesses in what we build on", proofs: []string{"cmd/sayso.TestReleaseCanBeVerified"},
 		open: "govulncheck was seen to find a weakness in a database made up for it and none in an empty one; the real one, and npm's, did not answer where this was built. No release was made yet, so there is no key of ours to verify one with."},
 	proved(87, "a changed audit trail", "cmd/sayso.TestAuditTrail"),
@@ -157,10 +157,10 @@ var attackList = []attack{
 	proved(101, "a permission rule that two readers read in two ways, or that takes for ever to compare", "claude.TestRealCLIReadsRulesAsWeDo", "claude/rule.TestCovers", "claude/rule.TestGlobIsWhatItSays", "claude/rule.TestHostilePatterns"),
 
 	// What is shown is all there is.
-	proved(102, "a plan or a question of which a part is not shown", "frontend/src/pending/shown.test.ts: shows every letter, digit and sign of what is approved, or says which line it does not", "frontend/src/pending/shown.test.ts: says which line is not shown, and nothing of one that is", "frontend/src/pending/shown.test.ts: lists what it does not show, whatever it is called"),
-	proved(103, "characters that hide, turn or pile up in any text of a card", "frontend/src/pending/shown.test.ts: invisible and turning characters are marked, in words and in code", "frontend/src/text/hidden.test.ts: letters that are drawn as nothing are marked, in words too"),
-	proved(104, "a field of a tool call that its card does not know", "frontend/src/pending/shown.test.ts: shows each field of its input, those that are not known among them", "frontend/src/pending/shown.test.ts: shows a known field that is not what it expects", "frontend/src/pending/shown.test.ts: an Edit that also has a list of edits shows the edit that runs"),
-	proved(105, "a difference too large to be compared, and approving what only rushed past", "frontend/src/text/compare.test.ts: the clock has no part in it", "frontend/src/text/compare.test.ts: 500 lines of which a third changed are counted right", "frontend/src/pending/seen.test.ts: the end alone is not the whole: what was jumped over is still to be seen"),
+	proved(102, "a plan or a question of which a part is not shown", "frontend/src/pending/shown.test.ts: shows every letter, digit and symbol that is approved, or names the line that it does not show", "frontend/src/pending/shown.test.ts: names each line that is not shown, and no other", "frontend/src/pending/shown.test.ts: lists what it does not show, whatever its name"),
+	proved(103, "characters that hide, turn or pile up in any text of a card", "frontend/src/pending/shown.test.ts: marks invisible and bidirectional characters in text and code", "frontend/src/text/hidden.test.ts: letters that are drawn as nothing are marked, in prose too"),
+	proved(104, "a field of a tool call that its card does not know", "frontend/src/pending/shown.test.ts: shows each field of its input, including unknown ones", "frontend/src/pending/shown.test.ts: shows a known field with an unexpected value", "frontend/src/pending/shown.test.ts: an Edit that also has a list of edits shows the edit that runs"),
+	proved(105, "a difference too large to be compared, and approving what only rushed past", "frontend/src/text/compare.test.ts: does not depend on time", "frontend/src/text/compare.test.ts: counts 500 lines of which a third changed correctly", "frontend/src/pending/seen.test.ts: jumping to the end leaves the skipped part unseen"),
 
 	// What the CLI says, and what was edited.
 	proved(106, "an edited approval that is told afterwards as what was proposed", "orchestrator.TestTranscriptShowsWhatRan", "orchestrator.TestCallOfAHookShowsWhatRan",
@@ -168,26 +168,26 @@ var attackList = []attack{
 		"claude.TestRealCLITellsOnlyWhatWasProposed", "frontend/src/session/blocks.test.ts: a subagent and a group of calls"),
 	proved(107, "getting an approval that Claude Code wants considered by one key, in a batch, or with a rule", "httpapi.TestWhatTheCLIDemandsIsObeyed",
 		"claude.TestMalformedRestrictionsRestrict", "pending.TestNoRuleGoesWithAnApprovalThatAllowsNone", "orchestrator.TestWhatTheCLIDemandsStandsWithTheRequest",
-		"frontend/src/pending/preview.test.ts: default_to_no: no single press approves", "frontend/src/pending/preview.test.ts: suppress_always_allow_rule: no rule is offered"),
+		"frontend/src/pending/preview.test.ts: default_to_no: no single press approves, and Deny comes first", "frontend/src/pending/preview.test.ts: suppress_always_allow_rule: no rule is offered, by button or key"),
 	proved(108, "an approval that is held to be undone, and that nobody else can stop", "pending.TestDenialEndsWhatIsHeld", "pending.TestDenialEndsWhatAFormerServerHeld",
 		"pending.TestDenialWinsOverWhatComesWhileItIsGiven", "pending.TestNobodyAnswersOverAHeldDenial", "pending.TestHeldAnswersAreLinearizable",
-		"httpapi.TestDenialOverAHeldApproval", "frontend/src/pending/preview.test.ts: what somebody else approved and is held can be denied by anybody",
-		"frontend/src/pending/preview.test.ts: whoever approved is told who denied it"),
+		"httpapi.TestDenialOverAHeldApproval", "frontend/src/pending/preview.test.ts: can be denied by anybody while another person’s approval is held, and the denial is sent at once",
+		"frontend/src/pending/preview.test.ts: tells its approver who denied it"),
 	proved(109, "an edited answer to a permission prompt of MCP, told as what was proposed", "mcpapi.TestApprovalPrompt"),
 
 	// Nothing is approved by accident.
-	proved(110, "a second tap, or key, where a decision was made, when another card is there by then", "frontend/src/pending/after.test.ts: what comes after a decision waits until it is asked for",
-		"frontend/src/pending/after.test.ts: what comes with the state that ends a decision waits, too", "frontend/src/pending/cards.test.ts: after a decision no other card has the focus, and no key decides it before it is asked for",
+	proved(110, "a second tap, or key, where a decision was made, when another card is there by then", "frontend/src/pending/after.test.ts: a request that arrives after a decision waits until the person asks for it",
+		"frontend/src/pending/after.test.ts: a request that arrives with the state that ends a decision waits too", "frontend/src/pending/cards.test.ts: after a decision no other card gets the focus, and no key decides it before the person asks for it",
 		"e2e/tests/tapping.spec.ts: random taps decide nothing by accident in"),
 	proved(111, "a press that was meant for what was there before: cards that come, go, grow or are covered", "frontend/src/pending/press.test.ts: nothing is decided when %s",
-		"frontend/src/pending/press.test.ts: a key that repeats presses it once", "frontend/src/pending/decide.test.ts: nothing that stands in the way is overcome by anything else",
+		"frontend/src/pending/press.test.ts: a repeating key presses once, and a key that was already down does not press", "frontend/src/pending/decide.test.ts: lets no fact outweigh another obstacle",
 		"e2e/tests/tapping.spec.ts: random taps decide nothing by accident in"),
-	proved(112, "a confirmation of danger by a harmless word, or beside the ordinary button", "frontend/src/pending/danger.test.ts: is at the mark of the highest level, not at the first",
-		"frontend/src/pending/danger.test.ts: is short and can be typed, whatever the text and its marks are", "frontend/src/pending/press.test.ts: what is held counts at the end of its moment",
-		"e2e/tests/cards.spec.ts: what can do much harm is marked, and takes more than one press"),
-	proved(113, "an approval by a slip of the finger that counts at once", "frontend/src/pending/undo.test.ts: covers by default every approval by touch, and on the desk all above low risk and in bulk"),
-	proved(114, "what one person decided or wrote, sent or shown with the sign-in of the next", "frontend/src/connection/socket.test.ts: what one decided without a connection is sent for them, and with nobody else’s sign-in",
-		"frontend/src/connection/owner.test.ts: an outbox sends what its person decided, and has it again when they come back", "frontend/src/connection/owner.test.ts: what is half written is shown to whoever wrote it, and to nobody else",
+	proved(112, "a confirmation of danger by a harmless word, or beside the ordinary button", "frontend/src/pending/danger.test.ts: comes from the mark of the highest level, not the first",
+		"frontend/src/pending/danger.test.ts: is short and can be typed, whatever the text and its marks", "frontend/src/pending/press.test.ts: a held button counts at the end of its time, by touch or key, and never after a short press or a move",
+		"e2e/tests/cards.spec.ts: dangerous commands are marked and take more than one press"),
+	proved(113, "an approval by a slip of the finger that counts at once", "frontend/src/pending/undo.test.ts: covers by default approvals by touch, and otherwise those above low risk and in bulk"),
+	proved(114, "what one person decided or wrote, sent or shown with the sign-in of the next", "frontend/src/connection/socket.test.ts: an offline decision is sent for its author, never with another sign-in",
+		"frontend/src/connection/owner.test.ts: an outbox sends only its owner’s decisions, and has them again when the owner returns", "frontend/src/connection/owner.test.ts: drafts are shown to their author only",
 		"httpapi.TestCommandOfAnotherPerson"),
 
 	// Credentials stay within their bounds.
@@ -219,10 +219,10 @@ var attackList = []attack{
 	proved(134, "a CLI that offers too many commands, too long ones, or names that hide what they are", "orchestrator.TestCatalogFollowsTheCLIWithinBounds"),
 
 	// A phone.
-	proved(135, "a QR code that leads a phone elsewhere, or that signs it in: its address comes from no header, and it holds no credential", "httpapi.TestPhoneAddressesComeFromTheServer", "cmd/sayso.TestPhoneAddresses", "frontend/src/session/HandOff.test.ts: a phone is shown the address of exactly this card, and nothing that signs in"),
+	proved(135, "a QR code that leads a phone elsewhere, or that signs it in: its address comes from no header, and it holds no credential", "httpapi.TestPhoneAddressesComeFromTheServer", "cmd/sayso.TestPhoneAddresses", "frontend/src/session/HandOff.test.ts: the phone gets the link to exactly this card, and nothing that signs in"),
 	proved(136, "a text that runs, loads or forges a decision in an exported file, and an export that is not on record", "export.TestHostileTextsAreInert", "httpapi.TestExportOfASession"),
-	proved(137, "a phone without a connection: an approval, an old page of the app, or what the person before them was asked", "e2e/tests/offline.spec.ts: the installed app without its server shows what was last known, and decides nothing"),
-	proved(138, "a page of another site that shares something into the app", "e2e/tests/offline.spec.ts: the installed app without its server shows what was last known, and decides nothing"),
+	proved(137, "a phone without a connection: an approval, an old page of the app, or what the person before them was asked", "e2e/tests/offline.spec.ts: the installed app without its server shows the last known state, and decides nothing"),
+	proved(138, "a page of another site that shares something into the app", "e2e/tests/offline.spec.ts: the installed app without its server shows the last known state, and decides nothing"),
 }
 
 // TestEveryAttackHasItsAnswer holds the list against the tests that there are: a

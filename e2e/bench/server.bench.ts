@@ -49,7 +49,7 @@ function watchCards() {
 
 const p95 = (of: number[]) => percentile(of, 0.95).toFixed(0)
 
-test('an approval, from the CLI to the person and back', async ({ context, signIn, playwright }) => {
+test('approval latency, from the CLI to the person and back', async ({ context, signIn, playwright }) => {
   // A card that goes asks what became of it, in the moment in which it is decided.
   test.info().annotations.push({ type: 'allowed on the console', description: '/api/pending/' })
   const own = await startServer({ claudePath: program('bench'), modelURL: 'http://127.0.0.1:9' })
@@ -121,7 +121,7 @@ test('an approval, from the CLI to the person and back', async ({ context, signI
   }
 })
 
-test('a long transcript from the server', async ({ context, page, signIn, playwright }) => {
+test('loading a long transcript from the server', async ({ context, page, signIn, playwright }) => {
   const own = await startServer({ claudePath: program('claudetest'), modelURL: 'http://127.0.0.1:9' })
   try {
     await signIn(context, own)

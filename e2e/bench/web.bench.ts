@@ -89,7 +89,7 @@ const blocks = (n: number) =>
     }
   })
 
-test('a form', async ({ page }) => {
+test('typing in a form', async ({ page }) => {
   // The app asks what became of a request that has gone, and the real server never had it.
   test.info().annotations.push({ type: 'allowed on the console', description: '/api/pending/' })
   await takeSocket(page, [state(id)], { [id]: blocks(20) })
@@ -162,7 +162,7 @@ test('a long transcript', async ({ page }) => {
   say('the same: elements, heap', `${most}, ${(after.heap / 2 ** 20).toFixed(0)} MB`, 'at most 2,000, 60 MB')
 })
 
-test('a message that grows', async ({ page }) => {
+test('a growing message', async ({ page }) => {
   await takeSocket(page, [state(id)], { [id]: blocks(50) })
   await page.goto(`/sessions/${id}`)
   await expect(page.getByText('func f48() {}')).toBeVisible()
@@ -224,7 +224,7 @@ test('many sessions', async ({ page }) => {
   )
 })
 
-test('the vitals of a slow phone', async ({ page }) => {
+test('web vitals on a slow phone', async ({ page }) => {
   test.info().annotations.push({ type: 'allowed on the console', description: '/api/pending/' })
   const ids = Array.from({ length: 20 }, (_, i) => `00000000-0000-4000-8000-${String(i + 1).padStart(12, '0')}`)
   await takeSocket(

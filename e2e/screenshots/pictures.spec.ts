@@ -174,7 +174,7 @@ test('a session that waits for an approval', async ({ page, claudePath, request,
   })
 })
 
-test('settings, and the admin area', async ({ page, claudePath, request, signIn }) => {
+test('settings and the admin area', async ({ page, claudePath, request, signIn }) => {
   test.setTimeout(180_000)
   await scene(approval, claudePath, request, signIn, page, async ({ server, rest, project }) => {
     for (const [name, role] of [
@@ -220,7 +220,7 @@ test('settings, and the admin area', async ({ page, claudePath, request, signIn 
   })
 })
 
-test('a session that has questions', async ({ page, claudePath, request, signIn }) => {
+test('a session with questions', async ({ page, claudePath, request, signIn }) => {
   await scene(questions, claudePath, request, signIn, page, async ({ server, rest, project }) => {
     const id = await rest.start('Write the migration for the new session table.', {
       cwd: project,
@@ -232,7 +232,7 @@ test('a session that has questions', async ({ page, claudePath, request, signIn 
   })
 })
 
-test('a session that has made a plan', async ({ page, claudePath, request, signIn }) => {
+test('a session with a plan', async ({ page, claudePath, request, signIn }) => {
   await scene(planned, claudePath, request, signIn, page, async ({ server, rest, project }) => {
     const id = await rest.start('Plan how to make the limiter slide.', {
       cwd: project,
@@ -245,7 +245,7 @@ test('a session that has made a plan', async ({ page, claudePath, request, signI
   })
 })
 
-test('two tabs, answered elsewhere', async ({ page, claudePath, request, signIn }) => {
+test('two tabs, answered in the other one', async ({ page, claudePath, request, signIn }) => {
   const script: Script = { replies: [[fetchPage('one')], [text('Fine.')]] }
   await scene(script, claudePath, request, signIn, page, async ({ server, rest, project }) => {
     const id = await rest.start('Look it up.', { cwd: project, title: 'Look it up' })
@@ -259,7 +259,7 @@ test('two tabs, answered elsewhere', async ({ page, claudePath, request, signIn 
   })
 })
 
-test('no account, and the new session', async ({ page, claudePath, model, signIn }) => {
+test('the new session, without a Claude account', async ({ page, claudePath, model, signIn }) => {
   const server = await startServer({ claudePath, modelURL: model.url, apiKey: '' })
   try {
     await signIn(page.context(), server)

@@ -25,7 +25,7 @@ const once = { tag: '@newest' }
 const nightly = { tag: ['@newest', '@nightly'] }
 
 test(
-  'a transcript of every kind with a command to approve can be used by everybody',
+  'a transcript of every kind, with a command to approve, is accessible',
   once,
   async ({ page, folder, rest }) => {
     test.setTimeout(180_000)
@@ -51,7 +51,7 @@ test(
   },
 )
 
-test('a form, a plan, a diff and a page to fetch can be used by everybody', once, async ({ page, server }) => {
+test('a form, a plan, a diff and a page to fetch are accessible', once, async ({ page, server }) => {
   test.setTimeout(240_000)
   const stage = await Stage.in(page)
   await stage.open(server.url)
@@ -78,7 +78,7 @@ test('a form, a plan, a diff and a page to fetch can be used by everybody', once
   }
 })
 
-test('dialogs and lists can be used by everybody', once, async ({ page, scripted, rest, server }) => {
+test('dialogs and lists are accessible', once, async ({ page, scripted, rest, server }) => {
   test.setTimeout(240_000)
   const id = await rest.start(play('Say.', [text('Said.')]), { cwd: scripted, title: 'Finished' })
   const app = await App.openSession(page, id)
@@ -93,7 +93,7 @@ test('dialogs and lists can be used by everybody', once, async ({ page, scripted
 })
 
 test(
-  'the inbox, settings and the admin area can be used by everybody',
+  'the inbox, settings and the admin area are accessible',
   once,
   async ({ page, scripted, rest, server }) => {
     test.setTimeout(300_000)
@@ -121,7 +121,7 @@ test(
   },
 )
 
-test('what opens above a page can be used by everybody', once, async ({ page, scripted, rest }) => {
+test('layers above a page are accessible', once, async ({ page, scripted, rest }) => {
   test.setTimeout(240_000)
   const id = await rest.start(play('Say.', [text('Said.')]), { cwd: scripted, title: 'Below' })
   const app = await App.openSession(page, id)
@@ -152,7 +152,7 @@ test('what opens above a page can be used by everybody', once, async ({ page, sc
   await expectAccessible(page, 'the account')
 })
 
-test('the way in can be used by everybody', once, async ({ page, server }) => {
+test('sign-in and set-up are accessible', once, async ({ page, server }) => {
   await page.context().clearCookies()
   await page.goto(`${server.url}/sign-in`)
   await expect(page.getByRole('button', { name: 'Sign in' })).toBeVisible()
@@ -219,7 +219,7 @@ const TRUST: FolderTrust = {
   ],
 }
 
-test('all that can stand around a session can be used by everybody', nightly, async ({ page, server }) => {
+test('every notice and panel around a session is accessible', nightly, async ({ page, server }) => {
   test.setTimeout(180_000)
   const stage = await Stage.in(page)
   await json(page, '**/api/templates', { templates: TEMPLATES })
@@ -339,7 +339,7 @@ test('all that can stand around a session can be used by everybody', nightly, as
 })
 
 test(
-  'what is found, and what a folder would do, can be used by everybody',
+  'search results and the trust dialog are accessible',
   nightly,
   async ({ page, server: { url } }) => {
     test.setTimeout(180_000)
@@ -451,7 +451,7 @@ test(
 )
 
 test(
-  'settings with everything open, and the ways in, can be used by everybody',
+  'settings with everything open, and all ways to sign in, are accessible',
   nightly,
   async ({ page, server: { url }, context }) => {
     test.setTimeout(180_000)
@@ -502,7 +502,7 @@ test(
 )
 
 test(
-  'what is gone, empty, away or not allowed can be used by everybody',
+  'missing, empty, unreachable and forbidden pages are accessible',
   nightly,
   async ({ page, server: { url } }) => {
     test.setTimeout(180_000)
@@ -548,7 +548,7 @@ test(
   },
 )
 
-test('in forced colours, and at 200 %, what is to be seen is seen', once, async ({ page, server: { url } }) => {
+test('everything visible stays visible in forced colors and at 200 %', once, async ({ page, server: { url } }) => {
   const stage = await Stage.in(page)
   const [request, preview] = KINDS['a command of high risk']!
   stage.previews.set('red', preview!)

@@ -21,7 +21,7 @@ const call = (id: string, command: string, level: Request['risk']): Request => (
 
 const given = (stage: Stage) => stage.commands.filter((c) => c.type === 'pending_request_response')
 
-test('a second tap where a card was approved decides nothing; the next card comes by a deliberate step @newest', async ({
+test('a second tap where a card was approved decides nothing, and the next card needs a deliberate step @newest', async ({
   page,
   server,
 }) => {
@@ -58,7 +58,7 @@ test('a second tap where a card was approved decides nothing; the next card come
     .toEqual(['a', 'b'])
 })
 
-test('what comes into a session after a decision waits until it is asked for @newest', async ({ page, server }) => {
+test('a request that arrives after a decision waits until the person asks for it @newest', async ({ page, server }) => {
   const stage = await Stage.in(page)
   stage.previews.set('a', risk('low')).set('b', risk('low'))
   stage.show([call('a', 'ls first', 'low')])
@@ -75,7 +75,7 @@ test('what comes into a session after a decision waits until it is asked for @ne
   await expect(app.card('ls second')).toBeVisible()
 })
 
-test('danger is confirmed by one button that is held, or by the dangerous word @newest', async ({ page, server }) => {
+test('a dangerous request is confirmed by holding one button or typing the dangerous word @newest', async ({ page, server }) => {
   const stage = await Stage.in(page)
   const text = 'cd build && git push --force origin main'
   stage.previews.set(
@@ -113,7 +113,7 @@ test('danger is confirmed by one button that is held, or by the dangerous word @
   await expect.poll(() => given(stage)).toMatchObject([{ request_id: 'a', decision: 'allow', undo_ms: 3_000 }])
 })
 
-test('what one person decided without a connection is not sent for the next @newest', async ({ page, server }) => {
+test('an offline decision of one person is not sent for the next @newest', async ({ page, server }) => {
   const stage = await Stage.in(page)
   stage.previews.set('a', risk('low'))
   stage.show([call('a', 'ls first', 'low')])

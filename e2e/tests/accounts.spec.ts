@@ -8,7 +8,7 @@ const password = 'four words of mine'
 // The server of this worker is shared, so every test has people of its own.
 const own = (name: string) => `${name} ${Math.random().toString(36).slice(2, 8)}`
 
-test('the first start leads to a page that makes the first admin @newest @browsers', async ({
+test('the first start leads to the page for the first admin @newest @browsers', async ({
   browser,
   claudePath,
   model,
@@ -50,7 +50,7 @@ test('the first start leads to a page that makes the first admin @newest @browse
   await fresh.stop()
 })
 
-test('an admin brings a viewer in, makes her a member, and shuts her out @newest', async ({
+test('an admin invites a viewer, makes her a member and disables her @newest', async ({
   browser,
   page,
   scripted,
@@ -87,7 +87,7 @@ test('an admin brings a viewer in, makes her a member, and shuts her out @newest
   await rest.post(`/api/sessions/${id}/kill`, {}) // the list of other tests is theirs
 })
 
-test('a token is made with a scope, shown once, and revoked @newest', async ({ page, playwright, server }) => {
+test('a token is created with a scope, shown once and revoked @newest', async ({ page, playwright, server }) => {
   await App.home(page, server.url)
   await page.getByRole('link', { name: /^Account:/ }).click()
   await page.getByRole('link', { name: 'Manage API tokens' }).click()

@@ -7,7 +7,7 @@ import { bash, play, prompt, text } from '../script.ts'
 const own = (name: string) => `${name} ${Math.random().toString(36).slice(2, 8)}`
 
 test(
-  'processes: what each waits for, diagnostics, kill and force',
+  'processes show what they wait for and their diagnostics, and can be killed by force',
   { tag: '@newest' },
   async ({ page, context, scripted, rest, server }) => {
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
@@ -61,7 +61,7 @@ test(
 )
 
 test(
-  'a token in the admin area is made, used, and revoked; a member sees no more than theirs',
+  'a token in the admin area is created, used and revoked, and members see only their own',
   { tag: '@newest' },
   async ({ page, playwright, server }) => {
     await page.goto(`${server.url}/admin/tokens`)
@@ -146,7 +146,7 @@ test('a grant is listed, used and revoked, and Claude asks again', async ({ page
 })
 
 test(
-  'the record of answers is filtered, opened and exported; a setting is changed and on record',
+  'the audit log is filtered, opened and exported, and records a changed setting',
   { tag: '@newest' },
   async ({ page, scripted, rest, server }) => {
     const title = own('Recorded')

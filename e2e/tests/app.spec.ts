@@ -6,7 +6,7 @@ import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
 import { ask, bash, plan, play, prompt, question, text } from '../script.ts'
 
-test('the printed address signs in once @newest @browsers', async ({ browser, server, page }) => {
+test('the printed link signs in once @newest @browsers', async ({ browser, server, page }) => {
   const fresh = await browser.newContext()
   const first = await fresh.newPage()
   const address = `${server.url}/sign-in#${server.signInSecret()}`
@@ -25,7 +25,7 @@ test('the printed address signs in once @newest @browsers', async ({ browser, se
   await App.expectSignedIn(page)
 })
 
-test('a session is started in the app, and what waits stands on top of the list @browsers', async ({
+test('a session is started in the app, and waiting sessions are at the top of the list @browsers', async ({
   page,
   folder,
   rest,
@@ -63,7 +63,7 @@ test.describe('on a phone', () => {
   const { viewport, userAgent, deviceScaleFactor, isMobile, hasTouch } = devices['Pixel 7']
   test.use({ viewport, userAgent, deviceScaleFactor, isMobile, hasTouch })
 
-  test('approve and answer with the thumb @newest', async ({ page, scripted, rest }) => {
+  test('requests are approved and answered by touch @newest', async ({ page, scripted, rest }) => {
     const long = `touch ${join(scripted, 'a-name-that-is-much-longer-than-the-screen-of-any-phone-'.repeat(3))}`.slice(
       0,
       200,

@@ -6,7 +6,7 @@ import { expect, test } from '../fixtures.ts'
 import { bash, prompt, text, write } from '../script.ts'
 
 // One conversation: what the CLI and the pages cost is paid once.
-test('a command is approved, denied with a reason, and edited; a file is written as the diff shows it @older @browsers', async ({
+test('a command is approved, denied with a reason and edited, and a file is written as its diff shows @older @browsers', async ({
   page,
   context,
   folder,
@@ -37,7 +37,7 @@ test('a command is approved, denied with a reason, and edited; a file is written
     expect(existsSync(path)).toBe(false)
   }
 
-  await test.step('approved, and the file exists', async () => {
+  await test.step('approve, and the file exists', async () => {
     await open(approved!)
     await expect(phone.card().getByText(`touch ${approved}`).first()).toBeVisible()
     await desk.approve(desk.card())
@@ -45,14 +45,14 @@ test('a command is approved, denied with a reason, and edited; a file is written
     expect(existsSync(approved!)).toBe(true)
   })
 
-  await test.step('denied with a reason, and Claude reads it', async () => {
+  await test.step('deny with a reason, and Claude gets it', async () => {
     await open(denied!)
     await desk.deny(desk.card(), 'Use pnpm, not npm.')
     await expect(desk.said(/You said: .*Use pnpm, not npm\./s)).toBeVisible()
     expect(existsSync(denied!)).toBe(false)
   })
 
-  await test.step('edited, and the edited one runs', async () => {
+  await test.step('edit, and the edited command runs', async () => {
     await open(asked!)
     await desk.approveEdited(desk.card(), `touch ${edited}`)
     await expect(desk.said('Done as you like it.')).toBeVisible()
@@ -63,7 +63,7 @@ test('a command is approved, denied with a reason, and edited; a file is written
     await expect(page.getByText(`touch ${asked}`).filter({ hasNotText: '"replies"' })).toHaveCount(0)
   })
 
-  await test.step('written as the diff shows it', async () => {
+  await test.step('write a file as its diff shows', async () => {
     await open(written!)
     await expect(desk.card().getByText('two')).toBeVisible()
     await desk.approve(desk.card())

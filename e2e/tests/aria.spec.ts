@@ -75,7 +75,7 @@ const TALL = { width: 1280, height: 12_000 }
 const DESK = { width: 1280, height: 800 }
 const LONG = /200 lines|500 lines|1 MB/
 
-test('every kind of card, as it is heard @newest', async ({ page, server }) => {
+test('every kind of card has its accessibility tree @newest', async ({ page, server }) => {
   const stage = await Stage.in(page)
   await page.setViewportSize(TALL)
   await stage.open(server.url)
@@ -98,7 +98,7 @@ test('every kind of card, as it is heard @newest', async ({ page, server }) => {
   }
 })
 
-test('every state of a card, as it is heard @newest', async ({ page, server }) => {
+test('every state of a card has its accessibility tree @newest', async ({ page, server }) => {
   const stage = await Stage.in(page)
   await page.setViewportSize(TALL)
   await stage.open(server.url)
@@ -244,7 +244,7 @@ test('every state of a card, as it is heard @newest', async ({ page, server }) =
   await expectHeard(page.getByRole('feed'), 'what was decided')
 })
 
-test('who only watches is given no buttons @newest', async ({ page, server }) => {
+test('a viewer gets no buttons @newest', async ({ page, server }) => {
   const stage = await Stage.in(page)
   stage.user = { name: 'eve', role: 'viewer' }
   await stage.open(server.url)

@@ -13,7 +13,7 @@ const sayso = (name: string, input: Record<string, unknown>) => tool(`mcp__sayso
 const heard = [text('Heard: {{tool_results}}')]
 
 // One conversation: what the CLI and the page cost is paid once.
-test('ask_user and ask_question: one question, several of every kind, only what is offered, declined', async ({
+test('ask_user and ask_question: one question, several of every kind, only the offered options, declined', async ({
   page,
   folder,
   rest,
@@ -65,7 +65,7 @@ test('ask_user and ask_question: one question, several of every kind, only what 
   )
   const app = await App.openSession(page, id)
 
-  await test.step('one question: chosen in the browser, told in words', async () => {
+  await test.step('answer one question in the browser, and the agent gets text', async () => {
     const card = app.card('Which database?')
     await expect(card).toHaveAccessibleName('Claude has a question')
     await expect(card).toContainText('Claude in Databases')
@@ -76,7 +76,7 @@ test('ask_user and ask_question: one question, several of every kind, only what 
     await expect(card).toHaveCount(0)
   })
 
-  await test.step('several questions of every kind', async () => {
+  await test.step('answer several questions of every kind', async () => {
     const card = app.card('What is it called?')
     await expect(card).toHaveAccessibleName('Release')
     await expect(card.getByText('0 of 4 answered')).toBeVisible()
@@ -93,7 +93,7 @@ test('ask_user and ask_question: one question, several of every kind, only what 
     await expect(app.said(/"questionId":\s*"sure",\s*"values":\s*\[\s*"no"\s*\]/)).toBeVisible()
   })
 
-  await test.step('ask_question takes only what it offers', async () => {
+  await test.step('ask_question accepts only the offered options', async () => {
     const card = app.card('Ship it?')
     await expect(card.getByRole('radio')).toHaveCount(2)
     await card.getByRole('radio', { name: 'Ship' }).check()
@@ -101,14 +101,14 @@ test('ask_user and ask_question: one question, several of every kind, only what 
     await expect(app.said(/Third answer: .*go/)).toBeVisible()
   })
 
-  await test.step('declined, the agent is told that it was cancelled', async () => {
+  await test.step('decline, and the agent is told that the request was canceled', async () => {
     await app.decline(app.card('Name?'), 'not now')
     await expect(app.said(/Fourth answer: .*"cancelled":\s*true/s)).toBeVisible()
     await expect(app.cards()).toHaveCount(0)
   })
 })
 
-test('time runs out while a person types: the text is kept, and sent as a message @newest @nightly', async ({
+test('a question that expires while a person types keeps the text, which is sent as a message @newest @nightly', async ({
   page,
   folder,
   rest,
@@ -141,7 +141,7 @@ test('time runs out while a person types: the text is kept, and sent as a messag
   await expect(notice).toHaveCount(0)
 })
 
-test('five minutes more, seen in every tab @newest', async ({ page, context, folder, rest }) => {
+test('a deadline is extended by five minutes in every tab @newest', async ({ page, context, folder, rest }) => {
   const id = await rest.start(
     prompt('Ask.', [sayso('ask_user', { timeout: 60_000, questions: [{ question: 'Why so?', type: 'text' }] })], heard),
     { cwd: folder },
@@ -156,7 +156,7 @@ test('five minutes more, seen in every tab @newest', async ({ page, context, fol
   await expect(desk.said(/Heard: .*Because/)).toBeVisible()
 })
 
-test('several askers at once, each with a form of its own', async ({ page, folder, rest }) => {
+test('several askers at once have a form each', async ({ page, folder, rest }) => {
   const id = await rest.start(
     prompt(
       'Ask.',
@@ -189,7 +189,7 @@ test('several askers at once, each with a form of its own', async ({ page, folde
   await expect(app.said(/v2/)).toBeVisible()
 })
 
-test('how far an agent says it has come stands above the session, and is there after a reload', async ({
+test('the progress of an agent is shown above its session, also after a reload', async ({
   page,
   folder,
   rest,
@@ -220,7 +220,7 @@ test('how far an agent says it has come stands above the session, and is there a
   await expect(bar).toContainText('step 2 of 5')
 })
 
-test('an MCP server elicits through Claude: a number with its bounds, a default, an optional answer', async ({
+test('an MCP server elicits through Claude: a number with bounds, a default, an optional answer', async ({
   page,
   claudePath,
   model,
@@ -283,7 +283,7 @@ test('an MCP server elicits through Claude: a number with its bounds, a default,
   }
 })
 
-test('AskUser and an approval over MCP, one after the other, and how many wait @nightly', async ({
+test('AskUser and an approval over MCP, one after the other, with their count @nightly', async ({
   page,
   folder,
   rest,
@@ -310,7 +310,7 @@ test('AskUser and an approval over MCP, one after the other, and how many wait @
   expect(resolved).toHaveLength(2)
 })
 
-test('a server that dies with a question over MCP open: the form is back, and the answer is heard once', async ({
+test('after a crash of the server with an open MCP question, the form is back and the answer is delivered once', async ({
   page,
   context,
   claudePath,
@@ -341,7 +341,7 @@ test('a server that dies with a question over MCP open: the form is back, and th
   }
 })
 
-test('a call that Claude cuts by itself takes its form away, and what was typed stays @nightly', async ({
+test('a call that Claude cancels closes its form, and the draft is kept @nightly', async ({
   page,
   context,
   claudePath,
@@ -383,7 +383,7 @@ exec "${claudePath}" "$@"
   }
 })
 
-test('an MCP server wants a page opened: its address is text, and Done tells the server', async ({
+test('an MCP server asks for a page to be opened: its URL is text, and Done tells the server', async ({
   page,
   claudePath,
   model,
@@ -450,7 +450,7 @@ function agentAsks(url: string, secret: string, id: number, name: string, input:
   }).then((answer) => answer.text())
 }
 
-test('an agent outside asks twice at once; its session takes answers and nothing else', async ({
+test('an external agent asks two questions at once, and its session accepts only answers', async ({
   page,
   server,
   rest,

@@ -37,7 +37,7 @@ const give = (page: Page, how: 'paste' | 'drop', name: string, type: string, dat
     { how, name, type, data: data.toString('base64') },
   )
 
-test('files reach the model, picked, pasted and dropped, over a reload and a crash of the server @browsers', async ({
+test('picked, pasted and dropped files reach the model, across a reload and a crash of the server @browsers', async ({
   page,
   context,
   claudePath,

@@ -12,7 +12,7 @@ import { Stage } from '../stage.ts'
 // The card looks again when somebody comes back to its window.
 const comeBack = (page: Page) => page.evaluate(() => window.dispatchEvent(new Event('focus')))
 
-test('an edit is compared with the file as it is, also while its card is open @newest @browsers', async ({
+test('an edit is compared with the current file, also while its card is open @newest @browsers', async ({
   page,
   folder,
   rest,
@@ -58,7 +58,7 @@ test('an edit is compared with the file as it is, also while its card is open @n
   expect(readFileSync(file, 'utf8')).toBe('line 17\n'.repeat(3))
 })
 
-test('a difference is coloured when the colours come, and nothing of its card moves @newest', async ({
+test('a diff is highlighted later without moving its card @newest', async ({
   page,
   server,
 }) => {
@@ -106,7 +106,7 @@ test('a difference is coloured when the colours come, and nothing of its card mo
   await expect.poll(() => painted('word-add')).toEqual([])
 })
 
-test('what can do much harm is marked, and takes more than one press @newest @browsers', async ({
+test('dangerous commands are marked and take more than one press @newest @browsers', async ({
   page,
   scripted,
   rest,
@@ -149,7 +149,7 @@ test('what can do much harm is marked, and takes more than one press @newest @br
 test.describe(() => {
   test.use({ undo: 'usual', goesOn: false })
 
-  test('what was approved can be taken back for some seconds, and then counts @newest @browsers', async ({
+  test('an approval can be undone for some seconds, and then counts @newest @browsers', async ({
     page,
     context,
     scripted,
@@ -204,7 +204,7 @@ test.describe(() => {
   })
 })
 
-test('a rule that goes with an approval says what it allows, and goes again with one press @newest', async ({
+test('a rule granted with an approval says what it allows, and can be revoked with one press @newest', async ({
   page,
   folder,
   rest,
@@ -229,7 +229,7 @@ test('a rule that goes with an approval says what it allows, and goes again with
   await expect(app.said('Two.')).toBeVisible()
 })
 
-test('an edited command is looked at anew, and what changed is shown @newest', async ({ page, scripted, rest }) => {
+test('an edited command is reviewed again, and its changes are shown @newest', async ({ page, scripted, rest }) => {
   const id = await rest.start(play('Clean up.', [bash(`rm -rf ${scripted}/a`)], [text('Done.')]), { cwd: scripted })
   const app = await App.openSession(page, id)
   const card = app.card()
@@ -245,7 +245,7 @@ test('an edited command is looked at anew, and what changed is shown @newest', a
   expect(existsSync(join(scripted, 'a'))).toBe(true)
 })
 
-test('what is in a file is edited in an editor that hides nothing and changes nothing by itself @newest @browsers', async ({
+test('the content of a file is edited in an editor that hides and changes nothing by itself @newest @browsers', async ({
   page,
   server,
 }) => {

@@ -142,7 +142,7 @@ test('changes are reviewed, commented on, discarded and committed', async ({ pag
   await expect(panel).toBeHidden()
 })
 
-test('files are found, read and mentioned, on a desk and on a phone', async ({ page, server, scripted }) => {
+test('files are found, read and mentioned, on a desktop and on a phone', async ({ page, server, scripted }) => {
   await App.newSession(page, server.url, scripted, play('Say.', [text('Done.')], [text('Noted.')]))
   await expect(page.getByText('Done.', { exact: true })).toBeVisible()
   repository(scripted)

@@ -8,7 +8,7 @@ import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
 import { play, text } from '../script.ts'
 
-test('a message mentions a file and begins with a command, and the model is one that Claude Code offers', async ({
+test('a message mentions a file and starts with a command, and the model is one that Claude Code offers', async ({
   page,
   server,
   scripted,

@@ -30,7 +30,7 @@ const asks = (id: string, command: string): Request =>
     draft: null,
   }) as unknown as Request
 
-test('the server goes for minutes and comes back as another version; a laptop wakes; an answer is cancelled, and one is not confirmed @newest', async ({
+test('the server returns after minutes in another version, a laptop wakes up, and an answer is canceled and another not confirmed @newest', async ({
   page,
   server,
 }) => {
@@ -97,7 +97,7 @@ test('the server goes for minutes and comes back as another version; a laptop wa
   expect(stage.commands.filter((c) => c.type === 'pending_request_response')).toHaveLength(1)
 })
 
-test('what is answered offline goes out once, when the network is back; signed out in one tab is signed out in all @newest', async ({
+test('an offline answer is sent once after a reconnect, and signing out applies to all tabs @newest', async ({
   page,
   context,
   folder,
@@ -135,7 +135,7 @@ test('what is answered offline goes out once, when the network is back; signed o
   await other.close()
 })
 
-test('a request says that its card is loading, and shows it once it could be loaded @nightly', async ({
+test('a request says that its card is loading, and shows it once it has loaded @nightly', async ({
   page,
   server,
 }) => {

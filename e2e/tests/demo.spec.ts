@@ -7,7 +7,7 @@ import { startServer } from '../server.ts'
 import { REST } from '../wire.ts'
 
 // The way from the demo to its first decision is in every run: firstrun.spec.ts.
-test('the demo, without an account: a command, a file, an edit, a plan, questions, two subagents @nightly', async ({
+test('the demo runs without an account: a command, a file, an edit, a plan, questions, two subagents @nightly', async ({
   page,
   context,
   claudePath,

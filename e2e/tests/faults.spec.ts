@@ -37,7 +37,7 @@ async function expectDeath(page: Page, server: Server, sentence: RegExp) {
   await expect.poll(() => server.log()).toMatch(sentence)
 }
 
-test('no CLI: the app says so @newest', async ({ page, context, model, signIn }) => {
+test('the app says that there is no CLI @newest', async ({ page, context, model, signIn }) => {
   await withServer(page, { claudePath: '/nowhere/claude', modelURL: model.url }, async (server) => {
     await signIn(context, server)
     const app = await App.home(page, server.url)
@@ -46,7 +46,7 @@ test('no CLI: the app says so @newest', async ({ page, context, model, signIn })
   })
 })
 
-test('a CLI that may not be executed: the app says so @newest @nightly', async ({
+test('the app says that the CLI is not executable @newest @nightly', async ({
   page,
   context,
   folder,
@@ -63,7 +63,7 @@ test('a CLI that may not be executed: the app says so @newest @nightly', async (
   })
 })
 
-test('no account: the app says so and offers a demo, and a session ends with a sentence', async ({
+test('without an account the app says so and offers a demo, and a session ends with a reason', async ({
   page,
   context,
   claudePath,
@@ -79,7 +79,7 @@ test('no account: the app says so and offers a demo, and a session ends with a s
   })
 })
 
-test('a CLI that exits at once: the session is dead and says why @newest', async ({
+test('a session with a CLI that exits at once is dead with a reason @newest', async ({
   page,
   context,
   folder,
@@ -96,7 +96,7 @@ test('a CLI that exits at once: the session is dead and says why @newest', async
   })
 })
 
-test('a CLI that prints rubbish: the session is dead and says why @newest @nightly', async ({
+test('a session with a CLI that prints invalid output is dead with a reason @newest @nightly', async ({
   page,
   context,
   folder,
@@ -115,7 +115,7 @@ test('a CLI that prints rubbish: the session is dead and says why @newest @night
   })
 })
 
-test('a folder that is not there: refused with a sentence; one that vanished: dead with a sentence', async ({
+test('a missing folder is refused with a reason, and a session whose folder vanished is dead with a reason', async ({
   page,
   folder,
   rest,
@@ -139,7 +139,7 @@ test('a folder that is not there: refused with a sentence; one that vanished: de
 
 // The result of an edit carries the whole file as it was: one line of 21 MB. (A
 // large output of Bash does not; the CLI puts it into a file.)
-test('a tool result of 20 MB, and Claude goes on @nightly', async ({ page, folder, rest, server }) => {
+test('Claude continues after a tool result of 20 MB @nightly', async ({ page, folder, rest, server }) => {
   const file = join(folder, 'large')
   writeFileSync(file, 'first line\n' + `${'x'.repeat(99)}\n`.repeat(209_715))
   const id = await rest.start(
@@ -164,7 +164,7 @@ test('a tool result of 20 MB, and Claude goes on @nightly', async ({ page, folde
   expect(server.log()).not.toMatch(/panic/)
 })
 
-test('a model that refuses: the session says why and takes the next message', async ({ page, folder, rest }) => {
+test('a session says why the model refused, and accepts the next message', async ({ page, folder, rest }) => {
   const id = await rest.start(prompt('Hello.', { status: 400, message: 'This is too silly.' }), { cwd: folder })
   const app = await App.openSession(page, id)
   await expect(app.problem(/too silly/)).toBeVisible()
@@ -172,7 +172,7 @@ test('a model that refuses: the session says why and takes the next message', as
   await expect(app.said('Now it works.')).toBeVisible()
 })
 
-test('a full disk: it is said, nothing is lost, and all goes on once there is room @newest @nightly', async ({
+test('a full disk is reported, loses nothing, and everything continues once there is space @newest @nightly', async ({
   page,
   context,
   claudePath,

@@ -14,7 +14,7 @@ const json = (page: Page, path: string | RegExp, body: unknown) =>
 const at = 1_763_692_800
 const later = () => Date.now() / 1000 + 3_600
 
-test('with keys alone: what others do meanwhile takes the focus from nobody @newest @nightly', async ({
+test('keyboard only: changes by others never move the focus @newest @nightly', async ({
   page,
   server: { url },
 }) => {
@@ -110,7 +110,7 @@ const GRACE: Person = {
 const most = { sessions: 4, memory: 0, cost: 0 }
 const use = { sessions: 1, memory: 0, cost: 0 }
 
-test('with keys alone: people, and a project @newest @nightly', async ({ page, server: { url } }) => {
+test('keyboard only: people and a project @newest @nightly', async ({ page, server: { url } }) => {
   const hands = await Hands.on(page)
   await Stage.in(page)
   const people = [{ ...GRACE, user_id: 'a', name: 'ada', role: 'admin' }, GRACE] as Person[]
@@ -293,7 +293,7 @@ test('with keys alone: people, and a project @newest @nightly', async ({ page, s
   await hands.to(main.getByRole('button', { name: 'Yes, delete api-server' }))
 })
 
-test('at 400 % whatever decides can be reached with keys, and nothing lies over it @newest', async ({
+test('at 400 % all decision buttons can be reached by keyboard and nothing covers them @newest', async ({
   page,
   server: { url },
 }) => {
@@ -388,7 +388,7 @@ test('at 400 % whatever decides can be reached with keys, and nothing lies over 
   await reach(page.getByRole('button', { name: 'Terminal sessions' }))
 })
 
-test('with keys alone: what goes once it was pressed leaves the focus somewhere @newest @nightly', async ({
+test('keyboard only: the focus moves on when the pressed control disappears @newest @nightly', async ({
   page,
   server: { url },
 }) => {

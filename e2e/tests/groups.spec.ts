@@ -111,7 +111,7 @@ for (const [what, { width, height }, path, fits] of [
   })
 }
 
-test('what fails is named in its row, and what another tab answered is not sent @newest', async ({
+test('a failed request is named in its row, and one answered in another tab is not sent @newest', async ({
   page,
   server: { url },
 }) => {
@@ -184,7 +184,7 @@ test('what fails is named in its row, and what another tab answered is not sent 
   await expectAccessible(page, 'a group of which not all were approved', 'main')
 })
 
-test('one that comes later joins below, unselected, while the pointer is there @newest', async ({
+test('a later request joins at the end, unselected, while the pointer is there @newest', async ({
   page,
   server: { url },
 }) => {
@@ -206,7 +206,7 @@ test('one that comes later joins below, unselected, while the pointer is there @
   await expect(card.getByRole('checkbox', { name: /A\.go/ })).not.toBeChecked()
 })
 
-test('with keys alone: a group is decided in part, with one reason @newest', async ({ page, server: { url } }) => {
+test('keyboard only: a group is decided in part, with one reason @newest', async ({ page, server: { url } }) => {
   const hands = await Hands.on(page)
   const stage = await Stage.in(page)
   const at = now()
@@ -239,7 +239,7 @@ test('with keys alone: a group is decided in part, with one reason @newest', asy
   await expectAccessible(page, 'a group in part denied', 'main')
 })
 
-test('in bulk everything is read in full, and high risk is approved one at a time @newest', async ({
+test('bulk approvals show every request in full, and high-risk ones are approved one at a time @newest', async ({
   page,
   server: { url },
 }) => {

@@ -10,7 +10,7 @@ import { token } from '../token.ts'
 const hooks = (event: string, command: string) => ({ hooks: { [event]: [{ hooks: [{ type: 'command', command }] }] } })
 
 test(
-  'a hostile repository: shown, cancelled, without its settings, trusted, changed',
+  'a hostile repository is shown, canceled, run without its settings, trusted and changed',
   { tag: '@newest' },
   async ({ page, folder, server }) => {
     test
@@ -93,7 +93,7 @@ test(
 )
 
 test(
-  'a session that asks nobody: offered to who may, after a red warning',
+  'a session that bypasses approvals is offered to people with that right, after a warning',
   { tag: '@newest' },
   async ({ page, folder, playwright, server }) => {
     const http = await playwright.request.newContext({ extraHTTPHeaders: { Authorization: `Bearer ${token}` } })

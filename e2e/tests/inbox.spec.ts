@@ -30,7 +30,7 @@ const test = shared.extend<{ own: Server }>({
   },
 })
 
-test('with no mouse: from the inbox over five kinds of requests to a new session @newest @browsers', async ({
+test('keyboard only: from the inbox through five kinds of requests to a new session @newest @browsers', async ({
   page,
   folder,
   rest,
@@ -111,7 +111,7 @@ test('with no mouse: from the inbox over five kinds of requests to a new session
   await expect(page.getByRole('dialog').getByRole('textbox', { name: /What should Claude do/ })).toBeVisible()
 })
 
-test('several of low risk are approved at once, each on its own, and nothing else with them @newest', async ({
+test('several low-risk requests are approved at once, each on its own, and no others @newest', async ({
   page,
   folder,
   rest,
@@ -185,7 +185,7 @@ test.describe('on a phone', () => {
   const { viewport, userAgent, deviceScaleFactor, isMobile, hasTouch } = devices['Pixel 7']
   test.use({ viewport, userAgent, deviceScaleFactor, isMobile, hasTouch })
 
-  test('from the list to the card and on to the next with the thumb @newest', async ({ page, folder, rest, own }) => {
+  test('a person decides a request from the list and continues with the next by touch @newest', async ({ page, folder, rest, own }) => {
     for (const name of ['first', 'second']) {
       const id = await rest.start(play(`Make ${name}`, [bash(`touch ${name}`)], [text('Made.')]), {
         cwd: folder,
@@ -211,7 +211,7 @@ test.describe('on a phone', () => {
   })
 })
 
-test('what is half written follows a person from the desk to the phone, and nobody else sees it @newest', async ({
+test('a draft follows its author from the desktop to the phone, and nobody else sees it @newest', async ({
   page,
   browser,
   folder,
@@ -247,7 +247,7 @@ test('what is half written follows a person from the desk to the phone, and nobo
   await pocket.close()
 })
 
-test('who is here and who answers is seen, and gone with their tab @newest', async ({
+test('other people and who is answering are shown, until their tab closes @newest', async ({
   page,
   browser,
   folder,
@@ -276,7 +276,7 @@ test('who is here and who answers is seen, and gone with their tab @newest', asy
   await expect(page.getByText('Grace is here')).toBeHidden()
 })
 
-test('a request is put off and taken back, denied with a reason of before, and handed to a phone by its code @newest', async ({
+test('a request is snoozed and unsnoozed, denied with a saved reply, and opened on a phone by its code @newest', async ({
   page,
   browser,
   folder,

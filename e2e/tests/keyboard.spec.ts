@@ -59,7 +59,7 @@ const elicits = {
   }),
 }
 
-test('with keys alone: every decision @newest @browsers', async ({ page, hands, folder, rest, own }) => {
+test('keyboard only: every decision @newest @browsers', async ({ page, hands, folder, rest, own }) => {
   const id = await rest.start(
     steps(
       'Ask everything.',
@@ -230,7 +230,7 @@ test('with keys alone: every decision @newest @browsers', async ({ page, hands, 
   for (const words of ['Use pnpm', 'Say more', 'Table', 'Web, Server', 'Stork']) expect(all).toContain(words)
 })
 
-test('with keys alone: a session from its start to its end @newest', async ({
+test('keyboard only: a session from start to end @newest', async ({
   page,
   hands,
   folder,
@@ -352,7 +352,7 @@ test('with keys alone: a session from its start to its end @newest', async ({
   await App.expectSignedOut(page)
 })
 
-test('with keys alone: the inbox, and the admin area @newest @nightly', async ({ page, hands, folder, rest, own }) => {
+test('keyboard only: the inbox and the admin area @newest @nightly', async ({ page, hands, folder, rest, own }) => {
   const look = { ask: { tool_name: 'Read', input: { file_path: `${folder}/notes` } }, count: 3, parallel: true }
   const first = await rest.start(steps('Look.', look, { text: 'Looked.' }), { cwd: folder, title: 'Look' })
   await expect.poll(async () => (await rest.state(first)).pending_requests.length).toBe(3)

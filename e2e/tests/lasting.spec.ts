@@ -4,7 +4,7 @@ import { cuttable } from '../proxy.ts'
 import { ask, bash, fetchPage, play, prompt, question, text } from '../script.ts'
 import { processesWith } from '../server.ts'
 
-test('after a reload the forms are back', async ({ page, folder, rest }) => {
+test('forms are back after a reload', async ({ page, folder, rest }) => {
   const id = await rest.start(prompt('Fetch.', ['one', 'two'].map(fetchPage), [text('Both: {{tool_results}}')]), {
     cwd: folder,
   })
@@ -21,7 +21,7 @@ test('after a reload the forms are back', async ({ page, folder, rest }) => {
   expect(await rest.said(id)).toMatch(/second/)
 })
 
-test('after the connection was lost the forms are right @newest', async ({
+test('forms are correct after a lost connection @newest', async ({
   page,
   folder,
   rest,
@@ -57,7 +57,7 @@ test('after the connection was lost the forms are right @newest', async ({
   await cable.close()
 })
 
-test('kill with an open request: form gone in both tabs, no process left', async ({ page, context, folder, rest }) => {
+test('killing a session with an open request closes its form in both tabs and leaves no process', async ({ page, context, folder, rest }) => {
   const id = await rest.start(prompt('Make a file.', [bash('touch never')]), { cwd: folder })
   const desk = await App.openSession(page, id)
   const phone = await App.openSession(await context.newPage(), id)
@@ -73,7 +73,7 @@ test('kill with an open request: form gone in both tabs, no process left', async
   expect(processesWith(id)).toEqual([])
 })
 
-test('a dead session is resumed and knows what was said', async ({ page, folder, rest }) => {
+test('a dead session is resumed and remembers the conversation', async ({ page, folder, rest }) => {
   const id = await rest.start(prompt('Hello.', [text('The word is heron.')]), { cwd: folder })
   const app = await App.openSession(page, id)
   await expect(app.said('The word is heron.')).toBeVisible()

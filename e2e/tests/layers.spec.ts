@@ -77,7 +77,7 @@ const LOOKED_AT: Record<string, string> = {
   'workspace/TrustDialog.vue': 'what a folder would do',
 }
 
-test('no page and no layer is without a look at whom it keeps out', once, () => {
+test('every page and layer has an accessibility test', once, () => {
   const src = `${root}frontend/src/`
   const read = (file: string) => readFileSync(file, 'utf8')
   const under = (folder: string, end: string) =>
@@ -225,7 +225,7 @@ async function administered(page: Page): Promise<void> {
   await json(page, '**/api/audit/state', { verified: 7, first: 1, at, problem: '' })
 }
 
-test('what an administrator opens can be used by everybody', nightly, async ({ page, server: { url } }) => {
+test('the layers of the admin area are accessible', nightly, async ({ page, server: { url } }) => {
   test.setTimeout(180_000)
   const stage = await Stage.in(page)
   await administered(page)
@@ -272,7 +272,7 @@ test('what an administrator opens can be used by everybody', nightly, async ({ p
 })
 
 test(
-  'what comes over a session, and what becomes of the line, can be used by everybody',
+  'the layers above a session and the connection notices are accessible',
   nightly,
   async ({ page, server: { url } }) => {
     test.setTimeout(180_000)
@@ -403,7 +403,7 @@ test(
   },
 )
 
-test('whoever is signed out, or comes by a link, can go on', once, async ({ page, server: { url } }) => {
+test('a person who is signed out, or follows a link, can continue', once, async ({ page, server: { url } }) => {
   quiet('status of 4', 'WebSocket connection to')
   const stage = await Stage.in(page)
   await json(page, '**/api/login', { passkey: { available: true } })

@@ -7,7 +7,7 @@ import { everything } from '../machine.ts'
 import { bash, fetchPage, prompt, subagent, text } from '../script.ts'
 import { Tab } from '../wire.ts'
 
-test('three fetches open at once, answered last to first', async ({ page, context, folder, rest }) => {
+test('three open fetches are answered last to first', async ({ page, context, folder, rest }) => {
   const id = await rest.start(
     prompt('Fetch.', ['one', 'two', 'three'].map(fetchPage), [text('I heard: {{tool_results}}')]),
     { cwd: folder },
@@ -37,7 +37,7 @@ test('three fetches open at once, answered last to first', async ({ page, contex
   ])
 })
 
-test('two subagents ask at once, each shown with its agent', async ({ page, folder, rest }) => {
+test('two subagents ask at once, and each request names its agent', async ({ page, folder, rest }) => {
   const id = await rest.start(
     prompt(
       'Delegate.',
@@ -62,7 +62,7 @@ test('two subagents ask at once, each shown with its agent', async ({ page, fold
   await expect(app.said(/Both are back:/)).toBeVisible()
 })
 
-test('a subagent in the background asks after the turn has ended', async ({ page, folder, rest }) => {
+test('a background subagent asks after the turn has ended', async ({ page, folder, rest }) => {
   const id = await rest.start(
     prompt(
       'Delegate.',
@@ -81,7 +81,7 @@ test('a subagent in the background asks after the turn has ended', async ({ page
   expect((await rest.state(id)).pending_requests).toEqual([])
 })
 
-test('interrupt with two open: both forms gone everywhere, session usable @browsers', async ({
+test('interrupting with two open requests closes both forms everywhere, and the session stays usable @browsers', async ({
   page,
   context,
   folder,
@@ -101,7 +101,7 @@ test('interrupt with two open: both forms gone everywhere, session usable @brows
   await expect(desk.said('I am still here.')).toBeVisible()
 })
 
-test('an answer to a request that is gone, or never was, or is answered, says so', async ({ page, folder, rest }) => {
+test('answers to a closed, unknown or answered request say so', async ({ page, folder, rest }) => {
   const id = await rest.start(prompt('Fetch.', [fetchPage('one')]), { cwd: folder })
   const app = await App.openSession(page, id)
   const tab = await Tab.open(page)
@@ -242,7 +242,7 @@ test(`two tabs that answer differently at the same instant: one wins, ${rounds} 
   expect(winners.deny).toBeGreaterThan(0)
 })
 
-test('two people decide at the same instant: the slower one is told who was first', async ({
+test('when two people decide at the same instant, the slower one is told who was first', async ({
   page,
   context,
   folder,

@@ -4,7 +4,7 @@ import { expect, test } from '../fixtures.ts'
 import { Stage } from '../stage.ts'
 import { request } from '../../frontend/src/testcards.ts'
 
-test('long words are cut or wrapped, and never push away what is pressed @newest', async ({ page, server }) => {
+test('long words are cut or wrapped, and never push buttons away @newest', async ({ page, server }) => {
   const stage = await Stage.in(page)
   stage.user = { name: 'hildegard', role: 'admin' }
   const waits = {

@@ -4,7 +4,7 @@ import { awayMessages, expect, signInContext, test } from '../fixtures.ts'
 import { cuttable } from '../proxy.ts'
 import { bash, play, text } from '../script.ts'
 
-test('the installed app without its server shows what was last known, and decides nothing @newest @browsers', async ({
+test('the installed app without its server shows the last known state, and decides nothing @newest @browsers', async ({
   page,
   context,
   rest,

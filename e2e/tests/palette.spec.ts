@@ -4,7 +4,7 @@ import { expect, test } from '../fixtures.ts'
 import { everything } from '../machine.ts'
 import { play, text } from '../script.ts'
 
-test('the palette acts on the open session and on others, and asks before it kills @newest @browsers', async ({
+test('the palette acts on the open session and others, and asks before it kills one @newest @browsers', async ({
   page,
   scripted,
   rest,

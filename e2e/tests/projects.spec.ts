@@ -8,7 +8,7 @@ import { token } from '../token.ts'
 
 const own = (name: string) => `${name} ${Math.random().toString(36).slice(2, 8)}`
 
-test('two people, one project: who sees it, who answers, and two who must approve @newest', async ({
+test('two people in one project: who sees it, who answers, and two who must approve @newest', async ({
   browser,
   page,
   scripted,
@@ -100,7 +100,7 @@ test('two people, one project: who sees it, who answers, and two who must approv
   await http.dispose()
 })
 
-test('a limit is seen before it is reached, and the message above it waits @newest', async ({
+test('a limit is shown before it is reached, and the message above it waits @newest', async ({
   browser,
   page,
   folder,

@@ -37,7 +37,7 @@ function opened(body: Buffer, own: ReturnType<typeof createECDH>, auth: Buffer):
   return JSON.parse(plain.subarray(0, plain.lastIndexOf(2)).toString()) as Record<string, unknown>
 }
 
-test('a request that nobody looks at is pushed, shown, opened and taken back @newest', async ({
+test('a request that nobody looks at is pushed, shown, opened and withdrawn @newest', async ({
   model,
   page,
   context,

@@ -6,7 +6,7 @@ const format = question('Which format do you want?', 'Format', ['Summary', 'Full
 const parts = question('Which parts?', 'Parts', ['Intro', 'Body', 'End'], true)
 
 // One conversation: what the CLI and the pages cost is paid once.
-test('questions are answered with one option, with several, in own words, or declined @browsers', async ({
+test('questions are answered with one option, several, free text, or declined @browsers', async ({
   page,
   context,
   folder,
@@ -35,7 +35,7 @@ test('questions are answered with one option, with several, in own words, or dec
     await expect(desk.said(/First answer: .*"Which format do you want\?"="Full text"/)).toBeVisible()
   })
 
-  await test.step('several', async () => {
+  await test.step('several options', async () => {
     for (const app of [desk, phone]) {
       await expect(app.cards()).toHaveCount(1)
       await expect(app.card('Which parts?')).toBeVisible()
@@ -46,7 +46,7 @@ test('questions are answered with one option, with several, in own words, or dec
     await expect(desk.said(/Second answer: .*"Which parts\?"="Intro, End"/)).toBeVisible()
   })
 
-  await test.step('in own words, next to one with an option', async () => {
+  await test.step('free text next to one with an option', async () => {
     await desk.other(desk.card(), 'Which format do you want?', 'A poem, please')
     await expect(desk.submitButton(desk.card())).toBeDisabled()
     await desk.card().getByRole('checkbox', { name: 'Body' }).check()

@@ -8,7 +8,7 @@ import { processesWith, startServer } from '../server.ts'
 import { REST } from '../wire.ts'
 
 for (const how of ['restart', 'crash'] as const) {
-  test(`a ${how} of the server with a command and a question open: both forms are back, both are answered, both are done${how === 'crash' ? ' @older @browsers' : ' @nightly'}`, async ({
+  test(`after a ${how} of the server with a command and a question open, both forms are back, answered and done${how === 'crash' ? ' @older @browsers' : ' @nightly'}`, async ({
     page,
     context,
     claudePath,
@@ -55,7 +55,7 @@ for (const how of ['restart', 'crash'] as const) {
   })
 }
 
-test('Claude is killed with an approval open: answered while dead, resumed, done, and asked once', async ({
+test('after Claude is killed with an open approval, the answer resumes it, and it runs once', async ({
   page,
   folder,
   rest,

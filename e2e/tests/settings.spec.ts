@@ -6,7 +6,7 @@ import { expect, test } from '../fixtures.ts'
 import { prompt, text, tool } from '../script.ts'
 import { Stage } from '../stage.ts'
 
-test('language and appearance are kept, and no other language is ever seen @newest @browsers', async ({
+test('language and appearance are kept, and no other language is ever shown @newest @browsers', async ({
   page,
   server,
 }) => {
@@ -52,7 +52,7 @@ test('language and appearance are kept, and no other language is ever seen @newe
   expect(app).toBe('1.3')
 })
 
-test('what Claude does is said as much as one chose', { tag: '@newest' }, async ({ page, server }) => {
+test('as much of Claude’s activity is announced as the person chose', { tag: '@newest' }, async ({ page, server }) => {
   const stage = await Stage.in(page)
   await page.goto('/settings')
   const much = page.getByRole('combobox', { name: 'Screen reader announcements' })
@@ -70,7 +70,7 @@ test('what Claude does is said as much as one chose', { tag: '@newest' }, async 
 })
 
 test(
-  'keys of one’s own follow to the next device',
+  'custom shortcuts follow to the next device',
   { tag: '@newest' },
   async ({ page, browser, folder, rest, server, signIn }) => {
     const file = join(folder, 'kept.txt')

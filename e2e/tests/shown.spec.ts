@@ -115,7 +115,7 @@ for (const [width, height] of [
   [1280, 800],
   [390, 844],
 ] as const)
-  test(`jumping to the end is not having seen it, ${width} wide @newest${width === 390 ? '' : ' @nightly'}`, async ({
+  test(`jumping to the end does not count as having seen it, ${width} wide @newest${width === 390 ? '' : ' @nightly'}`, async ({
     page,
     server,
   }) => {
@@ -152,7 +152,7 @@ for (const [width, height] of [
     await expect(approve).not.toHaveAttribute('aria-disabled', 'true')
   })
 
-test('unchanged lines at the end of an edit need no look @newest', async ({ page, server }) => {
+test('unchanged lines at the end of an edit need not be seen @newest', async ({ page, server }) => {
   await page.setViewportSize({ width: 1280, height: 800 })
   const stage = await Stage.in(page)
   await stage.open(server.url)

@@ -9,7 +9,7 @@ const row = (page: Page, title: string) => page.getByRole('navigation').getByRol
 const pinned = (page: Page, title: string) =>
   page.getByRole('navigation').getByRole('region', { name: 'Pinned' }).getByRole('link', { name: title })
 
-test('pins, names and what was read are the same in all tabs of a person @newest', async ({
+test('pins, titles and read positions are the same in all tabs of a person @newest', async ({
   page,
   context,
   scripted,

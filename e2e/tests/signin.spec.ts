@@ -163,7 +163,7 @@ test('set-up, passkeys, and what ends with them @newest', async ({ browser, clau
   await fresh.stop()
 })
 
-test('people of an identity provider, and a second person answers in their own name @newest @nightly', async ({
+test('people of an identity provider sign in, and a second person answers in their own name @newest @nightly', async ({
   browser,
   model,
   playwright,

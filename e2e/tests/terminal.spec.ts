@@ -6,7 +6,7 @@ import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
 import { bash, prompt, text } from '../script.ts'
 
-test('a session of a terminal is listed, read, forked and taken up, also where its folder has to be trusted first', async ({
+test('a terminal session is listed, read, forked and continued, also in a folder that must be trusted first', async ({
   page,
   server,
   folder,

@@ -88,7 +88,7 @@ const REPORTS = [
   { text: 'Done.' },
 ]
 
-test('tools are shown and changed, and what fills the context and what it costs', async ({
+test('tools are shown and changed, and context usage and cost are shown', async ({
   page,
   server,
   scripted,

@@ -11,7 +11,7 @@ import { Stage } from '../stage.ts'
 
 const painted = (kind: string) => [...(CSS.highlights.get(`code-${kind}`) ?? [])].map((r) => r.toString())
 
-test('code is coloured by a worker and stays text @newest', async ({ page, folder, rest }) => {
+test('code is highlighted by a worker and stays text @newest', async ({ page, folder, rest }) => {
   const code = 'func main() {\n\t// says it\n\tprintln("<img src=x onerror=alert(1)>")\n}'
   const id = await rest.start(prompt('Show me.', [text(`Here:\n\n\`\`\`go\n${code}\n\`\`\``)]), { cwd: folder })
   await App.openSession(page, id)
@@ -173,7 +173,7 @@ test('sessions are renamed, forked, archived and found again', async ({ page, fo
   await expect(page.getByText('Archived', { exact: true })).toHaveCount(0)
 })
 
-test('the model is switched and a queued message taken back while Claude runs', async ({ page, folder, rest }) => {
+test('the model is changed and a queued message canceled while Claude runs', async ({ page, folder, rest }) => {
   const id = await rest.start(prompt('Ask.', [bash(`touch ${folder}/x`)], [text('The first is done.')]), {
     cwd: folder,
   })
@@ -195,7 +195,7 @@ test('the model is switched and a queued message taken back while Claude runs', 
   await expect(page.getByRole('feed').getByText('Not this one.')).toHaveCount(0)
 })
 
-test('ten thousand blocks are few elements, and the last page is there @newest @browsers', async ({
+test('ten thousand blocks create few elements, and the last page is loaded @newest @browsers', async ({
   page,
   scripted,
   rest,
@@ -269,7 +269,7 @@ test('ten thousand blocks are few elements, and the last page is there @newest @
   expect(await elements()).toBeLessThan(2_000)
 })
 
-test('what a session has done stands beside it, and leads to the block @newest', async ({ page, server }) => {
+test('the session details list what happened, and link to the block @newest', async ({ page, server }) => {
   const stage = await Stage.in(page)
   await page.route(`**/api/sessions/${stage.id}`, (route) => route.fulfill({ json: { created_at: 1_763_692_800 } }))
   const edit = (file: string) => ({

@@ -126,7 +126,7 @@ for (const [kind, { request, preview, hero, names, line }] of Object.entries(car
     }
   })
 
-test('on a phone a session has one bar for what waits, which opens the card and is come back to @newest', async ({
+test('on a phone a session has one bar for waiting requests, which opens the card and can be returned to @newest', async ({
   page,
   server,
 }) => {
