@@ -11,7 +11,7 @@ export interface Comment {
   text: string
 }
 
-const LONGEST_QUOTE = 300 // characters
+const MAX_QUOTE = 300 // characters
 
 // A quote may contain what would end it.
 const fence = (text: string): string => '`'.repeat(Math.max(0, ...(text.match(/`+/g) ?? []).map((s) => s.length)) + 1)
@@ -22,7 +22,7 @@ export function messageOf(comments: readonly Comment[]): string {
   return [
     words.review,
     ...sorted.map((c) => {
-      const quote = c.quote.trim().slice(0, LONGEST_QUOTE)
+      const quote = c.quote.trim().slice(0, MAX_QUOTE)
       const mark = fence(quote)
       const pad = quote.startsWith('`') || quote.endsWith('`') ? ' ' : ''
       const place = c.side === 'before' ? words.removed(c.line) : words.line(c.line)

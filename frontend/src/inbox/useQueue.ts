@@ -2,7 +2,7 @@ import { useTimeoutFn } from '@vueuse/core'
 import { computed, ref, shallowRef, watch } from 'vue'
 import { decidedHere } from '@/pending/decided'
 import { useGroups, type Unit } from '@/pending/groups'
-import { reasonOf, titleOf } from '@/pending/title'
+import { lineOf, titleOf } from '@/pending/title'
 import { useSessions } from '@/state/sessions'
 import { useNow } from '@/ui/clock'
 import { duration } from '@/ui/numbers'
@@ -17,7 +17,7 @@ const SETTLE_MS = 1_000
 function whatOf({ request, requests, session, group }: Unit): string {
   if (group) return words.group(request.tool_name, requests.length)
   const { icon, line } = titleOf(request, session.cwd)
-  return (icon !== 'tool' && line) || reasonOf(request, session.cwd)
+  return (icon !== 'tool' && line) || lineOf(request, session.cwd)
 }
 
 export type Queue = ReturnType<typeof useQueue>
@@ -93,7 +93,7 @@ export function useQueue() {
           gone: !open.value.has(id),
           /** It has become a part of another row. */
           joined: unitID(id) !== id,
-          line: u.group ? whatOf(u) : reasonOf(u.request, u.session.cwd),
+          line: u.group ? whatOf(u) : lineOf(u.request, u.session.cwd),
           title: titleOf(u.request, u.session.cwd),
           what: whatOf(u),
           waited: duration(Math.floor(Math.max(0, now.value / 1000 + store.state.skew - u.request.created_at))),

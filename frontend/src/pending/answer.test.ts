@@ -6,7 +6,7 @@ import {
   blank,
   draftOf,
   faultOf,
-  joined,
+  answerLines,
   missing,
   pick,
   pickOther,
@@ -131,7 +131,7 @@ describe('the response', () => {
   })
 
   test('as one line joins the labels with commas and ends with the free text', () => {
-    expect(joined(form(multi), { q2: { picked: [0, 2], other: true, text: 'more' } })).toEqual({
+    expect(answerLines(form(multi), { q2: { picked: [0, 2], other: true, text: 'more' } })).toEqual({
       'q2?': 'API, server, Docs, more',
     })
   })

@@ -172,8 +172,8 @@ export function missing(form: Form, draft: FormDraft): Question[] {
   return open
 }
 
-/** joined returns each answer as one line: labels joined with ", ", then the person's own text. */
-export function joined(form: Form, draft: FormDraft): Record<string, string> {
+/** answerLines returns each answer as one line: labels joined with ", ", then the person's own text. */
+export function answerLines(form: Form, draft: FormDraft): Record<string, string> {
   const lines: Record<string, string> = {}
   for (const q of form.questions) {
     const response = responseTo(q, draftOf(draft, q))

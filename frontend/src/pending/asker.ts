@@ -14,8 +14,8 @@ export function askerOf(request: Request, home: Home): string {
   return t.pending.asker.claude(home.title || home.cwd.split('/').filter(Boolean).at(-1) || t.session.untitled)
 }
 
-/** whoOf returns the asker as the subject of a sentence on its card. */
-export function whoOf(request: Pick<Request, 'source' | 'asker'>): string {
+/** askerPhrase returns the asker as the subject of a sentence on its card. */
+export function askerPhrase(request: Pick<Request, 'source' | 'asker'>): string {
   if (request.source === 'elicitation') return t.pending.asker.theServer
   // The asker in a terminal is a Claude, too.
   return request.source === 'mcp' && request.asker ? t.pending.asker.theAgent : t.pending.asker.itself

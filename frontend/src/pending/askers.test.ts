@@ -5,7 +5,7 @@ import { engine } from '@/text/engine'
 import { RefusedError, rest } from '@/connection/rest'
 import type { Question, Request } from '@/wire/messages.gen'
 import { shown } from '@/text/hidden'
-import { reasonOf } from './title'
+import { lineOf } from './title'
 import { armed, asks, button, dock, has, key, newHour, NOW, off, question, request } from './testdock'
 
 // Requests of askers other than a session's own Claude, and forms of every kind.
@@ -97,7 +97,7 @@ describe('the asker', () => {
 })
 
 test('the line of a list is plain text, with every hidden character in brackets', () => {
-  const line = (q: string) => shown(reasonOf(mcp('a', [question('q', 'text', [], { question: q })])))
+  const line = (q: string) => shown(lineOf(mcp('a', [question('q', 'text', [], { question: q })])))
   expect(line('Use **Go** or `zig`,\nsay?')).toBe('Use Go or zig, say?')
   expect(line('May I run \u202egnp.exe? 2 ** 3')).toBe('May I run [RLO]gnp.exe? 2 ** 3')
 })

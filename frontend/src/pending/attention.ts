@@ -8,8 +8,8 @@ import { announce, leads } from '@/ui/announce'
 import { sound } from '@/ui/appearance'
 import type { Request } from '@/wire/messages.gen'
 
-/** saidOf returns the announcement of an open request. */
-export function saidOf({ session, request }: { session: SessionState; request: Request }): string {
+/** announcementOf returns the announcement of an open request. */
+export function announcementOf({ session, request }: { session: SessionState; request: Request }): string {
   const name = session.title || t.session.untitled
   const question = request.request_type === 'ask_user_question'
   return (
@@ -32,17 +32,17 @@ export function watchAttention(current: () => string | undefined, page: () => st
   const known = new Set<string>()
   let first = true
 
-  let told = { title: '', href: '' }
-  let telling = false
-  let over = false
-  function tell() {
-    telling = false
-    if (over) return
-    document.title = told.title
+  let latest = { title: '', href: '' }
+  let scheduled = false
+  let disposed = false
+  function apply() {
+    scheduled = false
+    if (disposed) return
+    document.title = latest.title
     const icon = document.querySelector<HTMLLinkElement>('link[rel=icon]')
-    if (icon && icon.getAttribute('href') !== told.href) icon.setAttribute('href', told.href)
+    if (icon && icon.getAttribute('href') !== latest.href) icon.setAttribute('href', latest.href)
   }
-  onScopeDispose(() => (over = true))
+  onScopeDispose(() => (disposed = true))
 
   watchEffect(() => {
     const count = groups.units.length
@@ -60,11 +60,11 @@ export function watchAttention(current: () => string | undefined, page: () => st
             ? '-running'
             : ''
     }.svg`
-    told = { title, href }
-    if (document.hidden) tell()
-    else if (!telling) {
-      telling = true
-      whenIdle(tell, { timeout: LATEST_MS })
+    latest = { title, href }
+    if (document.hidden) apply()
+    else if (!scheduled) {
+      scheduled = true
+      whenIdle(apply, { timeout: LATEST_MS })
     }
   })
 
@@ -80,6 +80,6 @@ export function watchAttention(current: () => string | undefined, page: () => st
     const newest = fresh.at(-1)
     if (!newest) return
     if (sound.value === 'on') void import('@/ui/sound').then((s) => s.tick())
-    announce(saidOf(newest), true)
+    announce(announcementOf(newest), true)
   })
 }

@@ -4,12 +4,12 @@ import type { Item, Request, Role } from '@/wire/messages.gen'
 import { obstacle, type Facts } from './decide'
 import { asInput } from './edit'
 import type { Waiting } from './groups'
-import { needsOwnLook } from './ownLook'
+import { needsIndividualReview } from './individualReview'
 
-/** The most that one confirmation approves in several sessions: no more than a person reads. */
+/** How many requests of several sessions one confirmation may approve: as many as a person reads. */
 export const MAX_BATCH = 20
 
-/** What is known of a request in a list, which shows all of it, so it counts as seen there. */
+/** factsOf returns the facts about a request in a list. The list shows all of it, so it counts as seen. */
 export const factsOf = ({ session, request }: Waiting, role: Role | undefined): Facts => ({
   armed: true,
   stale: false,
@@ -22,46 +22,46 @@ export const factsOf = ({ session, request }: Waiting, role: Role | undefined): 
   valid: true,
   level: request.risk,
   defaultToNo: request.default_to_no === true,
-  ownLook: needsOwnLook(request),
+  individualOnly: needsIndividualReview(request),
   confirmed: false,
 })
 
-/** Whether a request may be approved together with others; group when those are of its session. */
+/** batchable reports whether a request may be approved together with others; group is true if all are of its session. */
 export const batchable = (w: Waiting, role: Role | undefined, group = false): boolean =>
   obstacle('approve', factsOf(w, role), { by: 'batch', open: w.request.status === 'open', group }) === null
 
 export type BatchProblem = 'high' | 'risk' | 'mixed' | 'many' | 'rights'
 
-/** What stands in the way of approving requests of several sessions together; null when nothing does. */
+/** batchProblem returns why requests of several sessions cannot be approved together, null if they can. */
 export function batchProblem(list: readonly Waiting[], role: Role | undefined): BatchProblem | null {
   if (list.some((w) => w.request.risk === 'high')) return 'high'
-  if (list.some((w) => w.request.risk !== 'low' || needsOwnLook(w.request) || w.request.status !== 'open'))
+  if (list.some((w) => w.request.risk !== 'low' || needsIndividualReview(w.request) || w.request.status !== 'open'))
     return 'risk'
   if (!list.every((w) => batchable(w, role))) return 'rights'
   if (new Set(list.map((w) => w.request.tool_name)).size > 1) return 'mixed'
   return list.length > MAX_BATCH ? 'many' : null
 }
 
-/** How a request is listed. */
+/** Line is a request in a list. */
 export interface Line {
-  /** The host or folder under which it is listed; '' where a tool has none. */
+  /** The host or folder under which it is listed; '' if its tool has none. */
   place: string
-  /** The command, or what of the address or path its place does not say. */
+  /** The command, or the URL or path without its place. */
   text: string
   /** The rest of the input that is short enough for a list. */
   more: string
-  /** The list does not say all: it has to be opened to be read. */
+  /** Whether the list omits something, so that the request must be opened to be read. */
   partial: boolean
 }
 
-// What is asked of a page is not what is sent to its host.
-const APART: Readonly<Record<string, readonly string[]>> = {
+// Fields that the list shows in its own way or not at all. The prompt of a fetch is not sent to the host.
+const LISTED: Readonly<Record<string, readonly string[]>> = {
   WebFetch: ['url', 'prompt'],
   Bash: ['command', 'description'],
 }
-const MOST_CHARS = 200
+const MAX_CHARS = 200
 
-/** lineOf returns how a request is listed in a session that works in cwd. */
+/** lineOf returns a request as a line of a list. Paths are relative to cwd, the folder of its session. */
 export function lineOf(request: Request, cwd: string): Line {
   const input = asInput(request.tool_input)
   const str = (name: string) => (typeof input[name] === 'string' ? input[name] : '')
@@ -71,17 +71,17 @@ export function lineOf(request: Request, cwd: string): Line {
       .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
       .join('\n')
   const lined = (line: Omit<Line, 'more' | 'partial'>, more: string): Line =>
-    more.length > MOST_CHARS ? { ...line, more: '', partial: true } : { ...line, more, partial: false }
+    more.length > MAX_CHARS ? { ...line, more: '', partial: true } : { ...line, more, partial: false }
 
   const url = str('url')
   if (request.tool_name === 'WebFetch' && url !== '') {
     const place = placeOf(url)
     const text = place !== '' ? url.slice(url.indexOf(place) + place.length) || '/' : url
-    return lined({ place, text }, rest(...APART['WebFetch']!))
+    return lined({ place, text }, rest(...LISTED['WebFetch']!))
   }
   const command = str('command')
   if (request.tool_name === 'Bash' && command !== '')
-    return lined({ place: '', text: command }, rest(...APART['Bash']!))
+    return lined({ place: '', text: command }, rest(...LISTED['Bash']!))
   const changes = ['Edit', 'MultiEdit', 'Write', 'NotebookEdit'].includes(request.tool_name)
   const field = ['file_path', 'notebook_path'].find((name) => str(name) !== '')
   if (field) {
@@ -93,13 +93,13 @@ export function lineOf(request: Request, cwd: string): Line {
   return { place: '', text: rest(), more: '', partial: false }
 }
 
-/** The host of an address that is nothing but https, its host and a path; else ''. */
+/** Returns the place of a URL: its host for https, its origin for http, and '' if the URL has a user or an unusual form. */
 function placeOf(url: string): string {
   return /^https:\/\/([a-z0-9.-]+(?::\d+)?)(?=[/?#]|$)/.exec(url)?.[1] ?? originOf(url)
 }
 const originOf = (url: string) => /^http:\/\/[a-z0-9.-]+(?::\d+)?(?=[/?#]|$)/.exec(url)?.[0] ?? ''
 
-/** The places of the pages that Claude has fetched in a transcript. */
+/** fetchedFrom returns the places of the pages that Claude has fetched in a transcript. */
 export function fetchedFrom(items: readonly Item[]): Set<string> {
   return new Set(
     items.flatMap((it) =>

@@ -1,16 +1,16 @@
 // @vitest-environment node
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { changesOf, wordsOf } from './changes'
+import { changesOf, wordDiffOf } from './changes'
 
-const side = (words: ReturnType<typeof wordsOf>['words'], not: 'add' | 'del') =>
+const side = (words: ReturnType<typeof wordDiffOf>['words'], not: 'add' | 'del') =>
   words
     .filter((w) => w.kind !== not)
     .map((w) => w.text)
     .join('')
 
 test('shows the words that differ', () => {
-  expect(wordsOf('rm -rf build', 'rm -rf dist').words).toEqual([
+  expect(wordDiffOf('rm -rf build', 'rm -rf dist').words).toEqual([
     { kind: 'same', text: 'rm -rf ' },
     { kind: 'del', text: 'build' },
     { kind: 'add', text: 'dist' },
@@ -24,7 +24,7 @@ test('loses no character of either text', () => {
   })
   fc.assert(
     fc.property(text, text, (before, after) => {
-      const { words } = wordsOf(before, after)
+      const { words } = wordDiffOf(before, after)
       expect(side(words, 'add')).toBe(before)
       expect(side(words, 'del')).toBe(after)
     }),
@@ -33,7 +33,7 @@ test('loses no character of either text', () => {
 
 test('replaces texts that differ too much, and says so', () => {
   const text = (by: number) => Array.from({ length: 3_000 }, (_, i) => 'abcdefgh'[(i * i * by) % 8]).join(' ') + ' '
-  const { words, coarse } = wordsOf(text(3), text(5) + 'x')
+  const { words, coarse } = wordDiffOf(text(3), text(5) + 'x')
   expect(coarse).toBe(true)
   expect(side(words, 'add')).toBe(text(3))
   expect(side(words, 'del')).toBe(text(5) + 'x')

@@ -1,6 +1,6 @@
-import { compare, MOST_STEPS } from '@/text/compare'
+import { compare, MAX_STEPS } from '@/text/compare'
 import { numbered } from '@/text/diff'
-import { MOST_LINES } from '@/text/few'
+import { MAX_LINES } from '@/text/limitLines'
 
 interface Word {
   kind: 'same' | 'add' | 'del'
@@ -16,10 +16,10 @@ export interface WordDiff {
 const tokensOf = (text: string): string[] => text.match(/\n|[^\S\n]+|[\p{L}\p{N}\p{M}_]+|[^\s\p{L}\p{N}\p{M}_]/gu) ?? []
 
 /**
- * wordsOf compares two texts word by word. It takes at most a number of steps, which it counts, so
+ * wordDiffOf compares two texts word by word. It takes at most a number of steps, which it counts, so
  * the result does not depend on time.
  */
-export function wordsOf(before: string, after: string, steps = MOST_STEPS): WordDiff {
+export function wordDiffOf(before: string, after: string, steps = MAX_STEPS): WordDiff {
   const [a, b] = [tokensOf(before), tokensOf(after)]
   const { same, coarse } = compare(...numbered(a, b), steps)
   const words: Word[] = []
@@ -36,7 +36,7 @@ export function wordsOf(before: string, after: string, steps = MOST_STEPS): Word
     if (x < a.length) put('same', [a[x]!])
     ;[i, j] = [x + 1, y + 1]
   }
-  if (words.length <= MOST_LINES) return { words, coarse }
+  if (words.length <= MAX_LINES) return { words, coarse }
   return {
     words: [
       { kind: 'del', text: before },
@@ -56,7 +56,7 @@ export function changesOf(before: Record<string, unknown>, after: Record<string,
   return [...fields].flatMap((field) => {
     const was = textOf(before[field])
     const is = textOf(after[field])
-    return was === is ? [] : [{ field, ...wordsOf(was, is) }]
+    return was === is ? [] : [{ field, ...wordDiffOf(was, is) }]
   })
 }
 

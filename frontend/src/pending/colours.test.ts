@@ -1,7 +1,7 @@
 import { flushPromises, mount } from '@vue/test-utils'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { wordsOf } from './changes'
+import { wordDiffOf } from './changes'
 import { placesOfLines, placesOfText, placesOfWords } from './colours'
 import type { Place } from './painting'
 import { diffOf } from '@/text/diff'
@@ -61,7 +61,7 @@ describe('each displayed piece is located in the compared texts', () => {
   test('words', () => {
     fc.assert(
       fc.property(text, text, (before, after) => {
-        const { words } = wordsOf(before, after)
+        const { words } = wordDiffOf(before, after)
         expect(
           misplaced(
             before,

@@ -7,7 +7,7 @@ import type { Painting, Place } from './painting'
 
 // Longer texts, in characters of both, are not highlighted: nobody reads so much on a card, and
 // each highlighted part costs time in every frame.
-const LONGEST = 60_000
+const MAX_CHARS = 60_000
 
 /** Returns the position at which each line of a text begins. */
 function starts(text: string): number[] {
@@ -79,7 +79,7 @@ export function useColours(host: Readonly<Ref<HTMLElement | null>>, painting: ()
     ([el, what], was) => {
       const again = was[1] !== undefined
       end()
-      if (!el || !what || what.before.length + what.after.length > LONGEST) return
+      if (!el || !what || what.before.length + what.after.length > MAX_CHARS) return
       const mine = turn
       const start = () =>
         void import('./paint').then(

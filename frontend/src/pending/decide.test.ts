@@ -1,7 +1,7 @@
 // @vitest-environment node
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { armedFrom, needsConfirmation, obstacle, STILL_MS, type Act, type Facts, type How, type Sight } from './decide'
+import { armedFrom, needsConfirmation, obstacle, STILL_MS, type Act, type Facts, type How, type ButtonSnapshot } from './decide'
 
 const READY: Facts = {
   armed: true,
@@ -17,7 +17,7 @@ const READY: Facts = {
   defaultToNo: false,
   confirmed: false,
 }
-const sight = (more: Partial<Sight> = {}): Sight => ({
+const sight = (more: Partial<ButtonSnapshot> = {}): ButtonSnapshot => ({
   request: 'r',
   control: 'approve',
   rect: { x: 10, y: 500, width: 100, height: 48 },
@@ -25,7 +25,7 @@ const sight = (more: Partial<Sight> = {}): Sight => ({
   free: true,
   ...more,
 })
-const pointer = (down: Partial<Sight> | null, up: Partial<Sight> = {}): How => ({
+const pointer = (down: Partial<ButtonSnapshot> | null, up: Partial<ButtonSnapshot> = {}): How => ({
   by: 'pointer',
   down: down && sight(down),
   up: sight(up),

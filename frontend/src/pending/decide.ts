@@ -40,7 +40,7 @@ export interface Facts {
   /** Claude Code recommends denying this. */
   defaultToNo: boolean
   /** Claude Code requires this to be opened and decided individually. */
-  ownLook?: boolean
+  individualOnly?: boolean
   /** The person has held the button or typed the word. */
   confirmed: boolean
 }
@@ -52,8 +52,8 @@ export interface Rect {
   height: number
 }
 
-/** Sight describes a button when a pointer went down on it, or came up. */
-export interface Sight {
+/** ButtonSnapshot describes a button when a pointer went down on it, or came up. */
+export interface ButtonSnapshot {
   request: string
   control: string
   rect: Rect
@@ -65,7 +65,7 @@ export interface Sight {
 
 /** How is how the person decides; absent while nothing is pressed. */
 export type How =
-  | { by: 'pointer'; down: Sight | null; up: Sight }
+  | { by: 'pointer'; down: ButtonSnapshot | null; up: ButtonSnapshot }
   /** inside: the focus was in the card, and the card on screen, before the key went down. */
   | { by: 'key'; repeat: boolean; inside: boolean }
   /** Together with others, by one confirmation; group when they are of one session. */
@@ -118,7 +118,7 @@ export function obstacle(act: Act, facts: Facts, how?: How): Obstacle | null {
   }
   switch (how?.by) {
     case 'pointer':
-      return how.down && standsStill(how.down, how.up) ? null : 'pointer'
+      return how.down && isSamePress(how.down, how.up) ? null : 'pointer'
     case 'key':
       return how.inside && !how.repeat ? null : 'key'
     case 'batch':
@@ -126,7 +126,7 @@ export function obstacle(act: Act, facts: Facts, how?: How): Obstacle | null {
         how.open &&
         (facts.level === 'low' || (how.group === true && facts.level === 'medium')) &&
         !facts.defaultToNo &&
-        !facts.ownLook
+        !facts.individualOnly
         ? null
         : 'batch'
   }
@@ -134,7 +134,7 @@ export function obstacle(act: Act, facts: Facts, how?: How): Obstacle | null {
 }
 
 /** Reports whether a press started and ended on the same button of the same card, in the same place. */
-function standsStill(down: Sight, up: Sight): boolean {
+function isSamePress(down: ButtonSnapshot, up: ButtonSnapshot): boolean {
   return (
     down.free &&
     down.request === up.request &&

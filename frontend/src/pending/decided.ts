@@ -17,13 +17,13 @@ export function decidedHere(store: ReturnType<typeof useSessions>, r: Request): 
   )
 }
 
-/** Given is a decision of this person. */
-export interface Given {
+/** OwnDecision is a decision of this person. */
+export interface OwnDecision {
   decision: 'allow' | 'deny'
   /** The edited input that was approved. */
   input?: unknown
 }
 
 /** The decisions of this person since the page was loaded, by request_id. */
-export const given = reactive(new Map<string, Given>())
-onOwner(() => given.clear())
+export const ownDecisions = reactive(new Map<string, OwnDecision>())
+onOwner(() => ownDecisions.clear())

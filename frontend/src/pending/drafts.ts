@@ -15,7 +15,7 @@ export const live = new Map<string, Live>()
 export const merges = shallowReactive(new Map<string, unknown>())
 onOwner(() => merges.clear())
 /** Called after every change made here; set by draftsync.ts. */
-export const changed: { tell: (key: string) => void } = { tell() {} }
+export const draftObserver: { changed: (key: string) => void } = { changed() {} }
 
 /**
  * useDraft returns a value that survives the component and the page, under a key made of ids of the
@@ -30,7 +30,7 @@ export function useDraft<T>(key: string, blank: () => T): { value: Ref<T>; forge
     (now) => {
       if (JSON.stringify(now) === JSON.stringify(blank())) drafts.remove(key)
       else drafts.set(key, now)
-      changed.tell(key)
+      draftObserver.changed(key)
       // Stored at once, because the page may be gone before the next tick.
     },
     { deep: true, flush: 'sync' },

@@ -5,7 +5,7 @@ import { useSessions } from '@/state/sessions'
 import type { KeptDraft } from '@/wire/messages.gen'
 import type { Port } from '@/connection/port'
 import { drafts, live, merges, useDraft } from './drafts'
-import { settle, syncDrafts, wordsOf } from './draftsync'
+import { resolveMerge, syncDrafts, draftText } from './draftsync'
 
 let stop = () => {}
 const scope = { current: effectScope() }
@@ -95,13 +95,13 @@ describe('a draft', () => {
     await d.hear('Theirs', { command_id: 'x1' })
     expect(text.value).toBe('Mine')
     expect(merges.get('message:s')).toBe('Theirs')
-    settle('message:s', true)
+    resolveMerge('message:s', true)
     expect(text.value).toBe('Theirs')
     expect(merges.size).toBe(0)
 
     text.value = 'Mine again'
     await d.hear('Theirs again', { command_id: 'x2' })
-    settle('message:s', false)
+    resolveMerge('message:s', false)
     vi.advanceTimersByTime(1_000)
     expect(text.value).toBe('Mine again')
     expect(d.sent.at(-1)!.value).toBe('Mine again')
@@ -136,6 +136,6 @@ describe('a draft', () => {
   })
 
   it('is displayed as text', () => {
-    expect(wordsOf({ reason: 'No', denying: true, form: { q: { values: ['A', 'B'], text: 'c' } } })).toBe('No\nA, B\nc')
+    expect(draftText({ reason: 'No', denying: true, form: { q: { values: ['A', 'B'], text: 'c' } } })).toBe('No\nA, B\nc')
   })
 })

@@ -2,7 +2,7 @@ import { watch } from 'vue'
 import type { useSessions } from '@/state/sessions'
 import type { KeptDraft } from '@/wire/messages.gen'
 import type { Port } from '@/connection/port'
-import { changed, drafts, live, merges } from './drafts'
+import { draftObserver, drafts, live, merges } from './drafts'
 
 // Drafts follow their author to all devices. A draft is sent to the server shortly after the last
 // key. A draft from another device replaces the one here, unless that was changed meanwhile; then
@@ -10,7 +10,7 @@ import { changed, drafts, live, merges } from './drafts'
 
 const PAUSE_MS = 800
 /** The server stores no longer drafts; this browser does. */
-const LONGEST = 120_000
+const MAX_CHARS = 120_000
 
 type Store = ReturnType<typeof useSessions>
 
@@ -28,14 +28,14 @@ export function syncDrafts(store: Store, port: Port): () => void {
   const waiting = new Map<string, ReturnType<typeof setTimeout>>()
   const sent = new Set<string>()
   const known = new Map<string, KeptDraft>()
-  let taking = false
+  let applying = false
 
   function send(key: string): void {
     clearTimeout(waiting.get(key))
     waiting.delete(key)
     const value = drafts.get(key)
     const now = text(value)
-    if (now === (common(key) ?? 'null') || now.length > LONGEST || store.state.user?.role === 'viewer') return
+    if (now === (common(key) ?? 'null') || now.length > MAX_CHARS || store.state.user?.role === 'viewer') return
     const [kind, id] = [key.slice(0, key.indexOf(':')), key.slice(key.indexOf(':') + 1)]
     const command = port.draft(kind === 'request' ? { request_id: id } : { session_id: id }, value)
     // Without a connection it is sent after the next hello.
@@ -44,9 +44,9 @@ export function syncDrafts(store: Store, port: Port): () => void {
     agree(key, now)
   }
 
-  changed.tell = (key) => {
+  draftObserver.changed = (key) => {
     // Attachments and the form for a new session stay in this browser.
-    if (taking || !/^(request|message):/.test(key)) return
+    if (applying || !/^(request|message):/.test(key)) return
     clearTimeout(waiting.get(key))
     waiting.set(
       key,
@@ -54,7 +54,7 @@ export function syncDrafts(store: Store, port: Port): () => void {
     )
   }
 
-  function take(d: KeptDraft): void {
+  function receive(d: KeptDraft): void {
     const key = keyOf(d)
     if (known.get(key) === d) return
     known.set(key, d)
@@ -67,7 +67,7 @@ export function syncDrafts(store: Store, port: Port): () => void {
       return agree(key, theirs)
     }
     // Already received, and changed here since.
-    if (theirs === before) return changed.tell(key)
+    if (theirs === before) return draftObserver.changed(key)
     if (here !== 'null' && here !== before) {
       if (theirs !== 'null') merges.set(key, d.value)
       return
@@ -76,19 +76,19 @@ export function syncDrafts(store: Store, port: Port): () => void {
   }
 
   function put(key: string, value: unknown): void {
-    taking = true
+    applying = true
     const there = live.get(key)
     if (there) there.value.value = value ?? there.blank()
     else if (value === null) drafts.remove(key)
     else drafts.set(key, value)
-    taking = false
+    applying = false
     agree(key, text(value))
   }
 
-  const stopTaking = watch(
+  const stopReceiving = watch(
     () => store.state.drafts,
     (all) => {
-      for (const d of all.values()) take(d)
+      for (const d of all.values()) receive(d)
     },
     { immediate: true },
   )
@@ -96,36 +96,36 @@ export function syncDrafts(store: Store, port: Port): () => void {
     () => store.connected,
     (on) => {
       if (!on) return
-      for (const key of drafts.keys()) if (/^(request|message):/.test(key)) changed.tell(key)
+      for (const key of drafts.keys()) if (/^(request|message):/.test(key)) draftObserver.changed(key)
     },
     { immediate: true },
   )
-  const hurry = () => {
+  const sendOnHide = () => {
     if (document.hidden) for (const key of waiting.keys()) send(key)
   }
-  document.addEventListener('visibilitychange', hurry)
+  document.addEventListener('visibilitychange', sendOnHide)
   return () => {
-    stopTaking()
+    stopReceiving()
     stopSending()
-    document.removeEventListener('visibilitychange', hurry)
+    document.removeEventListener('visibilitychange', sendOnHide)
     for (const timer of waiting.values()) clearTimeout(timer)
-    changed.tell = () => {}
+    draftObserver.changed = () => {}
   }
 }
 
-/** settle ends a conflict with the draft of the other device (theirs), or with the one here. */
-export function settle(key: string, theirs: boolean): void {
+/** resolveMerge ends a conflict with the draft of the other device (theirs), or with the one here. */
+export function resolveMerge(key: string, theirs: boolean): void {
   const value = merges.get(key)
   merges.delete(key)
   const there = live.get(key)
   if (theirs && there) there.value.value = value
-  else changed.tell(key)
+  else draftObserver.changed(key)
 }
 
-/** wordsOf returns the text of a draft, for people. */
-export function wordsOf(value: unknown): string {
+/** draftText returns the text of a draft, for people. */
+export function draftText(value: unknown): string {
   if (typeof value === 'string') return value
-  if (Array.isArray(value)) return value.map(wordsOf).filter(Boolean).join(', ')
-  if (typeof value === 'object' && value !== null) return Object.values(value).map(wordsOf).filter(Boolean).join('\n')
+  if (Array.isArray(value)) return value.map(draftText).filter(Boolean).join(', ')
+  if (typeof value === 'object' && value !== null) return Object.values(value).map(draftText).filter(Boolean).join('\n')
   return ''
 }

@@ -23,9 +23,9 @@ export function lineEndOf(text: string): '\r\n' | '\n' {
   return /\r\n/.test(text) && !/(?<!\r)\n|\r(?!\n)/.test(text) ? '\r\n' : '\n'
 }
 
-const marked = new RegExp(String.raw`(?![\t\n])` + HIDDEN.source, 'gu')
+const hiddenCharacters = new RegExp(String.raw`(?![\t\n])` + HIDDEN.source, 'gu')
 
-function sign(point: number): HTMLElement {
+function renderHidden(point: number): HTMLElement {
   const el = document.createElement('span')
   el.className = 'hidden'
   el.textContent = nameOf(point)
@@ -34,7 +34,7 @@ function sign(point: number): HTMLElement {
   return el
 }
 
-const look = EditorView.theme({
+const theme = EditorView.theme({
   '&': { color: 'var(--ink)', backgroundColor: 'var(--surface)', fontSize: '13px' },
   '&.cm-focused': { outline: '2px solid var(--focus)', outlineOffset: '1px' },
   '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '20px', fontVariantLigatures: 'none' },
@@ -118,12 +118,12 @@ export function openEditor(root: ShadowRoot, text: string, label: string, change
     state: EditorState.create({
       doc: text,
       extensions: [
-        look,
+        theme,
         locks.of(locked(false)),
         EditorState.lineSeparator.of(lineEnd),
         EditorState.tabSize.of(4),
         lineNumbers(),
-        highlightSpecialChars({ specialChars: marked, render: sign }),
+        highlightSpecialChars({ specialChars: hiddenCharacters, render: renderHidden }),
         history(),
         EditorView.lineWrapping,
         keymap.of([find, ...historyKeymap, indentWithTab, ...standardKeymap]),

@@ -3,12 +3,12 @@ import { EditorState, StateEffect } from '@codemirror/state'
 import { keymap, type EditorView } from '@codemirror/view'
 import { words } from './words'
 
-const able = new WeakSet<EditorView>()
+const withSearch = new WeakSet<EditorView>()
 
 /** find opens the search of an editor. */
 export function find(view: EditorView): void {
-  if (!able.has(view)) {
-    able.add(view)
+  if (!withSearch.has(view)) {
+    withSearch.add(view)
     view.dispatch({
       effects: StateEffect.appendConfig.of([
         search({ top: true }),

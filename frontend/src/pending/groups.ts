@@ -3,7 +3,7 @@ import { computed, shallowReactive, watch } from 'vue'
 import type { SessionState } from '@/state/reducer'
 import { useSessions } from '@/state/sessions'
 import type { Request } from '@/wire/messages.gen'
-import { needsOwnLook } from './ownLook'
+import { needsIndividualReview } from './individualReview'
 
 /** A request and its session. */
 export interface Waiting {
@@ -11,50 +11,50 @@ export interface Waiting {
   request: Request
 }
 
-/** What the inbox lists as one: a request, or a group of them. request is the oldest that is still open. */
+/** Unit is an entry of the inbox: a request, or a group. request is the oldest that is still open. */
 export interface Unit extends Waiting {
   id: string
   requests: readonly Request[]
   group: boolean
 }
 
-/** Requests of one session with the same tool that came together. Its id is that of the request that came first, and stays. */
+/** Group holds requests of one session with the same tool that arrived together. Its id is that of the first request, and stays. */
 export interface Group {
   id: string
   sessionID: string
   tool: string
-  /** When the last one came, in seconds of the server's clock. */
+  /** When the last one arrived, in seconds of the server's clock. */
   newest: number
   requestIDs: readonly string[]
 }
 
-/** How close together requests come to be one group, and later to join it, in seconds. */
+/** Within how many seconds of each other requests form a group, and of its newest request others join it. */
 const WINDOW_S = 5
 const MIN_GROUP = 3
-/** The most that the server takes of one session with one confirmation. */
+/** How many requests of one session the server accepts with one confirmation. */
 export const MAX_GROUP = 50
 
-// What needs a card of its own stays out: its danger is confirmed alone, or it has a rule or
-// an earlier answer to show.
+// Requests that need a card of their own join no group: a dangerous one is confirmed alone, and
+// others show a rule or an earlier answer.
 const mayGroup = (r: Request): boolean =>
   r.request_type === 'tool_approval' &&
   r.source === 'claude' &&
   r.status === 'open' &&
   r.tool_name !== 'ExitPlanMode' &&
   (r.risk === 'low' || r.risk === 'medium') &&
-  !needsOwnLook(r) &&
+  !needsIndividualReview(r) &&
   !r.approval &&
   !r.earlier
 
 /**
- * Groups the open requests of one session, oldest first. A group lasts until none of its
- * requests is open, however few are left; was are the groups so far, and apart holds the
- * requests that stay alone.
+ * grouped returns the groups of one session's open requests, oldest first. A group lasts until
+ * none of its requests is open, however few are left. previous are the groups so far, and apart
+ * holds the requests that stay alone.
  */
 export function grouped(
   sessionID: string,
   requests: readonly Request[],
-  was: readonly Group[],
+  previous: readonly Group[],
   apart: ReadonlySet<string>,
 ): Group[] {
   const left = new Map(
@@ -63,13 +63,13 @@ export function grouped(
       .toSorted((a, b) => a.created_at - b.created_at)
       .map((r) => [r.request_id, r]),
   )
-  const groups = was.flatMap((g) => {
+  const groups = previous.flatMap((g) => {
     const requestIDs = g.requestIDs.filter((id) => left.delete(id))
     return requestIDs.length > 0 ? [{ ...g, requestIDs }] : []
   })
   let alone: Request[] = []
   for (const r of left.values()) {
-    // What is decided already keeps its own card.
+    // A decided request keeps its own card.
     if (r.held) continue
     const group = groups.find(
       (g) => g.tool === r.tool_name && g.requestIDs.length < MAX_GROUP && Math.abs(r.created_at - g.newest) <= WINDOW_S,
@@ -89,22 +89,22 @@ export function grouped(
   return groups
 }
 
-/** useGroups returns what waits as the inbox lists and counts it. */
+/** useGroups returns the waiting requests as the inbox lists and counts them. */
 export const useGroups = defineStore('groups', () => {
   const store = useSessions()
   const apart = shallowReactive(new Set<string>())
 
-  const groups = computed<readonly Group[]>((was) =>
+  const groups = computed<readonly Group[]>((previous) =>
     store.waiting.flatMap((s) =>
       grouped(
         s.session_id,
         s.pending_requests,
-        (was ?? []).filter((g) => g.sessionID === s.session_id),
+        (previous ?? []).filter((g) => g.sessionID === s.session_id),
         apart,
       ),
     ),
   )
-  /** The requests that were in a group once: their card says what became of them. */
+  /** The requests that have been in a group. The card of the group shows their outcomes. */
   const listed = new Set<string>()
   const groupOf = computed(() => new Map(groups.value.flatMap((g) => g.requestIDs.map((id) => [id, g] as const))))
   const units = computed<readonly Unit[]>(() => {
@@ -123,13 +123,13 @@ export const useGroups = defineStore('groups', () => {
   return {
     units,
     wasListed: (requestID: string): boolean => listed.has(requestID),
-    /** The group of an open request, undefined for one that stands alone. */
+    /** Returns the group of an open request, undefined if it is in none. */
     groupOf: (requestID: string): Group | undefined => groupOf.value.get(requestID),
     /** Gives each request of a group a card of its own. */
     separate(id: string) {
       for (const r of groups.value.find((g) => g.id === id)?.requestIDs ?? []) apart.add(r)
     },
-    /** Keeps requests out of groups: somebody is at their cards. */
+    /** Keeps requests out of groups, because somebody is at their cards. */
     keepApart(requestIDs: readonly string[]) {
       for (const id of requestIDs) if (!groupOf.value.has(id)) apart.add(id)
     },

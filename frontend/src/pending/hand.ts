@@ -1,24 +1,24 @@
 import { ref, shallowRef } from 'vue'
 
-// What comes to where a decision was given must not be decided by the same hand on its
-// way: a second press that follows the first. So after a decision nothing can be decided
-// until the pointer has left its place or the key is up.
+// A card that appears where a decision was just given must not be decided by a second press of the
+// same movement. So after a decision, nothing can be decided until the pointer has left its place
+// or the key is up.
 
 /** How far a pointer moves from where it decided, px. */
 const MOVED_PX = 8
-/** A press that is older did not give the decision: a voice or a switch did, which has no hand to move. */
+/** If the last press is older, the decision came from voice or switch control, where no hand moves. */
 const RECENT_MS = 2_000
 
-/** Whether the hand that gave a decision is still where it gave it. */
+/** Whether the pointer or key that gave the last decision has not moved since. */
 export const resting = ref(false)
-/** When it moved last after a decision, ms; null before the first. */
+/** When it last moved after a decision, in ms; null before the first time. */
 export const movedAt = shallowRef<number | null>(null)
 
-/** The last press, of a pointer or of a key where the pointer was. */
+/** The last press: its time, and where the pointer was. */
 let last: { at: number; x: number; y: number } | null = null
 
-/** rest notes that a decision was given just now. */
-export function rest(): void {
+/** noteDecision notes that a decision was given just now. */
+export function noteDecision(): void {
   if (last !== null && Date.now() - last.at < RECENT_MS) resting.value = true
 }
 

@@ -2,10 +2,10 @@
 export const HOLD_MS = 1200
 
 /**
- * spendKey ignores the key that is held now until it is released, because its purpose is fulfilled
+ * ignoreHeldKey ignores the key that is held now until it is released, because its purpose is fulfilled
  * and the focus moves elsewhere.
  */
-export function spendKey(): void {
+export function ignoreHeldKey(): void {
   const swallow = (ev: KeyboardEvent) => {
     if (!ev.repeat) return
     ev.preventDefault()

@@ -4,13 +4,13 @@ import { forms, tried } from './forms'
 // an async component would take another turn even then, and a notice must get the focus before the
 // next key.
 
-const AGAIN_MS = 2_000
+const RETRY_MS = 2_000
 
 async function load(): Promise<void> {
   const parts = await Promise.allSettled([import('./cards'), import('./questions')])
   for (const part of parts) if (part.status === 'fulfilled') Object.assign(forms, { ...part.value })
   // There is no last attempt, because an invisible question is the worst case.
-  if (parts.some((part) => part.status === 'rejected')) setTimeout(() => void load(), AGAIN_MS)
+  if (parts.some((part) => part.status === 'rejected')) setTimeout(() => void load(), RETRY_MS)
   tried.value = true
 }
 

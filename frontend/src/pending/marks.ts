@@ -1,6 +1,6 @@
 import type { CommandPreview, RiskMark } from '@/wire/messages.gen'
-import { few } from '@/text/few'
-import { fewSigns, needsMarks } from '@/text/hidden'
+import { limitLines } from '@/text/limitLines'
+import { limitMarks, needsMarks } from '@/text/hidden'
 
 export interface Segment {
   text: string
@@ -36,7 +36,7 @@ export function segments(text: string, marks: readonly RiskMark[]): Segment[][] 
   }
   // As in CodeText, the newline at the end does not start another line.
   if (lines.length > 1 && text.endsWith('\n')) lines.pop()
-  return few(lines, (rest) => rest.flatMap((line, i) => (i === 0 ? line : [{ text: '\n', level: null }, ...line])))
+  return limitLines(lines, (rest) => rest.flatMap((line, i) => (i === 0 ? line : [{ text: '\n', level: null }, ...line])))
 }
 
 interface Finding {
@@ -45,7 +45,7 @@ interface Finding {
   text: string
 }
 
-const MOST_CHARS = 120
+const MAX_CHARS = 120
 
 /**
  * findings returns the marks as a list, the worst first and without repetitions. Low ones are
@@ -57,13 +57,13 @@ export function findings(text: string, marks: readonly RiskMark[]): Finding[] {
     .toSorted((a, b) => RANK[b.level] - RANK[a.level] || a.from - b.from)
     .flatMap((mark): Finding[] => {
       const part = text
-        .slice(mark.from, Math.min(mark.to, mark.from + 4 * MOST_CHARS))
+        .slice(mark.from, Math.min(mark.to, mark.from + 4 * MAX_CHARS))
         .replace(/\s+/g, ' ')
         .trim()
       const key = `${mark.kind} ${mark.reason} ${part}`
       if (seen.has(key)) return []
       seen.add(key)
-      return [{ mark, text: part.length > MOST_CHARS ? part.slice(0, MOST_CHARS) + '…' : part }]
+      return [{ mark, text: part.length > MAX_CHARS ? part.slice(0, MAX_CHARS) + '…' : part }]
     })
   return list.some((f) => f.mark.level !== 'low') ? list.filter((f) => f.mark.level !== 'low') : list
 }
@@ -85,7 +85,7 @@ const MAX_STEPS = 30
  */
 export function stepsOf(text: string, command: CommandPreview | undefined): RiskStep[] {
   const top = command?.steps.filter((s) => s.depth === 0) ?? []
-  if (!command || command.problem || top.length > MAX_STEPS || needsMarks(text) || fewSigns(text) !== text) return []
+  if (!command || command.problem || top.length > MAX_STEPS || needsMarks(text) || limitMarks(text) !== text) return []
   const starts = top.map((s) => s.from)
   if (starts.some((at, i) => at < 0 || at >= text.length || (i > 0 && at <= starts[i - 1]!))) return []
   // The operator before a step belongs to it, and the space before the operator to the previous

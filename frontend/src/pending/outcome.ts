@@ -2,11 +2,11 @@ import { translate } from '@/i18n'
 import type { Exit } from '@/state/reducer'
 import { useSessions } from '@/state/sessions'
 import type { Request, Resolved } from '@/wire/messages.gen'
-import { whoOf } from './asker'
+import { askerPhrase } from './asker'
 import { words } from './words'
 
-/** sentenceOf returns the sentence about a request that was not resolved by this tab. */
-export function sentenceOf(request: Request, resolved: Resolved | undefined, exit: Exit | null): string {
+/** outcomeText returns the sentence about a request that was not resolved by this tab. */
+export function outcomeText(request: Request, resolved: Resolved | undefined, exit: Exit | null): string {
   const p = words.ended
   const { skew } = useSessions().state
   if (!resolved) {
@@ -15,7 +15,7 @@ export function sentenceOf(request: Request, resolved: Resolved | undefined, exi
     if (exit) return p.died(reasonOf(exit))
     // The clock shows that a request has expired before anything else does.
     const over = request.expires_at !== null && Date.now() / 1000 + skew >= request.expires_at
-    return over ? p.expired(new Date((request.expires_at! - skew) * 1000), whoOf(request)) : p.stale
+    return over ? p.expired(new Date((request.expires_at! - skew) * 1000), askerPhrase(request)) : p.stale
   }
   switch (resolved.outcome) {
     case 'answered':
@@ -28,9 +28,9 @@ export function sentenceOf(request: Request, resolved: Resolved | undefined, exi
       )
     case 'withdrawn':
       if (exit) return p.died(reasonOf(exit))
-      return resolved.summary ? closed(translate(resolved, 'summary')) : p.withdrawn(whoOf(request))
+      return resolved.summary ? closed(translate(resolved, 'summary')) : p.withdrawn(askerPhrase(request))
     case 'expired':
-      return p.expired(new Date((resolved.at - skew) * 1000), whoOf(request))
+      return p.expired(new Date((resolved.at - skew) * 1000), askerPhrase(request))
     case 'open':
     case 'orphaned':
       return p.stale

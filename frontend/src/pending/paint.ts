@@ -1,6 +1,6 @@
 import { highlightOf, languageOf, paints, spansOf } from '@/text/highlight'
 import { KINDS, type Spans } from '@/text/kinds'
-import { wordsOf } from './changes'
+import { wordDiffOf } from './changes'
 import type { Painting, Place } from './painting'
 import type { DiffLine } from '@/text/diff'
 
@@ -8,10 +8,10 @@ import type { DiffLine } from '@/text/diff'
 // block of code.
 
 // More ranges cost time in every frame in which the page changes.
-const MOST_RANGES = 6_000
-const MOST_PAIRS = 200
-const LONGEST_LINE = 500 // characters; a longer one is data
-const MOST_STEPS = 20_000 // for the comparison of one pair
+const MAX_RANGES = 6_000
+const MAX_PAIRS = 200
+const MAX_LINE = 500 // characters; a longer one is data
+const MAX_STEPS = 20_000 // for the comparison of one pair
 // Lines with less in common count as different lines: marking most of their words would be useless.
 const ALIKE = 0.4
 
@@ -94,9 +94,9 @@ export function paint(el: Element, { path, before, after, places, lines }: Paint
   let pairs = 0
   for (const [i, j] of pairsIn(lines ?? [])) {
     const [was, is] = [lines![i]!.text, lines![j]!.text]
-    if (++pairs > MOST_PAIRS) break
-    if (was.length > LONGEST_LINE || is.length > LONGEST_LINE) continue
-    const { words, coarse } = wordsOf(was, is, MOST_STEPS)
+    if (++pairs > MAX_PAIRS) break
+    if (was.length > MAX_LINE || is.length > MAX_LINE) continue
+    const { words, coarse } = wordDiffOf(was, is, MAX_STEPS)
     if (coarse) continue
     const same = words.reduce((n, w) => (w.kind === 'same' ? n + w.text.trim().length : n), 0)
     if (2 * same < ALIKE * (was.trim().length + is.trim().length)) continue
@@ -127,7 +127,7 @@ export function paint(el: Element, { path, before, after, places, lines }: Paint
         for (const range of rangesOf(pieces[i]!, spans[k]!, spans[k + 1]!))
           found.push(['code-' + KINDS[spans[k + 2]!]!, range])
       }
-      if (found.length > MOST_RANGES) return
+      if (found.length > MAX_RANGES) return
     }
     for (const [name, range] of found) add(name, [range])
   }

@@ -33,20 +33,20 @@ export function headings(markdown: string): { level: number; text: string }[] {
 
 const MAX_FILES = 20
 
-/** The files that a plan names as code, in order, each once. */
+/** files returns the files that a plan names as code, in order and without repetitions. */
 export function files(markdown: string): string[] {
   const named = markdown.matchAll(/`([\w@.~-]*\/[\w@./-]*\w|[\w@-][\w@.-]*\.[a-zA-Z]\w{0,7})`/g)
   return [...new Set([...named].map((m) => m[1]!))].slice(0, MAX_FILES)
 }
 
-/** What a person says about a part of a plan. */
+/** PlanComment is a person's comment on a part of a plan. */
 export interface PlanComment {
-  /** The part, as it was selected. */
+  /** The selected text. */
   quote: string
   text: string
 }
 
-/** Comments as Claude reads them, each under what it is about, and what is said about the whole. */
+/** withComments returns the message for Claude: each comment under its quote, then the reason. */
 export function withComments(comments: readonly PlanComment[], reason: string): string {
   const parts = comments.filter((c) => c.text.trim() !== '').map((c) => `> ${c.quote}\n\n${c.text.trim()}`)
   return [...parts, ...(reason ? [reason] : [])].join('\n\n')

@@ -7,7 +7,7 @@ import type { ToolInput } from './edit'
 /** How long after the last key an edited input is reviewed again. */
 export const AFTER_EDIT_MS = 300
 /** After this time, the card does without a preview. */
-const PATIENCE_MS = 3_000
+const TIMEOUT_MS = 3_000
 // Returning to the card reads the file again, but not on every movement of the pointer.
 const AGAIN_MS = 1_000
 
@@ -45,20 +45,20 @@ export function usePreview(
   const failed = shallowRef<ToolInput | null>(null)
   const settled = ref(asked.value !== null)
   const changed = ref(0)
-  let gone = false
-  let under = false
+  let disposed = false
+  let loading = false
   let read = 0
   let timer: ReturnType<typeof setTimeout> | undefined
 
-  const patience = setTimeout(() => (settled.value = true), PATIENCE_MS)
+  const giveUp = setTimeout(() => (settled.value = true), TIMEOUT_MS)
 
   async function load() {
-    if (under || gone) return
-    under = true
+    if (loading || disposed) return
+    loading = true
     read = Date.now()
     try {
       const now = await call<Preview | null>('GET', at(id))
-      if (gone || !now) return // decided meanwhile: what was said stays until the card goes
+      if (disposed || !now) return // decided meanwhile: what was said stays until the card goes
       const before = asked.value?.file
       if (before && now.file && JSON.stringify(before) !== JSON.stringify(now.file)) changed.value++
       // An equal preview keeps the old object, so that the end of the card need not be seen again.
@@ -67,9 +67,9 @@ export function usePreview(
       if (last.size > MAX_CACHED) last.delete(last.keys().next().value!)
     } catch (err) {
       // A refusal is final; other errors may pass.
-      if (!(err instanceof RefusedError) && !asked.value && !gone) timer = setTimeout(() => void load(), PATIENCE_MS)
+      if (!(err instanceof RefusedError) && !asked.value && !disposed) timer = setTimeout(() => void load(), TIMEOUT_MS)
     } finally {
-      under = false
+      loading = false
       settled.value = true
     }
   }
@@ -79,10 +79,10 @@ export function usePreview(
   async function loadEdit(input: ToolInput) {
     try {
       const preview = await call<Preview | null>('POST', at(id), { tool_input: input })
-      if (preview && !gone && edited.value === input) ofEdit.value = { input, preview }
+      if (preview && !disposed && edited.value === input) ofEdit.value = { input, preview }
     } catch {
       // Without it, the card shows no review of the edit.
-      if (!gone && edited.value === input) failed.value = input
+      if (!disposed && edited.value === input) failed.value = input
     }
   }
   let typing: ReturnType<typeof setTimeout> | undefined
@@ -94,7 +94,7 @@ export function usePreview(
       clearTimeout(late)
       if (input === null) return
       typing = setTimeout(() => void loadEdit(input), AFTER_EDIT_MS)
-      late = setTimeout(() => (failed.value = input), PATIENCE_MS)
+      late = setTimeout(() => (failed.value = input), TIMEOUT_MS)
     },
     { immediate: true },
   )
@@ -107,11 +107,11 @@ export function usePreview(
   addEventListener('focus', refresh)
   document.addEventListener('visibilitychange', refresh)
   onScopeDispose(() => {
-    gone = true
+    disposed = true
     clearTimeout(timer)
     clearTimeout(typing)
     clearTimeout(late)
-    clearTimeout(patience)
+    clearTimeout(giveUp)
     removeEventListener('focus', refresh)
     document.removeEventListener('visibilitychange', refresh)
   })

@@ -1,9 +1,9 @@
 // @vitest-environment node
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { LOOK_MS, Strips } from './seen'
+import { SEEN_MS, Strips } from './seen'
 
-const page = (strips: Strips, top: number, ms = LOOK_MS) => strips.add({ top, bottom: top + 400 }, ms)
+const page = (strips: Strips, top: number, ms = SEEN_MS) => strips.add({ top, bottom: top + 400 }, ms)
 
 /** A reader that has a body of a height before it. */
 function reader(height: number): Strips {
@@ -14,7 +14,7 @@ function reader(height: number): Strips {
 
 test('content that fits is seen after a moment, not before', () => {
   const strips = reader(300)
-  page(strips, 0, LOOK_MS - 1)
+  page(strips, 0, SEEN_MS - 1)
   expect(strips.unseen(300)).toEqual({ top: 0, lines: 15 })
   page(strips, 0, 1)
   expect(strips.unseen(300)).toBeNull()
@@ -74,7 +74,7 @@ test('exactly what was in view long enough is seen, in any order', () => {
       const unseen = Array.from({ length: Math.ceil(height / 20) }, (_, i) => i * 20).filter((top) => {
         const middle = (top + Math.min(top + 20, height)) / 2
         return (
-          all.reduce((sum, [from, tall, ms]) => sum + (middle >= from && middle <= from + tall ? ms : 0), 0) < LOOK_MS
+          all.reduce((sum, [from, tall, ms]) => sum + (middle >= from && middle <= from + tall ? ms : 0), 0) < SEEN_MS
         )
       })
       const now = strips.unseen(height)

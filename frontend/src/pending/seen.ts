@@ -4,7 +4,7 @@
 /** The height of a strip, in pixels. */
 export const STRIP_PX = 20
 /** How long a strip must be in view in total, in ms. */
-export const LOOK_MS = 200
+export const SEEN_MS = 200
 // The space below the last line: the padding of its box.
 const PADDING_PX = 24
 
@@ -37,7 +37,7 @@ export class Strips {
   /** Reports whether a part in view has strips that must be in view longer. */
   needs(view: Span): boolean {
     let any = false
-    this.each(view, (i) => (any ||= this.times[i]! < LOOK_MS))
+    this.each(view, (i) => (any ||= this.times[i]! < SEEN_MS))
     return any
   }
 
@@ -52,7 +52,7 @@ export class Strips {
     let lines = 0
     this.times.forEach((ms, i) => {
       const middle = this.middle(i)
-      if (ms >= LOOK_MS || free.some((e) => middle >= e.top && middle <= e.bottom)) return
+      if (ms >= SEEN_MS || free.some((e) => middle >= e.top && middle <= e.bottom)) return
       if (top < 0) top = i * STRIP_PX
       lines++
     })

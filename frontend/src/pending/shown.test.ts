@@ -5,12 +5,12 @@ import { nextTick, type Component } from 'vue'
 import { runs } from '@/testsetup'
 import { engine } from '@/text/engine'
 import { asks, question } from '@/testcards'
-import { unshownOfForm } from './asked'
+import { notShownInForm } from './notShownInForm'
 import { pieces } from '@/text/hidden'
 import InertText from './InertText.vue'
 import Bash from './tools/Bash.vue'
 import Edit from './tools/Edit.vue'
-import { fits, unshown } from './tools/fields'
+import { fits, notShown } from './tools/fields'
 import Fetch from './tools/Fetch.vue'
 import Json from './tools/Json.vue'
 import Notebook from './tools/Notebook.vue'
@@ -394,13 +394,13 @@ describe('each tool', () => {
         { old_string: 'c', new_string: 7, note: 'x' },
       ],
     }
-    expect(unshown('MultiEdit', input, '/w')).toEqual({ 'edits[1].new_string': 7, 'edits[1].note': 'x' })
+    expect(notShown('MultiEdit', input, '/w')).toEqual({ 'edits[1].new_string': 7, 'edits[1].note': 'x' })
   })
 
   test('a path that is displayed differently is also listed as it is', () => {
-    expect(unshown('Write', { file_path: '/w/x/../a', content: '' }, '/w')).toEqual({ file_path: '/w/x/../a' })
-    expect(unshown('Write', { file_path: '/w/a', content: '' }, '/w')).toEqual({})
-    expect(unshown('Write', { file_path: '/etc/passwd', content: '' }, '/w')).toEqual({})
+    expect(notShown('Write', { file_path: '/w/x/../a', content: '' }, '/w')).toEqual({ file_path: '/w/x/../a' })
+    expect(notShown('Write', { file_path: '/w/a', content: '' }, '/w')).toEqual({})
+    expect(notShown('Write', { file_path: '/etc/passwd', content: '' }, '/w')).toEqual({})
   })
 
   test('an Edit that also has a list of edits shows the edit that runs', async () => {
@@ -425,7 +425,7 @@ describe('a form', () => {
     asks('a', [question('a', 'multi_select', ['One'])], { tool_input, ...more })
 
   test('lists nothing below when it shows everything', () => {
-    expect(unshownOfForm(form(claude))).toEqual({})
+    expect(notShownInForm(form(claude))).toEqual({})
   })
 
   test('lists what it does not show, whatever its name', () => {
@@ -441,7 +441,7 @@ describe('a form', () => {
         },
       ],
     }
-    expect(unshownOfForm(form(input))).toEqual({
+    expect(notShownInForm(form(input))).toEqual({
       'questions[0].annotations[0]': 'y',
       'questions[0].multiSelect': 'z',
       'questions[0].options[0].hint': 5,
@@ -468,7 +468,7 @@ describe('a form', () => {
         },
       },
     })
-    expect(unshownOfForm(request)).toEqual({
+    expect(notShownInForm(request)).toEqual({
       'requested_schema.properties.colour.enum[0]': '#f00',
       'requested_schema.properties.colour.pattern': '^#',
     })

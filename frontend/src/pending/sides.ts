@@ -12,8 +12,8 @@ export function showSides(on: boolean): void {
   layout.value = on ? 'sides' : 'inline'
 }
 
-/** roomForSides returns false if the window is too narrow for two columns. */
-export const roomForSides = (): boolean => !single.value
+/** fitsSides returns false if the window is too narrow for two columns. */
+export const fitsSides = (): boolean => !single.value
 
 /**
  * rowsOf returns the row of each line in a grid of two columns, from 1. The removed and added lines

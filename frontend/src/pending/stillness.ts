@@ -41,7 +41,7 @@ function onScreen(el: Element, rect: Rect): boolean {
   return at !== null && el.contains(at)
 }
 
-function look(w: Watched): void {
+function measure(w: Watched): void {
   const rect = w.el.getBoundingClientRect()
   if (!onScreen(w.el, rect)) w.since = Infinity
   else if (w.since === Infinity || !samePlace(rect, w.rect)) w.since = now()
@@ -49,10 +49,10 @@ function look(w: Watched): void {
   w.still.value = now() - w.since >= STILL_MS
 }
 
-function soon(): void {
+function schedule(): void {
   cancelAnimationFrame(frame)
   frame = requestAnimationFrame(() => {
-    for (const w of all) look(w)
+    for (const w of all) measure(w)
     next()
   })
 }
@@ -63,28 +63,28 @@ function next(): void {
   const waits = [...all].map((w) =>
     w.still.value || w.since === Infinity ? EVERY_MS : Math.max(1, w.since + STILL_MS - now()),
   )
-  timer = setTimeout(soon, Math.min(EVERY_MS, ...waits))
+  timer = setTimeout(schedule, Math.min(EVERY_MS, ...waits))
 }
 
-const changes = typeof MutationObserver === 'function' ? new MutationObserver(soon) : null
+const changes = typeof MutationObserver === 'function' ? new MutationObserver(schedule) : null
 const passive = { capture: true, passive: true }
 
 function begin(): void {
   changes?.observe(document, { subtree: true, childList: true, attributes: true, characterData: true })
-  addEventListener('scroll', soon, passive)
-  addEventListener('resize', soon, passive)
-  window.visualViewport?.addEventListener('scroll', soon)
-  window.visualViewport?.addEventListener('resize', soon)
+  addEventListener('scroll', schedule, passive)
+  addEventListener('resize', schedule, passive)
+  window.visualViewport?.addEventListener('scroll', schedule)
+  window.visualViewport?.addEventListener('resize', schedule)
 }
 
 function end(): void {
   clearTimeout(timer)
   cancelAnimationFrame(frame)
   changes?.disconnect()
-  removeEventListener('scroll', soon, passive)
-  removeEventListener('resize', soon, passive)
-  window.visualViewport?.removeEventListener('scroll', soon)
-  window.visualViewport?.removeEventListener('resize', soon)
+  removeEventListener('scroll', schedule, passive)
+  removeEventListener('resize', schedule, passive)
+  window.visualViewport?.removeEventListener('scroll', schedule)
+  window.visualViewport?.removeEventListener('resize', schedule)
 }
 
 /** watchStillness watches an element until stop is called. */
@@ -101,7 +101,7 @@ export function watchStillness(el: Element): Stillness {
   return {
     still: w.still,
     measure() {
-      look(w)
+      measure(w)
       return { rect: w.rect, stillFor: now() - w.since }
     },
     stop() {

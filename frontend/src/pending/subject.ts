@@ -6,10 +6,10 @@ import { titleOf } from './title'
 
 const MAX_CHARS = 300
 
-// Their cards name the file above what scrolls, see FileIdentity.vue.
+// Their cards name the file above the scrolling part; see FileIdentity.vue.
 const NAMED = new Set(['Edit', 'MultiEdit', 'Write', 'NotebookEdit'])
 
-/** subjectOf returns one line that names what a request is about, for where its body is scrolled out of sight; '' where it is named already. */
+/** subjectOf returns a line that names the subject of a request while its body is out of view; '' if the card names it anyway. */
 export function subjectOf(request: Request, cwd: string): string {
   if (NAMED.has(request.tool_name) || (request.form?.questions.length ?? 0) > 1) return ''
   const plan =

@@ -1,7 +1,7 @@
 import { t } from '@/i18n'
 import type { IconName } from '@/ui/Icon.vue'
 import type { Request } from '@/wire/messages.gen'
-import { whoOf } from './asker'
+import { askerPhrase } from './asker'
 import { asInput } from './edit'
 import { shownPath } from '@/text/path'
 
@@ -21,7 +21,7 @@ export function titleOf(request: Request, cwd = ''): Title {
     const questions = request.form?.questions ?? []
     const line = questions.length === 1 ? plain(questions[0]!.question) : t.pending.questions(questions.length)
     if (request.source === 'elicitation') return { icon: 'question', ...elicited(request, line) }
-    return { icon: 'question', title: request.form?.title || p.questions(questions.length, whoOf(request)), line }
+    return { icon: 'question', title: request.form?.title || p.questions(questions.length, askerPhrase(request)), line }
   }
   const input = asInput(request.tool_input)
   const path = (v: unknown) => (cwd === '' ? str(v) : shownPath(str(v), cwd).text)
@@ -79,8 +79,8 @@ function elicited(request: Request, line: string): { title: string; line: string
   return { title: visit ? t.pending.title.visit : t.pending.title.elicitation, line: plain(message) || line }
 }
 
-/** reasonOf returns the line of a list, such as "Bash: go test ./...". */
-export function reasonOf(request: Request, cwd = ''): string {
+/** lineOf returns the line of a list, such as "Bash: go test ./...". */
+export function lineOf(request: Request, cwd = ''): string {
   const { line } = titleOf(request, cwd)
   if (request.request_type === 'ask_user_question' || request.tool_name === 'ExitPlanMode') return line
   return line ? `${request.tool_name}: ${line}` : request.tool_name

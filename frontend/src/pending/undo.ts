@@ -42,8 +42,8 @@ function covered({ decision, touch, level, bulk = false }: Given): boolean {
 export const undoable = (given: Given): { undo_ms?: number } =>
   covered(given) ? { undo_ms: Number(undoFor.value) * 1_000 } : {}
 
-/** leftOf returns the seconds until an answer counts, by the server's clock. */
-export const leftOf = (held: { at: number; until: number }, now: number): number =>
+/** secondsLeft returns the seconds until an answer counts, by the server's clock. */
+export const secondsLeft = (held: { at: number; until: number }, now: number): number =>
   Math.min(Math.ceil(held.until - held.at), Math.max(0, Math.ceil(held.until - now)))
 
 /**

@@ -1,5 +1,5 @@
 import type { Request } from '@/wire/messages.gen'
-import { joined, type FormDraft } from './answer'
+import { answerLines, type FormDraft } from './answer'
 import { drafts } from './drafts'
 import { withComments, type PlanComment } from './plan'
 
@@ -20,7 +20,7 @@ export function unsentText(request: Request): string | null {
     // Defaults of the asker are not the person's text.
     const { form } = draft
     const touched = { ...request.form, questions: request.form.questions.filter((q) => form[q.id]) }
-    for (const [question, answer] of Object.entries(joined(touched, form))) parts.push(`${question}\n${answer}`)
+    for (const [question, answer] of Object.entries(answerLines(touched, form))) parts.push(`${question}\n${answer}`)
   }
   return parts.length > 0 ? parts.join('\n\n') : null
 }

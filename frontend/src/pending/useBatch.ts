@@ -8,7 +8,7 @@ import { obstacle, type Facts } from './decide'
 import type { Waiting } from './groups'
 import { guardKey } from './guard'
 import { offerUndo } from './offers'
-import { sentenceOf } from './outcome'
+import { outcomeText } from './outcome'
 import { undoable } from './undo'
 import { useArming } from './useArming'
 import { words } from './words'
@@ -74,13 +74,13 @@ export function useBatch(
         ? { kind: 'sending', text: words.batch.sending }
         : { kind: 'queued', text: words.batch.queued }
     if (ack && ack.result !== 'applied') {
-      if (ack.result !== 'rejected') return { kind: 'failed', text: sentenceOf(w.request, ack.resolved, null) }
+      if (ack.result !== 'rejected') return { kind: 'failed', text: outcomeText(w.request, ack.resolved, null) }
       const why = (ack.error && t.said(ack.error.message, ack.error)) || words.batch.refused
       return { kind: now ? 'open' : 'failed', text: why }
     }
     if (ack) return { kind: 'applied', text: decided(sent.get(idOf(w))) }
     if (!now || now.status !== 'open')
-      return { kind: 'failed', text: sentenceOf(now ?? w.request, store.resolution(idOf(w)), null) }
+      return { kind: 'failed', text: outcomeText(now ?? w.request, store.resolution(idOf(w)), null) }
     return { kind: 'open', text: '' }
   }
   const fates = computed(() => new Map(listed().map((w) => [idOf(w), fateOf(w)])))

@@ -3,7 +3,7 @@ import { nextTick, onScopeDispose, ref, watch, type Ref } from 'vue'
 import { touch } from '@/ui/narrow'
 import type { Request } from '@/wire/messages.gen'
 import { byTouch } from './guard'
-import { HOLD_MS, spendKey } from './hold'
+import { HOLD_MS, ignoreHeldKey } from './hold'
 import type { Phase } from './phase'
 import type { MayDecide } from './useCardKeys'
 
@@ -62,7 +62,7 @@ export function useConfirmation(
       if (!holding.value) return
       release()
       if (!card.value?.may('approve', { confirmed: true })) return
-      spendKey()
+      ignoreHeldKey()
       approve(byTouch())
     }, HOLD_MS)
   }

@@ -4,7 +4,7 @@ import { useSessions } from '@/state/sessions'
 import { touch } from '@/ui/narrow'
 import { answerTo } from '@/wire/commands'
 import type { Request } from '@/wire/messages.gen'
-import { decidedHere, given, type Given } from './decided'
+import { decidedHere, ownDecisions, type OwnDecision } from './decided'
 
 // A card that was decided here is replaced by its outcome. By touch, a request that arrived since
 // then has no place yet: the next card appears when the person asks for it. With a pointer it
@@ -12,14 +12,14 @@ import { decidedHere, given, type Given } from './decided'
 
 /** If no other request is open, outcomes disappear once nobody has touched the page for this long. */
 const OUTCOME_MS = 10_000
-/** The same for a strip, whatever waits, and for one that could be undone until then. */
+/** The same for a strip, whatever waits; and for one whose undo window is over. */
 const STRIP_MS = 5_000
 const UNDONE_MS = 1_500
 
 /** Outcome is the result of a request, shown in the place of its card. */
 export interface Outcome {
   request: Request
-  given: Given
+  given: OwnDecision
   /** The height of the card that was there, in px. */
   height: number
 }
@@ -57,7 +57,7 @@ export function useOutcomes(
     (entries) => {
       for (const { command } of entries) {
         if (command.type === 'pending_request_response')
-          given.set(command.request_id, { decision: command.decision ?? 'allow', input: command.updated_input })
+          ownDecisions.set(command.request_id, { decision: command.decision ?? 'allow', input: command.updated_input })
       }
     },
     { immediate: true, flush: 'sync' },
@@ -75,7 +75,7 @@ export function useOutcomes(
 
   /** Reports whether a closed request was decided by this person's answer; all others have a notice. */
   function hasOutcome(id: string): boolean {
-    if (cleared.has(id) || !given.has(id)) return false
+    if (cleared.has(id) || !ownDecisions.has(id)) return false
     if (['withdrawn', 'expired'].includes(store.state.resolutions.get(id)?.outcome ?? '')) return false
     const ack = store.state.acks.get(id)
     return ack ? ack.result !== 'rejected' : answerTo(store.outbox, id) !== undefined
@@ -87,7 +87,7 @@ export function useOutcomes(
     ([now]) => {
       const next = new Map(outcomes.value)
       for (const [id, request] of before) {
-        if (!now.has(id) && hasOutcome(id)) next.set(id, { request, given: given.get(id)!, height: heightOf(id) })
+        if (!now.has(id) && hasOutcome(id)) next.set(id, { request, given: ownDecisions.get(id)!, height: heightOf(id) })
       }
       for (const id of now.keys()) next.delete(id)
       before.clear()
@@ -109,7 +109,7 @@ export function useOutcomes(
   const closed = linked === undefined ? undefined : store.state.closed.get(linked)
   if (linked && closed && !requestsByID.value.has(linked) && store.state.acks.get(linked)?.result === 'applied') {
     outcomes.value = new Map([
-      [linked, { request: closed.request, given: given.get(linked) ?? { decision: 'allow' }, height: 0 }],
+      [linked, { request: closed.request, given: ownDecisions.get(linked) ?? { decision: 'allow' }, height: 0 }],
     ])
     places.value = [linked]
   }
@@ -121,7 +121,7 @@ export function useOutcomes(
     places.value = [...requestsByID.value.keys()]
   }
 
-  function putAway(ids: readonly string[]) {
+  function dismiss(ids: readonly string[]) {
     const focused = ids.find((id) =>
       [...(root.value?.querySelectorAll<HTMLElement>('[data-slot]') ?? [])].some(
         (el) => el.dataset['slot'] === id && el.contains(document.activeElement),
@@ -134,7 +134,7 @@ export function useOutcomes(
   }
   function dismissOutcome(requestID: string) {
     if (touch.value) clearOutcomes()
-    else putAway([requestID])
+    else dismiss([requestID])
   }
 
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -144,11 +144,11 @@ export function useOutcomes(
     const wait = () =>
       touch.value ? OUTCOME_MS : [...outcomes.value.values()].some((o) => !o.request.held?.mine) ? STRIP_MS : UNDONE_MS
     timer = setTimeout(() => {
-      // What somebody points at or is about to press stays; and where something waits, the
-      // place from which a key leads there.
+      // An outcome stays under the pointer or with the focus in it. While a request waits, one that
+      // has the focus itself stays too, because a shortcut leads from it to the request.
       const stays = undecided.value.length > 0 ? '.outcome:focus-within' : '.outcome :focus'
       if (root.value?.querySelector(`.outcome:hover, ${stays}`)) startTimer()
-      else putAway([...outcomes.value.keys()])
+      else dismiss([...outcomes.value.keys()])
     }, wait())
   }
   watch([outcomes, undecided], startTimer)

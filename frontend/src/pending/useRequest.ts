@@ -6,11 +6,11 @@ import { useSessions } from '@/state/sessions'
 import { useNow } from '@/ui/clock'
 import type { PendingRequestResponse, Request } from '@/wire/messages.gen'
 import { usePort } from '@/connection/port'
-import { release, rest } from './hand'
+import { noteDecision, release } from './hand'
 import { phaseOf, type Phase } from './phase'
 import { undoable, type Given } from './undo'
 
-// After an answer was to count a tab waits so long for the state that says so.
+// How long a tab waits, after the undo window of an answer, for the state in which it counts.
 const LATE_S = 3
 
 type Decided = Pick<
@@ -18,20 +18,20 @@ type Decided = Pick<
   'decision' | 'message' | 'interrupt' | 'updated_input' | 'updated_permissions' | 'responses'
 >
 
-/** The decision that was pressed and is not yet known to count. */
+/** Pressed is a decision of this person that is in flight. */
 export interface Pressed {
   decision: 'allow' | 'deny'
   interrupt: boolean
 }
 
-/** The state of this tab's answer to a request, and the way to give one. */
+/** useRequest returns the state of this tab's answer to a request, and a function that gives one. */
 export function useRequest(props: { session: SessionState; request: Request }): {
   phase: ComputedRef<Phase>
-  /** Whether an answer may be given: none is on its way. */
+  /** Whether the person may answer, and no answer is in flight. */
   free: ComputedRef<boolean>
-  /** Whether it may be denied: also while an approval is held, whoever gave it. */
+  /** Whether the person may deny it, which is also possible while anybody's approval is held. */
   deniable: ComputedRef<boolean>
-  /** What was pressed, while it is on its way. */
+  /** The decision in flight, null if there is none. */
   pressed: ComputedRef<Pressed | null>
   decide(decided: Decided, given: Omit<Given, 'decision'>): void
 } {
@@ -42,7 +42,7 @@ export function useRequest(props: { session: SessionState; request: Request }): 
     if (props.request.held && !props.request.held.dropped) return { kind: 'held' }
     const ack = store.state.acks.get(props.request.request_id)
     const at = phaseOf(props.request.request_id, store.outbox, ack, store.connected, now.value)
-    // What was held and is open all the same was taken back.
+    // The undo window is over and the request is still open, so the answer was undone.
     if (
       at.kind === 'taken' &&
       ack?.held_until !== undefined &&
@@ -50,7 +50,7 @@ export function useRequest(props: { session: SessionState; request: Request }): 
     ) {
       return { kind: 'open', refused: null }
     }
-    // The first of two approvals is taken, and leaves the request open.
+    // The first of two approvals leaves the request open.
     return at.kind === 'taken' && props.request.approval?.effect === 'two_people' ? { kind: 'open', refused: null } : at
   })
   watch(
@@ -71,7 +71,7 @@ export function useRequest(props: { session: SessionState; request: Request }): 
     free,
     deniable,
     pressed: computed(() => {
-      // What waits for the connection is not on its way.
+      // An offline answer is queued, not in flight.
       if (!store.connected) return null
       const command = answerTo(store.outbox, props.request.request_id)?.command
       if (command?.type !== 'pending_request_response') return null
@@ -79,14 +79,14 @@ export function useRequest(props: { session: SessionState; request: Request }): 
     }),
     decide(decided, given) {
       if (phase.value.kind !== 'open' && !(decided.decision === 'deny' && deniable.value)) return
-      rest()
+      noteDecision()
       port.answer({
         session_id: props.session.session_id,
         request_id: props.request.request_id,
         request_type: props.request.request_type,
         input_hash: props.request.input_hash,
         ...decided,
-        // Where two must approve, the other one is the second thought.
+        // If two people must approve, the second one replaces the undo window.
         ...(props.request.approval?.effect === 'two_people'
           ? {}
           : undoable({ decision: decided.decision ?? 'allow', ...given })),

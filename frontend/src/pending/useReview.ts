@@ -6,25 +6,25 @@ import type { ToolInput } from './edit'
 import { usePreview } from './preview'
 
 /**
- * useReview returns what the server says of an input and how much it takes to
- * approve it. replacement is what a person made of the input, null for nothing.
+ * useReview returns the server's review of an input, and what is needed to approve it. replacement
+ * is the edited input, null if it is unchanged.
  */
 export function useReview(
   request: () => Request,
   input: Readonly<Ref<ToolInput>>,
   replacement: ComputedRef<ToolInput | null>,
 ): Omit<ReturnType<typeof usePreview>, 'settled'> & {
-  /** Whether what the server says has come, or will not. */
+  /** Whether the review has arrived, or will not. */
   known: ComputedRef<boolean>
   level: ComputedRef<Level | undefined>
   defaultToNo: ComputedRef<boolean>
   mustConfirm: ComputedRef<boolean>
-  /** The word that confirms. */
+  /** The word to type to confirm. */
   word: ComputedRef<string>
 } {
   const preview = usePreview(request(), replacement)
   const { asked, current } = preview
-  // What nothing is known of yet is approved by nobody; what is never known, as the server last said.
+  // Without a preview, the original input has the level of its request, and an edit has none.
   const level = computed(() =>
     replacement.value === null ? (asked.value?.level ?? request().risk) : current.value?.level,
   )

@@ -1,15 +1,15 @@
 import { useEventListener, useResizeObserver } from '@vueuse/core'
 import { onBeforeUnmount, onMounted, ref, type Ref } from 'vue'
-import { LOOK_MS, STRIP_PX, Strips, type Span } from './seen'
+import { SEEN_MS, STRIP_PX, Strips, type Span } from './seen'
 
-// One line of what was read stays on the screen.
+// How much of the part that was read stays on screen.
 const OVERLAP_PX = 20
 
 const clips = (el: Element) => getComputedStyle(el).overflowY !== 'visible'
 
 /**
- * Whether all of a body was on screen, down to its end. Lines that are marked with
- * data-tail need not have been: they show what stays as it is.
+ * useSeen tells whether all of a body was on screen, down to its end. Lines marked with data-tail
+ * are exempt, because they show unchanged text.
  */
 export function useSeen(
   body: Readonly<Ref<HTMLElement | null>>,
@@ -17,15 +17,15 @@ export function useSeen(
   end: Readonly<Ref<HTMLElement | null>>,
 ): {
   seen: Readonly<Ref<boolean>>
-  /** How far it was seen without a gap, 0 to 1. */
+  /** The part from the top that was seen without a gap, 0 to 1. */
   read: Readonly<Ref<number>>
-  /** How many lines were not seen. */
+  /** The number of unseen lines. */
   left: Readonly<Ref<number>>
-  /** Whether scrolling is needed to see all: what is in view was seen, and it is not all. */
+  /** Whether scrolling is needed: the part in view was seen, and there is more. */
   stalled: Readonly<Ref<boolean>>
-  /** Begins anew: what was seen is another text now. */
+  /** Starts again, for another text. */
   restart(): void
-  /** Brings the next part into view that was not seen. */
+  /** Scrolls to the next unseen part. */
   next(): void
 } {
   const seen = ref(false)
@@ -40,7 +40,7 @@ export function useSeen(
   let first = 0
   let onScreen = false
 
-  /** The part of the content that can be seen now. */
+  /** Returns the part of the content that is visible now, null if none is. */
   function inView(): Span | null {
     if (!onScreen || document.hidden || !body.value || !content.value) return null
     let top = 0
@@ -55,9 +55,9 @@ export function useSeen(
     return bottom > top ? { top: top - origin, bottom: bottom - origin } : null
   }
 
-  function look(): void {
+  function update(): void {
     clearTimeout(timer)
-    // What is not drawn has no height, all of which would be seen.
+    // A body that is not drawn has no height and would count as seen.
     if (seen.value || !onScreen || !content.value || !end.value || body.value?.hidden) return
     const now = performance.now()
     if (view) strips.add(view, now - since)
@@ -80,7 +80,7 @@ export function useSeen(
     read.value = height > 0 ? first / height : 0
     view = inView()
     const needs = view !== null && strips.needs(view)
-    if (needs) timer = setTimeout(look, LOOK_MS)
+    if (needs) timer = setTimeout(update, SEEN_MS)
     else stalled.value = true
   }
 
@@ -104,16 +104,15 @@ export function useSeen(
         view = null
         stalled.value = true
         clearTimeout(timer)
-      } else look()
+      } else update()
     })
     arrived.observe(body.value)
   }
 
   function next(): void {
-    look()
+    update()
     if (seen.value || !body.value || !content.value) return
-    // The innermost scroller shows the line at its top; those around it follow only
-    // where they cut it off.
+    // The innermost scroller shows the line at its top; outer ones scroll only if they cut it off.
     const scale = body.value.offsetHeight > 0 ? body.value.getBoundingClientRect().height / body.value.offsetHeight : 1
     let inner = true
     for (let el: Element | null = body.value; el; el = el.parentElement) {
@@ -130,10 +129,10 @@ export function useSeen(
   }
 
   // Whatever scrolls: the body, a list around it, the page.
-  useEventListener('scroll', look, { capture: true, passive: true })
-  useEventListener('resize', look)
-  useEventListener(document, 'visibilitychange', look)
-  useResizeObserver(content, look)
+  useEventListener('scroll', update, { capture: true, passive: true })
+  useEventListener('resize', update)
+  useEventListener(document, 'visibilitychange', update)
+  useResizeObserver(content, update)
   onMounted(restart)
   onBeforeUnmount(stop)
   return { seen, read, left, stalled, restart, next }

@@ -3,20 +3,20 @@ import type { Request } from '@/wire/messages.gen'
 import { editableText, editedField, withText, type Edited, type ToolInput } from './edit'
 import { words } from './words'
 
-/** What a person makes of the input of a tool before it runs. */
+/** ToolEdit is a person's edit of a tool input before it runs. */
 export interface ToolEdit {
-  /** The input as it was asked. */
+  /** The input as requested. */
   readonly input: ToolInput
-  /** The field that is edited as text; null for the whole as JSON. */
+  /** The field that is edited as text; null if the whole input is edited as JSON. */
   readonly field: string | null
   readonly editing: boolean
   readonly text: string
-  /** The text read back; null while nobody edits. */
+  /** The parsed text; null while nobody edits. */
   readonly result: Edited | null
   /** Why the text cannot be sent; null when it can. */
   readonly error: string | null
   readonly valid: boolean
-  /** What would run in the place of the input; null when that is the input itself. */
+  /** The input that would run instead; null if that is the original. */
   readonly replacement: ToolInput | null
   write(text: string): void
   start(): void

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import Choice from './Choice.vue'
 
 const options = [
-  { value: 'default', label: 'Ask before changes', words: 'Claude asks.' },
+  { value: 'default', label: 'Ask before changes', description: 'Claude asks.' },
   { value: 'acceptEdits', label: 'Accept edits' },
   { value: 'plan', label: 'Plan first' },
 ]

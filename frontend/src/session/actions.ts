@@ -24,7 +24,7 @@ export interface Choice {
   readonly value: string
   readonly label: string
   /** What it means. */
-  readonly words: string
+  readonly description: string
   readonly current: boolean
   run(): void
 }
@@ -104,7 +104,7 @@ export function actionsOf(
         choices: [...new Set<string>([...MODES, s.permission_mode])].filter(Boolean).map((value) => ({
           value,
           label: t.session.mode(value),
-          words: words.modeWords(value),
+          description: words.modeDescription(value),
           current: value === s.permission_mode,
           run: () => attempt(() => rest.setPermissionMode(id, value)),
         })),
@@ -118,7 +118,7 @@ export function actionsOf(
         choices: [...new Set<string>(['', ...MODELS, s.model])].map((value) => ({
           value,
           label: value || t.session.defaultModel,
-          words: words.modelWords(value),
+          description: words.modelDescription(value),
           current: value === s.model,
           run: () => attempt(() => rest.setModel(id, value)),
         })),

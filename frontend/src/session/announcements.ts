@@ -6,7 +6,7 @@ import { spoken } from '@/ui/appearance'
 import type { Item } from '@/wire/messages.gen'
 import { textOfItem } from './itemtext'
 import { missedOf } from './missed'
-import { saidOf } from './missedline'
+import { missedPhrases } from './missedPhrases'
 import type { useSessions } from '@/state/sessions'
 import { toolLine } from './toolline'
 import { words } from './words'
@@ -21,7 +21,7 @@ const EVERY_MS = 3_000
  */
 const TOGETHER_MS = 400
 /** The number of blocks above which only their count is announced. */
-const MANY = 20
+const MAX_BLOCKS = 20
 
 /** Announces until the returned function is called. */
 export function readAloud(store: ReturnType<typeof useSessions>, current: () => string | undefined): () => void {
@@ -30,7 +30,7 @@ export function readAloud(store: ReturnType<typeof useSessions>, current: () => 
   let last = -EVERY_MS
 
   /** Queues an announcement; those queued until then are made together. */
-  function say(part: () => string[]) {
+  function queue(part: () => string[]) {
     if (spoken.value === 'off') return
     parts.push(part)
     timer ??= setTimeout(flush, Math.max(TOGETHER_MS, last + EVERY_MS - Date.now()))
@@ -52,8 +52,8 @@ export function readAloud(store: ReturnType<typeof useSessions>, current: () => 
         states.set(s.session_id, s.state)
         if (before === undefined || before === s.state || s.session_id !== current()) continue
         const name = s.title || t.session.untitled
-        if (s.state === 'user_turn' && before === 'assistant_turn') say(() => [finished(s.session_id, name)])
-        if (s.state === 'dead') say(() => [words.announcements.ended(name)])
+        if (s.state === 'user_turn' && before === 'assistant_turn') queue(() => [finished(s.session_id, name)])
+        if (s.state === 'dead') queue(() => [words.announcements.ended(name)])
       }
     })
 
@@ -61,28 +61,28 @@ export function readAloud(store: ReturnType<typeof useSessions>, current: () => 
       const items = store.transcript(id)?.items ?? []
       const asked = items.findLast((it) => it.kind === 'user')?.seq ?? 0
       const done = missedOf(items, asked)
-      const what = done ? saidOf({ ...done, turns: 0, answered: 0 }) : []
+      const what = done ? missedPhrases({ ...done, turns: 0, answered: 0 }) : []
       return words.announcements.finished(name, list(what))
     }
 
     // Items from before, which come in pages, are not announced. Blocks are identified by their
     // key, because a tool call is written again with its result.
-    let of: string | undefined
+    let currentID: string | undefined
     let known = new Set<string>()
     watch(
       () => [current(), store.transcript(current() ?? '')] as const,
-      ([id, script]) => {
-        if (id !== of || script?.more) {
-          known = new Set(script?.items.map((it) => it.key))
-          of = script && !script.more ? id : undefined
+      ([id, transcript]) => {
+        if (id !== currentID || transcript?.more) {
+          known = new Set(transcript?.items.map((it) => it.key))
+          currentID = transcript && !transcript.more ? id : undefined
           return
         }
-        const fresh = script?.items.filter((it) => !known.has(it.key) && whole(it)) ?? []
+        const fresh = transcript?.items.filter((it) => !known.has(it.key) && isComplete(it)) ?? []
         for (const it of fresh) known.add(it.key)
         if (spoken.value !== 'full') return
-        if (fresh.length > MANY) return say(() => [words.announcements.many(fresh.length)])
+        if (fresh.length > MAX_BLOCKS) return queue(() => [words.announcements.many(fresh.length)])
         const texts = fresh.map((it) => lineOf(it, store.session(id!)?.cwd ?? '')).filter(Boolean)
-        if (texts.length > 0) say(() => texts)
+        if (texts.length > 0) queue(() => texts)
       },
       { immediate: true, flush: 'sync' },
     )
@@ -94,7 +94,7 @@ export function readAloud(store: ReturnType<typeof useSessions>, current: () => 
   }
 }
 
-const whole = (it: Item) => it.kind !== 'tool_call' || it.status !== 'running'
+const isComplete = (it: Item) => it.kind !== 'tool_call' || it.status !== 'running'
 
 /**
  * Returns the announcement of a block, '' for none: a person's own messages, thinking and subagents

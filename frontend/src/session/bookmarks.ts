@@ -9,7 +9,7 @@ import { seenOf } from './seen'
 /** How long after a read position the next one may be written, in ms. */
 export const READ_EVERY_MS = 10_000
 /** The time of a read position is written again when a session is left after so many ms. */
-const AGAIN_MS = 60_000
+const REWRITE_MS = 60_000
 
 const change = (bookmarks: BookmarkChange[]) =>
   call<BookmarkList>('PATCH', '/api/bookmarks', { bookmarks } satisfies BookmarksChange)
@@ -23,7 +23,7 @@ export const pin = (id: string, pinned: boolean): Promise<BookmarkList> => chang
  */
 export function markRead(id: string, seq: number, leaving: boolean): void {
   const seen = seenOf(id)
-  if (seen && seen.seq >= seq && !(leaving && Date.now() - seen.at >= AGAIN_MS)) return
+  if (seen && seen.seq >= seq && !(leaving && Date.now() - seen.at >= REWRITE_MS)) return
   // A page that closes sends it still.
   fetch('/api/bookmarks', {
     method: 'PATCH',

@@ -30,13 +30,13 @@ export function modelOptions(offered: readonly CatalogModel[], current: string) 
     {
       value: '',
       label: t.session.defaultModel,
-      words: offered.find((m) => m.value === DEFAULT)?.description ?? words.modelWords(''),
+      description: offered.find((m) => m.value === DEFAULT)?.description ?? words.modelDescription(''),
     },
     ...(offered.length > 0
-      ? others.map((m) => ({ value: m.value, label: m.display_name || m.value, words: m.description }))
-      : MODELS.map((m) => ({ value: m, label: m, words: words.modelWords(m) }))),
+      ? others.map((m) => ({ value: m.value, label: m.display_name || m.value, description: m.description }))
+      : MODELS.map((m) => ({ value: m, label: m, description: words.modelDescription(m) }))),
   ]
   // A model that was set by its name.
-  if (!options.some((o) => o.value === value)) options.push({ value, label: value, words: '' })
+  if (!options.some((o) => o.value === value)) options.push({ value, label: value, description: '' })
   return { value, options }
 }

@@ -7,12 +7,12 @@ export interface Changed {
   added: number
   removed: number
   /** False if there may be more changes than counted. */
-  sure: boolean
+  exact: boolean
   /** The number of lines of a file that was overwritten as a whole, null if none was. */
-  anew: number | null
+  overwritten: number | null
 }
 
-const NONE: Changed = { added: 0, removed: 0, sure: true, anew: null }
+const NONE: Changed = { added: 0, removed: 0, exact: true, overwritten: null }
 
 // Diffs are expensive, and a finished call does not change.
 const known = new WeakMap<ToolCall, Changed>()
@@ -28,12 +28,12 @@ function changedBy(call: ToolCall): Changed {
     case 'Write': {
       const written = lines(str(input['content']))
       // The result does not say what the file contained before.
-      return call.result?.startsWith('File created') ? { ...NONE, added: written } : { ...NONE, anew: written }
+      return call.result?.startsWith('File created') ? { ...NONE, added: written } : { ...NONE, overwritten: written }
     }
     case 'NotebookEdit':
       return input['edit_mode'] === 'insert'
         ? { ...NONE, added: lines(str(input['new_source'])) }
-        : { ...NONE, sure: false }
+        : { ...NONE, exact: false }
   }
   const edits = Array.isArray(input['edits']) ? input['edits'].map(asInput) : [input]
   return edits.reduce<Changed>((sum, e) => {
@@ -43,7 +43,7 @@ function changedBy(call: ToolCall): Changed {
       ...sum,
       added: sum.added + added,
       removed: sum.removed + removed,
-      sure: sum.sure && e['replace_all'] !== true,
+      exact: sum.exact && e['replace_all'] !== true,
     }
   }, NONE)
 }
@@ -56,8 +56,8 @@ export function changedIn(calls: readonly ToolCall[]): Changed {
     return {
       added: sum.added + one.added,
       removed: sum.removed + one.removed,
-      sure: sum.sure && one.sure,
-      anew: one.anew ?? sum.anew,
+      exact: sum.exact && one.exact,
+      overwritten: one.overwritten ?? sum.overwritten,
     }
   }, NONE)
 }

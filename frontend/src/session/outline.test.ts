@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Item } from '@/wire/messages.gen'
 import { changedIn } from './changed'
-import { agentsIn, touchedIn } from './outline'
+import { agentsIn, changedFilesIn } from './outline'
 import { checklistIn, type ToolCall } from './rows'
 
 let n = 0
@@ -30,13 +30,13 @@ describe('changed files', () => {
       edit('./a', '2', '3'),
       call('NotebookEdit', { notebook_path: '/else/n.ipynb' }),
     ]
-    const { files, untold } = touchedIn(items, '/w')
+    const { files, unknownFiles } = changedFilesIn(items, '/w')
     expect(files.map((f) => [f.path, f.calls.length])).toEqual([
       ['/else/n.ipynb', 1],
       ['a', 2],
       ['b', 1],
     ])
-    expect(untold).toBe(0)
+    expect(unknownFiles).toBe(0)
   })
 
   test('exclude calls that were denied, failed or still run, and files that were only read', () => {
@@ -45,27 +45,27 @@ describe('changed files', () => {
       call('Write', { file_path: '/w/b' }, { status: 'running' }),
       call('Read', { file_path: '/w/c' }),
     ]
-    expect(touchedIn(items, '/w')).toEqual({ files: [], untold: 0 })
+    expect(changedFilesIn(items, '/w')).toEqual({ files: [], unknownFiles: 0 })
   })
 
   test('include those of subagents; changes that were too large to record are counted separately', () => {
     const items = [call('Write', undefined), call('Edit', { file_path: '/w/a' }, { agent_id: 'x' })]
-    expect(touchedIn(items, '/w')).toMatchObject({ files: [{ path: 'a' }], untold: 1 })
+    expect(changedFilesIn(items, '/w')).toMatchObject({ files: [{ path: 'a' }], unknownFiles: 1 })
   })
 })
 
 describe('the change that a call reports', () => {
   test('counts, not the one Claude proposed', () => {
     const edited = { ...edit('/w/a', 'x', 'y'), change: { path: '/w/b', added: 3, removed: 1 } }
-    expect(changedIn([edited])).toEqual({ added: 3, removed: 1, sure: true, anew: null })
+    expect(changedIn([edited])).toEqual({ added: 3, removed: 1, exact: true, overwritten: null })
     expect(
-      touchedIn([edited, call('Write', undefined, { change: { path: '/w/c', added: 9, removed: 0 } })], '/w'),
-    ).toMatchObject({ files: [{ path: 'c' }, { path: 'b' }], untold: 0 })
+      changedFilesIn([edited, call('Write', undefined, { change: { path: '/w/c', added: 9, removed: 0 } })], '/w'),
+    ).toMatchObject({ files: [{ path: 'c' }, { path: 'b' }], unknownFiles: 0 })
     expect(
       changedIn([{ ...edit('/w/a', 'x', 'y', { replace_all: true }), change: { path: '/w/a', added: 4, removed: 4 } }]),
-    ).toEqual({ added: 4, removed: 4, sure: true, anew: null })
+    ).toEqual({ added: 4, removed: 4, exact: true, overwritten: null })
     expect(changedIn([call('Write', { content: '1\n2' }, { change: { path: '/w/a', added: 1, removed: 0 } })])).toEqual(
-      { added: 1, removed: 0, sure: true, anew: null },
+      { added: 1, removed: 0, exact: true, overwritten: null },
     )
   })
 })
@@ -82,7 +82,7 @@ describe('changed lines', () => {
           ],
         }),
       ]),
-    ).toEqual({ added: 3, removed: 3, sure: true, anew: null })
+    ).toEqual({ added: 3, removed: 3, exact: true, overwritten: null })
   })
 
   test('are all lines of a new file, and unknown for an overwritten one', () => {
@@ -90,14 +90,14 @@ describe('changed lines', () => {
     expect(changedIn([call('Write', { content: '1\n2\n' }, made)])).toEqual({
       added: 2,
       removed: 0,
-      sure: true,
-      anew: null,
+      exact: true,
+      overwritten: null,
     })
     expect(changedIn([call('Write', { content: '1\n2\n3' }, { result: 'The file /w/a has been updated.' })])).toEqual({
       added: 0,
       removed: 0,
-      sure: true,
-      anew: 3,
+      exact: true,
+      overwritten: 3,
     })
   })
 
@@ -105,12 +105,12 @@ describe('changed lines', () => {
     expect(changedIn([edit('/w/a', 'x', 'y', { replace_all: true })])).toMatchObject({
       added: 1,
       removed: 1,
-      sure: false,
+      exact: false,
     })
-    expect(changedIn([call('NotebookEdit', { new_source: 'x' })])).toMatchObject({ added: 0, sure: false })
+    expect(changedIn([call('NotebookEdit', { new_source: 'x' })])).toMatchObject({ added: 0, exact: false })
     expect(changedIn([call('NotebookEdit', { new_source: 'x\ny', edit_mode: 'insert' })])).toMatchObject({
       added: 2,
-      sure: true,
+      exact: true,
     })
   })
 })

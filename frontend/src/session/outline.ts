@@ -8,8 +8,8 @@ import { rowsOf, type Subagent, type ToolCall } from './rows'
 
 const EDITS = new Set(['Edit', 'MultiEdit', 'Write', 'NotebookEdit'])
 
-/** Touched is a changed file. */
-interface Touched {
+/** ChangedFile is a changed file. */
+interface ChangedFile {
   /** The path as displayed. */
   path: string
   /** The calls that changed it, oldest first, at least one. */
@@ -17,20 +17,20 @@ interface Touched {
 }
 
 /**
- * touchedIn returns the files that Claude's tools changed, the most recent first; files changed by
- * commands are not included. untold is the number of changes that were too large for the transcript
+ * changedFilesIn returns the files that Claude's tools changed, the most recent first; files changed by
+ * commands are not included. unknownFiles is the number of changes that were too large for the transcript
  * to record their file.
  */
-export function touchedIn(items: readonly Item[], cwd: string): { files: Touched[]; untold: number } {
+export function changedFilesIn(items: readonly Item[], cwd: string): { files: ChangedFile[]; unknownFiles: number } {
   const calls = new Map<string, ToolCall[]>()
-  let untold = 0
+  let unknownFiles = 0
   for (const it of items) {
     // A call that failed, was denied or still runs has changed nothing.
     if (it.kind !== 'tool_call' || it.status !== 'done' || !EDITS.has(it.tool_name)) continue
     const input = asInput(it.input)
     const path = it.change?.path ?? input['file_path'] ?? input['notebook_path']
     if (typeof path !== 'string' || path === '') {
-      untold++
+      unknownFiles++
       continue
     }
     const { text } = shownPath(path, cwd)
@@ -39,7 +39,7 @@ export function touchedIn(items: readonly Item[], cwd: string): { files: Touched
     calls.delete(text)
     calls.set(text, before)
   }
-  return { files: [...calls].map(([path, of]) => ({ path, calls: of })).toReversed(), untold }
+  return { files: [...calls].map(([path, of]) => ({ path, calls: of })).toReversed(), unknownFiles }
 }
 
 interface Agent {

@@ -1,7 +1,7 @@
 // @vitest-environment node
 import { expect, test } from 'vitest'
 import type { Item } from '@/wire/messages.gen'
-import { holding, rowsOf, runsOf, stepsOf } from './rows'
+import { rowWith, rowsOf, runsOf, stepsOf } from './rows'
 
 const text = (seq: number, agent_id: string | null): Item => ({
   seq,
@@ -112,7 +112,7 @@ test('the steps of a subagent are grouped like the main thread', () => {
     call(5, 'Grep', 'a'),
   ])
   expect(steps.map((r) => r.key)).toEqual(['calls:k1', 'k4', 'k5'])
-  expect(holding(steps, 'k2')?.key).toBe('calls:k1')
-  expect(holding(steps, 'k5')?.key).toBe('k5')
-  expect(holding(steps, 'none')).toBeUndefined()
+  expect(rowWith(steps, 'k2')?.key).toBe('calls:k1')
+  expect(rowWith(steps, 'k5')?.key).toBe('k5')
+  expect(rowWith(steps, 'none')).toBeUndefined()
 })

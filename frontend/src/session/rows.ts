@@ -48,7 +48,7 @@ export interface Calls {
 }
 
 // Fewer calls are easy to read as single rows.
-const FEWEST = 3
+const MIN_RUN = 3
 
 /** runsOf returns the rows with consecutive calls of one tool combined. */
 export function runsOf(rows: readonly Row[]): (Row | Calls)[] {
@@ -56,7 +56,7 @@ export function runsOf(rows: readonly Row[]): (Row | Calls)[] {
   let run: ToolCall[] = []
   let singles: Row[] = []
   const end = () => {
-    if (run.length >= FEWEST) out.push({ key: 'calls:' + run[0]!.key, kind: 'calls', items: run })
+    if (run.length >= MIN_RUN) out.push({ key: 'calls:' + run[0]!.key, kind: 'calls', items: run })
     else out.push(...singles)
     run = []
     singles = []
@@ -78,8 +78,8 @@ export function stepsOf(items: readonly Item[]): (Row | Calls)[] {
   return runsOf(items.map((item) => ({ key: item.key, kind: 'item', item, past: false })))
 }
 
-/** holding returns the row that contains an item, alone or in a run. */
-export const holding = (rows: readonly (Row | Calls)[], key: string): Row | Calls | undefined =>
+/** rowWith returns the row that contains an item, alone or in a run. */
+export const rowWith = (rows: readonly (Row | Calls)[], key: string): Row | Calls | undefined =>
   rows.find((r) => r.key === key || (r.kind === 'calls' && r.items.some((it) => it.key === key)))
 
 /** contains reports whether an item is in a row, or is its head. */

@@ -5,8 +5,8 @@ import { useSessions } from '@/state/sessions'
 // How far the person has read each session: their bookmarks, which are the same on all devices, and
 // what this tab has shown since.
 
-const looked = shallowRef<ReadonlyMap<string, number>>(new Map())
-onOwner(() => (looked.value = new Map()))
+const viewed = shallowRef<ReadonlyMap<string, number>>(new Map())
+onOwner(() => (viewed.value = new Map()))
 
 const bookmark = (id: string) => useSessions().state.bookmarks?.get(id)
 
@@ -19,13 +19,13 @@ export function seenOf(id: string): { seq: number; at: number } | null {
   return b && b.seen > 0 ? { seq: b.seen, at: (b.seen_at - useSessions().state.skew) * 1000 } : null
 }
 
-/** look records that the person has seen a session up to seq, in this tab alone. */
-export function look(id: string, seq: number): void {
-  if ((looked.value.get(id) ?? 0) < seq) looked.value = new Map(looked.value).set(id, seq)
+/** markViewed records that the person has seen a session up to seq, in this tab alone. */
+export function markViewed(id: string, seq: number): void {
+  if ((viewed.value.get(id) ?? 0) < seq) viewed.value = new Map(viewed.value).set(id, seq)
 }
 
 /** known reports whether the person has ever opened a session. */
-export const known = (id: string): boolean => looked.value.has(id) || (bookmark(id)?.seen ?? 0) > 0
+export const known = (id: string): boolean => viewed.value.has(id) || (bookmark(id)?.seen ?? 0) > 0
 
 /**
  * unseen returns how many blocks of a session the person has not seen, of those that the server has
@@ -34,7 +34,7 @@ export const known = (id: string): boolean => looked.value.has(id) || (bookmark(
 export function unseen(s: { session_id: string; items?: number }): number {
   const { bookmarks } = useSessions().state
   if (!bookmarks) return 0
-  const seen = Math.max(bookmarks.get(s.session_id)?.seen ?? 0, looked.value.get(s.session_id) ?? 0)
+  const seen = Math.max(bookmarks.get(s.session_id)?.seen ?? 0, viewed.value.get(s.session_id) ?? 0)
   return Math.max(0, (s.items ?? 0) - seen)
 }
 

@@ -54,8 +54,8 @@ export const words: typeof english = {
     noFiles: 'Die Werkzeuge von Claude haben keine Dateien geändert. Änderungen durch Befehle werden nicht aufgeführt.',
     times: (n) => count(n, 'Änderung', 'Änderungen'),
     atLeast: 'mindestens',
-    anew: (n) => `überschrieben, ${count(n, 'Zeile', 'Zeilen')}`,
-    untold: (n) =>
+    overwritten: (n) => `überschrieben, ${count(n, 'Zeile', 'Zeilen')}`,
+    unknownFiles: (n) =>
       `${count(n, 'Änderung war', 'Änderungen waren')} zu groß zum Aufzeichnen. Die Datei ist daher unbekannt.`,
     more: (n) => `${n} weitere zeigen`,
     agents: 'Subagenten',
@@ -86,7 +86,7 @@ export const words: typeof english = {
       ? `${count(open, 'offene Anfrage wird', 'offene Anfragen werden')} ohne Antwort geschlossen und der Claude-Prozess endet sofort. `
       : 'Der Claude-Prozess endet sofort. ') + 'Der Verlauf bleibt erhalten. Du kannst die Sitzung fortsetzen.',
   force: 'Erzwingen',
-  forceWords: 'Wird sofort beendet. Ausgaben können abgeschnitten werden.',
+  forceHint: 'Wird sofort beendet. Ausgaben können abgeschnitten werden.',
   steps: (n) => count(n, 'Schritt', 'Schritte'),
   showEarlier: (n) => `${count(n, 'früheren Schritt', 'frühere Schritte')} zeigen`,
   lifecycle: {
@@ -121,7 +121,7 @@ export const words: typeof english = {
     show: 'Zeigen',
     dismiss: 'Ausblenden',
   },
-  modeWords: (mode) =>
+  modeDescription: (mode) =>
     own(
       {
         default: 'Claude fragt, bevor es Befehle ausführt oder Dateien ändert.',
@@ -130,7 +130,7 @@ export const words: typeof english = {
       },
       mode,
     ) ?? '',
-  modelWords: (model) =>
+  modelDescription: (model) =>
     own(
       {
         '': 'Was Claude Code wählt.',
@@ -157,7 +157,7 @@ export const words: typeof english = {
       bypassPermissions: { name: 'Umgehen', line: 'Führt alles aus, ohne zu fragen' },
     },
   },
-  asksNobody: {
+  bypass: {
     title: 'Claude läuft ohne Genehmigungen.',
     why: 'Claude führt jeden Befehl aus und ändert Dateien, ohne zu fragen, auch wenn ein gelesener Text es dazu auffordert. Es arbeitet in',
     record: 'Das Audit-Protokoll hält fest, dass du es so gestartet hast.',
@@ -186,9 +186,9 @@ export const words: typeof english = {
   handOffCopy: 'Link kopieren',
   handOffHint: 'Der Link enthält kein Passwort. Wer ihn öffnet, muss sich anmelden.',
   handOffSetUp: 'Smartphone einrichten',
-  handOffHere:
+  handOffLocal:
     'Dieser Link funktioniert nur auf diesem Rechner. Verwende auf einem Smartphone die öffentliche Adresse des Servers.',
-  said: 'Gespeicherte Antworten',
+  savedReplies: 'Gespeicherte Antworten',
   fork: 'Abzweigen',
   actions: {
     review: 'Anfrage prüfen',
@@ -206,7 +206,7 @@ export const words: typeof english = {
     count: (n) => count(n, 'Sitzung', 'Sitzungen'),
     more: 'Mehr zeigen',
   },
-  words: {
+  transcripts: {
     title: 'Verläufe',
     results: 'Ergebnisse in Verläufen',
     count: (n: number) => count(n, 'Sitzung', 'Sitzungen'),
@@ -220,12 +220,12 @@ export const words: typeof english = {
     hint: 'Von Claude in einem Terminal auf dem Server gespeichert.',
     running: 'Läuft in einem Terminal',
     resume: 'Hier weitermachen',
-    words:
+    explanation:
       'Von Claude in einem Terminal gespeichert. Mach hier weiter oder zweige sie ab, damit das Original unverändert bleibt.',
-    runningWords:
+    runningHint:
       'Diese Unterhaltung läuft gerade in einem Terminal. Zweige sie ab, um hier weiterzumachen, ohne sie zu stören.',
   },
-  mayNotStart: (project) =>
+  cannotStart: (project) =>
     `Du hast keine Berechtigung, in ${project} Sitzungen zu starten. Frage einen Admin des Projekts.`,
   queueLabel: 'Wartende Nachrichten',
   queueRemove: 'Entfernen',

@@ -53,8 +53,8 @@ export const words = {
     noFiles: 'Claude’s tools have not changed any files. Changes made by commands are not listed.',
     times: (n: number) => count(n, 'change', 'changes'),
     atLeast: 'at least',
-    anew: (n: number) => `overwritten, ${count(n, 'line', 'lines')}`,
-    untold: (n: number) => `${count(n, 'change was', 'changes were')} too large to record, so the file is unknown.`,
+    overwritten: (n: number) => `overwritten, ${count(n, 'line', 'lines')}`,
+    unknownFiles: (n: number) => `${count(n, 'change was', 'changes were')} too large to record, so the file is unknown.`,
     more: (n: number) => `Show ${n} more`,
     agents: 'Subagents',
     noAgents: 'No subagents yet.',
@@ -84,7 +84,7 @@ export const words = {
       ? `${count(open, 'open request closes', 'open requests close')} without an answer, and the Claude process stops immediately. `
       : 'The Claude process stops immediately. ') + 'The transcript is kept, and you can resume the session.',
   force: 'Force',
-  forceWords: 'Stops immediately. Output may be cut off.',
+  forceHint: 'Stops immediately. Output may be cut off.',
   steps: (n: number) => count(n, 'step', 'steps'),
   showEarlier: (n: number) => `Show ${count(n, 'earlier step', 'earlier steps')}`,
   lifecycle: {
@@ -120,13 +120,13 @@ export const words = {
     show: 'Show',
     dismiss: 'Dismiss',
   },
-  modeWords: (mode: string) =>
+  modeDescription: (mode: string) =>
     new Map([
       ['default', 'Claude asks before it runs commands or changes files.'],
       ['acceptEdits', 'Claude edits files in the folder without asking. It asks before it runs commands.'],
       ['plan', 'Claude reads files and makes a plan. It changes nothing until you approve the plan.'],
     ]).get(mode) ?? '',
-  modelWords: (model: string) =>
+  modelDescription: (model: string) =>
     new Map([
       ['', 'What Claude Code chooses.'],
       ['opus', 'For hard problems.'],
@@ -150,7 +150,7 @@ export const words = {
       bypassPermissions: { name: 'Bypass', line: 'Runs everything without asking' },
     },
   },
-  asksNobody: {
+  bypass: {
     title: 'Claude will run without approvals.',
     why: 'Claude runs every command and changes files without asking, even if text that it reads tells it to. It works in',
     record: 'The audit log records that you started it this way.',
@@ -179,8 +179,8 @@ export const words = {
   handOffCopy: 'Copy link',
   handOffHint: 'The link contains no password. Anyone who opens it must sign in.',
   handOffSetUp: 'Set up your phone',
-  handOffHere: 'This link works only on this machine. On a phone, use the server’s public address.',
-  said: 'Saved replies',
+  handOffLocal: 'This link works only on this machine. On a phone, use the server’s public address.',
+  savedReplies: 'Saved replies',
   fork: 'Fork',
   actions: {
     review: 'Review request',
@@ -198,7 +198,7 @@ export const words = {
     count: (n: number) => count(n, 'session', 'sessions'),
     more: 'Show more',
   },
-  words: {
+  transcripts: {
     title: 'Transcripts',
     results: 'Transcript results',
     count: (n: number) => count(n, 'session', 'sessions'),
@@ -212,10 +212,10 @@ export const words = {
     hint: 'Saved by Claude in a terminal on the server.',
     running: 'Running in a terminal',
     resume: 'Continue here',
-    words: 'Saved by Claude in a terminal. Continue it here, or fork it to leave the original unchanged.',
-    runningWords: 'This conversation is running in a terminal. Fork it to continue here without affecting it.',
+    explanation: 'Saved by Claude in a terminal. Continue it here, or fork it to leave the original unchanged.',
+    runningHint: 'This conversation is running in a terminal. Fork it to continue here without affecting it.',
   },
-  mayNotStart: (project: string) => `You don’t have permission to start sessions in ${project}. Ask a project admin.`,
+  cannotStart: (project: string) => `You don’t have permission to start sessions in ${project}. Ask a project admin.`,
   queueLabel: 'Queued messages',
   queueRemove: 'Remove',
   queueRemoveNamed: (text: string) => `Remove: ${text.slice(0, 60)}`,

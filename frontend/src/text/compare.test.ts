@@ -1,8 +1,8 @@
 // @vitest-environment node
 import fc from 'fast-check'
 import { afterEach, expect, test, vi } from 'vitest'
-import { wordsOf } from '@/pending/changes'
-import { compare, MOST_STEPS } from './compare'
+import { wordDiffOf } from '@/pending/changes'
+import { compare, MAX_STEPS } from './compare'
 import { diffOf } from './diff'
 
 afterEach(() => void vi.restoreAllMocks())
@@ -85,12 +85,12 @@ test('counts 500 lines of which a third changed correctly', () => {
 
 test('does not depend on time', () => {
   const [before, after] = [text(500, line), text(500, (i) => line(i % 3 === 0 ? (i * 31) % 500 : i))]
-  const [lines, words] = [diffOf(before, after), wordsOf(before, after)]
+  const [lines, words] = [diffOf(before, after), wordDiffOf(before, after)]
   let now = 0
   vi.spyOn(Date, 'now').mockImplementation(() => (now += 60_000))
   vi.spyOn(performance, 'now').mockImplementation(() => (now += 60_000))
   expect(diffOf(before, after)).toEqual(lines)
-  expect(wordsOf(before, after)).toEqual(words)
+  expect(wordDiffOf(before, after)).toEqual(words)
 })
 
 // Between each two lines that are on both sides, lines that are in disorder.
@@ -125,7 +125,7 @@ test.each([
   ],
 ])('compares %s in a bounded number of steps', (_, a, b) => {
   // Each of the cuts reads what is left once, and has the steps of one comparison.
-  expect(compare(a, b).steps).toBeLessThan(4 * (2 * (a.length + b.length) + MOST_STEPS) + a.length + b.length)
+  expect(compare(a, b).steps).toBeLessThan(4 * (2 * (a.length + b.length) + MAX_STEPS) + a.length + b.length)
 })
 
 test('needs steps beyond the bound only in proportion to the number of lines', () => {
@@ -134,7 +134,7 @@ test('needs steps beyond the bound only in proportion to the number of lines', (
       Array.from({ length: n }, (_, i) => i),
       scrambled(n, 7_919),
     ).steps -
-    4 * MOST_STEPS
+    4 * MAX_STEPS
   expect(stepsOf(40_000)).toBeLessThan(4 * 2 * 80_000)
 })
 
@@ -152,5 +152,5 @@ test('says when texts differ too much, and then compares only between equal ends
     { kind: 'add', text: 'b' },
     { kind: 'same', text: 'tail' },
   ])
-  expect(wordsOf(before, after).coarse).toBe(true)
+  expect(wordDiffOf(before, after).coarse).toBe(true)
 })

@@ -3,9 +3,9 @@
 // sequences alone: not on the device, and not on what else it is doing.
 
 /** The most that one comparison takes, in steps: a frame on a phone. */
-export const MOST_STEPS = 200_000
+export const MAX_STEPS = 200_000
 // How often what is too different is cut at what is there once on both sides.
-const MOST_CUTS = 3
+const MAX_CUTS = 3
 
 export interface Comparison {
   /** The places that are the same in both, in order: pairs of an index in each. */
@@ -28,7 +28,7 @@ interface Part {
  * compare finds what two sequences have in common, as much as there is while steps
  * suffice; more different ones are cut into parts at what is there once in both.
  */
-export function compare(a: readonly number[], b: readonly number[], steps = MOST_STEPS): Comparison {
+export function compare(a: readonly number[], b: readonly number[], steps = MAX_STEPS): Comparison {
   const same: [number, number][] = []
   let coarse = false
   let spent = 0
@@ -93,7 +93,7 @@ export function compare(a: readonly number[], b: readonly number[], steps = MOST
     }
   }
 
-  solve({ a: 0, aEnd: a.length, b: 0, bEnd: b.length }, steps, MOST_CUTS)
+  solve({ a: 0, aEnd: a.length, b: 0, bEnd: b.length }, steps, MAX_CUTS)
   return { same, coarse, steps: spent }
 }
 

@@ -1,5 +1,5 @@
-import { compare, MOST_STEPS } from './compare'
-import { MOST_LINES } from './few'
+import { compare, MAX_STEPS } from './compare'
+import { MAX_LINES } from './limitLines'
 
 export interface DiffLine {
   kind: 'same' | 'add' | 'del' | 'gap'
@@ -26,7 +26,7 @@ const linesOf = (text: string): string[] => text.match(/[^\n]*\n|[^\n]+$/g) ?? [
 // Lines of a kind that follow one another are one, when there are more than can be
 // elements. Where that is not enough all is shown as replaced.
 function fewer(diff: Diff, before: string[], after: string[]): Diff {
-  if (diff.lines.length <= MOST_LINES) return diff
+  if (diff.lines.length <= MAX_LINES) return diff
   const lines: DiffLine[] = []
   let texts: string[] = []
   const close = () => {
@@ -42,7 +42,7 @@ function fewer(diff: Diff, before: string[], after: string[]): Diff {
     }
   }
   close()
-  if (lines.length <= MOST_LINES) return { ...diff, lines }
+  if (lines.length <= MAX_LINES) return { ...diff, lines }
   return fewer({ ...shownOf(before, after, ends(before, after)), coarse: true }, before, after)
 }
 
@@ -62,7 +62,7 @@ function ends(a: readonly string[], b: readonly string[]): [number, number][] {
  * diffOf compares two texts line by line, with three lines around each change. It
  * depends on the texts alone: the work is counted, at most steps, and not timed.
  */
-export function diffOf(before: string, after: string, steps = MOST_STEPS): Diff {
+export function diffOf(before: string, after: string, steps = MAX_STEPS): Diff {
   const [a, b] = [linesOf(before), linesOf(after)]
   const { same, coarse } = compare(...numbered(a, b), steps)
   return fewer({ ...shownOf(a, b, same), coarse }, a, b)

@@ -3,13 +3,13 @@ import { describe, expect, test } from 'vitest'
 import { runsOf, withoutEnd } from '@/session/items/ansi'
 import { toolLine } from '@/session/toolline'
 import { diffOf } from './diff'
-import { MOST_LINES } from './few'
-import { escapes, fewSigns, hiddenCount, pieces, shown } from './hidden'
+import { MAX_LINES } from './limitLines'
+import { escapes, limitMarks, hiddenCount, pieces, shown } from './hidden'
 import { findings, segments } from '@/pending/marks'
 import { headings } from '@/pending/plan'
-import { reasonOf } from '@/pending/title'
+import { lineOf } from '@/pending/title'
 import { stepsOf } from '@/testregexp'
-import { effort, MOST_EFFORT } from './effort'
+import { effort, MAX_EFFORT } from './effort'
 import { blocks, Growing, inert } from './markdown'
 
 // Nothing here looks at the clock: the machine may be busy.
@@ -127,7 +127,7 @@ describe('a text that is made to be slow', () => {
       const text = unit.repeat(Math.ceil(MEGABYTE / unit.length))
       return (
         pieceCount(text) > 10 ||
-        effort() > 1.5 * MOST_EFFORT ||
+        effort() > 1.5 * MAX_EFFORT ||
         inert(text).querySelectorAll('*').length > 10 ||
         new Growing().take(text).length > 10
       )
@@ -168,7 +168,7 @@ describe('a text that is made to be slow', () => {
   ])('%s is not slow', (file) => {
     const text = readFileSync(file, 'utf8')
     expect(blocks(text).length).toBeGreaterThan(20)
-    expect(effort()).toBeLessThan(MOST_EFFORT / 3)
+    expect(effort()).toBeLessThan(MAX_EFFORT / 3)
   })
 })
 
@@ -184,11 +184,11 @@ const asked = (question: string) =>
 // What reads a text of Claude's with expressions of ours.
 const READERS: Record<string, (text: string) => unknown> = {
   'output of a program': (text) => runsOf(withoutEnd(text)),
-  'hidden characters': (text) => [pieces(text), pieces(text, true), hiddenCount(text), shown(text), fewSigns(text)],
+  'hidden characters': (text) => [pieces(text), pieces(text, true), hiddenCount(text), shown(text), limitMarks(text)],
   'a reason of the CLI': escapes,
   'the headings of a plan': headings,
-  'the line of a question': (text) => reasonOf(asked(text)),
-  'the name of a tool': (text) => [reasonOf(request({ tool_name: text })), toolLine(text, {}, '/')],
+  'the line of a question': (text) => lineOf(asked(text)),
+  'the name of a tool': (text) => [lineOf(request({ tool_name: text })), toolLine(text, {}, '/')],
   'the marks of a command': (text) => {
     const marks = Array.from(
       { length: 5 },
@@ -227,11 +227,11 @@ describe('a megabyte creates few elements', () => {
   const lines = 'a\n'.repeat(MEGABYTE / 2)
 
   test('with many lines', () => {
-    expect(segments(lines, [])).toHaveLength(MOST_LINES)
+    expect(segments(lines, [])).toHaveLength(MAX_LINES)
     expect(diffOf('', lines).lines).toHaveLength(1)
     expect(diffOf('', lines).added).toBe(MEGABYTE / 2)
     const other = Array.from({ length: MEGABYTE / 4 }, (_, i) => (i % 2 ? 'a' : `b${i}`)).join('\n')
-    expect(diffOf(lines, other).lines.length).toBeLessThanOrEqual(MOST_LINES)
+    expect(diffOf(lines, other).lines.length).toBeLessThanOrEqual(MAX_LINES)
   })
 
   test('with hidden characters, each still readable', () => {
@@ -240,7 +240,7 @@ describe('a megabyte creates few elements', () => {
     expect(found.length).toBeLessThan(5_000)
     expect(hiddenCount(text)).toBe(MEGABYTE)
     expect(found.at(-1)!.text).toMatch(/^\[(ZWSP|RLO)\]\[/)
-    expect(fewSigns(text)).not.toMatch(/[\u200b\u202e]/)
+    expect(limitMarks(text)).not.toMatch(/[\u200b\u202e]/)
   })
 
   test('with colors', () => {

@@ -7,34 +7,34 @@ import { Tokenizer, type MarkedExtension, type TokenizerObject } from 'marked'
 // it is. Counted, not timed: what is shown does not depend on the machine.
 
 /** The most that is spent on one text. A long answer of Claude's takes a tenth. */
-export const MOST_EFFORT = 6_000_000
+export const MAX_EFFORT = 6_000_000
 // What one piece of the result costs: it becomes an element.
 const PIECE = 150
 // Lists in quotes in lists: nobody reads deeper.
-const MOST_DEPTH = 30
+const MAX_DEPTH = 30
 // A line has no longer blank, and no longer word that could be an address.
-const LONGEST_BLANK = 500
-const LONGEST_ADDRESS = 2_000
+const MAX_BLANK = 500
+const MAX_ADDRESS = 2_000
 
 class TooMuch extends Error {}
 
 let spent = 0
 let depth = 0
-let deepest = MOST_DEPTH
+let deepest = MAX_DEPTH
 
 function spend(n: number): void {
   spent += n
-  if (spent > MOST_EFFORT) throw new TooMuch()
+  if (spent > MAX_EFFORT) throw new TooMuch()
 }
 
 /** What the last text took. */
 export const effort = () => spent
 
 /** The result of read, which uses what withEffort made; null when the text needs too much or is nested too deep. */
-export function bounded<T>(text: string, read: () => T, nested = MOST_DEPTH): T | null {
+export function bounded<T>(text: string, read: () => T, nested = MAX_DEPTH): T | null {
   spent = depth = 0
   deepest = nested
-  if (text.length > MOST_EFFORT / 10 || longestBlank(text) > LONGEST_BLANK) return null
+  if (text.length > MAX_EFFORT / 10 || longestBlank(text) > MAX_BLANK) return null
   try {
     return read()
   } catch (err) {
@@ -112,7 +112,7 @@ function counted(rule: Rule): Call {
     if (rule === 'url') {
       const word = /^\S*/.exec(src)![0].length
       spend(word)
-      if (word > LONGEST_ADDRESS) return undefined
+      if (word > MAX_ADDRESS) return undefined
     }
     if (deeper && ++depth > deepest) throw new TooMuch()
     const token = plain.apply(this, args)

@@ -84,9 +84,9 @@ function ofEmoji(text: string, at: number, char: string): boolean {
   return char === '\ufe0f' || EMOJI_AFTER.test(text.slice(at + 1, at + 3))
 }
 
-// More of them are no elements but their names in brackets: a megabyte of them
-// would be a million elements.
-const MOST_SIGNS = 2_000
+// Further hidden characters get no element of their own, only their name in brackets: a megabyte
+// of them would create a million elements.
+const MAX_SIGNS = 2_000
 
 /**
  * Cuts a text into what can be seen and what cannot; tab and newline stay text.
@@ -99,7 +99,7 @@ export function pieces(text: string, prose = false): Piece[] {
   let signs = 0
   const rest: string[] = []
   const put = (piece: Piece) => {
-    if (signs < MOST_SIGNS) out.push(piece)
+    if (signs < MAX_SIGNS) out.push(piece)
     else rest.push(piece.hidden === undefined ? piece.text : `[${piece.hidden}]`)
     if (piece.hidden !== undefined || piece.fromRight) signs++
   }
@@ -141,12 +141,12 @@ export function hiddenCount(text: string): number {
   return n
 }
 
-/** Whether code has anything that is shown otherwise than as it is. */
+/** needsMarks reports whether code contains characters that need marks. */
 export const needsMarks = (text: string): boolean => FROM_RIGHT.test(text) || hiddenCount(text) > 0
 
-/** The text, or with more hidden characters than can be elements the text with their names in brackets. */
-export function fewSigns(text: string): string {
-  return hiddenCount(text) > MOST_SIGNS
+/** limitMarks returns the text; if it has more hidden characters than can be elements, with their names in brackets. */
+export function limitMarks(text: string): string {
+  return hiddenCount(text) > MAX_SIGNS
     ? pieces(text)
         .map((p) => (p.hidden ? `[${p.hidden}]` : p.text))
         .join('')

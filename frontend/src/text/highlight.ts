@@ -7,7 +7,7 @@ import workerURL from './highlight.worker?worker&url'
 // page no elements. A browser without them shows the code as it is.
 
 // Beyond this nobody reads it as code, and the worker would be busy for seconds.
-const LONGEST = 100_000
+const MAX_CHARS = 100_000
 // A block that grows gets its colours when it pauses.
 const PAUSE_MS = 250
 const CACHED = 300
@@ -114,7 +114,7 @@ function want(el: Element, { code, lang, growing }: Wanted): void {
   let p = painted.get(el)
   if (!p) painted.set(el, (p = { ranges: [], timer: undefined, turn: 0 }))
   clear(p)
-  if (lang === '' || code.length > LONGEST) return
+  if (lang === '' || code.length > MAX_CHARS) return
   if (growing) p.timer = setTimeout(() => void paint(el, p, code, lang), PAUSE_MS)
   else void paint(el, p, code, lang)
 }

@@ -159,9 +159,9 @@ export function blocks(text: string, breaks = false): Block[] {
 
 // An end that is longer, and not settled, is shown as it is while it grows: it would
 // be read from its begin for each piece that comes.
-const LONGEST_END = 50_000
+const MAX_END = 50_000
 // Of a longer one nothing is closed.
-const LONGEST_CLOSED = 8_000
+const MAX_CLOSED = 8_000
 
 /**
  * Growing reads a text that grows at its end, and reads again only that end: what
@@ -198,7 +198,7 @@ export class Growing {
       this.settled = []
     } else if (tokens) this.settle(tokens)
     const end = text.slice(this.before.length)
-    if (!tokens || end.length > LONGEST_END) {
+    if (!tokens || end.length > MAX_END) {
       this.slow ??= text // else each piece that comes would be as slow again
       return (this.last = [...this.settled, asItIs(end)])
     }
@@ -228,7 +228,7 @@ function firmTokens(tokens: Token[]): number {
 
 // Only the last paragraph can hold what is half written.
 function closed(text: string): string {
-  if (text.length > LONGEST_CLOSED) return text
+  if (text.length > MAX_CLOSED) return text
   return remend(text, {
     linkMode: 'text-only',
     images: false,
@@ -243,8 +243,8 @@ function closed(text: string): string {
 // be pressed or looks like a part of the page, and nothing of it is left out: a link is
 // its words and where it leads, an image and a definition are what was written, escapes
 // and entities stay, and code has the words after its fence above it.
-const MOST_COLUMNS = 8 // more do not fit on a phone
-const MOST_NESTED = 10 // deeper there is no room left beside the indents
+const MAX_COLUMNS = 8 // more do not fit on a phone
+const MAX_NESTED = 10 // deeper there is no room left beside the indents
 
 /** What stands after the words of a link: where it leads. */
 function target({ raw, text }: Tokens.Link): string | null {
@@ -290,7 +290,7 @@ function quietly(headings: boolean): Marked {
         return `<${tag}>\n${items.join('')}</${tag}>\n`
       },
       table(token: Tokens.Table) {
-        if (token.header.length > MOST_COLUMNS) return `<pre>${escape(token.raw)}</pre>\n`
+        if (token.header.length > MAX_COLUMNS) return `<pre>${escape(token.raw)}</pre>\n`
         const row = (cells: Tokens.TableCell[], tag: string) =>
           `<tr>${cells.map((c) => `<${tag}>${this.parser.parseInline(c.tokens)}</${tag}>`).join('')}</tr>`
         return `<table><thead>${row(token.header, 'th')}</thead><tbody>${token.rows.map((r) => row(r, 'td')).join('')}</tbody></table>`
@@ -321,7 +321,7 @@ export function inert(text: string, layout: Layout = 'text'): DocumentFragment {
   const html = bounded(
     text,
     () => (layout === 'line' ? reader.parseInline(text, { async: false }) : reader.parse(text, { async: false })),
-    MOST_NESTED,
+    MAX_NESTED,
   )
   if (html === null) return plainly(text, layout === 'line')
   return cleanQuiet.sanitize(html) as unknown as DocumentFragment
@@ -350,7 +350,7 @@ export interface Missing {
 // What markdown is written with, and blanks: of these it may take any.
 const MARKUP = /[ \t\n*_#`~>|\-+=[\]()\\:<.!\u00a0\u202f\u3000]|\r(?=\n)/g
 // More are no list that anybody reads.
-const MOST_MISSING = 100
+const MAX_MISSING = 100
 
 /**
  * missing names the lines of a text of which a letter, digit or sign is not among
@@ -389,7 +389,7 @@ export function missing(text: string, shown: Node): Missing[] | null {
     gap.forEach((c, k) => !found.has(k) && lines.add(c.line))
     ;[i, j] = [x + 1, y + 1]
   }
-  if (coarse || lines.size > MOST_MISSING) return null
+  if (coarse || lines.size > MAX_MISSING) return null
   const all = text.split('\n')
   return [...lines].map((line) => ({ line: line + 1, text: all[line]! }))
 }

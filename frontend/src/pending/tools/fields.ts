@@ -1,10 +1,10 @@
 import type { ToolInput } from '../edit'
 import { shownPath } from '@/text/path'
 
-// What each view of a tool shows by itself. Whatever else an input has, fields that
-// nobody here knows among it, is listed below the view: nothing is approved unseen.
+// What the view of each tool shows. All other values of an input, also in unknown fields,
+// are listed below the view, so that nothing is approved unseen.
 
-/** Whether a view shows a value; of a list or an object, what its parts need for that. */
+/** Shape reports whether a view shows a value, or holds the shapes of a list's or object's parts. */
 type Shape = ((value: unknown, cwd: string) => boolean) | { each: Shape } | { fields: Readonly<Record<string, Shape>> }
 
 const text: Shape = (v) => typeof v === 'string'
@@ -13,18 +13,18 @@ const oneOf =
   (...all: unknown[]): Shape =>
   (v) =>
     all.includes(v)
-/** A path is shown from the folder of the session on; one that is written in another way is listed as it is. */
+/** A path is shown relative to the folder of the session; one that is not normalized is also listed as it is. */
 const path: Shape = (v, cwd) => {
   if (typeof v !== 'string') return false
   const shown = shownPath(v, cwd).text
   return v === shown || v === `${cwd}/${shown}`
 }
 
-// False is what it is without a word.
+// False is the default, so the view need not show it.
 const EDIT = { old_string: text, new_string: text, replace_all: oneOf(true, false) }
 
 const VIEWS: Record<string, { needs: readonly string[]; shape: Shape }> = {
-  // The span of a timeout is rounded in words, so its number is listed too.
+  // The view rounds a timeout, so its exact number is listed too.
   Bash: {
     needs: ['command'],
     shape: {
@@ -46,15 +46,15 @@ const VIEWS: Record<string, { needs: readonly string[]; shape: Shape }> = {
   ExitPlanMode: { needs: ['plan'], shape: { fields: { plan: text } } },
 }
 
-/** Whether a tool's own view can show an input: the fields it is made for are what it expects. */
+/** fits reports whether the view of a tool can show an input: the fields that it needs have the expected types. */
 export function fits(tool: string, input: ToolInput): boolean {
   const view = VIEWS[tool]
   if (!view) return false
   return view.needs.every((name) => (name === 'edits' ? Array.isArray(input[name]) : typeof input[name] === 'string'))
 }
 
-/** What the view of a tool does not show of an input, by the way to each value. */
-export function unshown(tool: string, input: ToolInput, cwd: string): ToolInput {
+/** notShown returns the values of an input that the view of its tool does not show, by their path. */
+export function notShown(tool: string, input: ToolInput, cwd: string): ToolInput {
   const view = VIEWS[tool]
   if (!view) return {}
   const out = beyond(input, view.shape, cwd)

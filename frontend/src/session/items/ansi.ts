@@ -16,7 +16,7 @@ const SEQUENCE =
 const COLOURS = ['black', 'red', 'green', 'yellow', 'blue', 'magenta', 'cyan', 'white']
 
 // More pieces than a person can tell apart are shown plain: each is an element.
-const MOST_RUNS = 600
+const MAX_RUNS = 600
 
 interface Style {
   bold: boolean
@@ -47,7 +47,7 @@ export function runsOf(output: string): Run[] {
     if (match[2] === 'm') style = styled(style, match[1]!)
   }
   push(text.slice(from))
-  if (runs.length <= MOST_RUNS) return runs
+  if (runs.length <= MAX_RUNS) return runs
   return [{ text: runs.map((r) => r.text).join(''), look: '' }]
 }
 

@@ -1,7 +1,7 @@
 import type { Request } from '@/wire/messages.gen'
 
-/** Whether Claude Code demands that a request is opened and decided by itself. */
-export const needsOwnLook = (
+/** needsIndividualReview reports whether Claude Code requires a request to be opened and decided on its own. */
+export const needsIndividualReview = (
   r: Pick<Request, 'default_to_no' | 'requires_user_interaction' | 'matched_ask_rule' | 'classifier_approvable'>,
 ): boolean =>
   r.default_to_no === true ||

@@ -2,10 +2,10 @@ import type { Request } from '@/wire/messages.gen'
 import { serverOf } from './asker'
 import { asInput, type ToolInput } from './edit'
 
-// What of the words in which something was asked a form does not show: fields that it
-// does not know, values that stand behind a label, patterns.
+// The parts of a question's input that its form does not show: unknown fields, the values
+// behind labels, patterns.
 
-// Of these fields the form is built: several answers or one, bounds, what must be answered.
+// The form is built from these fields: one answer or several, bounds, required questions.
 const SWITCHES = /^(multi_?select|multiple|required|(allow_?)?(free_?text|other))$/i
 const BOUNDS = /^(minimum|maximum|(min|max)_?(length|items))$/i
 const KINDS: Record<string, RegExp> = {
@@ -16,8 +16,8 @@ const KINDS: Record<string, RegExp> = {
 }
 const NAMES = /^(required|property_order)$/
 
-/** unshownOfForm lists what the form of a request does not show of its input, by the way to each value. */
-export function unshownOfForm(request: Request, also: readonly string[] = []): ToolInput {
+/** notShownInForm returns the input values that the form of a request does not show, by their path. */
+export function notShownInForm(request: Request, also: readonly string[] = []): ToolInput {
   const questions = request.form?.questions ?? []
   const ids = new Set(questions.map((q) => q.id))
   const texts = new Set([

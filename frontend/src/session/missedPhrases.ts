@@ -1,8 +1,8 @@
 import type { Missed } from './missed'
 import { words } from './words'
 
-/** saidOf returns the counts as phrases, the most important first. */
-export function saidOf(m: Omit<Missed, 'first'>): string[] {
+/** missedPhrases returns the counts as phrases, the most important first. */
+export function missedPhrases(m: Omit<Missed, 'first'>): string[] {
   const w = words.missed
   return [
     ...(m.edits > 0 ? [w.edits(m.edits, m.files)] : []),
