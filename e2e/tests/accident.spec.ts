@@ -75,7 +75,10 @@ test('a request that arrives after a decision waits until the person asks for it
   await expect(app.card('ls second')).toBeVisible()
 })
 
-test('a dangerous request is confirmed by holding one button or typing the dangerous word @newest', async ({ page, server }) => {
+test('a dangerous request is confirmed by holding one button or typing the dangerous word @newest', async ({
+  page,
+  server,
+}) => {
   const stage = await Stage.in(page)
   const text = 'cd build && git push --force origin main'
   stage.previews.set(

@@ -189,11 +189,7 @@ test('several askers at once have a form each', async ({ page, folder, rest }) =
   await expect(app.said(/v2/)).toBeVisible()
 })
 
-test('the progress of an agent is shown above its session, also after a reload', async ({
-  page,
-  folder,
-  rest,
-}) => {
+test('the progress of an agent is shown above its session, also after a reload', async ({ page, folder, rest }) => {
   const id = await rest.start(
     prompt(
       'Report.',

@@ -58,10 +58,7 @@ test('an edit is compared with the current file, also while its card is open @ne
   expect(readFileSync(file, 'utf8')).toBe('line 17\n'.repeat(3))
 })
 
-test('a diff is highlighted later without moving its card @newest', async ({
-  page,
-  server,
-}) => {
+test('a diff is highlighted later without moving its card @newest', async ({ page, server }) => {
   const stage = await Stage.in(page)
   await stage.open(server.url)
   const [before, after] = ['// the one\nreturn limit\n', "// the two\nreturn 'none'\n"]

@@ -135,10 +135,7 @@ test('an offline answer is sent once after a reconnect, and signing out applies 
   await other.close()
 })
 
-test('a request says that its card is loading, and shows it once it has loaded @nightly', async ({
-  page,
-  server,
-}) => {
+test('a request says that its card is loading, and shows it once it has loaded @nightly', async ({ page, server }) => {
   for (const description of ['net::ERR_FAILED', 'Failed to fetch dynamically imported module', '/api/pending/'])
     test.info().annotations.push({ type: 'allowed on the console', description })
   await page.route(/\/assets\/(cards|questions)-[^/]*\.js$/, (route) => route.abort())

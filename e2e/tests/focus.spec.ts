@@ -14,10 +14,7 @@ const json = (page: Page, path: string | RegExp, body: unknown) =>
 const at = 1_763_692_800
 const later = () => Date.now() / 1000 + 3_600
 
-test('keyboard only: changes by others never move the focus @newest @nightly', async ({
-  page,
-  server: { url },
-}) => {
+test('keyboard only: changes by others never move the focus @newest @nightly', async ({ page, server: { url } }) => {
   const hands = await Hands.on(page)
   const stage = await Stage.in(page)
   await json(page, '**/api/users', { users: [] })

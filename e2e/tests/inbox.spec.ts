@@ -185,7 +185,12 @@ test.describe('on a phone', () => {
   const { viewport, userAgent, deviceScaleFactor, isMobile, hasTouch } = devices['Pixel 7']
   test.use({ viewport, userAgent, deviceScaleFactor, isMobile, hasTouch })
 
-  test('a person decides a request from the list and continues with the next by touch @newest', async ({ page, folder, rest, own }) => {
+  test('a person decides a request from the list and continues with the next by touch @newest', async ({
+    page,
+    folder,
+    rest,
+    own,
+  }) => {
     for (const name of ['first', 'second']) {
       const id = await rest.start(play(`Make ${name}`, [bash(`touch ${name}`)], [text('Made.')]), {
         cwd: folder,

@@ -21,14 +21,7 @@ test('forms are back after a reload', async ({ page, folder, rest }) => {
   expect(await rest.said(id)).toMatch(/second/)
 })
 
-test('forms are correct after a lost connection @newest', async ({
-  page,
-  folder,
-  rest,
-  server,
-  signIn,
-  context,
-}) => {
+test('forms are correct after a lost connection @newest', async ({ page, folder, rest, server, signIn, context }) => {
   for (const description of awayMessages) {
     test.info().annotations.push({ type: 'allowed on the console', description })
   }
@@ -57,7 +50,12 @@ test('forms are correct after a lost connection @newest', async ({
   await cable.close()
 })
 
-test('killing a session with an open request closes its form in both tabs and leaves no process', async ({ page, context, folder, rest }) => {
+test('killing a session with an open request closes its form in both tabs and leaves no process', async ({
+  page,
+  context,
+  folder,
+  rest,
+}) => {
   const id = await rest.start(prompt('Make a file.', [bash('touch never')]), { cwd: folder })
   const desk = await App.openSession(page, id)
   const phone = await App.openSession(await context.newPage(), id)

@@ -88,12 +88,7 @@ const REPORTS = [
   { text: 'Done.' },
 ]
 
-test('tools are shown and changed, and context usage and cost are shown', async ({
-  page,
-  server,
-  scripted,
-  rest,
-}) => {
+test('tools are shown and changed, and context usage and cost are shown', async ({ page, server, scripted, rest }) => {
   await page.setViewportSize({ width: 1440, height: 900 })
   await App.newSession(
     page,

@@ -1,7 +1,16 @@
 // @vitest-environment node
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { armedFrom, needsConfirmation, obstacle, STILL_MS, type Act, type Facts, type How, type ButtonSnapshot } from './decide'
+import {
+  armedFrom,
+  needsConfirmation,
+  obstacle,
+  STILL_MS,
+  type Act,
+  type Facts,
+  type How,
+  type ButtonSnapshot,
+} from './decide'
 
 const READY: Facts = {
   armed: true,

@@ -136,6 +136,8 @@ describe('a draft', () => {
   })
 
   it('is displayed as text', () => {
-    expect(draftText({ reason: 'No', denying: true, form: { q: { values: ['A', 'B'], text: 'c' } } })).toBe('No\nA, B\nc')
+    expect(draftText({ reason: 'No', denying: true, form: { q: { values: ['A', 'B'], text: 'c' } } })).toBe(
+      'No\nA, B\nc',
+    )
   })
 })

@@ -36,7 +36,9 @@ export function segments(text: string, marks: readonly RiskMark[]): Segment[][] 
   }
   // As in CodeText, the newline at the end does not start another line.
   if (lines.length > 1 && text.endsWith('\n')) lines.pop()
-  return limitLines(lines, (rest) => rest.flatMap((line, i) => (i === 0 ? line : [{ text: '\n', level: null }, ...line])))
+  return limitLines(lines, (rest) =>
+    rest.flatMap((line, i) => (i === 0 ? line : [{ text: '\n', level: null }, ...line])),
+  )
 }
 
 interface Finding {

@@ -358,24 +358,21 @@ describe('each tool', () => {
     return all
   }
 
-  test.each(Object.keys(KNOWN))(
-    '%s shows each field of its input, including unknown ones',
-    async (tool) => {
-      const all = await text(tool, { ...KNOWN[tool], ...UNKNOWN })
-      for (const [name, value] of Object.entries(KNOWN[tool]!)) {
-        const said = SAID[tool]?.[name]
-        expect(all).toContain(said ?? '')
-        for (const leaf of leaves(value)) {
-          if ((said && typeof leaf === 'boolean') || (said && name === 'edit_mode')) continue
-          for (const line of String(leaf).split('\n')) expect(all).toContain(line.replace(/^\/w\//, ''))
-        }
+  test.each(Object.keys(KNOWN))('%s shows each field of its input, including unknown ones', async (tool) => {
+    const all = await text(tool, { ...KNOWN[tool], ...UNKNOWN })
+    for (const [name, value] of Object.entries(KNOWN[tool]!)) {
+      const said = SAID[tool]?.[name]
+      expect(all).toContain(said ?? '')
+      for (const leaf of leaves(value)) {
+        if ((said && typeof leaf === 'boolean') || (said && name === 'edit_mode')) continue
+        for (const line of String(leaf).split('\n')) expect(all).toContain(line.replace(/^\/w\//, ''))
       }
-      for (const [name, value] of Object.entries(UNKNOWN)) {
-        expect(all).toContain(name.replace('\u202e', 'RLO'))
-        for (const leaf of leaves(value)) expect(all).toContain(String(leaf))
-      }
-    },
-  )
+    }
+    for (const [name, value] of Object.entries(UNKNOWN)) {
+      expect(all).toContain(name.replace('\u202e', 'RLO'))
+      for (const leaf of leaves(value)) expect(all).toContain(String(leaf))
+    }
+  })
 
   test.each(Object.keys(KNOWN))('%s shows a known field with an unexpected value', async (tool) => {
     for (const name of Object.keys(KNOWN[tool]!)) {

@@ -87,7 +87,8 @@ export function useOutcomes(
     ([now]) => {
       const next = new Map(outcomes.value)
       for (const [id, request] of before) {
-        if (!now.has(id) && hasOutcome(id)) next.set(id, { request, given: ownDecisions.get(id)!, height: heightOf(id) })
+        if (!now.has(id) && hasOutcome(id))
+          next.set(id, { request, given: ownDecisions.get(id)!, height: heightOf(id) })
       }
       for (const id of now.keys()) next.delete(id)
       before.clear()

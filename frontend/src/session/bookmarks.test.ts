@@ -4,7 +4,7 @@ import { setOwner } from '@/connection/owner'
 import { useSessions } from '@/state/sessions'
 import type { Bookmark } from '@/wire/messages.gen'
 import { markRead, moveReadPositions } from './bookmarks'
-import { known, look, pinnedAt, seenOf, unseen } from './seen'
+import { known, markViewed, pinnedAt, seenOf, unseen } from './seen'
 
 const apply = (...bookmarks: Bookmark[]) =>
   useSessions().apply([{ type: 'bookmarks', bookmarks }], { now: Date.now(), commandOf: () => undefined })
@@ -33,8 +33,8 @@ test('the newer of two bookmarks counts, in any order', () => {
   apply(bookmark(2, { pinned_at: 1, seen: 5, seen_at: 1 }))
   apply(bookmark(1), bookmark(1, { session_id: 'b', seen: 1 }))
   expect([pinnedAt('a'), unseen({ session_id: 'a', items: 9 }), known('b'), known('c')]).toEqual([1, 4, true, false])
-  look('a', 7)
-  look('a', 6)
+  markViewed('a', 7)
+  markViewed('a', 6)
   expect([unseen({ session_id: 'a', items: 9 }), seenOf('a')?.seq]).toEqual([2, 5])
   setOwner('somebody else')
   expect(unseen({ session_id: 'a', items: 9 })).toBe(4)

@@ -4,7 +4,7 @@ import type { SessionState } from '@/state/reducer'
 import { useSessions } from '@/state/sessions'
 import type { Request } from '@/wire/messages.gen'
 import { byFolder } from './groups'
-import { look } from './seen'
+import { markViewed } from './seen'
 
 beforeEach(() => {
   setActivePinia(createPinia())
@@ -41,8 +41,8 @@ test('waiting sessions come first, the longest waiting at the top, whatever the 
 })
 
 test('a session whose turn has ended is idle once that was seen', () => {
-  look('seen', 4)
-  look('once', 4)
+  markViewed('seen', 4)
+  markViewed('once', 4)
   expect(
     ids([
       session('empty', { state: 'user_turn' }),
@@ -66,8 +66,8 @@ test('the others are sorted newest first', () => {
 })
 
 test('an ended session stays in its folder until it was read, and leaves the list when it is archived', () => {
-  look('read', 4)
-  look('unread', 4)
+  markViewed('read', 4)
+  markViewed('unread', 4)
   expect(
     byFolder([
       session('read', { state: 'dead', items: 4 }),

@@ -54,7 +54,8 @@ export const words = {
     times: (n: number) => count(n, 'change', 'changes'),
     atLeast: 'at least',
     overwritten: (n: number) => `overwritten, ${count(n, 'line', 'lines')}`,
-    unknownFiles: (n: number) => `${count(n, 'change was', 'changes were')} too large to record, so the file is unknown.`,
+    unknownFiles: (n: number) =>
+      `${count(n, 'change was', 'changes were')} too large to record, so the file is unknown.`,
     more: (n: number) => `Show ${n} more`,
     agents: 'Subagents',
     noAgents: 'No subagents yet.',

@@ -7,7 +7,7 @@ import { process, request } from '@/pending/testdock'
 import type { Bookmark, ProcessState } from '@/wire/messages.gen'
 import SessionList from './SessionList.vue'
 import { portKey } from '@/connection/port'
-import { look } from '@/session/seen'
+import { markViewed } from '@/session/seen'
 import { useSessions } from '@/state/sessions'
 
 const find = vi.fn<(id: string) => Promise<boolean>>(() => Promise.resolve(true))
@@ -77,7 +77,7 @@ test('a row is bold and counts the unread blocks, unless more are coming', async
         .map((a) => [a.attributes('href')!.slice(10), a.classes('fresh') && /(\d+) new/.exec(a.text())![1]]),
     )
   expect(fresh()).toEqual({ read: '2', runs: false, new: '240', old: false })
-  look('read', 5)
+  markViewed('read', 5)
   await nextTick()
   expect(fresh()['read']).toBe(false)
 })
