@@ -47,7 +47,8 @@ export default defineConfig<object, ServerOptions>({
       ...(everything ? { grepInvert: /@newest/ } : { grep: /@older/ }),
       use: { claudePath: claude('2.1.197', 'SAYSO_TEST_CLAUDE_OLD') },
     },
-    // In `make test-all` Firefox runs the most important tests, those tagged @browsers, over WebDriver BiDi.
+    // In `make test-all` other browsers run the most important tests: Firefox, over WebDriver BiDi, those
+    // tagged @browsers, and WebKitGTK, which no Playwright drives, flows of its own.
     ...(everything
       ? [
           {
@@ -71,7 +72,12 @@ export default defineConfig<object, ServerOptions>({
               screenshot: 'off', // it would be taken with a style that the page forbids
             },
           } as const,
-        ]
+          {
+            name: 'webkit',
+            testDir: 'webkit',
+            use: { claudePath: claude('2.1.329', 'SAYSO_TEST_CLAUDE_NEW') },
+          },
+        ].filter((one) => one.name !== 'webkit' || process.platform === 'linux')
       : []),
   ],
 })
