@@ -223,6 +223,14 @@ var attackList = []attack{
 	proved(136, "a text that runs, loads or forges a decision in an exported file, and an export that is not on record", "export.TestHostileTextsAreInert", "httpapi.TestExportOfASession"),
 	proved(137, "a phone without a connection: an approval, an old page of the app, or what the person before them was asked", "e2e/tests/offline.spec.ts: the installed app without its server shows the last known state, and decides nothing"),
 	proved(138, "a page of another site that shares something into the app", "e2e/tests/offline.spec.ts: the installed app without its server shows the last known state, and decides nothing"),
+
+	// What is drawn.
+	proved(139, "a diagram that loops, a megabyte of source, a bomb of macros, or a transcript full of them", "frontend/src/text/draw.test.ts: what takes more than 3 s is ended, and what comes after it is drawn",
+		"frontend/src/text/draw.test.ts: a transcript full of slow ones takes half a minute at most", "frontend/src/text/draw.test.ts: a megabyte is not even read", "frontend/src/text/drawworker.test.ts: a bomb of macros or braces is small or none",
+		"e2e/tests/hostile.spec.ts: diagrams and formulas are drawn, inert and in bounded time"),
+	proved(140, "a script, a link, an image from elsewhere or a part of the page in a diagram or formula", "frontend/src/text/drawworker.test.ts: holds no element of its own", "frontend/src/text/drawworker.test.ts: leads, loads and runs nothing",
+		"frontend/src/text/mathml.test.ts: what could lead, run, load or look like a part of the page is left out", "frontend/src/text/DrawnBlock.test.ts: the source is there until the diagram is, and on a press",
+		"e2e/tests/hostile.spec.ts: diagrams and formulas are drawn, inert and in bounded time"),
 }
 
 // TestEveryAttackHasItsAnswer holds the list against the tests that there are: a

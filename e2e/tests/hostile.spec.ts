@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
 import { prompt, text } from '../script.ts'
+import { Stage } from '../stage.ts'
 import { token } from '../token.ts'
 
 // A hook that leaves a file, so that the test sees whether it ran.
@@ -145,3 +146,46 @@ test(
     await http.dispose()
   },
 )
+
+test('diagrams and formulas are drawn, inert and in bounded time @newest', async ({ page, server }) => {
+  const elsewhere: string[] = []
+  page.on('request', (request) => {
+    if (!request.url().startsWith(server.url) && !/^(data|blob):/.test(request.url())) elsewhere.push(request.url())
+  })
+  await page.addInitScript(() =>
+    Object.defineProperty(window, 'ran', { set: () => console.error('a payload ran'), get: () => undefined }),
+  )
+  const stage = await Stage.in(page)
+  const mermaid = (source: string) => `\`\`\`mermaid\n${source}\n\`\`\``
+  const many = (name: string) => Array.from({ length: 300 }, (_, i) => `${name}${i}`).join(' & ')
+  stage.say(
+    { kind: 'text', text: mermaid(`graph TD\n  ${many('a')} --> ${many('b')}`) },
+    {
+      kind: 'text',
+      text: mermaid(
+        'graph TD\n  A["<script>ran=1</script>"] --> B["<img src=https://x.invalid/p onerror=ran=1>"]\n' +
+          '  style A fill:url(https://x.invalid/f)\n  click A "javascript:ran=1"\n  click B href "https://x.invalid/"',
+      ),
+    },
+    { kind: 'text', text: `$$\\def\\a{${'x'.repeat(3_000)}}${'\\a '.repeat(99)}$$\n\n$$\\href{javascript:ran=1}{x}$$` },
+    { kind: 'text', text: `${mermaid('graph LR\n  Plan --> Code')}\n\nWith $x^2$ and $5, or $6.\n\n$$\\frac{a}{b}$$` },
+  )
+  await stage.open(server.url)
+  const rows = page.getByRole('feed').getByRole('article')
+  const last = rows.last()
+  await expect(last.locator('.formula math mfrac')).toBeVisible()
+  await expect(last.locator('p math msup')).toBeVisible()
+  await expect(last.getByText('and $5, or $6.')).toBeVisible()
+  const picture = last.getByRole('img', { name: /^Diagram\. Its source: graph LR\s+Plan --> Code/ })
+  expect(await picture.evaluate((img: HTMLImageElement) => img.decode().then(() => img.naturalWidth))).toBeGreaterThan(
+    50,
+  )
+  await last.getByRole('button', { name: 'Source' }).first().click()
+  await expect(last.getByText('Plan --> Code')).toBeVisible()
+
+  await expect(rows.first().getByText('Not drawn: it takes too long to draw.')).toBeVisible()
+  await expect(page.getByText(/^Not drawn: it is too large\.$/)).toBeVisible()
+  await expect(rows.nth(1).getByRole('img')).toBeVisible()
+  expect(await page.getByRole('feed').locator('script, iframe, foreignObject, [href^="javascript" i]').count()).toBe(0)
+  expect(elsewhere).toEqual([])
+})

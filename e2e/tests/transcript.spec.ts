@@ -267,6 +267,13 @@ test('ten thousand blocks create few elements, and the last page is loaded @newe
   await page.getByRole('searchbox', { name: 'Search this transcript' }).fill('echo 5000')
   await expect(page.locator('.row.tool_call').filter({ hasText: 'echo 5000' })).toBeVisible()
   expect(await elements()).toBeLessThan(2_000)
+
+  // The address of a message opens there, however much lies between it and the end.
+  const message = page.getByRole('article').filter({ hasText: 'func f300() {}' })
+  await page.goto(`/sessions/${id}?block=k300`)
+  await expect(message.getByText('func f300() {}')).toBeInViewport()
+  await expect(message.getByRole('button', { name: 'Copy link to this message' })).toBeAttached()
+  expect(await elements()).toBeLessThan(2_000)
 })
 
 test('the session details list what happened, and link to the block @newest', async ({ page, server }) => {

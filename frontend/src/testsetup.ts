@@ -64,6 +64,15 @@ Object.assign(globalThis, {
   matchMedia: mediaQuery,
 })
 if (typeof document !== 'undefined') {
+  // Of MathML; what is HTML has its own.
+  const styles = new WeakMap<Element, CSSStyleDeclaration>()
+  Object.defineProperty(Element.prototype, 'style', {
+    configurable: true,
+    get(this: Element) {
+      if (!styles.has(this)) styles.set(this, document.createElement('span').style)
+      return styles.get(this)
+    },
+  })
   HTMLDialogElement.prototype.showModal ??= function (this: HTMLDialogElement) {
     this.open = true
   }

@@ -144,6 +144,7 @@ export const de: Messages = {
 
     transcript: 'Verlauf',
     copyBlock: 'Block kopieren',
+    copyLink: 'Link zu dieser Nachricht kopieren',
     more: 'Mehr',
     archived: 'Archiviert',
     terminalSessions: 'Terminalsitzungen',

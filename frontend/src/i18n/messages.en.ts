@@ -132,6 +132,7 @@ export const en = {
 
     transcript: 'Transcript',
     copyBlock: 'Copy block',
+    copyLink: 'Copy link to this message',
     more: 'More',
     archived: 'Archived',
     terminalSessions: 'Terminal sessions',

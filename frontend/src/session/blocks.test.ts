@@ -12,6 +12,7 @@ import { provideDenied } from './denied'
 import { findItems, rangesIn } from './find'
 import { textOfItem } from './itemtext'
 import { rowsOf, todosOf, type ToolCall } from './rows'
+import TranscriptRow from './TranscriptRow.vue'
 
 beforeEach(() => setActivePinia(createPinia()))
 
@@ -190,6 +191,22 @@ describe('a block of each kind', () => {
     expect(it.find('figure code').text()).toBe('ls -l')
     await it.find('button[aria-label="Copy code"]').trigger('click')
     expect(writeText).toHaveBeenCalledWith('ls -l')
+    vi.unstubAllGlobals()
+  })
+
+  test('a message has an address of its own', async () => {
+    const writeText = vi.fn<(text: string) => Promise<void>>().mockResolvedValue(undefined)
+    vi.stubGlobal('navigator', { clipboard: { writeText } })
+    const item: Item = { ...head, key: 'message:1&', kind: 'text', text: 'So.' }
+    const row = mount(TranscriptRow, {
+      props: {
+        row: { key: item.key, kind: 'item', item, past: false },
+        session: { session_id: 's', cwd: '/w' } as never,
+        linked: false,
+      },
+    })
+    await row.get('button[aria-label="Copy link to this message"]').trigger('click')
+    expect(writeText).toHaveBeenCalledWith(`${location.origin}/sessions/s?block=message%3A1%26`)
     vi.unstubAllGlobals()
   })
 

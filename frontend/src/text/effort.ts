@@ -22,7 +22,8 @@ let spent = 0
 let depth = 0
 let deepest = MAX_DEPTH
 
-function spend(n: number): void {
+/** Counts n characters; throws when that is too much for the text that bounded reads. */
+export function spend(n: number): void {
   spent += n
   if (spent > MAX_EFFORT) throw new TooMuch()
 }

@@ -1,6 +1,6 @@
 import type { Directive } from 'vue'
 import { KINDS, type Coloured, type Spans, type Task } from './kinds'
-import workerURL from './highlight.worker?worker&url'
+import { startWorker } from './workers'
 
 // Code is coloured by ranges (CSS custom highlights), not by elements: it stays
 // one text node, nothing moves when the colours come, and a long file costs the
@@ -28,11 +28,7 @@ let lastID = 0
 
 function start(): Worker | null {
   try {
-    // Trusted Types: the second policy of this app, for this one address.
-    const policy = window.trustedTypes?.createPolicy('sayso-worker', {
-      createScriptURL: (url) => (url === workerURL ? url : ''),
-    })
-    const made = new Worker((policy?.createScriptURL(workerURL) ?? workerURL) as string, { type: 'module' })
+    const made = startWorker('highlight')
     made.onmessage = ({ data }: MessageEvent<Coloured>) => {
       waiting.get(data.id)?.(data.spans)
       waiting.delete(data.id)

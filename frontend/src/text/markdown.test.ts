@@ -85,15 +85,17 @@ describe('markdown', () => {
     '<details open ontoggle=alert(1)>',
     '![](https://x.y/"onerror="alert(1))',
     '- [x] <input type=text autofocus onfocus=alert(1)>',
+    '$<img src=x onerror=alert(1)>$',
+    '> $$\n> <img src=x onerror=alert(1)>\n> $$',
   ])('%s runs nothing', (text) => {
     for (const el of dom(text).querySelectorAll('*')) {
       expect(el.tagName).toMatch(
-        /^(A|BLOCKQUOTE|BR|CODE|DEL|EM|H[1-6]|HR|INPUT|LI|OL|P|PRE|STRONG|TABLE|TBODY|TD|TH|THEAD|TR|UL)$/,
+        /^(A|BLOCKQUOTE|BR|CODE|DEL|EM|H[1-6]|HR|INPUT|LI|OL|P|PRE|STRONG|TABLE|TBODY|TD|TH|THEAD|TR|UL|VAR)$/,
       )
       for (const a of el.attributes)
         expect(a.name).toMatch(/^(href|title|target|rel|start|tabindex|type|checked|disabled|aria-label)$/)
-      if (el instanceof HTMLInputElement) expect([el.type, el.disabled]).toEqual(['checkbox', true])
     }
+    for (const box of dom(text).querySelectorAll('input')) expect([box.type, box.disabled]).toEqual(['checkbox', true])
   })
 
   test('only the last block of a growing text is parsed again', () => {
@@ -122,6 +124,61 @@ describe('code', () => {
 
   test('the name of a language is one short word', () => {
     expect(blocks('```' + 'x'.repeat(500) + '\na\n```')).toEqual([{ code: 'a', lang: 'x'.repeat(40) }])
+  })
+})
+
+describe('what is drawn', () => {
+  test.each([
+    ['```mermaid\ngraph TD\n```', 'graph TD', 'mermaid'],
+    ['~~~math\nx^2\n~~~', 'x^2', 'math'],
+    ['$$x^2$$', 'x^2', 'math'],
+    ['$$\nx^2\n+ 1\n$$\n', 'x^2\n+ 1', 'math'],
+  ])('%j', (text, code, lang) => {
+    expect(blocks(text)).toEqual([{ code, lang, drawn: true }])
+  })
+
+  test('comes between paragraphs without blank lines', () => {
+    expect(blocks('So:\n$$\nx\n$$\nand on.')).toEqual([
+      { html: '<p>So:</p>\n' },
+      { code: 'x', lang: 'math', drawn: true },
+      { html: '<p>and on.</p>\n' },
+    ])
+  })
+
+  test.each(['```mermaid\ngraph TD', '```mermaid\ngraph TD\n``', '````mermaid\ngraph\n```', '```mermaid\n```'])(
+    '%j is not whole, or nothing',
+    (text) => expect(blocks(text)).toEqual([expect.not.objectContaining({ drawn: true })]),
+  )
+
+  test.each([
+    ['an $x$.', '$x$'],
+    ['$a_1 * b_2$, then *c*', '$a_1 * b_2$'],
+    ['($\\alpha$)', '$\\alpha$'],
+    ['**$x<y$**', '$x<y$'],
+    ['- one $x$', '$x$'],
+    ['| $x$ |\n|---|', '$x$'],
+    ['$\\$5$', '$\\$5$'],
+  ])('the formula in %j', (text, source) => {
+    expect(Array.from(dom(text).querySelectorAll('var'), (v) => v.textContent)).toEqual([source])
+  })
+
+  test.each([
+    'from $5 to $6',
+    '$5-$6',
+    '$HOME/$PATH',
+    '$HOME and $PATH',
+    'US$a$',
+    '`$x$`',
+    '$ x$',
+    '$x $',
+    '$$',
+    '$$ x',
+    '\\$x$',
+    'a $x\ny$',
+    '\\(a\\|b\\)',
+  ])('no formula in %j', (text) => {
+    expect(dom(text).querySelector('var')).toBeNull()
+    expect(blocks(text).some((b) => 'drawn' in b)).toBe(false)
   })
 })
 
@@ -158,6 +215,9 @@ describe('a growing text', () => {
     '[x][y]',
     '[y]: https://go.dev/',
     '* * *',
+    '$$\nx\n$$',
+    '$$',
+    'a $x$ b',
     '+ plus',
     '\t- tab',
   ]

@@ -4,19 +4,19 @@ import remend from 'remend'
 import { compare } from './compare'
 import { numbered } from './diff'
 import { bounded, withEffort } from './effort'
+import { escape, withMath } from './formula'
 import { words } from './words'
 
 // Wanted as soon as there is markdown, and not before.
 export { default as CodeBlock } from './CodeBlock.vue'
+export { default as DrawnBlock } from './DrawnBlock.vue'
+export { typeset } from './draw'
 export { colour, uncolour } from './highlight'
 
 // Trusted Types: this policy is the only way of this app's own to make HTML out
 // of text, and it is reached only behind DOMPurify. The server's
 // Content-Security-Policy names it: trusted-types sayso-markdown sayso-worker vue.
 const policy = window.trustedTypes?.createPolicy('sayso-markdown', { createHTML: (html) => html })
-
-const escape = (text: string) =>
-  text.replace(/[&<>"']/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' })[c]!)
 
 /** An address that a link may lead to, or null: relative ones lead nowhere in a transcript. */
 export function safeLink(href: string): string | null {
@@ -59,7 +59,7 @@ function reader(breaks: boolean): Marked {
       },
     },
   })
-  marked.use(withEffort)
+  marked.use(withMath, withEffort)
   return marked
 }
 const marked = reader(false)
@@ -103,6 +103,7 @@ const CLEAN = {
     'thead',
     'tr',
     'ul',
+    'var',
   ],
   ALLOWED_ATTR: ['href', 'title', 'target', 'rel', 'start', 'tabindex', 'type', 'checked', 'disabled', 'aria-label'],
   ALLOW_DATA_ATTR: false,
@@ -114,8 +115,11 @@ const clean = cleaner(CLEAN)
 /** HTML that may be shown; a TrustedHTML where the browser knows such. */
 export type SafeHTML = string | TrustedHTML
 
-/** One block of a text: HTML, or code that stays text and is coloured by highlight.ts. */
-export type Block = { html: SafeHTML } | { code: string; lang: string }
+/**
+ * One block of a text: HTML, or code that stays text and is coloured by highlight.ts.
+ * drawn: it is whole, and the source of a diagram or of a formula.
+ */
+export type Block = { html: SafeHTML } | { code: string; lang: string; drawn?: true }
 
 const CACHED = 2_000
 const cache = new Map<string, SafeHTML>()
@@ -136,10 +140,21 @@ function htmlOf(token: Token, links: TokensList['links'], breaks: boolean): Safe
 
 const shown = (t: Token) => t.type !== 'space' && t.type !== 'def'
 
+const DRAWN = ['mermaid', 'math']
+const closedFence = (raw: string) => {
+  const fence = /^ {0,3}(`{3,}|~{3,})/.exec(raw)?.[1]
+  const last = raw.trimEnd().split('\n').at(-1)!.trim()
+  return fence !== undefined && raw.trimEnd().includes('\n') && last.startsWith(fence) && /^(`+|~+)$/.test(last)
+}
+
 function blockOf(token: Token, links: TokensList['links'], breaks = false): Block {
+  if (token.type === 'formula') return { code: (token as Tokens.Generic)['text'] as string, lang: 'math', drawn: true }
   if (token.type !== 'code') return { html: htmlOf(token, links, breaks) }
-  const { text, lang } = token as Tokens.Code
-  return { code: text, lang: /^\S{0,40}/.exec(lang ?? '')![0].toLowerCase() }
+  const { text, lang: info, raw } = token as Tokens.Code
+  const lang = /^\S{0,40}/.exec(info ?? '')![0].toLowerCase()
+  return DRAWN.includes(lang) && text.trim() !== '' && closedFence(raw)
+    ? { code: text, lang, drawn: true }
+    : { code: text, lang }
 }
 
 const tokensOf = (text: string, by = marked) => bounded(text, () => by.lexer(text))

@@ -1,0 +1,102 @@
+import { mathOf } from './mathml'
+import type { Drawn, DrawKind, DrawTask, Failure } from './drawn'
+import { startWorker } from './workers'
+
+// Nobody reads a larger one.
+const MAX_SOURCE: Record<DrawKind, number> = { mermaid: 20_000, math: 5_000, inline: 500 }
+const DRAW_MS = 3_000
+const LOAD_MS = 30_000
+// A transcript made of slow ones costs the reader half a minute of one core.
+const MAX_SLOW = 10
+const CACHED = 300
+
+interface Job {
+  task: DrawTask
+  done: (result: Drawn | Failure) => void
+}
+
+// One after the other, so that a slow one takes no time of others' and their limits begin when they do.
+const queue: Job[] = []
+let current: Job | null = null
+let worker: Worker | null = null
+let timer: ReturnType<typeof setTimeout> | undefined
+let slow = 0
+const drawings = new Map<string, Promise<Drawn | Failure>>()
+
+function end(result: Drawn | Failure): void {
+  clearTimeout(timer)
+  const job = current
+  current = null
+  job?.done(result)
+  next()
+}
+
+function stop(result: Failure): void {
+  worker?.terminate()
+  worker = null
+  end(result)
+}
+
+function limit(ms: number): void {
+  clearTimeout(timer)
+  timer = setTimeout(() => {
+    slow++
+    stop('slow')
+  }, ms)
+}
+
+function start(): Worker {
+  const made = startWorker('draw')
+  made.onmessage = ({ data }: MessageEvent<'begins' | Drawn | Failure>) => {
+    if (data === 'begins') limit(DRAW_MS)
+    else end(data)
+  }
+  made.onerror = () => stop('failed')
+  return made
+}
+
+function next(): void {
+  if (current) return
+  current = queue.shift() ?? null
+  if (!current) return
+  if (slow >= MAX_SLOW) return end('slow')
+  try {
+    worker ??= start()
+  } catch {
+    return end('failed')
+  }
+  limit(LOAD_MS)
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker has none
+  worker.postMessage(current.task)
+}
+
+/** Draws a diagram or a formula, in a worker and in bounded time; the same once. Never rejects. */
+export function draw(kind: DrawKind, source: string): Promise<Drawn | Failure> {
+  if (source.length > MAX_SOURCE[kind]) return Promise.resolve('long')
+  const key = `${kind} ${source}`
+  let found = drawings.get(key)
+  if (!found) {
+    found = new Promise((done) => {
+      queue.push({ task: { kind, source }, done })
+      next()
+    })
+    if (drawings.size >= CACHED) drawings.delete(drawings.keys().next().value!)
+    drawings.set(key, found)
+  }
+  return found
+}
+
+/** Sets the formulas in the lines of an element; each stays as it was written where that fails. */
+export async function typeset(el: Element): Promise<void> {
+  await Promise.all(
+    Array.from(el.querySelectorAll('var'), async (place) => {
+      const written = place.textContent
+      const source = written.replace(/^\$+|\$+$/g, '')
+      const drawn = await draw('inline', source)
+      const math = typeof drawn === 'object' && 'math' in drawn ? mathOf(drawn.math, source) : null
+      if (!math) return
+      place.title = written
+      place.replaceChildren(math)
+    }),
+  )
+}

@@ -1,0 +1,103 @@
+import { placeOf, type Drawn, type DrawKind, type DrawTask, type Failure, type MathTree } from './drawn'
+
+// Reads the diagrams and formulas of others, where there is no page to reach. It is ended when it
+// takes too long. What it sends is not trusted either.
+
+// More is no picture that anybody reads, and the page would be busy with it.
+const MAX_SVG = 1_000_000
+const MAX_ELEMENTS = 5_000
+// A macro may hold as much as a whole formula, and each use counts.
+const MAX_EXPANSIONS = 100
+const MAX_EM = 20
+
+type Draw = (source: string) => Promise<Drawn | Failure> | Drawn | Failure
+
+async function diagrams(): Promise<Draw> {
+  const { renderMermaid } = await import('beautiful-mermaid')
+  return async (source) => {
+    const svg = await renderMermaid(source, {
+      bg: placeOf('paper'),
+      fg: placeOf('ink'),
+      muted: placeOf('label'),
+      line: placeOf('line'),
+      surface: placeOf('box'),
+      border: placeOf('line'),
+      font: 'Inter',
+      transparent: true,
+      padding: 12,
+    })
+    // It asks for fonts elsewhere, which no browser loads for a picture.
+    return svg.length > MAX_SVG ? 'long' : { svg: svg.replaceAll(/@import [^;]*;/g, '') }
+  }
+}
+
+async function formulas(displayMode: boolean): Promise<Draw> {
+  const { default: temml } = await import('temml')
+  return (source) => {
+    const tree: unknown = temml.__renderToMathMLTree(source, {
+      displayMode,
+      throwOnError: true,
+      strict: false,
+      trust: false,
+      maxExpand: MAX_EXPANSIONS,
+      maxSize: [MAX_EM, MAX_EM],
+    })
+    let elements = 0
+    // What is no element of MathML, like the place of a number of an equation, is what it holds.
+    const plain = ({ type, text, children = [], ...more }: Node): (MathTree | string)[] => {
+      if (typeof text === 'string') return [text]
+      if (++elements > MAX_ELEMENTS) throw new RangeError('too many elements')
+      const within = children.flatMap(plain)
+      if (type === undefined) return within
+      const { attributes = {}, style = {}, classes = [] } = more
+      return [
+        {
+          tag: type,
+          attributes: strings(attributes),
+          style: strings(style),
+          classes: classes.filter(Boolean),
+          children: within,
+        },
+      ]
+    }
+    try {
+      const [math] = plain(tree as Node)
+      return typeof math === 'object' ? { math } : 'failed'
+    } catch {
+      return 'long'
+    }
+  }
+}
+
+const strings = (of: object) => Object.fromEntries(Object.entries(of).map(([name, value]) => [name, String(value)]))
+
+/** A node of Temml's tree: an element of MathML (type), its text, or something else (neither). */
+interface Node {
+  type?: string
+  text?: string
+  attributes?: object
+  style?: object
+  classes?: string[]
+  children?: Node[]
+}
+
+const LOAD: Record<DrawKind, () => Promise<Draw>> = {
+  mermaid: diagrams,
+  math: () => formulas(true),
+  inline: () => formulas(false),
+}
+
+self.onmessage = async ({ data }: MessageEvent<DrawTask>) => {
+  let result: Drawn | Failure = 'failed'
+  try {
+    const draw = await LOAD[data.kind]()
+    // From here its time is counted: before, the network may be slow.
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker has none
+    self.postMessage('begins')
+    result = await draw(data.source)
+  } catch {
+    // The syntax is unknown, or the library could not be loaded.
+  }
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker has none
+  self.postMessage(result)
+}

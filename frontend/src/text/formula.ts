@@ -1,0 +1,57 @@
+import type { MarkedExtension, Tokens } from 'marked'
+import { spend } from './effort'
+
+/** A text as HTML that shows it. */
+export const escape = (text: string) =>
+  text.replace(/[&<>"']/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' })[c]!)
+
+// Formulas as GitHub reads them: $…$ in a line, $$…$$ as a block, and no \(…\), which is what
+// regular expressions look like. In a line most dollar signs are variables and prices: a formula
+// begins and ends at a letter or sign, not at a blank, and no word or number touches it.
+const INLINE = /^\$(?![\s$])((?:\\.|[^\\$\n]){0,500}?[^\s\\$])\$(?![\p{L}\p{N}$])/u
+const MAX_BLOCK = 5_000
+// How far ahead a text is searched for the next formula: what is read between two searches is
+// short, but could be all of a text made to be slow.
+const AHEAD = 2_000
+
+const indexIn = (src: string, what: RegExp) => {
+  const at = src.slice(0, AHEAD).search(what)
+  return at < 0 ? undefined : at
+}
+
+/** withMath makes Marked find formulas: a `formula` is a block; in a line one is a `var` with its source. */
+export const withMath: MarkedExtension = {
+  extensions: [
+    {
+      name: 'formula',
+      level: 'block',
+      start: (src: string) => indexIn(src, /(^|\n) {0,3}\$\$/),
+      tokenizer(src: string): Tokens.Generic | undefined {
+        const from = /^ {0,3}\$\$/.exec(src)?.[0].length
+        if (from === undefined) return undefined
+        spend(Math.min(src.length, MAX_BLOCK))
+        const to = src.slice(0, MAX_BLOCK).indexOf('$$', from)
+        const text = src.slice(from, to).trim()
+        // Without a blank line, as in TeX: so a text that grows does not change before its last blocks.
+        if (to < 0 || text === '' || /\n[ \t]*\n/.test(text)) return undefined
+        const end = /^[ \t]*(?:\n|$)/.exec(src.slice(to + 2))
+        return end ? { type: 'formula', raw: src.slice(0, to + 2 + end[0].length), text } : undefined
+      },
+      // Within a list or a quote; elsewhere it is a block of the text.
+      renderer: (token: Tokens.Generic) => `<p><var>$$${escape(token['text'] as string)}$$</var></p>\n`,
+    },
+    {
+      name: 'formulaInline',
+      level: 'inline',
+      start: (src: string) => indexIn(src, /(?<![\p{L}\p{N}$\\])\$(?![\s$])/u),
+      tokenizer(src: string, before: unknown): Tokens.Generic | undefined {
+        if (src[0] !== '$') return undefined
+        if (/[\p{L}\p{N}$]$/u.test((before as Tokens.Generic[]).at(-1)?.raw.slice(-2) ?? '')) return undefined
+        spend(Math.min(src.length, 500))
+        const found = INLINE.exec(src)
+        return found ? { type: 'formulaInline', raw: found[0], text: found[1]! } : undefined
+      },
+      renderer: (token: Tokens.Generic) => `<var>$${escape(token['text'] as string)}$</var>`,
+    },
+  ],
+}
