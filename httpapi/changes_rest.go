@@ -25,6 +25,11 @@ type changesDriver interface {
 	WorkingTree(ctx context.Context, sessionID string, visible func(path string) bool) (*workingtree.Folder, error)
 	Discard(ctx context.Context, s session.Session, f *workingtree.Folder, path, seen string, by pending.Actor) error
 	Commit(ctx context.Context, s session.Session, f *workingtree.Folder, message string, paths []string, by pending.Actor) (string, error)
+	FolderTree(ctx context.Context, cwd string, permit func(folder string) error, visible func(path string) bool) (*workingtree.Folder, error)
+	LastChoice(ctx context.Context, userID, folder string) (mode, model string, err error)
+	AddWorktree(ctx context.Context, f *workingtree.Folder, branch, base string, by pending.Actor) (folder string, err error)
+	MergeWorktree(ctx context.Context, s session.Session, f *workingtree.Folder, digest string, by pending.Actor) (commit string, err error)
+	RemoveWorktree(ctx context.Context, s session.Session, f *workingtree.Folder, digest string, by pending.Actor) (workingtree.RemovedWorktree, error)
 	PreviewRewind(ctx context.Context, s session.Session, f *workingtree.Folder, messageID string) (orchestrator.Rewind, error)
 	Rewind(ctx context.Context, s session.Session, f *workingtree.Folder, messageID, digest string, by pending.Actor) error
 }
@@ -212,6 +217,10 @@ func (s *changesHandlers) getFoundFiles(w http.ResponseWriter, r *http.Request, 
 		return err
 	}
 	defer f.Close()
+	return s.writeFound(w, r, f)
+}
+
+func (s *changesHandlers) writeFound(w http.ResponseWriter, r *http.Request, f *workingtree.Folder) error {
 	found, more, err := f.Search(r.Context(), r.URL.Query().Get("q"))
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sayso-dev/sayso/internal/problem"
+	"github.com/sayso-dev/sayso/internal/workingtree"
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -28,21 +29,47 @@ func (o *Orchestrator) Folders(ctx context.Context, userID string, s workspace.S
 
 func (o *Orchestrator) recentFolders(ctx context.Context, userID string) ([]string, error) {
 	var recent []string
+	err := o.eachOwn(ctx, userID, func(s session.Session) (more bool) {
+		if folder := workingtree.WithoutWorktree(s.CWD); !slices.Contains(recent, folder) {
+			recent = append(recent, folder)
+		}
+		return len(recent) < maxRecent
+	})
+	return recent, err
+}
+
+// LastChoice returns the permission mode and the model of the session that userID used last in a
+// folder or a worktree of it; mode is "" if there is none.
+func (o *Orchestrator) LastChoice(ctx context.Context, userID, folder string) (mode, model string, err error) {
+	err = o.eachOwn(ctx, userID, func(s session.Session) (more bool) {
+		if s.CWD != folder && workingtree.WithoutWorktree(s.CWD) != folder {
+			return true
+		}
+		mode, model = s.PermissionMode, s.Model
+		return false
+	})
+	return mode, model, err
+}
+
+// eachOwn calls each with the sessions that userID started here, the one used last first, until it
+// returns false. It looks at the last recentSearch sessions of everybody.
+func (o *Orchestrator) eachOwn(ctx context.Context, userID string, each func(session.Session) (more bool)) error {
 	q := session.Query{Archived: true, Limit: 100}
-	for looked := 0; ; {
+	for looked := 0; looked < recentSearch; {
 		page, next, err := o.o.Store.Sessions(ctx, q)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, s := range page {
-			if s.OwnerID == userID && s.Kind == session.Ours && !s.Demo && !slices.Contains(recent, s.CWD) {
-				recent = append(recent, s.CWD)
+			if s.OwnerID == userID && s.Kind == session.Ours && !s.Demo && !each(s) {
+				return nil
 			}
 		}
-		looked += len(page)
-		if next == "" || len(recent) >= maxRecent || looked >= recentSearch {
-			return recent[:min(len(recent), maxRecent)], nil
+		if next == "" {
+			return nil
 		}
+		looked += len(page)
 		q.Cursor = next
 	}
+	return nil
 }

@@ -46,3 +46,34 @@ func TestFoldersThatSomebodyWorkedInComeFirst(t *testing.T) {
 		}
 	})
 }
+
+// A new session proposes what the same person used last in the folder or in a worktree of it.
+func TestLastChoiceInAFolder(t *testing.T) {
+	withBench(t, claudetest.Script{}, nil, func(b *bench) {
+		start := func(name, mode, model string) {
+			b.t.Helper()
+			dir := filepath.Join(b.folder, name)
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				b.t.Fatal(err)
+			}
+			id, err := b.Start(b.t.Context(), orchestrator.StartRequest{CWD: dir, Prompt: "hello", PermissionMode: mode, Model: model, By: b.person})
+			if err != nil {
+				b.t.Fatal(err)
+			}
+			b.wait(id, in(session.UserTurn))
+		}
+		check := func(user, name, wantMode, wantModel string) {
+			b.t.Helper()
+			mode, model, err := b.LastChoice(b.t.Context(), user, filepath.Join(b.folder, name))
+			if err != nil || mode != wantMode || model != wantModel {
+				b.t.Errorf("%s in %s: got %q, %q, %v", user, name, mode, model, err)
+			}
+		}
+		start("a", "plan", "opus")
+		start("b/.worktrees/x", "acceptEdits", "")
+		check(b.person.UserID, "a", "plan", "opus")
+		check(b.person.UserID, "b", "acceptEdits", "")
+		check(b.person.UserID, "c", "", "")
+		check("another", "a", "", "")
+	})
+}

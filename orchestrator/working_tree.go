@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/workingtree"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -19,7 +20,8 @@ func (o *Orchestrator) WorkingTree(ctx context.Context, sessionID string, visibl
 }
 
 // workingTreeIncident is the entry of the audit trail for a change of a folder: changes_discarded,
-// commit_started, changes_committed or files_restored.
+// commit_started, changes_committed, files_restored, worktree_added, worktree_merged or
+// worktree_removed.
 type workingTreeIncident struct {
 	incident
 	Paths     []string `json:"paths"`
@@ -27,6 +29,8 @@ type workingTreeIncident struct {
 	Commit    string   `json:"commit,omitempty"`
 	Message   string   `json:"message,omitempty"`
 	MessageID string   `json:"message_id,omitempty"`
+	Branch    string   `json:"branch,omitempty"`
+	Base      string   `json:"base,omitempty"`
 	// Objects are the ids of the previous content in the repository, by path.
 	Objects map[string]string `json:"objects,omitempty"`
 }
@@ -58,4 +62,54 @@ func (o *Orchestrator) RecordExport(ctx context.Context, s session.Session, form
 		incident
 		Format string `json:"format"`
 	}{newIncident("session_exported", s, by), format})
+}
+
+// FolderTree opens a folder in which no session needs to be, as WorkingTree does. permit gets the
+// folder without symbolic links and may refuse it.
+func (o *Orchestrator) FolderTree(ctx context.Context, cwd string, permit func(folder string) error, visible func(path string) bool) (*workingtree.Folder, error) {
+	real, err := o.runner.ResolveFolder(ctx, o.rules().Roots, cwd)
+	if err != nil {
+		return nil, problem.InField("cwd", err)
+	}
+	if err := permit(real); err != nil {
+		return nil, err
+	}
+	return o.git.Open(ctx, workingtree.Place{Roots: o.rules().Roots, CWD: real, Visible: visible})
+}
+
+// AddWorktree adds a worktree to the repository of a folder that FolderTree opened, and records it
+// in the audit trail first. It returns the folder in which a session can start.
+func (o *Orchestrator) AddWorktree(ctx context.Context, f *workingtree.Folder, branch, base string, by pending.Actor) (folder string, err error) {
+	return f.AddWorktree(ctx, branch, base, func(path, commit string) error {
+		return o.record(ctx, workingTreeIncident{
+			incident: newIncident("worktree_added", session.Session{CWD: path}, by), Paths: []string{}, Branch: branch, Base: base, Commit: commit,
+		})
+	})
+}
+
+// MergeWorktree merges the branch of a session's worktree into its base, and records it first.
+// digest is that of the state that the person saw.
+func (o *Orchestrator) MergeWorktree(ctx context.Context, s session.Session, f *workingtree.Folder, digest string, by pending.Actor) (commit string, err error) {
+	return f.MergeWorktree(ctx, digest, func(w workingtree.Worktree, commit string) error {
+		return o.record(ctx, workingTreeIncident{
+			incident: newIncident("worktree_merged", s, by), Paths: []string{}, Branch: w.Branch, Base: w.Base, Commit: commit,
+		})
+	})
+}
+
+// RemoveWorktree removes the worktree of a session, and records it first, with the names of the
+// ignored files that are lost. digest is that of the state that the person saw. It refuses while
+// Claude runs in it.
+func (o *Orchestrator) RemoveWorktree(ctx context.Context, s session.Session, f *workingtree.Folder, digest string, by pending.Actor) (workingtree.RemovedWorktree, error) {
+	return f.RemoveWorktree(ctx, digest, func(w workingtree.RemovedWorktree) error {
+		// Here, and not before what takes time: a session may have started meanwhile.
+		for _, p := range o.all() {
+			if f.Contains(p.session.CWD) {
+				return problem.New("worktree_in_use")
+			}
+		}
+		return o.record(ctx, workingTreeIncident{
+			incident: newIncident("worktree_removed", s, by), Paths: append([]string{}, w.Ignored...), Branch: w.Branch, Base: w.Base, Commit: w.Head, Object: w.Kept,
+		})
+	})
 }

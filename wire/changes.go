@@ -96,3 +96,62 @@ type FoundFiles struct {
 	Paths []string `json:"paths"`
 	More  bool     `json:"more"` // than are here
 }
+
+// GitState is what a repository says of a folder at a glance.
+type GitState struct {
+	Repository  string `json:"repository" validate:"oneof=found missing untrusted outside"`
+	Branch      string `json:"branch"`      // "" when HEAD is detached
+	Head        string `json:"head"`        // the last commit, abbreviated; "" before the first
+	Uncommitted int    `json:"uncommitted"` // files that differ from the last commit; a new folder counts as one
+	More        bool   `json:"more"`        // than these
+	Base        string `json:"base"`        // of a worktree that was created here: the branch that it is merged into; else ""
+}
+
+// FolderInfo is what a person should know of a folder before they start a session in it.
+type FolderInfo struct {
+	Git            GitState `json:"git"`
+	Branches       []string `json:"branches"`        // from which a worktree can start, newest first; none where there can be no worktree
+	PermissionMode string   `json:"permission_mode"` // of this person's last session in the folder; "" for none
+	Model          string   `json:"model"`
+}
+
+// WorktreeCreate is a worktree on a new branch.
+type WorktreeCreate struct {
+	CWD    string `json:"cwd" validate:"required,max=4096"`
+	Branch string `json:"branch" validate:"required,max=100"`
+	Base   string `json:"base" validate:"required,max=250"` // the branch that it starts from
+}
+
+// WorktreeCreated is a new worktree.
+type WorktreeCreated struct {
+	CWD string `json:"cwd"` // where to start the session
+}
+
+// Worktree is the worktree of a session.
+type Worktree struct {
+	Branch         string   `json:"branch"` // "" when HEAD is detached
+	Base           string   `json:"base"`   // the branch that it is merged into
+	Head           string   `json:"head"`
+	Folder         string   `json:"folder"`
+	Main           string   `json:"main"`             // the folder of the repository's main working tree
+	BaseCheckedOut bool     `json:"base_checked_out"` // in main, whose files a merge changes
+	Uncommitted    int      `json:"uncommitted"`      // files
+	Unmerged       int      `json:"unmerged"`         // commits that base lacks
+	Merge          string   `json:"merge" validate:"oneof=ready nothing uncommitted conflicts base_changed base_elsewhere base_missing no_identity"`
+	BranchKept     bool     `json:"branch_kept"`  // when the worktree is removed
+	Conflicts      []string `json:"conflicts"`    // files, the first 20
+	Ignored        []string `json:"ignored"`      // files and folders that no commit holds, the first 20
+	MoreIgnored    bool     `json:"more_ignored"` // than these
+	Digest         string   `json:"digest"`       // names this state
+}
+
+// WorktreeSeen says in which state a worktree was seen that is merged or removed.
+type WorktreeSeen struct {
+	Digest string `json:"digest" validate:"required,max=64"`
+}
+
+// WorktreeRemoved says what is left of a worktree.
+type WorktreeRemoved struct {
+	Kept       string `json:"kept"`        // the commit that holds its uncommitted changes; "" for none
+	BranchKept bool   `json:"branch_kept"` // because it has commits that its base lacks
+}

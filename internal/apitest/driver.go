@@ -33,6 +33,7 @@ type Driver struct {
 	Measured  map[string]orchestrator.Vitals // by session; set before the first call
 	Views     map[string]orchestrator.RequestViews
 	Roots     workspace.Roots                  // of WorkingTree; set before the first call
+	Chosen    [2]string                        // mode and model of LastChoice; set before the first call
 	Offered   map[string]*orchestrator.Catalog // by session, and for "" the last; set before the first call
 	Usable    *orchestrator.Tools              // nil while nothing runs
 }
@@ -306,6 +307,18 @@ func (d *Driver) WorkingTree(ctx context.Context, sessionID string, visible func
 	if err != nil {
 		return nil, err
 	}
+	return d.FolderTree(ctx, s.CWD, func(string) error { return nil }, visible)
+}
+
+// FolderTree opens a folder below Roots.
+func (d *Driver) FolderTree(ctx context.Context, cwd string, permit func(folder string) error, visible func(path string) bool) (*workingtree.Folder, error) {
+	real, err := d.Roots.Resolve(cwd)
+	if err != nil {
+		return nil, problem.InField("cwd", err)
+	}
+	if err := permit(real); err != nil {
+		return nil, err
+	}
 	git, err := workingtree.New(workingtree.Options{
 		Command: func(ctx context.Context, dir, path string, args ...string) *exec.Cmd {
 			cmd := exec.CommandContext(ctx, path, args...)
@@ -318,7 +331,29 @@ func (d *Driver) WorkingTree(ctx context.Context, sessionID string, visible func
 	if err != nil {
 		return nil, err
 	}
-	return git.Open(ctx, workingtree.Place{Roots: d.Roots, CWD: s.CWD, Visible: visible})
+	return git.Open(ctx, workingtree.Place{Roots: d.Roots, CWD: real, Visible: visible})
+}
+
+// LastChoice returns that of [Driver.Chosen].
+func (d *Driver) LastChoice(context.Context, string, string) (mode, model string, err error) {
+	return d.Chosen[0], d.Chosen[1], nil
+}
+
+// AddWorktree, MergeWorktree and RemoveWorktree do so without an audit trail, and note who did it.
+func (d *Driver) AddWorktree(ctx context.Context, f *workingtree.Folder, branch, base string, by pending.Actor) (string, error) {
+	return f.AddWorktree(ctx, branch, base, func(string, string) error { return d.note("add worktree %s from %s by %s", branch, base, by.Name) })
+}
+
+func (d *Driver) MergeWorktree(ctx context.Context, s session.Session, f *workingtree.Folder, digest string, by pending.Actor) (string, error) {
+	return f.MergeWorktree(ctx, digest, func(workingtree.Worktree, string) error {
+		return d.note("merge worktree of %s by %s", s.SessionID, by.Name)
+	})
+}
+
+func (d *Driver) RemoveWorktree(ctx context.Context, s session.Session, f *workingtree.Folder, digest string, by pending.Actor) (workingtree.RemovedWorktree, error) {
+	return f.RemoveWorktree(ctx, digest, func(workingtree.RemovedWorktree) error {
+		return d.note("remove worktree of %s by %s", s.SessionID, by.Name)
+	})
 }
 
 // Discard discards without an audit trail, and notes who did it.

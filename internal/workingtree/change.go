@@ -178,7 +178,11 @@ func (f *Folder) checkFilters(ctx context.Context, paths []string) error {
 	if err != nil {
 		return failed(err)
 	}
-	all := records(out, false)
+	return refuseFiltered(records(out, false))
+}
+
+// refuseFiltered refuses files with a filter, in the output of git check-attr.
+func refuseFiltered(all []string) error {
 	for i := 0; i+2 < len(all); i += 3 { // path, attribute, value
 		if all[i+2] != "unspecified" && all[i+2] != "unset" {
 			return problem.For("path", "file_filtered", "path", all[i], "filter", all[i+2])

@@ -45,7 +45,10 @@ type Folder struct {
 	State  RepositoryState
 	prefix string // of dir below the top of the working tree, with a slash at its end, or ""
 	common string // a folder of ours in place of the repository's common one, see connect
-	env    []string
+	// Real paths of the repository: its folder for this working tree, the one that all working
+	// trees share, and the top of this working tree.
+	gitDir, commonDir, top string
+	env                    []string
 	// identity is whether the user's or the repository's settings name who commits.
 	identity bool
 }
@@ -69,6 +72,9 @@ func (g *Git) Open(ctx context.Context, p Place) (*Folder, error) {
 	}
 	return f, nil
 }
+
+// Dir returns the folder, absolute and without symbolic links.
+func (f *Folder) Dir() string { return f.dir }
 
 // Close removes what Open created.
 func (f *Folder) Close() {
@@ -228,6 +234,7 @@ func (f *Folder) link(top, gitDir, commonDir string, settings map[string]string)
 		"GIT_DIR=" + gitDir, "GIT_COMMON_DIR=" + f.common, "GIT_WORK_TREE=" + top,
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_CONFIG_GLOBAL=/dev/null",
 	}
+	f.gitDir, f.commonDir, f.top = gitDir, commonDir, top
 	f.State = RepositoryFound
 	return nil
 }

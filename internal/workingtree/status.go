@@ -132,6 +132,39 @@ func (f *Folder) Status(ctx context.Context, base Base) (Status, error) {
 	return s, f.inspect(ctx, s.Changes)
 }
 
+// Summary is what a repository says of a folder at a glance.
+type Summary struct {
+	Repository  RepositoryState
+	Branch      string // "" when HEAD is detached
+	Head        string // abbreviated; "" before the first commit
+	Uncommitted int    // files that differ from the last commit; a new folder counts as one
+	More        bool   // there are more of them
+	Base        string // the branch that a worktree of ours is merged into, else ""
+}
+
+// Summary returns what a repository says of the folder at a glance.
+func (f *Folder) Summary(ctx context.Context) (Summary, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	s := Summary{Repository: f.State}
+	if f.State != RepositoryFound {
+		return s, nil
+	}
+	out, cut, err := f.exec(ctx, call{args: []string{
+		"status", "--porcelain=v2", "-z", "--branch", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty", "--", ".",
+	}})
+	if err != nil {
+		return s, failed(err)
+	}
+	work := parseStatus(records(out, cut))
+	s.Branch, s.Head, s.Uncommitted, s.More = work.branch, work.head[:min(len(work.head), 8)], len(work.changed)+len(work.untracked), cut
+	m, ours, err := f.mark()
+	if ours {
+		s.Base = m.Base
+	}
+	return s, err
+}
+
 // emptyTree returns the id of a tree without files, with which everything is compared before the
 // first commit. Git knows that tree without storing it.
 func (f *Folder) emptyTree(ctx context.Context) (string, error) {
@@ -157,7 +190,8 @@ func (f *Folder) add(s *Status, c Change) {
 }
 
 // heads returns the last commit ("" before the first), the name of the main branch ("" if there
-// is none but the current one), and where the current branch left it.
+// is none but the current one), in a worktree of ours of its base, and where the current branch left
+// it.
 func (f *Folder) heads(ctx context.Context) (head, main, fork string, err error) {
 	out, _, err := f.exec(ctx, call{args: []string{"rev-parse", "--verify", "--quiet", "HEAD^{commit}"}})
 	var exit *exitError
@@ -186,7 +220,14 @@ func (f *Folder) heads(ctx context.Context) (head, main, fork string, err error)
 			known[name] = true
 		}
 	}
-	for _, name := range []string{preferred, prefix + "main", prefix + "master", "refs/heads/main", "refs/heads/master"} {
+	names := []string{preferred, prefix + "main", prefix + "master", "refs/heads/main", "refs/heads/master"}
+	if m, ours, err := f.mark(); err != nil {
+		return "", "", "", err
+	} else if ours {
+		preferred = "refs/heads/" + m.Base
+		names = append([]string{preferred}, names...)
+	}
+	for _, name := range names {
 		if name == "" || name != preferred && !known[name] {
 			continue
 		}
@@ -261,7 +302,7 @@ func records(out []byte, cut bool) []string {
 
 // work is what git status says, with paths relative to the top of the working tree.
 type work struct {
-	branch              string
+	branch, head        string // head is "" before the first commit
 	changed, conflicted map[string]bool
 	untracked           []string
 }
@@ -276,6 +317,9 @@ func parseStatus(all []string) work {
 		case "#":
 			if name, ok := strings.CutPrefix(rest, "branch.head "); ok && name != "(detached)" {
 				w.branch = name
+			}
+			if id, ok := strings.CutPrefix(rest, "branch.oid "); ok && id != "(initial)" {
+				w.head = id
 			}
 		case "1": // XY sub mH mI mW hH hI path
 			if fields := strings.SplitN(rest, " ", 8); len(fields) == 8 {

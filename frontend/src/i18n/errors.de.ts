@@ -129,6 +129,27 @@ export const german: Record<keyof typeof errors, string> = {
   fork_empty: 'Es gibt nichts abzuzweigen: Claude hat in dieser Sitzung noch nicht geantwortet.',
   git_busy: 'In diesem Ordner läuft gerade ein anderer Git-Befehl. Versuche es noch einmal.',
   git_failed: 'Git ist fehlgeschlagen: {detail}.',
+  worktree_no_repository:
+    'Hier ist kein Worktree möglich. Der Ordner braucht ein Git-Repository in den Ordnern, die du sehen kannst.',
+  worktree_exists: 'Es gibt schon einen Ordner {path}. Wähle einen anderen Branch-Namen.',
+  worktree_hidden: 'Hier ist kein Worktree möglich. Das Repository enthält Ordner, die du nicht sehen kannst.',
+  worktree_folder_missing: 'In {branch} gibt es keinen Ordner {folder}.',
+  worktree_repositories:
+    'In {path} ist ein anderes Git-Repository, dessen Inhalt nicht aufbewahrt werden kann. Nichts wurde entfernt. Entferne es in einem Terminal.',
+  worktree_missing: 'Dieser Ordner ist kein Worktree, den sayso angelegt hat.',
+  worktree_uncommitted: 'Im Worktree sind Änderungen ohne Commit. Committe oder verwirf sie, dann merge.',
+  worktree_merged: 'Es gibt nichts zu mergen.',
+  worktree_conflicts:
+    'Der Branch hat Konflikte mit {branch} in {files}. Nichts wurde gemergt. Merge {branch} in den Worktree und löse die Konflikte dort.',
+  worktree_base_changed:
+    'Änderungen ohne Commit im Ordner von {branch} würden überschrieben. Nichts wurde gemergt. Committe sie dort zuerst.',
+  worktree_base_elsewhere: '{branch} ist in einem anderen Worktree ausgecheckt. Nichts wurde gemergt. Merge dort.',
+  worktree_changed: 'Der Worktree hat sich geändert, seit du ihn geöffnet hast. Prüfe ihn noch einmal.',
+  worktree_in_use: 'Claude läuft in diesem Worktree. Beende zuerst seine Sitzungen.',
+  branch_invalid:
+    'Gib einen Branch-Namen aus Buchstaben, Ziffern, Punkten, Schrägstrichen, Unter- und Bindestrichen ein.',
+  branch_missing: 'Es gibt keinen Branch {branch}.',
+  branch_exists: 'Es gibt schon einen Branch {branch}.',
   git_missing: 'Auf dem Server ist Git nicht installiert.',
   rewind_in_turn:
     'Claude arbeitet gerade. Warte, bis du an der Reihe bist, oder unterbrich Claude, bevor du Dateien wiederherstellst.',

@@ -49,6 +49,9 @@ export const errors = {
   body_too_large: 'The body is larger than the maximum of {max} KB.',
   body_trailing: 'The body continues after the JSON object.',
   body_truncated: 'The JSON ends too early.',
+  branch_exists: 'There is already a branch {branch}.',
+  branch_invalid: 'Enter a branch name of letters, digits, dots, slashes, underscores and hyphens.',
+  branch_missing: 'There is no branch {branch}.',
   browser_only: 'This works only in a browser that is signed in, not with an API token.',
   busy: 'The server is receiving other large messages and files. Try again in a moment.',
   bypass_not_allowed: 'Nobody can run sessions that bypass approvals here. An admin can give this right in a project.',
@@ -359,6 +362,23 @@ export const errors = {
   user_name_confusing: 'This user name mixes alphabets or has characters that look like others. Choose another one.',
   user_name_invalid: 'A user name has 1 to {max} bytes of letters, digits, spaces and punctuation.',
   user_name_taken: 'This user name is taken. Choose another one.',
+  worktree_base_changed:
+    'Uncommitted changes in the folder of {branch} would be overwritten. Nothing was merged. Commit them there first.',
+  worktree_base_elsewhere: '{branch} is checked out in another worktree. Nothing was merged. Merge it there.',
+  worktree_changed: 'The worktree changed since you opened this. Check it again.',
+  worktree_conflicts:
+    'The branch conflicts with {branch} in {files}. Nothing was merged. Merge {branch} into the worktree and resolve the conflicts there.',
+  worktree_exists: 'There is already a folder {path}. Choose another branch name.',
+  worktree_folder_missing: '{branch} has no folder {folder}.',
+  worktree_hidden: "A worktree can't be added here. The repository contains folders that are hidden from you.",
+  worktree_in_use: 'Claude is running in this worktree. End its sessions first.',
+  worktree_merged: 'There is nothing to merge.',
+  worktree_missing: "This folder isn't a worktree that sayso created.",
+  worktree_no_repository:
+    "A worktree can't be added here. The folder needs a Git repository inside the folders that you can see.",
+  worktree_repositories:
+    "There is another Git repository in {path}, whose content can't be kept. Nothing was removed. Remove it in a terminal.",
+  worktree_uncommitted: 'The worktree has uncommitted changes. Commit or discard them, then merge.',
   wrong_host: 'This server does not know this host name. Use another address, or allow the name with --allowed-host.',
   wrong_name_or_password: 'The user name or password is wrong.',
   wrong_origin: 'This request came from another site and was refused. Open sayso at its own address.',

@@ -957,6 +957,58 @@ export interface RewindStart {
   digest: string
 }
 
+export interface GitState {
+  repository: string
+  branch: string
+  head: string
+  uncommitted: number
+  more: boolean
+  base: string
+}
+
+export interface FolderInfo {
+  git: GitState
+  branches: string[]
+  permission_mode: string
+  model: string
+}
+
+export interface WorktreeCreate {
+  cwd: string
+  branch: string
+  base: string
+}
+
+export interface WorktreeCreated {
+  cwd: string
+}
+
+export interface Worktree {
+  branch: string
+  base: string
+  head: string
+  folder: string
+  main: string
+  base_checked_out: boolean
+  uncommitted: number
+  unmerged: number
+  merge: string
+  branch_kept: boolean
+  conflicts: string[]
+  ignored: string[]
+  more_ignored: boolean
+  digest: string
+}
+
+export interface WorktreeSeen {
+  digest: string
+}
+
+export interface WorktreeRemoved {
+  kept: string
+  branch_kept: boolean
+}
+
 export interface User {
   name: string
   role: Role
