@@ -76,6 +76,9 @@ export class Stage {
     await page.route('**/api/sessions/*/catalog', (route) =>
       route.fulfill({ json: { running: false, cli_version: '', commands: [], agents: [], models: [] } }),
     )
+    await page.route('**/api/sessions/*/git', (route) =>
+      route.fulfill({ json: { repository: 'missing', branch: '', head: '', uncommitted: 0, more: false, base: '' } }),
+    )
     await page.route('**/api/sessions?*', (route) => route.fulfill({ json: { sessions: [], next: null } }))
     return stage
   }

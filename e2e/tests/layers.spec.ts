@@ -74,6 +74,7 @@ const LOOKED_AT: Record<string, string> = {
   'sidebar/RowMenu.vue': 'the menu of a row',
   'ui/Dialog.vue': 'renaming',
   'ui/Menu.vue': 'the menu of a session',
+  'worktree/WorktreeDialog.vue': 'what becomes of a worktree',
   'workspace/TrustDialog.vue': 'what a folder would do',
 }
 

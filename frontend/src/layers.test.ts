@@ -20,6 +20,7 @@ const LAYERS = [
   ['workspace', 'whether the settings of a folder are trusted'],
   ['tools', 'what Claude can use in a session'],
   ['usage', 'what fills its context, and what it costs'],
+  ['worktree', 'the branch of a folder, and worktrees of its repository'],
   ['changes', 'what changed in the folder of a session, and its files'],
   ['session', 'one session: header, transcript, composer'],
   ['account', 'sign-in and a person’s own account'],

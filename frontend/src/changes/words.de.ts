@@ -16,6 +16,24 @@ export const words: typeof english = {
   against: 'gegen',
   base: 'Vergleichen mit',
   lastCommit: 'Letzter Commit',
+  turn: {
+    option: 'Vor der letzten Runde',
+    title: 'Seit deiner letzten Nachricht',
+    none: 'Es gibt noch keine Nachricht zum Vergleichen.',
+    ended:
+      'Claude läuft nicht. Setze die Sitzung fort, um zu sehen, welche Dateien vor der letzten Runde anders waren.',
+    working: 'Claude arbeitet. Die Dateien erscheinen, wenn die Runde endet.',
+    nothing: 'Alle Dateien sind wie vor der letzten Runde.',
+    files: (n) =>
+      n === 1 ? '1 Datei war vor der letzten Runde anders.' : `${n} Dateien waren vor der letzten Runde anders.`,
+    others: 'Auch anderweitig geändert',
+    unknown: (commands) =>
+      `Hier sind nur Dateien bekannt, die Claude selbst bearbeitet hat, ohne ihren früheren Inhalt. ${
+        commands > 0
+          ? `Claude hat auch ${count(commands, 'Befehl', 'Befehle')} ausgeführt. Deren Änderungen sind nicht aufgeführt.`
+          : 'Andere Änderungen sind nicht aufgeführt.'
+      }`,
+  },
   detached: (head) => `Losgelöst bei ${head}`,
   viewed: (n, of) => `${n} von ${of} angesehen`,
   markViewed: (path) => `Angesehen: ${path}`,

@@ -15,6 +15,22 @@ export const words = {
   against: 'against',
   base: 'Compare with',
   lastCommit: 'Last commit',
+  turn: {
+    option: 'Before the last turn',
+    title: 'Since your last message',
+    none: 'There is no message to compare with yet.',
+    ended: 'Claude isn’t running. Resume the session to see which files differ from before its last turn.',
+    working: 'Claude is working. The files are listed when the turn ends.',
+    nothing: 'No files differ from before the last turn.',
+    files: (n: number) => `${count(n, 'file differs', 'files differ')} from before the last turn.`,
+    others: 'Also changed by something else',
+    unknown: (commands: number) =>
+      `Only files that Claude’s own edits changed are known here, without their previous content. ${
+        commands > 0
+          ? `Claude has also run ${count(commands, 'command', 'commands')}, whose changes aren’t listed.`
+          : 'Other changes aren’t listed.'
+      }`,
+  },
   detached: (head: string) => `Detached at ${head}`,
   viewed: (n: number, of: number) => `${n} of ${of} viewed`,
   markViewed: (path: string) => `Viewed: ${path}`,

@@ -1,4 +1,5 @@
 import type { SessionState } from '@/state/reducer'
+import { withoutWorktree } from '@/worktree/folder'
 import { known, pinnedAt, unseen } from './seen'
 
 export type Group = 'waiting' | 'running' | 'your_turn' | 'idle' | 'ended'
@@ -29,7 +30,7 @@ export function unread(s: SessionState): number {
   return rests ? unseen(s) : 0
 }
 
-/** Folder contains the sessions of one folder on one machine. */
+/** Folder contains the sessions of one folder, and of its worktrees, on one machine. */
 export interface Folder {
   readonly cwd: string
   readonly node: string
@@ -60,10 +61,11 @@ export function byFolder(sessions: readonly SessionState[]): {
     if (at !== null) pinned.push({ s, at })
     else if (over) ended.push({ s, group })
     else {
-      const key = `${s.node_id}\n${s.cwd}`
+      const cwd = withoutWorktree(s.cwd)
+      const key = `${s.node_id}\n${cwd}`
       const folder = folders.get(key)
       if (folder) folder.of.push({ s, group })
-      else folders.set(key, { cwd: s.cwd, node: s.node_id, of: [{ s, group }] })
+      else folders.set(key, { cwd, node: s.node_id, of: [{ s, group }] })
     }
   }
   return {
@@ -91,8 +93,8 @@ const ids = (list: Ranked[]) =>
     })
     .map(({ s }) => s.session_id)
 
-/** folderName returns the last element of a path. */
-export const folderName = (path: string): string => path.split('/').findLast(Boolean) ?? path
+/** folderName returns the last element of a path, in a worktree that of the folder it was created for. */
+export const folderName = (path: string): string => withoutWorktree(path).split('/').findLast(Boolean) ?? path
 
 const since = (s: SessionState) => (s.state === 'dead' ? s.updated_at : s.state_changed_at)
 const newest = (a: SessionState, b: SessionState) => since(b) - since(a) || (a.session_id < b.session_id ? -1 : 1)

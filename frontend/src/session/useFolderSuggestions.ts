@@ -2,6 +2,7 @@ import { computed, onBeforeUnmount, shallowRef, watch, type ComputedRef } from '
 import { rest } from '@/connection/rest'
 import { environment } from '@/environment/environment'
 import { useSessions } from '@/state/sessions'
+import { withoutWorktree } from '@/worktree/folder'
 
 const MAX_RECENT = 8
 const PAUSE_MS = 120
@@ -21,7 +22,7 @@ export function useFolderSuggestions(typed: () => string): {
         store.all
           .filter((s) => !s.demo && s.cwd !== '')
           .toSorted((a, b) => b.updated_at - a.updated_at)
-          .map((s) => s.cwd),
+          .map((s) => withoutWorktree(s.cwd)),
       ),
     ].slice(0, MAX_RECENT),
   )

@@ -146,6 +146,7 @@ export const words: typeof english = {
     start: 'Sitzung starten',
     folderExample: (path) => `Zum Beispiel ${path}`,
     recent: 'Zuletzt verwendete Ordner',
+    remembered: (folder) => `Gemerkt für ${folder}`,
     recentShort: 'Zuletzt',
     approvals: 'Genehmigungen',
     otherModel: 'Anderes',

@@ -141,6 +141,7 @@ export const words = {
     folderExample: (path: string) => `For example ${path}`,
     recent: 'Recent folders',
     recentShort: 'Recent',
+    remembered: (folder: string) => `Remembered for ${folder}`,
     approvals: 'Approvals',
     otherModel: 'Other',
     modelName: 'Model name',

@@ -1,0 +1,8 @@
+// The server creates worktrees in this folder of the repository.
+const WORKTREE = /\/\.worktrees\/([^/]+)/
+
+/** Returns the name of the worktree that a folder is in; '' for other folders. */
+export const worktreeIn = (folder: string): string => WORKTREE.exec(folder)?.[1] ?? ''
+
+/** Returns the folder of the repository that corresponds to one in a worktree, and others as they are. */
+export const withoutWorktree = (folder: string): string => folder.replace(WORKTREE, '')

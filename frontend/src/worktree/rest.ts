@@ -1,0 +1,26 @@
+import { call } from '@/connection/rest'
+import type {
+  CommitCreated,
+  FolderInfo,
+  FoundFiles,
+  GitState,
+  Worktree,
+  WorktreeCreate,
+  WorktreeCreated,
+  WorktreeRemoved,
+} from '@/wire/messages.gen'
+
+const session = (id: string, path: string) => `/api/sessions/${encodeURIComponent(id)}${path}`
+const folder = (path: string, query: Record<string, string>) =>
+  `/api/folders/${path}?${new URLSearchParams(query).toString()}`
+
+export const rest = {
+  info: (cwd: string) => call<FolderInfo>('GET', folder('info', { cwd })),
+  files: (cwd: string, q: string, signal: AbortSignal) =>
+    call<FoundFiles>('GET', folder('files', { cwd, q }), undefined, signal),
+  create: (body: WorktreeCreate) => call<WorktreeCreated>('POST', '/api/worktrees', body),
+  git: (id: string) => call<GitState>('GET', session(id, '/git')),
+  worktree: (id: string) => call<Worktree>('GET', session(id, '/worktree')),
+  merge: (id: string, digest: string) => call<CommitCreated>('POST', session(id, '/worktree/merge'), { digest }),
+  remove: (id: string, digest: string) => call<WorktreeRemoved>('POST', session(id, '/worktree/remove'), { digest }),
+}
