@@ -102,8 +102,8 @@ test('changes are reviewed, commented on, discarded and committed', async ({ pag
 
   // All comments go to Claude as one message.
   await panel.getByRole('button', { name: 'Send to Claude' }).click()
-  await expect(page.getByText('signin/limiter.go, Line 5:', { exact: true })).toBeVisible()
-  await expect(page.getByText('This map grows without bound.', { exact: true })).toBeVisible()
+  await expect(page.getByText('signin/limiter.go, Line 5:', { exact: true }).last()).toBeVisible()
+  await expect(page.getByText('This map grows without bound.', { exact: true }).last()).toBeVisible()
   await expect(panel.getByText('not sent')).toHaveCount(0)
 
   await panel.getByRole('button', { name: 'More' }).first().click()
