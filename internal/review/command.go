@@ -46,10 +46,6 @@ type Command struct {
 	Problem string // why it could not be parsed completely, or ""
 }
 
-// ReadCommand assesses a shell command that would run in cwd, an absolute folder. It knows
-// nothing about the files there.
-func ReadCommand(command, cwd string) Command { return Place{Dir: cwd}.ReadCommand(command) }
-
 // ReadCommand assesses a shell command that would run in a place. Its level is low only if
 // every part is known to only read files of the folder.
 func (p Place) ReadCommand(command string) Command {

@@ -82,7 +82,7 @@ func TestCorpus(t *testing.T) {
 	for _, row := range corpus {
 		for _, command := range row.commands {
 			n++
-			got := review.ReadCommand(command, folder)
+			got := review.Place{Dir: folder}.ReadCommand(command)
 			if got.Level != row.level {
 				t.Errorf("%q: level %s, want %s: %s", command, got.Level, row.level, inWords(got))
 			}
@@ -148,7 +148,7 @@ func TestInsideOfTheFolder(t *testing.T) {
 		{folder, "cd src && go build 2>&1 | tee out.txt", false},
 		{folder, "ls > /tmp/list.txt", true},
 	} {
-		got := review.ReadCommand(row.command, row.folder)
+		got := review.Place{Dir: row.folder}.ReadCommand(row.command)
 		if found := slices.ContainsFunc(got.Marks, func(m review.Mark) bool { return m.Kind == review.WriteOutside }); found != row.outside {
 			t.Errorf("%q in %s: %s", row.command, row.folder, inWords(got))
 		}
@@ -158,7 +158,7 @@ func TestInsideOfTheFolder(t *testing.T) {
 func TestStepsOfACommand(t *testing.T) {
 	t.Parallel()
 	const command = "cd \"sub 😀\" && go test ./... | tee out.txt; (cd /srv; bash -c 'ls; pwd'); echo $(date)"
-	got := review.ReadCommand(command, folder)
+	got := review.Place{Dir: folder}.ReadCommand(command)
 	type step struct{ text, cwd, shown string }
 	units := utf16.Encode([]rune(command))
 	var steps []step
@@ -186,7 +186,7 @@ func TestStepsOfACommand(t *testing.T) {
 func TestPositionOfAWarning(t *testing.T) {
 	t.Parallel()
 	const command = "echo 😀 ünïcode; rm -rf build"
-	got := review.ReadCommand(command, folder)
+	got := review.Place{Dir: folder}.ReadCommand(command)
 	if len(got.Marks) != 1 {
 		t.Fatalf("%+v", got.Marks)
 	}
@@ -202,7 +202,7 @@ func TestBounds(t *testing.T) {
 	for _, unit := range []string{"(", "$(", "{ ", "`", "a;", "a|", "a&&", "((-", "${a[", "if x; then ", "! ", "rm -rf a;", "{a,b}", "'", "\"", "bash -c '", "eval ", "x=$x$x;", "[[ ! ", "<(", "\\", "{{a,b},{a,b}}", "find . -exec ", "xargs ", "env ", "sudo "} {
 		for _, size := range []int{review.MaxCommand, 1 << 20} {
 			command := strings.Repeat(unit, size/len(unit))
-			got := review.ReadCommand(command, folder)
+			got := review.Place{Dir: folder}.ReadCommand(command)
 			if len(got.Marks) > 200 || len(got.Steps) > 200 {
 				t.Errorf("%q: %d marks, %d steps", unit, len(got.Marks), len(got.Steps))
 			}
@@ -223,6 +223,6 @@ func FuzzCommand(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, command string) {
-		check(t, command, review.ReadCommand(command, folder))
+		check(t, command, review.Place{Dir: folder}.ReadCommand(command))
 	})
 }

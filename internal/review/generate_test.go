@@ -158,7 +158,7 @@ func TestLowHasNoEffectInItsText(t *testing.T) {
 	low := 0
 	rapid.Check(t, func(t *rapid.T) {
 		command := commandGen.Draw(t, "command")
-		if review.ReadCommand(command, folder).Level == review.Low {
+		if (review.Place{Dir: folder}).ReadCommand(command).Level == review.Low {
 			low++
 			independent(t, command)
 		}
@@ -172,7 +172,7 @@ func FuzzLow(f *testing.F) {
 		f.Add(c)
 	}
 	f.Fuzz(func(t *testing.T, command string) {
-		if review.ReadCommand(command, folder).Level == review.Low {
+		if (review.Place{Dir: folder}).ReadCommand(command).Level == review.Low {
 			independent(t, command)
 		}
 	})

@@ -50,7 +50,7 @@ var attackCalls = []string{
 func TestEverydayIsLow(t *testing.T) {
 	t.Parallel()
 	for _, command := range everyday {
-		if got := review.ReadCommand(command, folder); got.Level != review.Low {
+		if got := (review.Place{Dir: folder}).ReadCommand(command); got.Level != review.Low {
 			t.Errorf("%q: %s: %s", command, got.Level, inSentences(got))
 		}
 	}
@@ -64,7 +64,7 @@ func TestEverydayIsLow(t *testing.T) {
 func TestAttacksAreNotLow(t *testing.T) {
 	t.Parallel()
 	for _, command := range attackCalls {
-		got := review.ReadCommand(command, folder)
+		got := review.Place{Dir: folder}.ReadCommand(command)
 		if got.Level == review.Low {
 			t.Errorf("%q is low", command)
 		}

@@ -7,19 +7,13 @@ import (
 	"strings"
 )
 
-// Limits for [ToolLevel]. A form waits for its level, so longer input is medium without being
+// Limits for [Place.ToolLevel]. A form waits for its level, so longer input is medium without being
 // parsed. Within the limits the worst command takes milliseconds.
 const (
 	maxInput        = 64 << 10 // bytes of the whole input
 	maxFormCommand  = 8 << 10  // bytes of a command
 	maxFormBrackets = 100      // the contents of brackets are parsed again at each level
 )
-
-// ToolLevel returns the risk level of a tool call that would run in cwd, an absolute folder.
-// It knows nothing about the files there.
-func ToolLevel(tool string, input json.RawMessage, cwd string) Level {
-	return Place{Dir: cwd}.ToolLevel(tool, input)
-}
 
 // readTools are the tools of Claude Code that only read, with the known fields of their
 // input.

@@ -86,14 +86,14 @@ func TestToolLevel(t *testing.T) {
 		},
 	} {
 		for _, call := range calls {
-			if got := review.ToolLevel(call[0], json.RawMessage(call[1]), folder); got != level {
+			if got := (review.Place{Dir: folder}).ToolLevel(call[0], json.RawMessage(call[1])); got != level {
 				t.Errorf("%s %.80s: %s, want %s", call[0], call[1], got, level)
 			}
 		}
 	}
 	// Without a folder nothing is inside it.
 	for _, cwd := range []string{"", "project"} {
-		if got := review.ToolLevel("Read", json.RawMessage(`{"file_path":"/a"}`), cwd); got != review.Medium {
+		if got := (review.Place{Dir: cwd}).ToolLevel("Read", json.RawMessage(`{"file_path":"/a"}`)); got != review.Medium {
 			t.Errorf("in %q: %s", cwd, got)
 		}
 	}
@@ -133,7 +133,7 @@ func BenchmarkToolLevel(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			for range b.N {
-				review.ToolLevel(c.tool, c.input, folder)
+				review.Place{Dir: folder}.ToolLevel(c.tool, c.input)
 			}
 		})
 	}
