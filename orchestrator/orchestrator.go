@@ -118,11 +118,11 @@ func (o *Orchestrator) all() []*process {
 
 // usage returns what the running processes use, by session id.
 func (o *Orchestrator) usage() map[string]project.SessionUse {
-	taken := map[string]project.SessionUse{}
+	use := map[string]project.SessionUse{}
 	for _, p := range o.all() {
-		taken[p.session.SessionID] = project.SessionUse{Folder: p.session.CWD, OwnerID: p.session.OwnerID, Memory: p.snapshot().row.Memory}
+		use[p.session.SessionID] = project.SessionUse{Folder: p.session.CWD, OwnerID: p.session.OwnerID, Memory: p.snapshot().row.Memory}
 	}
-	return taken
+	return use
 }
 
 // LimitsChanged retries everything that waits for capacity.

@@ -31,7 +31,7 @@ const continueTimeout = 5 * time.Second
 const resendDelay = time.Second
 
 // sendMessages sends people's messages, one per turn, until the CLI is gone.
-func (p *process) sendMessages(ctx context.Context, over <-chan struct{}) {
+func (p *process) sendMessages(ctx context.Context, done <-chan struct{}) {
 	timer := time.NewTimer(continueTimeout)
 	defer timer.Stop()
 	send := func() bool {
@@ -68,7 +68,7 @@ func (p *process) sendMessages(ctx context.Context, over <-chan struct{}) {
 				}
 			}
 			hold = hold && p.is(state.working)
-		case <-over:
+		case <-done:
 			return
 		}
 		if !hold {

@@ -17,8 +17,8 @@ import (
 	"github.com/coder/websocket"
 )
 
-// The anchors: what the machine takes for the hops that cannot be left out,
-// between two processes, with the same gap.
+// The anchors: the time that this machine needs for the unavoidable hops between two processes,
+// measured with the same gap.
 
 var kilobyte = strings.Repeat("x", 1023)
 

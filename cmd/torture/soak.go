@@ -21,20 +21,20 @@ import (
 )
 
 const (
-	soakActions = 100 * time.Millisecond // from one thing that is done to the next
-	soakForms   = 100                    // open ones, beyond which nobody asks for more
+	soakActions = 100 * time.Millisecond // between two actions
+	soakForms   = 100                    // open forms, beyond which no session asks for more
 	soakBlocks  = 10                     // of samples, after the warm-up
-	warmUp      = 0.3                    // of the time: caches fill, pools grow
-	longestLook = time.Minute            // of a tab that only looks
+	warmUp      = 0.3                    // of the time, in which caches and pools grow
+	longestLook = time.Minute            // that a tab stays open without answering
 )
 
-// A gauge is something that must stay as it is while sessions and tabs come and go.
+// A gauge is a measure that must not grow while sessions and tabs come and go.
 type gauge struct {
 	name string
-	unit float64 // by which it is divided for the table
+	unit float64 // divides the value for the table
 	read func(*soak, map[string]float64) (float64, error)
-	// noise is how much it may differ between the first and the last block, in units
-	// and as a part of itself: less is no drift that anybody would notice in weeks.
+	// noise and part bound its difference between the first and the last block, in units and
+	// as a part of its value. A smaller drift would not be noticed in weeks.
 	noise, part float64
 }
 
@@ -49,8 +49,8 @@ var gauges = []gauge{
 	}, 2, 0.02},
 }
 
-// memory is that of the server without what the kernel can read again from files, of which
-// more is there the more of the program has run.
+// memory returns the anonymous memory of the server. Pages of files are excluded, because they
+// grow with the parts of the program that have run.
 func (k *soak) memory(metrics map[string]float64) (float64, error) {
 	const name = "\nRssAnon:"
 	if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", k.serverPID())); err == nil {
@@ -73,7 +73,7 @@ func metric(name string) func(*soak, map[string]float64) (float64, error) {
 	}
 }
 
-// sample is what all gauges show at one time.
+// sample holds the values of all gauges at one time.
 type sample struct {
 	at     time.Duration
 	values []float64
