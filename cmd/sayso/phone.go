@@ -89,13 +89,19 @@ func (f phoneFacts) lanLacks(ip, port string) (missing wire.PhoneMissing, fix []
 	}
 	create := "mkcert -cert-file " + shellWord(cert) + " -key-file " + shellWord(key) + " " + ip
 	serve := "sayso serve --listen " + net.JoinHostPort("0.0.0.0", port) + " --tls-cert " + shellWord(cert) + " --tls-key " + shellWord(key) + " --allowed-host " + ip
-	switch lacks := f.certificateLacks(ip); {
+	lacks := f.certificateLacks(ip)
+	commands := []string{create, serve}
+	if f.certificate != nil && lacks == wire.NothingMissing {
+		commands = []string{serve}
+	}
+	switch {
+	// First, because no certificate lets a phone in while nothing but this machine reaches the server.
+	case !s.open:
+		return wire.MissingListen, commands
 	case f.certificate == nil:
-		return wire.MissingTLS, []string{create, serve}
+		return wire.MissingTLS, commands
 	case lacks != wire.NothingMissing:
 		return lacks, []string{create}
-	case !s.open:
-		return wire.MissingListen, []string{serve}
 	case !slices.Contains(s.AllowedHosts, ip):
 		return wire.MissingHost, []string{serve}
 	}

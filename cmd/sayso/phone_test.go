@@ -21,17 +21,18 @@ func TestPhoneAddresses(t *testing.T) {
 		facts phoneFacts
 		want  string // url and what is missing, in order
 	}{
-		"as installed":               {phoneFacts{lan: lan}, local + " tls"},
+		"as installed":               {phoneFacts{lan: lan}, local + " listen"},
+		"no certificate":             {phoneFacts{lan: lan, settings: settings{open: true}}, local + " tls"},
 		"no network":                 {phoneFacts{}, ""},
 		"certificate, loopback only": {phoneFacts{lan: lan, certificate: valid}, local + " listen"},
 		"host not allowed":           {phoneFacts{lan: lan, certificate: valid, settings: settings{open: true}}, local + " host"},
 		"ready in the local network": {phoneFacts{lan: lan, certificate: valid, settings: settings{open: true, AllowedHosts: []string{"192.168.1.7"}}}, local + " nothing"},
-		"certificate of another":     {phoneFacts{lan: []netip.Addr{netip.MustParseAddr("10.0.0.9")}, certificate: valid}, "https://10.0.0.9:8787 certificate"},
+		"certificate of another":     {phoneFacts{lan: []netip.Addr{netip.MustParseAddr("10.0.0.9")}, certificate: valid, settings: settings{open: true}}, "https://10.0.0.9:8787 certificate"},
 		"expired": {
 			phoneFacts{lan: lan, now: now.Add(2 * time.Hour), certificate: valid, settings: settings{PublicURL: "https://sayso.example.org"}},
-			"https://sayso.example.org renewal, " + local + " renewal",
+			"https://sayso.example.org renewal, " + local + " listen",
 		},
-		"behind a proxy":      {phoneFacts{lan: lan, settings: settings{PublicURL: "https://sayso.example.org"}}, "https://sayso.example.org nothing, " + local + " tls"},
+		"behind a proxy":      {phoneFacts{lan: lan, settings: settings{PublicURL: "https://sayso.example.org"}}, "https://sayso.example.org nothing, " + local + " listen"},
 		"public only by name": {phoneFacts{settings: settings{PublicURL: "http://localhost:8787"}}, ""},
 		"tailnet":             {phoneFacts{tailnet: true, tailnetName: "atlas.tail1.ts.net"}, "https://atlas.tail1.ts.net serve"},
 		"tailnet served":      {phoneFacts{tailnet: true, tailnetName: "atlas.tail1.ts.net", settings: settings{PublicURL: "https://atlas.tail1.ts.net"}}, "https://atlas.tail1.ts.net nothing"},

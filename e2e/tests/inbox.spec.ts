@@ -315,6 +315,8 @@ test('a request is snoozed and unsnoozed, denied with a saved reply, and opened 
   await expect(rows.first()).toContainText('touch one')
 
   // The code leads another browser to exactly this card.
+  const selected = page.getByRole('region', { name: 'Selected request' })
+  await selected.getByRole('button', { name: 'More', exact: true }).click()
   await page.getByRole('button', { name: 'Open on phone' }).click()
   const code = page.getByRole('img', { name: 'QR code for the link below' })
   const [size, path] = await code.evaluate(

@@ -16,7 +16,7 @@ test('three open fetches are answered last to first', async ({ page, context, fo
   const phone = await App.openSession(await context.newPage(), id)
 
   for (const tab of [desk, phone]) {
-    await tab.page.getByRole('button', { name: 'Show requests separately' }).click()
+    await tab.choose(tab.cards(), 'Show requests separately')
     await expect(tab.cards()).toHaveCount(3)
   }
   for (const [left, path] of [

@@ -40,9 +40,9 @@ test('the waiting time of today comes from the server and is reloaded after an a
   const midnight = new Date()
   midnight.setHours(0, 0, 0, 0)
   expect(asked).toEqual([`/api/waits?since=${midnight.getTime() / 1000}`])
-  expect(it.find('summary').text()).toContain('Claude waited 14 min')
+  expect(it.text()).toContain('Claude waited 14 min')
   waited = 30 * 60
   await it.setProps({ session: { ...session, pending_requests: session.pending_requests.slice(1) } })
   await flushPromises()
-  expect(it.find('summary').text()).toContain('Claude waited 30 min')
+  expect(it.text()).toContain('Claude waited 30 min')
 })

@@ -1,6 +1,7 @@
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { effectScope, nextTick, type EffectScope } from 'vue'
+import { effectScope, nextTick, ref, type EffectScope } from 'vue'
+import { ownDecisions } from '@/pending/decided'
 import { process, request } from '@/pending/testdock'
 import { useSessions } from '@/state/sessions'
 import type { Request } from '@/wire/messages.gen'
@@ -8,10 +9,12 @@ import { useQueue } from './useQueue'
 import { useSelection } from './useSelection'
 
 let scope: EffectScope
+const shown = ref<string>()
 let version = 1
 beforeEach(() => {
   vi.useFakeTimers()
   localStorage.clear()
+  shown.value = undefined
   setActivePinia(createPinia())
   scope = effectScope()
 })
@@ -28,7 +31,7 @@ function inbox(...open: Request[]) {
     await nextTick()
   }
   store.apply([{ ...process(open), version: ++version }], { now: Date.now(), commandOf: () => undefined })
-  const queue = scope.run(useQueue)!
+  const queue = scope.run(() => useQueue(() => shown.value))!
   const selection = scope.run(() => useSelection(queue))!
   return { queue, selection, show }
 }
@@ -49,6 +52,42 @@ test('does not move while the pointer is over the list: closed rows stay and new
   expect(queue.order.value).toHaveLength(2)
 })
 
+test('what was decided here stays in its place while it is shown, and for some seconds', async () => {
+  const [a, b, c] = ['a', 'b', 'c'].map((id, i) => low(id, { created_at: i * 60 })) as [Request, Request, Request]
+  const { queue, show } = inbox(a, b, c)
+  const store = useSessions()
+  const seen = () => queue.rows.value.map((r) => [r.id, r.decision])
+  shown.value = 'b'
+  ownDecisions.set('b', { decision: 'deny' })
+  Object.assign(store.state, { acks: new Map([['b', { type: 'ack', command_id: 'x', result: 'applied' }]]) })
+  expect(seen()).toEqual([
+    ['a', undefined],
+    ['b', 'deny'],
+    ['c', undefined],
+  ])
+  await show(a, c)
+  vi.advanceTimersByTime(60_000)
+  expect(seen()[1]).toEqual(['b', 'deny'])
+  shown.value = 'a'
+  await nextTick()
+  expect(seen()).toHaveLength(2)
+
+  ownDecisions.set('a', { decision: 'allow' })
+  await show(c)
+  shown.value = 'c'
+  await nextTick()
+  expect(seen()).toEqual([
+    ['a', 'allow'],
+    ['c', undefined],
+  ])
+  vi.advanceTimersByTime(5_000)
+  expect(seen()).toEqual([['c', undefined]])
+  // What another answered is only no longer open.
+  queue.touch()
+  await show()
+  expect(seen()).toEqual([['c', undefined]])
+})
+
 test('reorders at once when the person asks for it, even under the pointer', async () => {
   const { queue } = inbox(low('a'), request('b'))
   queue.touch()
@@ -62,13 +101,13 @@ test('reorders at once when the person asks for it, even under the pointer', asy
 
 test('puts a snoozed request last and does not continue with it', async () => {
   const { queue } = inbox(low('a'), low('b'))
-  expect(queue.toggleSnooze('a')).toBe(true)
+  expect(queue.snooze('a')).toBe(true)
   await nextTick()
   expect(queue.order.value).toEqual(['b', 'a'])
   expect(queue.left.value).toEqual(['b'])
   expect(queue.rows.value.at(-1)).toMatchObject({ id: 'a', snoozedFor: 10 })
-  expect(queue.toggleSnooze('a')).toBe(false)
-  expect(queue.toggleSnooze('gone')).toBeUndefined()
+  expect(queue.snooze('a')).toBe(false)
+  expect(queue.snooze('gone')).toBeUndefined()
 })
 
 test('selects any request, or the low-risk requests of one tool at once, and forgets closed ones', async () => {
@@ -101,7 +140,7 @@ test('a group is one row, which is selected as a whole and found by each of its 
   selection.toggle('b')
   expect(selection.units.value).toHaveLength(1)
   expect(selection.selected.value).toHaveLength(3)
-  expect(queue.toggleSnooze('c')).toBe(true)
+  expect(queue.snooze('c')).toBe(true)
   expect(queue.isSnoozed('a')).toBe(true)
   queue.touch()
   await show(burst[2]!, low('d', { created_at: 60 }))

@@ -1,17 +1,19 @@
 import { useTimeoutFn } from '@vueuse/core'
 import { computed, ref, shallowRef, watch } from 'vue'
-import { decidedHere } from '@/pending/decided'
+import { decidedHere, decisionHere, recordDecisions } from '@/pending/decided'
 import { useGroups, type Unit } from '@/pending/groups'
 import { lineOf, titleOf } from '@/pending/title'
 import { useSessions } from '@/state/sessions'
 import { useNow } from '@/ui/clock'
 import { duration } from '@/ui/numbers'
 import { matches, NO_FILTER, ordered } from './queue'
-import { snooze, snoozedUntil } from './snooze'
+import { snoozedAt, snoozedUntil, toggleSnooze } from '@/pending/snooze'
 import { words } from './words'
 
 // Rows do not move while a pointer, finger or key is used on them.
 const SETTLE_MS = 1_000
+// The row of what this person decided says so for as long as it is the one that is shown, and at least this long.
+const DECIDED_MS = 5_000
 
 /** What a row says: the command, path or address; with the name of a tool that has no icon of its own. */
 function whatOf({ request, requests, session, group }: Unit): string {
@@ -25,13 +27,14 @@ export type Row = Queue['rows']['value'][number]
 
 /**
  * useQueue returns the open requests of all sessions, filtered, in an order that does not change
- * while a person uses the list.
+ * while a person uses the list, and those that this person has just decided. current returns the id
+ * of the one that is shown.
  */
-export function useQueue() {
+export function useQueue(current: () => string | undefined) {
   const store = useSessions()
+  recordDecisions(store)
   const clock = useNow(10_000)
   // A snooze is visible at once, not only after the next tick.
-  const snoozedAt = ref(0)
   const now = computed(() => Math.max(clock.value, snoozedAt.value))
   const filter = ref({ ...NO_FILTER })
 
@@ -39,7 +42,25 @@ export function useQueue() {
   const open = computed(() => new Map(groups.units.map((u) => [u.id, u])))
   // What was seen once, so that a row that left can stay where it is for a moment.
   const known = new Map<string, Unit>()
-  watch(open, (map) => map.forEach((u, id) => known.set(id, u)), { immediate: true, flush: 'sync' })
+  /** When what this person decided has left, in ms, by id. */
+  const decidedAt = new Map<string, number>()
+  watch(
+    open,
+    (map, was) => {
+      map.forEach((u, id) => known.set(id, u))
+      for (const [id, u] of was ?? [])
+        if (!map.has(id) && decisionOf(u) !== undefined) {
+          decidedAt.set(id, Date.now())
+          later.start()
+        }
+    },
+    { immediate: true, flush: 'sync' },
+  )
+  /** What this person decided of all that is in a row; '' where the decisions differ. */
+  function decisionOf(u: Unit): 'allow' | 'deny' | '' | undefined {
+    const all = new Set(u.requests.map((r) => decisionHere(store, r)))
+    return all.has(undefined) ? undefined : all.size === 1 ? [...all][0] : ''
+  }
   /** The unit that a request belongs to, for a link to any request of a group. */
   const unitID = (id: string) => groups.groupOf(id)?.id ?? id
 
@@ -57,23 +78,38 @@ export function useQueue() {
   /** The requests still to decide: neither snoozed nor decided here. */
   const left = computed(() => wanted.value.filter((id) => !isSnoozed(id) && !isDecided(id)))
 
+  const stays = (id: string) =>
+    decidedAt.has(id) && !open.value.has(id) && (id === current() || Date.now() - decidedAt.get(id)! < DECIDED_MS)
+  /** What is wanted, with what was decided in its place. */
+  function withDecided(): string[] {
+    const list = [...wanted.value]
+    order.value.forEach((id, i) => {
+      if (list.includes(id) || !stays(id)) return
+      const before = order.value.slice(0, i).findLast((other) => list.includes(other))
+      list.splice(before === undefined ? 0 : list.indexOf(before) + 1, 0, id)
+    })
+    return list
+  }
+
   const order = shallowRef(wanted.value)
   let touchedAt = 0
   const wait = () => touchedAt + SETTLE_MS - Date.now()
   const timer = useTimeoutFn(settle, wait, { immediate: false })
+  const later = useTimeoutFn(settle, DECIDED_MS, { immediate: false })
   function settle() {
     timer.stop()
     const settled = wait() <= 0
     // New requests go to the end, where they move no other row.
-    order.value = settled ? wanted.value : [...order.value, ...wanted.value.filter((id) => !order.value.includes(id))]
+    order.value = settled ? withDecided() : [...order.value, ...wanted.value.filter((id) => !order.value.includes(id))]
     if (!settled) timer.start()
   }
-  watch(wanted, settle)
+  watch([wanted, current], settle)
   /** Keeps the order for a moment, because a person points at the list or moves through it. */
   const touch = () => (touchedAt = Date.now())
   /** Updates the order now, because a person asked for it. */
   function refilter() {
     touchedAt = 0
+    decidedAt.clear()
     settle()
   }
   function clearFilter() {
@@ -91,6 +127,8 @@ export function useQueue() {
           ...u,
           id,
           gone: !open.value.has(id),
+          /** What this person decided of it: 'allow', 'deny', or '' for some of each. */
+          decision: decidedAt.has(id) || isDecided(id) ? decisionOf(u) : undefined,
           /** It has become a part of another row. */
           joined: unitID(id) !== id,
           line: u.group ? whatOf(u) : lineOf(u.request, u.session.cwd),
@@ -107,11 +145,9 @@ export function useQueue() {
    * Toggles the snooze of an open request, and returns whether it is snoozed now; undefined if it
    * is not open.
    */
-  function toggleSnooze(id: string): boolean | undefined {
+  function snooze(id: string): boolean | undefined {
     if (!open.value.has(unitID(id))) return undefined
-    const is = snooze(unitID(id), Date.now())
-    snoozedAt.value = Date.now()
-    return is
+    return toggleSnooze(unitID(id))
   }
 
   return {
@@ -126,7 +162,7 @@ export function useQueue() {
     isOpen: (id: string) => open.value.has(unitID(id)),
     isDecided,
     isSnoozed,
-    toggleSnooze,
+    snooze,
     unitID,
     /** What is open, or was since the inbox was opened, by its id or that of a request of it. */
     find: (id: string) => open.value.get(unitID(id)) ?? known.get(unitID(id)),

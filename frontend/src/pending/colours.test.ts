@@ -124,6 +124,17 @@ describe('highlighting', { timeout: 60_000 }, () => {
     expect(left()).toBe(0)
   })
 
+  test('of a change with more lines than before, those that are alike are compared', async () => {
+    const it = show({
+      before: 'sum()\nreturn round(sum)\nend',
+      after: 'sum()\nconst cents = 100\nreturn round(cents)\nend',
+      path: '/w/a.txt',
+    })
+    await vi.waitFor(() => expect(painted('word-del')).toEqual(['sum']))
+    expect(painted('word-add')).toEqual(['cents'])
+    it.unmount()
+  })
+
   test('large texts stay plain, and no worker is asked', async () => {
     const it = show({ before: 'x\n'.repeat(30_000), after: 'y\n'.repeat(30_000), path: '/w/a.ts' })
     await import('./paint')

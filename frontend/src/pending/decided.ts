@@ -1,4 +1,4 @@
-import { reactive } from 'vue'
+import { reactive, watch } from 'vue'
 import { answerTo } from '@/wire/commands'
 import { onOwner } from '@/connection/owner'
 import type { useSessions } from '@/state/sessions'
@@ -27,3 +27,25 @@ export interface OwnDecision {
 /** The decisions of this person since the page was loaded, by request_id. */
 export const ownDecisions = reactive(new Map<string, OwnDecision>())
 onOwner(() => ownDecisions.clear())
+
+/** recordDecisions keeps what this person sends in ownDecisions, as long as the scope lives. */
+export function recordDecisions(store: ReturnType<typeof useSessions>): void {
+  watch(
+    () => store.outbox,
+    (entries) => {
+      for (const { command } of entries) {
+        if (command.type === 'pending_request_response')
+          ownDecisions.set(command.request_id, { decision: command.decision ?? 'allow', input: command.updated_input })
+      }
+    },
+    { immediate: true, flush: 'sync' },
+  )
+}
+
+/** What this person decided of a request, open or not; undefined if nothing, or if another was first. */
+export function decisionHere(store: ReturnType<typeof useSessions>, r: Request): OwnDecision['decision'] | undefined {
+  const id = r.request_id
+  if ((store.state.acks.get(id)?.result ?? 'applied') !== 'applied') return undefined
+  if (['withdrawn', 'expired'].includes(store.state.resolutions.get(id)?.outcome ?? '')) return undefined
+  return r.held?.mine && !r.held.dropped ? r.held.decision : ownDecisions.get(id)?.decision
+}

@@ -60,7 +60,37 @@ function spanAt(spans: Spans, at: number): number {
   return low * 3
 }
 
-/** Yields the pairs of removed and added lines of a change, if there are as many of both. */
+const MOST_COMPARED = 64 // pairs of lines in a change that has not as many of both
+
+/** The part of the words of two lines that both have. */
+function likeness(a: string, b: string): number {
+  const of: string[] = a.match(/\w+/g) ?? []
+  const left: string[] = b.match(/\w+/g) ?? []
+  const all = of.length + left.length
+  const both = of.filter((word) => {
+    const at = left.indexOf(word)
+    if (at >= 0) left.splice(at, 1)
+    return at >= 0
+  }).length
+  return all === 0 ? 0 : (2 * both) / all
+}
+
+/** Yields the pairs that are most alike, in order; each line is in one of them at most. */
+function* alikeIn(del: readonly string[], add: readonly string[]): Generator<[number, number]> {
+  const best = Array.from({ length: del.length + 1 }, () => Array<number>(add.length + 1).fill(0))
+  const like = del.map((d) => add.map((a) => likeness(d, a)))
+  for (let i = del.length - 1; i >= 0; i--) {
+    for (let j = add.length - 1; j >= 0; j--)
+      best[i]![j] = Math.max(best[i + 1]![j]!, best[i]![j + 1]!, best[i + 1]![j + 1]! + like[i]![j]!)
+  }
+  for (let i = 0, j = 0; i < del.length && j < add.length;) {
+    if (best[i]![j] === best[i + 1]![j]) i++
+    else if (best[i]![j] === best[i]![j + 1]) j++
+    else yield [i++, j++]
+  }
+}
+
+/** Yields the pairs of removed and added lines of a change. */
 function* pairsIn(lines: readonly DiffLine[]): Generator<[number, number]> {
   for (let i = 0; i < lines.length;) {
     let del = i
@@ -68,6 +98,11 @@ function* pairsIn(lines: readonly DiffLine[]): Generator<[number, number]> {
     let add = del
     while (lines[add]?.kind === 'add') add++
     if (del > i && del - i === add - del) for (let j = i; j < del; j++) yield [j, del + j - i]
+    else if ((del - i) * (add - del) <= MOST_COMPARED) {
+      const text = (line: DiffLine) => line.text.slice(0, MAX_LINE)
+      for (const [a, b] of alikeIn(lines.slice(i, del).map(text), lines.slice(del, add).map(text)))
+        yield [i + a, del + b]
+    }
     i = Math.max(add, i + 1)
   }
 }

@@ -4,7 +4,7 @@ import { useSessions } from '@/state/sessions'
 import { touch } from '@/ui/narrow'
 import { answerTo } from '@/wire/commands'
 import type { Request } from '@/wire/messages.gen'
-import { decidedHere, ownDecisions, type OwnDecision } from './decided'
+import { decidedHere, ownDecisions, recordDecisions, type OwnDecision } from './decided'
 
 // A card that was decided here is replaced by its outcome. By touch, a request that arrived since
 // then has no place yet: the next card appears when the person asks for it. With a pointer it
@@ -52,16 +52,7 @@ export function useOutcomes(
   const store = useSessions()
   const outcomes = shallowRef<ReadonlyMap<string, Outcome>>(new Map())
   const cleared = reactive(new Set<string>())
-  watch(
-    () => store.outbox,
-    (entries) => {
-      for (const { command } of entries) {
-        if (command.type === 'pending_request_response')
-          ownDecisions.set(command.request_id, { decision: command.decision ?? 'allow', input: command.updated_input })
-      }
-    },
-    { immediate: true, flush: 'sync' },
-  )
+  recordDecisions(store)
 
   const requestsByID = computed(() => new Map(requests.value.map((r) => [r.request_id, r])))
   const decided = computed(() => requests.value.filter((r) => decidedHere(store, r) && !cleared.has(r.request_id)))

@@ -472,6 +472,18 @@ export const words: typeof english = {
   },
   fetchFrom: 'Ruft ab von',
   more: 'Weitere Aktionen',
+  snooze: {
+    press: '10 min zurückstellen',
+    end: 'Zurückstellen aufheben',
+    until: (time) => `Zurückgestellt bis ${time}`,
+    hint: 'Auf diesem Gerät für 10 Minuten zurückgestellt. Die Anfrage bleibt in ihrer Sitzung.',
+    ended: 'Zurückstellen aufgehoben',
+  },
+  pager: {
+    at: (i, n) => `${i} von ${n}`,
+    previous: 'Vorige offene Anfrage',
+    next: 'Nächste offene Anfrage',
+  },
   moreLines: (lines) => `noch ${count(lines, 'Zeile', 'Zeilen')}`,
   scrollToEnd: (lines) => `Zum Genehmigen bis ans Ende scrollen (noch ${count(lines, 'Zeile', 'Zeilen')})`,
   copyRequest: 'Kopieren',

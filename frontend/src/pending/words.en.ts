@@ -475,6 +475,18 @@ export const words = {
   },
   fetchFrom: 'Fetches from',
   more: 'More actions',
+  snooze: {
+    press: 'Snooze 10 min',
+    end: 'Unsnooze',
+    until: (time: string) => `Snoozed until ${time}`,
+    hint: 'Snoozed for 10 minutes on this device. The request stays in its session.',
+    ended: 'Snooze removed',
+  },
+  pager: {
+    at: (i: number, n: number) => `${i} of ${n}`,
+    previous: 'Previous pending request',
+    next: 'Next pending request',
+  },
   moreLines: (lines: number) => count(lines, 'more line', 'more lines'),
   scrollToEnd: (lines: number) => `Scroll to the end to approve (${count(lines, 'more line', 'more lines')})`,
   copyRequest: 'Copy',

@@ -154,6 +154,11 @@ describe('a block of each kind', () => {
     expect(long.get('.words').text().match(/line/g)).toHaveLength(17)
   })
 
+  test('what a person said with a hidden character, which is marked as in the words of Claude', async () => {
+    const it = await show({ ...head, kind: 'user', text: 'Open \u202egpj.exe', by: 'Ada' })
+    expect(it.get('.words .hidden-character').attributes('title')).toBe('U+202E')
+  })
+
   test('attachments: images as thumbnails, other files as downloads', async () => {
     const it = await show({
       ...head,

@@ -2,8 +2,12 @@ import type { words as english } from './words.en'
 
 export const words: typeof english = {
   title: 'Einstellungen',
-  toPhone: 'Smartphone einrichten',
   limits: 'Limits',
+  approvals: {
+    title: 'Genehmigungen',
+    lead: 'So beantwortest du Anfragen in diesem Browser.',
+    undoHint: 'So lange wird deine Antwort zurückgehalten, bevor Claude sie bekommt.',
+  },
   rules: {
     title: 'Berechtigungen',
     lead: 'Was Claude tun kann, ohne zu fragen. Hier siehst du, wofür jede Regel gilt und wie oft sie verwendet wurde, und kannst sie widerrufen.',

@@ -1,7 +1,11 @@
 export const words = {
   title: 'Settings',
   limits: 'Limits',
-  toPhone: 'Set up your phone',
+  approvals: {
+    title: 'Approvals',
+    lead: 'How requests are answered in this browser.',
+    undoHint: 'Your answer is held this long before Claude gets it.',
+  },
   rules: {
     title: 'Permissions',
     lead: 'What Claude can do without asking. See where each rule applies and how often it was used, or revoke it.',

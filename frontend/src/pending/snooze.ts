@@ -1,6 +1,8 @@
-import { computed } from 'vue'
+import { computed, ref } from 'vue'
 import { useStored } from '@/browser/useStored'
 import { ownKey } from '@/connection/owner'
+import { announce } from '@/ui/announce'
+import { words } from './words'
 
 const SNOOZE_MS = 10 * 60_000
 
@@ -20,6 +22,9 @@ const stored = useStored<readonly [string, number][]>(
 )
 const until = computed(() => new Map(stored.value))
 
+/** When this tab last snoozed, in ms: a clock that ticks slowly must not be behind it. */
+export const snoozedAt = ref(0)
+
 export const snoozedUntil = (requestID: string, now: number): number | null => {
   const at = until.value.get(requestID)
   return at !== undefined && at > now ? at : null
@@ -30,5 +35,13 @@ export function snooze(requestID: string, now: number): boolean {
   const off = snoozedUntil(requestID, now) === null
   const others = stored.value.filter(([id, at]) => id !== requestID && at > now)
   stored.value = off ? [...others, [requestID, now + SNOOZE_MS]] : others
+  snoozedAt.value = now
   return off
+}
+
+/** Does the same for a person who asked for it, who hears what became of it. */
+export function toggleSnooze(requestID: string): boolean {
+  const is = snooze(requestID, Date.now())
+  announce(is ? words.snooze.hint : words.snooze.ended)
+  return is
 }
