@@ -54,14 +54,7 @@ test('one shortcut leads from anywhere to the oldest request @newest @nightly', 
   stage.showIn('s2', 'later', [runs('new', now() - 10)])
   stage.showIn('s3', 'earlier', [runs('old', now() - 60)])
   const card = page.locator('[data-request-id=old]')
-  for (const address of [
-    '/',
-    '/inbox',
-    `/sessions/${stage.id}`,
-    '/settings',
-    '/account',
-    '/admin/people',
-  ]) {
+  for (const address of ['/', '/inbox', `/sessions/${stage.id}`, '/settings', '/account', '/admin/people']) {
     await test.step(address, async () => {
       await page.goto(server.url + address)
       await App.of(page).hearsKeys()

@@ -1,6 +1,7 @@
 // WebKitGTK as a distribution packages it. Playwright drives only a WebKit that it has patched
 // itself, so this speaks WebDriver, in as many commands as the flows beside it need. What a
-// page holds is found as app.ts finds it, by role, name and text.
+// page holds is found as app.ts finds it, by role, name and text. What pages say on their consoles
+// is not seen: WebDriver does not tell.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -44,6 +45,8 @@ const KEYS: Record<string, string> = {
 }
 // A button that decides takes no press before it was in its place for so long.
 const STILL_MS = 700
+// No command takes so long but one that hangs.
+const COMMAND_MS = 30_000
 
 export class WebKit {
   private last: Promise<unknown> = Promise.resolve()
@@ -53,17 +56,12 @@ export class WebKit {
     private readonly url: string,
     private readonly children: ChildProcess[],
     private readonly folder: string,
-    /** What the pages said on their consoles, but for information. */
-    readonly complaints: string[],
   ) {}
 
   static async start({ dark = false, still = true }: Desktop = {}): Promise<WebKit> {
     const folder = mkdtempSync(join(tmpdir(), 'sayso-webkit-'))
     mkdirSync(join(folder, 'gtk-3.0'))
-    writeFileSync(
-      join(folder, 'gtk-3.0', 'settings.ini'),
-      `[Settings]\ngtk-enable-animations=${!still}\n`,
-    )
+    writeFileSync(join(folder, 'gtk-3.0', 'settings.ini'), `[Settings]\ngtk-enable-animations=${!still}\n`)
     const screen = spawn('Xvfb', ['-displayfd', '3', '-screen', '0', '1600x1200x24', '-nolisten', 'tcp'], {
       stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
     })
@@ -85,13 +83,8 @@ export class WebKit {
         LIBGL_ALWAYS_SOFTWARE: '1',
         WEBKIT_DISABLE_DMABUF_RENDERER: '1',
       },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: 'ignore',
     })
-    const complaints: string[] = []
-    for (const output of [driver.stdout, driver.stderr])
-      createInterface({ input: output }).on('line', (line) => {
-        if (/CONSOLE.* (ERROR|WARN)/.test(line)) complaints.push(line)
-      })
     await expect
       .poll(() =>
         fetch(`http://127.0.0.1:${port}/status`).then(
@@ -106,7 +99,7 @@ export class WebKit {
     })
     const { value } = (await answer.json()) as { value: { sessionId?: string; message?: string } }
     if (!value.sessionId) throw new Error(`WebKit does not start: ${value.message}`)
-    return new WebKit(`http://127.0.0.1:${port}/session/${value.sessionId}`, [driver, screen], folder, complaints)
+    return new WebKit(`http://127.0.0.1:${port}/session/${value.sessionId}`, [driver, screen], folder)
   }
 
   async stop(): Promise<void> {
@@ -122,6 +115,7 @@ export class WebKit {
   private async send<T>(method: string, path: string, body?: unknown): Promise<T> {
     const answer = await fetch(this.url + path, {
       method,
+      signal: AbortSignal.timeout(COMMAND_MS),
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
     const { value } = (await answer.json()) as { value: T & { error?: string; message?: string } }
