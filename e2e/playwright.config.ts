@@ -17,7 +17,11 @@ export default defineConfig<object, ServerOptions>({
   // These limits are against what hangs only: a slow machine that does something else beside takes its time.
   timeout: 180_000,
   // What a snapshot does not name is not there.
-  expect: { timeout: 30_000, toMatchAriaSnapshot: { children: 'deep-equal' } },
+  expect: {
+    timeout: 30_000,
+    toMatchAriaSnapshot: { children: 'deep-equal' },
+    toHaveScreenshot: { pathTemplate: '{testDir}/{testFileName}-snapshots/{arg}{ext}' },
+  },
   fullyParallel: true,
   workers: 2,
   // A second try tells a slow machine from a fault; what needed one is printed by name at the end.
