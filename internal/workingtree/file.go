@@ -261,10 +261,8 @@ func (f *Folder) List(folder string) (list []Entry, more bool, err error) {
 			return problem.For("path", "path_not_found")
 		}
 		defer dir.Close()
-		entries, err := dir.ReadDir(maxEntries + 1)
-		if len(entries) == 0 {
-			return nil //nolint:nilerr // io.EOF of an empty folder, or one that is gone by now
-		}
+		// An error is io.EOF of an empty folder, or of one that is gone by now.
+		entries, _ := dir.ReadDir(maxEntries + 1)
 		for _, e := range entries {
 			if strings.EqualFold(e.Name(), ".git") || !f.place.Visible(filepath.Join(f.dir, name, e.Name())) {
 				continue
