@@ -50,7 +50,7 @@ test('a message mentions a file and starts with a command, and the model is one 
 
   await page.getByRole('button', { name: 'New session' }).first().click()
   const models = page.getByRole('radiogroup', { name: 'Model' })
-  await expect(models.getByRole('radio', { name: 'Default model' })).toBeChecked()
+  await expect(models.getByRole('radio', { name: /^Opus/ })).toBeChecked()
   await models.getByRole('radio', { name: 'Other' }).check()
   await expect(page.getByRole('combobox', { name: 'Model name' })).toBeVisible()
 })

@@ -64,7 +64,7 @@ const diff: Card = [
 const bash: Card = [tool('Bash', { command: 'touch a', description: 'Make a file' }), command('low')]
 const held = { by: 'ada', mine: true, decision: 'allow' } as const
 
-test('every kind of card @newest', async ({ page, server }) => {
+test('every kind of card @newest @nightly', async ({ page, server }) => {
   const stage = await Stage.in(page)
   await page.setViewportSize(SHEET)
   await stage.open(server.url)

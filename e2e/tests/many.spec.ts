@@ -37,7 +37,7 @@ test('three open fetches are answered last to first', async ({ page, context, fo
   ])
 })
 
-test('two subagents ask at once, and each request names its agent', async ({ page, folder, rest }) => {
+test('two subagents ask at once, and each request names its agent @nightly', async ({ page, folder, rest }) => {
   const id = await rest.start(
     prompt(
       'Delegate.',

@@ -89,6 +89,8 @@ const REPORTS = [
 ]
 
 test('tools are shown and changed, and context usage and cost are shown', async ({ page, server, scripted, rest }) => {
+  // The panel opens with the changes since the last message, and the scripted CLI keeps no checkpoints.
+  test.info().annotations.push({ type: 'allowed on the console', description: 'status of 422' })
   await page.setViewportSize({ width: 1440, height: 900 })
   await App.newSession(
     page,
