@@ -383,8 +383,10 @@ test('keyboard only: the inbox and the admin area @newest @nightly', async ({ pa
   await expect(app.card('rm later')).toBeFocused()
   await expect(app.approveButton(app.card())).not.toHaveAttribute('aria-disabled')
   await page.keyboard.press('y')
-  await expect(page.getByText('You’re all caught up').first()).toBeVisible()
   await expect.poll(() => rest.said(second)).toContain('Ran.')
+  // It stays until it is put away.
+  await hands.activate(page.getByRole('button', { name: 'Next request' }))
+  await expect(page.getByText('You’re all caught up').first()).toBeVisible()
 
   // The admin area: a process is killed from its menu.
   await hands.go('a')
