@@ -119,6 +119,8 @@ test('folders of the same name are distinguished, and machines are named if ther
       process([], { session_id: 'c', cwd: '/srv/docs', node_id: 'build-02' }),
     ),
   ).toEqual(['docsbuild-02', 'ada/shopatlas', 'srv/shopatlas'])
+  // Agents have neither.
+  expect(heads(one, process([], { session_id: 'b', cwd: '', node_id: '' })).sort()).toEqual(['No folder', 'shop'])
 })
 
 test('ended sessions are collapsed with their count, unless one is open or there are no others', async () => {

@@ -1,5 +1,6 @@
 export const words = {
   pinned: 'Pinned',
+  noFolder: 'No folder',
   none: 'No sessions yet',
   nonViewer: 'Sessions that you can see appear here.',
   offline: 'Offline. Sessions appear when you reconnect.',
