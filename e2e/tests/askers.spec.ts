@@ -306,7 +306,7 @@ test('AskUser and an approval over MCP, one after the other, with their count @n
   expect(resolved).toHaveLength(2)
 })
 
-test('after a crash of the server with an open MCP question, the form is back and the answer is delivered once', async ({
+test('after a crash of the server with an open MCP question, the form is back and the answer is delivered once @nightly', async ({
   page,
   context,
   claudePath,
@@ -379,7 +379,7 @@ exec "${claudePath}" "$@"
   }
 })
 
-test('an MCP server asks for a page to be opened: its URL is text, and Done tells the server', async ({
+test('an MCP server asks for a page to be opened: its URL is text, and Done tells the server @nightly', async ({
   page,
   claudePath,
   model,

@@ -62,7 +62,7 @@ test('two subagents ask at once, and each request names its agent @nightly', asy
   await expect(app.said(/Both are back:/)).toBeVisible()
 })
 
-test('a background subagent asks after the turn has ended', async ({ page, folder, rest }) => {
+test('a background subagent asks after the turn has ended @nightly', async ({ page, folder, rest }) => {
   const id = await rest.start(
     prompt(
       'Delegate.',
@@ -101,7 +101,7 @@ test('interrupting with two open requests closes both forms everywhere, and the 
   await expect(desk.said('I am still here.')).toBeVisible()
 })
 
-test('answers to a closed, unknown or answered request say so', async ({ page, folder, rest }) => {
+test('answers to a closed, unknown or answered request say so @nightly', async ({ page, folder, rest }) => {
   const id = await rest.start(prompt('Fetch.', [fetchPage('one')]), { cwd: folder })
   const app = await App.openSession(page, id)
   const tab = await Tab.open(page)
