@@ -120,7 +120,7 @@ test('folders of the same name are distinguished, and machines are named if ther
     ),
   ).toEqual(['docsbuild-02', 'ada/shopatlas', 'srv/shopatlas'])
   // Agents have neither.
-  expect(heads(one, process([], { session_id: 'b', cwd: '', node_id: '' })).sort()).toEqual(['No folder', 'shop'])
+  expect(heads(one, process([], { session_id: 'b', cwd: '', node_id: '' })).toSorted()).toEqual(['No folder', 'shop'])
 })
 
 test('ended sessions are collapsed with their count, unless one is open or there are no others', async () => {
