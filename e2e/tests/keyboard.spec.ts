@@ -230,7 +230,14 @@ test('keyboard only: every decision @newest @browsers', async ({ page, hands, fo
   for (const words of ['Use pnpm', 'Say more', 'Table', 'Web, Server', 'Stork']) expect(all).toContain(words)
 })
 
-test('keyboard only: a session from start to end @newest @nightly', async ({ page, hands, folder, rest, own, playwright }) => {
+test('keyboard only: a session from start to end @newest @nightly', async ({
+  page,
+  hands,
+  folder,
+  rest,
+  own,
+  playwright,
+}) => {
   const http = await playwright.request.newContext({ extraHTTPHeaders: { Authorization: `Bearer ${token}` } })
   await http.post(`${own.url}/api/users`, { data: { name: 'Grace', role: 'admin', password: 'four words of hers' } })
   await http.dispose()
