@@ -57,7 +57,7 @@ func (s *changesHandlers) open(r *http.Request, who account.Identity) (*workingt
 func (s *changesHandlers) folder(ctx context.Context, who account.Identity, ses session.Session, book *project.Book) (*workingtree.Folder, error) {
 	return s.driver.WorkingTree(ctx, ses.SessionID, func(file string) bool {
 		in := book.ProjectIDOf(path.Clean(file))
-		return in == ses.InProject || book.May(access.Person(who), project.See, project.Place{ProjectID: in}) == nil
+		return in == ses.InProject || access.Sees(book, who, in)
 	})
 }
 

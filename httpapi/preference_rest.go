@@ -10,7 +10,6 @@ import (
 	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/alert"
-	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -78,10 +77,7 @@ func (s *preferenceHandlers) visibility(ctx context.Context, who account.Identit
 	if err != nil {
 		return nil, err
 	}
-	person := access.Person(who)
-	return func(inProject string) bool {
-		return book.May(person, project.See, project.Place{ProjectID: inProject}) == nil
-	}, nil
+	return func(inProject string) bool { return access.Sees(book, who, inProject) }, nil
 }
 
 func (s *preferenceHandlers) getCatchUp(w http.ResponseWriter, r *http.Request, who account.Identity) error {

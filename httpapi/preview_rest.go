@@ -147,7 +147,7 @@ func (s *previewHandlers) maySeeFile(ctx context.Context, who account.Identity, 
 		file = path.Join(ses.CWD, file)
 	}
 	in := book.ProjectIDOf(path.Clean(file))
-	return in == ses.InProject || book.May(access.Person(who), project.See, project.Place{ProjectID: in}) == nil, nil
+	return in == ses.InProject || access.Sees(book, who, in), nil
 }
 
 func filePreview(c review.Change) *wire.FilePreview {

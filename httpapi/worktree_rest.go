@@ -30,7 +30,7 @@ func (s *changesHandlers) openFolder(ctx context.Context, who account.Identity, 
 	return s.driver.FolderTree(ctx, cwd,
 		func(folder string) error { return s.mayStart(ctx, who, folder) },
 		func(file string) bool {
-			return book.May(access.Person(who), project.See, project.Place{ProjectID: book.ProjectIDOf(path.Clean(file))}) == nil
+			return access.Sees(book, who, book.ProjectIDOf(path.Clean(file)))
 		})
 }
 

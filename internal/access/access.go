@@ -19,6 +19,11 @@ func PlaceOf(ses session.Session) project.Place {
 	return project.Place{ProjectID: ses.InProject, OwnerID: ses.OwnerID, Mode: ses.PermissionMode, Tools: ses.AllowedTools}
 }
 
+// Sees reports whether a person may see what is in a project.
+func Sees(book *project.Book, who account.Identity, projectID string) bool {
+	return book.May(Person(who), project.See, project.Place{ProjectID: projectID}) == nil
+}
+
 // Actor returns a person as they are recorded with an answer.
 func Actor(id account.Identity) pending.Actor {
 	return pending.Actor{UserID: id.User.UserID, Name: id.User.Name, Device: id.Device(), Address: id.From}
