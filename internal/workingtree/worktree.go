@@ -445,6 +445,19 @@ func (f *Folder) Worktree(ctx context.Context) (w Worktree, ours bool, err error
 	return w, true, err
 }
 
+// seenWorktree is worktree for a change of the state that the person saw, whose digest it compares.
+func (f *Folder) seenWorktree(ctx context.Context, digest string) (w Worktree, m marker, err error) {
+	w, m, ours, err := f.worktree(ctx)
+	switch {
+	case err != nil:
+	case !ours:
+		err = problem.New("worktree_missing")
+	case w.Digest != digest:
+		err = problem.New("worktree_changed")
+	}
+	return w, m, err
+}
+
 // worktree describes all but the merge, whose state is "" if it needs a plan.
 func (f *Folder) worktree(ctx context.Context) (w Worktree, m marker, ours bool, err error) {
 	if m, ours, err = f.mark(); err != nil || !ours {
@@ -637,14 +650,9 @@ func (f *Folder) checkedOut(w *Worktree) (elsewhere bool, err error) {
 func (f *Folder) MergeWorktree(ctx context.Context, digest string, record func(w Worktree, commit string) error) (commit string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	w, m, ours, err := f.worktree(ctx)
-	switch {
-	case err != nil:
+	w, m, err := f.seenWorktree(ctx, digest)
+	if err != nil {
 		return "", err
-	case !ours:
-		return "", problem.New("worktree_missing")
-	case w.Digest != digest:
-		return "", problem.New("worktree_changed")
 	}
 	var p mergePlan
 	if w.Merge == "" {
@@ -706,14 +714,9 @@ type RemovedWorktree struct {
 func (f *Folder) RemoveWorktree(ctx context.Context, digest string, record func(RemovedWorktree) error) (gone RemovedWorktree, err error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	w, m, ours, err := f.worktree(ctx)
-	switch {
-	case err != nil:
+	w, m, err := f.seenWorktree(ctx, digest)
+	if err != nil {
 		return gone, err
-	case !ours:
-		return gone, problem.New("worktree_missing")
-	case w.Digest != digest:
-		return gone, problem.New("worktree_changed")
 	}
 	gone.Worktree = w
 	if gone.Kept, err = f.keep(ctx, w, m); err != nil {
