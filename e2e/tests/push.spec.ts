@@ -169,6 +169,13 @@ test('a request that nobody looks at is pushed, shown, opened and withdrawn @new
       navigator.setAppBadge = async (n = 0) => void badges.push(n)
     })
     await page.goto('about:blank')
+    // The browser lists a page for some time after it was left.
+    const pages = () =>
+      worker.evaluate(async () => {
+        const { clients } = globalThis as unknown as { clients: { matchAll(): Promise<unknown[]> } }
+        return (await clients.matchAll()).length
+      })
+    await expect.poll(pages).toBe(0)
     await deliver(shown)
     const badges = () => worker.evaluate(() => (globalThis as unknown as Badged).badges)
     await expect.poll(badges).toEqual([1])
