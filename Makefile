@@ -6,9 +6,6 @@ include scripts/versions
 # Without the folder in what is compiled, clones of this repository share it.
 export GOFLAGS := $(filter-out -trimpath,$(GOFLAGS)) -trimpath
 
-# Empty outside git and before the first tag; sayso then tells its commit.
-VERSION := $(shell git describe --tags --dirty 2>/dev/null)
-
 # The CLIs as tests run them; see scripts/install-claude.
 test-%: export SAYSO_TEST_CLAUDE_NEW ?= $(CURDIR)/.tools/claude-$(CLAUDE_NEW)/claude-for-tests
 test-%: export SAYSO_TEST_CLAUDE_OLD ?= $(CURDIR)/.tools/claude-$(CLAUDE_OLD)/claude-for-tests
@@ -33,7 +30,7 @@ demo: setup-run build ## Start with a demo session: the real CLI with a scripted
 build: frontend ## Build the programs into bin, the web app inside
 	@mkdir -p bin
 	@scripts/build-shim
-	go build -tags embedshim -ldflags '-X main.version=$(VERSION)' -o bin/ ./cmd/...
+	go build -tags embedshim -o bin/ ./cmd/...
 
 # npm writes this file at the end of every install.
 frontend/node_modules/.package-lock.json: frontend/package.json frontend/package-lock.json

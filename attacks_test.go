@@ -231,6 +231,10 @@ var attackList = []attack{
 	proved(140, "a script, a link, an image from elsewhere or a part of the page in a diagram or formula", "frontend/src/text/drawworker.test.ts: holds no element of its own", "frontend/src/text/drawworker.test.ts: leads, loads and runs nothing",
 		"frontend/src/text/mathml.test.ts: what could lead, run, load or look like a part of the page is left out", "frontend/src/text/DrawnBlock.test.ts: the source is there until the diagram is, and on a press",
 		"e2e/tests/hostile.spec.ts: diagrams and formulas are drawn, inert and in bounded time"),
+
+	// A terminal.
+	proved(141, "a request, a title or a transcript that a terminal obeys, or that looks there like another one or like sayso itself", "cmd/sayso.TestTerminalShowsRequestsInertAndWhole", "visible.TestNothingReachesTheTerminal", "visible.TestHiddenCharactersAreNamed"),
+	proved(142, "the socket of the terminal, opened by another user, or used by Claude by mistake", "cmd/sayso.TestSocketOfTheTerminal"),
 }
 
 // TestEveryAttackHasItsAnswer holds the list against the tests that there are: a

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/sayso-dev/sayso/claude"
 )
 
 // TestTheCLIIsPinned holds that each version of the CLI that is installed here has a
@@ -18,6 +20,11 @@ func TestTheCLIIsPinned(t *testing.T) {
 	text, err := os.ReadFile("scripts/versions")
 	if err != nil {
 		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"CLAUDE_OLD": claude.OldestTested, "CLAUDE_NEW": claude.NewestTested} {
+		if !strings.Contains(string(text), "\n"+name+"="+want+"\n") {
+			t.Errorf("claude/tested.go has %s for %s, and scripts/versions another", want, name)
+		}
 	}
 	versions := regexp.MustCompile(`(?m)^CLAUDE_\w+=(.+)$`).FindAllStringSubmatch(string(text), -1)
 	if len(versions) < 2 {

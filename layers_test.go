@@ -30,8 +30,8 @@ type rule struct {
 var packages = map[string]rule{
 	"cmd/sayso": {
 		layer:    5,
-		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "claude", "claude/config", "claude/hook", "claude/scriptedmodel", "internal/command", "internal/decision", "frontend", "httpapi", "mcpapi", "migrations", "internal/oidc", "orchestrator", "orchestrator/launch", "pending", "internal/project", "internal/refusal", "session", "shim", "shim/embedded", "store", "wire", "internal/workspace", "wsapi", "internal/problem", "internal/descriptors", "internal/ssrf"},
-		external: []string{"github.com/BurntSushi/toml", "github.com/coder/websocket", "github.com/google/uuid", "github.com/prometheus/client_golang", "golang.org/x/crypto/acme", "golang.org/x/sync"},
+		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "claude", "claude/config", "claude/hook", "claude/scriptedmodel", "internal/command", "internal/decision", "frontend", "httpapi", "mcpapi", "migrations", "internal/oidc", "orchestrator", "orchestrator/launch", "pending", "internal/project", "internal/refusal", "session", "shim", "shim/embedded", "store", "wire", "internal/workspace", "wsapi", "internal/problem", "internal/descriptors", "internal/ssrf", "internal/ellipsis", "internal/visible"},
+		external: []string{"github.com/BurntSushi/toml", "github.com/coder/websocket", "github.com/google/uuid", "github.com/prometheus/client_golang", "golang.org/x/crypto/acme", "golang.org/x/sync", "golang.org/x/text"},
 		closed:   "it is the top layer: it wires the packages together and nothing imports it",
 	},
 	"cmd/sayso-shim": {
@@ -358,6 +358,10 @@ var packages = map[string]rule{
 	"internal/ellipsis": {
 		layer:  0,
 		closed: "texts for people are truncated with it: list a package that truncates some",
+	},
+	"internal/visible": {
+		layer:  0,
+		closed: "only cmd/sayso prints texts of others in a terminal; browsers have frontend/src/text/hidden.ts",
 	},
 	"internal/lazyregexp": {
 		layer:  0,

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -21,23 +20,14 @@ import (
 // agentHome is where this person's server keeps files for external agents: a connection file
 // for each, in the state folder. The server may be running.
 type agentHome struct {
-	stateDir, database string // as given; "" for the default
-	stderr             io.Writer
-
+	serverFlags
 	settings settings // after read
 }
 
 // read reads the settings of the server.
 func (h *agentHome) read(verb string) error {
-	var args []string
-	if h.stateDir != "" {
-		args = append(args, "--state-dir="+h.stateDir)
-	}
-	if h.database != "" {
-		args = append(args, "--database="+h.database)
-	}
 	var err error
-	h.settings, _, err = readSettings(verb, args, os.Getenv, h.stderr)
+	h.settings, err = h.serverFlags.settings(verb)
 	return err
 }
 

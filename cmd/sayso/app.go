@@ -61,8 +61,8 @@ type app struct {
 	directory               *account.Directory
 	admin                   account.User // the first one
 
-	public, twin, local, plain net.Listener // see listen; all but public may be nil
-	localURL                   string       // where sessions on this machine reach the server
+	public, twin, local, plain, socket net.Listener // see listen; all but public may be nil
+	localURL                           string       // where sessions on this machine reach the server
 
 	runAs   *claude.RunAs // nil: Claude runs as the server's user
 	model   *scriptedmodel.Server
@@ -189,6 +189,11 @@ func (a *app) listen(ctx context.Context) (err error) {
 	}
 	if a.local != nil {
 		a.onClose(a.local.Close)
+	}
+	if a.socket, err = listenAtSocket(s.StateDir); err != nil {
+		a.log.Warn("the commands for the terminal, such as sayso status, cannot reach this server", "error", err)
+	} else {
+		a.onClose(a.socket.Close)
 	}
 	if err := updateConnections(s.StateDir, localAddress(*s)); err != nil {
 		a.log.Warn("agents outside may look for the server where it was", "error", err)
@@ -354,6 +359,9 @@ func (a *app) answer(ctx context.Context) (err error) {
 	add("web server", server, limitConnections(a.public, a.settings.proxies))
 	if a.local != nil {
 		add("web server for the sessions", newHTTPServer(only(agentsPath, a.edge), a.log), a.local)
+	}
+	if a.socket != nil {
+		add("web server for the terminal", newHTTPServer(&localOperator{next: a.edge, directory: a.directory}, a.log), a.socket)
 	}
 	if a.twin != nil {
 		add("web server at the other address of this machine", newHTTPServer(a.edge, a.log), limitConnections(a.twin, a.settings.proxies))

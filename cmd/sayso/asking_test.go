@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -33,7 +32,7 @@ func reads(t *testing.T, file string, env map[string]string, args ...string) (se
 		}
 		return env[name]
 	}
-	s, _, err := readSettings("serve", args, getenv, io.Discard)
+	s, _, err := readSettings("serve", args, getenv)
 	return s, err
 }
 

@@ -15,38 +15,35 @@ import (
 	"github.com/sayso-dev/sayso/internal/account"
 )
 
-const auditUsage = `usage:
-  sayso audit verify [--head SEQ:HASH]   verify that the log was not changed
-  sayso audit export                     print the log as JSON lines and verify it
-`
+// auditFlags are the flags of sayso audit.
+type auditFlags struct {
+	head string
+	serverFlags
+}
+
+func (f *auditFlags) define(flags *flag.FlagSet) {
+	flags.StringVar(&f.head, "head", "", "an `entry` that verify printed before, as SEQ:HASH: it must still be there")
+	f.serverFlags.define(flags)
+}
 
 // audit prints the trail of answers from the server's database. The server may be running.
 func audit(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	verb := ""
-	if len(args) > 0 {
-		verb, args = args[0], args[1:]
-	}
-	flags := flag.NewFlagSet("sayso audit "+verb, flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.Usage = func() { fmt.Fprint(stderr, auditUsage); flags.PrintDefaults() }
-	head := flags.String("head", "", "an entry that verify printed before, as SEQ:HASH: it must be there still")
-	stateDir := flags.String("state-dir", "", "state folder of the server")
-	database := flags.String("database", "", "database of the server")
-	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+	var f auditFlags
+	flags := newFlags("audit", f.define)
+	rest, err := parseFlags(flags, args)
+	if err != nil {
 		return err
-	} else if err != nil {
-		return errUsage
 	}
-	if verb != "verify" && verb != "export" || flags.NArg() > 0 {
-		fmt.Fprint(stderr, auditUsage)
-		return errUsage
+	if len(rest) != 1 || rest[0] != "verify" && rest[0] != "export" {
+		return usageError("it needs one of: verify, export")
 	}
+	verb, head := rest[0], &f.head
 	seq, hash, _ := strings.Cut(*head, ":")
 	want, err := strconv.ParseInt(seq, 10, 64)
 	if *head != "" && (err != nil || hash == "") {
 		return fmt.Errorf("--head %s: give it as verify printed it, SEQ:HASH", *head)
 	}
-	_, opened, err := openReadOnly(ctx, "audit", *stateDir, *database, stderr)
+	_, opened, err := openReadOnly(ctx, "audit", f.serverFlags)
 	if err != nil {
 		return err
 	}

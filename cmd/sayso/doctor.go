@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -24,8 +24,13 @@ import (
 
 // doctor checks everything that serve needs and prints the results. It changes nothing and
 // works while a server runs.
-func doctor(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	s, rest, err := readSettings("doctor", args, os.Getenv, stderr)
+type doctorFlags struct{}
+
+func (*doctorFlags) define(*flag.FlagSet) {}
+
+func doctor(ctx context.Context, args []string, std streams) error {
+	stdout := std.out
+	s, rest, err := readSettings("doctor", args, os.Getenv)
 	if err != nil {
 		return err
 	}

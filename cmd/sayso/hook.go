@@ -38,40 +38,45 @@ const (
 	withdrawTimeout = 2 * time.Second
 )
 
+// hookFlags are the flags of sayso hook.
+type hookFlags struct {
+	install, uninstall, headless bool
+	connect, settingsFile        string
+	serverFlags
+}
+
+func (f *hookFlags) define(flags *flag.FlagSet) {
+	flags.BoolVar(&f.install, "install", false, "add the hook to Claude's settings.json, for every claude of yours in a terminal")
+	flags.BoolVar(&f.uninstall, "uninstall", false, "remove the hook from the settings, and revoke its token")
+	flags.StringVar(&f.connect, "connect", "", "`file` with the address of the server and the token; without it, --install makes one in the state folder")
+	flags.StringVar(&f.settingsFile, "settings", "", "with --install and --uninstall: another settings `file`, such as .claude/settings.local.json of a project")
+	flags.BoolVar(&f.headless, "headless", false, "also ask for a claude -p, which nobody watches")
+	f.serverFlags.define(flags)
+}
+
 // hookVerb runs when the CLI of a terminal opens a dialog: it also asks the question in
 // sayso, and prints an answer given there. Otherwise it prints nothing, and the terminal asks
 // as usual.
 func hookVerb(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	flags := flag.NewFlagSet("sayso hook", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	install := flags.Bool("install", false, "write the hook into Claude's settings.json, for every claude of yours in a terminal")
-	uninstall := flags.Bool("uninstall", false, "take the hook out of the settings again, and its token back")
-	connect := flags.String("connect", "", "file with the address of the server and the token (default: made by --install in the state folder)")
-	settingsFile := flags.String("settings", "", "with --install and --uninstall: another settings file, such as .claude/settings.local.json of a project")
-	headless := flags.Bool("headless", false, "also ask for a claude -p, which nobody watches")
-	stateDir := flags.String("state-dir", "", "with --install and --uninstall: state folder of the server")
-	database := flags.String("database", "", "with --install and --uninstall: database of the server")
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return err
-		}
-		return errUsage
-	}
+	var f hookFlags
+	rest, err := parseFlags(newFlags("hook", f.define), args)
 	switch {
-	case flags.NArg() > 0:
-		return fmt.Errorf("hook takes no argument %q", flags.Arg(0))
-	case *install && *uninstall:
-		return errors.New("give either --install or --uninstall")
-	case *install || *uninstall:
-		t := terminalHook{settingsFile: *settingsFile, connect: *connect, headless: *headless, home: agentHome{stateDir: *stateDir, database: *database, stderr: stderr}}
-		if *uninstall {
+	case err != nil:
+		return err
+	case len(rest) > 0:
+		return noArguments(rest)
+	case f.install && f.uninstall:
+		return usageError("give either --install or --uninstall")
+	case f.install || f.uninstall:
+		t := terminalHook{settingsFile: f.settingsFile, connect: f.connect, headless: f.headless, home: agentHome{serverFlags: f.serverFlags}}
+		if f.uninstall {
 			return t.uninstall(ctx, stdout)
 		}
 		return t.install(ctx, stdout)
-	case *connect == "":
-		return errors.New("this is for Claude to run, with --connect FILE; install it with sayso hook --install")
+	case f.connect == "":
+		return usageError("this is for Claude to run, with --connect FILE; install it with sayso hook --install")
 	}
-	if err := runHook(ctx, *connect, *headless, stdin, stdout); err != nil {
+	if err := runHook(ctx, f.connect, f.headless, stdin, stdout); err != nil {
 		fmt.Fprintln(stderr, "sayso hook:", err) // exit code 0: the terminal continues to ask
 	}
 	return nil

@@ -17,13 +17,13 @@ func shimsIn(stateDir string) string { return filepath.Join(stateDir, "shims") }
 
 // killAll ends the processes of all sessions, even while no server runs. Their transcripts
 // stay, and they can be resumed.
-func killAll(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	s, rest, err := readSettings("kill-all", args, os.Getenv, stderr)
+func killAll(ctx context.Context, args []string, stdout io.Writer) error {
+	s, rest, err := readSettings("kill-all", args, os.Getenv)
 	if err != nil {
 		return err
 	}
-	if len(rest) > 0 {
-		return fmt.Errorf("kill-all takes no argument %q", rest[0])
+	if err := noArguments(rest); err != nil {
+		return err
 	}
 	bundles, err := shim.List(shimsIn(s.StateDir))
 	if err != nil {

@@ -10,31 +10,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 )
-
-// version is set at build time; a build without it reports its commit.
-var version = ""
-
-const usage = `sayso: nothing runs without your say-so
-
-  sayso serve     run the server (this is what 'sayso' alone does)
-  sayso demo      run the server and start a demo session, no Claude account needed
-  sayso token     create an API token, a sign-in link with --sign-in, or an
-                  agent token with --agent NAME
-  sayso user      create users, set passwords and roles, list users
-  sayso mcp       run an MCP server on stdin and stdout, so that an agent can ask
-                  people; 'sayso mcp register' adds it to a project's Claude
-  sayso hook      with --install: also answer requests from Claude in terminals
-  sayso audit     verify or print the audit log
-  sayso kill-all  stop the processes of all sessions, with or without a server
-  sayso doctor    check the installation
-  sayso version   print the version
-
-'sayso serve --help' lists the settings. SIGTERM stops the server and leaves
-sessions running. SIGHUP reloads settings and certificates.
-`
 
 func main() {
 	signaled, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -44,79 +21,92 @@ func main() {
 	context.AfterFunc(signaled, func() { stop(); cancel() })
 	// The handler stays until the end, so that a signal after the work is done does not
 	// change the exit code.
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
 }
 
-// run runs one verb and returns the exit code: 2 for a wrong command line, 1 for any other
-// error.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	verb := "serve"
-	if len(args) > 0 && args[0] != "" && args[0][0] != '-' {
-		verb, args = args[0], args[1:]
-	} else if len(args) > 0 && (args[0] == "-h" || args[0] == "--help") {
-		verb = "help"
-	}
-	var err error
-	switch verb {
-	case "serve":
-		err = serve(ctx, args, stdout, stderr, false)
-	case "demo":
-		err = serve(ctx, args, stdout, stderr, true)
-	case "token":
-		err = token(ctx, args, stdout, stderr)
-	case "user":
-		err = user(ctx, args, os.Stdin, stdout, stderr)
-	case "mcp":
-		err = mcpVerb(ctx, args, os.Stdin, stdout, stderr)
-	case "hook":
-		err = hookVerb(ctx, args, os.Stdin, stdout, stderr)
-	case "audit":
-		err = audit(ctx, args, stdout, stderr)
-	case "kill-all":
-		err = killAll(ctx, args, stdout, stderr)
-	case "shim":
-		err = shimVerb(args)
-	case "enter": // for sandboxes, as shim is for sessions
-		err = enter(args)
-	case "doctor":
-		err = doctor(ctx, args, stdout, stderr)
-	case "version":
-		if len(args) > 0 {
-			fmt.Fprintf(stderr, "sayso: version takes no argument %q\n", args[0])
-			return 2
+// streams are those of the process.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// run runs one command and returns the exit code: 2 for a wrong command line, 1 for any other
+// error, unless the command has codes of its own.
+func run(ctx context.Context, args []string, std streams) int {
+	if len(args) > 0 {
+		switch args[0] {
+		case "-h", "--help", "help":
+			return printHelpFor(args[1:], std)
+		case "-v", "--version":
+			args[0] = "version"
 		}
-		fmt.Fprintln(stdout, "sayso", versionText())
-	case "help":
-		fmt.Fprint(stdout, usage)
-	default:
-		fmt.Fprintf(stderr, "sayso: there is no command %q\n\n%s", verb, usage)
+	}
+	c, rest, ok := findCommand(args)
+	if !ok {
+		fmt.Fprintf(std.err, "sayso: there is no command %q\n\n", args[0])
+		printCommands(std.err)
 		return 2
 	}
-	return exitCode(err, stderr)
+	err := c.run(ctx, rest, std)
+	if errors.Is(err, flag.ErrHelp) {
+		printHelp(std.out, c)
+		return 0
+	}
+	if wrong := usageError(""); errors.As(err, &wrong) {
+		fmt.Fprintf(std.err, "sayso %s: %s\nRun sayso %s --help for help.\n", c.name, wrong, c.name)
+		return 2
+	}
+	return exitCode(err, std.err)
 }
 
-// exitCode prints the error of a verb and returns the exit code.
+// printHelpFor prints the help of the command that words name, or of all commands.
+func printHelpFor(words []string, std streams) int {
+	if len(words) == 0 {
+		printCommands(std.out)
+		return 0
+	}
+	c, rest, ok := findCommand(words)
+	if !ok || len(rest) > 0 || words[0][0] == '-' {
+		fmt.Fprintf(std.err, "sayso: there is no command %q\n", words[0])
+		return 2
+	}
+	printHelp(std.out, c)
+	return 0
+}
+
+// errUsage: the command line is wrong, and the command has printed why.
+var errUsage = errors.New("usage")
+
+// usageError is a wrong command line; its text says what is wrong.
+type usageError string
+
+func (e usageError) Error() string { return string(e) }
+
+// exitError is an error with an exit code of its own. Without a text nothing is printed.
+type exitError struct {
+	code int
+	text string
+}
+
+func (e exitError) Error() string { return e.text }
+
+// exitCode prints the error of a command and returns the exit code.
 func exitCode(err error, stderr io.Writer) int {
+	var own exitError
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return 0
 	case errors.Is(err, errUsage):
 		return 2
+	case errors.As(err, &own):
+		if own.text != "" {
+			fmt.Fprintln(stderr, "sayso:", own.text)
+		}
+		return own.code
 	}
 	fmt.Fprintln(stderr, "sayso:", err)
+	if wrong := usageError(""); errors.As(err, &wrong) {
+		return 2
+	}
 	return 1
-}
-
-func versionText() string {
-	if version != "" {
-		return version
-	}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" && len(s.Value) >= 12 {
-				return "0.0.0-" + s.Value[:12]
-			}
-		}
-	}
-	return "0.0.0"
 }

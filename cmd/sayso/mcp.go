@@ -23,52 +23,46 @@ import (
 	"github.com/sayso-dev/sayso/mcpapi"
 )
 
+// mcpFlags are the flags of sayso mcp.
+type mcpFlags struct{ connect, config string }
+
+func (f *mcpFlags) define(flags *flag.FlagSet) {
+	flags.StringVar(&f.connect, "connect", "", "`file` with the address of the server and the token, as {\"url\":\"http://127.0.0.1:8787/mcp\",\"token\":\"…\"}")
+	flags.StringVar(&f.config, "config", "", "instead: configuration `file` of PromptManager's MCP server; without it, ASK_USER_CONFIG")
+}
+
 // mcpVerb speaks MCP on stdin and stdout until stdin has ended and everything read is
 // answered, or stdout has no reader. It forwards what it reads to the server; while the
 // server is unreachable, it waits and sends the same again.
-func mcpVerb(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	if len(args) > 0 {
-		switch args[0] {
-		case "register", "unregister":
-			return registerVerb(ctx, args[0], args[1:], stdout, stderr)
-		case "stream":
-			return streamVerb(ctx, args[1:], stdout, stderr)
-		}
+func mcpVerb(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) error {
+	var f mcpFlags
+	rest, err := parseFlags(newFlags("mcp", f.define), args)
+	if err != nil {
+		return err
 	}
-	flags := flag.NewFlagSet("sayso mcp", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	connect := flags.String("connect", "", "file with the address of the server and the token, as {\"url\":\"http://127.0.0.1:8787/mcp\",\"token\":\"…\"}")
-	config := flags.String("config", "", "instead: configuration file of the PromptManager's MCP server (default: ASK_USER_CONFIG)")
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return err
-		}
-		return errUsage
+	if f.connect == "" && f.config == "" {
+		f.config = os.Getenv("ASK_USER_CONFIG")
 	}
-	if *connect == "" && *config == "" {
-		*config = os.Getenv("ASK_USER_CONFIG")
-	}
-	switch {
-	case flags.NArg() > 0, (*connect == "") == (*config == ""):
-		return errors.New("sayso mcp needs either --connect FILE or --config FILE, or one of: register, unregister, stream")
+	if len(rest) > 0 || (f.connect == "") == (f.config == "") {
+		return usageError("it needs either --connect FILE or --config FILE, or one of: register, unregister, stream")
 	}
 	// Without a reader, nobody needs an answer.
 	ctx, stop := whileRead(ctx, stdout)
 	defer stop()
-	if *config != "" {
-		return relay(ctx, *config, stdin, stdout)
+	if f.config != "" {
+		return relay(ctx, f.config, stdin, stdout)
 	}
 	// An invalid file is reported at once; later it may be in the middle of a change.
-	if _, err := readConnection(*connect); err != nil {
+	if _, err := readConnection(f.connect); err != nil {
 		return err
 	}
-	f := &forwarder{
-		path: *connect, out: stdout, processID: uuid.NewString(),
+	forward := &forwarder{
+		path: f.connect, out: stdout, processID: uuid.NewString(),
 		client: &http.Client{Transport: &http.Transport{Proxy: nil}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 		calls:  map[string]*forwardedCall{},
 	}
-	defer f.client.CloseIdleConnections()
-	return f.run(ctx, stdin)
+	defer forward.client.CloseIdleConnections()
+	return forward.run(ctx, stdin)
 }
 
 // connection is the destination of a forwarder. The file is rewritten when the address of the

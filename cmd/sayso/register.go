@@ -43,27 +43,32 @@ type registered struct {
 	Made [][]string `json:"made,omitempty"`
 }
 
+// registerFlags are the flags of sayso mcp register and unregister.
+type registerFlags struct {
+	project, name string
+	serverFlags
+}
+
+func (f *registerFlags) define(flags *flag.FlagSet) {
+	flags.StringVar(&f.project, "project", ".", "`folder` of the project")
+	flags.StringVar(&f.name, "name", "sayso", "`name` of the MCP server, by which Claude knows it")
+	f.serverFlags.define(flags)
+}
+
 // registerVerb runs sayso mcp register and sayso mcp unregister.
-func registerVerb(ctx context.Context, verb string, args []string, stdout, stderr io.Writer) error {
-	flags := flag.NewFlagSet("sayso mcp "+verb, flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	project := flags.String("project", ".", "folder of the project")
-	name := flags.String("name", "sayso", "name of the MCP server, by which Claude knows it")
-	stateDir := flags.String("state-dir", "", "state folder of the server")
-	database := flags.String("database", "", "database of the server")
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return err
-		}
-		return errUsage
+func registerVerb(ctx context.Context, verb string, args []string, stdout io.Writer) error {
+	var f registerFlags
+	rest, err := parseFlags(newFlags("mcp "+verb, f.define), args)
+	if err == nil {
+		err = noArguments(rest)
 	}
-	if flags.NArg() > 0 {
-		return fmt.Errorf("mcp %s takes no argument %q", verb, flags.Arg(0))
+	if err != nil {
+		return err
 	}
-	if *name == "" || strings.Trim(*name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
+	if f.name == "" || strings.Trim(f.name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
 		return errors.New("--name: use letters, digits, - and _")
 	}
-	r := &registration{name: *name, home: agentHome{stateDir: *stateDir, database: *database, stderr: stderr}}
+	r := &registration{name: f.name, home: agentHome{serverFlags: f.serverFlags}}
 	if err := r.home.read("mcp " + verb); err != nil {
 		return err
 	}
@@ -72,7 +77,7 @@ func registerVerb(ctx context.Context, verb string, args []string, stdout, stder
 		return fmt.Errorf("there is no home folder: %w", err)
 	}
 	r.file = config.File(os.Getenv, person)
-	if r.project, err = config.Project(*project); err != nil {
+	if r.project, err = config.Project(f.project); err != nil {
 		return fmt.Errorf("the folder of the project: %w", err)
 	}
 	sum := sha256.Sum256([]byte(r.file + "\x00" + r.project + "\x00" + r.name))

@@ -93,3 +93,18 @@ func TestReleaseCanBeVerified(t *testing.T) {
 		t.Errorf("it was sealed without a key: %s", said)
 	}
 }
+
+// TestReleaseChecksItsKeyFirst gives a file that is no key. The tree of the tests has changes
+// or none; in both cases the key comes first.
+func TestReleaseChecksItsKeyFirst(t *testing.T) {
+	t.Parallel()
+	key := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(key, []byte("no key\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("../../scripts/release", t.TempDir())
+	cmd.Env = append(os.Environ(), "SAYSO_RELEASE_KEY="+key)
+	if said, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(said), "cannot sign") || strings.Contains(string(said), "There are changes") {
+		t.Errorf("%v: %s", err, said)
+	}
+}

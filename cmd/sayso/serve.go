@@ -53,7 +53,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 // the server is ready.
 func serveUntilDone(ctx context.Context, in invocation) error {
 	err := buildAndRun(ctx, in)
-	if err == nil || ctx.Err() == nil || errors.Is(err, errUsage) || errors.Is(err, flag.ErrHelp) {
+	if err == nil || ctx.Err() == nil || errors.As(err, new(usageError)) || errors.Is(err, flag.ErrHelp) {
 		return err
 	}
 	if !errors.Is(err, context.Canceled) {
@@ -64,12 +64,12 @@ func serveUntilDone(ctx context.Context, in invocation) error {
 }
 
 func buildAndRun(ctx context.Context, in invocation) error {
-	s, rest, err := readSettings("serve", in.args, in.getenv, in.stderr)
+	s, rest, err := readSettings("serve", in.args, in.getenv)
 	if err != nil {
 		return err
 	}
-	if len(rest) > 0 {
-		return fmt.Errorf("serve takes no argument %q", rest[0])
+	if err := noArguments(rest); err != nil {
+		return err
 	}
 	if names := unknownVariables(in.environ); len(names) > 0 {
 		fmt.Fprintf(in.stderr, "sayso: unknown setting %s; see sayso serve --help\n", strings.Join(names, ", "))

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"maps"
 	"net"
 	"net/netip"
@@ -67,9 +66,6 @@ type settings struct {
 
 const minBootstrapToken = 32 // characters
 
-// errUsage: the flags are invalid; the flag package has printed why.
-var errUsage = errors.New("usage")
-
 // defaultSettings returns the default values.
 func defaultSettings(getenv func(string) string) settings {
 	limits := orchestrator.DefaultLimits()
@@ -85,12 +81,15 @@ func defaultSettings(getenv func(string) string) settings {
 // readSettings reads the settings for one verb and returns the arguments other than flags.
 // Flags take precedence over the environment, and the environment over the settings file; an
 // empty flag or variable counts as absent. getenv is os.Getenv.
-func readSettings(verb string, args []string, getenv func(string) string, stderr io.Writer) (settings, []string, error) {
+func readSettings(verb string, args []string, getenv func(string) string) (settings, []string, error) {
+	return readSettingsAnd(nil, verb, args, getenv)
+}
+
+// readSettingsAnd is readSettings for a command that has other flags, too, which define adds.
+func readSettingsAnd(define func(*flag.FlagSet), verb string, args []string, getenv func(string) string) (settings, []string, error) {
 	s := defaultSettings(getenv)
 	file := getenv("SAYSO_CONFIG")
-	flags := flag.NewFlagSet("sayso "+verb, flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.Usage = func() { printSettings(stderr, verb) }
+	flags := newFlags(verb, define)
 	flags.StringVar(&file, "config", file, "settings file (TOML)")
 	given := map[string][]string{}
 	for _, r := range settingsTable {
@@ -99,12 +98,9 @@ func readSettings(verb string, args []string, getenv func(string) string, stderr
 			return nil
 		})
 	}
-	err := flags.Parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		return s, nil, err
-	}
+	rest, err := parseFlags(flags, args)
 	if err != nil {
-		return s, nil, errUsage
+		return s, nil, err
 	}
 	if s.file = file; file != "" {
 		if err := s.readFile(file); err != nil {
@@ -130,7 +126,7 @@ func readSettings(verb string, args []string, getenv func(string) string, stderr
 	}
 	s.BootstrapToken = getenv("SAYSO_BOOTSTRAP_TOKEN")
 	s.OIDC.clientSecret = getenv("SAYSO_OIDC_CLIENT_SECRET")
-	return s, flags.Args(), s.complete()
+	return s, rest, s.complete()
 }
 
 // readFile applies the settings of a TOML file, and refuses unknown keys.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -107,7 +108,7 @@ func TestEachSettingComesFromEverywhere(t *testing.T) {
 				// Values that go with no others are refused only when all are read.
 				got, _, _ := readSettings("serve", args, func(name string) string {
 					return map[string]string{"SAYSO_CONFIG": file, r.variable(): values[1]}[name]
-				}, os.Stderr)
+				})
 				want := values[i+1]
 				if r.name == "state-dir" {
 					want, _ = filepath.Abs(want)
@@ -148,7 +149,7 @@ func TestValuesOfSettingsAreChecked(t *testing.T) {
 		if _, err := reads(t, row.file, nil); err == nil || !strings.Contains(err.Error(), row.want) {
 			t.Errorf("%s: got %v, want %q", row.file, err, row.want)
 		}
-		if _, err := reads(t, "", nil, row.flag); err == nil || err != errUsage && !strings.Contains(err.Error(), row.want) {
+		if _, err := reads(t, "", nil, row.flag); err == nil || !errors.As(err, new(usageError)) && !strings.Contains(err.Error(), row.want) {
 			t.Errorf("%s: got %v, want %q", row.flag, err, row.want)
 		}
 	}

@@ -28,36 +28,42 @@ func relay(ctx context.Context, path string, stdin io.Reader, stdout io.Writer) 
 	return mcpapi.RunRelay(ctx, c, stdin, stdout, versionText())
 }
 
+// streamFlags are the flags of sayso mcp stream.
+type streamFlags struct {
+	project         string
+	number, timeout int
+	ttl             time.Duration
+	serverFlags
+}
+
+func (f *streamFlags) define(flags *flag.FlagSet) {
+	flags.StringVar(&f.project, "project", ".", "`folder` of the project")
+	flags.IntVar(&f.number, "p", 1, "`number` of the project, as PromptManager counts")
+	flags.IntVar(&f.timeout, "timeout", 300, "`seconds` that a person has for an answer, 30 to 900")
+	flags.DurationVar(&f.ttl, "expires", 24*time.Hour, "`time` until the stream expires")
+	f.serverFlags.define(flags)
+}
+
 // streamVerb writes a configuration file for PromptManager's MCP server, or for sayso mcp
 // --config, with a new stream.
-func streamVerb(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	flags := flag.NewFlagSet("sayso mcp stream", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	project := flags.String("project", ".", "folder of the project")
-	number := flags.Int("p", 1, "number of the project, as the PromptManager counts")
-	timeout := flags.Int("timeout", 300, "seconds that a person has for an answer, 30 to 900")
-	ttl := flags.Duration("expires", 24*time.Hour, "how long the stream is good for")
-	stateDir := flags.String("state-dir", "", "state folder of the server")
-	database := flags.String("database", "", "database of the server")
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return err
-		}
-		return errUsage
-	}
+func streamVerb(ctx context.Context, args []string, stdout io.Writer) error {
+	var f streamFlags
+	rest, err := parseFlags(newFlags("mcp stream", f.define), args)
 	switch {
-	case flags.NArg() != 1:
-		return errors.New("mcp stream needs one argument: the file to write")
-	case *timeout < 30 || *timeout > 900:
+	case err != nil:
+		return err
+	case len(rest) != 1:
+		return usageError("it needs one argument: the file to write")
+	case f.timeout < 30 || f.timeout > 900:
 		return errors.New("--timeout: give 30 to 900 seconds")
-	case *number < 0 || *ttl <= 0:
+	case f.number < 0 || f.ttl <= 0:
 		return errors.New("-p and --expires must not be negative")
 	}
-	h := agentHome{stateDir: *stateDir, database: *database, stderr: stderr}
+	h := agentHome{serverFlags: f.serverFlags}
 	if err := h.read("mcp stream"); err != nil {
 		return err
 	}
-	folder, err := config.Project(*project)
+	folder, err := config.Project(f.project)
 	if err != nil {
 		return fmt.Errorf("the folder of the project: %w", err)
 	}
@@ -73,29 +79,29 @@ func streamVerb(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	}
 	who := "ask-user in " + filepath.Base(folder)
 	s := session.Session{
-		SessionID: outsideID("stream", h.settings.StateDir, folder, flags.Arg(0)), Title: who, CWD: folder, Kind: session.Agent,
+		SessionID: outsideID("stream", h.settings.StateDir, folder, rest[0]), Title: who, CWD: folder, Kind: session.Agent,
 		ProjectID: session.ProjectOf(folder), OwnerID: admin.UserID, PermissionMode: "default", CreatedAt: time.Now(),
 	}
 	if err := opened.CreateSession(ctx, s); err != nil && !errors.Is(err, session.ErrExists) {
 		return err
 	}
-	token, err := directory.MintStream(ctx, s.SessionID, who, int64(*number), *ttl)
+	token, err := directory.MintStream(ctx, s.SessionID, who, int64(f.number), f.ttl)
 	if err != nil {
 		return err
 	}
 	file, err := json.MarshalIndent(mcpapi.RelayConfig{
-		APIURL: strings.TrimSuffix(h.url(), "/mcp"), StreamToken: token, ProjectID: *number, Timeout: *timeout,
+		APIURL: strings.TrimSuffix(h.url(), "/mcp"), StreamToken: token, ProjectID: f.number, Timeout: f.timeout,
 	}, "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := config.Write(flags.Arg(0), append(file, '\n')); err != nil {
+	if err := config.Write(rest[0], append(file, '\n')); err != nil {
 		return err
 	}
 	// The written file must be readable.
-	if _, err := mcpapi.ReadRelayConfig(flags.Arg(0)); err != nil {
-		return errors.Join(err, os.Remove(flags.Arg(0)))
+	if _, err := mcpapi.ReadRelayConfig(rest[0]); err != nil {
+		return errors.Join(err, os.Remove(rest[0]))
 	}
-	fmt.Fprintf(stdout, "%s written. Start Claude with ASK_USER_CONFIG=%s in its environment.\n", flags.Arg(0), flags.Arg(0))
+	fmt.Fprintf(stdout, "%s written. Start Claude with ASK_USER_CONFIG=%s in its environment.\n", rest[0], rest[0])
 	return nil
 }

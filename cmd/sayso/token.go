@@ -19,41 +19,48 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
+// tokenFlags are the flags of sayso token.
+type tokenFlags struct {
+	signIn            bool
+	agent, name, role string
+	ttl               time.Duration
+	serverFlags
+}
+
+func (f *tokenFlags) define(flags *flag.FlagSet) {
+	flags.BoolVar(&f.signIn, "sign-in", false, "print a one-time sign-in link for a browser")
+	flags.StringVar(&f.agent, "agent", "", "create a token for the agent `name`, which can only ask people over MCP")
+	flags.StringVar(&f.name, "name", "", "`name` of the token")
+	flags.StringVar(&f.role, "role", "", "`role` of the token: viewer, member or admin; without it, that of the first admin")
+	flags.DurationVar(&f.ttl, "expires", 0, "lifetime of the token, such as 720h; without it, the token does not expire (`time`)")
+	f.serverFlags.define(flags)
+}
+
 // token creates an API token or a sign-in link in the server's database. The server may be
 // running.
 func token(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	flags := flag.NewFlagSet("sayso token", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	signIn := flags.Bool("sign-in", false, "print a one-time sign-in link for a browser")
-	agent := flags.String("agent", "", "create a token for the agent `NAME`, which can only ask people over MCP")
-	name := flags.String("name", "", "name of the token")
-	role := flags.String("role", "", "viewer, member or admin (default: the role of the first admin)")
-	ttl := flags.Duration("expires", 0, "lifetime of the token, such as 720h (default: no expiration)")
-	stateDir := flags.String("state-dir", "", "state folder of the server")
-	database := flags.String("database", "", "database of the server")
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return err
-		}
-		return errUsage
+	var f tokenFlags
+	flags := newFlags("token", f.define)
+	rest, err := parseFlags(flags, args)
+	if err != nil {
+		return err
 	}
 	// Flags of another kind of token would be misunderstood.
 	given := map[string]bool{}
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	wrong := ""
 	switch {
-	case flags.NArg() > 0:
-		wrong = fmt.Sprintf("token takes no argument %q", flags.Arg(0))
-	case *signIn && (given["agent"] || given["name"] || given["role"] || given["expires"]):
+	case len(rest) > 0:
+		return noArguments(rest)
+	case f.signIn && (given["agent"] || given["name"] || given["role"] || given["expires"]):
 		wrong = "--sign-in goes with none of --agent, --name, --role and --expires"
 	case given["agent"] && (given["name"] || given["role"]):
 		wrong = "--agent goes with neither --name nor --role: it is the name, and an agent has no role"
 	}
 	if wrong != "" {
-		fmt.Fprintln(stderr, "sayso token:", wrong)
-		return errUsage
+		return usageError(wrong)
 	}
-	s, opened, err := openStore(ctx, "token", *stateDir, *database, stderr)
+	s, opened, err := openStore(ctx, "token", f.serverFlags)
 	if err != nil {
 		return err
 	}
@@ -64,7 +71,7 @@ func token(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if *signIn {
+	if f.signIn {
 		secret, err := directory.NewSignInLink(ctx, admin.UserID)
 		if err != nil {
 			return err
@@ -80,19 +87,19 @@ func token(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		fmt.Fprintln(stdout, signInAddress(way, "", secret))
 		return nil
 	}
-	if *agent != "" {
-		secret, err := agentToken(ctx, opened, directory, admin, *agent, *ttl)
+	if f.agent != "" {
+		secret, err := agentToken(ctx, opened, directory, admin, f.agent, f.ttl)
 		if err != nil {
 			return err
 		}
 		fmt.Fprintln(stdout, secret)
-		fmt.Fprintln(stderr, "Copy this token now. It is shown only once. Give the agent the MCP server "+address(s)+"/mcp with the header: Authorization: Bearer TOKEN")
+		fmt.Fprintln(stderr, "Copy this token now. It is shown only once. Give the agent the MCP server "+readAddresses(s).outside+agentsPath+" with the header: Authorization: Bearer TOKEN")
 		return nil
 	}
-	if *name == "" {
+	if f.name == "" {
 		return errors.New("give the token a name with --name, ask for a sign-in link with --sign-in, or for the token of an agent with --agent NAME")
 	}
-	_, secret, err := directory.CreateToken(ctx, admin, *name, account.Role(*role), *ttl)
+	_, secret, err := directory.CreateToken(ctx, admin, f.name, account.Role(f.role), f.ttl)
 	if err != nil {
 		return err
 	}

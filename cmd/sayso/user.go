@@ -17,40 +17,32 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
-const userUsage = `usage:
-  sayso user add NAME --role viewer|member|admin   create a user and print a one-time sign-in link
-  sayso user passwd NAME                           set the password, read from one line of stdin
-  sayso user role NAME --role viewer|member|admin  change the role of a user
-  sayso user disable NAME                          disable a user, sign them out and revoke their tokens
-  sayso user enable NAME                           enable a user again
-  sayso user list                                  list all users
-`
+// userFlags are the flags of sayso user.
+type userFlags struct {
+	role string
+	serverFlags
+}
+
+func (f *userFlags) define(flags *flag.FlagSet) {
+	flags.StringVar(&f.role, "role", "member", "`role` of the user: viewer, member or admin")
+	f.serverFlags.define(flags)
+}
 
 // user manages users in the server's database. The server may be running and notices changes
 // within a second.
 func user(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	verb, name := "", ""
-	if len(args) > 0 {
-		verb, args = args[0], args[1:]
-	}
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		name, args = args[0], args[1:]
-	}
-	flags := flag.NewFlagSet("sayso user "+verb, flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	flags.Usage = func() { fmt.Fprint(stderr, userUsage); flags.PrintDefaults() }
-	role := flags.String("role", "member", "viewer, member or admin")
-	stateDir := flags.String("state-dir", "", "state folder of the server")
-	database := flags.String("database", "", "database of the server")
-	err := flags.Parse(args)
-	if err == nil && name == "" && flags.NArg() > 0 { // the name may be between flags
-		name = flags.Arg(0)
-		err = flags.Parse(flags.Args()[1:])
-	}
-	if errors.Is(err, flag.ErrHelp) {
+	var f userFlags
+	flags := newFlags("user", f.define)
+	rest, err := parseFlags(flags, args)
+	if err != nil {
 		return err
-	} else if err != nil {
-		return errUsage
+	}
+	verb, name := "", ""
+	if len(rest) > 0 {
+		verb, rest = rest[0], rest[1:]
+	}
+	if len(rest) > 0 {
+		name, rest = rest[0], rest[1:]
 	}
 	known := map[string]bool{"add": true, "passwd": true, "role": true, "disable": true, "enable": true, "list": false}
 	named, ok := known[verb]
@@ -60,26 +52,25 @@ func user(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	case verb == "role" && !gave, gave && verb != "role" && verb != "add":
 		ok = false // no role was given
 	}
-	if !ok || named != (name != "") || flags.NArg() > 0 {
-		fmt.Fprint(stderr, userUsage)
-		return errUsage
+	if !ok || named != (name != "") || len(rest) > 0 {
+		return usageError("it needs one of: add NAME, passwd NAME, role NAME --role ROLE, disable NAME, enable NAME, list")
 	}
 	if verb == "list" {
-		_, opened, err := openReadOnly(ctx, "user", *stateDir, *database, stderr)
+		_, opened, err := openReadOnly(ctx, "user", f.serverFlags)
 		if err != nil {
 			return err
 		}
 		defer opened.Close()
 		return listUsers(ctx, account.NewDirectory(opened), stdout)
 	}
-	s, directory, done, err := openDirectory(ctx, "user", *stateDir, *database, stderr)
+	s, directory, done, err := openDirectory(ctx, "user", f.serverFlags)
 	if err != nil {
 		return err
 	}
 	defer done()
 	ctx = asCommandLine(ctx)
 	if verb == "add" {
-		made, err := directory.CreateUser(ctx, name, account.Role(*role), "")
+		made, err := directory.CreateUser(ctx, name, account.Role(f.role), "")
 		if err != nil {
 			return err
 		}
@@ -98,7 +89,7 @@ func user(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	if u, found := account.FindUser(people, name); found {
 		switch verb {
 		case "role":
-			return directory.SetRole(ctx, u.UserID, account.Role(*role))
+			return directory.SetRole(ctx, u.UserID, account.Role(f.role))
 		case "disable", "enable":
 			return directory.SetDisabled(ctx, u.UserID, verb == "disable")
 		}
@@ -147,8 +138,8 @@ func listUsers(ctx context.Context, directory *account.Directory, stdout io.Writ
 }
 
 // openDirectory opens the accounts of a server for one verb.
-func openDirectory(ctx context.Context, verb, stateDir, database string, stderr io.Writer) (settings, *account.Directory, func(), error) {
-	s, opened, err := openStore(ctx, verb, stateDir, database, stderr)
+func openDirectory(ctx context.Context, verb string, f serverFlags) (settings, *account.Directory, func(), error) {
+	s, opened, err := openStore(ctx, verb, f)
 	if err != nil {
 		return s, nil, nil, err
 	}
@@ -156,29 +147,22 @@ func openDirectory(ctx context.Context, verb, stateDir, database string, stderr 
 }
 
 // openStore opens the database of a server for one verb that changes it.
-func openStore(ctx context.Context, verb, stateDir, database string, stderr io.Writer) (settings, store.Store, error) {
-	return openBy(ctx, store.Open, verb, stateDir, database, stderr)
+func openStore(ctx context.Context, verb string, f serverFlags) (settings, store.Store, error) {
+	return openBy(ctx, store.Open, verb, f)
 }
 
 // openReadOnly opens the database of a server for one verb that only reads: it creates none,
 // and does not migrate one of another version.
-func openReadOnly(ctx context.Context, verb, stateDir, database string, stderr io.Writer) (settings, store.Store, error) {
-	s, opened, err := openBy(ctx, store.OpenReadOnly, verb, stateDir, database, stderr)
+func openReadOnly(ctx context.Context, verb string, f serverFlags) (settings, store.Store, error) {
+	s, opened, err := openBy(ctx, store.OpenReadOnly, verb, f)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("there is no database at %s yet; sayso serve makes it", s.Database)
 	}
 	return s, opened, err
 }
 
-func openBy(ctx context.Context, open func(context.Context, string) (store.Store, error), verb, stateDir, database string, stderr io.Writer) (settings, store.Store, error) {
-	var rest []string
-	if stateDir != "" {
-		rest = append(rest, "--state-dir="+stateDir)
-	}
-	if database != "" {
-		rest = append(rest, "--database="+database)
-	}
-	s, _, err := readSettings(verb, rest, os.Getenv, stderr)
+func openBy(ctx context.Context, open func(context.Context, string) (store.Store, error), verb string, f serverFlags) (settings, store.Store, error) {
+	s, err := f.settings(verb)
 	if err != nil {
 		return s, nil, err
 	}

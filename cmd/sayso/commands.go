@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"strings"
+)
+
+// verb is one row of the table from which --help, shell completion and the man pages are
+// derived.
+type verb struct {
+	name     string // its words, such as "mcp register"
+	summary  string // for lists: a phrase without a full stop
+	usage    []usageLine
+	about    string              // paragraphs of plain text
+	flags    func(*flag.FlagSet) // nil for none
+	settings bool                // it also has a flag for each setting of the server
+	exits    []exitStatus        // beside 0, 1 for an error and 2 for a wrong command line
+	internal bool                // run by sayso itself
+	run      func(ctx context.Context, args []string, std streams) error
+}
+
+// usageLine is one way to call a command: what follows its name, and what it does then.
+type usageLine struct{ words, help string }
+
+// exitStatus is an exit code and its meaning.
+type exitStatus struct {
+	code    int
+	meaning string
+}
+
+// commands lists all commands in the order of --help. It is a function, because the commands
+// themselves print help.
+func commands() []verb {
+	return []verb{
+		{name: "serve", summary: "run the server (what sayso alone does)", settings: true,
+			usage: []usageLine{{"[SETTINGS]", ""}},
+			about: "SIGTERM stops the server and leaves sessions running. SIGHUP reloads settings and certificates.",
+			run: func(ctx context.Context, args []string, std streams) error {
+				return serve(ctx, args, std.out, std.err, false)
+			}},
+		{name: "demo", summary: "run the server with a demo session; needs no Claude account", settings: true,
+			usage: []usageLine{{"[SETTINGS]", ""}},
+			about: "It runs the real Claude Code CLI with a scripted model.",
+			run: func(ctx context.Context, args []string, std streams) error {
+				return serve(ctx, args, std.out, std.err, true)
+			}},
+		{name: "doctor", summary: "check what the server needs, and print what mends it", settings: true,
+			usage: []usageLine{{"[--json] [SETTINGS]", ""}},
+			about: "It changes nothing and works while the server runs. Give it the settings of the server.",
+			flags: new(doctorFlags).define,
+			exits: []exitStatus{{0, "the server can run; there may be warnings"}, {1, "a check failed that keeps the server or its sessions from running"}, {2, "the command line or the settings are wrong"}},
+			run:   doctor},
+		{name: "status", summary: "show the running server in a few lines",
+			usage: []usageLine{{"", ""}},
+			about: remoteAbout, flags: new(statusFlags).define,
+			exits: []exitStatus{{0, "the server works"}, {1, "the server cannot be reached, or cannot store answers"}},
+			run:   status},
+		{name: "sessions", summary: "list sessions",
+			usage: []usageLine{{"[--all]", ""}},
+			about: remoteAbout, flags: new(sessionsFlags).define, run: listSessions},
+		{name: "pending", summary: "show the open requests in full",
+			usage: []usageLine{{"[ID]", ""}},
+			about: "Characters that a terminal would not show, or would obey, appear as their names in brackets, such as [ESC].\n\n" + remoteAbout,
+			flags: new(pendingFlags).define, run: showPending},
+		{name: "answer", summary: "answer a request",
+			usage: []usageLine{
+				{"ID allow --digest DIGEST", "approve a tool call as shown by 'sayso pending'"},
+				{"ID deny [--reason TEXT]", "deny a tool call, or decline questions"},
+				{"ID ANSWER... --digest DIGEST", "answer questions, one ANSWER each: the number of an option, several as 1,3, or a text"},
+			},
+			about: "What counts is the request that you saw: the digest is in the output of 'sayso pending'. Without it, in a terminal, sayso shows the request and asks you to confirm.\n\nAn answer that looks like a number but is a text begins with =, as in =2. ID can be the beginning of an id.\n\n" + remoteAbout,
+			flags: new(answerFlags).define,
+			exits: []exitStatus{{0, "the answer counts"}, {1, "it does not; the output says why"}, {2, "the command line is wrong, or the digest is missing"}, {3, "somebody else answered first"}},
+			run:   answer},
+		{name: "logs", summary: "print the transcript of a session",
+			usage: []usageLine{{"[--follow] ID", ""}},
+			about: "ID can be the beginning of an id.\n\n" + remoteAbout, flags: new(logsFlags).define, run: logs},
+		{name: "kill", summary: "stop the process of a session",
+			usage: []usageLine{{"ID [--force]", ""}},
+			about: "The transcript stays, open requests stay answerable, and the session can be resumed. ID can be the beginning of an id.\n\n" + remoteAbout,
+			flags: new(killFlags).define, run: killSession},
+		{name: "kill-all", summary: "stop the processes of all sessions, with or without a server", settings: true,
+			usage: []usageLine{{"[--state-dir FOLDER]", ""}},
+			about: "The sessions can be resumed.",
+			run:   func(ctx context.Context, args []string, std streams) error { return killAll(ctx, args, std.out) }},
+		{name: "token", summary: "create an API token or a sign-in link",
+			usage: []usageLine{
+				{"--sign-in", "print a one-time sign-in link for the first admin"},
+				{"--name NAME [--role ROLE] [--expires TIME]", "create an API token"},
+				{"--agent NAME [--expires TIME]", "create a token with which an agent can only ask people"},
+			},
+			flags: new(tokenFlags).define,
+			run:   func(ctx context.Context, args []string, std streams) error { return token(ctx, args, std.out, std.err) }},
+		{name: "user", summary: "create users, set passwords and roles, list users",
+			usage: []usageLine{
+				{"add NAME --role viewer|member|admin", "create a user and print a one-time sign-in link"},
+				{"passwd NAME", "set the password, read from one line of stdin"},
+				{"role NAME --role viewer|member|admin", "change the role of a user"},
+				{"disable NAME", "disable a user, sign them out and revoke their tokens"},
+				{"enable NAME", "enable a user again"},
+				{"list", "list all users"},
+			},
+			flags: new(userFlags).define,
+			run: func(ctx context.Context, args []string, std streams) error {
+				return user(ctx, args, std.in, std.out, std.err)
+			}},
+		{name: "audit", summary: "verify or print the audit log",
+			usage: []usageLine{
+				{"verify [--head SEQ:HASH]", "verify that the log was not changed"},
+				{"export", "print the log as JSON lines and verify it"},
+			},
+			flags: new(auditFlags).define,
+			run:   func(ctx context.Context, args []string, std streams) error { return audit(ctx, args, std.out, std.err) }},
+		{name: "mcp", summary: "run an MCP server on stdin and stdout, so that an agent can ask people",
+			usage: []usageLine{{"--connect FILE", ""}, {"--config FILE", ""}},
+			flags: new(mcpFlags).define,
+			run: func(ctx context.Context, args []string, std streams) error {
+				return mcpVerb(ctx, args, std.in, std.out)
+			}},
+		{name: "mcp register", summary: "add sayso to the MCP servers of a project's Claude",
+			usage: []usageLine{{"[--project FOLDER]", ""}}, flags: new(registerFlags).define,
+			run: func(ctx context.Context, args []string, std streams) error {
+				return registerVerb(ctx, "register", args, std.out)
+			}},
+		{name: "mcp unregister", summary: "undo sayso mcp register",
+			usage: []usageLine{{"[--project FOLDER]", ""}}, flags: new(registerFlags).define,
+			run: func(ctx context.Context, args []string, std streams) error {
+				return registerVerb(ctx, "unregister", args, std.out)
+			}},
+		{name: "mcp stream", summary: "write a configuration file for PromptManager's MCP server",
+			usage: []usageLine{{"FILE", ""}}, flags: new(streamFlags).define,
+			run: func(ctx context.Context, args []string, std streams) error {
+				return streamVerb(ctx, args, std.out)
+			}},
+		{name: "hook", summary: "answer requests of Claude in your terminals from sayso, too",
+			usage: []usageLine{
+				{"--install", "add the hook to Claude's settings"},
+				{"--uninstall", "remove the hook and revoke its token"},
+				{"--connect FILE", "what Claude runs"},
+			},
+			flags: new(hookFlags).define,
+			run: func(ctx context.Context, args []string, std streams) error {
+				return hookVerb(ctx, args, std.in, std.out, std.err)
+			}},
+		{name: "completion", summary: "print the completion script of a shell",
+			usage: []usageLine{{"bash|zsh|fish", ""}},
+			about: "Bash:  source <(sayso completion bash)\nZsh:   sayso completion zsh > \"${fpath[1]}/_sayso\"\nFish:  sayso completion fish > ~/.config/fish/completions/sayso.fish",
+			run:   func(_ context.Context, args []string, std streams) error { return completion(args, std.out) }},
+		{name: "man", summary: "print a man page",
+			usage: []usageLine{{"[COMMAND]", ""}},
+			about: "To read one: sayso man pending | man -l -",
+			run:   func(_ context.Context, args []string, std streams) error { return manPage(args, std.out) }},
+		{name: "version", summary: "print the version",
+			usage: []usageLine{{"", ""}},
+			run: func(_ context.Context, args []string, std streams) error {
+				rest, err := parseFlags(newFlags("version", nil), args)
+				if err == nil {
+					err = noArguments(rest)
+				}
+				if err == nil {
+					printVersion(std.out)
+				}
+				return err
+			}},
+		{name: "shim", internal: true, run: func(_ context.Context, args []string, _ streams) error { return shimVerb(args) }},
+		{name: "enter", internal: true, run: func(_ context.Context, args []string, _ streams) error { return enter(args) }}, // for sandboxes, as shim is for sessions
+	}
+}
+
+// findCommand returns the command that args begin with, the one with the most words, and what
+// follows its name. Without a command it is serve.
+func findCommand(args []string) (found verb, rest []string, ok bool) {
+	if len(args) == 0 || args[0] == "" || args[0][0] == '-' {
+		args = append([]string{"serve"}, args...)
+	}
+	for _, c := range commands() {
+		words := strings.Fields(c.name)
+		if len(words) > len(args) || strings.Join(args[:len(words)], " ") != c.name {
+			continue
+		}
+		if !ok || len(c.name) > len(found.name) {
+			found, rest, ok = c, args[len(words):], true
+		}
+	}
+	return found, rest, ok
+}
+
+// subcommands returns the first words of the usage lines that are words to type as they are.
+func (c verb) subcommands() (words []string) {
+	for _, line := range c.usage {
+		first, _, _ := strings.Cut(line.words, " ")
+		if first != "" && strings.Trim(first, "abcdefghijklmnopqrstuvwxyz|") == "" {
+			words = append(words, strings.Split(first, "|")...)
+		}
+	}
+	return words
+}

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unicode"
+	"unsafe"
+
+	"golang.org/x/text/width"
+
+	"github.com/sayso-dev/sayso/internal/ellipsis"
+	"github.com/sayso-dev/sayso/internal/visible"
+)
+
+// screen is where a command prints: a terminal, or a file or pipe.
+type screen struct {
+	w     io.Writer
+	width int // of the terminal in columns, 0 for anything else
+	color bool
+}
+
+// newScreen looks at what w is. COLUMNS overrides the width of a terminal, NO_COLOR its colors.
+func newScreen(w io.Writer, getenv func(string) string) *screen {
+	s := &screen{w: w}
+	f, ok := w.(*os.File)
+	if !ok {
+		return s
+	}
+	var size struct{ rows, columns, x, y uint16 }
+	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), syscall.TIOCGWINSZ, uintptr(unsafe.Pointer(&size))); errno != 0 {
+		return s
+	}
+	s.width = int(size.columns)
+	if n, err := strconv.Atoi(getenv("COLUMNS")); err == nil && n > 0 {
+		s.width = n
+	}
+	if s.width < 20 {
+		s.width = 80 // a terminal that does not know its size
+	}
+	s.color = getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
+	return s
+}
+
+// styles are parameters of the escape sequence for colors.
+const (
+	bold   = "1"
+	dim    = "2"
+	red    = "31"
+	yellow = "33"
+)
+
+// styled returns a text of ours in a style. It must contain nothing of others but what
+// package visible returned.
+func (s *screen) styled(style, text string) string {
+	if !s.color || style == "" || text == "" {
+		return text
+	}
+	return "\x1b[" + style + "m" + text + "\x1b[0m"
+}
+
+func (s *screen) printf(format string, args ...any) { fmt.Fprintf(s.w, format, args...) }
+
+// columnsOf returns how many columns a terminal needs for a text on one line.
+func columnsOf(text string) (n int) {
+	for _, r := range text {
+		n += columnsOfRune(r)
+	}
+	return n
+}
+
+func columnsOfRune(r rune) int {
+	switch {
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
+	case r == '\t':
+		return 8
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
+}
+
+// fit truncates a text to so many columns.
+func fit(text string, columns int) string {
+	for columnsOf(text) > columns {
+		runes := len([]rune(text))
+		text = ellipsis.Runes(text, max(runes-1-(columnsOf(text)-columns)/2, 1))
+		if runes <= 1 {
+			break
+		}
+	}
+	return text
+}
+
+// quoted prints a text of somebody else. Each line, also of a long line that is wrapped, has a
+// bar before it, so that no text can look like one of ours.
+func (s *screen) quoted(text string) {
+	for line := range strings.Lines(text) {
+		for _, part := range s.wrap(strings.TrimSuffix(line, "\n"), s.width-4) {
+			s.printf("%s %s\n", s.styled(dim, "  │"), part)
+		}
+	}
+}
+
+// wrap cuts a line into parts of so many columns, and does not cut it for anything but a
+// terminal.
+func (s *screen) wrap(line string, columns int) (parts []string) {
+	if s.width == 0 {
+		return []string{line}
+	}
+	line = strings.ReplaceAll(line, "\t", "        ")
+	from, used := 0, 0
+	for at, r := range line {
+		if n := columnsOfRune(r); used+n > columns && used > 0 {
+			parts = append(parts, line[from:at])
+			from, used = at, n
+		} else {
+			used += n
+		}
+	}
+	return append(parts, line[from:])
+}
+
+// table prints rows below their titles. In a terminal that is too narrow, the column wide is
+// truncated. Cells contain text of others only as package visible returned it.
+func (s *screen) table(titles []string, rows [][]string, wide int, style func(row, column int) string) {
+	widths := make([]int, len(titles))
+	for _, row := range append([][]string{titles}, rows...) {
+		for i, cell := range row {
+			widths[i] = max(widths[i], columnsOf(cell))
+		}
+	}
+	total := 2 * (len(titles) - 1)
+	for _, w := range widths {
+		total += w
+	}
+	if s.width > 0 && total > s.width {
+		widths[wide] = max(widths[wide]-(total-s.width), 8)
+	}
+	printRow := func(row []string, styleOf func(column int) string) {
+		var b strings.Builder
+		for i, cell := range row {
+			cell = fit(cell, widths[i])
+			b.WriteString(s.styled(styleOf(i), cell))
+			if i < len(row)-1 {
+				b.WriteString(strings.Repeat(" ", widths[i]-columnsOf(cell)+2))
+			}
+		}
+		s.printf("%s\n", strings.TrimRight(b.String(), " "))
+	}
+	printRow(titles, func(int) string { return bold })
+	for n, row := range rows {
+		printRow(row, func(i int) string {
+			if style == nil {
+				return ""
+			}
+			return style(n, i)
+		})
+	}
+}
+
+// printJSON prints a value as indented JSON, in which nothing reaches the terminal.
+func printJSON(w io.Writer, value any) error {
+	encoded, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(visible.JSON(encoded), '\n'))
+	return err
+}
+
+// ago returns how long ago a time on the wire was, "" for 0.
+func ago(at float64, now time.Time) string {
+	if at == 0 {
+		return ""
+	}
+	return roughly(now.Sub(time.UnixMicro(int64(at*1e6)))) + " ago"
+}
+
+// roughly returns a duration in its largest unit.
+func roughly(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return "0 s"
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days", int(d.Hours()/24))
+}
+
+// count returns a number with its noun.
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
+// megabytes returns a size in MB.
+func megabytes(bytes uint64) string { return strconv.FormatUint(bytes/1e6, 10) + " MB" }
