@@ -60,11 +60,35 @@ type connector struct {
 	pragmas []pragma
 }
 
+// untouched is an open mode beside those of SQLite. It is ro without what SQLite would create or
+// write for a reader: the files of the WAL and the locks in them.
+const untouched = "untouched"
+
+// untouchedParameters returns the parameters of a connection that changes no file, and whether it
+// reads the WAL.
+func untouchedParameters(path string) (parameters url.Values, wal bool) {
+	if _, err := os.Stat(path + "-shm"); err == nil {
+		// A server runs, or has crashed. Without the file SQLite would fail.
+		return url.Values{"mode": {"ro"}, "readonly_shm": {"1"}}, true
+	}
+	if info, err := os.Stat(path + "-wal"); err != nil || info.Size() == 0 {
+		return url.Values{"mode": {"ro"}, "immutable": {"1"}}, false
+	}
+	return url.Values{"mode": {"ro"}}, true // somebody deleted the file, which SQLite creates again
+}
+
 // newPool returns a pool of up to size connections, with the settings more in addition to the common
-// ones. mode is an SQLite open mode such as ro. It opens no connection yet.
+// ones. mode is an SQLite open mode such as ro, or [untouched]. It opens no connection yet.
 func newPool(path, mode string, size int, more ...pragma) *sql.DB {
 	pragmas := slices.Concat(commonPragmas, more)
-	query := url.Values{"_txlock": {"immediate"}, "mode": {mode}}
+	query := url.Values{"mode": {mode}}
+	if mode == untouched {
+		var wal bool
+		if query, wal = untouchedParameters(path); !wal {
+			pragmas = slices.DeleteFunc(pragmas, func(p pragma) bool { return p.name == "journal_mode" })
+		}
+	}
+	query.Set("_txlock", "immediate")
 	for _, p := range pragmas {
 		query.Add("_pragma", p.name+"("+p.set+")")
 	}

@@ -40,6 +40,7 @@ const maxReaders = 4
 type Store struct {
 	sqlstore.Shared
 	path    string
+	mode    string // see newPool
 	writes  *writer
 	reads   *sql.DB
 	queries sync.Map // *sql.Stmt of reads by *sqlstore.Statement, prepared on first use
@@ -86,12 +87,12 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
-	return open(ctx, path, "ro", migrations.Check)
+	return open(ctx, path, untouched, migrations.Check)
 }
 
 // open opens an existing file and runs schema on it.
 func open(ctx context.Context, path, mode string, schema func(context.Context, *sql.DB, migrations.Dialect) error) (_ *Store, err error) {
-	s := &Store{path: path, writeSlot: make(chan struct{}, 1), closed: make(chan struct{})}
+	s := &Store{path: path, mode: mode, writeSlot: make(chan struct{}, 1), closed: make(chan struct{})}
 	s.Shared = sqlstore.NewShared(sqlstore.Engine{Dialect: sqlstore.SQLite, Bind: bind, Query: s.query, Apply: s.apply, Approve: s.approve})
 	defer func() {
 		if err != nil {
@@ -117,7 +118,11 @@ func open(ctx context.Context, path, mode string, schema func(context.Context, *
 
 // Verify implements store.Store. It uses a connection of its own and delays no other read or write.
 func (s *Store) Verify(ctx context.Context) error {
-	db := newPool(s.path, "ro", 1, readerPragmas...)
+	mode := "ro"
+	if s.mode == untouched {
+		mode = untouched
+	}
+	db := newPool(s.path, mode, 1, readerPragmas...)
 	err := checkIntegrity(ctx, db)
 	if err != nil && ctx.Err() == nil {
 		err = s.classifyAndNote(err)
