@@ -106,7 +106,7 @@ test('tools are shown and changed, and context usage and cost are shown', async 
   await panel.getByRole('tab', { name: 'Tools' }).click()
   const row = (name: string) => panel.getByRole('listitem').filter({ hasText: name })
   await expect(row('github').first()).toContainText('2 tools · asks for 1 of them')
-  await expect(panel.getByText('Policy of this machine')).toBeVisible()
+  await expect(panel.getByText('Managed settings')).toBeVisible()
   await expect(panel.getByText('./check.sh')).toBeVisible()
   await expect(panel.getByText('/review')).toBeVisible()
   await expect(panel.getByText('docs@acme')).toBeVisible()

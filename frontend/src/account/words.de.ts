@@ -6,7 +6,7 @@ export const words: typeof english = {
 
   signIn: {
     motto: 'Nichts läuft ohne dein Ja.',
-    signingIn: 'Anmeldung läuft…',
+    signingIn: 'Anmeldung läuft …',
     linkHint: 'Einen einmaligen Anmeldelink bekommst du mit diesem Befehl auf dem Server:',
     withoutPassword: 'Ohne Passwort anmelden',
     name: 'Name',

@@ -15,7 +15,7 @@ export const words: typeof english = {
     settings: 'Server-Einstellungen',
   },
   noAccess: 'Du hast keinen Zugriff auf die Verwaltung.',
-  loading: 'Wird geladen…',
+  loading: 'Wird geladen …',
   retry: 'Erneut versuchen',
 
   processes: {
@@ -74,8 +74,8 @@ export const words: typeof english = {
     actionsOf: (name) => `Aktionen für ${name}`,
     link: 'Anmeldelink erstellen',
     linkHint: (name) =>
-      `${name} kann sich mit diesem Link einmal innerhalb von 10 Minuten anmelden. Er wird nur einmal gezeigt:`,
-    setPassword: 'Neues Passwort setzen…',
+      `${name} kann sich mit diesem Link einmal innerhalb von 10 Minuten anmelden. Er wird nur einmal angezeigt:`,
+    setPassword: 'Neues Passwort setzen …',
     setPasswordTitle: (name) => `Neues Passwort für ${name} setzen`,
     setPasswordHint: 'Meldet diese Person auf allen Geräten ab. Mindestens 12 Zeichen.',
     password: 'Neues Passwort',
@@ -90,7 +90,7 @@ export const words: typeof english = {
     signOutOf: (device) => `${device} abmelden`,
     unknownBrowser: 'Unbekannter Browser',
     from: (address, at) => (address === '' ? at : `von ${address}, ${at}`),
-    limits: 'Limits…',
+    limits: 'Limits …',
     limitsOf: (name) => `Limits von ${name}`,
     limitsHint:
       'Für alle Sitzungen dieser Person zusammen. Ein leeres Feld bedeutet den Standard des Servers, 0 bedeutet kein Limit.',
@@ -111,7 +111,7 @@ export const words: typeof english = {
     expiration: 'Gültigkeit',
     expirations: { 7: '7 Tage', 30: '30 Tage', 90: '90 Tage', 365: '1 Jahr', 0: 'Unbegrenzt' },
     create: 'Token erstellen',
-    shownOnce: 'Kopiere dieses Token jetzt. Es wird nur einmal gezeigt:',
+    shownOnce: 'Kopiere dieses Token jetzt. Es wird nur einmal angezeigt:',
     copy: 'Token kopieren',
     owner: 'Besitzer',
     expires: 'Gültig bis',
@@ -122,11 +122,11 @@ export const words: typeof english = {
     revoke: 'Widerrufen',
     revokeOf: (name) => `Token ${name} widerrufen`,
     tokenRevoked: (name) => `Token ${name} widerrufen.`,
-    showRevoked: 'Widerrufene Tokens zeigen',
+    showRevoked: 'Widerrufene Tokens anzeigen',
   },
 
   folders: {
-    lead: 'In diesen Ordnern kann Claude mit Einstellungen starten, die jemand geprüft hat und denen er vertraut. Nach dem Widerrufen fragt der nächste Start wieder. Laufende Sitzungen laufen weiter.',
+    lead: 'In diesen Ordnern startet Claude mit Einstellungen, die jemand geprüft hat. Wenn du das Vertrauen widerrufst, fragt der nächste Start wieder. Laufende Sitzungen laufen weiter.',
     none: 'Noch keine vertrauenswürdigen Ordner.',
     trustedBy: 'Vertraut von',
     trustedByOn: (by, at) => `${by}, ${at}`,
@@ -170,7 +170,7 @@ export const words: typeof english = {
       ]
         .filter(Boolean)
         .join(' '),
-    showInactive: 'Inaktive Berechtigungen zeigen',
+    showInactive: 'Inaktive Berechtigungen anzeigen',
     foundInFiles: 'In Einstellungsdateien gefunden',
     foundHint: 'Nicht in sayso erteilt, aber Claude befolgt diese Regeln.',
     file: 'Datei',
@@ -191,9 +191,9 @@ export const words: typeof english = {
     until: 'Bis',
     everyone: 'alle',
     everything: 'alles',
-    filter: 'Zeigen',
+    filter: 'Anzeigen',
     clear: 'Filter löschen',
-    more: 'Ältere Einträge zeigen',
+    more: 'Ältere Einträge anzeigen',
     export: 'Als JSON-Zeilen exportieren',
     kinds: {
       answered: 'Genehmigt oder beantwortet',
@@ -313,7 +313,7 @@ export const words: typeof english = {
       audit_days: {
         title: 'Aufbewahrung des Audit-Protokolls',
         words:
-          'So viele Tage bleiben Einträge erhalten. Das Protokoll hält jede Entfernung fest. 0 behält alle Einträge.',
+          'So viele Tage bleiben Einträge erhalten. Wenn alte Einträge entfernt werden, steht das im Protokoll. 0 behält alle Einträge.',
       },
       listen: { title: 'Serveradresse', words: 'Die Adresse, unter der dieser Server Verbindungen annimmt.' },
       public_url: {
@@ -326,7 +326,7 @@ export const words: typeof english = {
       },
       trusted_proxy: {
         title: 'Vertrauenswürdige Proxys',
-        words: 'Proxys, deren Angabe zur Adresse eines Browsers sayso vertraut.',
+        words: 'Diesen Proxys glaubt sayso, von welcher Adresse eine Anfrage kommt.',
       },
       workspace_root: {
         title: 'Arbeitsordner',

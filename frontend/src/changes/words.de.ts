@@ -28,17 +28,17 @@ export const words: typeof english = {
       n === 1 ? '1 Datei war vor der letzten Runde anders.' : `${n} Dateien waren vor der letzten Runde anders.`,
     others: 'Auch anderweitig geändert',
     unknown: (commands) =>
-      `Hier sind nur Dateien bekannt, die Claude selbst bearbeitet hat, ohne ihren früheren Inhalt. ${
+      `Bekannt sind nur die Dateien, die Claude selbst bearbeitet hat, nicht ihr früherer Inhalt. ${
         commands > 0
-          ? `Claude hat auch ${count(commands, 'Befehl', 'Befehle')} ausgeführt. Deren Änderungen sind nicht aufgeführt.`
-          : 'Andere Änderungen sind nicht aufgeführt.'
+          ? `Claude hat auch ${count(commands, 'Befehl', 'Befehle')} ausgeführt. Deren Änderungen sind nicht aufgelistet.`
+          : 'Andere Änderungen sind nicht aufgelistet.'
       }`,
   },
   detached: (head) => `Losgelöst bei ${head}`,
   viewed: (n, of) => `${n} von ${of} angesehen`,
   markViewed: (path) => `Angesehen: ${path}`,
   list: 'Geänderte Dateien',
-  moreFiles: 'Nur die ersten Dateien sind aufgeführt. Es gibt weitere Änderungen.',
+  moreFiles: 'Nur die ersten Dateien sind aufgelistet. Es gibt weitere Änderungen.',
   clean: 'Keine Änderungen',
   cleanHint: {
     head: 'Der Ordner entspricht dem letzten Commit.',
@@ -77,12 +77,12 @@ export const words: typeof english = {
   commitFiles: 'Dateien im Commit',
   commitHint: 'Hooks werden nicht ausgeführt, und der Commit wird nicht signiert.',
   commitNow: (n) => `${count(n, 'Datei', 'Dateien')} committen`,
-  committed: (id) => `Committet als ${id}.`,
+  committed: (id) => `Als ${id} committet.`,
   diff: (path) => `Änderungen von ${path}`,
   unchanged: (n) => `${n} unveränderte ${n === 1 ? 'Zeile' : 'Zeilen'}`,
   addedLine: 'Hinzugefügt: ',
   removedLine: 'Entfernt: ',
-  coarse: 'Diese Texte sind zu verschieden für einen Vergleich Zeile für Zeile.',
+  coarse: 'Diese Texte sind für einen zeilenweisen Vergleich zu verschieden.',
   noLines: 'Keine Zeile ist geändert. Name, Modus oder Zeilenenden unterscheiden sich.',
   content: {
     missing: 'Diese Datei gibt es nicht.',
@@ -103,7 +103,7 @@ export const words: typeof english = {
   edit: 'Kommentar bearbeiten',
   cancel: 'Abbrechen',
   add: 'Kommentieren',
-  save: 'Kommentar sichern',
+  save: 'Kommentar speichern',
   remove: 'Kommentar löschen',
   comments: (n) => `${count(n, 'Kommentar', 'Kommentare')}, nicht gesendet`,
   discardComments: 'Verwerfen',
@@ -115,16 +115,16 @@ export const words: typeof english = {
   rewindTitle: 'Zurück vor diese Nachricht',
   rewindChoice: {
     files: 'Dateien wiederherstellen',
-    conversation: 'Verlauf verzweigen',
-    both: 'Dateien wiederherstellen und verzweigen',
+    conversation: 'Unterhaltung abzweigen',
+    both: 'Dateien wiederherstellen und abzweigen',
   },
   rewindHint: {
     files: 'Claudes Änderungen seit dieser Nachricht werden rückgängig gemacht.',
     conversation: 'Öffnet eine neue Sitzung, die vor dieser Nachricht endet. Die Nachricht steht dort zum Bearbeiten.',
   },
-  rewindNow: { files: 'Wiederherstellen', conversation: 'Verzweigen', both: 'Wiederherstellen und verzweigen' },
+  rewindNow: { files: 'Wiederherstellen', conversation: 'Abzweigen', both: 'Wiederherstellen und abzweigen' },
   rewindDead: 'Claude läuft nicht. Setze die Sitzung fort, um zu sehen, welche Dateien sich ändern.',
-  rewindWorking: 'Dateien lassen sich wiederherstellen, wenn du an der Reihe bist.',
+  rewindWorking: 'Dateien lassen sich wiederherstellen, sobald du dran bist.',
   rewindNothing: 'Keine Datei unterscheidet sich vom Stand vor dieser Nachricht.',
   rewindFiles: (n: number) => (n === 1 ? '1 Datei ändert sich' : `${count(n, 'Datei', 'Dateien')} ändern sich`),
   rewindChanged: 'Nach Claude noch geändert. Diese Änderung geht verloren.',
@@ -138,12 +138,12 @@ export const words: typeof english = {
   noFiles: 'Keine Ergebnisse',
   tree: 'Dateien der Sitzung',
   emptyFolder: 'Leerer Ordner',
-  facts: (lines) => `${count(lines, 'Zeile', 'Zeilen')} · nur lesen`,
+  facts: (lines) => `${count(lines, 'Zeile', 'Zeilen')} · schreibgeschützt`,
   mention: 'Erwähnen',
   copy: 'Inhalt kopieren',
   download: 'Herunterladen',
   preview: 'Vorschau',
   source: 'Quelltext',
   choose: 'Wähle eine Datei, um sie zu lesen.',
-  cut: 'Nur die ersten Einträge sind aufgeführt.',
+  cut: 'Nur die ersten Einträge sind aufgelistet.',
 }

@@ -9,6 +9,6 @@ export const words: typeof english = {
     'Claude Code wurde auf dem Server nicht gefunden. Installiere es dort oder starte sayso mit --claude und dem Pfad der CLI.',
   notSignedIn:
     'Claude Code ist auf dem Server nicht angemeldet. Führe dort claude aus und melde dich an oder setze ANTHROPIC_API_KEY und starte sayso neu.',
-  demo: 'Demo-Sitzung ausprobieren',
+  demo: 'Demositzung ausprobieren',
   check: 'Erneut prüfen',
 }

@@ -65,7 +65,7 @@ export const german: Record<keyof typeof errors, string> = {
   cannot_store: 'Der Server kann gerade nichts speichern. Nichts wurde geändert. Versuche es gleich noch einmal.',
   cannot_unlink: 'Dein Konto und seine Rolle kommen von dort. Die Verknüpfung lässt sich nicht aufheben.',
   changed: 'Jemand anderes hat das geändert. Nichts wurde gespeichert. Prüfe es noch einmal.',
-  channel_unknown: 'Den Kanal „{channel}“ gibt es nicht.',
+  channel_unknown: 'Benachrichtigungsziele der Art „{channel}“ gibt es nicht.',
   claude_starting: 'Claude startet gerade. Versuche es gleich noch einmal.',
   claude_unanswered: 'Claude hat nicht rechtzeitig geantwortet. Versuche es noch einmal.',
   command_id: 'Ein Befehl braucht eine command_id, die eine UUID ist.',
@@ -137,7 +137,7 @@ export const german: Record<keyof typeof errors, string> = {
   worktree_repositories:
     'In {path} ist ein anderes Git-Repository, dessen Inhalt nicht aufbewahrt werden kann. Nichts wurde entfernt. Entferne es in einem Terminal.',
   worktree_missing: 'Dieser Ordner ist kein Worktree, den sayso angelegt hat.',
-  worktree_uncommitted: 'Im Worktree sind Änderungen ohne Commit. Committe oder verwirf sie, dann merge.',
+  worktree_uncommitted: 'Im Worktree sind Änderungen ohne Commit. Committe oder verwirf sie und merge dann.',
   worktree_merged: 'Es gibt nichts zu mergen.',
   worktree_conflicts:
     'Der Branch hat Konflikte mit {branch} in {files}. Nichts wurde gemergt. Merge {branch} in den Worktree und löse die Konflikte dort.',
@@ -152,7 +152,7 @@ export const german: Record<keyof typeof errors, string> = {
   branch_exists: 'Es gibt schon einen Branch {branch}.',
   git_missing: 'Auf dem Server ist Git nicht installiert.',
   rewind_in_turn:
-    'Claude arbeitet gerade. Warte, bis du an der Reihe bist, oder unterbrich Claude, bevor du Dateien wiederherstellst.',
+    'Claude arbeitet gerade. Warte, bis du dran bist, oder unterbrich Claude, bevor du Dateien wiederherstellst.',
   rewind_unknown_message: 'Diese Nachricht gibt es in der Sitzung nicht.',
   rewind_changed: 'Seitdem haben sich Dateien geändert. Prüfe die Liste und versuche es noch einmal.',
   rewind_nothing: 'Keine Datei unterscheidet sich vom Stand vor dieser Nachricht.',
@@ -160,7 +160,7 @@ export const german: Record<keyof typeof errors, string> = {
     'Eine der Dateien ist ein Link oder liegt außerhalb der Ordner, die du hier siehst. Deshalb lässt sich hier nichts wiederherstellen.',
   rewind_refused: 'Claude Code kann diese Dateien nicht wiederherstellen: {detail}.',
   fork_message_unknown:
-    'Diese Nachricht kam in eine laufende Runde, deshalb lässt sich davor nicht verzweigen. Wähle eine andere Nachricht.',
+    'Diese Nachricht kam in eine laufende Runde, deshalb lässt sich die Unterhaltung davor nicht abzweigen. Wähle eine andere Nachricht.',
   git_slow: 'Git hat zu lange gebraucht. Versuche es noch einmal.',
   going_away: 'Der Server startet gerade oder wird beendet. Versuche es gleich noch einmal.',
   grant_not_found: 'Diese Berechtigung gibt es nicht oder du hast keinen Zugriff darauf.',
@@ -184,23 +184,23 @@ export const german: Record<keyof typeof errors, string> = {
   limit_each_memory:
     'Sitzungen in {project} sind auf {max} MB Speicher pro Person begrenzt. Die von {person} belegen {used} MB. Beende zuerst eine davon.',
   limit_each_sessions:
-    'Sitzungen in {project} sind auf {max} gleichzeitige pro Person begrenzt. Beende zuerst eine Sitzung von {person}.',
+    'Das Limit für gleichzeitige Sitzungen pro Person in {project} ist {max}. Beende zuerst eine Sitzung von {person}.',
   limit_person_cost:
     'Sitzungen von {person} sind auf {max:usd} am Tag begrenzt und haben heute {used:usd} gekostet. Claude macht um 00:00 UTC weiter oder sobald ein Admin das Limit erhöht.',
   limit_person_memory:
     'Sitzungen von {person} sind auf {max} MB Speicher begrenzt und belegen {used} MB. Beende zuerst eine davon.',
-  limit_person_sessions: 'Sitzungen von {person} sind auf {max} gleichzeitige begrenzt. Beende zuerst eine davon.',
+  limit_person_sessions: 'Das Limit für gleichzeitige Sitzungen von {person} ist {max}. Beende zuerst eine davon.',
   limit_project_cost:
     'Sitzungen in {project} sind auf {max:usd} am Tag begrenzt und haben heute {used:usd} gekostet. Claude macht um 00:00 UTC weiter oder sobald ein Admin das Limit erhöht.',
   limit_project_memory:
     'Sitzungen in {project} sind auf {max} MB Speicher begrenzt und belegen {used} MB. Beende zuerst eine davon.',
-  limit_project_sessions: 'Sitzungen in {project} sind auf {max} gleichzeitige begrenzt. Beende zuerst eine davon.',
+  limit_project_sessions: 'Das Limit für gleichzeitige Sitzungen in {project} ist {max}. Beende zuerst eine davon.',
   limit_range: 'Ein Limit ist eine Zahl ab 0. 0 bedeutet kein Limit.',
   limited_token: 'Ein Token mit eingeschränkter Rolle oder Ablaufdatum kann das nicht. Melde dich ohne Token an.',
   mcp_server_failed: 'Claude Code konnte das nicht ausführen: {detail}.',
   mcp_server_own: 'Über diesen Server fragt Claude Personen. Er lässt sich nicht ändern.',
   mcp_sign_in_address:
-    'Dieser Server hat einen unsicheren Anmeldelink geschickt, er wird deshalb nicht angezeigt. Sichere Links verwenden HTTPS.',
+    'Dieser Server hat einen unsicheren Anmeldelink gesendet. Deshalb wird er nicht angezeigt. Sichere Links verwenden HTTPS.',
   mcp_sign_in_callback:
     'Kopiere die ganze Adresse der Seite, die nicht geladen wurde. Sie beginnt mit http://localhost.',
   member_role: 'Die Rolle eines Mitglieds ist Lesezugriff (viewer), Mitglied (member) oder Admin (admin).',
@@ -229,9 +229,9 @@ export const german: Record<keyof typeof errors, string> = {
   not_in_a_batch: 'Claude Code verlangt hier eine eigene Entscheidung. Öffne die Anfrage und entscheide dort.',
   not_in_time:
     'Der Server konnte das nicht rechtzeitig abschließen. Möglicherweise ist es erledigt: Prüfe das, bevor du es noch einmal versuchst.',
-  not_low_risk: 'Das Risiko ist zu hoch, um dies gesammelt zu genehmigen. Öffne die Anfrage und entscheide dort.',
+  not_low_risk: 'Das Risiko ist zu hoch für eine gemeinsame Genehmigung. Öffne die Anfrage und entscheide dort.',
   not_one_batch:
-    'Gesammelt lassen sich bis zu 20 Anfragen desselben Werkzeugs genehmigen, aus einer Sitzung bis zu 50, jede einmal. Öffne diese Anfrage und entscheide dort.',
+    'Gemeinsam lassen sich bis zu 20 Anfragen für dasselbe Werkzeug genehmigen, innerhalb einer Sitzung bis zu 50, jede einmal. Öffne diese Anfrage und entscheide dort.',
   not_one_question: 'Dieses Formular hat mehr als eine Frage. Beantworte es in der Web-App.',
   not_queued: 'Diese Nachricht ist nicht mehr in der Warteschlange. Claude hat sie oder sie wurde zurückgezogen.',
   not_running: 'Claude läuft in dieser Sitzung nicht. Sende eine Nachricht oder setze sie zuerst fort.',
@@ -281,9 +281,9 @@ export const german: Record<keyof typeof errors, string> = {
     'Claude nimmt diesen Berechtigungsmodus nur beim Start an. Beende die Sitzung, ändere den Modus und setze sie fort.',
   permission_mode_unknown: 'Möglich sind diese Berechtigungsmodi: {modes}.',
   person_unknown: 'Eine der Personen hat hier kein Konto.',
-  priority_range: 'Eine Priorität geht von 1 bis 5.',
+  priority_range: 'Möglich sind Prioritäten von 1 bis 5.',
   project_changed: 'Jemand anderes hat dieses Projekt geändert. Nichts wurde gespeichert. Prüfe es noch einmal.',
-  project_folder_invalid: 'Ein Ordner ist ein absoluter Pfad auf dem Server.',
+  project_folder_invalid: 'Gib den Ordner als absoluten Pfad auf dem Server an.',
   project_folder_root:
     'Die ganze Festplatte kann kein Projekt sein. Ordner außerhalb aller Projekte sind schon für alle zugänglich.',
   project_folder_twice: 'Der Ordner {folder} ist doppelt in der Liste.',
@@ -304,7 +304,7 @@ export const german: Record<keyof typeof errors, string> = {
   question_id_unknown: 'Eine Frage mit der ID „{id}“ gibt es nicht.',
   question_input_not_editable: 'Die Eingabe einer Frage lässt sich nicht bearbeiten, nur beantworten.',
   question_no_options: '„{question}“ hat keine Optionen. Antworte mit Text.',
-  question_not_shown: '„{question}“ lässt sich nicht zeigen. Du kannst nur „Nicht antworten“ wählen.',
+  question_not_shown: '„{question}“ lässt sich nicht anzeigen. Du kannst nur „Nicht antworten“ wählen.',
   question_one_option: '„{question}“ erlaubt nur eine Option.',
   question_option_or_text: '„{question}“ erlaubt eine Option oder eigenen Text, nicht beides.',
   question_unanswered: '„{question}“ braucht eine Antwort.',
@@ -354,7 +354,7 @@ export const german: Record<keyof typeof errors, string> = {
   search_too_long: 'Eine Suche hat bis zu {max} Zeichen.',
   secret_in_url:
     'Zugangsdaten dürfen nicht in einer Adresse stehen. Sende sie im Header Authorization und erstelle neue: Diese sind möglicherweise in einem Log.',
-  secret_too_short: 'Ein Geheimnis braucht mindestens {min} Zeichen.',
+  secret_too_short: 'Ein Signaturschlüssel braucht mindestens {min} Zeichen.',
   server_admin_only:
     'Nur Admins des Servers können Name, Ordner, Limits und das Recht zum Umgehen von Genehmigungen ändern.',
   session_exists: 'Eine Sitzung mit dieser ID gibt es schon.',
@@ -387,7 +387,7 @@ export const german: Record<keyof typeof errors, string> = {
   token_signs_out: 'Ein API-Token kann sich nicht abmelden. Widerrufe es unter /api/tokens.',
   too_many_attempts:
     'Zu viele fehlgeschlagene Anmeldungen von deiner Adresse oder bei diesem Konto. Warte kurz und versuche es dann noch einmal.',
-  too_many_channels: 'Du hast die maximale Anzahl an Geräten und Kanälen. Entferne zuerst eines.',
+  too_many_channels: 'Du hast die maximale Zahl von Geräten und Benachrichtigungszielen. Entferne zuerst eines.',
   too_many_connections: 'Der Server nimmt gerade keine weiteren Verbindungen an. Versuche es gleich noch einmal.',
   too_many_passkeys: 'Du hast {max} Passkeys, das Maximum. Entferne zuerst einen.',
   too_many_pins: 'Du hast {max} Sitzungen angeheftet, das Maximum. Löse zuerst eine.',

@@ -50,12 +50,12 @@ export const de: Messages = {
     caughtUp: 'Alles erledigt.',
     pendingCount: (n) => `${count(n, 'Anfrage wartet', 'Anfragen warten')} auf dich.`,
     selectSession: 'Wähle eine Sitzung oder starte eine neue.',
-    review: 'Ansehen',
+    review: 'Prüfen',
   },
 
   connection: {
-    connecting: 'Verbindung wird hergestellt…',
-    reconnecting: 'Verbindung wird wiederhergestellt…',
+    connecting: 'Verbindung wird hergestellt …',
+    reconnecting: 'Verbindung wird wiederhergestellt …',
     offline: 'Du bist offline. Deine Antworten sind gespeichert und werden gesendet, sobald du wieder verbunden bist.',
     waiting: 'Keine Verbindung zum Server.',
     unreachableSince: (since) => `Der Server ist seit ${clock(since)} nicht erreichbar.`,
@@ -89,8 +89,8 @@ export const de: Messages = {
     failed: 'Fehlgeschlagen',
     untitled: 'Sitzung ohne Titel',
     demo: 'Demo',
-    loading: 'Wird geladen…',
-    starting: 'Claude startet…',
+    loading: 'Wird geladen …',
+    starting: 'Claude startet …',
     kind: { agent: 'Agent', terminal: 'Terminal' },
     noOpenRequests: 'Keine offenen Anfragen',
     kindHints: {
@@ -131,9 +131,9 @@ export const de: Messages = {
     draftSaved: 'Entwurf gespeichert:',
     resumeAndSend: 'Fortsetzen und senden',
     resumeAndSendNamed: 'Senden: Fortsetzen und senden',
-    resuming: 'Claude wird fortgesetzt…',
+    resuming: 'Claude wird fortgesetzt …',
     sendHint: 'Enter sendet, Umschalt+Enter beginnt eine neue Zeile',
-    sending: 'Wird gesendet…',
+    sending: 'Wird gesendet …',
     waitsForConnection: 'Wird gesendet, sobald du wieder verbunden bist',
     notSent: (why, back) =>
       ['Nachricht nicht gesendet.', why, back ? 'Sie steht wieder im Nachrichtenfeld.' : ''].filter(Boolean).join(' '),
@@ -156,7 +156,7 @@ export const de: Messages = {
     you: 'Du',
     thinking: 'Überlegungen',
     plan: 'Plan',
-    preparing: (tool) => (tool ? `${tool} wird vorbereitet…` : 'In Arbeit…'),
+    preparing: (tool) => (tool ? `${tool} wird vorbereitet …` : 'In Arbeit …'),
     todo: {
       title: 'Zu tun ·',
       count: (done, all) => `${done} von ${all}`,
@@ -220,7 +220,7 @@ export const de: Messages = {
     title: {
       bash: 'Befehl ausführen',
       write: 'Datei schreiben',
-      edit: 'Datei ändern',
+      edit: 'Datei bearbeiten',
       plan: 'Plan genehmigen',
       fetch: 'Webseite abrufen',
       search: 'Im Web suchen',

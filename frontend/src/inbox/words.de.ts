@@ -15,7 +15,7 @@ export const words: typeof english = {
   now: 'Gerade aktiv',
   noMatch: 'Keine offenen Anfragen entsprechen diesen Filtern.',
   clearFilters: 'Filter löschen',
-  loading: 'Anfragen werden geladen…',
+  loading: 'Anfragen werden geladen …',
   slow: 'Das dauert länger als sonst. Der Server hat die Anfragen noch nicht gesendet.',
   offline:
     'Keine Verbindung. Diese Anfragen sind möglicherweise veraltet. Deine Antworten werden gesendet, sobald du wieder verbunden bist.',
@@ -49,7 +49,7 @@ export const words: typeof english = {
           : `${tool}: ${count(n, 'Anfrage', 'Anfragen')}`,
   context: 'Letzte Aktivität',
   before: 'Davor',
-  showSession: 'Sitzung zeigen',
+  showSession: 'Sitzung anzeigen',
   more: 'Mehr',
   openSession: 'Sitzung öffnen',
   waitedToday: (span) => `Claude hat heute ${span} auf dich gewartet`,
@@ -59,6 +59,6 @@ export const words: typeof english = {
   textKept: 'Dein Text ist im Nachrichtenfeld der Sitzung.',
   fate: {
     closed: 'Diese Anfrage ist nicht mehr offen.',
-    loading: 'Anfrage wird geladen…',
+    loading: 'Anfrage wird geladen …',
   },
 }

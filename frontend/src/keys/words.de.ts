@@ -33,7 +33,7 @@ export const words: typeof english = {
     templates: 'Mit gespeicherter Antwort antworten oder ablehnen',
     edit: 'Eingabe des Werkzeugs bearbeiten',
     rules: 'Nicht mehr fragen',
-    sides: 'Änderungen nebeneinander oder untereinander zeigen',
+    sides: 'Änderungen nebeneinander oder untereinander anzeigen',
     raw: 'Rohes JSON',
     option: 'Option wählen, 1 bis 9',
     other: 'Eigene Antwort',
@@ -62,7 +62,7 @@ export const words: typeof english = {
     '[': 'eckige Klammer auf',
     ']': 'eckige Klammer zu',
   },
-  leads: (key, question) => `Drücke ${key} zum ${question ? 'Beantworten' : 'Ansehen'}.`,
+  leads: (key, question) => `Drücke ${key} zum ${question ? 'Beantworten' : 'Prüfen'}.`,
   nothingWaits: 'Alles erledigt.',
   nothingNew: 'Keine andere Sitzung wartet auf dich.',
 }

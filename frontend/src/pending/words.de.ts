@@ -39,13 +39,13 @@ export const words: typeof english = {
   noSandbox: 'läuft außerhalb der Sandbox',
   inFolder: 'in',
   waitingCount: (n) => `${count(n, 'Anfrage wartet', 'Anfragen warten')} auf dich`,
-  review: 'Ansehen',
+  review: 'Prüfen',
   hide: 'Ausblenden',
   details: 'Details der Anfrage',
   closesIn: (span) => `läuft in ${span} ab`,
   by: (agent) => `von ${agent}`,
   closesSoon: (span) => `Eine Frage läuft in ${span} ab.`,
-  resuming: 'Claude wird mit deiner Antwort fortgesetzt…',
+  resuming: 'Claude wird mit deiner Antwort fortgesetzt …',
   size: (lines, size) => `${count(lines, 'Zeile', 'Zeilen')} · ${size}`,
   ended: {
     label: (title) => `Nicht mehr offen: ${title}`,
@@ -58,7 +58,7 @@ export const words: typeof english = {
     expired: (at, who) => `Zeit um ${clock(at)} abgelaufen. ${who} hat ohne Antwort weitergemacht.`,
     died: (why) => `Der Claude-Prozess endete vor deiner Antwort. Nichts wurde ausgeführt.${why ? ` ${why}` : ''}`,
     keep: 'Meinen Text behalten',
-    show: 'Zeigen',
+    show: 'Anzeigen',
     yourText: 'Dein Entwurf ist gespeichert:',
     send: 'Als Nachricht senden',
     copy: 'Kopieren',
@@ -74,7 +74,7 @@ export const words: typeof english = {
     was: 'Früher',
     now: 'Jetzt',
   },
-  dontAsk: 'Nicht mehr fragen…',
+  dontAsk: 'Nicht mehr fragen …',
   whatToAllow: 'Was erlaubt wird',
   allowRules: 'Immer erlauben',
   allowFolders: 'Claude darf arbeiten in',
@@ -143,7 +143,7 @@ export const words: typeof english = {
       many: 'Du kannst bis zu 20 Anfragen gemeinsam genehmigen.',
       rights: 'Du darfst nicht alle davon genehmigen.',
     },
-    sending: 'Wird gesendet…',
+    sending: 'Wird gesendet …',
     queued: 'Wird gesendet, sobald du wieder verbunden bist',
     refused: 'Der Server hat diese Antwort abgelehnt.',
     close: 'Schließen',
@@ -222,7 +222,7 @@ export const words: typeof english = {
     hint: 'Die Seite öffnet sich erst, wenn du die Schaltfläche drückst. Wähle „Fertig“, sobald du dort fertig bist.',
   },
   declineExample: 'Zum Beispiel: selbst entscheiden',
-  unreadable: 'Diese Fragen lassen sich nicht als Formular zeigen. Du kannst nur „Nicht antworten“ wählen.',
+  unreadable: 'Diese Fragen lassen sich nicht als Formular anzeigen. Du kannst nur „Nicht antworten“ wählen.',
   confirm: { yes: 'Ja', no: 'Nein' },
 
   risk: {
@@ -319,9 +319,9 @@ export const words: typeof english = {
   linesRemoved: (n) => count(n, 'Zeile entfernt', 'Zeilen entfernt'),
   unchanged: (n) => count(n, 'unveränderte Zeile', 'unveränderte Zeilen'),
   coarse:
-    'Zu viele Änderungen für einen zeilenweisen Vergleich. Der alte und der neue Text werden vollständig gezeigt.',
+    'Zu viele Änderungen für einen zeilenweisen Vergleich. Der alte und der neue Text werden vollständig angezeigt.',
   coarseWords:
-    'Zu viele Änderungen für einen wortweisen Vergleich. Der alte und der neue Text werden vollständig gezeigt.',
+    'Zu viele Änderungen für einen wortweisen Vergleich. Der alte und der neue Text werden vollständig angezeigt.',
   demands: {
     server: 'Werkzeug des MCP-Servers',
     from: (source) =>
@@ -350,7 +350,7 @@ export const words: typeof english = {
     once: 'Die Genehmigung gilt nur einmal. Claude Code lässt dafür keine Regel zu.',
   },
   earlierApproved: 'Früher genehmigt',
-  notShown: { title: 'Oben nicht gezeigt:', inLine: 'Nicht gezeigt:', line: (n) => `Zeile ${n}` },
+  notShown: { title: 'Oben nicht angezeigt:', inLine: 'Nicht angezeigt:', line: (n) => `Zeile ${n}` },
   moreFields: 'Weitere Felder',
   plannedText: 'Text des Plans',
   wrap: 'Zeilen umbrechen',

@@ -11,8 +11,8 @@ export const words: typeof english = {
     code: (host) => `QR-Code, der ${host} öffnet`,
     address: 'Adresse',
     camera: 'Scanne den Code mit der Kamera deines Smartphones.',
-    signIn: 'Melde dich an wie hier.',
-    rest: 'Füge sayso zum Startbildschirm hinzu und schalte Benachrichtigungen ein. Die Seite auf dem Smartphone zeigt, wie.',
+    signIn: 'Melde dich dort so an wie hier.',
+    rest: 'Füge sayso zum Startbildschirm hinzu und schalte Benachrichtigungen ein. Die Seite auf dem Smartphone zeigt, wie das geht.',
     copy: 'Adresse kopieren',
     noSecret: 'Der Code enthält nur die Adresse.',
   },
@@ -36,7 +36,7 @@ export const words: typeof english = {
   missing: {
     nothing: '',
     tls: 'Der Server hat kein Zertifikat. Browser auf Smartphones brauchen HTTPS.',
-    listen: 'Nur der eigene Rechner erreicht den Server, denn er lauscht nur auf der Loopback-Adresse.',
+    listen: 'Der Server lauscht nur auf der Loopback-Adresse. Andere Geräte erreichen ihn nicht.',
     certificate: 'Das Zertifikat enthält diese Adresse nicht.',
     renewal: 'Das Zertifikat ist abgelaufen.',
     host: 'Der Server lehnt diesen Hostnamen ab.',
@@ -53,7 +53,7 @@ export const words: typeof english = {
 
   share: {
     title: 'Mit sayso teilen',
-    lead: 'Wähle das Ziel. Es wird ein Entwurf; noch wird nichts gesendet.',
+    lead: 'Wähle eine Sitzung. Dort entsteht ein Entwurf. Noch wird nichts gesendet.',
     nothing: 'Es wurde nichts geteilt.',
   },
 

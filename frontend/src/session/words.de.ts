@@ -5,7 +5,7 @@ import type { words as english } from './words.en'
 export const words: typeof english = {
   edited: {
     by: (who) => (who ? `Vor der Ausführung von ${who} bearbeitet` : 'Vor der Ausführung bearbeitet'),
-    show: 'Vorschlag von Claude zeigen',
+    show: 'Vorschlag von Claude anzeigen',
     hide: 'Vorschlag von Claude ausblenden',
     proposed: 'Vorschlag von Claude. Nicht ausgeführt.',
   },
@@ -40,7 +40,7 @@ export const words: typeof english = {
   },
   context: 'Kontext und Kosten',
   compaction: {
-    auto: 'Unterhaltung zusammengefasst, um Kontext freizumachen',
+    auto: 'Unterhaltung zusammengefasst, um Kontext freizugeben',
     manual: 'Unterhaltung zusammengefasst',
     tokens: (before, after) => `${before} → ${after} Tokens`,
   },
@@ -51,13 +51,13 @@ export const words: typeof english = {
     todos: 'Zu tun',
     noTodos: 'Noch keine Aufgabenliste.',
     files: 'Geänderte Dateien',
-    noFiles: 'Die Werkzeuge von Claude haben keine Dateien geändert. Änderungen durch Befehle werden nicht aufgeführt.',
+    noFiles: 'Die Werkzeuge von Claude haben keine Dateien geändert. Änderungen durch Befehle sind nicht aufgelistet.',
     times: (n) => count(n, 'Änderung', 'Änderungen'),
     atLeast: 'mindestens',
     overwritten: (n) => `überschrieben, ${count(n, 'Zeile', 'Zeilen')}`,
     unknownFiles: (n) =>
       `${count(n, 'Änderung war', 'Änderungen waren')} zu groß zum Aufzeichnen. Die Datei ist daher unbekannt.`,
-    more: (n) => `${n} weitere zeigen`,
+    more: (n) => `${n} weitere anzeigen`,
     agents: 'Subagenten',
     noAgents: 'Noch keine Subagenten.',
     details: 'Details',
@@ -88,7 +88,7 @@ export const words: typeof english = {
   force: 'Erzwingen',
   forceHint: 'Wird sofort beendet. Ausgaben können abgeschnitten werden.',
   steps: (n) => count(n, 'Schritt', 'Schritte'),
-  showEarlier: (n) => `${count(n, 'früheren Schritt', 'frühere Schritte')} zeigen`,
+  showEarlier: (n) => `${count(n, 'früheren Schritt', 'frühere Schritte')} anzeigen`,
   lifecycle: {
     label: 'Fortschritt der Sitzung',
     what: (type) => {
@@ -118,7 +118,7 @@ export const words: typeof english = {
     questions: (n) => count(n, 'offene Frage', 'offene Fragen'),
     approvals: (n) => count(n, 'offene Genehmigung', 'offene Genehmigungen'),
     sessions: 'Sitzungen mit neuer Aktivität',
-    show: 'Zeigen',
+    show: 'Anzeigen',
     dismiss: 'Ausblenden',
   },
   modeDescription: (mode) =>
@@ -166,7 +166,7 @@ export const words: typeof english = {
     start: 'Ohne Genehmigungen starten',
   },
   share: {
-    open: 'Teilen und exportieren…',
+    open: 'Teilen und exportieren …',
     title: 'Teilen und exportieren',
     link: 'Link',
     copy: 'Link kopieren',
@@ -177,7 +177,7 @@ export const words: typeof english = {
     savedHint: 'Eine schreibgeschützte Seite mit dem ganzen Verlauf, ohne laufenden Prozess.',
     export: 'Export',
     exportHint:
-      'Enthält Nachrichten, Tool-Aufrufe, Entscheidungen und wer entschieden hat. Die Webseite führt nichts aus. Exporte stehen im Audit-Protokoll.',
+      'Enthält Nachrichten, Werkzeugaufrufe, Entscheidungen und wer entschieden hat. Die Webseite führt nichts aus. Exporte stehen im Audit-Protokoll.',
     markdown: 'Markdown',
     html: 'Webseite (HTML)',
   },
@@ -194,8 +194,8 @@ export const words: typeof english = {
   actions: {
     review: 'Anfrage prüfen',
     changes: 'Änderungen öffnen',
-    mode: 'Genehmigungsmodus ändern…',
-    model: 'Modell ändern…',
+    mode: 'Berechtigungsmodus ändern …',
+    model: 'Modell ändern …',
   },
   pin: 'Anheften',
   unpin: 'Lösen',
@@ -205,7 +205,7 @@ export const words: typeof english = {
   found: {
     results: 'Gefundene Sitzungen',
     count: (n) => count(n, 'Sitzung', 'Sitzungen'),
-    more: 'Mehr zeigen',
+    more: 'Mehr anzeigen',
   },
   transcripts: {
     title: 'Verläufe',
@@ -241,7 +241,7 @@ export const words: typeof english = {
     found: (n) => count(n, 'Vorschlag', 'Vorschläge'),
     typeToFind: 'Gib einen Teil des Dateinamens ein.',
     noFiles: (why) => `Dateien können nicht aufgelistet werden. ${why}`,
-    notRunning: 'Befehle werden aufgelistet, während Claude läuft.',
+    notRunning: 'Befehle erscheinen hier, sobald Claude läuft.',
     escape: 'Esc',
     choose: 'auswählen',
     insert: 'einfügen',
@@ -272,7 +272,7 @@ export const words: typeof english = {
     failed: (name: string, why: string) => `„${name}“ wurde nicht angehängt: ${why}`,
   },
   todo: 'Zu tun',
-  wholeMessage: 'Ganze Nachricht zeigen',
+  wholeMessage: 'Ganze Nachricht anzeigen',
   tool: {
     calls: (n) => count(n, 'Aufruf', 'Aufrufe'),
     failures: (n) => `${n} fehlgeschlagen`,
@@ -280,9 +280,9 @@ export const words: typeof english = {
     copyCommand: 'Befehl kopieren',
     result: 'Ergebnis',
     copyResult: 'Ergebnis kopieren',
-    moreLines: (n) => `${count(n, 'weitere Zeile', 'weitere Zeilen')} zeigen`,
+    moreLines: (n) => `${count(n, 'weitere Zeile', 'weitere Zeilen')} anzeigen`,
     noResult: 'Claude endete, bevor dieser Aufruf ein Ergebnis lieferte. Möglicherweise wurde er nicht ausgeführt.',
     inputTooLarge: (size) => `Die Eingabe ist zu groß für die Anzeige (${size}).`,
-    cut: (size) => `Nur der Anfang wird gezeigt. Das vollständige Ergebnis ist ${size} groß.`,
+    cut: (size) => `Nur der Anfang wird angezeigt. Das vollständige Ergebnis ist ${size} groß.`,
   },
 }

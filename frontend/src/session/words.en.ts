@@ -187,7 +187,7 @@ export const words = {
   actions: {
     review: 'Review request',
     changes: 'Open changes',
-    mode: 'Change approval mode…',
+    mode: 'Change permission mode…',
     model: 'Change model…',
   },
   pin: 'Pin',

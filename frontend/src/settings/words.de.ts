@@ -11,7 +11,7 @@ export const words: typeof english = {
   rules: {
     title: 'Berechtigungen',
     lead: 'Was Claude tun kann, ohne zu fragen. Hier siehst du, wofür jede Regel gilt und wie oft sie verwendet wurde, und kannst sie widerrufen.',
-    open: 'Berechtigungen zeigen',
+    open: 'Berechtigungen anzeigen',
   },
 
   appearance: {
@@ -24,14 +24,14 @@ export const words: typeof english = {
     size: 'Schriftgröße',
     sizeOf: (percent) => `${percent} %`,
     motion: 'sayso reduziert Bewegung, wenn dein System darauf eingestellt ist.',
-    undoAppliesTo: 'Rückgängig möglich bei',
+    undoAppliesTo: 'Rückgängig möglich für',
     undoWindow: 'Zeit zum Rückgängigmachen',
     seconds: (n) => `${n} Sekunden`,
     undoChoices: {
-      usual: 'Genehmigungen per Touch, ab mittlerem Risiko und gesammelt',
-      high: 'Genehmigungen mit hohem Risiko und gesammelt',
-      always: 'Jeder Entscheidung',
-      never: 'Nichts',
+      usual: 'Genehmigungen per Touch, ab mittlerem Risiko und gemeinsame',
+      high: 'Genehmigungen mit hohem Risiko und gemeinsame',
+      always: 'Alle Entscheidungen',
+      never: 'Keine Entscheidung',
     },
     sideBySide: 'Dateiänderungen nebeneinander',
     sideBySideHint: (key) => `Auf breiten Bildschirmen.${key && ` Mit ${key} schaltest du in einer Anfrage um.`}`,
@@ -44,7 +44,7 @@ export const words: typeof english = {
     none: 'Keiner',
     host: 'SSH-Host',
     thisDevice: 'Dieses Gerät',
-    hint: 'Zeigt Links, die Dateien und Ordner von Sitzungen in einem Editor auf diesem Gerät öffnen. In diesem Browser gespeichert.',
+    hint: 'Fügt Links hinzu, die Dateien und Ordner von Sitzungen in einem Editor auf diesem Gerät öffnen. In diesem Browser gespeichert.',
     hostHint:
       'Wenn sayso auf einem anderen Rechner läuft, gib dessen SSH-Host an, wie dein Editor ihn kennt, zum Beispiel atlas oder ana@atlas. Lass das Feld leer, wenn sayso auf diesem Gerät läuft. In diesem Browser gespeichert.',
     localHint:
@@ -57,7 +57,7 @@ export const words: typeof english = {
     lead: 'In deinem Konto gespeichert und auf allen deinen Geräten gültig. Klicke auf „Ändern“ und drücke die neue Taste. Esc bricht ab.',
     changeOne: 'Ändern',
     changeOf: (what) => `Tastenkürzel ändern: ${what}`,
-    pressKey: 'Taste drücken…',
+    pressKey: 'Taste drücken …',
     reset: 'Zurücksetzen',
     resetOf: (what) => `Tastenkürzel zurücksetzen: ${what}`,
     resetAll: 'Alle Tastenkürzel zurücksetzen',
@@ -109,7 +109,7 @@ export const words: typeof english = {
     ways: { push: 'Browser', webhook: 'Webhook', ntfy: 'ntfy' },
     occasions: { waiting: 'Neue Anfragen', finished: 'Abgeschlossene Runden', died: 'Unerwartet beendete Prozesse' },
     includeOthers: 'Auch Sitzungen anderer Personen',
-    showText: 'Befehl oder Frage zeigen',
+    showText: 'Befehl oder Frage anzeigen',
     showTextHint:
       'Der Text läuft über den eingestellten Push-Dienst oder Server. Andernfalls nennen Benachrichtigungen nur das Werkzeug und die Sitzung.',
     remind: 'Mich erinnern',
@@ -132,7 +132,7 @@ export const words: typeof english = {
     denied:
       'Dieser Browser blockiert Benachrichtigungen von sayso. Erlaube sie in seinen Einstellungen für diese Website.',
     unsupported:
-      'Dieser Browser kann hier keine Benachrichtigungen zeigen. Verwende HTTPS oder localhost. Füge sayso auf einem iPhone zum Home-Bildschirm hinzu.',
+      'Dieser Browser kann hier keine Benachrichtigungen anzeigen. Verwende HTTPS oder localhost. Füge sayso auf einem iPhone zum Home-Bildschirm hinzu.',
     test: 'Testen',
     testOf: (name) => `Test an ${name} senden`,
     remove: 'Entfernen',
@@ -154,7 +154,7 @@ export const words: typeof english = {
     token: 'Zugriffstoken (optional)',
     priority: 'Priorität',
     priorities: { 0: 'Standard des Servers', 1: '1, niedrigste', 2: '2', 3: '3', 4: '4', 5: '5, höchste' },
-    shownOnce: 'URL und Schlüssel werden nicht noch einmal gezeigt.',
+    shownOnce: 'URL und Schlüssel werden nicht noch einmal angezeigt.',
   },
 
   server: {

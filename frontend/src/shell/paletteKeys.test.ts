@@ -186,7 +186,7 @@ test('only actions that are possible now are offered', async () => {
     'Review request',
     'Open changes',
     'Interrupt',
-    'Change approval mode…',
+    'Change permission mode…',
     'Change model…',
     'Rename…',
     'Fork',
@@ -219,7 +219,7 @@ test('Tab opens the actions of a session, Escape goes back, and approving leads 
 
 test('a mode is chosen from its own list', async () => {
   const { palette, press, type, texts } = await open([waits()], 'a')
-  await type('approval mode')
+  await type('permission mode')
   await press('Enter')
   expect(palette.emitted('close')).toBe(undefined)
   expect(texts()).toHaveLength(3)

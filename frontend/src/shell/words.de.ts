@@ -21,8 +21,8 @@ export const words: typeof english = {
   account: 'Konto',
   plain: 'Diese Sitzung als einfache Seite öffnen',
   admin: 'Verwaltung',
-  rules: 'Regeln: immer erlaubt',
-  move: 'Bewegen',
+  rules: 'Berechtigungen: immer erlaubt',
+  move: 'Navigieren',
   open: 'Öffnen',
   act: 'Aktionen',
   back: 'Zurück',
@@ -32,5 +32,5 @@ export const words: typeof english = {
   actionsFor: (title) => `Aktionen für ${title}`,
   reviewHint: 'Genehmigen oder ablehnen',
   snooze: 'Anfrage 10 Minuten zurückstellen',
-  unsnooze: 'Anfrage nicht mehr zurückstellen',
+  unsnooze: 'Zurückstellen der Anfrage aufheben',
 }

@@ -5,7 +5,7 @@ export const words: typeof english = {
   open: 'Offen',
   source: 'Quelltext',
   diagram: (source) => `Diagramm. Quelltext: ${source}`,
-  failed: 'Nicht gezeichnet: Syntax unbekannt oder nicht unterstützt.',
-  slow: 'Nicht gezeichnet: Das Zeichnen dauert zu lange.',
-  long: 'Nicht gezeichnet: zu groß.',
+  failed: 'Nicht dargestellt: Syntax unbekannt oder nicht unterstützt.',
+  slow: 'Nicht dargestellt: Die Darstellung dauert zu lange.',
+  long: 'Nicht dargestellt: zu groß.',
 }

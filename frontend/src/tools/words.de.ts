@@ -3,7 +3,7 @@ import { list } from '@/i18n/format'
 import type { words as english } from './words.en'
 
 export const words: typeof english = {
-  loading: 'Claude Code wird gefragt …',
+  loading: 'Claude Code wird abgefragt …',
   refresh: 'Aktualisieren',
   retry: 'Erneut versuchen',
   servers: 'MCP-Server',
@@ -44,9 +44,9 @@ export const words: typeof english = {
   noHooks: 'Keine Hooks.',
   hookOff: 'aus',
   policy: {
-    disabled: 'Eine Richtlinie dieses Rechners deaktiviert alle Hooks.',
-    managedOnly: 'Eine Richtlinie dieses Rechners lässt nur eigene Hooks zu.',
-    managed: (n) => `${count(n, 'Hook', 'Hooks')} aus einer Richtlinie, nicht aufgelistet.`,
+    disabled: 'Die verwalteten Einstellungen deaktivieren alle Hooks.',
+    managedOnly: 'Die verwalteten Einstellungen lassen nur eigene Hooks zu.',
+    managed: (n) => `${count(n, 'Hook', 'Hooks')} aus den verwalteten Einstellungen, nicht aufgelistet.`,
   },
   plugins: 'Plugins',
   noPlugins: 'Keine Plugins.',
@@ -55,14 +55,14 @@ export const words: typeof english = {
   rules: 'Berechtigungsregeln',
   noRules: 'Keine Regeln. Claude fragt.',
   behavior: { allow: 'Erlauben', ask: 'Fragen', deny: 'Ablehnen' },
-  notInEffect: 'unwirksam: von einer Richtlinie überschrieben',
+  notInEffect: 'unwirksam: von den verwalteten Einstellungen überschrieben',
   source: {
     userSettings: 'Benutzereinstellungen',
     projectSettings: 'Projekteinstellungen',
     localSettings: 'Lokale Projekteinstellungen',
-    policySettings: 'Richtlinie dieses Rechners',
-    flagSettings: 'Beginn der Sitzung',
-    cliArg: 'Beginn der Sitzung',
+    policySettings: 'Verwaltete Einstellungen',
+    flagSettings: 'Startoptionen der Sitzung',
+    cliArg: 'Startoptionen der Sitzung',
     session: 'Diese Sitzung',
     sessionHook: 'Diese Sitzung',
     pluginHook: 'Plugin',
@@ -72,9 +72,9 @@ export const words: typeof english = {
     user: 'Benutzereinstellungen',
     project: 'Projekteinstellungen',
     local: 'Lokale Projekteinstellungen',
-    dynamic: 'Beginn der Sitzung',
-    managed: 'Richtlinie dieses Rechners',
-    enterprise: 'Richtlinie dieses Rechners',
+    dynamic: 'Startoptionen der Sitzung',
+    managed: 'Verwaltete Einstellungen',
+    enterprise: 'Verwaltete Einstellungen',
     claudeai: 'Claude-Konto',
   },
   parts: {

@@ -2,7 +2,7 @@ import type { words as english } from './words.en'
 
 export const words: typeof english = {
   context: 'Kontext',
-  loading: 'Claude Code wird gefragt …',
+  loading: 'Claude Code wird abgefragt …',
   retry: 'Erneut versuchen',
   refresh: 'Aktualisieren',
   of: (tokens, window) => `${tokens} von ${window} Tokens`,
@@ -57,10 +57,10 @@ export const words: typeof english = {
     seven_day_opus: '7 Tage, Opus',
     seven_day_sonnet: '7 Tage, Sonnet',
     seven_day_oauth_apps: '7 Tage, Apps',
-    overage: 'Zusatznutzung',
-    extra_usage: 'Zusatznutzung',
+    overage: 'Zusätzliche Nutzung',
+    extra_usage: 'Zusätzliche Nutzung',
   },
   used: (percent) => `${percent} % verbraucht`,
   status: { allowed: 'Verfügbar', allowed_warning: 'Fast erreicht', rejected: 'Erreicht' },
-  renews: (at) => `Erneuert sich ${at}`,
+  renews: (at) => `Wird ${at} zurückgesetzt`,
 }

@@ -5,7 +5,7 @@ export const words = {
   refresh: 'Refresh',
   of: (tokens: string, window: string) => `${tokens} of ${window} tokens`,
   afterTurn: (tokens: string, window: string) => `${tokens} of ${window} tokens after the last turn`,
-  unknown: 'No answer of the model yet.',
+  unknown: 'The model hasn’t answered yet.',
   fills: 'What fills the context',
   tokens: 'Tokens',
   category: {
@@ -64,5 +64,5 @@ export const words = {
     allowed_warning: 'Nearly reached',
     rejected: 'Reached',
   } as Record<string, string>,
-  renews: (at: string) => `Renews ${at}`,
+  renews: (at: string) => `Resets ${at}`,
 }

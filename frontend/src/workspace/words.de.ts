@@ -42,11 +42,11 @@ export const words: typeof english = {
     changes: 'ändert die Arbeitsweise von Claude',
   },
   fresh: 'neu',
-  truncated: 'Nur der Anfang wird gezeigt.',
+  truncated: 'Nur der Anfang wird angezeigt.',
   removed: 'Entfernt',
   instructionFiles: (n: number) => `${count(n, 'Datei', 'Dateien')} mit Anweisungen für Claude`,
   scripts:
-    'Du vertraust diesen Befehlen, wie sie hier gezeigt werden. Skripte, die sie aufrufen, können sich später ohne Rückfrage ändern.',
+    'Du vertraust diesen Befehlen, wie sie hier stehen. Skripte, die sie aufrufen, können sich später ohne Rückfrage ändern.',
   cannotSkip:
     'Git bindet hier Dateien ein, die sich nicht auslassen lassen. Ohne diese Einstellungen kann Claude daher nicht starten.',
   trust: 'Diesem Ordner vertrauen und starten',

@@ -33,7 +33,7 @@ export const words: typeof english = {
     uncommitted: () => 'Committe oder verwirf zuerst die Änderungen.',
     conflicts: (base) => `Konflikte mit ${base}. Merge ${base} in den Worktree und löse sie dort:`,
     base_changed: (base) =>
-      `Änderungen ohne Commit würden überschrieben, wo ${base} ausgecheckt ist. Committe sie dort, oder merge dort:`,
+      `Änderungen ohne Commit würden überschrieben, wo ${base} ausgecheckt ist. Committe sie dort oder merge dort:`,
     base_elsewhere: (base) => `${base} ist in einem anderen Worktree ausgecheckt. Merge dort:`,
     base_missing: (base) => `Den Branch ${base} gibt es nicht mehr.`,
     no_identity: () =>
@@ -47,17 +47,18 @@ export const words: typeof english = {
   remove: 'Entfernen …',
   removeTitle: (branch) => `Worktree ${branch} entfernen?`,
   removeWords: 'Der Ordner wird gelöscht. Das steht im Audit-Protokoll.',
-  kept: (n) => `${count(n, 'Datei', 'Dateien')} ohne Commit: Ein Commit bewahrt die Änderungen auf.`,
+  kept: (n) => `${count(n, 'Datei', 'Dateien')} ohne Commit: Die Änderungen bleiben in einem Commit erhalten.`,
   branchStays: (branch, n, base) =>
     n > 0 ? `Der Branch ${branch} bleibt: In ${base} fehlen ${commits(n)}.` : `Der Branch ${branch} bleibt.`,
-  commitsStay: (n) => `${commits(n)} auf keinem Branch: Sie bleiben unter refs/sayso/removed.`,
+  commitsStay: (n) =>
+    `${count(n, 'Commit ohne Branch bleibt', 'Commits ohne Branch bleiben')} unter refs/sayso/removed erhalten.`,
   branchGoes: (branch, base) => `Der Branch ${branch} wird gelöscht. ${base} enthält alle seine Commits.`,
   lost: 'Ignorierte Dateien werden endgültig gelöscht:',
   andMore: 'und weitere',
   running: 'Claude läuft hier. Beende zuerst die Sitzung.',
   removeNow: 'Worktree entfernen',
   removed: 'Worktree entfernt.',
-  keptAs: 'Die Änderungen ohne Commit sind in diesem Commit. So kommen sie auf einen Branch:',
+  keptAs: 'Deine Änderungen sind in diesem Commit gespeichert. So holst du sie auf einen Branch:',
   close: 'Schließen',
   loading: 'Wird geladen …',
   copy: 'Befehl kopieren',
