@@ -14,35 +14,35 @@ type Login struct {
 	Password string `json:"password,omitempty" validate:"required_with=Username,excluded_without=Username,max=1000"`
 }
 
-// Me says who is signed in.
+// Me describes who is signed in.
 type Me struct {
 	User        User   `json:"user"`
 	UserID      string `json:"user_id"`
 	HasPassword bool   `json:"has_password"`
-	// SetUp: nobody else can sign in yet, and POST /api/set_up makes this the
+	// SetUp reports that nobody can sign in yet: POST /api/set_up makes this person the
 	// first admin.
 	SetUp bool `json:"set_up"`
-	// NeedsWay: this person came by a sign-in address and has no way to come again.
+	// NeedsWay reports that this person signed in by a link and has no other way to sign in
+	// again.
 	NeedsWay bool `json:"needs_way,omitempty"`
-	// PageKey is in the answer to a sign-in: beside the cookie every request sends it
-	// in X-Sayso-Page-Key, and a WebSocket as the subprotocol "sayso.page-key." with it.
+	// PageKey is returned once, by a sign-in. Every request with the cookie sends it in
+	// X-Sayso-Page-Key, and a WebSocket names it as the subprotocol "sayso.page-key.KEY".
 	PageKey string `json:"page_key,omitempty"`
 }
 
-// SetUp makes whoever came by the first sign-in link the first admin.
+// SetUp makes the person who opened the first sign-in link the first admin.
 type SetUp struct {
 	Name     string `json:"name" validate:"required,max=100"`
 	Password string `json:"password" validate:"required,max=1000"`
 }
 
-// PasskeySetUp begins what SetUp does, with a passkey instead of a password; the
-// end is a PasskeyCreate.
+// PasskeySetUp starts a SetUp with a passkey instead of a password. A PasskeyCreate
+// completes it.
 type PasskeySetUp struct {
 	Name string `json:"name" validate:"required,max=100"`
 }
 
-// NewPassword changes one's own password; the present one is needed when there
-// is one.
+// NewPassword changes one's own password. It needs the current one if there is one.
 type NewPassword struct {
 	CurrentPassword string `json:"current_password,omitempty" validate:"max=1000"`
 	Password        string `json:"password" validate:"required,max=1000"`
@@ -57,44 +57,44 @@ type SignIn struct {
 	LastUsedAt *float64 `json:"last_used_at"`
 	ExpiresAt  *float64 `json:"expires_at"`
 	Current    bool     `json:"current"`
-	// Method is the way it was got; absent of one that is older than this field.
+	// Method is how the cookie was obtained; absent if unknown.
 	Method account.Method `json:"method,omitempty"`
 }
 
-// SignInList holds one's own sign-ins, the oldest first.
+// SignInList lists the caller's sign-ins, oldest first.
 type SignInList struct {
 	SignIns []SignIn `json:"sign_ins"`
 }
 
-// SignInWays says how one can sign in at the address that was asked.
+// SignInWays lists the ways to sign in at the requested address.
 type SignInWays struct {
 	Passkey PasskeyWay `json:"passkey"`
 	OIDC    *OIDCWay   `json:"oidc,omitempty"` // absent without an identity provider
 }
 
-// OIDCWay is an identity provider by the name that people know it under.
+// OIDCWay names an identity provider for people.
 type OIDCWay struct {
 	Name string `json:"name"`
 }
 
-// OIDCBegun says where the browser is to sign in.
+// OIDCBegun returns the address where the browser signs in.
 type OIDCBegun struct {
 	Address string `json:"address"`
 }
 
-// OIDCLogin is what the browser brought back from there.
+// OIDCLogin is what the browser brought back from the identity provider.
 type OIDCLogin struct {
 	Code  string `json:"code" validate:"required,max=4096"`
 	State string `json:"state" validate:"required,max=512"`
 }
 
-// LinkNew begins to link an identity; the password is needed when there is one.
+// LinkNew starts to link an identity. It needs the password if there is one.
 type LinkNew struct {
 	CurrentPassword string `json:"current_password,omitempty" validate:"max=1000"`
 }
 
-// Link is an identity at a provider by which a person signs in. Not by_hand, it
-// made the account and says its role.
+// Link is an identity at a provider with which a person signs in. Unless by_hand is set,
+// the provider created the account and sets its role.
 type Link struct {
 	LinkID    string  `json:"link_id"`
 	Issuer    string  `json:"issuer"`
@@ -102,44 +102,44 @@ type Link struct {
 	ByHand    bool    `json:"by_hand"`
 }
 
-// LinkList is one's own identities, and the provider at which one can be linked.
+// LinkList lists the caller's identities, and the provider at which one can be linked.
 type LinkList struct {
 	Links    []Link  `json:"links"`
 	Provider *string `json:"provider"` // its name; null without one
 }
 
-// PasskeyWay says whether passkeys work at this address; Problem is a sentence
-// that says why not.
+// PasskeyWay reports whether passkeys work at this address. Problem is a sentence with the
+// reason why not.
 type PasskeyWay struct {
 	Available bool    `json:"available"`
 	Problem   *string `json:"problem"`
 	Reasons   Reasons `json:"reasons,omitempty"` // of problem
 }
 
-// PasskeyChallenge is what the browser is to sign: the options of WebAuthn in
-// their JSON form.
+// PasskeyChallenge is what the browser must sign: the options of WebAuthn in their JSON
+// form.
 type PasskeyChallenge struct {
 	PublicKey json.RawMessage `json:"public_key"`
 }
 
-// PasskeyLogin ends a sign-in by passkey with what the browser signed, in the JSON
+// PasskeyLogin completes a sign-in by passkey with what the browser signed, in the JSON
 // form of WebAuthn.
 type PasskeyLogin struct {
 	Credential json.RawMessage `json:"credential" validate:"required"`
 }
 
-// PasskeyNew begins to make a passkey; the password is needed when there is one.
+// PasskeyNew starts to create a passkey. It needs the password if there is one.
 type PasskeyNew struct {
 	CurrentPassword string `json:"current_password,omitempty" validate:"max=1000"`
 }
 
-// PasskeyCreate keeps a passkey that the browser made.
+// PasskeyCreate stores a passkey that the browser created.
 type PasskeyCreate struct {
 	Name       string          `json:"name" validate:"required,max=100"`
 	Credential json.RawMessage `json:"credential" validate:"required"`
 }
 
-// Passkey is one's own way to sign in without a password. It works at Domain.
+// Passkey is a passkey of the caller. It works at Domain.
 type Passkey struct {
 	PasskeyID  string   `json:"passkey_id"`
 	Name       string   `json:"name"`
@@ -148,8 +148,8 @@ type Passkey struct {
 	LastUsedAt *float64 `json:"last_used_at"`
 }
 
-// PasskeyList holds one's own passkeys, the oldest first. Problem says why none
-// can be made at this address.
+// PasskeyList lists the caller's passkeys, oldest first. Problem is the reason why none can
+// be created at this address.
 type PasskeyList struct {
 	Passkeys []Passkey `json:"passkeys"`
 	Problem  *string   `json:"problem"`
@@ -166,27 +166,27 @@ type Person struct {
 	CreatedAt   float64      `json:"created_at"`
 }
 
-// PersonList holds everybody, the oldest first.
+// PersonList lists all users, oldest first.
 type PersonList struct {
 	Users []Person `json:"users"`
 }
 
-// PersonCreate makes a user. Without a password they come in by a sign-in link.
+// PersonCreate creates a user. Without a password, the person signs in by a link.
 type PersonCreate struct {
 	Name     string       `json:"name" validate:"required,max=100"`
 	Role     account.Role `json:"role" validate:"oneof=viewer member admin"`
 	Password string       `json:"password,omitempty" validate:"max=1000"`
 }
 
-// PersonChange changes what is there of it.
+// PersonChange changes the fields that are present.
 type PersonChange struct {
 	Role     *account.Role `json:"role,omitempty" validate:"omitempty,oneof=viewer member admin"`
 	Disabled *bool         `json:"disabled,omitempty"`
 	Password *string       `json:"password,omitempty" validate:"omitempty,max=1000"`
-	Limits   *OwnLimits    `json:"limits,omitempty"` // replaces all that were different
+	Limits   *OwnLimits    `json:"limits,omitempty"` // replaces all exceptions of this person
 }
 
-// SignInLink holds the secret of a link, which signs a browser in once.
+// SignInLink contains the secret of a link that signs in one browser once.
 type SignInLink struct {
 	Token     string  `json:"token"`
 	ExpiresAt float64 `json:"expires_at"`
@@ -204,22 +204,22 @@ type Token struct {
 	Revoked    bool         `json:"revoked"`
 }
 
-// TokenList holds all tokens.
+// TokenList lists the tokens that the caller may see.
 type TokenList struct {
 	Tokens []Token `json:"tokens"`
 }
 
-// TokenCreate asks for a new token. Without Role it acts as its maker, and Scope
-// is the most it may do; with Role, which is for admins, it acts as a user of its
-// own that has this role and the name of the token.
+// TokenCreate creates a token. Without Role it acts as its creator, limited to Scope. With
+// Role, which only admins may set, it acts as a separate user with this role and the name
+// of the token.
 type TokenCreate struct {
 	Name      string       `json:"name" validate:"required,max=100"`
 	Role      account.Role `json:"role,omitempty" validate:"omitempty,oneof=viewer member admin"`
 	Scope     account.Role `json:"scope,omitempty" validate:"excluded_with=Role,omitempty,oneof=viewer member admin"`
-	ExpiresIn float64      `json:"expires_in,omitempty" validate:"min=0,max=315360000"` // seconds; absent: it does not
+	ExpiresIn float64      `json:"expires_in,omitempty" validate:"min=0,max=315360000"` // seconds; absent: never
 }
 
-// TokenCreated holds the secret, which is shown this once.
+// TokenCreated contains the secret, which is shown only once.
 type TokenCreated struct {
 	Token
 	Secret string `json:"token"`

@@ -1,9 +1,9 @@
 package wire
 
-// AuditState says how far the audit trail was found to be what was written.
+// AuditState reports how much of the audit log has been verified.
 type AuditState struct {
-	Verified int64   `json:"verified"` // the last entry that follows the one before; 0 for none
-	First    int64   `json:"first"`    // the first that is there; those before were removed as the retention says
+	Verified int64   `json:"verified"` // the last verified entry; 0 for none
+	First    int64   `json:"first"`    // the first entry that exists; earlier ones were removed after their retention
 	At       float64 `json:"at"`
 	Problem  string  `json:"problem"`           // "" when the trail is whole
 	Reasons  Reasons `json:"reasons,omitempty"` // of problem

@@ -4,34 +4,34 @@ import (
 	"github.com/sayso-dev/sayso/internal/account"
 )
 
-// Bookmarks are what the person of this tab keeps about sessions, on whichever device. They come to
-// their tabs alone: all there are on a new connection, and each when it changes.
+// Bookmarks are the pins and read positions of this tab's person. Only their tabs receive
+// them: all on a new connection, and each when it changes on any device.
 type Bookmarks struct {
 	Type      string     `json:"type" ts:"'bookmarks'"`
 	Bookmarks []Bookmark `json:"bookmarks"`
 }
 
-// Bookmark says whether a person has pinned a session, and how far they have read it. At tells
-// which of two is newer.
+// Bookmark records whether a person has pinned a session, and how far they have read it. Of
+// two, the one with the later At is newer.
 type Bookmark struct {
 	SessionID string   `json:"session_id"`
 	PinnedAt  *float64 `json:"pinned_at"` // null when it is not pinned
 	Seen      int64    `json:"seen"`      // seq of the last item that was read
-	SeenAt    float64  `json:"seen_at"`   // when it was on screen last; 0 for never
+	SeenAt    float64  `json:"seen_at"`   // when it was last on screen; 0 for never
 	At        float64  `json:"at"`
 }
 
-// BookmarkList is the body of REST with the same.
+// BookmarkList is the REST response with bookmarks.
 type BookmarkList struct {
 	Bookmarks []Bookmark `json:"bookmarks"`
 }
 
-// BookmarksChange changes the bookmarks of the caller on these sessions.
+// BookmarksChange changes the caller's bookmarks of these sessions.
 type BookmarksChange struct {
 	Bookmarks []BookmarkChange `json:"bookmarks" validate:"min=1,max=300,dive"`
 }
 
-// BookmarkChange holds what is to be another now; what is absent stays.
+// BookmarkChange contains the new values; absent fields stay unchanged.
 type BookmarkChange struct {
 	SessionID string  `json:"session_id" validate:"required,max=64"`
 	Pinned    *bool   `json:"pinned,omitempty"`

@@ -1,7 +1,6 @@
 package wire
 
-// Catalog is what the CLI of a session offers to whoever writes to it. The lists are empty while
-// no CLI runs.
+// Catalog lists what the CLI of a session offers. The lists are empty while no CLI runs.
 type Catalog struct {
 	Running    bool             `json:"running"`
 	CLIVersion string           `json:"cli_version"` // "" if unknown
@@ -33,7 +32,7 @@ type CatalogModel struct {
 	Description   string `json:"description"`
 }
 
-// ModelList holds the models that the last CLI of the server offered.
+// ModelList lists the models that the server's latest CLI offered.
 type ModelList struct {
 	CLIVersion string         `json:"cli_version"` // "" if unknown
 	Models     []CatalogModel `json:"models"`

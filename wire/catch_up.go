@@ -19,12 +19,12 @@ type CatchUp struct {
 	First     string `json:"first"` // key of the first block
 }
 
-// WaitList is how long Claude waited for people since a moment.
+// WaitList reports how long Claude waited for people since a time.
 type WaitList struct {
 	Waits []Waited `json:"waits"`
 }
 
-// Waited is how long it did in one session, in seconds.
+// Waited is the waiting time in one session, in seconds.
 type Waited struct {
 	SessionID string  `json:"session_id"`
 	Waited    float64 `json:"waited"`

@@ -1,19 +1,20 @@
 package wire
 
-// Changes is what changed in the folder of a session, against a base.
+// Changes lists what changed in the folder of a session, compared with a base.
 type Changes struct {
-	// Repository is found, missing, untrusted or outside; Files is empty unless it is found.
+	// Repository is found, missing, untrusted or outside. Files is empty unless it is
+	// found.
 	Repository string        `json:"repository"`
 	Branch     string        `json:"branch"` // "" when HEAD is detached
 	Head       string        `json:"head"`   // abbreviated; "" before the first commit
 	Base       string        `json:"base"`   // head or branch
 	MainBranch string        `json:"main_branch"`
 	Files      []ChangedFile `json:"files"`
-	More       bool          `json:"more"` // than are here
+	More       bool          `json:"more"` // further files were left out
 }
 
-// ChangedFile is a file that differs from the base. Added and Removed are absent for a binary
-// file, and for a new one that was not read.
+// ChangedFile is a file that differs from the base. Added and Removed are absent for a
+// binary file, and for a new one that was not read.
 type ChangedFile struct {
 	Path        string `json:"path"` // relative to the folder
 	OldPath     string `json:"old_path,omitempty"`
@@ -22,30 +23,30 @@ type ChangedFile struct {
 	Removed     *int   `json:"removed,omitempty"`
 	Uncommitted bool   `json:"uncommitted"` // differs from the last commit
 	Readable    bool   `json:"readable"`    // false for a name that is not UTF-8
-	Version     string `json:"version"`     // another one when the file has changed
+	Version     string `json:"version"`     // changes when the file changes
 }
 
-// FileComparison is a file in the base and as it is.
+// FileComparison is a file as it was in the base and as it is now.
 type FileComparison struct {
 	Before FileContent `json:"before"`
 	After  FileContent `json:"after"`
-	Digest string      `json:"digest"` // of the content as it is
+	Digest string      `json:"digest"` // of the current content
 }
 
-// FileContent is the text of a file, or why there is none.
+// FileContent is the text of a file, or the reason why there is none.
 type FileContent struct {
 	State string `json:"state"` // text, link, missing, binary, large, outside, denied or other
 	Text  string `json:"text"`
 	Size  int64  `json:"size"` // in bytes
 }
 
-// FileDiscard names a file whose changes are discarded, and its content as it was shown.
+// FileDiscard names a file whose changes to discard, and the content that was shown.
 type FileDiscard struct {
 	Path   string `json:"path" validate:"required,max=4096"`
 	Digest string `json:"digest" validate:"required,max=64"`
 }
 
-// CommitCreate is a commit of the current content of files.
+// CommitCreate commits the current content of files.
 type CommitCreate struct {
 	Message string   `json:"message" validate:"required,max=65536"`
 	Paths   []string `json:"paths" validate:"required,min=1,max=1000,dive,required,max=4096"`
@@ -56,23 +57,23 @@ type CommitCreated struct {
 	Commit string `json:"commit"` // its id
 }
 
-// Rewind is what restoring files to before a message changes.
+// Rewind lists what changes when files are restored to before a message.
 type Rewind struct {
 	Files      []RewoundFile `json:"files"`
 	Insertions int           `json:"insertions"` // lines, of all files together
 	Deletions  int           `json:"deletions"`
-	Commands   int           `json:"commands"` // that Claude has run since; their effects stay
-	Digest     string        `json:"digest"`   // another one when a file has changed
+	Commands   int           `json:"commands"` // that Claude has run since; their effects remain
+	Digest     string        `json:"digest"`   // changes when a file changes
 }
 
 // RewoundFile is a file that a rewind changes.
 type RewoundFile struct {
 	Path    string `json:"path"`    // relative to the session's folder, or absolute outside of it
-	Missing bool   `json:"missing"` // it was deleted, and comes back
-	Changed bool   `json:"changed"` // by something else after Claude, which is lost
+	Missing bool   `json:"missing"` // it was deleted, and will be restored
+	Changed bool   `json:"changed"` // something else changed it after Claude; that change will be lost
 }
 
-// RewindStart restores files as they were shown.
+// RewindStart restores the files that were shown.
 type RewindStart struct {
 	MessageID string `json:"message_id" validate:"required,uuid"`
 	Digest    string `json:"digest" validate:"required,max=64"`
@@ -85,37 +86,38 @@ type FolderEntry struct {
 	Readable bool   `json:"readable"`
 }
 
-// FolderEntries holds the entries of a folder, folders first.
+// FolderEntries lists the entries of a folder, folders first.
 type FolderEntries struct {
 	Entries []FolderEntry `json:"entries"`
-	More    bool          `json:"more"` // than are here
+	More    bool          `json:"more"` // further entries were left out
 }
 
-// FoundFiles holds paths that fit to what was searched, best first.
+// FoundFiles lists the paths that match a search, best first.
 type FoundFiles struct {
 	Paths []string `json:"paths"`
-	More  bool     `json:"more"` // than are here
+	More  bool     `json:"more"` // further paths were left out
 }
 
-// GitState is what a repository says of a folder at a glance.
+// GitState is the summary of a repository.
 type GitState struct {
 	Repository  string `json:"repository" validate:"oneof=found missing untrusted outside"`
 	Branch      string `json:"branch"`      // "" when HEAD is detached
 	Head        string `json:"head"`        // the last commit, abbreviated; "" before the first
 	Uncommitted int    `json:"uncommitted"` // files that differ from the last commit; a new folder counts as one
-	More        bool   `json:"more"`        // than these
-	Base        string `json:"base"`        // of a worktree that was created here: the branch that it is merged into; else ""
+	More        bool   `json:"more"`        // further files were not counted
+	Base        string `json:"base"`        // the branch that a worktree created here is merged into; else ""
 }
 
-// FolderInfo is what a person should know of a folder before they start a session in it.
+// FolderInfo is what a person needs to know about a folder before they start a session in
+// it.
 type FolderInfo struct {
 	Git            GitState `json:"git"`
-	Branches       []string `json:"branches"`        // from which a worktree can start, newest first; none where there can be no worktree
+	Branches       []string `json:"branches"`        // that a worktree can start from, newest first; empty if a worktree is impossible
 	PermissionMode string   `json:"permission_mode"` // of this person's last session in the folder; "" for none
 	Model          string   `json:"model"`
 }
 
-// WorktreeCreate is a worktree on a new branch.
+// WorktreeCreate creates a worktree on a new branch.
 type WorktreeCreate struct {
 	CWD    string `json:"cwd" validate:"required,max=4096"`
 	Branch string `json:"branch" validate:"required,max=100"`
@@ -141,17 +143,18 @@ type Worktree struct {
 	BranchKept     bool     `json:"branch_kept"`  // when the worktree is removed
 	Conflicts      []string `json:"conflicts"`    // files, the first 20
 	Ignored        []string `json:"ignored"`      // files and folders that no commit holds, the first 20
-	MoreIgnored    bool     `json:"more_ignored"` // than these
-	Digest         string   `json:"digest"`       // names this state
+	MoreIgnored    bool     `json:"more_ignored"` // further ones were left out
+	Digest         string   `json:"digest"`       // identifies this state
 }
 
-// WorktreeSeen says in which state a worktree was seen that is merged or removed.
+// WorktreeSeen identifies the state of a worktree that the person saw before they merge or
+// remove it.
 type WorktreeSeen struct {
 	Digest string `json:"digest" validate:"required,max=64"`
 }
 
-// WorktreeRemoved says what is left of a worktree.
+// WorktreeRemoved reports what remains of a removed worktree.
 type WorktreeRemoved struct {
-	Kept       string `json:"kept"`        // the commit that holds its uncommitted changes; "" for none
+	Kept       string `json:"kept"`        // the commit with its uncommitted changes; "" for none
 	BranchKept bool   `json:"branch_kept"` // because it has commits that its base lacks
 }

@@ -6,22 +6,21 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// The commands that a tab sends. Each carries a command_id, a UUID made by the
-// tab. REST bodies are the same structs without Type; there command_id may be
-// absent, and path parameters take the place of session_id and request_id.
+// The commands that a tab sends. Each carries a command_id, a UUID made by the tab. REST
+// bodies are the same structs without Type; there, command_id is optional, and path
+// parameters replace session_id and request_id.
 //
-// A field without omitempty must be there, whether it has a value or not: see
-// [Decode].
+// Fields without omitempty are required, even if empty: see [Decode].
 
-// A Command is what a tab sends, or the body of a REST call that does the same.
+// Command is a command of a tab, or the body of the equivalent REST call.
 type Command interface {
-	// ID returns the command_id, "" when there is none.
+	// ID returns the command_id, "" if there is none.
 	ID() string
-	// Session returns the session_id, nil when the command names no session.
+	// Session returns the session_id, nil if the command names no session.
 	Session() *string
 }
 
-// SessionOf returns the id of the session that a command is about, "" for none.
+// SessionOf returns the id of the session that a command concerns, "" for none.
 func SessionOf(c Command) string {
 	if id := c.Session(); id != nil {
 		return *id
@@ -29,7 +28,7 @@ func SessionOf(c Command) string {
 	return ""
 }
 
-// Head is what all commands have.
+// Head contains the fields of all commands.
 type Head struct {
 	CommandID string `json:"command_id" validate:"omitempty,uuid"`
 }
@@ -40,7 +39,7 @@ func (h *Head) ID() string { return h.CommandID }
 // Session implements [Command].
 func (h *Head) Session() *string { return nil }
 
-// SessionHead begins the commands about a session.
+// SessionHead starts the commands about a session.
 type SessionHead struct {
 	Head
 	SessionID string `json:"session_id" validate:"required,max=64"`
@@ -49,7 +48,7 @@ type SessionHead struct {
 // Session implements [Command].
 func (h *SessionHead) Session() *string { return &h.SessionID }
 
-// RequestHead begins the commands about a request.
+// RequestHead starts the commands about a request.
 type RequestHead struct {
 	Head
 	SessionID string `json:"session_id,omitempty" validate:"max=64"`
@@ -59,16 +58,16 @@ type RequestHead struct {
 // Session implements [Command].
 func (h *RequestHead) Session() *string { return &h.SessionID }
 
-// FolderConsent is what a person says about the settings of a folder; it ends the
-// commands that start Claude there.
+// FolderConsent is a person's decision about the settings of a folder. The commands that
+// start Claude there embed it.
 type FolderConsent struct {
 	Trust           string `json:"trust,omitempty" validate:"excluded_with=WithoutSettings,max=128"` // digest of a [FolderTrust] that the person has seen and wants
-	WithoutSettings bool   `json:"without_settings,omitempty"`                                       // those of the folder are left out
+	WithoutSettings bool   `json:"without_settings,omitempty"`                                       // ignore the settings of the folder
 }
 
-// Attachment travels inside a message: by the id of what was sent with
-// POST /api/attachments, or as Data in base64. What Data is, its bytes say;
-// MediaType is what a script takes it for.
+// Attachment is a file of a message: the id returned by POST /api/attachments, or Data in
+// base64. The type of Data is detected from its bytes; MediaType is only the sender's
+// claim.
 type Attachment struct {
 	AttachmentID string `json:"attachment_id,omitempty" validate:"omitempty,uuid"`
 	Name         string `json:"name,omitempty" validate:"required_without=AttachmentID,max=255"`
@@ -76,12 +75,12 @@ type Attachment struct {
 	Data         []byte `json:"data,omitempty" ts:"string" validate:"required_without=AttachmentID,excluded_with=AttachmentID,max=25165824"`
 }
 
-// PendingRequestResponse answers a request. Answers is the short form keyed by
-// question text, Responses the exact form; see docs/integrating/live.md.
+// PendingRequestResponse answers a request. Answers is the short form, keyed by question
+// text, and Responses the exact one; see docs/integrating/live.md.
 type PendingRequestResponse struct {
 	Type string `json:"type" ts:"'pending_request_response'" validate:"omitempty,eq=pending_request_response"`
 	Head
-	UserID      string              `json:"user_id,omitempty" validate:"max=64"` // who gave it; refused when somebody else is signed in
+	UserID      string              `json:"user_id,omitempty" validate:"max=64"` // the author; refused if somebody else is signed in
 	SessionID   string              `json:"session_id" validate:"required_with=Type,max=64"`
 	RequestID   string              `json:"request_id" validate:"required,max=64"`
 	RequestType pending.RequestType `json:"request_type" validate:"required,oneof=tool_approval ask_user_question"`
@@ -93,16 +92,15 @@ type PendingRequestResponse struct {
 	UpdatedInput       json.RawMessage  `json:"updated_input,omitempty"`
 	UpdatedPermissions json.RawMessage  `json:"updated_permissions,omitempty" ts:"unknown[]"`
 
-	// UndoMS is for how many milliseconds the answer is held, so that [Undo] can take
-	// it back; absent for not at all.
+	// UndoMS is how long the answer is held, in milliseconds, so that [Undo] can cancel it;
+	// absent means not at all.
 	UndoMS int `json:"undo_ms,omitempty" validate:"min=0,max=10000"`
 
-	// Batch says that a person approves several requests with one confirmation, each as it
-	// was asked and without a rule. They must be low risk; those of one session may also be
-	// medium risk.
+	// Batch marks an approval that is part of a bulk approval: as requested and without a
+	// rule. The requests must be low risk; those of one session may also be medium risk.
 	Batch bool `json:"batch,omitempty"`
-	// Together are the ids of all requests that the confirmation approves, this one among
-	// them: of one tool, and up to 20, or up to 50 of one session. Old clients omit it.
+	// Together lists the ids of all requests in the bulk approval, including this one: up
+	// to 20 of one tool, or up to 50 of one session. Old clients omit it.
 	Together []string `json:"together,omitempty"`
 
 	Answers   map[string]string `json:"answers,omitempty"`
@@ -119,35 +117,34 @@ type Response struct {
 	Text   string   `json:"text,omitempty"`
 }
 
-// Extend gives a person five minutes more for a request whose asker set a
-// deadline, at most until half an hour after it was asked. Its ack carries the
-// new deadline.
+// Extend postpones the deadline of a request by five minutes, to at most half an hour after
+// it was asked. Its ack carries the new deadline. Only requests whose asker set a deadline
+// can be extended.
 type Extend struct {
 	Type string `json:"type" ts:"'extend'" validate:"omitempty,eq=extend"`
 	RequestHead
 }
 
-// WithdrawApproval takes one's own approval of a request back that another person
-// must approve, too, and has not yet.
+// WithdrawApproval withdraws the first of two approvals, by the person who gave it, before
+// the second.
 type WithdrawApproval struct {
 	Type string `json:"type" ts:"'withdraw_approval'" validate:"omitempty,eq=withdraw_approval"`
 	RequestHead
 }
 
-// Undo takes one's own answer back while it is held.
+// Undo undoes a held answer of the caller.
 type Undo struct {
 	Type string `json:"type" ts:"'undo'" validate:"omitempty,eq=undo"`
 	RequestHead
-	// Answer is the command_id of the [HeldAnswer] that is meant; without it, whichever
-	// is held.
+	// Answer is the command_id of the [HeldAnswer] to undo; absent means any that is held.
 	Answer string `json:"answer,omitempty" validate:"omitempty,uuid"`
 }
 
-// SendMessage says something to Claude; it waits its turn when Claude works.
+// SendMessage sends a message to Claude. It is queued while Claude works.
 type SendMessage struct {
 	Type string `json:"type" ts:"'send_message'" validate:"omitempty,eq=send_message"`
 	Head
-	UserID      string       `json:"user_id,omitempty" validate:"max=64"` // who wrote it; refused when somebody else is signed in
+	UserID      string       `json:"user_id,omitempty" validate:"max=64"` // the author; refused if somebody else is signed in
 	SessionID   string       `json:"session_id" validate:"required,max=64"`
 	Text        string       `json:"text" validate:"required_without=Attachments,max=1000000"`
 	Attachments []Attachment `json:"attachments,omitempty" validate:"max=20,dive"`
@@ -174,37 +171,38 @@ type CreateSession struct {
 	FolderConsent
 }
 
-// ResumeSession starts the process of a dead session again.
+// ResumeSession starts a new process for a dead session.
 type ResumeSession struct {
 	Type string `json:"type" ts:"'resume_session'" validate:"omitempty,eq=resume_session"`
 	SessionHead
 	FolderConsent
 }
 
-// ForkSession begins a new session from the transcript of another. Its ack
-// carries the id of the new one.
+// ForkSession starts a new session from the transcript of another. Its ack carries the id
+// of the new session.
 type ForkSession struct {
 	Type string `json:"type" ts:"'fork_session'" validate:"omitempty,eq=fork_session"`
 	SessionHead
-	// MessageID is a message of a person: the new conversation ends before it. "" for all of it.
+	// MessageID is a person's message before which the new conversation ends; "" copies
+	// everything.
 	MessageID string `json:"message_id,omitempty" validate:"omitempty,uuid"`
 	FolderConsent
 }
 
-// Interrupt ends the turn; the process goes on.
+// Interrupt ends the turn; the process continues.
 type Interrupt struct {
 	Type string `json:"type" ts:"'interrupt'" validate:"omitempty,eq=interrupt"`
 	SessionHead
 }
 
-// KillProcess ends the process, at once with Force.
+// KillProcess ends the process, with Force at once.
 type KillProcess struct {
 	Type string `json:"type" ts:"'kill_process'" validate:"omitempty,eq=kill_process"`
 	SessionHead
 	Force bool `json:"force,omitempty"`
 }
 
-// SetModel changes the model of a running session; "" is the CLI's default.
+// SetModel changes the model of a running session; "" means the default of the CLI.
 type SetModel struct {
 	Type string `json:"type" ts:"'set_model'" validate:"omitempty,eq=set_model"`
 	SessionHead
@@ -218,13 +216,13 @@ type SetPermissionMode struct {
 	PermissionMode string `json:"permission_mode" validate:"required,max=64"`
 }
 
-// Subscribe asks for the transcript of a session from a cursor on, and for
-// presence. Subscribing again moves the cursor.
+// Subscribe requests the transcript of a session after a cursor, and presence. Subscribing
+// again moves the cursor.
 type Subscribe struct {
 	Type string `json:"type" ts:"'subscribe'" validate:"omitempty,eq=subscribe"`
 	SessionHead
 	After int64 `json:"after,omitempty" validate:"min=0"`
-	// LiveAppend says that the tab takes [LiveAppend] frames instead of the whole block.
+	// LiveAppend requests [LiveAppend] frames instead of the whole block.
 	LiveAppend bool `json:"live_append,omitempty"`
 }
 
@@ -234,8 +232,8 @@ type Unsubscribe struct {
 	SessionHead
 }
 
-// Draft keeps what a person has half written for their other devices, the answer
-// to a request or, without one, the message to a session; null clears it.
+// Draft syncs a draft to the person's other devices: of the answer to a request or, without
+// a request, of the message to a session. Null clears it.
 type Draft struct {
 	Type string `json:"type" ts:"'draft'" validate:"omitempty,eq=draft"`
 	Head
@@ -247,40 +245,40 @@ type Draft struct {
 // Session implements [Command].
 func (c *Draft) Session() *string { return &c.SessionID }
 
-// Typing says that the person is writing, for the next few seconds.
+// Typing reports that the person is typing. It applies for a few seconds.
 type Typing struct {
 	Type string `json:"type" ts:"'typing'" validate:"omitempty,eq=typing"`
 	SessionHead
 	RequestID string `json:"request_id,omitempty" validate:"max=64"`
 }
 
-// Looking says whether the tab can be seen and has the focus; until it says so,
-// nobody looks. Whoever looks at what shows a request is told of it nowhere else.
+// Looking reports whether the tab is visible and has the focus; until then it counts as
+// neither. A person who looks at a request is not notified of it elsewhere.
 type Looking struct {
 	Type string `json:"type" ts:"'looking'" validate:"omitempty,eq=looking"`
 	Head
 	Looking bool `json:"looking"`
-	// Showing is what is on the screen. Without it the tab counts as if it showed
-	// every request, and is sent no [Toasts].
+	// Showing is what is on screen. Without it, the tab counts as if it showed every
+	// request, and receives no [Toasts].
 	Showing *Showing `json:"showing,omitempty"`
 }
 
-// Showing is where a tab is: in a session, in the inbox, which shows every request,
-// or, with neither, elsewhere.
+// Showing is the place of a tab: a session, or the inbox, which shows every request. With
+// neither, it is elsewhere.
 type Showing struct {
 	SessionID string `json:"session_id,omitempty" validate:"max=64"`
 	Inbox     bool   `json:"inbox,omitempty"`
 }
 
-// Noticed says that the person has closed the toast of a request: no tab of theirs
-// shows it any more.
+// Noticed reports that the person has dismissed the toast of a request. No tab of theirs
+// shows it again.
 type Noticed struct {
 	Type string `json:"type" ts:"'noticed'" validate:"omitempty,eq=noticed"`
 	Head
 	RequestID string `json:"request_id" validate:"required,max=64"`
 }
 
-// Ping asks for an ack and nothing else.
+// Ping requests an ack and nothing else.
 type Ping struct {
 	Type string `json:"type" ts:"'ping'" validate:"omitempty,eq=ping"`
 	Head

@@ -34,7 +34,7 @@ func Rights(book *project.Book, who project.Person, in project.Place) []project.
 	return book.Rights(who, in)
 }
 
-// Levels rates how much harm a request can do that was asked in a folder.
+// Levels rates how much harm a request in a folder can do.
 type Levels interface {
 	Of(r pending.Request, cwd string) review.Level
 }
@@ -57,7 +57,7 @@ func NewProcessState(p session.ProcessState, in project.Place, book *project.Boo
 		Archived:        p.Archived,
 	}
 	if math.IsNaN(w.CPU) || math.IsInf(w.CPU, 0) {
-		w.CPU = 0 // JSON has no word for it
+		w.CPU = 0 // JSON cannot represent it
 	}
 	for _, r := range p.Requests {
 		one := NewRequest(r)
@@ -72,7 +72,7 @@ func NewProcessState(p session.ProcessState, in project.Place, book *project.Boo
 	return w
 }
 
-// NewApprovalRule returns who may approve a request, nil when there is nothing to say.
+// NewApprovalRule returns who may approve a request, nil if no rule restricts it.
 func NewApprovalRule(r pending.Request, cwd string, in project.Place, book *project.Book, who project.Person) *ApprovalRule {
 	if r.RequestType != pending.ToolApproval {
 		return nil
@@ -91,7 +91,7 @@ func NewApprovalRule(r pending.Request, cwd string, in project.Place, book *proj
 	return rule
 }
 
-// NewHeldAnswer returns whose answer is held, nil when none is or was.
+// NewHeldAnswer converts a held or dropped answer, nil if there is none.
 func NewHeldAnswer(h *pending.Held, who project.Person) *HeldAnswer {
 	if h == nil {
 		return nil
@@ -107,7 +107,7 @@ func NewHeldAnswer(h *pending.Held, who project.Person) *HeldAnswer {
 	return w
 }
 
-// NewRequest converts a request, without what depends on who sees it.
+// NewRequest converts a request, without the fields that depend on the viewer.
 func NewRequest(r pending.Request) Request {
 	w := Request{
 		RequestID: r.RequestID, RequestType: r.RequestType, Source: r.Source,
@@ -171,7 +171,7 @@ func newForm(f *pending.Form) *Form {
 	return w
 }
 
-// NewItems converts items of a transcript. A body that is no object becomes a text.
+// NewItems converts items of a transcript. A body that is not an object becomes a text.
 func NewItems(items []session.Item) []Item {
 	w := make([]Item, 0, len(items))
 	for _, it := range items {

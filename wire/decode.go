@@ -15,21 +15,20 @@ import (
 	"github.com/sayso-dev/sayso/internal/problem"
 )
 
-// maxDepth is how deeply a body from a client may nest. What people send is
-// flat; a tool input that was edited is the deepest thing there is.
+// maxDepth bounds the nesting of a body. The deepest one is an edited tool input; all
+// others are flat.
 const maxDepth = 32
 
 func missing(field string) error {
 	return problem.For(field, "field_missing", "name", shortName(field))
 }
 
-// Decode reads one JSON object into the struct that dst points to. Unlike
-// encoding/json it refuses unknown fields, fields spelled in another case,
-// repeated fields at any depth, missing fields and null for them, null in lists and
-// maps, deep nesting, invalid UTF-8 and anything after the object: two readers of
-// one message must never understand two things. absent names fields of the object
-// that may be missing nevertheless. The error is a [problem.Error], with
-// the field where one is missing.
+// Decode decodes one JSON object into the struct that dst points to. Unlike encoding/json,
+// it refuses unknown fields, fields in another case, repeated fields at any depth, missing
+// fields, null for fields and in lists and maps, deep nesting, invalid UTF-8, and anything
+// after the object, so that two parsers of a message cannot disagree. absent names fields
+// of the object that may be missing nevertheless. The error is a [problem.Error], with the
+// field where one is missing.
 func Decode(data []byte, dst any, absent ...string) error {
 	if !utf8.Valid(data) {
 		return problem.New("body_not_utf8")
@@ -65,9 +64,8 @@ func syntaxError(err error) error {
 	return problem.New("body_not_json")
 }
 
-// walkObject reads the rest of an object whose '{' was taken. t is the Go type
-// that it will be read into; below a type without fields of its own everything
-// is allowed but repetition and depth.
+// walkObject checks the rest of an object after its '{'. t is the Go type that it is
+// decoded into; below a type without fields, only repetition and depth are checked.
 func walkObject(dec *json.Decoder, t reflect.Type, path string, depth int, absent ...string) error {
 	fields := fieldsOf(t)
 	seen, said := map[string]bool{}, map[string]bool{} // said: and not null
@@ -113,12 +111,12 @@ func walkObject(dec *json.Decoder, t reflect.Type, path string, depth int, absen
 	return nil
 }
 
-// nullable reports whether null is a value of its own for a type.
+// nullable reports whether null is a valid value of a type.
 func nullable(t reflect.Type) bool {
 	return t == nil || t.Kind() == reflect.Pointer || t.Kind() == reflect.Interface || t == rawMessage
 }
 
-// walkValue reads one value; null says whether it is null.
+// walkValue checks one value and reports whether it is null.
 func walkValue(dec *json.Decoder, t reflect.Type, path string, depth int) (null bool, err error) {
 	tok, err := dec.Token()
 	if err != nil {
@@ -171,14 +169,12 @@ var (
 // field is a field of a message.
 type field struct {
 	reflect.Type
-	// required: it must be there, and not null unless that is a value of its type. Of
-	// the fields that the server always sends too, those are not whose validate tag
-	// says when they may be missing.
+	// required fields must be present, and not null unless null is a valid value of the
+	// type. A field whose validate tag says when it may be missing is not required.
 	required bool
 }
 
-// fieldsOf maps the JSON names of a struct to its fields; nil for anything that is
-// no struct.
+// fieldsOf maps the JSON names of a struct to its fields; nil for any other type.
 func fieldsOf(t reflect.Type) map[string]field {
 	if t == nil || t.Kind() != reflect.Struct {
 		return nil
@@ -199,7 +195,7 @@ func fieldsOf(t reflect.Type) map[string]field {
 	return m
 }
 
-// shortName truncates a name from outside for use in an error.
+// shortName truncates a name from a client for use in an error.
 func shortName(s string) string {
 	const maxBytes = 60
 	return ellipsis.Bytes(s, maxBytes)

@@ -9,8 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// MaxSafeInteger is the largest version that JavaScript can tell from the next.
-// The last frame about a deleted session carries it: nothing can come after.
+// MaxSafeInteger is the largest integer that JavaScript can distinguish from its neighbors.
+// The last frame about a deleted session has it as version, so that no later frame is
+// newer.
 const MaxSafeInteger = 1<<53 - 1
 
 // Seconds returns t as Unix seconds, 0 for the zero time.
@@ -38,10 +39,10 @@ func OrNull(s string) *string {
 	return &s
 }
 
-// Encode writes v as JSON without escaping HTML, so that what was asked is shown
-// byte for byte. The result is valid UTF-8 whatever a stored input holds: a
-// browser ends a connection on anything else. It panics when v cannot be
-// written, which only a type that is no message can cause.
+// Encode encodes v as JSON without escaping HTML, so that inputs are shown byte for byte.
+// The result is always valid UTF-8, because a browser closes the connection otherwise.
+// Encode panics if v cannot be encoded, which happens only for a type that is not a
+// message.
 func Encode(v any) []byte {
 	if t, ok := v.(Transcript); ok {
 		return validUTF8(t.encode())
@@ -62,16 +63,16 @@ func validUTF8(text []byte) []byte {
 	return text
 }
 
-// itemHead is about how long the fields of an item beside its strings and its body are.
+// itemHead is the approximate size of an item without its strings and body, in bytes.
 const itemHead = 100
 
-// encode writes the frame with its items as they are. encoding/json would validate and copy
-// each of them twice more.
+// encode encodes the frame and copies its items unchanged. encoding/json would validate and
+// copy each of them twice more.
 func (t Transcript) encode() []byte {
 	items := t.Items
 	t.Items = []Item{}
-	frame := Encode(&t) // of a pointer, by encoding/json
-	// In a string, the second quote would have a backslash before it.
+	frame := Encode(&t) // of a pointer, so that encoding/json does it
+	// Within a string, the second quote would be escaped.
 	at := bytes.Index(frame, []byte(`"items":[]`)) + len(`"items":[`)
 	size := len(frame)
 	for _, it := range items {
@@ -90,8 +91,8 @@ func (t Transcript) encode() []byte {
 	return append(out, frame[at:]...)
 }
 
-// RawOr returns raw when it is JSON, and otherwise what is shown in its place: the
-// fallback for nothing, a string for what cannot be read.
+// RawOr returns raw if it is JSON. Otherwise it returns fallback for an empty text, and a
+// JSON string for any other.
 func RawOr(raw json.RawMessage, fallback string) json.RawMessage {
 	switch {
 	case len(raw) == 0:
@@ -102,7 +103,7 @@ func RawOr(raw json.RawMessage, fallback string) json.RawMessage {
 	return raw
 }
 
-// appendString appends s as JSON to b.
+// appendString appends s to b as JSON.
 func appendString(b []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
@@ -114,7 +115,7 @@ func appendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// finite is n unless JSON has no word for it.
+// finite returns n, or nil if JSON cannot represent it.
 func finite(n *float64) *float64 {
 	if n == nil || math.IsNaN(*n) || math.IsInf(*n, 0) {
 		return nil

@@ -1,6 +1,6 @@
 package wire
 
-// Export asks for the transcript of a session as a file.
+// Export requests the transcript of a session as a file.
 type Export struct {
 	Format   string `json:"format" validate:"required,oneof=markdown html"`
 	Language string `json:"language,omitempty" validate:"omitempty,oneof=en de"` // of the labels; English unless given

@@ -1,10 +1,10 @@
 // Package wire holds the JSON that browsers and scripts exchange with the server, as
 // docs/integrating describes it: the frames and commands of the WebSocket, the bodies of
-// REST, and their conversion from the types of the packages below.
+// REST, and their conversion from the types of lower packages.
 //
-// The structs are the source. Their JSON Schema (testdata/schema.json), the
-// TypeScript types (frontend/src/wsapi/messages.gen.ts) and the golden messages
-// (testdata/messages) are written by go generate and checked by the tests.
+// The structs are the source. go generate writes their JSON Schema (testdata/schema.json),
+// the TypeScript types (frontend/src/wire/messages.gen.ts) and the golden messages
+// (testdata/messages), and the tests check them.
 package wire
 
 //go:generate go test -run "^(TestGoldenMessages|TestTypeScript|TestErrors|TestSchema)$" -update .
@@ -23,17 +23,17 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Protocol is the version of the wire that [Hello] announces. It changes only
-// when an old tab could no longer work; optional fields do not change it.
+// Protocol is the version of the protocol that [Hello] announces. It changes only if an old
+// tab could no longer work; optional fields do not change it.
 const Protocol = 1
 
 // SocketProtocol is the WebSocket subprotocol of tabs.
 const SocketProtocol = "sayso"
 
-// The frames that the server sends to a tab. Times are Unix seconds. A pointer
-// is null on the wire when there is nothing to say; omitempty fields are absent.
+// The frames that the server sends to a tab. Times are Unix seconds. Pointers are null on
+// the wire without a value; omitempty fields are absent.
 
-// User is how a person is shown to others.
+// User is a person as others see them.
 type User struct {
 	Name string       `json:"name"`
 	Role account.Role `json:"role"`
@@ -46,23 +46,23 @@ type Hello struct {
 	ServerVersion string `json:"server_version"`
 	NodeID        string `json:"node_id"`
 	User          User   `json:"user"`
-	// UserID tells people of the same name apart: what a browser keeps for one of
-	// them, it shows and sends only for them.
+	// UserID distinguishes people of the same name. What a browser stores for one of them,
+	// it shows and sends only for them.
 	UserID     string  `json:"user_id,omitempty"`
 	ServerTime float64 `json:"server_time"`
-	// LiveAppend says that [Subscribe] may carry the field of that name.
+	// LiveAppend announces that [Subscribe] may have the field of this name.
 	LiveAppend bool `json:"live_append,omitempty"`
 }
 
-// ActiveProcesses holds every session that runs or has an open request. It is
-// the second frame on every connection.
+// ActiveProcesses contains every session that runs or has an open request. It is the second
+// frame of every connection.
 type ActiveProcesses struct {
 	Type      string         `json:"type" ts:"'active_processes'"`
 	Processes []ProcessState `json:"processes"`
 }
 
-// ProcessState is the whole truth about one session apart from its transcript.
-// A tab drops one whose Version is below that of the one it has.
+// ProcessState is the whole state of one session except its transcript. A tab ignores one
+// whose Version is lower than that of its own.
 type ProcessState struct {
 	Type      string `json:"type" ts:"'process_state'"`
 	Version   uint64 `json:"version"`
@@ -70,13 +70,13 @@ type ProcessState struct {
 	ProjectID string `json:"project_id"`
 	Title     string `json:"title"`
 	CWD       string `json:"cwd"`
-	// ProjectName and Rights, which are what this tab's person may do here, are
-	// absent in the default project: there the role on the server says it all.
+	// ProjectName and Rights (what this tab's person may do) are absent in the default
+	// project, where the person's role on the server applies.
 	ProjectName string           `json:"project_name,omitempty"`
 	Rights      []project.Action `json:"rights,omitempty"`
 
 	State          session.State `json:"state"`
-	StartedAt      float64       `json:"started_at"` // 0 when no process ever ran
+	StartedAt      float64       `json:"started_at"` // 0 if no process ever ran
 	StateChangedAt float64       `json:"state_changed_at"`
 	Model          string        `json:"model"`
 	PermissionMode string        `json:"permission_mode"`
@@ -84,22 +84,22 @@ type ProcessState struct {
 	CPU            float64       `json:"cpu"`    // cores
 	NodeID         string        `json:"node_id"`
 
-	Error      *string `json:"error"`       // why it died by itself
+	Error      *string `json:"error"`       // why it ended unexpectedly
 	KillReason *string `json:"kill_reason"` // why it was ended
 	Stuck      *string `json:"stuck"`       // what it seems to wait for
-	// Held is why what is queued is not said, or the session does not go on by itself.
+	// Held is why queued messages wait, or why the session does not resume automatically.
 	Held           *string `json:"held,omitempty"`
 	Reasons        Reasons `json:"reasons,omitempty"` // of error, kill_reason, stuck and held
 	QueuedMessages int     `json:"queued_messages"`
-	// Items is how many its transcript has when this is told; they grow without a frame.
+	// Items is the number of transcript items at this time. They grow without a frame.
 	Items int64 `json:"items,omitempty"`
 
 	PendingRequest  *Request  `json:"pending_request,omitempty"` // the first of PendingRequests
 	PendingRequests []Request `json:"pending_requests"`          // oldest first
 
 	Demo     bool         `json:"demo,omitempty"`     // runs against the scripted model
-	Archived bool         `json:"archived,omitempty"` // out of the way of lists until it is asked for
-	Kind     session.Kind `json:"kind,omitempty"`     // agent or terminal: no process of ours, takes answers alone
+	Archived bool         `json:"archived,omitempty"` // hidden from lists unless requested
+	Kind     session.Kind `json:"kind,omitempty"`     // agent or terminal: no process of this server, accepts only answers
 	Deleted  bool         `json:"deleted,omitempty"`  // the session is gone; the last frame about it
 }
 
@@ -114,10 +114,10 @@ type Request struct {
 	CreatedAt   float64             `json:"created_at"`
 	ExpiresAt   *float64            `json:"expires_at"`
 	Status      pending.Status      `json:"status"` // open or orphaned
-	// Asker names who asks, when it is not the session's own Claude.
+	// Asker names the asker if it is not the session's own Claude.
 	Asker string `json:"asker,omitempty"`
-	// Risk is how much harm a tool call can do, as far as its input says; what could
-	// not be read whole is not low. Several of low risk can be approved together.
+	// Risk is how much harm a tool call can do, judged by its input. An input that was not
+	// parsed completely is not low. Low-risk calls can be approved together.
 	Risk review.Level `json:"risk,omitempty"`
 
 	AgentID        *string `json:"agent_id"`
@@ -128,19 +128,19 @@ type Request struct {
 	BlockedPath    *string `json:"blocked_path"`
 	ToolUseID      *string `json:"tool_use_id"` // of the transcript's tool call
 
-	// Approval is what the rules of the project say about who may approve; absent
-	// when whoever may answer may approve, alone.
+	// Approval is who may approve by the rules of the project; absent if everybody who may
+	// answer may approve alone.
 	Approval *ApprovalRule `json:"approval,omitempty"`
 
-	// Held is an answer that does not count yet, or one that never will.
+	// Held is an answer that does not count yet, or was dropped.
 	Held *HeldAnswer `json:"held,omitempty"`
 
-	// Earlier is what a person answered to a similar question of a process that
-	// died before it heard it.
+	// Earlier is a person's answer to a similar question of a process that died before it
+	// received the answer.
 	Earlier *Earlier `json:"earlier,omitempty"`
 
 	PermissionSuggestions json.RawMessage `json:"permission_suggestions" ts:"unknown[]"`
-	// What the asker demands of whoever decides; see docs/integrating/websocket.md.
+	// Requirements of the asker for the decision; see docs/integrating/websocket.md.
 	DefaultToNo             bool       `json:"default_to_no,omitempty"`
 	SuppressAlwaysAllowRule bool       `json:"suppress_always_allow_rule,omitempty"`
 	RequiresUserInteraction bool       `json:"requires_user_interaction,omitempty"`
@@ -148,11 +148,11 @@ type Request struct {
 	ClassifierApprovable    *bool      `json:"classifier_approvable,omitempty"`
 	MCPServer               *MCPServer `json:"mcp_server,omitempty"`
 	Form                    *Form      `json:"form,omitempty"` // with ask_user_question
-	// Draft is null: what is half written is its writer's alone, see [KeptDraft].
+	// Draft is always null: drafts are visible only to their authors, see [KeptDraft].
 	Draft json.RawMessage `json:"draft"`
 }
 
-// ApprovalRule says who may approve a tool. Whoever may answer may deny it.
+// ApprovalRule restricts who may approve a tool. Everybody who may answer may deny it.
 type ApprovalRule struct {
 	Effect project.Effect `json:"effect"`
 	People []string       `json:"people,omitempty"` // names: nobody else may approve
@@ -161,35 +161,35 @@ type ApprovalRule struct {
 	First *FirstApproval `json:"first,omitempty"`
 }
 
-// FirstApproval is the yes of one person, to which another's must come.
+// FirstApproval is the first of two approvals. Another person must give the second.
 type FirstApproval struct {
 	By   string  `json:"by"`
 	At   float64 `json:"at"`
-	Mine bool    `json:"mine"` // it is this tab's person's
+	Mine bool    `json:"mine"` // given by this tab's person
 }
 
-// HeldAnswer is an answer that its giver can take back until it counts. Nobody else
-// can answer meanwhile.
+// HeldAnswer is an answer that its author can undo until it counts. Nobody else can approve
+// meanwhile.
 type HeldAnswer struct {
 	By       string           `json:"by"`
-	Mine     bool             `json:"mine"` // it is this tab's person's
+	Mine     bool             `json:"mine"` // given by this tab's person
 	Decision pending.Decision `json:"decision"`
-	Edited   bool             `json:"edited,omitempty"` // with another input than was asked
+	Edited   bool             `json:"edited,omitempty"` // with an edited input
 	At       float64          `json:"at"`
 	Until    float64          `json:"until"` // when it counts
-	// CommandID names it to its giver: see [Undo].
+	// CommandID identifies it for its author: see [Undo].
 	CommandID string `json:"command_id,omitempty"`
-	// Dropped says why it will never count, a sentence; absent while it is held. The
-	// request can be answered again.
+	// Dropped is a sentence that explains why it will never count; absent while it is held.
+	// The request can be answered again.
 	Dropped string  `json:"dropped,omitempty"`
 	Reasons Reasons `json:"reasons,omitempty"` // of dropped
 }
 
-// Earlier is an answer on which its asker was not seen to act.
+// Earlier is an answer on which its asker did not visibly act.
 type Earlier struct {
 	RequestID string          `json:"request_id"`
 	ToolInput json.RawMessage `json:"tool_input"` // what was asked then
-	// UpdatedInput is what was approved in its place; absent when it was not edited.
+	// UpdatedInput is the edited input that was approved; absent if it was not edited.
 	UpdatedInput json.RawMessage `json:"updated_input,omitempty"`
 	Outcome      pending.Status  `json:"outcome"`           // answered or denied
 	Summary      string          `json:"summary"`           // one sentence
@@ -198,7 +198,7 @@ type Earlier struct {
 	At           float64         `json:"at"`
 }
 
-// AskRule is a rule of somebody's settings that has Claude Code ask.
+// AskRule is a rule in somebody's settings that makes Claude Code ask.
 type AskRule struct {
 	Source      string `json:"source"`
 	ToolName    string `json:"tool_name"`
@@ -211,7 +211,7 @@ type MCPServer struct {
 	Source string `json:"source"`
 }
 
-// Form is the one normal form of every question.
+// Form is the questions of a request, in one format for all askers.
 type Form struct {
 	Title     *string    `json:"title"`
 	Questions []Question `json:"questions"`
@@ -229,7 +229,7 @@ type Question struct {
 	FreeText    bool                 `json:"free_text"`
 
 	Description string         `json:"description,omitempty"`
-	Default     []string       `json:"default,omitempty"` // filled in before a person has touched it
+	Default     []string       `json:"default,omitempty"` // filled in until a person changes it
 	Format      pending.Format `json:"format,omitempty"`  // of a text
 	Minimum     *float64       `json:"minimum,omitempty"` // of a number, inclusive
 	Maximum     *float64       `json:"maximum,omitempty"`
@@ -247,28 +247,28 @@ type Option struct {
 	Preview     *string `json:"preview"`
 }
 
-// Transcript is the piece of a transcript between two cursors. A tab upserts
-// the items by key, keeps Next as its cursor and replaces its live block by
-// Live. From, Next and the after of a subscribe are values of [Item.Rev].
+// Transcript is the part of a transcript between two cursors. A tab upserts the items by
+// key, keeps Next as its cursor and replaces its live block by Live. From, Next and the
+// after of a subscribe are values of [Item.Rev].
 type Transcript struct {
 	Type      string `json:"type" ts:"'transcript'"`
 	SessionID string `json:"session_id"`
 	From      int64  `json:"from"`
 	Next      int64  `json:"next"`
-	More      bool   `json:"more,omitempty"` // another piece follows at once
+	More      bool   `json:"more,omitempty"` // another part follows at once
 	Items     []Item `json:"items"`          // in the order of Seq
 	Total     int64  `json:"total"`          // items in the whole transcript
 	Live      *Live  `json:"live"`
-	// LiveRev comes to a tab that takes [LiveAppend], which has the live block of this
-	// rev. Without LiveItem the tab keeps the block. With it, the block has become the
-	// item of this key, and the text of the block belongs before the text of the item.
+	// LiveRev is sent to a tab that requested [LiveAppend] and holds the live block of this
+	// rev. Without LiveItem, the tab keeps the block. With it, the block has become the
+	// item with this key, whose text follows the text of the block.
 	LiveRev  int64  `json:"live_rev,omitempty"`
 	LiveItem string `json:"live_item,omitempty"`
 }
 
-// Item is one block of a transcript; the fields of Body, which depend on Kind,
-// lie beside the others on the wire. A field of the body with the name of one
-// of ours replaces it: the agent_id of a subagent group is the group's own.
+// Item is one block of a transcript. The fields of Body, which depend on Kind, are merged
+// into the item on the wire. A field of the body replaces one of the same name: the
+// agent_id of a subagent group is the group's own.
 type Item struct {
 	Seq     int64
 	Rev     int64
@@ -278,12 +278,12 @@ type Item struct {
 	AgentID string // null on the wire for the main thread
 	Body    json.RawMessage
 
-	// checked is that Body is a JSON object without space around it, so that it goes into
-	// a frame as it is.
+	// checked reports that Body is a JSON object without surrounding space, so that it can
+	// be copied into a frame unchanged.
 	checked bool
 }
 
-// MarshalJSON joins the head of the item with the fields of its body.
+// MarshalJSON merges the item with the fields of its body.
 func (it Item) MarshalJSON() ([]byte, error) { return it.append(nil) }
 
 // append appends the item as JSON to b.
@@ -320,25 +320,25 @@ func (it Item) append(b []byte) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// Live is the growing last block of a transcript, whole.
+// Live is the growing last block of a transcript.
 type Live struct {
 	Kind    session.ItemKind `json:"kind"` // text, thinking or tool_call
-	Text    string           `json:"text"` // so far; of a tool call its partial input
+	Text    string           `json:"text"` // so far; for a tool call, its partial input
 	Tool    string           `json:"tool,omitempty"`
 	AgentID *string          `json:"agent_id"`
 	At      float64          `json:"at,omitempty"`  // when it began
 	Rev     int64            `json:"rev,omitempty"` // of this text, on this connection
 }
 
-// LiveAppend is what the live block of a session has grown by. It comes to a tab that
-// asked for it in [Subscribe] and that has the block of the rev After, which is of the
-// rev Rev then.
+// LiveAppend is the text by which a live block has grown. It is sent to a tab that
+// requested it in [Subscribe] and holds the block of the rev After; the block then has the
+// rev Rev.
 type LiveAppend struct {
 	Type      string `json:"type" ts:"'live_append'"`
 	SessionID string `json:"session_id"`
 	After     int64  `json:"after"`
 	Rev       int64  `json:"rev"`
-	Text      string `json:"text"` // goes at the end of the text of the block
+	Text      string `json:"text"` // to append to the text of the block
 }
 
 // Batch is several frames in one message, in order.
@@ -347,77 +347,77 @@ type Batch struct {
 	Frames []json.RawMessage `json:"frames" ts:"ServerFrame[]"`
 }
 
-// AckResult is how a command ended.
+// AckResult is the outcome of a command.
 type AckResult string
 
 const (
 	Applied         AckResult = "applied"
-	AlreadyResolved AckResult = "already_resolved" // another person was first
-	Stale           AckResult = "stale"            // the request is gone or asks something else now
-	Rejected        AckResult = "rejected"         // not allowed, or not understood; see Error
+	AlreadyResolved AckResult = "already_resolved" // another answer was first
+	Stale           AckResult = "stale"            // the request is gone or has changed
+	Rejected        AckResult = "rejected"         // not allowed or invalid; see Error
 )
 
-// Ack answers one command. The same command gets the same ack.
+// Ack acknowledges one command. A repeated command gets the same ack.
 type Ack struct {
 	Type      string     `json:"type" ts:"'ack'"`
 	CommandID string     `json:"command_id"`
 	Result    AckResult  `json:"result"`
 	Error     *ErrorBody `json:"error,omitempty"`
 	Resolved  *Resolved  `json:"resolved,omitempty"`
-	SessionID string     `json:"session_id,omitempty"` // of the session that create or fork made
-	MessageID string     `json:"message_id,omitempty"` // of the message that was taken
-	ExpiresAt *float64   `json:"expires_at,omitempty"` // of the request that was extended
-	HeldUntil *float64   `json:"held_until,omitempty"` // of the answer that is held
+	SessionID string     `json:"session_id,omitempty"` // of the session that create or fork created
+	MessageID string     `json:"message_id,omitempty"` // of the accepted message
+	ExpiresAt *float64   `json:"expires_at,omitempty"` // of the extended request
+	HeldUntil *float64   `json:"held_until,omitempty"` // of the held answer
 }
 
-// ErrorBody is a refusal: a code and a reason for programs, a sentence for people.
+// ErrorBody describes an error: code and reason for programs, message for people.
 type ErrorBody struct {
 	Code    string         `json:"code"`                                                             // the class of the error
 	Message string         `json:"message"`                                                          // in English
-	Field   string         `json:"field,omitempty"`                                                  // of the command or body that is to blame
+	Field   string         `json:"field,omitempty"`                                                  // the invalid field of the command or body
 	Reason  string         `json:"reason,omitempty"`                                                 // the exact error; see docs/integrating/errors.md
 	Params  map[string]any `json:"params,omitempty" ts:"Record<string, string | number | string[]>"` // values in the message, by name
 	// FolderTrust comes with folder_untrusted.
 	FolderTrust *FolderTrust `json:"folder_trust,omitempty"`
 }
 
-// FolderTrust is what the settings of a folder would run or permit, for a person to
-// look at before Claude is started there.
+// FolderTrust lists what the settings of a folder would run or permit, for a person to
+// review before Claude starts there.
 type FolderTrust struct {
 	Folder string       `json:"folder"`
-	Digest string       `json:"digest"` // sent back as `trust` it says: I have seen this, and want it
+	Digest string       `json:"digest"` // sent back as `trust` to confirm that a person has seen this and agrees
 	Items  []FolderItem `json:"items"`
-	Gone   []FolderItem `json:"gone"` // that were trusted and are there no longer
-	Told   []string     `json:"told"` // files that only tell Claude something
-	// CanLeaveOut: Claude can be started with `without_settings` instead.
+	Gone   []FolderItem `json:"gone"` // trusted before, and gone since
+	Told   []string     `json:"told"` // files that only instruct Claude
+	// CanLeaveOut reports that Claude can start with `without_settings` instead.
 	CanLeaveOut bool       `json:"can_leave_out"`
-	Before      *TrustedBy `json:"before"` // null when nobody has trusted this folder yet
+	Before      *TrustedBy `json:"before"` // null if nobody has trusted this folder yet
 }
 
-// TrustedBy says who trusted a folder as it was then.
+// TrustedBy records who trusted a folder, and when.
 type TrustedBy struct {
 	By string  `json:"by"`
 	At float64 `json:"at"`
 }
 
-// FolderItemKind says what a [FolderItem] is.
+// FolderItemKind is the kind of a [FolderItem].
 type FolderItemKind string
 
-// FolderDanger says why a [FolderItem] matters.
+// FolderDanger is the reason why a [FolderItem] matters.
 type FolderDanger string
 
-// FolderItem is one thing that Claude would take from a folder.
+// FolderItem is one item that Claude would load from a folder.
 type FolderItem struct {
 	Kind   FolderItemKind `json:"kind"`
 	Danger FolderDanger   `json:"danger"`
 	File   string         `json:"file"`
 	Name   string         `json:"name"`
 	Text   string         `json:"text"`
-	Cut    bool           `json:"cut"` // text is not whole
-	New    bool           `json:"new"` // since the folder was trusted last
+	Cut    bool           `json:"cut"` // text is truncated
+	New    bool           `json:"new"` // since the folder was last trusted
 }
 
-// Resolved says how a request ended and by whom.
+// Resolved describes how a request ended and by whom.
 type Resolved struct {
 	Outcome pending.Status `json:"outcome"`
 	By      *string        `json:"by"` // name; null when no person was involved
@@ -427,23 +427,23 @@ type Resolved struct {
 	Reasons Reasons        `json:"reasons,omitempty"` // of summary
 }
 
-// Presence says who looks at a session.
+// Presence lists who looks at a session.
 type Presence struct {
 	Type      string       `json:"type" ts:"'presence'"`
 	SessionID string       `json:"session_id"`
 	Viewers   []ViewerInfo `json:"viewers"`
 }
 
-// ViewerInfo is one person in a [Presence], however many tabs they have.
+// ViewerInfo is one person in a [Presence], counted once for all their tabs.
 type ViewerInfo struct {
 	Name      string `json:"name"`
 	Typing    bool   `json:"typing"`
-	RequestID string `json:"request_id,omitempty"` // whose form they are typing in
+	RequestID string `json:"request_id,omitempty"` // whose form they are filling in
 }
 
-// Lifecycle says how far an agent reports to have come. It is sent at every
-// change, on a new connection for every session of [ActiveProcesses] and to a tab
-// that subscribes; At tells which of two is newer.
+// Lifecycle is the progress that an agent reported. It is sent at every change, on a new
+// connection for every session of [ActiveProcesses], and to a tab that subscribes. Of two,
+// the one with the later At is newer.
 type Lifecycle struct {
 	Type        string   `json:"type" ts:"'lifecycle'"`
 	SessionID   string   `json:"session_id"`
@@ -455,9 +455,8 @@ type Lifecycle struct {
 	At          float64  `json:"at"`
 }
 
-// Notice says what stands in the way of everything that must be stored. It comes
-// on a new connection when there is something, and at every change; Message is a
-// sentence for people, "" with the code "none".
+// Notice describes why the store rejects writes. It is sent at every change, and on a new
+// connection while it applies. Message is a sentence for people, "" with the code "none".
 type Notice struct {
 	Type    string     `json:"type" ts:"'notice'"`
 	Code    NoticeCode `json:"code"`
@@ -465,16 +464,15 @@ type Notice struct {
 	Reasons Reasons    `json:"reasons,omitempty"` // of message
 }
 
-// Toasts are the requests that wait where the person of this tab does not look: all
-// there are, oldest first, and how many more than can be named. It comes at every
-// change to a tab that says what it shows.
+// Toasts lists the open requests that this person does not look at, oldest first, and how
+// many more there are. It is sent at every change to a tab that reports what it shows.
 type Toasts struct {
 	Type       string   `json:"type" ts:"'toasts'"`
 	RequestIDs []string `json:"request_ids"`
 	More       int      `json:"more,omitempty"`
 }
 
-// ErrorFrame comes before the server closes a connection.
+// ErrorFrame precedes the end of a connection that the server closes.
 type ErrorFrame struct {
 	Type    string `json:"type" ts:"'error'"`
 	Code    string `json:"code"`
@@ -484,7 +482,7 @@ type ErrorFrame struct {
 // Close codes of the WebSocket.
 const (
 	CloseGoingAway  = 1001 // the server stops; connect again
-	CloseSignedOut  = 4001 // the sign-in ended; do not connect again before a new one
+	CloseSignedOut  = 4001 // the sign-in ended; connect again after a new one
 	CloseTooSlow    = 4008 // connect again and get the newest state
-	CloseOldVersion = 4010 // load the app again
+	CloseOldVersion = 4010 // reload the app
 )

@@ -1,14 +1,14 @@
 package wire
 
-// PhoneAccess is how a phone reaches the server.
+// PhoneAccess describes how a phone reaches the server.
 type PhoneAccess struct {
-	// Addresses are those that a phone can use, then those that lack something.
+	// Addresses lists first the usable addresses, then those that lack something.
 	Addresses []PhoneAddress `json:"addresses"`
-	// Through is what passed this call on to the server.
+	// Through is what forwarded this call to the server.
 	Through Through `json:"through"`
 }
 
-// Through is what passed a call on to the server, by what it says itself. Nothing depends on it.
+// Through is a proxy that forwarded a call, as it identified itself. Nothing depends on it.
 type Through string
 
 const (
@@ -22,11 +22,11 @@ type PhoneAddress struct {
 	URL     string       `json:"url"` // "" if its name is unknown
 	Network PhoneNetwork `json:"network"`
 	Missing PhoneMissing `json:"missing"`
-	// Fix are the commands that add what is missing, in their order.
+	// Fix lists the commands that add what is missing, in order.
 	Fix []string `json:"fix"`
 }
 
-// PhoneNetwork is where an address can be reached from.
+// PhoneNetwork is the network from which an address can be reached.
 type PhoneNetwork string
 
 const (
@@ -35,13 +35,13 @@ const (
 	LocalNetwork  PhoneNetwork = "lan"
 )
 
-// PhoneMissing is why a phone cannot use an address.
+// PhoneMissing is the reason why a phone cannot use an address.
 type PhoneMissing string
 
 const (
 	NothingMissing     PhoneMissing = "nothing"
 	MissingTLS         PhoneMissing = "tls"         // the server has no certificate
-	MissingListen      PhoneMissing = "listen"      // it listens on its own machine only
+	MissingListen      PhoneMissing = "listen"      // the server listens only on its own machine
 	MissingCertificate PhoneMissing = "certificate" // its certificate is for other names
 	MissingRenewal     PhoneMissing = "renewal"     // its certificate has expired
 	MissingHost        PhoneMissing = "host"        // it refuses the host name

@@ -1,13 +1,13 @@
 package wire
 
-// Preferences are what a person chose for themselves; they follow to every device.
+// Preferences are a person's settings, which apply on all of their devices.
 type Preferences struct {
-	Keys       map[string]string `json:"keys"`        // what to press, by the name of what it does, where it is not as it comes
-	SingleKeys bool              `json:"single_keys"` // whether keys of one character do anything
-	Language   string            `json:"language"`    // that the app was shown in last; that of alerts, too
+	Keys       map[string]string `json:"keys"`        // changed shortcuts, by the name of the command
+	SingleKeys bool              `json:"single_keys"` // whether single-key shortcuts are on
+	Language   string            `json:"language"`    // in which the app was last shown; also that of alerts
 }
 
-// PreferencesChange holds what is to be another now; what is absent stays.
+// PreferencesChange contains the new values; absent fields stay unchanged.
 type PreferencesChange struct {
 	Keys       map[string]string `json:"keys,omitempty" validate:"omitempty,max=100,dive,keys,min=1,max=40,endkeys,max=40"`
 	SingleKeys *bool             `json:"single_keys,omitempty"`

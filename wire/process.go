@@ -5,7 +5,7 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Process is one row of the admin's table.
+// Process is one row of the admins' process table.
 type Process struct {
 	SessionID    string        `json:"session_id"`
 	Title        string        `json:"title"`
@@ -19,56 +19,56 @@ type Process struct {
 	Tabs         int           `json:"tabs"` // that show it
 	WaitsFor     *string       `json:"waits_for"`
 	NodeID       string        `json:"node_id"`
-	// HeardAt is when Claude said something last.
+	// HeardAt is when Claude last sent something.
 	HeardAt *float64 `json:"heard_at,omitempty"`
-	// Trouble says what is wrong with it: stuck, orphan, unreachable or recovered.
+	// Trouble is a problem of the process: stuck, orphan, unreachable or recovered.
 	Trouble *ProcessTrouble `json:"trouble,omitempty"`
-	// Samples are those of the last five minutes, the oldest first; when asked for.
+	// Samples are those of the last five minutes, oldest first; only on request.
 	Samples []ProcessSample `json:"samples,omitempty"`
 }
 
-// ProcessTrouble is what is wrong with a process, with a sentence that says why.
+// ProcessTrouble is a problem of a process, with a sentence that explains it.
 type ProcessTrouble struct {
 	Kind    TroubleKind `json:"kind"`
 	Reason  string      `json:"reason"`
 	Reasons Reasons     `json:"reasons,omitempty"` // of reason
 }
 
-// TroubleKind is what may be wrong with a process.
+// TroubleKind is the kind of a [ProcessTrouble].
 type TroubleKind string
 
-// What may be wrong with a process.
+// The kinds of trouble.
 const (
-	Stuck       TroubleKind = "stuck"       // it works and gives no sign of life
-	Orphan      TroubleKind = "orphan"      // it is gone, and what it asked waits
-	Unreachable TroubleKind = "unreachable" // it may run, and this server cannot reach it
-	Recovered   TroubleKind = "recovered"   // it runs, and the database had forgotten something of it
+	Stuck       TroubleKind = "stuck"       // it works without visible activity
+	Orphan      TroubleKind = "orphan"      // it has ended, and its requests are open
+	Unreachable TroubleKind = "unreachable" // it may run, but this server cannot reach it
+	Recovered   TroubleKind = "recovered"   // it runs, and the database had lost part of its state
 )
 
-// ProcessSample is what a process and all it runs took at one moment.
+// ProcessSample is the resource usage of a process tree at one time.
 type ProcessSample struct {
 	At     float64 `json:"at"`
 	Memory uint64  `json:"memory"`
 	CPU    float64 `json:"cpu"`
 }
 
-// Diagnostics is a report about one session for whoever looks for a fault: no
-// inputs, no answers, no secrets.
+// Diagnostics is a report about one session for troubleshooting, without inputs, answers or
+// secrets.
 type Diagnostics struct {
 	Text string `json:"text"`
 }
 
-// RequestViews is what each part of the server, and Claude itself, know of the open
-// requests of a session. While a request comes or an answer is on its way, they may
-// differ for a moment.
+// RequestViews compares the open requests of a session as the parts of the server and
+// Claude know them. While a request arrives or an answer is in flight, they may differ
+// briefly.
 type RequestViews struct {
 	SessionID string        `json:"session_id"`
 	State     session.State `json:"state"`
 	Rows      []RequestRow  `json:"rows"`    // in the database
-	Waiting   []string      `json:"waiting"` // in memory; null when it cannot be told, like the following
+	Waiting   []string      `json:"waiting"` // in memory; null if unknown, as in the following fields
 	Journal   []string      `json:"journal"`
 	Claude    []string      `json:"claude"`
-	// Differences says where they differ, one sentence each.
+	// Differences are sentences, one for each difference.
 	Differences []string `json:"differences"`
 }
 
@@ -80,12 +80,12 @@ type RequestRow struct {
 	ToolName  string         `json:"tool_name"`
 }
 
-// ProcessList is the admin's table.
+// ProcessList is the admins' process table.
 type ProcessList struct {
 	Processes []Process `json:"processes"`
 }
 
-// ClaudeInfo says which CLI sessions run on.
+// ClaudeInfo describes the CLI that sessions use.
 type ClaudeInfo struct {
 	Path     string  `json:"path,omitempty"`
 	Version  string  `json:"version"`
@@ -94,7 +94,7 @@ type ClaudeInfo struct {
 	Reasons  Reasons `json:"reasons,omitempty"` // of problem
 }
 
-// Environment is what a person must know before starting a session.
+// Environment is what a person needs to know before they start a session.
 type Environment struct {
 	Claude         ClaudeInfo `json:"claude"`
 	DemoAvailable  bool       `json:"demo_available"`
@@ -102,19 +102,19 @@ type Environment struct {
 	Home           string     `json:"home"`
 }
 
-// Folder is one in which the caller may start a session.
+// Folder is a folder in which the caller may start a session.
 type Folder struct {
 	Path   string `json:"path"`
 	Recent bool   `json:"recent"` // the caller has worked in it
 }
 
-// FolderList holds folders that fit to what was typed, recent ones first.
+// FolderList lists the folders that match the typed text, recent ones first.
 type FolderList struct {
 	Folders []Folder `json:"folders"`
-	More    bool     `json:"more"` // than are here
+	More    bool     `json:"more"` // further folders were left out
 }
 
-// TrustedFolder is one whose settings somebody trusts as they were then.
+// TrustedFolder is a folder whose settings somebody trusts, as they were at that time.
 type TrustedFolder struct {
 	Folder    string       `json:"folder"`
 	Digest    string       `json:"digest"` // of the items
@@ -123,12 +123,12 @@ type TrustedFolder struct {
 	Items     []FolderItem `json:"items"`
 }
 
-// TrustedFolderList holds them, what was trusted last first.
+// TrustedFolderList lists trusted folders, most recently trusted first.
 type TrustedFolderList struct {
 	Folders []TrustedFolder `json:"folders"`
 }
 
-// TrustRevoke takes a trust back that was seen in the list.
+// TrustRevoke revokes the trust of a folder, as it was shown in the list.
 type TrustRevoke struct {
 	Folder string `json:"folder" validate:"required,max=4096"`
 	Digest string `json:"digest" validate:"required,max=128"`

@@ -2,6 +2,6 @@ package wire
 
 import "github.com/sayso-dev/sayso/internal/statement"
 
-// Reasons holds, for texts of an object that are no errors, their reasons and parameters,
-// by the names of the fields. A text without a reason is shown as it is.
+// Reasons maps field names of an object to the reasons and parameters of texts that are not
+// errors. A text without a reason is shown unchanged.
 type Reasons = map[string]statement.Reason

@@ -9,8 +9,8 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// NewResolved returns who resolved a request, with what and when; nil while it
-// can still be answered.
+// NewResolved returns who resolved a request, how and when; nil while it can still be
+// answered.
 func NewResolved(r pending.Request) *Resolved {
 	res := r.Resolution
 	if res == nil {

@@ -6,22 +6,22 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// The bodies of REST that are no command: here those of requests, refusals and the
-// audit trail, elsewhere those of one subject, as account.go.
+// The REST bodies that are not commands: here requests, refusals and the audit log, other
+// subjects in their own files.
 
-// Outcome answers a command that came over REST.
+// Outcome is the response to a command over REST.
 type Outcome struct {
 	CommandID string     `json:"command_id,omitempty"`
 	Result    AckResult  `json:"result"`
-	SessionID string     `json:"session_id,omitempty"` // of the session that create or fork made
+	SessionID string     `json:"session_id,omitempty"` // of the session that create or fork created
 	MessageID string     `json:"message_id,omitempty"`
-	ExpiresAt *float64   `json:"expires_at,omitempty"` // of the request that was extended
-	HeldUntil *float64   `json:"held_until,omitempty"` // of the answer that is held
+	ExpiresAt *float64   `json:"expires_at,omitempty"` // of the extended request
+	HeldUntil *float64   `json:"held_until,omitempty"` // of the held answer
 	Error     *ErrorBody `json:"error,omitempty"`
-	Resolved  *Resolved  `json:"resolved,omitempty"` // with 409: who was first, with what, when
+	Resolved  *Resolved  `json:"resolved,omitempty"` // with 409: the answer that was first
 }
 
-// RequestFate says where one request stands, also one that has ended.
+// RequestFate is the state of one request, even if it has ended.
 type RequestFate struct {
 	RequestID string         `json:"request_id"`
 	SessionID string         `json:"session_id"`
@@ -30,34 +30,34 @@ type RequestFate struct {
 	Resolved  *Resolved      `json:"resolved"` // null while it can be answered
 }
 
-// PendingRequest is an open request together with the session that waits.
+// PendingRequest is an open request with its session.
 type PendingRequest struct {
 	SessionID    string `json:"session_id"`
 	SessionTitle string `json:"session_title"`
 	Request
 }
 
-// PendingList holds every open request the caller may see, oldest first.
+// PendingList lists every open request that the caller may see, oldest first.
 type PendingList struct {
 	PendingRequests []PendingRequest `json:"pending_requests"`
 }
 
-// AuditEntry is one answer on record. Its hash is the SHA-256 of the hash before
-// and of the bytes of Entry as they are here.
+// AuditEntry is one entry of the audit log. Its hash is the SHA-256 of the previous hash
+// followed by the exact bytes of Entry.
 type AuditEntry struct {
 	Seq   int64           `json:"seq"`
 	Hash  string          `json:"hash"` // hexadecimal
 	Entry json.RawMessage `json:"entry"`
 }
 
-// AuditPage is a piece of the audit trail. Next is the `after` of the next piece,
-// which is empty at the end.
+// AuditPage is a page of the audit log. Next is the `after` of the next page, which is
+// empty at the end.
 type AuditPage struct {
 	Entries []AuditEntry `json:"entries"`
 	Next    int64        `json:"next"`
 }
 
-// Refusal is the body of every refusal.
+// Refusal is the body of every error response.
 type Refusal struct {
 	Error ErrorBody `json:"error"`
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Session is a conversation we remember, as REST lists it.
+// Session is a conversation that sayso remembers, as REST lists it.
 type Session struct {
 	SessionID      string        `json:"session_id"`
 	ProjectID      string        `json:"project_id"`
@@ -22,28 +22,28 @@ type Session struct {
 	UpdatedAt      float64       `json:"updated_at"`
 	Items          int64         `json:"items,omitempty"`         // of its transcript
 	ProcessState   *ProcessState `json:"process_state,omitempty"` // of one session, not in lists
-	// Rights are what whoever asks may do here; absent in the default project.
+	// Rights are what the caller may do in this session; absent in the default project.
 	Rights []project.Action `json:"rights,omitempty"`
 }
 
-// SessionList is one page of sessions, newest sign of life first.
+// SessionList is one page of sessions, most recently active first.
 type SessionList struct {
 	Sessions []Session `json:"sessions"`
 	Next     *string   `json:"next"` // cursor of the next page
 }
 
-// SessionPatch changes the fields that are there.
+// SessionPatch changes the fields that are present.
 type SessionPatch struct {
 	Title    *string `json:"title,omitempty" validate:"omitempty,min=1,max=500"`
 	Archived *bool   `json:"archived,omitempty"`
 }
 
-// MessageList is what waits until Claude is done, oldest first.
+// MessageList lists the messages that wait for Claude, oldest first.
 type MessageList struct {
 	Messages []QueuedMessage `json:"messages"`
 }
 
-// QueuedMessage is a message that Claude has not got yet.
+// QueuedMessage is a message that Claude has not received yet.
 type QueuedMessage struct {
 	MessageID   string                   `json:"message_id"`
 	Text        string                   `json:"text"`
@@ -52,9 +52,8 @@ type QueuedMessage struct {
 	CreatedAt   float64                  `json:"created_at"`
 }
 
-// TerminalSession is a conversation that a Claude elsewhere on the server has saved,
-// such as one in a terminal. It can be read, and taken up or forked with
-// [CreateSession].
+// TerminalSession is a conversation saved by a Claude outside of sayso on this server, such
+// as one in a terminal. It can be read, and continued or forked with [CreateSession].
 type TerminalSession struct {
 	SessionID string  `json:"session_id"`
 	Title     string  `json:"title"`
@@ -64,38 +63,38 @@ type TerminalSession struct {
 	Running   bool    `json:"running"`
 }
 
-// TerminalSessionList holds them, what changed last first.
+// TerminalSessionList lists terminal sessions, most recently changed first.
 type TerminalSessionList struct {
 	Sessions []TerminalSession `json:"sessions"`
 }
 
-// TerminalPage is a piece of such a transcript, from its end on.
+// TerminalPage is a page of such a transcript, from its end backwards.
 type TerminalPage struct {
 	Items  []Item `json:"items"`
-	Before *int64 `json:"before"` // of the piece before this one; null at the beginning
+	Before *int64 `json:"before"` // of the previous page; null at the beginning
 }
 
-// SearchResults are sessions in which something was found, newest find first.
+// SearchResults lists the sessions that match a search, most recent match first.
 type SearchResults struct {
 	Results []SearchResult `json:"results"`
-	Next    *string        `json:"next"` // cursor; a session may come again behind it
-	// Incomplete says that the search was stopped because it took too long.
+	Next    *string        `json:"next"` // cursor; a session may occur again on a later page
+	// Incomplete reports that the search was stopped because it took too long.
 	Incomplete bool `json:"incomplete"`
-	// Indexing says that the newest items are not searchable yet.
+	// Indexing reports that the newest items are not searchable yet.
 	Indexing bool `json:"indexing"`
 }
 
-// SearchResult is what was found in one session, from its end on.
+// SearchResult is the matches in one session, from its end backwards.
 type SearchResult struct {
 	SessionID string      `json:"session_id"`
 	Title     string      `json:"title"`
 	CWD       string      `json:"cwd"`
 	Archived  bool        `json:"archived"`
 	Hits      []SearchHit `json:"hits"`
-	More      bool        `json:"more"` // than the hits that are listed
+	More      bool        `json:"more"` // further matches were left out
 }
 
-// SearchHit is a block in which something was found. Excerpt is plain text.
+// SearchHit is a block that matches. Excerpt is plain text.
 type SearchHit struct {
 	Seq     int64            `json:"seq"`
 	Key     string           `json:"key"`
@@ -104,13 +103,13 @@ type SearchHit struct {
 	Excerpt string           `json:"excerpt"`
 }
 
-// Upload is a file that a message may attach later; Data is base64.
+// Upload is a file that a later message may attach; Data is base64.
 type Upload struct {
 	Name string `json:"name" validate:"required,max=1000"`
 	Data []byte `json:"data" ts:"string" validate:"required"`
 }
 
-// TranscriptPage is one piece of a transcript.
+// TranscriptPage is one page of a transcript.
 type TranscriptPage struct {
 	Items []Item `json:"items"`
 	Next  int64  `json:"next"`

@@ -11,8 +11,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/problem"
 )
 
-// shapes checks the validate tags; what an answer or an order means is checked
-// by the packages below.
+// shapes checks the validate tags. Lower packages check the meaning of values.
 var shapes = sync.OnceValue(func() *validator.Validate {
 	v := validator.New(validator.WithRequiredStructEnabled())
 	v.RegisterTagNameFunc(func(f reflect.StructField) string {
@@ -25,8 +24,8 @@ var shapes = sync.OnceValue(func() *validator.Validate {
 // withoutHeads removes the names of the embedded heads of commands from a path.
 var withoutHeads = strings.NewReplacer("SessionHead.", "", "RequestHead.", "", "Head.", "", "FolderConsent.", "")
 
-// CheckShape validates a decoded body against its tags. It returns a
-// [problem.Error] for the first field that does not fit.
+// CheckShape validates a decoded body against its tags. It returns a [problem.Error] for
+// the first invalid field.
 func CheckShape(v any) error {
 	err := shapes().Struct(v)
 	var faults validator.ValidationErrors

@@ -4,24 +4,23 @@ import (
 	"github.com/sayso-dev/sayso/internal/account"
 )
 
-// Template is something that a person said to Claude and may say again.
+// Template is a saved reply of a person.
 type Template struct {
 	TemplateID string                `json:"template_id"`
-	Name       string                `json:"name,omitempty"`                             // of one made by hand; absent: learned from what was said
-	Place      account.TemplatePlace `json:"place" ts:"'reason' | 'answer' | 'message'"` // where it was said
+	Name       string                `json:"name,omitempty"`                             // of one saved by the person; absent for one learned from their answers
+	Place      account.TemplatePlace `json:"place" ts:"'reason' | 'answer' | 'message'"` // where it was used
 	Text       string                `json:"text"`
 	Uses       int                   `json:"uses"`
 	UsedAt     float64               `json:"used_at"`
 }
 
-// TemplateList is what GET /api/templates answers, the last used first.
+// TemplateList is the response to GET /api/templates, most recently used first.
 type TemplateList struct {
 	Templates []Template `json:"templates"`
 }
 
-// TemplateText is a new template, or another text and name for one. Without a name
-// it counts as said, for a refusal unless another place is given, and keeps the
-// name it has.
+// TemplateText creates or changes a saved reply. Without a name, it counts as learned: as a
+// reason for a denial unless Place says otherwise, and it keeps its name.
 type TemplateText struct {
 	Text  string                `json:"text" validate:"required,max=2000"`
 	Name  *string               `json:"name,omitempty" validate:"omitempty,max=60"`

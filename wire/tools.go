@@ -1,7 +1,7 @@
 package wire
 
-// SessionTools is what Claude can use in a session besides its built-in tools, and by which
-// rules. Its texts come from MCP servers and files: show them as they are.
+// SessionTools lists what Claude can use in a session besides its built-in tools, and the
+// rules that apply. Its texts come from MCP servers and files: show them unchanged.
 type SessionTools struct {
 	Servers []SessionServer  `json:"servers"`
 	Skills  []SessionSkill   `json:"skills"`
@@ -16,7 +16,7 @@ type SessionTools struct {
 	Missing    []string `json:"missing"`
 	Unanswered []string `json:"unanswered"`
 	More       []string `json:"more"`
-	May        []string `json:"may"` // actions of a ServerChange that whoever asks may take
+	May        []string `json:"may"` // actions of a ServerChange that the caller may take
 }
 
 // SessionServer is an MCP server of a session.
@@ -67,14 +67,14 @@ type SessionHook struct {
 	Plugin   string `json:"plugin"`
 	Kind     string `json:"kind"` // command, prompt, http, …
 	Text     string `json:"text"`
-	Disabled bool   `json:"disabled"` // by the mode of the session or a policy
+	Disabled bool   `json:"disabled"` // by the mode of the session or by managed settings
 }
 
-// HookPolicy is what a policy of the machine says about hooks.
+// HookPolicy is what managed settings say about hooks.
 type HookPolicy struct {
 	Disabled    bool `json:"disabled"`     // no hooks run
-	ManagedOnly bool `json:"managed_only"` // only those of the policy run
-	Managed     int  `json:"managed"`      // hooks of the policy, which are not listed
+	ManagedOnly bool `json:"managed_only"` // only hooks in managed settings run
+	Managed     int  `json:"managed"`      // hooks in managed settings, which are not listed
 }
 
 // PermissionRule is a permission rule of the CLI.
@@ -82,32 +82,32 @@ type PermissionRule struct {
 	Behavior    string `json:"behavior"` // allow, deny or ask
 	Source      string `json:"source"`   // userSettings, policySettings, session, …
 	Rule        string `json:"rule"`
-	NotInEffect bool   `json:"not_in_effect"` // overridden by a policy
+	NotInEffect bool   `json:"not_in_effect"` // overridden by managed settings
 }
 
-// ServerChange is what a person does to an MCP server of a session.
+// ServerChange changes an MCP server of a session.
 type ServerChange struct {
 	Server string `json:"server" validate:"required,max=1000"`
 	Action string `json:"action" validate:"oneof=enable disable reconnect sign_in finish_sign_in"`
-	// Callback is the address to which the browser was sent back; with finish_sign_in.
+	// Callback is the address to which the browser was redirected; with finish_sign_in.
 	Callback string `json:"callback,omitempty" validate:"max=8192"`
 }
 
 // ServerChanged is the outcome of a ServerChange.
 type ServerChanged struct {
-	// SignInURL is where the person continues a sign_in; "" when none is needed. Open it only
-	// if they ask for it.
+	// SignInURL is where the person continues a sign_in; "" if none is needed. Open it only
+	// on the person's request.
 	SignInURL string `json:"sign_in_url"`
 }
 
-// ContextUsage is what fills the context of a session, in tokens, as the CLI counts it.
+// ContextUsage is what fills the context of a session, in tokens, as the CLI counts them.
 type ContextUsage struct {
 	Tokens     int               `json:"tokens"`
 	Window     int               `json:"window"`
-	CompactsAt int               `json:"compacts_at"` // 0 when the CLI does not compact by itself
+	CompactsAt int               `json:"compacts_at"` // 0 if the CLI does not compact automatically
 	Categories []ContextCategory `json:"categories"`
-	Files      []ContextFile     `json:"files"` // with instructions
-	More       bool              `json:"more"`  // files than are here
+	Files      []ContextFile     `json:"files"` // that contain instructions
+	More       bool              `json:"more"`  // further files were left out
 	Limits     []AccountLimit    `json:"limits"`
 }
 
@@ -133,17 +133,17 @@ type AccountLimit struct {
 	ResetsAt *float64 `json:"resets_at,omitempty"` // Unix seconds
 }
 
-// CostHistory is what sessions have cost in the last days, in US dollars.
+// CostHistory is what sessions cost in the last days, in US dollars.
 type CostHistory struct {
-	Days    []CostDay `json:"days"`    // that cost something, oldest first
+	Days    []CostDay `json:"days"`    // with costs, oldest first
 	Project string    `json:"project"` // of the session; "" for the default project
 	Today   float64   `json:"today"`   // 00:00 UTC, Unix seconds
-	Count   int       `json:"count"`   // days, today among them
+	Count   int       `json:"count"`   // days, including today
 }
 
 // CostDay is the cost of a day, which begins at 00:00 UTC.
 type CostDay struct {
 	At      float64 `json:"at"`
-	Mine    float64 `json:"mine"`    // sessions of whoever asks, in all projects
+	Mine    float64 `json:"mine"`    // sessions of the caller, in all projects
 	Project float64 `json:"project"` // all sessions in the project
 }
