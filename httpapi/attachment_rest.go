@@ -29,7 +29,7 @@ func (s *attachmentHandlers) postAttachment(w http.ResponseWriter, r *http.Reque
 	if err := readBody(r, &up); err != nil {
 		return err
 	}
-	a, err := s.commands.KeepAttachment(r.Context(), "", who, up.Name, up.Data)
+	a, err := s.commands.StoreAttachment(r.Context(), "", who, up.Name, up.Data)
 	if err != nil {
 		return err
 	}

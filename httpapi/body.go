@@ -65,7 +65,7 @@ type largeBody struct {
 }
 
 func (l *largeBody) Read(b []byte) (int, error) {
-	if l.pace.Got > command.SmallLimit && !l.acquired {
+	if l.pace.Received > command.SmallLimit && !l.acquired {
 		release, ok := l.acquire()
 		if !ok {
 			return 0, uploadsBusy()
@@ -78,7 +78,7 @@ func (l *largeBody) Read(b []byte) (int, error) {
 		b = b[:command.SmallLimit] // no more before it has capacity
 	}
 	n, err := l.ReadCloser.Read(b)
-	l.pace.Got += int64(n)
+	l.pace.Received += int64(n)
 	if err == nil {
 		l.setDeadline(l.pace.Due())
 	}

@@ -83,7 +83,7 @@ func routes() []route {
 		{method: "DELETE", pattern: "/api/templates/{id}", policy: asMember, serve: (*Server).deleteTemplate},
 
 		{method: "GET", pattern: "/api/sessions", policy: signedIn, serve: (*Server).getSessions},
-		{method: "POST", pattern: "/api/sessions", policy: asMember, limit: command.SpeechLimit, serve: (*Server).postSession},
+		{method: "POST", pattern: "/api/sessions", policy: asMember, limit: command.MessageLimit, serve: (*Server).postSession},
 		{method: "GET", pattern: "/api/sessions/{id}", policy: signedIn, serve: (*Server).getSession},
 		{method: "PATCH", pattern: "/api/sessions/{id}", policy: asMember, serve: (*Server).patchSession},
 		{method: "DELETE", pattern: "/api/sessions/{id}", policy: asMember, serve: (*Server).deleteSession},
@@ -91,7 +91,7 @@ func routes() []route {
 		{method: "POST", pattern: "/api/sessions/{id}/export", policy: signedIn, serve: (*Server).postExport},
 		{method: "GET", pattern: "/api/sessions/{id}/messages", policy: signedIn, serve: (*Server).getMessages},
 		{method: "DELETE", pattern: "/api/sessions/{id}/messages/{message_id}", policy: asMember, serve: (*Server).deleteMessage},
-		{method: "POST", pattern: "/api/sessions/{id}/messages", policy: asMember, limit: command.SpeechLimit, serve: commandRoute("send_message")},
+		{method: "POST", pattern: "/api/sessions/{id}/messages", policy: asMember, limit: command.MessageLimit, serve: commandRoute("send_message")},
 		{method: "POST", pattern: "/api/sessions/{id}/interrupt", policy: asMember, serve: commandRoute("interrupt")},
 		{method: "POST", pattern: "/api/sessions/{id}/kill", policy: asMember, serve: commandRoute("kill_process")},
 		{method: "POST", pattern: "/api/sessions/{id}/resume", policy: asMember, serve: commandRoute("resume_session")},

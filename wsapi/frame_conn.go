@@ -16,8 +16,8 @@ const (
 	length64    = 127 // the length follows in 8 bytes
 )
 
-// firstWrite bounds what is copied behind a header, in bytes. Longer messages take a second
-// system call.
+// firstWrite bounds the part of a message that is copied after the header, in bytes. A
+// longer message takes a second system call.
 const firstWrite = 16 << 10
 
 // A frameConn is the connection of a tab. Messages go to it past the library, because for
@@ -26,14 +26,13 @@ const firstWrite = 16 << 10
 // control frames.
 type frameConn struct {
 	net.Conn
-	// turn has capacity 1. Whoever writes a frame holds it: a channel, because a test
-	// with a clock of its own does not see that somebody waits for a mutex.
+	// turn has capacity 1. The goroutine that writes a frame holds it. It is a channel
+	// because testing/synctest does not recognize a goroutine that waits for a mutex.
 	turn      chan struct{}
-	closeSent bool // nothing may follow; whoever has the turn may use it
+	closeSent bool // nothing may follow; protected by turn
 }
 
-// Write writes a control frame for the library, whose buffer holds a whole one, and waits
-// until the message before it is written.
+// Write writes one complete control frame for the library, after the message in progress.
 func (c *frameConn) Write(frame []byte) (int, error) {
 	c.turn <- struct{}{}
 	defer func() { <-c.turn }()
@@ -49,9 +48,9 @@ func (c *frameConn) writeText(body []byte) error {
 	if c.closeSent {
 		return net.ErrClosed
 	}
-	// The header must not arrive alone: a client of the library takes it for an empty
-	// message when the server is killed before the rest. A copy of the beginning costs less
-	// than a system call with two parts, which connections of TLS do not have either.
+	// The header must not arrive alone: if the server is then killed, a client library
+	// takes it for an empty message. Copying the beginning costs less than a system call
+	// with two parts, which TLS connections do not have either.
 	buf := buffers.Get().(*bytes.Buffer)
 	defer buffers.Put(buf)
 	buf.Reset()
@@ -68,7 +67,7 @@ func (c *frameConn) writeText(body []byte) error {
 // buffers hold messages while they are written.
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// appendTextHeader appends the header of a text message of so many bytes.
+// appendTextHeader appends the header of a text message with length bytes.
 func appendTextHeader(b []byte, length int) []byte {
 	switch {
 	case length < length16:

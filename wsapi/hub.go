@@ -38,7 +38,7 @@ const (
 	transcriptEvery = 50 * time.Millisecond  // between transcript frames of one session
 	presenceEvery   = time.Second            // between presence frames of one session
 	typingTTL       = 5 * time.Second        // how long a typing command applies
-	recheckEvery    = 750 * time.Millisecond // a sign-in that ended elsewhere is noticed within it
+	recheckEvery    = 750 * time.Millisecond // delay until a sign-in that ended elsewhere is noticed
 	maxTabs         = 2000                   // sockets of one server
 	pieceItems      = 200                    // items read for one transcript frame
 )
@@ -50,7 +50,7 @@ type Store interface {
 	Transcript(ctx context.Context, sessionID string, after int64, limit int) (session.Page, error)
 	Drafts(ctx context.Context, userID string) ([]account.Draft, error)
 	Bookmarks(ctx context.Context, userID string) ([]account.Bookmark, error)
-	// Ping reports why nothing can be stored, nil when all is well. The hub calls it
+	// Ping returns why the store rejects writes, nil if it accepts them. The hub calls it
 	// every second.
 	Ping(ctx context.Context) error
 }
@@ -60,13 +60,13 @@ type Processes interface {
 	Live(sessionID string) (session.Live, bool)
 }
 
-// People says whether whoever opened a tab may still be there; see account.Directory.
+// People checks whether the people of open tabs are still signed in; see account.Directory.
 type People interface {
 	Renew(ctx context.Context, who account.Identity) (account.Identity, error)
 	OnChange(f func())
 }
 
-// Options configures a [Hub]. What may be nil says so; the rest is required.
+// Options configures a [Hub]. Fields are required unless they say that they may be nil.
 type Options struct {
 	Store     Store
 	Processes Processes
@@ -85,32 +85,33 @@ type Options struct {
 	Log     *slog.Logger
 }
 
-// A Hub turns changes of sessions into frames. Each change is read, encoded and put
-// before every tab once; what a tab has not fetched yet is replaced by what is newer.
+// A Hub turns changes of sessions into frames. Each change is read and encoded once and
+// queued for every tab; a newer frame replaces an older one that a tab has not received
+// yet.
 type Hub struct {
 	o    Options
 	slow atomic.Int64 // tabs closed because they were too slow
 	// faults counts tabs that ended because a command failed in an unexpected way.
 	faults atomic.Int64
 
-	wake    chan struct{} // capacity 1: there is something for Run
+	wake    chan struct{} // capacity 1: Run has work
 	recheck chan struct{} // capacity 1: a sign-in ended
-	suspect chan struct{} // capacity 1: something could not be stored
+	suspect chan struct{} // capacity 1: a write failed
 
 	mu       sync.Mutex // protects following; never held over I/O
 	running  bool
-	notice   wire.NoticeCode                  // why nothing can be stored
-	changed  map[string]struct{}              // sessions that were announced since Run read them
-	feeds    map[string]*feed                 // sessions that run, wait, or are read by a tab
+	notice   wire.NoticeCode                  // why the store rejects writes
+	changed  map[string]struct{}              // sessions that changed since Run last read them
+	feeds    map[string]*feed                 // sessions that run, have open requests, or are read by a tab
 	tabs     map[*tab]bool                    // true once the tab has its first snapshot
 	deleting map[string]string                // sessions that are being deleted, with their projects
-	commands map[*context.CancelFunc]struct{} // commands under way
+	commands map[*context.CancelFunc]struct{} // commands in progress
 	served   sync.WaitGroup                   // tabs
-	retryAt  time.Time                        // after the store failed; zero when it did not
+	retryAt  time.Time                        // set while the store fails
 	watched  time.Time                        // since when there have been tabs
 }
 
-// Touch says that a session changed. It never blocks.
+// Touch marks a session as changed. It never blocks.
 func (h *Hub) Touch(sessionID string) {
 	h.mu.Lock()
 	h.changed[sessionID] = struct{}{}
@@ -121,12 +122,12 @@ func (h *Hub) Touch(sessionID string) {
 	wake(h.wake)
 }
 
-// TouchItems says that only the transcript of a session has changed: its readers look, and
-// its state is not read again. It never blocks.
+// TouchItems marks only the transcript of a session as changed, so its state is not read
+// again. It never blocks.
 func (h *Hub) TouchItems(sessionID string) { h.touchTranscript(sessionID, true) }
 
-// TouchLive says that only the block that Claude is writing in a session has grown: its
-// readers look, and nothing is read from the store. It never blocks.
+// TouchLive marks only the growing block of a session as changed, so nothing is read from
+// the store. It never blocks.
 func (h *Hub) TouchLive(sessionID string) { h.touchTranscript(sessionID, false) }
 
 func (h *Hub) touchTranscript(sessionID string, stored bool) {
@@ -145,7 +146,7 @@ func (h *Hub) touchTranscript(sessionID string, stored bool) {
 	}
 }
 
-// TouchAll says that any session may have changed. It never blocks.
+// TouchAll marks all sessions as changed. It never blocks.
 func (h *Hub) TouchAll() {
 	h.mu.Lock()
 	for sessionID, f := range h.feeds {
@@ -156,7 +157,7 @@ func (h *Hub) TouchAll() {
 	wake(h.wake)
 }
 
-// wake makes the receiver of a channel of capacity 1 look again. It never blocks.
+// wake sends to a channel of capacity 1 unless it is full. It never blocks.
 func wake(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -212,7 +213,7 @@ func (h *Hub) Readers(sessionID string) int {
 	return 0
 }
 
-// failed notes that the store failed; what could not be read is tried again.
+// failed logs a failure of the store and schedules another attempt.
 func (h *Hub) failed(ctx context.Context, what string, err error) {
 	if ctx.Err() != nil {
 		return
@@ -223,8 +224,7 @@ func (h *Hub) failed(ctx context.Context, what string, err error) {
 	h.retryAt = time.Now().Add(retryAfter)
 }
 
-// feed returns the feed of a session, making it when there is none. The caller
-// holds mu.
+// feed returns the feed of a session, and creates it if necessary. The caller holds mu.
 func (h *Hub) feed(sessionID string) *feed {
 	f := h.feeds[sessionID]
 	if f == nil {
@@ -234,15 +234,15 @@ func (h *Hub) feed(sessionID string) *feed {
 	return f
 }
 
-// forgetIfIdle drops a feed that nobody needs. The caller holds mu.
+// forgetIfIdle deletes a feed without readers or activity. The caller holds mu.
 func (h *Hub) forgetIfIdle(f *feed) {
 	if !f.active && len(f.readers) == 0 {
 		delete(h.feeds, f.sessionID)
 	}
 }
 
-// Deleting notes the project of a session that is about to be deleted, so that only
-// those hear of it who could see it.
+// Deleting records the project of a session that is about to be deleted, so that only tabs
+// that could see the session receive its last frame.
 func (h *Hub) Deleting(sessionID, inProject string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -260,7 +260,7 @@ func (h *Hub) presenceChanged(f *feed, now time.Time) {
 	wake(h.wake)
 }
 
-// join registers a tab; false when tabs are not served, or too many are.
+// join registers a tab. It returns false if the hub does not run or has too many tabs.
 func (h *Hub) join(t *tab) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -279,7 +279,7 @@ func (h *Hub) join(t *tab) bool {
 	return true
 }
 
-// leave forgets a tab.
+// leave removes a tab.
 func (h *Hub) leave(t *tab) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -295,7 +295,7 @@ func (h *Hub) leave(t *tab) {
 	h.served.Done()
 }
 
-// CanStore reports whether answers can be stored, as far as is known.
+// CanStore reports whether the last check found that the store accepts writes.
 func (h *Hub) CanStore() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -8,30 +8,29 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// block is a growing block of a transcript, as it was read last.
+// block is a growing block of a transcript, as last read.
 type block struct {
 	session.Live
-	open bool // it is the last block still
-	// The revs of its texts: from first to last.
+	open bool // it is still the last block
+	// The revisions of its texts.
 	first, last int64
 }
 
-// growth holds the block of a transcript that grows, and the one before it. liveRev counts
+// growth contains the growing block of a transcript, and the previous one. liveRev counts
 // their changes. The hub's mutex protects it.
 type growth struct {
 	block, before block
 	liveRev       int64
 }
 
-// liveRev is the place of a tab in the block that grows: what it has of it. The zero value
-// has nothing.
+// liveRev is the part of the growing block that a tab has. The zero value means none.
 type liveRev struct {
 	rev  int64
-	size int // of the text, in bytes; 0 where there is no block
+	size int // of the text, in bytes; 0 without a block
 }
 
-// setLive records the block as it was read; ok is false when there is none. The caller
-// holds the hub's mutex.
+// setLive records the block that was read; ok is false if there is none. The caller holds
+// the hub's mutex.
 func (g *growth) setLive(live session.Live, ok bool) {
 	b := &g.block
 	switch {
@@ -39,7 +38,7 @@ func (g *growth) setLive(live session.Live, ok bool) {
 	case !ok:
 		b.open = false
 		g.liveRev++
-	case b.open && continues(live, b.Live): // the same, or read earlier than what is known
+	case b.open && continues(live, b.Live): // the same text, or an earlier one that was read late
 	case b.open && continues(b.Live, live):
 		g.liveRev++
 		b.Text, b.last = live.Text, g.liveRev
@@ -49,20 +48,20 @@ func (g *growth) setLive(live session.Live, ok bool) {
 	}
 }
 
-// continues reports whether b is the block a, with its text or more.
+// continues reports whether b is the block a with the same or more text.
 func continues(a, b session.Live) bool {
 	return a.Kind == b.Kind && a.Tool == b.Tool && a.AgentID == b.AgentID && a.Began.Equal(b.Began) &&
 		strings.HasPrefix(b.Text, a.Text)
 }
 
-// hasEnded reports whether the block that the readers know is over, or another has begun. The
-// caller holds the hub's mutex.
+// hasEnded reports whether the block that the readers have is complete, or another one has
+// started. The caller holds the hub's mutex.
 func (g *growth) hasEnded(live session.Live, ok bool) bool {
 	return g.block.open && !(ok && (continues(g.block.Live, live) || continues(live, g.block.Live)))
 }
 
-// has returns the place of a tab that has the block as it was read last. The caller holds
-// the hub's mutex.
+// has returns the position of a tab that has the block as last read. The caller holds the
+// hub's mutex.
 func (g *growth) has() liveRev {
 	if !g.block.open {
 		return liveRev{rev: g.liveRev}
@@ -70,8 +69,8 @@ func (g *growth) has() liveRev {
 	return liveRev{rev: g.liveRev, size: len(g.block.Text)}
 }
 
-// held returns the block of which a tab has the beginning, nil for none. The caller holds
-// the hub's mutex.
+// held returns the block of which a tab has a part, nil for none. The caller holds the
+// hub's mutex.
 func (g *growth) held(has liveRev) *block {
 	for _, b := range []*block{&g.block, &g.before} {
 		if has.size > 0 && b.first <= has.rev && has.rev <= b.last {
@@ -81,11 +80,11 @@ func (g *growth) held(has liveRev) *block {
 	return nil
 }
 
-// minContinued is from how many bytes on a text is not sent again.
+// minContinued is the size of a text in bytes from which it is not sent again.
 const minContinued = 256
 
-// continued finds the item that begins with a text, which the tab has, and cuts it off. It
-// returns the items and the key of that one, "" for none.
+// continued finds the item whose text starts with the text that the tab has, and removes
+// that part. It returns the items, and the key of that item or "".
 func continued(items []session.Item, text string) (_ []session.Item, key string) {
 	if len(text) < minContinued {
 		return items, ""

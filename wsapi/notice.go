@@ -14,8 +14,8 @@ const (
 	checkDeadline = 4 * time.Second
 )
 
-// watchStore notifies the tabs of whether anything can be stored. It checks regularly, and
-// at once after a write failed.
+// watchStore notifies the tabs whether the store accepts writes. It checks regularly, and
+// at once after a failed write.
 func (h *Hub) watchStore(ctx context.Context) {
 	ticker := time.NewTicker(checkEvery)
 	defer ticker.Stop()
@@ -40,7 +40,7 @@ func (h *Hub) checkStore(ctx context.Context) {
 			code = wire.Unavailable
 		}
 		if code == "" || ctx.Err() != nil {
-			return // the server ends, so nothing is known
+			return // the server is stopping, so the result means nothing
 		}
 	}
 	h.mu.Lock()

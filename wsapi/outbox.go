@@ -9,8 +9,8 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// sendOutbox sends the outbox until it is empty, and closes the connection when the tab
-// is to end. An idle tab needs no goroutine for that.
+// sendOutbox sends the outbox until it is empty, and closes the connection if the tab is
+// ending. So an idle tab needs no goroutine.
 func (t *tab) sendOutbox(ctx context.Context) {
 	for t.sendOnce(ctx) {
 		t.mu.Lock()

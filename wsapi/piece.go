@@ -9,18 +9,18 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// pieceBytes bounds the items of one transcript frame, after which it ends.
+// pieceBytes bounds the items of one transcript frame.
 const pieceBytes = 1 << 20
 
-// reading is the place of one tab in one transcript. The tab's mutex protects
-// it, but for what is typed, which the hub's does.
+// reading is the position of one tab in one transcript. The tab's mutex protects it, except
+// for the typing fields, which the hub's mutex protects.
 type reading struct {
 	sessionID string
 	// next returns the piece that follows a place, and blocks while it is read.
 	next    func(context.Context, place) *piece
 	cursor  int64
 	live    liveRev // of the block that grows
-	appends bool    // it takes what is appended to a block
+	appends bool    // accepts the text appended to a block
 	first   bool    // nothing was sent yet
 	dirty   bool
 
@@ -28,10 +28,10 @@ type reading struct {
 	typingIn    string // request id
 }
 
-// place is up to where a tab has a transcript. Tabs at the same place share what follows.
+// place is a position in a transcript. Tabs at the same place share the next frame.
 type place struct {
 	cursor int64
-	live   liveRev // zero for a tab that needs the whole block
+	live   liveRev // zero if the tab needs the whole block
 }
 
 // piece is one frame of a transcript, read and encoded once.
@@ -40,14 +40,14 @@ type piece struct {
 	round int64
 	done  chan struct{} // closed when the following are set
 	frame []byte
-	after place // where the tab is then
+	after place // the position after the frame
 	empty bool  // there are no items
 	more  bool  // another piece follows at once
 	err   error
 }
 
-// truncatePage shortens a page to what fits in a frame. Items are in the order of Seq,
-// but the cursor counts Rev: what is left out must be the highest of it.
+// truncatePage shortens a page so that it fits in a frame. Items are ordered by Seq, but
+// the cursor counts Rev, so it removes the items with the highest Rev.
 func truncatePage(page session.Page, after int64) session.Page {
 	page.Next = max(page.Next, after)
 	size := 0

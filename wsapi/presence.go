@@ -4,8 +4,7 @@ import (
 	"time"
 )
 
-// typing notes that a reader writes; from a tab that does not read the session
-// it changes nothing.
+// typing records that a reader is typing. It ignores a tab that does not read the session.
 func (h *Hub) typing(t *tab, sessionID, requestID string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

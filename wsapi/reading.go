@@ -10,7 +10,7 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// maxPieces bounds the pieces of a round that are kept for other tabs.
+// maxPieces bounds the pieces of a round that are cached for other tabs.
 const maxPieces = 4
 
 // subscribe makes a tab read a transcript from a cursor on. appends is true if it accepts
@@ -27,7 +27,7 @@ func (h *Hub) subscribe(t *tab, sessionID string, after int64, appends bool) {
 		r.typingUntil, r.typingIn = old.typingUntil, old.typingIn
 	}
 	if len(f.readers) == 0 {
-		f.round++ // it did not change while nobody read
+		f.round++ // nothing was notified while nobody read
 	}
 	f.readers[t] = r
 	t.putReading(sessionID, r)
@@ -84,7 +84,7 @@ func (h *Hub) read(ctx context.Context, f *feed, at place) *piece {
 	return p
 }
 
-// fill makes the frame of a piece.
+// fill reads and encodes the frame of a piece.
 func (h *Hub) fill(ctx context.Context, f *feed, p *piece) error {
 	after := p.cursor
 	h.mu.Lock()
@@ -110,7 +110,8 @@ func (h *Hub) fill(ctx context.Context, f *feed, p *piece) error {
 	ended := f.hasEnded(live, ok)
 	h.mu.Unlock()
 	if len(page.Items) == 0 && ended {
-		// What the block has become was stored before it ended, maybe after the read.
+		// The item that the block became was stored before the block ended, perhaps after
+		// the first read.
 		if err := readItems(); err != nil {
 			return err
 		}
@@ -147,7 +148,7 @@ func (h *Hub) fill(ctx context.Context, f *feed, p *piece) error {
 
 	switch {
 	case p.empty && p.live.rev > 0 && p.after.live == p.live:
-		return nil // the tab has it all
+		return nil // the tab is up to date
 	case p.empty && frame.LiveRev > 0:
 		p.frame = wire.Encode(grown)
 		return nil

@@ -16,8 +16,8 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// New returns a hub, which serves tabs while Run does. It registers for changes at the people,
-// commands and refusals of its options. The error names a missing option.
+// New returns a hub, which serves tabs while Run runs. It registers callbacks at the
+// people, commands and refusals of its options. The error names a missing option.
 func New(o Options) (*Hub, error) {
 	if err := options.Check("wsapi", o); err != nil {
 		return nil, err
@@ -37,8 +37,8 @@ func New(o Options) (*Hub, error) {
 	return h, nil
 }
 
-// Run serves tabs until ctx ends, then closes every WebSocket with 1001 and returns
-// once the last of them is gone. It can run once.
+// Run serves tabs until ctx ends, then closes every WebSocket with 1001 and returns after
+// the last one. It can run once.
 func (h *Hub) Run(ctx context.Context) error {
 	h.mu.Lock()
 	h.running = true
@@ -80,7 +80,7 @@ func (h *Hub) Run(ctx context.Context) error {
 	return nil
 }
 
-// round does what is due: changed sessions first, because states are urgent, then new tabs,
+// round does what is due: first changed sessions, because states are urgent, then new tabs,
 // transcripts and presence.
 func (h *Hub) round(ctx context.Context) {
 	h.mu.Lock()
@@ -178,7 +178,7 @@ func (h *Hub) refresh(ctx context.Context, sessionID string) {
 	for t, welcomed := range h.tabs {
 		frame := frames[audience(t, state)]
 		if frame == nil {
-			continue // they may not see it, or came since
+			continue // may not see it, or joined since
 		}
 		if welcomed && changed {
 			t.putState(sessionID, frame)
@@ -210,8 +210,8 @@ func (h *Hub) measure(f *feed, open []pending.Request) {
 	}
 }
 
-// audience returns the person of a tab, as far as the frame of a session depends on it: in
-// the default project it does only for a held answer, which its giver can undo.
+// audience returns the part of a tab's person on which the frame of a session depends. In
+// the default project, that is only the author of a held answer, who can undo it.
 func audience(t *tab, state session.ProcessState) project.Person {
 	if state.InProject != "" || slices.ContainsFunc(state.Requests, func(r pending.Request) bool { return r.Held != nil }) {
 		return access.Person(t.who)
@@ -241,7 +241,8 @@ func (h *Hub) sendDue(now time.Time) {
 	}
 }
 
-// untilDue returns how long nothing is due unless a session changes, and false if nothing is.
+// untilDue returns the time until something is due without a change, and false if nothing
+// will be.
 func (h *Hub) untilDue() (time.Duration, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -276,7 +277,7 @@ func (h *Hub) watchTabs(ctx context.Context) {
 				t.tooSlow = true
 				h.slow.Add(1)
 				t.end(wire.CloseTooSlow, wire.ErrorFrame{})
-				h.served.Go(func() { t.closeWith(wire.CloseTooSlow, "") }) // waits for its turn behind the message
+				h.served.Go(func() { t.closeWith(wire.CloseTooSlow, "") }) // waits until the message in progress is written
 			case pings < pingsAtOnce && now.Sub(t.pinged) >= pingEvery:
 				t.pinged = now
 				if !t.busy.Load() { // otherwise its pong waits behind the large message or slow command

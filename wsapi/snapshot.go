@@ -10,8 +10,8 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// welcome queues a snapshot for the tabs that came since the last round: all running and
-// waiting sessions that they may see, encoded once for all who see the same.
+// welcome queues a snapshot for new tabs: all running and waiting sessions that they may
+// see, encoded once for all people who see the same.
 func (h *Hub) welcome(ctx context.Context) {
 	snapshots := map[project.Person]snapshot{}
 	h.mu.Lock()
@@ -42,7 +42,7 @@ func (h *Hub) welcome(ctx context.Context) {
 	defer h.mu.Unlock()
 	for t, welcomed := range h.tabs {
 		first, ready := snapshots[access.Person(t.who)]
-		if welcomed || !ready { // who came meanwhile has woken Run
+		if welcomed || !ready { // a tab that joined meanwhile has woken Run
 			continue
 		}
 		h.tabs[t], t.hidden = true, first.hidden
@@ -53,7 +53,7 @@ func (h *Hub) welcome(ctx context.Context) {
 	}
 }
 
-// snapshot is the first state that a person gets.
+// snapshot is the first state that a person receives.
 type snapshot struct {
 	frame   []byte
 	reports map[string]progress

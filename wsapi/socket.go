@@ -22,7 +22,7 @@ const (
 	writeBuffer = 256 // of the library, for its control frames
 )
 
-// upgrade keeps the connection that the library takes over.
+// upgrade keeps the connection that the library hijacks.
 type upgrade struct {
 	http.ResponseWriter
 	wire *frameConn
@@ -43,9 +43,9 @@ func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return u.wire, buffered, nil
 }
 
-// ServeTab turns a request into a tab and returns; [Hub.Run] owns the tab until it ends. So
-// nothing of the request is kept as long as the tab. The caller has authenticated who and
-// checked the origin. An error is the refusal of a request that was not answered.
+// ServeTab turns a request into a tab and returns. [Hub.Run] owns the tab until it ends, so
+// that nothing of the request stays in memory. The caller has authenticated who and checked
+// the origin. If the request was not answered, ServeTab returns the refusal.
 func (h *Hub) ServeTab(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	if r.Header.Get("Upgrade") == "" {
 		ref := refusal.New("upgrade_required")
@@ -55,8 +55,8 @@ func (h *Hub) ServeTab(w http.ResponseWriter, r *http.Request, who account.Ident
 	if !h.Running() {
 		return refusal.GoingAway()
 	}
-	// The caller has checked the origin, exactly; compression costs more than it saves,
-	// because the library compresses for each connection anew.
+	// The caller has checked the exact origin. Compression is off because the library would
+	// keep a compressor for each connection.
 	up := &upgrade{ResponseWriter: w}
 	conn, err := websocket.Accept(up, r, &websocket.AcceptOptions{
 		InsecureSkipVerify: true, Subprotocols: []string{wire.SocketProtocol}, CompressionMode: websocket.CompressionDisabled,
@@ -65,13 +65,13 @@ func (h *Hub) ServeTab(w http.ResponseWriter, r *http.Request, who account.Ident
 		h.o.Log.DebugContext(r.Context(), "upgrade failed", "error", err)
 		return nil // Accept has answered
 	}
-	conn.SetReadLimit(command.SpeechLimit + command.SmallLimit)
+	conn.SetReadLimit(command.MessageLimit + command.SmallLimit)
 	t := &tab{
 		conn: conn, wire: up.wire, who: who,
 		ackSlots: make(chan struct{}, ackQueue),
 		slots:    make(chan struct{}, slowCommands), behind: map[string]chan struct{}{},
 		ending: make(chan struct{}), closed: make(chan struct{}), abort: func() { _ = up.wire.Close() },
-		pinged: time.Now(), flushing: true, // until serve begins
+		pinged: time.Now(), flushing: true, // until serve starts
 		states: map[string][]byte{}, presence: map[string][]byte{}, private: map[string][]byte{}, progress: map[string]progress{}, readings: map[string]*reading{},
 		hello: func() []byte {
 			return wire.Encode(wire.Hello{
@@ -96,7 +96,7 @@ func (h *Hub) ServeTab(w http.ResponseWriter, r *http.Request, who account.Ident
 	return nil
 }
 
-// serveTab runs a tab until it ends and leaves nothing behind.
+// serveTab runs a tab until it ends, and waits for its goroutines.
 func (h *Hub) serveTab(ctx context.Context, t *tab) {
 	defer h.leave(t)
 	defer h.o.Alerts.RemoveTab(t)
@@ -109,7 +109,7 @@ func (h *Hub) serveTab(ctx context.Context, t *tab) {
 	}
 	defer t.abort()
 	t.flush = func() { t.sendOutbox(ctx) }
-	go t.flush() // of which there is one at a time; the last closes t.closed
+	go t.flush() // one at a time; the last one closes t.closed
 	t.work.Go(func() {
 		h.queueBookmarks(ctx, t)
 		h.queueDrafts(ctx, t)
@@ -120,7 +120,7 @@ func (h *Hub) serveTab(ctx context.Context, t *tab) {
 	t.work.Wait()
 }
 
-// recoverTab ends the tab, and not the server, when a command fails in an unexpected way.
+// recoverTab turns the panic of a command into the end of its tab, not of the server.
 func (h *Hub) recoverTab(ctx context.Context) {
 	if fault := recover(); fault != nil {
 		h.faults.Add(1)

@@ -15,21 +15,21 @@ import (
 
 // Times and sizes of one tab.
 const (
-	writeDeadline = 10 * time.Second // a message the tab has not taken by then ends the connection
-	closeTimeout  = 2 * time.Second  // how long an end may take that the tab does not answer
+	writeDeadline = 10 * time.Second // for one message; then the connection is closed
+	closeTimeout  = 2 * time.Second  // for the client's reply to a close
 	pingEvery     = 20 * time.Second
 	pongDeadline  = 10 * time.Second
 	tabsEvery     = 500 * time.Millisecond // how often these are checked
-	pingsAtOnce   = 64                     // so that tabs that came together are pinged in turn
+	pingsAtOnce   = 64                     // so that tabs that joined together are not pinged at the same time
 	batchBytes    = 1 << 20                // of frames in one message, unless one is larger
-	ackQueue      = 64                     // acks the tab has not taken; then its commands wait
-	slowCommands  = 16                     // at once; then the tab's commands wait
+	ackQueue      = 64                     // unsent acks; above it, the tab's commands wait
+	slowCommands  = 16                     // concurrent; above it, the tab's commands wait
 	retryAfter    = 250 * time.Millisecond // after the store failed
 )
 
-// A tab is one browser connection. Its outbox holds the newest frame of each
-// session that changed, and where it is in each transcript it reads; both are
-// bounded by what there is, not by what has happened.
+// A tab is one browser connection. Its outbox holds the newest frame of each changed
+// session, and the position in each transcript that the tab reads. Both are bounded by the
+// number of sessions, not by the number of changes.
 type tab struct {
 	conn *websocket.Conn
 	wire *frameConn // below conn
@@ -39,44 +39,44 @@ type tab struct {
 
 	ackSlots chan struct{} // acks in the outbox; the reader waits for a free slot
 
-	slots  chan struct{}            // slow commands that run
-	behind map[string]chan struct{} // by session: the last ordered command; of the reader alone
+	slots  chan struct{}            // of running slow commands
+	behind map[string]chan struct{} // by session: the last ordered command; used only by the reader
 	work   sync.WaitGroup           // commands
-	busy   atomic.Bool              // a large message waits or is read, or a command runs
+	busy   atomic.Bool              // a large message waits or is being read, or a command runs
 
 	abort   context.CancelFunc // ends the connection at once
 	endOnce sync.Once
-	ending  chan struct{} // closed when the tab is to be closed
+	ending  chan struct{} // closed when the tab must end
 	code    websocket.StatusCode
 	last    []byte        // the error frame before the close, or nil
 	closed  chan struct{} // closed by the last flush
 
 	writing atomic.Int64 // when the current write began, in Unix ns; 0 between writes
 	tooSlow bool         // it did not receive a message in time; only watchTabs uses it
-	pinged  time.Time    // of watchTabs alone
-	stage   stage        // of flush alone
+	pinged  time.Time    // used only by watchTabs
+	stage   stage        // used only by flush
 
 	hidden string // the projects that it may not see; the hub's mutex protects it
 
 	mu       sync.Mutex // protects following
 	flush    func()     // sends the outbox
-	flushing bool       // flush runs, or must not
-	again    bool       // flush must look again
+	flushing bool       // flush is running, or must not run
+	again    bool       // flush must run again
 	acks     [][]byte   // until they are sent
 	snapshot []byte     // active_processes, until it is sent
 	notice   []byte     // until it is sent
-	// snapshotFailed: what runs could not be read for this tab yet.
+	// snapshotFailed reports that the sessions could not be read for this tab yet.
 	snapshotFailed bool
 	toasts         []byte // until they are sent
 	states         map[string][]byte
 	order          []string // of states
 	presence       map[string][]byte
-	private        map[string][]byte // about what is the person's alone
+	private        map[string][]byte // visible only to this person
 	progress       map[string]progress
 	readings       map[string]*reading
 }
 
-// stage is what a tab has been sent first.
+// stage is how many of its first frames a tab has been sent.
 type stage int
 
 const (
@@ -85,8 +85,8 @@ const (
 	afterSnapshot
 )
 
-// end requests that the connection is closed. It never blocks. A message that the tab does
-// not receive cannot keep the connection open.
+// end requests that the connection is closed. It never blocks, and works even if the tab
+// receives nothing.
 func (t *tab) end(code websocket.StatusCode, why wire.ErrorFrame) {
 	t.endOnce.Do(func() {
 		t.code = code
@@ -108,10 +108,10 @@ func (t *tab) isEnding() bool {
 	}
 }
 
-// close ends the connection with the code and, before it, the last frame.
+// close sends the last frame and closes the connection with the code.
 func (t *tab) close() {
-	t.end(wire.CloseGoingAway, wire.ErrorFrame{})    // unless there is a better reason
-	timeout := time.AfterFunc(closeTimeout, t.abort) // the last frame and the close together
+	t.end(wire.CloseGoingAway, wire.ErrorFrame{})    // unless a reason was given before
+	timeout := time.AfterFunc(closeTimeout, t.abort) // covers the last frame and the close
 	defer timeout.Stop()
 	if t.last != nil {
 		_ = t.wire.writeText(t.last) // the close follows either way
@@ -119,16 +119,16 @@ func (t *tab) close() {
 	t.closeWith(t.code, "")
 }
 
-// closeWith closes the WebSocket with a status. The library then waits for the answer of
-// the other end and reads everything before it, possibly forever; so the connection is
-// closed after closeTimeout.
+// closeWith closes the WebSocket with a status. The library then waits for the reply and
+// reads everything before it, possibly forever, so the connection is closed after
+// closeTimeout.
 func (t *tab) closeWith(code websocket.StatusCode, reason string) {
 	timeout := time.AfterFunc(closeTimeout, t.abort)
 	defer timeout.Stop()
 	_ = t.conn.Close(code, reason)
 }
 
-// ping checks whether the other end is still connected.
+// ping checks whether the client is still connected.
 func (t *tab) ping() {
 	ctx, cancel := context.WithTimeout(context.Background(), pongDeadline)
 	defer cancel()
@@ -137,7 +137,7 @@ func (t *tab) ping() {
 	}
 }
 
-// queue changes the outbox and has it sent.
+// queue changes the outbox and starts to send it.
 func (t *tab) queue(change func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -150,7 +150,7 @@ func (t *tab) queue(change func()) {
 	go t.flush()
 }
 
-// errorFrame returns the frame that says before a close why the connection ends.
+// errorFrame returns the frame that explains the close.
 func errorFrame(reason string) wire.ErrorFrame {
 	p := problem.New(reason)
 	return wire.ErrorFrame{Type: "error", Code: p.Class().Code, Message: p.Message}

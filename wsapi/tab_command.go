@@ -40,7 +40,7 @@ func (h *Hub) readCommands(ctx context.Context, t *tab) {
 }
 
 // readOne reads one message. A large one waits for upload capacity and must keep arriving.
-// Its type may be at its end.
+// The type may be at the end of the message.
 func (h *Hub) readOne(ctx context.Context, t *tab, r io.Reader) bool {
 	data, err := io.ReadAll(io.LimitReader(r, command.SmallLimit+1))
 	if err != nil {
@@ -51,7 +51,7 @@ func (h *Hub) readOne(ctx context.Context, t *tab, r io.Reader) bool {
 			t.closeWith(websocket.StatusMessageTooBig, "command too large")
 			return false
 		}
-		maxSize := int64(command.SpeechLimit)
+		maxSize := int64(command.MessageLimit)
 		if kind, said := typeOfBegun(data); said {
 			maxSize = maxBytes(kind)
 		}
@@ -88,8 +88,8 @@ func maxBytes(kind string) int64 {
 	return spec.MaxBytes()
 }
 
-// readLarge reads the rest of a large message. One that does not keep coming ends
-// the connection.
+// readLarge reads the rest of a large message. The connection ends if the message stops
+// arriving.
 func (t *tab) readLarge(begun []byte, r io.Reader) ([]byte, error) {
 	var p command.Pace
 	p.Begin()
@@ -104,12 +104,12 @@ func (t *tab) readLarge(begun []byte, r io.Reader) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.Got += n
+		p.Received += n
 		late.Reset(time.Until(p.Due()))
 	}
 }
 
-// typeOfBegun returns the type in the beginning of a message, and whether it is there.
+// typeOfBegun returns the type from the beginning of a message, and whether it was found.
 func typeOfBegun(data []byte) (kind string, said bool) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	if tok, err := dec.Token(); err != nil || tok != json.Delim('{') {
@@ -136,7 +136,7 @@ func typeOf(data []byte) string {
 	var head struct {
 		Type string `json:"type"`
 	}
-	_ = json.Unmarshal(data, &head) // what is wrong with it decodeStrict says
+	_ = json.Unmarshal(data, &head) // wire.Decode reports an invalid message
 	return head.Type
 }
 
@@ -147,7 +147,7 @@ func (h *Hub) runCommand(ctx context.Context, t *tab, data []byte) bool {
 		Type      string `json:"type"`
 		CommandID string `json:"command_id"`
 	}
-	_ = json.Unmarshal(data, &head) // what is wrong with it decodeStrict says
+	_ = json.Unmarshal(data, &head) // wire.Decode reports an invalid message
 	if len(head.CommandID) > 64 {
 		head.CommandID = ""
 	}
@@ -189,7 +189,7 @@ func (h *Hub) runCommand(ctx context.Context, t *tab, data []byte) bool {
 // goroutine, so that an answer never waits for it.
 func (h *Hub) performShared(ctx context.Context, t *tab, spec command.Spec, c wire.Command, who account.Identity) bool {
 	run := func() bool {
-		// A command that has begun outlives its tab, but not the server.
+		// A command that has started outlives its tab, but not the server.
 		commandCtx, done := h.during(context.WithoutCancel(ctx))
 		defer done()
 		out := h.o.Commands.Perform(commandCtx, spec, c, who).Outcome
@@ -226,7 +226,7 @@ func (h *Hub) performShared(ctx context.Context, t *tab, spec command.Spec, c wi
 	return true
 }
 
-// forgetDone forgets ordered commands that are done.
+// forgetDone removes completed ordered commands.
 func (t *tab) forgetDone() {
 	if len(t.behind) < slowCommands {
 		return
@@ -240,7 +240,7 @@ func (t *tab) forgetDone() {
 	}
 }
 
-// performOwn performs a command about the tab itself.
+// performOwn runs a command about the tab itself.
 func (h *Hub) performOwn(ctx context.Context, t *tab, c wire.Command, who account.Identity, reject func(*refusal.Refusal) bool) bool {
 	commandID, sessionID := c.ID(), wire.SessionOf(c)
 	switch c := c.(type) {

@@ -16,8 +16,8 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// answer passes an answer on. A repetition is recognised by pending, which stores
-// the command with the answer; so the ack needs no row of its own.
+// answer submits an answer. Package pending stores the command with the answer and
+// recognizes a repetition, so its ack needs no row.
 func (e *Executor) answer(ctx context.Context, c *wire.PendingRequestResponse, who account.Identity) (wire.Outcome, error) {
 	if err := access.CheckSameUser(c.UserID, who); err != nil {
 		return wire.Outcome{}, err
@@ -31,7 +31,7 @@ func (e *Executor) answer(ctx context.Context, c *wire.PendingRequestResponse, w
 	}
 	switch {
 	case c.Batch:
-		b := decision.Batch{Decision: c.Decision, Changed: len(unlessNull(c.UpdatedInput)) > 0 || len(unlessNull(c.UpdatedPermissions)) > 0, Together: c.Together}
+		b := decision.Batch{Decision: c.Decision, Changed: len(nilIfNull(c.UpdatedInput)) > 0 || len(nilIfNull(c.UpdatedPermissions)) > 0, Together: c.Together}
 		if err := e.o.Rules.MayBatch(ctx, who, b, row, ses); err != nil {
 			return wire.Outcome{}, err
 		}
@@ -40,7 +40,7 @@ func (e *Executor) answer(ctx context.Context, c *wire.PendingRequestResponse, w
 	}
 	var permission decision.Permission
 	if !row.Status.Final() && c.SessionID == row.SessionID {
-		given := pending.Answer{Decision: c.Decision, UpdatedInput: unlessNull(c.UpdatedInput), UpdatedPermissions: unlessNull(c.UpdatedPermissions)}
+		given := pending.Answer{Decision: c.Decision, UpdatedInput: nilIfNull(c.UpdatedInput), UpdatedPermissions: nilIfNull(c.UpdatedPermissions)}
 		if permission, err = e.o.Rules.MayAnswer(ctx, book, access.Person(who), given, row, ses); err != nil {
 			return wire.Outcome{}, err
 		}
@@ -49,13 +49,13 @@ func (e *Executor) answer(ctx context.Context, c *wire.PendingRequestResponse, w
 		Seen: row, RequestID: c.RequestID, SessionID: c.SessionID, RequestType: c.RequestType, InputHash: c.InputHash,
 		CommandID: c.CommandID, Actor: access.Actor(who), CredentialID: who.Credential.CredentialID,
 		Decision: c.Decision, Message: c.Message, Interrupt: c.Interrupt,
-		UpdatedInput: unlessNull(c.UpdatedInput), UpdatedPermissions: unlessNull(c.UpdatedPermissions),
+		UpdatedInput: nilIfNull(c.UpdatedInput), UpdatedPermissions: nilIfNull(c.UpdatedPermissions),
 		Answers: c.Answers, RequireSecondApproval: permission.RequireSecondApproval, InvalidatedApproverID: permission.InvalidatedApproverID,
 		Second: e.o.Rules.SecondApproval(who),
 		Hold:   time.Duration(c.UndoMS) * time.Millisecond,
 	}
 	if c.Responses != nil {
-		sub.Responses = []pending.Response{} // an empty answer is not none
+		sub.Responses = []pending.Response{} // an empty answer, not a missing one
 	}
 	for _, r := range c.Responses {
 		sub.Responses = append(sub.Responses, pending.Response{ID: r.ID, Values: r.Values, Text: r.Text})
@@ -74,7 +74,7 @@ func (e *Executor) answer(ctx context.Context, c *wire.PendingRequestResponse, w
 	return out, failpoint.After("answer.handled", err)
 }
 
-// learnFrom keeps the words of an answer for the next time.
+// learnFrom saves the texts of an answer as suggestions for saved replies.
 func (e *Executor) learnFrom(ctx context.Context, who account.Identity, c *wire.PendingRequestResponse) {
 	err := error(nil)
 	if c.Decision == pending.Deny {
@@ -84,12 +84,13 @@ func (e *Executor) learnFrom(ctx context.Context, who account.Identity, c *wire.
 		err = errors.Join(err, e.Learn(ctx, who, account.AnswerPlace, r.Text))
 	}
 	if err != nil {
-		e.o.Log.WarnContext(ctx, "what was said is not kept for the next time", "error", err)
+		e.o.Log.WarnContext(ctx, "cannot save a suggested reply", "error", err)
 	}
 }
 
-// named is a request with which who may do this, and of the session, when that is said.
-func (e *Executor) named(ctx context.Context, who account.Identity, action project.Action, sessionID, requestID string) (pending.Request, error) {
+// request returns a request in which a person may perform an action. A sessionID, if given,
+// must be that of the request.
+func (e *Executor) request(ctx context.Context, who account.Identity, action project.Action, sessionID, requestID string) (pending.Request, error) {
 	r, _, _, err := e.o.Guard.Request(ctx, who, action, requestID)
 	if err == nil && sessionID != "" && r.SessionID != sessionID {
 		err = pending.ErrNotFound
@@ -97,29 +98,29 @@ func (e *Executor) named(ctx context.Context, who account.Identity, action proje
 	return r, err
 }
 
-// withdrawApproval takes back the first of two approvals.
+// withdrawApproval withdraws the first of two approvals.
 func (e *Executor) withdrawApproval(ctx context.Context, c *wire.WithdrawApproval, who account.Identity) (wire.Outcome, error) {
-	r, err := e.named(ctx, who, project.See, c.SessionID, c.RequestID)
+	r, err := e.request(ctx, who, project.See, c.SessionID, c.RequestID)
 	if err != nil {
 		return wire.Outcome{}, err
 	}
 	return wire.Outcome{}, e.o.Requests.Unapprove(ctx, r.SessionID, c.RequestID, access.Actor(who))
 }
 
-// undo takes back an answer that is held.
+// undo undoes a held answer.
 func (e *Executor) undo(ctx context.Context, c *wire.Undo, who account.Identity) (wire.Outcome, error) {
-	r, err := e.named(ctx, who, project.See, c.SessionID, c.RequestID)
+	r, err := e.request(ctx, who, project.See, c.SessionID, c.RequestID)
 	if err != nil {
 		return wire.Outcome{}, err
 	}
 	return wire.Outcome{}, e.o.Requests.Undo(ctx, r.SessionID, c.RequestID, c.Answer, access.Actor(who))
 }
 
-// extendBy is how much longer one press waits.
+// extendBy is how much time one extension adds.
 const extendBy = 5 * time.Minute
 
 func (e *Executor) extend(ctx context.Context, c *wire.Extend, who account.Identity) (wire.Outcome, error) {
-	if _, err := e.named(ctx, who, project.Tend, c.SessionID, c.RequestID); err != nil {
+	if _, err := e.request(ctx, who, project.Tend, c.SessionID, c.RequestID); err != nil {
 		return wire.Outcome{}, err
 	}
 	to, err := e.o.Requests.Extend(ctx, c.RequestID, extendBy)
@@ -131,7 +132,7 @@ func (e *Executor) extend(ctx context.Context, c *wire.Extend, who account.Ident
 	return wire.Outcome{ExpiresAt: wire.SecondsOrNull(to)}, err
 }
 
-func unlessNull(raw json.RawMessage) json.RawMessage {
+func nilIfNull(raw json.RawMessage) json.RawMessage {
 	if string(raw) == "null" {
 		return nil
 	}

@@ -12,17 +12,17 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// KeepAttachment stores a file under an id, a random one for "".
-func (e *Executor) KeepAttachment(ctx context.Context, id string, who account.Identity, name string, data []byte) (session.StoredAttachment, error) {
+// StoreAttachment stores a file under an id, or under a random one if id is "".
+func (e *Executor) StoreAttachment(ctx context.Context, id string, who account.Identity, name string, data []byte) (session.StoredAttachment, error) {
 	if e.o.Attachments == nil {
 		return session.StoredAttachment{}, problem.New("attachments_off")
 	}
-	// Half a file is none, and the sweep would find what a lost connection leaves.
+	// The end of the connection must not leave half a file.
 	return e.o.Attachments.Store(context.WithoutCancel(ctx), id, who.User.UserID, name, data)
 }
 
-// Attachment returns an attachment that a person may use: their own, one that the
-// session they write in uses already, or one of a session that they may see.
+// Attachment returns an attachment that a person may use: their own, one that the session
+// already uses, or one of a session that they may see.
 func (e *Executor) Attachment(ctx context.Context, id, sessionID string, who account.Identity) (session.StoredAttachment, error) {
 	if e.o.Attachments == nil {
 		return session.StoredAttachment{}, session.ErrNoAttachment
@@ -42,9 +42,9 @@ func (e *Executor) Attachment(ctx context.Context, id, sessionID string, who acc
 	return session.StoredAttachment{}, session.ErrNoAttachment
 }
 
-// attached are the attachments of a message. Those that came inside the command
-// are kept under ids that follow from it, so that its repetition keeps nothing new.
-func (e *Executor) attached(ctx context.Context, list []wire.Attachment, sessionID, commandID string, who account.Identity) ([]session.Attachment, error) {
+// attachments returns the attachments of a message. Those inside the command get ids derived
+// from it, so that repeating the command stores nothing new.
+func (e *Executor) attachments(ctx context.Context, list []wire.Attachment, sessionID, commandID string, who account.Identity) ([]session.Attachment, error) {
 	var out []session.Attachment
 	total := 0
 	for i, given := range list {
@@ -53,7 +53,7 @@ func (e *Executor) attached(ctx context.Context, list []wire.Attachment, session
 		if given.AttachmentID != "" {
 			a, err = e.Attachment(ctx, given.AttachmentID, sessionID, who)
 		} else {
-			a, err = e.KeepAttachment(ctx, derivedID("attachment "+strconv.Itoa(i), who.User.UserID, commandID), who, given.Name, given.Data)
+			a, err = e.StoreAttachment(ctx, derivedID("attachment "+strconv.Itoa(i), who.User.UserID, commandID), who, given.Name, given.Data)
 		}
 		if err != nil {
 			return nil, err

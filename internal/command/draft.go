@@ -14,9 +14,9 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// saveDraft keeps what a person has half written for their other devices.
+// saveDraft syncs a draft to the person's other devices.
 func (e *Executor) saveDraft(ctx context.Context, c *wire.Draft, who account.Identity) (wire.Outcome, error) {
-	d := account.Draft{UserID: who.User.UserID, SessionID: c.SessionID, RequestID: c.RequestID, Value: unlessNull(c.Value), ChangedAt: time.Now()}
+	d := account.Draft{UserID: who.User.UserID, SessionID: c.SessionID, RequestID: c.RequestID, Value: nilIfNull(c.Value), ChangedAt: time.Now()}
 	switch {
 	case len(d.Value) > account.MaxDraftBytes:
 		return wire.Outcome{}, problem.New("draft_too_long")
@@ -46,7 +46,7 @@ func (e *Executor) saveDraft(ctx context.Context, c *wire.Draft, who account.Ide
 	return wire.Outcome{}, err
 }
 
-// Learn keeps what a person said, so that they can say it again.
+// Learn saves a text that a person wrote as a suggestion for a saved reply.
 func (e *Executor) Learn(ctx context.Context, who account.Identity, place account.TemplatePlace, text string) error {
 	text = strings.TrimSpace(text)
 	if text == "" || len(text) > account.MaxTemplateBytes {

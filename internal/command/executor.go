@@ -1,6 +1,6 @@
-// Package command carries out what people have done to sessions and requests, the same
-// over REST and on the WebSocket: each command is checked, done once, and answered the
-// same when it is repeated.
+// Package command runs the commands of people on sessions and requests, in the same way
+// over REST and the WebSocket: each command is checked and runs once, and a repetition gets
+// the same response.
 package command
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// Store keeps what commands leave behind.
+// Store stores the effects and acks of commands.
 type Store interface {
 	Session(ctx context.Context, sessionID string) (session.Session, error)
 	Attachment(ctx context.Context, attachmentID string) (session.StoredAttachment, error)
@@ -34,7 +34,7 @@ type Store interface {
 	LearnTemplate(ctx context.Context, t account.Template) error
 }
 
-// Requests takes answers; see pending.Registry.
+// Requests accepts answers; see pending.Registry.
 type Requests interface {
 	Answer(ctx context.Context, s pending.Submission) (pending.Request, error)
 	Unapprove(ctx context.Context, sessionID, requestID string, by pending.Actor) error
@@ -47,7 +47,7 @@ type Driver interface {
 	Start(ctx context.Context, r orchestrator.StartRequest) (sessionID string, err error)
 	Send(ctx context.Context, m session.Message) error
 	Interrupt(ctx context.Context, sessionID string, by pending.Actor) error
-	// Running returns the session of a process that runs, without asking the store.
+	// Running returns the session of a running process, without reading the store.
 	Running(sessionID string) (session.Session, bool)
 	Kill(ctx context.Context, sessionID string, force bool, reason string) error
 	Resume(ctx context.Context, sessionID string, by pending.Actor) error
@@ -57,7 +57,8 @@ type Driver interface {
 	Consent(ctx context.Context, sessionID string, c orchestrator.Consent, by pending.Actor) error
 }
 
-// Options configures an [Executor]. What may be nil says so; the rest is required.
+// Options configures an [Executor]. Fields are required unless they say that they may be
+// nil.
 type Options struct {
 	Guard    *access.Guard
 	Rules    *decision.Rules
@@ -65,12 +66,12 @@ type Options struct {
 	Requests Requests
 	Driver   Driver
 	Refusals *refusal.Table
-	// Attachments stores uploaded files. Nil where none is taken.
+	// Attachments stores uploaded files; nil if the server accepts none.
 	Attachments *attachment.Shelf `optional:"true"`
 	Log         *slog.Logger
 }
 
-// An Executor carries out commands. It is safe for concurrent use.
+// An Executor runs commands. It is safe for concurrent use.
 type Executor struct {
 	o       Options
 	once    *onceOnly
@@ -87,20 +88,20 @@ func New(o Options) (*Executor, error) {
 	return &Executor{o: o, once: newOnceOnly(o.Store), large: newSlots()}, nil
 }
 
-// OnDraft has f called after a draft was stored, with the id of the command that changed
-// it. f must not block. OnDraft must be called before the first command.
+// OnDraft registers f, which is called after a draft was stored, with the id of the command
+// that changed it. f must not block. Call OnDraft before the first command.
 func (e *Executor) OnDraft(f func(d account.Draft, commandID string)) { e.onDraft = f }
 
-// AcquireLarge waits for a slot in which a person may send something large; ok is false
-// when ctx ends before it comes. release may be called more than once.
+// AcquireLarge waits until a person may send a large message or body. ok is false if ctx
+// ends first. release may be called more than once.
 func (e *Executor) AcquireLarge(ctx context.Context, userID string) (release func(), ok bool) {
 	return e.large.acquire(ctx, userID)
 }
 
-// Results are the ways in which a command may end.
+// Results lists the possible outcomes of a command.
 var Results = [4]wire.AckResult{wire.Applied, wire.AlreadyResolved, wire.Stale, wire.Rejected}
 
-// Answers returns how many answers ended with a result since the start.
+// Answers returns how many answers had an outcome since the start.
 func (e *Executor) Answers(result wire.AckResult) int64 {
 	for i, r := range Results {
 		if r == result {
@@ -118,13 +119,14 @@ func (e *Executor) countAnswer(result wire.AckResult) {
 	}
 }
 
-// Perform checks a command and carries it out, once. The end of ctx cuts it short.
+// Perform checks a command and runs it once. It blocks until the command has ended, or
+// until ctx ends or [Timeout] has passed, which also end the command.
 func (e *Executor) Perform(ctx context.Context, spec Spec, c wire.Command, who account.Identity) Result {
 	commandID := c.ID()
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	run := func() Result {
-		out, err := e.carryOut(ctx, spec, c, who)
+		out, err := e.execute(ctx, spec, c, who)
 		if err != nil {
 			return e.refused(ctx, commandID, err)
 		}
@@ -135,7 +137,7 @@ func (e *Executor) Perform(ctx context.Context, spec Spec, c wire.Command, who a
 	switch err := e.Admit(spec, c, who); {
 	case err != nil:
 		end = e.refused(ctx, commandID, err)
-	case spec.kept && commandID != "":
+	case spec.storesAck && commandID != "":
 		end = e.once.do(ctx, who.User.UserID, commandID, spec.withoutStore, run)
 	default:
 		end = run()
@@ -147,9 +149,9 @@ func (e *Executor) Perform(ctx context.Context, spec Spec, c wire.Command, who a
 	return end
 }
 
-// carryOut does what a command says, if the person may have it done, unless it
-// needs a process where none can be.
-func (e *Executor) carryOut(ctx context.Context, spec Spec, c wire.Command, who account.Identity) (wire.Outcome, error) {
+// execute runs a command if the person may perform its action. It refuses a command that
+// needs a process in a session without one.
+func (e *Executor) execute(ctx context.Context, spec Spec, c wire.Command, who account.Identity) (wire.Outcome, error) {
 	if spec.action != "" {
 		ses, err := e.sessionFor(ctx, spec, wire.SessionOf(c), who)
 		switch {
@@ -162,16 +164,16 @@ func (e *Executor) carryOut(ctx context.Context, spec Spec, c wire.Command, who 
 	return spec.do(ctx, e, c, who)
 }
 
-// storePatience is how long a command that can do without the store waits for it.
-const storePatience = 300 * time.Millisecond
+// storeTimeout bounds the wait for the store of a command that can run without it.
+const storeTimeout = 300 * time.Millisecond
 
-// sessionFor returns the session of a command, if the person may do there what it does.
+// sessionFor returns the session of a command if the person may perform its action there.
 func (e *Executor) sessionFor(ctx context.Context, spec Spec, sessionID string, who account.Identity) (session.Session, error) {
 	if !spec.withoutStore {
 		ses, _, err := e.o.Guard.Session(ctx, who, spec.action, sessionID)
 		return ses, err
 	}
-	asking, cancel := context.WithTimeout(ctx, storePatience)
+	asking, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	ses, _, err := e.o.Guard.Session(asking, who, spec.action, sessionID)
 	if pending.IsTemporary(err) || err != nil && asking.Err() != nil {
@@ -194,17 +196,16 @@ func (e *Executor) refused(ctx context.Context, commandID string, err error) Res
 	r := e.o.Refusals.Of(err)
 	refusal.Report(ctx, e.o.Log, "command refused", r)
 	body := r.Body
-	return Result{Status: r.Status, Retry: r.Retry, passing: !r.Final(),
+	return Result{Status: r.Status, Retry: r.Retry, temporary: !r.Final(),
 		Outcome: wire.Outcome{CommandID: commandID, Result: r.Result, Error: &body, Resolved: r.Resolved}}
 }
 
-// derivedNamespace keeps the ids that follow from a command apart from all
-// other UUIDv5.
+// derivedNamespace separates the ids derived from commands from all other version 5 UUIDs.
 var derivedNamespace = uuid.MustParse("0f1c8a52-7a86-5d0f-8a8e-5f4f7d0b6c21")
 
-// derivedID is the id of the thing that a command of a user makes: the same
-// command given again after a crash makes the same thing. Without a command id
-// it is random.
+// derivedID returns the id of an object that a command creates. It depends only on the user
+// and the command, so that repeating the command after a crash creates nothing new. Without
+// a command id it is random.
 func derivedID(what, userID, commandID string) string {
 	if commandID == "" {
 		return uuid.NewString()

@@ -12,17 +12,16 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// Result is how a command ended, as it is stored.
+// Result is the stored outcome of a command.
 type Result struct {
 	Status  int          `json:"status"`
 	Outcome wire.Outcome `json:"outcome"`
 
-	Retry   time.Duration `json:"-"` // with 429 and 503
-	passing bool          // the same command may end otherwise next time, so it is not stored
+	Retry     time.Duration `json:"-"` // with 429 and 503
+	temporary bool          // the outcome may differ next time, so it is not stored
 }
 
-// onceOnly carries out a command of a user once and answers repetitions from
-// what is stored.
+// onceOnly runs each command of a user once, and answers repetitions from the store.
 type onceOnly struct {
 	store Store
 
@@ -39,8 +38,9 @@ func newOnceOnly(store Store) *onceOnly {
 	return &onceOnly{store: store, running: map[string]*running{}}
 }
 
-// do carries out a command, also while the store is out of order if anyway is set.
-func (o *onceOnly) do(ctx context.Context, userID, commandID string, anyway bool, run func() Result) Result {
+// do runs a command, or returns the outcome of an earlier or concurrent run. With
+// withoutStore, it also runs while the store fails.
+func (o *onceOnly) do(ctx context.Context, userID, commandID string, withoutStore bool, run func() Result) Result {
 	key := userID + "/" + commandID
 	o.mu.Lock()
 	if r, ok := o.running[key]; ok {
@@ -61,28 +61,28 @@ func (o *onceOnly) do(ctx context.Context, userID, commandID string, anyway bool
 		o.mu.Unlock()
 		close(r.done)
 	}()
-	r.end = o.lookUpOrRun(ctx, userID, commandID, anyway, run)
+	r.end = o.lookUpOrRun(ctx, userID, commandID, withoutStore, run)
 	return r.end
 }
 
-func (o *onceOnly) lookUpOrRun(ctx context.Context, userID, commandID string, anyway bool, run func() Result) Result {
+func (o *onceOnly) lookUpOrRun(ctx context.Context, userID, commandID string, withoutStore bool, run func() Result) Result {
 	var end Result
-	asking, done := patient(ctx, anyway)
+	asking, done := storeContext(ctx, withoutStore)
 	stored, err := o.store.Command(asking, userID, commandID)
 	done()
 	switch {
 	case err == nil && json.Unmarshal(stored, &end) == nil:
 		return end
-	case err != nil && !errors.Is(err, account.ErrNotFound) && !anyway:
+	case err != nil && !errors.Is(err, account.ErrNotFound) && !withoutStore:
 		return unavailable()
 	}
 	end = run()
-	if end.passing {
+	if end.temporary {
 		return end
 	}
-	// What was done is done, also when its ack cannot be kept: the ids that
-	// follow from the command make a repetition harmless.
-	saving, done := patient(ctx, anyway)
+	// The command has run even if its ack cannot be stored. The ids derived from it make a
+	// repetition harmless.
+	saving, done := storeContext(ctx, withoutStore)
 	defer done()
 	kept, err := o.store.SaveCommand(saving, userID, commandID, wire.Encode(end), time.Now())
 	var first Result
@@ -92,16 +92,16 @@ func (o *onceOnly) lookUpOrRun(ctx context.Context, userID, commandID string, an
 	return end
 }
 
-// patient returns the context of a call to the store. Where the command goes on without
-// it, the call ends after storePatience.
-func patient(ctx context.Context, anyway bool) (context.Context, context.CancelFunc) {
-	if !anyway {
+// storeContext returns the context of a store call. If the command can run without the store,
+// the call ends after storeTimeout.
+func storeContext(ctx context.Context, withoutStore bool) (context.Context, context.CancelFunc) {
+	if !withoutStore {
 		return ctx, func() {}
 	}
-	return context.WithTimeout(ctx, storePatience)
+	return context.WithTimeout(ctx, storeTimeout)
 }
 
 func unavailable() Result {
 	r := refusal.GoingAway()
-	return Result{Status: r.Status, passing: true, Retry: r.Retry, Outcome: wire.Outcome{Result: wire.Rejected, Error: &r.Body}}
+	return Result{Status: r.Status, temporary: true, Retry: r.Retry, Outcome: wire.Outcome{Result: wire.Rejected, Error: &r.Body}}
 }

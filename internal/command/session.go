@@ -15,8 +15,8 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// learnedMessage is how long a message is that may be said again, in bytes.
-const learnedMessage = 200
+// maxLearnedMessage bounds the messages that are suggested as saved replies, in bytes.
+const maxLearnedMessage = 200
 
 func (e *Executor) sendMessage(ctx context.Context, c *wire.SendMessage, who account.Identity) (wire.Outcome, error) {
 	if err := access.CheckSameUser(c.UserID, who); err != nil {
@@ -25,7 +25,7 @@ func (e *Executor) sendMessage(ctx context.Context, c *wire.SendMessage, who acc
 	if err := e.consent(ctx, c.SessionID, c.FolderConsent, who); err != nil {
 		return wire.Outcome{}, err
 	}
-	attached, err := e.attached(ctx, c.Attachments, c.SessionID, c.CommandID, who)
+	attached, err := e.attachments(ctx, c.Attachments, c.SessionID, c.CommandID, who)
 	if err != nil {
 		return wire.Outcome{}, err
 	}
@@ -34,10 +34,10 @@ func (e *Executor) sendMessage(ctx context.Context, c *wire.SendMessage, who acc
 		Text: c.Text, Attachments: attached, By: access.Actor(who), CreatedAt: time.Now(),
 	}
 	err = e.o.Driver.Send(ctx, m)
-	// What is said again and again is short.
-	if err == nil && len(c.Text) <= learnedMessage && !strings.ContainsAny(c.Text, "\n\r") {
+	// People repeat short messages.
+	if err == nil && len(c.Text) <= maxLearnedMessage && !strings.ContainsAny(c.Text, "\n\r") {
 		if err := e.Learn(ctx, who, account.MessagePlace, c.Text); err != nil {
-			e.o.Log.WarnContext(ctx, "what was said is not kept for the next time", "error", err)
+			e.o.Log.WarnContext(ctx, "cannot save a suggested reply", "error", err)
 		}
 	}
 	return wire.Outcome{MessageID: m.MessageID}, err
@@ -45,12 +45,13 @@ func (e *Executor) sendMessage(ctx context.Context, c *wire.SendMessage, who acc
 
 func (e *Executor) createSession(ctx context.Context, c *wire.CreateSession, who account.Identity) (wire.Outcome, error) {
 	if c.Resume != "" {
-		// A conversation that is known here is resumed and forked by who may see it.
+		// A conversation that this server knows may be resumed or forked only by people who
+		// may see it.
 		if _, _, err := e.o.Guard.Session(ctx, who, project.See, c.Resume); err != nil && !e.unknown(ctx, c.Resume, err) {
 			return wire.Outcome{}, err
 		}
 	}
-	attached, err := e.attached(ctx, c.Attachments, "", c.CommandID, who)
+	attached, err := e.attachments(ctx, c.Attachments, "", c.CommandID, who)
 	if err != nil {
 		return wire.Outcome{}, err
 	}
@@ -65,7 +66,7 @@ func (e *Executor) createSession(ctx context.Context, c *wire.CreateSession, who
 	return wire.Outcome{SessionID: sessionID}, err
 }
 
-// unknown reports whether an error says that a session is not known here at all.
+// unknown reports whether an error means that the server does not know a session at all.
 func (e *Executor) unknown(ctx context.Context, sessionID string, err error) bool {
 	if !errors.Is(err, session.ErrNotFound) {
 		return false
@@ -123,7 +124,7 @@ func (e *Executor) setPermissionMode(ctx context.Context, c *wire.SetPermissionM
 	return wire.Outcome{}, e.o.Driver.SetPermissionMode(ctx, c.SessionID, c.PermissionMode, access.Actor(who))
 }
 
-// consent has what a person says about the settings of a session's folder stored.
+// consent stores a person's decision about the settings of a session's folder.
 func (e *Executor) consent(ctx context.Context, sessionID string, given wire.FolderConsent, who account.Identity) error {
 	if given == (wire.FolderConsent{}) {
 		return nil

@@ -6,32 +6,32 @@ import (
 	"time"
 )
 
-// Large messages and bodies that are read and carried out at once.
+// Limits of large messages and bodies that are processed concurrently.
 const (
 	maxConcurrentLarge = 4
-	MaxLargePerUser    = 2 // of one person: nobody keeps all others waiting
+	MaxLargePerUser    = 2 // so that nobody blocks all others
 )
 
-// LargeTimeout is how long something large may take, if it keeps coming.
+// LargeTimeout bounds the receipt of a large message or body.
 const LargeTimeout = time.Minute
 
-// How fast what is large must come: after a first patience at this rate at least.
+// The minimum rate of a large message or body: after paceBegin, paceRate.
 const (
 	paceBegin = 10 * time.Second
-	paceRate  = 32 << 10 // bytes a second
+	paceRate  = 32 << 10 // bytes per second
 )
 
-// slots bound how many large messages and bodies are taken in at once.
+// slots limits how many large messages and bodies are processed concurrently.
 type slots struct {
 	mu      sync.Mutex // protects following
 	taken   int
 	of      map[string]int // by user id
-	changed chan struct{}  // closed when somebody leaves
+	changed chan struct{}  // closed on release
 }
 
 func newSlots() *slots { return &slots{of: map[string]int{}, changed: make(chan struct{})} }
 
-// acquire waits for a slot for a person; see [Executor.AcquireLarge].
+// acquire waits for a slot of a person; see [Executor.AcquireLarge].
 func (t *slots) acquire(ctx context.Context, userID string) (release func(), ok bool) {
 	for {
 		t.mu.Lock()
@@ -64,17 +64,17 @@ func (t *slots) release(userID string) {
 	t.changed = make(chan struct{})
 }
 
-// Pace is how something large comes in.
+// Pace measures the rate at which a large message or body arrives.
 type Pace struct {
-	began time.Time
-	Got   int64 // bytes
-	first int64 // of them before it began
+	began    time.Time
+	Received int64 // bytes
+	first    int64 // bytes received before Begin
 }
 
-// Begin counts the time from now on.
-func (p *Pace) Begin() { p.began, p.first = time.Now(), p.Got }
+// Begin starts the measurement.
+func (p *Pace) Begin() { p.began, p.first = time.Now(), p.Received }
 
-// Due returns when more of it must have come.
+// Due returns when more bytes must have arrived.
 func (p *Pace) Due() time.Time {
-	return p.began.Add(min(paceBegin+time.Duration(p.Got-p.first)*time.Second/paceRate, LargeTimeout))
+	return p.began.Add(min(paceBegin+time.Duration(p.Received-p.first)*time.Second/paceRate, LargeTimeout))
 }

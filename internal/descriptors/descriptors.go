@@ -1,6 +1,6 @@
-// Package descriptors keeps some file descriptors of this process free. A server that has used
-// all of them cannot accept connections, open its database or read a folder. So it refuses
-// tabs and sessions, which hold descriptors for long, before that happens.
+// Package descriptors keeps some file descriptors of this process free. A server without
+// free descriptors cannot accept connections, open its database or read a folder. So it
+// refuses tabs and sessions, which hold descriptors for a long time, before that happens.
 package descriptors
 
 import (
@@ -36,12 +36,12 @@ func NewReserve() *Reserve { return &Reserve{current: Current} }
 // than some database connections and some simultaneous starts of sessions need.
 func (u Use) size() int { return min(max(u.Limit/4, 8), 64) }
 
-// CheckConnection fails if the reserve is reached. It is for what holds descriptors for long,
-// such as a tab or a session.
+// CheckConnection fails if the reserve is reached. Call it before opening something
+// long-lived, such as a tab or a session.
 func (r *Reserve) CheckConnection() error { return r.check(1) }
 
-// CheckRequest fails if half of the reserve is used. It is for what releases its descriptors
-// soon, such as an HTTP request.
+// CheckRequest fails if half of the reserve is used. Call it for something short-lived,
+// such as an HTTP request.
 func (r *Reserve) CheckRequest() error { return r.check(2) }
 
 // MayAccept reports whether a connection can be accepted, even if only to refuse its requests:

@@ -1,9 +1,10 @@
-// Package export writes the transcript of a session as one file: as Markdown, or as an HTML page
-// that needs nothing else and runs nothing. It writes while it reads, so its memory does not grow
-// with the transcript, except for 16 bytes an item.
+// Package export writes the transcript of a session as one file: as Markdown, or as a
+// self-contained HTML page without scripts. It writes while it reads, so its memory does
+// not grow with the transcript, except for 16 bytes per item.
 //
-// Everything in a transcript is hostile text. Both formats keep what sayso says (who wrote, who
-// decided) apart from what Claude and people wrote, so that a text cannot pass for a decision.
+// Everything in a transcript is hostile text. Both formats separate what sayso states (who
+// wrote, who decided) from what Claude and people wrote, so that no text can imitate a
+// decision.
 package export
 
 import (

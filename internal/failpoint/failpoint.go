@@ -1,43 +1,40 @@
-// Package failpoint names the steps between the stdout of the CLI and its stdin
-// at which a test lets the program die or a step fail.
+// Package failpoint names the steps between the CLI's stdout and its stdin at which a test
+// can kill the program or make a step fail.
 //
 // # Usage
 //
-// A point before a step returns why the step is not to be done, one after it why
-// its caller is to be told that it failed:
+// At a point before a step, an error means that the step must not run. At a point after a
+// step, it is the error that the caller gets although the step has run:
 //
 //	if err := failpoint.Hit("deliver.before_write"); err != nil {
 //		return err
 //	}
 //	return failpoint.After("deliver.after_write", write(line))
 //
-// Without the build tag failpoints all of this is compiled to nothing. With it,
-// SAYSO_FAILPOINTS says what happens where, as in
+// Without the build tag failpoints, all of this compiles to nothing. With it, the
+// environment variable SAYSO_FAILPOINTS injects faults, as in
 // "open.before_commit:kill@2,shim.publish.before:hang=5s":
 //
 //	kill      this process gets SIGKILL
-//	error     [ErrInjected]: before a step it is not done, after a step it is
-//	timeout   the step is done and its caller is told [ErrTimeout]; a point
-//	          before a step hands this on to its twin behind it
-//	hang=5s   the step takes so much longer
+//	error     the step fails with [ErrInjected]: at a point before it, it does not run
+//	timeout   the step runs and fails with [ErrTimeout], also at a point before it
+//	hang=5s   the step takes that much longer
 //
-// @n is the n-th hit, the first when there is none; it happens once. With
-// SAYSO_FAILPOINTS_DIR, a folder, hits are counted in files named as the points
-// are, one byte each, by all processes together, so that a server that was
-// restarted goes on counting; the file "fired" there gets a line for each point
-// that did something.
+// @n selects the n-th hit, by default the first. A fault happens once. With
+// SAYSO_FAILPOINTS_DIR, all processes together count the hits, so that a restarted server
+// continues the count: that folder has a file for each point, with one byte per hit. Its
+// file "fired" gets a line for each fault that happened.
 package failpoint
 
-// Point is one named place.
+// Point is one failpoint.
 type Point struct {
 	Name string
-	// Twin is the point behind the step that begins here; "" when Name is behind
-	// its step itself.
+	// Twin is the point after the step, if Name is the point before it; else "".
 	Twin string
 }
 
-// Points is every place there is. A name begins with the step: of the shim where
-// it says so, else of the server.
+// Points lists all failpoints. A name starts with the step. Those of the shim start with
+// "shim", all others are in the server.
 func Points() []Point {
 	names := []string{
 		// The shim.
@@ -69,11 +66,11 @@ func Points() []Point {
 		"sent.before_commit", "sent.after_commit",
 		"requeue.before_commit", "requeue.after_commit",
 		"flush.before_commit", "flush.after_commit",
-		"bury.before_commit", "bury.after_commit", // a process that is gone at the start
+		"bury.before_commit", "bury.after_commit", // a process that was gone when the server started
 		"open.before_commit", "open.after_commit",
 		"answer.before_commit", "answer.after_commit",
 		"hold.before_commit", "hold.after_commit", // an answer that does not count yet
-		"unhold.before_commit", "unhold.after_commit", // it was taken back
+		"unhold.before_commit", "unhold.after_commit", // its undo
 		"withdraw.before_commit", "withdraw.after_commit",
 		"orphan.before_commit", "orphan.after_commit",
 		"carry.before_commit", "carry.after_commit",

@@ -2,11 +2,11 @@
 
 package failpoint
 
-// Hit marks a place; see the package.
+// Hit marks a point; see the package comment.
 func Hit(string) error { return nil }
 
-// After marks the place behind a step that has returned err.
+// After marks the point after a step that returned err.
 func After(_ string, err error) error { return err }
 
-// Environ is what a process of ours that gets no environment must be given.
+// Environ returns the variables that a process started without an environment needs.
 func Environ() []string { return []string{} }

@@ -16,46 +16,46 @@ import (
 	"time"
 )
 
-// The errors that are injected.
+// The injected errors.
 var (
 	ErrInjected = errors.New("injected")
 	ErrTimeout  = fmt.Errorf("%w: %w", ErrInjected, context.DeadlineExceeded)
 )
 
 const (
-	ordersVariable = "SAYSO_FAILPOINTS"
+	faultsVariable = "SAYSO_FAILPOINTS"
 	folderVariable = "SAYSO_FAILPOINTS_DIR"
 )
 
-// An order is what is to happen at one point.
-type order struct {
+// fault is what happens at one point.
+type fault struct {
 	action string
 	hang   time.Duration
-	at     int64 // the hit
+	at     int64 // the number of the hit
 }
 
 var (
-	orders = map[string]order{}
-	twins  = map[string]string{} // of every point
+	faults = map[string]fault{}
+	twins  = map[string]string{} // by point
 	folder = os.Getenv(folderVariable)
 
-	mu     sync.Mutex
-	counts = map[string]int64{}
-	told   = map[string]bool{} // twins that are to tell of a timeout
+	mu       sync.Mutex // protects following
+	counts   = map[string]int64{}
+	timeouts = map[string]bool{} // points that must return a timeout
 )
 
 func init() {
 	for _, p := range Points() {
 		twins[p.Name] = p.Twin
 	}
-	if err := read(os.Getenv(ordersVariable)); err != nil {
-		fmt.Fprintf(os.Stderr, "failpoint: %s: %v\n", ordersVariable, err)
+	if err := parse(os.Getenv(faultsVariable)); err != nil {
+		fmt.Fprintf(os.Stderr, "failpoint: %s: %v\n", faultsVariable, err)
 		os.Exit(2)
 	}
 }
 
-// read takes in orders.
-func read(text string) error {
+// parse parses the faults to inject.
+func parse(text string) error {
 	for _, one := range strings.Split(text, ",") {
 		if one == "" {
 			continue
@@ -64,56 +64,56 @@ func read(text string) error {
 		if _, known := twins[name]; !known || !found {
 			return fmt.Errorf("%q: there is no point %q", one, name)
 		}
-		o := order{at: 1}
+		f := fault{at: 1}
 		var at, hang string
-		if o.action, at, found = strings.Cut(what, "@"); found {
+		if f.action, at, found = strings.Cut(what, "@"); found {
 			n, err := strconv.ParseInt(at, 10, 64)
 			if err != nil || n < 1 {
-				return fmt.Errorf("%q: no number of a hit", one)
+				return fmt.Errorf("%q: invalid number of a hit", one)
 			}
-			o.at = n
+			f.at = n
 		}
-		o.action, hang, _ = strings.Cut(o.action, "=")
-		switch o.action {
+		f.action, hang, _ = strings.Cut(f.action, "=")
+		switch f.action {
 		case "kill", "error", "timeout":
 		case "hang":
 			var err error
-			if o.hang, err = time.ParseDuration(hang); err != nil {
+			if f.hang, err = time.ParseDuration(hang); err != nil {
 				return fmt.Errorf("%q: %w", one, err)
 			}
 		default:
 			return fmt.Errorf("%q: there is no action %q", one, o.action)
 		}
-		orders[name] = o
+		faults[name] = f
 	}
 	return nil
 }
 
-// Hit marks a place; see the package.
+// Hit marks a point; see the package comment.
 func Hit(name string) error {
 	twin, known := twins[name]
 	if !known {
-		panic("failpoint: no point is called " + name)
+		panic("failpoint: there is no point " + name)
 	}
 	n := count(name)
 	mu.Lock()
-	timedOut := told[name]
-	delete(told, name)
+	timedOut := timeouts[name]
+	delete(timeouts, name)
 	mu.Unlock()
 	if timedOut {
 		return fmt.Errorf("%s: %w", name, ErrTimeout)
 	}
-	o, ordered := orders[name]
-	if !ordered || o.at != n {
+	f, injected := faults[name]
+	if !injected || f.at != n {
 		return nil
 	}
-	note("fired", fmt.Sprintf("%s %s %d %d\n", name, o.action, n, os.Getpid()))
-	switch o.action {
+	appendTo("fired", fmt.Sprintf("%s %s %d %d\n", name, f.action, n, os.Getpid()))
+	switch f.action {
 	case "kill":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {}
 	case "hang":
-		time.Sleep(o.hang)
+		time.Sleep(f.hang)
 	case "error":
 		return fmt.Errorf("%s: %w", name, ErrInjected)
 	case "timeout":
@@ -121,13 +121,13 @@ func Hit(name string) error {
 			return fmt.Errorf("%s: %w", name, ErrTimeout)
 		}
 		mu.Lock()
-		told[twin] = true
+		timeouts[twin] = true
 		mu.Unlock()
 	}
 	return nil
 }
 
-// After marks the place behind a step that has returned err.
+// After marks the point after a step that returned err.
 func After(name string, err error) error {
 	if err != nil {
 		return err
@@ -135,15 +135,15 @@ func After(name string, err error) error {
 	return Hit(name)
 }
 
-// Environ is what a process of ours that gets no environment must be given.
+// Environ returns the variables that a process started without an environment needs.
 func Environ() []string {
-	return []string{ordersVariable + "=" + os.Getenv(ordersVariable), folderVariable + "=" + folder}
+	return []string{faultsVariable + "=" + os.Getenv(faultsVariable), folderVariable + "=" + folder}
 }
 
-// count returns which hit of the point this is, from 1 on.
+// count counts a hit of a point and returns its number, from 1.
 func count(name string) int64 {
 	if folder != "" {
-		return note(name, ".")
+		return appendTo(name, ".")
 	}
 	mu.Lock()
 	defer mu.Unlock()
@@ -151,8 +151,9 @@ func count(name string) int64 {
 	return counts[name]
 }
 
-// note appends to a file of the folder, if there is one, and returns its length.
-func note(name, text string) int64 {
+// appendTo appends text to a file in the folder and returns the file's length. Without a
+// folder it does nothing.
+func appendTo(name, text string) int64 {
 	if folder == "" {
 		return 0
 	}
@@ -161,7 +162,7 @@ func note(name, text string) int64 {
 		panic(err)
 	}
 	defer f.Close()
-	// Appended in one write, so the place behind it is our own.
+	// One write is atomic, so the offset after it counts no later write of another process.
 	if _, err := f.WriteString(text); err != nil {
 		panic(err)
 	}

@@ -7,10 +7,10 @@ import "time"
 type Process struct {
 	Parent int
 	Memory uint64        // resident bytes
-	CPU    time.Duration // since it started, with the children that it has waited for
+	CPU    time.Duration // since its start, including the children it has waited for
 }
 
-// Usage is what a tree of processes takes at one moment.
+// Usage is the resource use of a process tree at one time.
 type Usage struct {
 	Memory    uint64
 	CPU       time.Duration

@@ -11,7 +11,7 @@ import (
 // every Linux that Go runs on.
 const clockTick = time.Second / 100
 
-// Table returns all processes by their id. One that ends meanwhile is left out.
+// Table returns all processes by pid, except those that end meanwhile.
 func Table() (map[int]Process, error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -33,9 +33,9 @@ func Table() (map[int]Process, error) {
 		if err != nil {
 			continue
 		}
-		// The command name stands in parentheses and may hold anything, so the
-		// fields are counted from the last closing one: state ppid … utime stime
-		// cutime cstime … rss.
+		// The command name is in parentheses and may contain any character, so the fields
+		// are counted from the last closing parenthesis: state ppid … utime stime cutime
+		// cstime … rss.
 		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 		if len(fields) < 22 {
 			continue
@@ -50,8 +50,8 @@ func Table() (map[int]Process, error) {
 		table[pid] = Process{
 			Parent: int(number(1)),
 			Memory: number(21) * page,
-			// With the waited-for children, so that the sum does not fall when a
-			// tool ends.
+			// Includes the children that it has waited for, so that the sum does not fall
+			// when a tool ends.
 			CPU: time.Duration(number(11)+number(12)+number(13)+number(14)) * clockTick,
 		}
 	}

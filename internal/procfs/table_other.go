@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Table returns all processes by their id. It asks ps, which is what macOS offers
-// without cgo.
+// Table returns all processes by pid. It runs ps, because macOS offers nothing else without
+// cgo.
 func Table() (map[int]Process, error) {
 	out, err := exec.Command("/bin/ps", "-axo", "pid=,ppid=,rss=,time=").Output()
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// NewFolderItems converts what Claude would take from a folder.
+// NewFolderItems converts the items that Claude would load from a folder.
 func NewFolderItems(list []orchestrator.FolderItem) []wire.FolderItem {
 	out := make([]wire.FolderItem, 0, len(list))
 	for _, i := range list {
@@ -16,7 +16,7 @@ func NewFolderItems(list []orchestrator.FolderItem) []wire.FolderItem {
 	return out
 }
 
-// NewFolderTrust returns what a person must look at.
+// NewFolderTrust returns the settings that a person must review.
 func NewFolderTrust(e *orchestrator.UntrustedError) *wire.FolderTrust {
 	w := &wire.FolderTrust{
 		Folder: e.Folder, Digest: e.Digest, Items: NewFolderItems(e.Items), Gone: NewFolderItems(e.Gone), Told: e.Instructions, CanLeaveOut: !e.CannotLeaveOut,

@@ -6,14 +6,14 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// notStoredReasons are the reasons why something could not be stored.
+// notStoredReasons maps each cause of a failed write to its reason.
 var notStoredReasons = map[wire.NoticeCode]string{
 	wire.ReadOnly:    "disk_full",
 	wire.Unavailable: "cannot_store",
 	wire.Broken:      "disk_broken",
 }
 
-// notStored is the refusal of what the store could not take.
+// notStored returns the refusal of a write that the store rejected.
 func notStored(code wire.NoticeCode) *Refusal {
 	r := New(notStoredReasons[code])
 	r.Retry = time.Second

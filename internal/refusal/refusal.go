@@ -1,5 +1,5 @@
-// Package refusal turns an error of any package into what a client sees: an HTTP status,
-// a code for programs and a sentence for people.
+// Package refusal turns the errors of all packages into responses: an HTTP status, a code
+// for programs and a message for people.
 package refusal
 
 import (
@@ -21,10 +21,10 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// A Refusal is an error as a client sees it. Its cause is for the log alone.
+// A Refusal is an error as clients see it. Its cause goes only to the log.
 type Refusal struct {
 	Status   int
-	Result   wire.AckResult // Rejected unless said
+	Result   wire.AckResult // Rejected by default
 	Body     wire.ErrorBody
 	Resolved *wire.Resolved
 	Retry    time.Duration // with 429 and 503
@@ -44,12 +44,12 @@ func (r *Refusal) Unwrap() error { return r.Cause }
 // New returns the refusal of a reason in the table of [problem].
 func New(reason string, params ...any) *Refusal { return From(problem.New(reason, params...)) }
 
-// For returns the refusal of a reason with the field that is to blame.
+// For returns the refusal of a reason, with the invalid field.
 func For(field, reason string, params ...any) *Refusal {
 	return From(problem.For(field, reason, params...))
 }
 
-// From returns the refusal of what a person reads.
+// From returns the refusal for an error that people read.
 func From(p *problem.Error) *Refusal {
 	c := p.Class()
 	return &Refusal{Status: c.Status, Result: wire.Rejected, Body: wire.ErrorBody{
@@ -57,23 +57,23 @@ func From(p *problem.Error) *Refusal {
 	}}
 }
 
-// NotSignedIn refuses who sends no good credential.
+// NotSignedIn refuses a request without a valid credential.
 func NotSignedIn() *Refusal {
 	return New("not_signed_in")
 }
 
-// Forbidden refuses who has not the role that is needed.
+// Forbidden refuses a person whose role is too low.
 func Forbidden(need account.Role) *Refusal {
 	return New("role_needed", "role", need)
 }
 
-// NoSuchSession refuses a session that is not there or may not be seen.
+// NoSuchSession refuses access to a session that does not exist or is hidden.
 func NoSuchSession() *Refusal {
 	return New("session_not_found")
 }
 
-// NotOurs refuses what needs a process in a session that holds only what
-// outsiders ask.
+// NotOurs refuses a command that needs a process, in a session whose agent runs outside of
+// sayso.
 func NotOurs(kind session.Kind) *Refusal {
 	if kind == session.Terminal {
 		return New("session_of_terminal")
@@ -81,7 +81,7 @@ func NotOurs(kind session.Kind) *Refusal {
 	return New("session_of_agent")
 }
 
-// GoingAway refuses while the server starts or stops.
+// GoingAway refuses requests while the server starts or stops.
 func GoingAway() *Refusal {
 	r := New("going_away")
 	r.Retry = time.Second
@@ -90,16 +90,15 @@ func GoingAway() *Refusal {
 
 // A Table turns errors into refusals.
 type Table struct {
-	// ClassifyStoreError names errors of the store that hold for whatever else is to be
-	// stored; it returns "" for all others. It may be nil.
+	// ClassifyStoreError returns the code of a store error that affects all writes, "" for
+	// any other. It may be nil.
 	ClassifyStoreError func(error) wire.NoticeCode
-	// OnStoreProblem is called when something could not be stored. It must not block, and
-	// may be nil.
+	// OnStoreProblem is called when a write failed. It must not block, and may be nil.
 	OnStoreProblem func()
 }
 
-// StoreProblem names what an error of the store means for everything else that must be
-// stored, "" for an error that says nothing about it.
+// StoreProblem returns the code of a store error that affects all writes, "" for any other
+// error.
 func (t *Table) StoreProblem(err error) wire.NoticeCode {
 	if err == nil || t.ClassifyStoreError == nil {
 		return ""
@@ -113,8 +112,8 @@ var dependentReasons = map[decision.Link]string{
 	decision.LinkMadeBoth:   "same_token_maker",
 }
 
-// Of turns an error of any package below into what a client sees. It is the one table
-// of its kind: what is not in it is a fault of ours.
+// Of returns the refusal for any error. An error that is not in this table is a defect of
+// the server.
 func (t *Table) Of(err error) *Refusal {
 	var (
 		ready    *Refusal
@@ -204,7 +203,7 @@ func (t *Table) Of(err error) *Refusal {
 	case errors.Is(err, account.ErrNotFound), errors.Is(err, alert.ErrNotFound):
 		r = New("not_found")
 	case errors.Is(err, pending.ErrUnknownOutcome) && t.StoreProblem(err) != wire.Broken:
-		// "Nothing was changed" would be a promise.
+		// It may have been done, so the message must not say that nothing was changed.
 		r = New("not_in_time")
 		r.Retry = time.Second
 		if t.OnStoreProblem != nil {
@@ -225,8 +224,7 @@ func (t *Table) Of(err error) *Refusal {
 	return r
 }
 
-// Final reports whether the same command would be refused for the same reason
-// for ever, as far as we promise.
+// Final reports whether the same command would always be refused for the same reason.
 func (r *Refusal) Final() bool {
 	switch r.Status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
@@ -235,7 +233,7 @@ func (r *Refusal) Final() bool {
 	return r.Status < 500
 }
 
-// Report writes to the log what people are not told.
+// Report logs the cause of a refusal, which clients do not see.
 func Report(ctx context.Context, log *slog.Logger, what string, r *Refusal) {
 	if r.Status >= 500 {
 		log.ErrorContext(ctx, what, "status", r.Status, "code", r.Body.Code, "error", r.Error())
@@ -244,7 +242,7 @@ func Report(ctx context.Context, log *slog.Logger, what string, r *Refusal) {
 	log.DebugContext(ctx, what, "status", r.Status, "code", r.Body.Code, "error", r.Error())
 }
 
-// Misshapen is the refusal of what [wire.Decode] did not take.
+// Misshapen returns the refusal of an error of [wire.Decode].
 func Misshapen(err error) *Refusal {
 	var known *problem.Error
 	if errors.As(err, &known) {

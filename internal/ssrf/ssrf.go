@@ -1,6 +1,6 @@
-// Package ssrf says which addresses a server may dial when somebody else names the
-// place: those of the public internet, and no other. Whoever can have the server dial
-// must not reach through it what they cannot reach themselves.
+// Package ssrf keeps the server from dialing internal addresses when another person or
+// server chooses the host. It allows only addresses of the public internet, so that nobody
+// can use the server to reach what they cannot reach themselves.
 package ssrf
 
 import (
@@ -12,9 +12,9 @@ import (
 // ErrPrivate is the error of dialling an address that is not public.
 var ErrPrivate = errors.New("the address leads to this machine or a private network")
 
-// special lists IANA's special-purpose address registries, and what was one before
-// they were: no place that somebody names for the server lies there, also where an
-// entry is globally reachable, as an anycast service of the network is.
+// special lists the ranges of IANA's special-purpose address registries, including former
+// ones. Some of them are globally reachable, such as anycast services, but no legitimate
+// host is there.
 var special = []netip.Prefix{
 	// IPv4 (iana-ipv4-special-registry), and multicast.
 	netip.MustParsePrefix("0.0.0.0/8"),       // this network
@@ -36,9 +36,9 @@ var special = []netip.Prefix{
 	netip.MustParsePrefix("224.0.0.0/4"),     // multicast
 	netip.MustParsePrefix("240.0.0.0/4"),     // reserved, and broadcast
 
-	// IPv6 (iana-ipv6-special-registry) within 2000::/3. All that lies outside of
-	// it, such as ::1, fc00::/7, fe80::/10, fec0::/10, ff00::/8, 100::/64, 5f00::/16
-	// and the forms in which an IPv4 address is written, is not public by allPublic.
+	// IPv6 (iana-ipv6-special-registry) within 2000::/3. Everything outside of it, such as
+	// ::1, fc00::/7, fe80::/10, fec0::/10, ff00::/8, 100::/64, 5f00::/16 and the notations
+	// of IPv4 addresses, is excluded by allPublic.
 	netip.MustParsePrefix("2001::/23"),         // IETF protocols: Teredo, benchmarks, AMT, AS112, ORCHID, DRIP
 	netip.MustParsePrefix("2001:db8::/32"),     // documentation
 	netip.MustParsePrefix("2002::/16"),         // 6to4, which embeds any IPv4 address
@@ -47,16 +47,16 @@ var special = []netip.Prefix{
 }
 
 var (
-	// allPublic is what has been given out of IPv6 as global unicast.
+	// allPublic is the part of IPv6 that is allocated as global unicast.
 	allPublic = netip.MustParsePrefix("2000::/3")
-	// nat64 leads to the IPv4 address in its last four bytes. Where a network has
-	// IPv6 alone, every place with an IPv4 address is reached by it.
+	// nat64 contains an IPv4 address in its last four bytes. Networks with only IPv6 reach
+	// IPv4 hosts through it.
 	nat64 = netip.MustParsePrefix("64:ff9b::/96")
 )
 
-// Public reports whether an address is one of the public internet. An IPv4 address
-// within an IPv6 one counts as itself where the network leads to it. An address with a
-// zone never is public, nor is the zero Addr.
+// Public reports whether an address belongs to the public internet. An IPv4 address inside
+// an IPv6 one is judged by itself if the network routes to it. An address with a zone and
+// the zero Addr are not public.
 func Public(a netip.Addr) bool {
 	if !a.IsValid() || a.Zone() != "" {
 		return false
@@ -82,8 +82,8 @@ func Public(a netip.Addr) bool {
 	return true
 }
 
-// Control is a net.Dialer's Control that lets only public addresses through. It is
-// asked for each address of a name, after the name was looked up.
+// Control is a net.Dialer's Control that allows only public addresses. The dialer calls it
+// for each address of a name, after resolution.
 func Control(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil || !Public(at.Addr()) {
@@ -92,8 +92,8 @@ func Control(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// IsLoopback reports whether a host, as in a URL, is this machine by its form: localhost or a
-// loopback address. It resolves no names.
+// IsLoopback reports whether a host of a URL is this machine: localhost or a loopback
+// address. It resolves no names.
 func IsLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()

@@ -1,8 +1,8 @@
-// Package statement holds the sentences that people read about processes, requests and
-// settings and that are no errors. They are stored and sent in English. Find returns the
-// reason and parameters of a text, by which the web app translates it. A text that an earlier
-// version stored in other words has no reason and stays English: a table of former texts would
-// only grow.
+// Package statement holds the sentences for people that are not errors: about processes,
+// requests and settings. They are stored and sent in English. Find returns the reason and
+// parameters of a text, with which the web app translates it. A text stored by an earlier
+// version in other words has no reason and stays English, because a table of former texts
+// would only grow.
 package statement
 
 import (
@@ -14,15 +14,14 @@ import (
 	"github.com/sayso-dev/sayso/internal/problem"
 )
 
-// Reason says which sentence a text is, in the table of this package or of package
-// problem.
+// Reason identifies a sentence in the table of this package or of package problem.
 type Reason struct {
 	Reason string         `json:"reason"`
 	Params map[string]any `json:"params,omitempty" ts:"Record<string, string | number | string[]>"`
 }
 
-// Entry is one sentence. Names in braces stand for parameters as in [problem.Entry]. What
-// is in brackets is left out when its parameter is absent or "".
+// Entry is one sentence. Names in braces are parameters as in [problem.Entry]. A part in
+// brackets is omitted if its parameter is absent or "".
 type Entry struct {
 	Reason string
 	Text   string
@@ -31,8 +30,8 @@ type Entry struct {
 // Entries returns the table, in order.
 func Entries() []Entry { return append([]Entry(nil), table...) }
 
-// New returns the text of a reason. Params are names and values in turn, as the text in
-// the table names them.
+// New returns the text of a reason. params alternates names and values, as the text in the
+// table names them.
 func New(reason string, params ...any) string {
 	values := map[string]any{}
 	for i := 0; i+1 < len(params); i += 2 {
@@ -50,8 +49,8 @@ func New(reason string, params ...any) string {
 	return problem.Render(text, values)
 }
 
-// Find returns the reason and parameters of a text that New or a [problem.Error] made, nil
-// for any other. Of several it takes the one whose own words are most of the text.
+// Find returns the reason and parameters of a text made by New or a [problem.Error], nil
+// for any other text. If several match, the one with the most literal text wins.
 func Find(text string) *Reason {
 	var best *Reason
 	most := 0
@@ -65,11 +64,12 @@ func Find(text string) *Reason {
 	return best
 }
 
-// Reasons returns the reasons of texts, by the names before them; nil when none has one.
+// Reasons returns the reasons of texts, by name; nil if none has one. namesAndTexts
+// alternates names and texts.
 func Reasons(namesAndTexts ...string) map[string]Reason {
 	var all map[string]Reason
 	for i := 0; i+1 < len(namesAndTexts); i += 2 {
-		// Most are empty, and every state that is sent comes through here.
+		// Most texts are empty, and this runs for every state that is sent.
 		if namesAndTexts[i+1] == "" {
 			continue
 		}
@@ -83,7 +83,7 @@ func Reasons(namesAndTexts ...string) map[string]Reason {
 	return all
 }
 
-// optional matches a part in brackets and the name of its parameter.
+// optional matches a part in brackets, and the name of its parameter.
 var optional = lazyregexp.New(`\[([^\[\]]*\{(\w+)[^\[\]]*)\]`)
 
 var byReason = sync.OnceValue(func() map[string]string {
@@ -99,15 +99,15 @@ type pattern struct {
 	parts  parts
 }
 
-// patterns returns the texts of both tables, those with parts in brackets with and
-// without each.
+// patterns returns the texts of both tables, those with optional parts with and without
+// each part.
 var patterns = sync.OnceValue(func() (all []pattern) {
 	for _, e := range table {
 		for _, text := range variants(e.Text) {
 			all = append(all, pattern{e.Reason, split(text)})
 		}
 	}
-	// A text with few words of its own would match those of others.
+	// A pattern with too little literal text would match other texts.
 	const fewest = 12
 	for _, e := range problem.Entries() {
 		if p := split(e.Text); len(p.literal) >= fewest {
@@ -155,13 +155,13 @@ func split(text string) parts {
 	return p
 }
 
-// fits is a quick check of the ends.
+// fits quickly checks the beginning and end of a text.
 func (p parts) fits(text string) bool {
 	last := p.texts[len(p.texts)-1]
 	return len(text) >= len(p.literal) && strings.HasPrefix(text, p.texts[0]) && strings.HasSuffix(text, last)
 }
 
-// match returns the parameters in a text: each as short as possible, none empty.
+// match returns the parameters of a text: each as short as possible, none empty.
 func (p parts) match(text string) (map[string]any, bool) {
 	if len(p.names) == 0 {
 		return nil, text == p.texts[0]
@@ -187,7 +187,7 @@ func (p parts) match(text string) (map[string]any, bool) {
 	return params, true
 }
 
-// parse reads a value as problem.Render wrote it.
+// parse parses a value as problem.Render formats it.
 func parse(text, format string) (any, bool) {
 	switch format {
 	case "usd":

@@ -105,8 +105,8 @@ func (f *Folder) Compare(ctx context.Context, base Base, filePath, oldPath strin
 	return c, nil
 }
 
-// digest names the content of a file. Of one that was not read it is that of its state and
-// size.
+// digest identifies the content of a file. For a file that was not read, it identifies its
+// state and size.
 func digest(c Content, data []byte) string {
 	if data == nil {
 		data = []byte(string(c.State) + "\x00" + c.Text)
@@ -261,7 +261,7 @@ func (f *Folder) List(folder string) (list []Entry, more bool, err error) {
 			return problem.For("path", "path_not_found")
 		}
 		defer dir.Close()
-		// An error is io.EOF of an empty folder, or of one that is gone by now.
+		// io.EOF means an empty folder; other errors, a folder that was just removed.
 		entries, _ := dir.ReadDir(maxEntries + 1)
 		for _, e := range entries {
 			if strings.EqualFold(e.Name(), ".git") || !f.place.Visible(filepath.Join(f.dir, name, e.Name())) {

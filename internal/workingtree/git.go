@@ -22,7 +22,7 @@ const (
 	writeTimeout = time.Minute
 	// maxListing bounds the output of a git command that lists files, in bytes.
 	maxListing = 2 << 20
-	// maxStderr bounds what is kept of git's complaints.
+	// maxStderr bounds the part of git's stderr that is kept.
 	maxStderr = 4 << 10
 	// maxConcurrent bounds the git commands that run at the same moment on this server.
 	maxConcurrent = 4
