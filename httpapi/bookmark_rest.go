@@ -36,8 +36,8 @@ func (s *bookmarkHandlers) getBookmarks(w http.ResponseWriter, r *http.Request, 
 	return nil
 }
 
-// patchBookmarks leaves out sessions that are gone or that the caller may not see, and fails if
-// none is left: a browser hands over what it kept of sessions that were deleted since.
+// patchBookmarks ignores sessions that are gone or that the caller may not see, because a
+// browser may still have bookmarks of deleted sessions. It fails if none is left.
 func (s *bookmarkHandlers) patchBookmarks(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var body wire.BookmarksChange
 	if err := readBody(r, &body); err != nil {

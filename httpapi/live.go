@@ -10,7 +10,8 @@ import (
 
 // Live keeps the tabs up to date; see wsapi.Hub.
 type Live interface {
-	// ServeTab turns a request into a WebSocket, which it serves after it has returned.
+	// ServeTab turns a request into a WebSocket and returns; the tab is served until it
+	// ends.
 	ServeTab(w http.ResponseWriter, r *http.Request, who account.Identity) error
 	// Running reports whether tabs are served.
 	Running() bool

@@ -55,9 +55,8 @@ func newPasskeyOwner(u account.User, passkeys ...account.Passkey) (*passkeyOwner
 	return o, nil
 }
 
-// wirePasskeyProblem returns why a browser cannot use passkeys at the address of a request,
-// or nil. Browsers bind passkeys to a domain name and require HTTPS, except for
-// localhost.
+// passkeyProblem returns why a browser cannot use passkeys at the address of a request, or
+// nil. Browsers bind passkeys to a domain name and require HTTPS, except for localhost.
 func (s *Server) passkeyProblem(r *http.Request) *problem.Error {
 	if public := s.o.PublicURL; public != "" && public != s.origin(r) {
 		return problem.New("passkeys_elsewhere", "url", public)
@@ -82,7 +81,7 @@ func (s *Server) passkeyProblem(r *http.Request) *problem.Error {
 	return nil
 }
 
-// wirePasskeyProblem converts a wirePasskeyProblem.
+// wirePasskeyProblem converts the result of passkeyProblem.
 func wirePasskeyProblem(p *problem.Error) (*string, wire.Reasons) {
 	if p == nil {
 		return nil, nil

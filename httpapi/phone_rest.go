@@ -8,9 +8,9 @@ import (
 )
 
 // getPhone lists the addresses by which a phone can reach the server. They come from the
-// settings and interfaces of the server and never from the request: a QR code shows them, and
-// somebody who forges headers must not choose where a phone signs in. Only admins learn what
-// is missing, because that tells of the server's network.
+// settings and interfaces of the server and never from the request: a QR code shows them,
+// and somebody who forges headers must not choose where a phone signs in. Only admins learn
+// what is missing, because that reveals the server's network.
 func (s *Server) getPhone(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	access := wire.PhoneAccess{Addresses: []wire.PhoneAddress{}, Through: s.through(r)}
 	if s.o.Phone != nil {
@@ -24,7 +24,7 @@ func (s *Server) getPhone(w http.ResponseWriter, r *http.Request, who account.Id
 	return nil
 }
 
-// through names what passed a request on, if it is a trusted proxy.
+// through returns the trusted proxy that forwarded a request, as it identified itself.
 func (s *Server) through(r *http.Request) wire.Through {
 	switch {
 	case !s.isTrustedProxy(peerAddress(r)) || r.Header.Get("X-Forwarded-For") == "":

@@ -140,8 +140,8 @@ func (i *acmeCertificates) config() *tls.Config {
 	c.MinVersion = tls.VersionTLS12
 	c.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 		if !slices.Contains(i.domains, strings.ToLower(hello.ServerName)) {
-			// For another name, such as that of this machine during set-up, no certificate is
-			// requested, and the browser sees that of the first domain.
+			// For another name, such as the machine's during set-up, no certificate is
+			// requested, and the browser gets that of the first domain.
 			named := *hello
 			named.ServerName, named.SupportedProtos = i.domains[0], nil
 			hello = &named

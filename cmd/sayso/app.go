@@ -238,7 +238,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 	if a.runtime, err = newRuntimeSettings(ctx, s, a.store, a.log); err != nil {
 		return err
 	}
-	now := a.runtime.over(s)
+	now := a.runtime.withChanges(s)
 	rules, err := rulesOf(now)
 	if err != nil {
 		return err

@@ -70,9 +70,9 @@ func checkTimeout(d duration) error {
 	return nil
 }
 
-// in returns whether sessions in a folder ask over MCP, and how long a question may wait; 0
-// for ever. A timeout of the project takes precedence, unless the settings file has one for
-// the folder.
+// in returns whether sessions in a folder ask over MCP, and how long a question may wait, 0
+// for no limit. A timeout of the project takes precedence, unless the settings file has one
+// for the folder.
 func (a askSettings) in(folder string, inProject int) (enabled bool, timeout time.Duration) {
 	enabled, timeout = a.Enabled, time.Duration(a.Timeout)
 	switch {

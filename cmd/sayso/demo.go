@@ -31,11 +31,11 @@ func demoModel(s settings) (*scriptedmodel.Server, error) {
 	return server, os.WriteFile(path, []byte(server.Addr()), 0o600)
 }
 
-// demoOf configures demo sessions: they have their own folder and home, so that nothing of
-// the person's account or settings is changed.
+// demoOf configures demo sessions. They have a separate folder and home, so that they
+// change nothing in the person's account or settings.
 func demoOf(s settings, model *scriptedmodel.Server, runAs *claude.RunAs) (*orchestrator.Demo, error) {
 	place := filepath.Join(s.StateDir, "demo")
-	if runAs != nil { // who may not enter it
+	if runAs != nil { // the other user cannot enter it
 		place = filepath.Join(privateIn(s.StateDir), "demo")
 		err := runAs.InGroup(func() error {
 			if err := os.MkdirAll(place, 0o770); err != nil {

@@ -88,7 +88,8 @@ func runHook(ctx context.Context, connect string, headless bool, stdin io.Reader
 	if err != nil {
 		return err
 	}
-	// A CLI of ours asks through its session, regardless of where the server was started.
+	// A CLI started by sayso asks through its session, regardless of where the server was
+	// started.
 	if os.Getenv(shim.Marker) != "" || !headless && !hook.InTerminal(os.Getenv) {
 		return nil
 	}

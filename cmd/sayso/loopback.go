@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// byName reports whether browsers find a server with this listen address at localhost, where
-// they support passkeys, unlike at 127.0.0.1. They also try [::1], where any user of this
-// machine could wait for the secret of a sign-in link. So that port is also opened, as also,
-// which is nil where that address does not exist.
+// byName reports whether browsers reach a server with this listen address as localhost,
+// where they support passkeys, unlike at 127.0.0.1. Browsers also try [::1], where another
+// user of this machine could listen and receive the secret of a sign-in link. So byName
+// also opens that port and returns the listener, which is nil if the machine has no [::1].
 func byName(ctx context.Context, listen string) (also net.Listener, is bool) {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil || host != "127.0.0.1" {

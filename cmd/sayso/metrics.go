@@ -22,7 +22,7 @@ type metrics struct {
 
 // newMetrics returns metrics with a registry of their own.
 func newMetrics() *metrics {
-	// From 0.5 ms to 8 s: less is noise, and nobody waits longer.
+	// From 0.5 ms to 8 s: shorter times are noise, and longer ones do not occur.
 	buckets := prometheus.ExponentialBuckets(0.0005, 2, 15)
 	options := func(name, help string) prometheus.HistogramOpts {
 		return prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}

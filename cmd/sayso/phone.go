@@ -95,7 +95,8 @@ func (f phoneFacts) lanLacks(ip, port string) (missing wire.PhoneMissing, fix []
 		commands = []string{serve}
 	}
 	switch {
-	// First, because no certificate lets a phone in while nothing but this machine reaches the server.
+	// First, because a certificate does not help while only this machine can reach the
+	// server.
 	case !s.open:
 		return wire.MissingListen, commands
 	case f.certificate == nil:
@@ -130,10 +131,10 @@ const (
 	tailnetInterface = "tailscale"
 )
 
-// phoneAddresses looks at the interfaces of this machine and returns its addresses for a phone.
-// It takes up to a second.
+// phoneAddresses returns the addresses of this machine for a phone, from its network
+// interfaces. It takes up to a second.
 func (a *app) phoneAddresses(ctx context.Context) []wire.PhoneAddress {
-	f := phoneFacts{settings: a.runtime.over(a.settings), now: time.Now()}
+	f := phoneFacts{settings: a.runtime.withChanges(a.settings), now: time.Now()}
 	if a.certificate != nil {
 		f.certificate = a.certificate.now.Load().Leaf
 	}

@@ -62,7 +62,7 @@ func (r *reloader) reload(ctx context.Context) {
 	next := read
 	var rules orchestrator.Rules
 	if err == nil {
-		next = a.runtime.over(read)
+		next = a.runtime.withChanges(read)
 		rules, err = rulesOf(next)
 	}
 	var level slog.Level

@@ -45,25 +45,25 @@ func newRuntimeSettings(ctx context.Context, s settings, store interface {
 	return rs, err
 }
 
-// over returns s with the values that were changed here.
-func (rs *runtimeSettings) over(s settings) settings {
+// withChanges returns s with the values that were changed at run time.
+func (rs *runtimeSettings) withChanges(s settings) settings {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	return rs.changedOver(s)
+	return rs.applyChanged(s)
 }
 
-// replaceBase replaces the settings that were read.
+// replaceBase replaces the values read from flags, environment and file.
 func (rs *runtimeSettings) replaceBase(s settings) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	rs.base = s
 }
 
-// now returns the current settings. The caller holds the lock.
-func (rs *runtimeSettings) now() settings { return rs.changedOver(rs.base) }
+// current returns the current settings. The caller holds the lock.
+func (rs *runtimeSettings) current() settings { return rs.applyChanged(rs.base) }
 
-// changedOver applies the changed values. The caller holds the lock.
-func (rs *runtimeSettings) changedOver(s settings) settings {
+// applyChanged applies the changed values. The caller holds the lock.
+func (rs *runtimeSettings) applyChanged(s settings) settings {
 	for _, r := range settingsTable {
 		if one, ok := rs.changed[r.screenName()]; ok && r.changeable() {
 			next := s
@@ -80,7 +80,7 @@ func (rs *runtimeSettings) changedOver(s settings) settings {
 // List implements [httpapi.Settings].
 func (rs *runtimeSettings) List(ctx context.Context) ([]wire.SettingInfo, error) {
 	rs.mu.Lock()
-	now := rs.now()
+	now := rs.current()
 	var list []wire.SettingInfo
 	for _, changeable := range []bool{true, false} { // changeable ones first
 		for _, row := range settingsTable {
@@ -130,7 +130,7 @@ func (rs *runtimeSettings) Change(ctx context.Context, name, value string, by ac
 		}
 		rs.mu.Lock()
 		rs.changed[name] = one
-		now := rs.now()
+		now := rs.current()
 		rs.mu.Unlock()
 		select {
 		case rs.prune <- struct{}{}:
@@ -147,7 +147,7 @@ func (rs *runtimeSettings) Run(ctx context.Context) error {
 	defer ticker.Stop()
 	for {
 		rs.mu.Lock()
-		days := rs.now().AuditDays
+		days := rs.current().AuditDays
 		rs.mu.Unlock()
 		removed, err := account.PruneAudit(ctx, rs.store, days, time.Now())
 		if err != nil && ctx.Err() == nil {

@@ -159,8 +159,8 @@ func addressesOf(s settings) addresses {
 	return w
 }
 
-// addressesFile is where a server stores its addresses, one per line, for commands that run
-// beside it. They do not know its flags, nor the port chosen for :0.
+// addressesFile is where a server stores its addresses, one per line, for other commands on
+// this machine. They do not know its flags, nor the port chosen for :0.
 func addressesFile(stateDir string) string { return filepath.Join(stateDir, "ways") }
 
 func writeAddresses(s settings) error {

@@ -7,7 +7,7 @@ import (
 )
 
 // transcriptIndexer indexes transcripts for searches in the background. Searches themselves
-// index nothing.
+// do not index.
 type transcriptIndexer struct {
 	index func(ctx context.Context, items int) (more bool, err error)
 	log   *slog.Logger
@@ -30,8 +30,8 @@ func (x *transcriptIndexer) Touch(string) {
 func (x *transcriptIndexer) Run(ctx context.Context) error {
 	const (
 		itemsPerStep = 100
-		startDelay   = 2 * time.Second        // which has other work first
-		changeDelay  = 200 * time.Millisecond // after a change others follow
+		startDelay   = 2 * time.Second        // the server has other work first
+		changeDelay  = 200 * time.Millisecond // more changes usually follow one
 		retry        = 10 * time.Second
 	)
 	wait := startDelay
@@ -44,7 +44,8 @@ func (x *transcriptIndexer) Run(ctx context.Context) error {
 		start := time.Now()
 		more, err := x.index(ctx, itemsPerStep)
 		if more && err == nil {
-			// Others write too, and half of a processor is enough for what nobody waits for.
+			// Other writers need the database too, and this work is not urgent, so it takes
+			// at most half of a processor.
 			wait = max(time.Since(start), 20*time.Millisecond)
 			continue
 		}

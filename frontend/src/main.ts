@@ -12,7 +12,7 @@ import { openEarly } from './connection/earlySocket'
 keepEarly()
 openEarly()
 drafts.prune()
-// Words that do not come leave the app in English, not away.
+// If the messages cannot be loaded, the app stays in English.
 void speak()
   .catch(() => null)
   .then(() => createApp(App).use(createPinia()).use(router).mount('#app'))

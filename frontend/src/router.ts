@@ -4,7 +4,7 @@ import Shell from './shell/Shell.vue'
 
 declare module 'vue-router' {
   interface RouteMeta {
-    /** Names a page without a session in the title of the document. */
+    /** The title of the document for a page without a session. */
     title?: () => string
   }
 }

@@ -2,10 +2,10 @@ import { RefusedError } from '@/connection/rest'
 import { errorMessage } from '@/connection/errorMessage'
 import { words } from './words'
 
-/** A sign-in link that was used before or has expired. */
+/** A sign-in link that was already used or has expired. */
 class SpentTokenError extends Error {}
 
-/** withToken signs in by a token; the server does not say why it refuses one. */
+/** withToken signs in with a token. The server does not report why it refuses one. */
 export async function withToken<T>(signIn: Promise<T>): Promise<T> {
   try {
     return await signIn
@@ -20,7 +20,7 @@ export async function withToken<T>(signIn: Promise<T>): Promise<T> {
 export const signInError = (err: unknown): string =>
   err instanceof SpentTokenError ? words.signIn.linkExpired : errorMessage(err)
 
-/** The secret in what a person pasted: the whole sign-in address or the bare token. */
+/** tokenIn returns the secret in a pasted text: a whole sign-in address, or only the token. */
 export function tokenIn(text: string): string {
   const trimmed = text.trim()
   const hash = trimmed.lastIndexOf('#')

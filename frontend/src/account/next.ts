@@ -1,11 +1,11 @@
-// Where a person was going while the browser is at the identity provider.
+// Stores where a person wanted to go while the browser is at the identity provider.
 const KEY = 'sayso:next'
 
 export function keepNext(next: string): void {
   try {
     sessionStorage.setItem(KEY, next)
   } catch {
-    // They begin at the front, then.
+    // Without storage, they start at the first page.
   }
 }
 
@@ -19,7 +19,7 @@ export function takeNext(): string {
   }
 }
 
-// Set while the browser is there to link an identity, and not to sign in.
+// Set while the browser is there to link an identity, not to sign in.
 const LINKING = 'sayso:linking'
 
 export function keepLinking(back: string): void {
@@ -27,7 +27,7 @@ export function keepLinking(back: string): void {
   try {
     sessionStorage.setItem(LINKING, 'yes')
   } catch {
-    // The server refuses what comes back, and says so.
+    // The server refuses the response and reports why.
   }
 }
 

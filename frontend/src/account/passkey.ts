@@ -1,9 +1,11 @@
-// The browser's half of WebAuthn. It speaks bytes where the server speaks
-// base64url, and not every browser in use converts by itself.
+// The browser's part of WebAuthn. The server uses base64url where the browser uses bytes, and not all
+// browsers convert by themselves.
 
 type Wire = Record<string, unknown>
 
-/** Why a passkey was neither made nor used: the person or their device said no. */
+/**
+ * PasskeyError is the reason why a passkey was neither created nor used: the person or the device refused.
+ */
 export class PasskeyError extends Error {
   constructor(
     readonly why: 'cancelled' | 'there' | 'failed',
@@ -16,7 +18,7 @@ export class PasskeyError extends Error {
 
 export const supported = () => typeof PublicKeyCredential === 'function' && isSecureContext
 
-/** Whether passkeys can be offered among the names that a browser fills in. */
+/** Reports whether the browser can offer passkeys in autofill. */
 export async function canOffer(): Promise<boolean> {
   return supported() && ((await PublicKeyCredential.isConditionalMediationAvailable?.()) ?? false)
 }
@@ -56,7 +58,7 @@ const common = (c: PublicKeyCredential) => ({
   clientExtensionResults: {},
 })
 
-/** Makes a passkey for the options of the server, in the form that it takes. */
+/** Creates a passkey for the server's options, in the form that the server accepts. */
 export function makePasskey(options: unknown): Promise<object> {
   const o = options as Wire & { user: Wire }
   const publicKey = {
@@ -81,7 +83,10 @@ export function makePasskey(options: unknown): Promise<object> {
   )
 }
 
-/** Signs the challenge of the server. With a signal it waits, unseen, until a person chooses the passkey from the names filled in. */
+/**
+ * Signs the server's challenge. With a signal, it waits without a dialog until the person chooses a passkey
+ * in autofill.
+ */
 export function signWithPasskey(options: unknown, offered?: AbortSignal): Promise<object> {
   const o = options as Wire
   const publicKey = {

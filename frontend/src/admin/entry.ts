@@ -1,4 +1,4 @@
-/** An entry of the audit trail as a person reads it; what it lacks is empty. */
+/** An audit entry as people read it; missing parts are empty. */
 export interface Read {
   what: string
   at: number | null
@@ -19,7 +19,7 @@ type Object = Record<string, unknown>
 const object = (v: unknown): Object => (typeof v === 'object' && v !== null && !Array.isArray(v) ? (v as Object) : {})
 const text = (v: unknown): string => (typeof v === 'string' ? v : '')
 
-// Entries are of many years and versions: nothing of them is relied upon.
+// Entries come from many years and versions, so no field can be relied on.
 export function read(entry: unknown): Read {
   const e = object(entry)
   const by = object(e['by'])
@@ -28,7 +28,7 @@ export function read(entry: unknown): Read {
     return text(c['hash']) === '' ? null : { hash: text(c['hash']), text: text(c['text']) }
   }
   const grant = object(e['grant'])
-  // Of an account event: whom it is about, what was given them, and how often.
+  // For an account event: the user, what they were given, and how often.
   const event = () =>
     [
       text(object(e['user'])['name']),

@@ -6,13 +6,13 @@ export interface Page {
   /** The last part of its address: /admin/name. */
   name: string
   title: string
-  /** Who may see it. Viewers, members, admins: each includes the one before. */
+  /** The lowest role that may see it. Each of viewer, member and admin includes the ones before. */
   role: Role
   load: () => Promise<{ default: Component }>
 }
 
-// A page of the admin area is one row here, a component that is loaded when it
-// is opened, and a title in words.en.ts and words.de.ts, read when it is shown.
+// The pages of the admin area: a component that is loaded when opened, and a title in words.en.ts and
+// words.de.ts.
 export const PAGES: readonly Page[] = [
   {
     name: 'processes',

@@ -7,7 +7,7 @@ import { admin } from './rest'
 const NONE = { person: '', what: '', session_id: '', since: '', until: '' }
 export type AuditFilters = typeof NONE
 
-/** A day, as YYYY-MM-DD, as its first or last second in Unix time; a day is the person's own. */
+/** Returns the first or last second of a day (YYYY-MM-DD, in the person's time zone) as Unix time. */
 const edge = (day: string, last: boolean) =>
   day === '' ? '' : String(Math.floor(new Date(`${day}T${last ? '23:59:59' : '00:00:00'}`).getTime() / 1000))
 
@@ -20,7 +20,7 @@ interface Row {
 export function useAuditTrail() {
   const filters = ref({ ...NONE })
   const filtered = computed(() => Object.values(filters.value).some((v) => v !== ''))
-  // What the page that is loaded comes after.
+  // The cursor of the loaded page.
   let before = 0
   let above: Row[] = []
 

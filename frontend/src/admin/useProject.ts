@@ -5,12 +5,12 @@ import { projects } from '@/project/rest'
 import { words } from '@/project/words'
 import type { ProjectChange } from '@/wire/messages.gen'
 
-/** What the sections of a project's page share. */
+/** The state that the sections of a project's page share. */
 export interface ProjectEditing {
   /** Whether this person may change members, rules, rights and the deadline. */
   manages: ComputedRef<boolean>
   busy: Ref<boolean>
-  /** Saves a change of the version that is shown, and loads the project again; reports whether it was saved. */
+  /** Changes the displayed version and reloads the project. Reports whether the change was saved. */
   change(what: Omit<ProjectChange, 'version'>): Promise<boolean>
 }
 

@@ -4,21 +4,20 @@ import { useLoaded } from '@/connection/useLoaded'
 import type { Process, ProcessSample } from '@/wire/messages.gen'
 import { admin } from './rest'
 
-// The states themselves come over the WebSocket. What only the server knows of a
-// process (its pid, its viewers, its memory) is asked for at this pace, and only
-// while the page is visible.
+// States arrive over the WebSocket. Data that only REST returns (pid, viewers, memory) is fetched at this
+// interval while the page is visible.
 const EVERY_MS = 5_000
 const SPAN_S = 5 * 60
 
 export interface Vitals {
   process: Process
-  /** Of the last five minutes, the oldest first. */
+  /** Of the last five minutes, oldest first. */
   samples: readonly ProcessSample[]
 }
 
-/** useVitals returns what is known of every process besides its state, kept up to date while the page is visible. */
+/** useVitals returns the data of every process besides its state, updated while the page is visible. */
 export function useVitals() {
-  // The server keeps the samples; all of them are asked for first, and after a pause.
+  // The server keeps the samples; all of them are fetched first, and again after a pause.
   let withSamples = true
 
   async function load(): Promise<ReadonlyMap<string, Vitals>> {
@@ -50,7 +49,7 @@ export function useVitals() {
   return { vitals, problem, loading: computed(() => loading.value && value.value === null), refresh }
 }
 
-/** The points of a line of 100 by 20, the largest value at the top. */
+/** Returns the points of a line in a box of 100 by 20, with the largest value at the top. */
 export function line(values: readonly number[], least: number): string {
   if (values.length < 2) return ''
   const most = Math.max(least, ...values)

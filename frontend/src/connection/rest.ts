@@ -114,7 +114,7 @@ export async function save(path: string, name: string, body?: object): Promise<v
   const response = await file(path, body)
   let bytes: Blob
   try {
-    bytes = await response.blob() // which a browser may keep on disk, other than an array
+    bytes = await response.blob() // a browser may keep it on disk, unlike an array
   } catch (err) {
     throw new UnreachableError({ cause: err })
   }

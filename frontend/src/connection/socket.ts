@@ -35,9 +35,9 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
   const lastTyping = new Map<string, number>()
   const lastRequested = new Map<string, number>()
   const trustAsked = new Set<string>()
-  // Whether the server accepts the field that sendsUserID the author of a command.
+  // Whether the server accepts a field for the author of a command.
   let sendsUserID = false
-  // Whether it can send the text appended to a block instead of the hasAllSessions block.
+  // Whether the server can send the text appended to a block instead of the whole block.
   let sendsAppends = false
   // Frames are reduced after their commands have left the outbox, so acked commands are kept until
   // then.

@@ -3,7 +3,9 @@ import { RefusedError, rest } from '@/connection/rest'
 import { useAction } from '@/connection/useAction'
 import { uuid } from '@/connection/uuid'
 
-/** useDemo starts a demo session and opens it. The same press repeated after a lost answer starts one session, not two. */
+/**
+ * useDemo starts a demo session and opens it. Pressing again after a lost response starts no second session.
+ */
 export function useDemo() {
   const router = useRouter()
   const { busy, error, run } = useAction()

@@ -1,7 +1,6 @@
 import { de } from './messages.de'
 
-// All German in one piece: no screen is ever seen in two languages, and none
-// waits for its words.
+// All German in one chunk, so that no screen mixes languages or waits for its texts.
 const namespaces = import.meta.glob<object>('../*/words.de.ts', { eager: true, import: 'words' })
 
 /** The German messages of every namespace, by its folder. */

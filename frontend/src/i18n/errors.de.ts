@@ -428,7 +428,7 @@ const quotas: Record<string, string> = {
   usage: 'Nutzung',
 }
 
-/** A number of seconds in the largest unit of which it is a multiple. */
+/** Formats seconds in the largest unit that divides them. */
 function span(seconds: number): string {
   const [unit, size] = seconds % 3600 === 0 ? ['hour', 3600] : seconds % 60 === 0 ? ['minute', 60] : ['second', 1]
   return decimal(seconds / Number(size), 0, { style: 'unit', unit: String(unit), unitDisplay: 'long' })
@@ -444,7 +444,7 @@ function show(name: string, value: Params[string], format: string | undefined): 
   return (name === 'role' && own(roles, value)) || (name === 'quota' && own(quotas, value)) || value
 }
 
-/** A sentence of the server in German: by its reason, or as it came where that is not known. */
+/** said returns a sentence of the server in German, or unchanged if its reason is unknown. */
 export function said(sentence: string, what?: Partial<Reason> | null): string {
   const text = what?.reason === undefined ? undefined : own({ ...german, ...statementsInGerman }, what.reason)
   if (text === undefined) return sentence

@@ -1,6 +1,6 @@
-// Numbers, plurals, lists and times as the language writes them.
+// Formats numbers, plurals, lists and times in the current language.
 
-/** A person's own region where they have one: dates differ within a language. */
+/** With the person's region if known, because dates differ within a language. */
 export let locale = 'en'
 
 let plurals = new Intl.PluralRules(locale)
@@ -40,18 +40,18 @@ export function ago(seconds: number): string {
   return spans.format(-Math.floor(s / 3600), 'hour')
 }
 
-/** A span of time in its largest unit, as short as the language has it: "31s", "2m", "5d". */
+/** A duration in its largest unit, abbreviated: "31s", "2m", "5d". */
 export function age(seconds: number): string {
   const s = Math.max(1, Math.floor(seconds))
   const i = UNITS.findIndex(([length]) => s >= length)
   return units[i]!.format(Math.floor(s / UNITS[i]![0]))
 }
 
-/** The time of day, of a Date or of Unix seconds. */
+/** The time of day; at is a Date or Unix seconds. */
 export const clock = (at: Date | number): string =>
   (typeof at === 'number' ? new Date(at * 1000) : at).toLocaleTimeString(locale, { hour: '2-digit', minute: '2-digit' })
 
-/** A number with so many digits after the point or comma. */
+/** A number with this many decimals. */
 export const decimal = (n: number, digits: number, options?: Intl.NumberFormatOptions): string =>
   n.toLocaleString(locale, {
     useGrouping: false,

@@ -7,20 +7,20 @@ import { en, type Messages } from './messages.en'
 export { count } from './format'
 export { own } from './messages.en'
 
-/** The languages there are, each in its own words. */
+/** The available languages, each by its own name. */
 export const LANGUAGES = { en: 'English', de: 'Deutsch' } as const
 export type Language = keyof typeof LANGUAGES
 
 const namespaces: { name: string; words: object; english: object }[] = []
 let other: Record<string, object> = {}
 
-/** The language that is shown. */
+/** The current language. */
 export const language = shallowRef<Language>('en')
 
 /**
- * inLanguage returns the messages of a namespace in the chosen language; what reads
- * them while it renders follows a change. English is bundled with the namespace,
- * another language comes for all namespaces at once, before the app is mounted.
+ * inLanguage returns the messages of a namespace in the current language; a rendering that reads them follows
+ * a change. English is bundled with the namespace. Another language is loaded for all namespaces at once,
+ * before the app is mounted.
  */
 export function inLanguage<W extends object>(namespace: string, english: W): W {
   const words: W = shallowReactive({ ...english, ...other[namespace] })
@@ -28,10 +28,10 @@ export function inLanguage<W extends object>(namespace: string, english: W): W {
   return words
 }
 
-/** The words of the app. */
+/** The messages of the first screen. */
 export const t: Messages = inLanguage('i18n', en)
 
-/** The text in a field of an object of the server, in the language that is shown; '' for nothing. */
+/** translate returns the text of a server object's field in the current language, '' if it is empty. */
 export function translate<F extends string>(
   of: { readonly [K in F]?: string | null } & { readonly reasons?: Readonly<Record<string, Reason>> },
   field: F,
@@ -44,16 +44,16 @@ const known = (l: string): Language | undefined => (Object.hasOwn(LANGUAGES, l) 
 
 const stored = useStored<Language | null>('sayso:language', null, known)
 
-/** What a person chose here; null: as the browser has it. */
+/** The person's choice in this browser; null for the browser's language. */
 export const chosen = (): Language | null => stored.value
 
-/** Keeps what a person chose; null: as the browser has it. */
+/** Stores the person's choice; null for the browser's language. */
 export async function choose(to: Language | null): Promise<void> {
   stored.value = to
   await speak(to)
 }
 
-/** Loads the words of the language that is to be spoken, and speaks it. */
+/** Loads the messages of a language and switches to it. */
 export async function speak(choice: Language | null = chosen()): Promise<void> {
   const to = choice ?? navigator.languages.map((l) => known(l.split('-')[0]!)).find((l) => l !== undefined) ?? 'en'
   other = to === 'en' ? {} : (await import('./de')).catalogue

@@ -1,7 +1,7 @@
 import type { Reason } from '@/wire/messages.gen'
 import { clock, count, decimal, list } from './format'
 
-// A word from outside may be that of something every object has.
+// A server may send a key that every object has, such as constructor.
 export const own = (words: Record<string, string>, key: string): string | undefined =>
   Object.hasOwn(words, key) ? words[key] : undefined
 
@@ -15,7 +15,7 @@ const modes: Record<string, string> = {
 }
 
 export const en = {
-  /** Translates a sentence of the server by its reason; without one it stays as it is. */
+  /** Translates a sentence of the server by its reason; returns it unchanged without one. */
   said: (sentence: string, _reason?: Partial<Reason> | null): string => sentence,
   /** The device of a sign-in, such as Firefox on Linux. */
   device: (name: string): string => name,

@@ -1,6 +1,9 @@
 import type { statements } from '@/wire/errors.gen'
 
-/** The German text of every statement of the server, by its reason. What is in brackets is left out without its value. */
+/**
+ * The German text of every statement of the server, by its reason. A part in brackets is omitted without its
+ * value.
+ */
 export const statementsInGerman: Record<keyof typeof statements, string> = {
   agent_asks_other: 'Der Agent fragt jetzt etwas anderes.',
   agent_canceled: 'Der Agent hat seine Frage abgebrochen.',

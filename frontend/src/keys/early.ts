@@ -1,15 +1,14 @@
-// What keys do comes with a chunk of its own, a moment after the page: see
-// keyboard.ts. What is pressed before it is there is kept here.
+// The shortcuts load after the page, see keyboard.ts. Keys pressed before that are stored here.
 
 const FIELDS =
   'textarea, select, [contenteditable], [data-writes], input:not([type=checkbox], [type=radio], [type=button], [type=submit])'
 
-/** Whether keys write where the focus is. */
+/** Reports whether keys type text into the focused element. */
 export const writes = (el: Element | null): boolean => el?.matches(FIELDS) === true
 
 export interface Early {
   readonly ev: KeyboardEvent
-  /** The page for which it was meant. */
+  /** The page on which it was pressed. */
   readonly path: string
 }
 
@@ -17,7 +16,7 @@ const MAX = 20
 const kept: Early[] = []
 
 function keep(ev: KeyboardEvent) {
-  // What one writes is no key of ours, and may be a password.
+  // Text that is typed is not a shortcut, and may be a password.
   if (
     ev.target instanceof Element &&
     writes(ev.target) &&
@@ -28,10 +27,10 @@ function keep(ev: KeyboardEvent) {
   if (kept.length > MAX) kept.shift()
 }
 
-/** Keeps presses until they are asked for. */
+/** Stores key presses until takeEarly is called. */
 export const keepEarly = () => addEventListener('keydown', keep)
 
-/** The presses that were kept; from now on the caller hears them itself. */
+/** Returns the stored key presses. From now on the caller handles keys itself. */
 export function takeEarly(): Early[] {
   removeEventListener('keydown', keep)
   return kept.splice(0)

@@ -4,14 +4,13 @@ import { takeEarly, writes } from './early'
 import { pressOf, Reader } from './press'
 import { ids, table, type KeyID } from './table'
 
-// What a card hears it hears itself, and where the focus is in one.
+// A card handles its own shortcuts while it has the focus.
 const HEARD = ids.filter((id) => table[id].scope !== 'card')
 
 const IN_DIALOG: KeyID[] = ['palette']
 
-// What may still be done when its part of the page came after the press. It goes
-// somewhere or shows something: nothing is ever decided, chosen or put off by a
-// press that is older than what it would be about.
+// The shortcuts that may run when their part of the page appears after the press. They only navigate or show
+// something: nothing is decided, selected or snoozed by a press that is older than its target.
 export const LATER: readonly KeyID[] = [
   'palette',
   'toRequest',
@@ -32,11 +31,11 @@ export const LATER: readonly KeyID[] = [
   'said',
   'bottom',
 ]
-// After one of these the next press is still about the same; after the others it
-// was meant for what was not there to be seen.
+// After these, the next press still has the same target. After any other, it was meant for something that was
+// not visible yet.
 const STEPS: KeyID[] = ['next', 'previous']
 
-/** Longer after the press nobody expects it any more. */
+/** After this time, nobody expects an effect any more. */
 const LATEST_MS = 5_000
 const AGAIN_MS = 50
 
@@ -47,8 +46,8 @@ interface Waiting {
 }
 
 /**
- * Listens until the returned function is called, first to what was pressed before
- * anybody did. known says whether the server has told yet who one is and what there is.
+ * Handles shortcuts until the returned function is called, starting with the stored early presses. known
+ * reports whether the server has sent the person and the sessions yet.
  */
 export function listen(known: () => boolean): () => void {
   const reader = new Reader(HEARD)
@@ -60,7 +59,7 @@ export function listen(known: () => boolean): () => void {
     waiting = []
   }
 
-  // Behind a dialog the page is inert, and its keys are too.
+  // While a dialog is open, the page and its shortcuts are inert.
   const inert = (id: KeyID) => document.querySelector('dialog[open]') !== null && !IN_DIALOG.includes(id)
 
   function settle() {
@@ -77,9 +76,9 @@ export function listen(known: () => boolean): () => void {
   }
 
   function keydown(ev: KeyboardEvent) {
-    // What a person does now is newer than what waits.
+    // A new press replaces a waiting one.
     forget()
-    // What a field or a card took is not for anybody else.
+    // A field or a card has handled it.
     if (ev.defaultPrevented) return
     const found = reader.read(pressOf(ev), ev.timeStamp, singleKeys.value, writes(document.activeElement))
     if (found === null || found === 'begun' || inert(found)) return

@@ -7,11 +7,11 @@ import { errorMessage } from '@/connection/errorMessage'
 import { setSingleKeys, singleKeys } from './single'
 import { cleaned, remap, remapped } from './table'
 
-// What a person chose is kept with them; what this browser keeps is a copy.
+// Shortcuts belong to the person's account; this browser stores a copy.
 
 const PATH = '/api/preferences'
 
-/** Why the last change is kept here alone; '' when it is not. */
+/** Why the last change is stored only in this browser; '' if it is not. */
 export const unsaved = ref('')
 
 async function put(change: PreferencesChange) {
@@ -24,9 +24,9 @@ async function put(change: PreferencesChange) {
 }
 
 /**
- * Takes over what the server has of whoever is signed in, then tells it of every change
- * of theirs; returns what ends that. With the person the keys change too, which is no
- * change of anybody's.
+ * Applies the shortcuts that the server has stored for the signed-in person, then sends it every change,
+ * until the returned function is called. When another person signs in, their shortcuts replace the current
+ * ones; that is not sent as a change.
  */
 export function follow(): () => void {
   let ends: (() => void)[] = []
@@ -49,7 +49,7 @@ export function follow(): () => void {
       setSingleKeys(mine.single_keys)
       if (mine.language !== language.value) void put({ language: language.value })
     }
-    // What follows the person may be told of the next one before this is.
+    // The watchers may run before this one learns of the new person.
     const tell = (change: PreferencesChange) => void (whose === owner() && put(change))
     ends = [
       watch(remapped, (keys) => tell({ keys: { ...keys } }), { flush: 'sync' }),

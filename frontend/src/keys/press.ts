@@ -1,15 +1,15 @@
 import { isMac, keysOf, single, table, type KeyID } from './table'
 
-/** What tells one key press from another. */
+/** The properties that identify a key press. */
 export type Press = Pick<
   KeyboardEvent,
   'key' | 'code' | 'altKey' | 'ctrlKey' | 'metaKey' | 'shiftKey' | 'repeat' | 'isComposing'
 > & { getModifierState(name: string): boolean }
 
-// With Alt a Mac puts another character in the place of the key.
+// On a Mac, Alt changes the character of a key.
 const CODES: Record<string, string> = { Period: '.', Comma: ',' }
 
-/** A press in the words of the table; '' when it is none that anything may be made of. */
+/** Returns a press in the notation of the table, '' if it cannot be a shortcut. */
 export function pressOf(ev: Press): string {
   if (ev.repeat || ev.isComposing || ev.key === 'Process' || ev.key === 'Dead' || ev.getModifierState('AltGraph'))
     return ''
@@ -17,14 +17,14 @@ export function pressOf(ev: Press): string {
   if (isMac ? ev.ctrlKey : ev.metaKey) return ''
   const key = ev.altKey ? (CODES[ev.code] ?? ev.key) : ev.key
   const named = [...key].length > 1
-  // The shift of a character is in the character.
+  // The Shift of a character is part of the character.
   const shift = ev.shiftKey && (ev.altKey || mod || named)
   return [mod && 'Mod', ev.altKey && 'Alt', shift && 'Shift', mod ? key.toLowerCase() : key].filter(Boolean).join('+')
 }
 
 const SEQUENCE_MS = 1_200
 
-/** A Reader finds out which key of the table was pressed, over one or two presses. */
+/** Reader recognizes a shortcut from one or two presses. */
 export class Reader {
   private first = ''
   private at = 0
@@ -32,8 +32,8 @@ export class Reader {
   constructor(private readonly candidates: readonly KeyID[]) {}
 
   /**
-   * The key that a press completes; null when none, 'begun' when it may be the
-   * first of two. Times are milliseconds.
+   * Returns the shortcut that a press completes, null if there is none, 'begun' if it may be the first of
+   * two. Times are milliseconds.
    */
   read(press: string, now: number, singles: boolean, writing: boolean): KeyID | 'begun' | null {
     const before = now - this.at < SEQUENCE_MS ? this.first : ''

@@ -1,9 +1,7 @@
-// Every key of the web app, once: the listener, the sheet, the palette and
-// aria-keyshortcuts are made from it. Keys are written as KeyboardEvent.key
-// has them, with the modifiers before them; two separated by a space are pressed
-// one after the other. Mod is Command on a Mac and Control elsewhere.
-//
-// The rows of a card are heard by the card itself, which knows when it may decide.
+// All shortcuts of the web app: the listener, the overview, the palette and aria-keyshortcuts use this table.
+// Keys are written as in KeyboardEvent.key, with modifiers before them; two keys separated by a space are
+// pressed one after the other. Mod is Command on a Mac and Control elsewhere. A card handles its own
+// shortcuts, because it knows when it may decide.
 
 import { useStored } from '@/browser/useStored'
 import { ownKey } from '@/connection/owner'
@@ -14,7 +12,7 @@ export type Scope = 'everywhere' | 'session' | 'card' | 'inbox'
 interface Row {
   keys: string
   scope: Scope
-  /** Works while one writes. */
+  /** Works while typing. */
   writing?: true
 }
 
@@ -64,20 +62,23 @@ export type KeyID = keyof typeof rows
 
 export const table: Readonly<Record<KeyID, Row>> = rows
 
-/** What a person pressed instead, by the name of the row; it is theirs on every device. The browser keeps a copy for the first moments, and for when the server is away. */
+/**
+ * The keys that a person has chosen instead, by the name of the row, on all of their devices. The browser
+ * stores a copy for the start, and for when the server is unavailable.
+ */
 export const remapped = useStored<{ readonly [id in KeyID]?: string }>(
   () => ownKey('keys'),
   {},
   (text) => cleaned(JSON.parse(text)),
 )
 
-/** What there is to press. */
+/** Returns the keys of a shortcut. */
 export const keysOf = (id: KeyID): string => remapped.value[id] ?? table[id].keys
 
-/** Whether a person may put another press in its place: some are the browser's or stand for ten of them. */
+/** Reports whether a shortcut can be changed. Some belong to the browser, or stand for ten keys. */
 export const movable = (id: KeyID): boolean => id !== 'leave' && id !== 'option' && id !== 'other'
 
-/** What is a name of the table and a press; all else is not ours. */
+/** Returns only the entries that are names of the table with valid keys. */
 export function cleaned(map: unknown): { [id in KeyID]?: string } {
   const clean: { [id in KeyID]?: string } = {}
   for (const [id, press] of Object.entries(typeof map === 'object' && map !== null ? map : {})) {
@@ -91,7 +92,7 @@ export function remap(map: { readonly [id in KeyID]?: string }): void {
   remapped.value = map
 }
 
-/** What else is pressed in the same place by the same keys, or begins with them. */
+/** Returns the other shortcuts in the same place with the same keys, or with keys that start with them. */
 export function conflictsOf(id: KeyID): KeyID[] {
   const here = keysOf(id)
   const meets = (other: KeyID) => {
@@ -103,7 +104,7 @@ export function conflictsOf(id: KeyID): KeyID[] {
       (other === 'option' && /^[1-9]$/.test(here))
     )
   }
-  // What a card takes nobody else hears, so the same key may mean something else around it.
+  // No other component sees a key that a card handles, so the same key may have another meaning around it.
   const near = (a: Scope, b: Scope) => a === b || a === 'everywhere' || b === 'everywhere'
   return ids.filter((other) => other !== id && near(table[id].scope, table[other].scope) && meets(other))
 }
@@ -111,20 +112,23 @@ export const ids = Object.keys(rows) as KeyID[]
 
 export const isMac = /Mac|iP(hone|ad|od)/.test(navigator.platform)
 
-/** Whether a key is one character, which a person may turn off. */
+/** Reports whether a shortcut is a single character, which can be turned off. */
 export const single = (id: KeyID): boolean =>
   keysOf(id)
     .split(' ')
     .every((k) => [...k].length === 1)
 
-/** A key as aria-keyshortcuts wants it; '' for those pressed one after the other, for which it has no form. */
+/**
+ * Returns a shortcut for aria-keyshortcuts, '' for keys that are pressed one after the other, which it cannot
+ * express.
+ */
 export function shortcutOf(id: KeyID): string {
   const keys = keysOf(id)
   if (keys.includes(' ') || (!singleKeys.value && single(id))) return ''
   return keys.replace('Mod', isMac ? 'Meta' : 'Control').replace(/^[A-Z]$/, (k) => `Shift+${k}`)
 }
 
-/** The caps to draw, one list for each press. */
+/** Returns the key caps to draw, one list for each press. */
 export function capsOf(id: KeyID): string[][] {
   return keysOf(id)
     .split(' ')
@@ -136,7 +140,7 @@ export function capsOf(id: KeyID): string[][] {
     )
 }
 
-/** A key as it stands in a sentence; '' when it was turned off. */
+/** Returns a shortcut as text for a sentence, '' if it is turned off. */
 export const writtenOf = (id: KeyID): string =>
   !singleKeys.value && single(id)
     ? ''
@@ -144,5 +148,5 @@ export const writtenOf = (id: KeyID): string =>
         .map((press) => press.join('+'))
         .join(' ')
 
-/** The key as it stands beside the label of a button; '' when it was turned off. */
+/** Returns a shortcut as text beside the label of a button, '' if it is turned off. */
 export const hintOf = (id: KeyID): string => writtenOf(id).replace(/^[a-z]$/, (key) => key.toUpperCase())

@@ -3,7 +3,7 @@ import { bytes } from '@/ui/numbers'
 import type { Limits, LimitUse, ProjectUse } from '@/wire/messages.gen'
 import { words } from './words'
 
-/** What is taken of each limit that is set, in words. */
+/** taken describes the use of each limit that is set. */
 export function taken({ limits, use }: { limits: Limits; use: ProjectUse }): string[] {
   const cost = limits.cost ?? 0
   return [
@@ -13,13 +13,13 @@ export function taken({ limits, use }: { limits: Limits; use: ProjectUse }): str
   ]
 }
 
-/** Whether nothing more may begin. */
+/** full reports whether nothing more may start. */
 export const full = ({ limits, use }: LimitUse): boolean =>
   (limits.sessions > 0 && use.sessions >= limits.sessions) ||
   (limits.memory > 0 && use.memory >= limits.memory) ||
   ((limits.cost ?? 0) > 0 && (use.cost ?? 0) >= limits.cost!)
 
-/** The project to which a folder belongs: of several the one with the longest. */
+/** projectOf returns the project that a folder belongs to: of several, the one with the longest folder. */
 export function projectOf<P extends { folders: readonly string[] }>(
   projects: readonly P[],
   folder: string,
@@ -33,5 +33,5 @@ export function projectOf<P extends { folders: readonly string[] }>(
 }
 
 export const MB = 1 << 20
-/** A limit as it stands in a field: empty for none. */
+/** typed returns a limit for a form field, '' for none. */
 export const typed = (n: number | undefined) => (n !== undefined && n > 0 ? String(n) : '')

@@ -1,10 +1,16 @@
 import type { Action, Request, Role } from '@/wire/messages.gen'
 
-/** Whether a person may do something in a session. Outside of projects the role on the server says it. */
+/**
+ * may reports whether a person may do something in a session. Outside of projects, their role on the server
+ * decides.
+ */
 export const may = (session: { rights?: readonly Action[] | null }, right: Action, role: Role | undefined): boolean =>
   session.rights ? session.rights.includes(right) : role !== 'viewer'
 
-/** Whether a person may approve what a request asks for: the rules of the project may keep it for others. */
+/**
+ * mayApprove reports whether a person may approve a request, which a rule of the project may reserve for
+ * others.
+ */
 export const mayApprove = (
   session: { rights?: readonly Action[] | null },
   request: Request,
