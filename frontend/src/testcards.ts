@@ -1,7 +1,7 @@
 import type { FilePreview, Preview, Question, Request, RiskMark } from './wire/messages.gen'
 
-// Every kind of card: what is asked, and what the server says of it. The unit
-// tests mount them, the browser tests show them in the built app.
+// Every kind of card: the request and its preview. Unit tests mount them, and browser tests show them in the
+// built app.
 
 export function request(id: string, more: Partial<Request> = {}): Request {
   return {
@@ -75,7 +75,7 @@ export const tool = (tool_name: string, tool_input: object, more: Partial<Reques
   request('a', { tool_name, tool_input, ...more })
 export const lines = (n: number, text = 'echo') => Array.from({ length: n }, (_, i) => `${text} ${i + 1}`).join('\n')
 
-/** A request and what is known of it, by the name of its kind. */
+/** A request and its preview, by the name of its kind. */
 export const KINDS: Record<string, [Request, Preview | null]> = {
   'a command': [tool('Bash', { command: 'go test ./...', description: 'Run the tests' }), command('low')],
   'a command that nothing is known of': [tool('Bash', { command: 'go test ./...' }), null],
@@ -226,7 +226,7 @@ const mcp = { source: 'mcp', tool_name: 'ask_user', asker: 'agent Reviewer over 
 const elicited = (tool_input: object) =>
   ({ source: 'elicitation', tool_name: 'billing', tool_input: { mcp_server_name: 'billing', ...tool_input } }) as const
 
-/** The same for what is a form. */
+/** Requests with a form. */
 export const FORMS: Record<string, Request> = {
   'a question with one answer': asks('f', [FORMAT]),
   'a question with several answers': asks('f', [PARTS]),

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Item, ProcessState, Request, Transcript } from './wire/messages.gen'
 
-// Frames of what a died process leaves behind, made from the golden ones that
-// the Go tests write, so that they keep to the shape of the wire.
+// Frames about a process that died, derived from the golden frames of the Go tests, so that they match the
+// protocol.
 export function golden<T>(name: string): T {
   return JSON.parse(
     readFileSync(join(import.meta.dirname, '../../wire/testdata/messages', name + '.json'), 'utf8'),
@@ -31,7 +31,7 @@ export const orphaned = (version = 50): ProcessState =>
     pending_requests: [approval(), question()].map((r): Request => ({ ...r, status: 'orphaned' })),
   })
 
-/** It asks, resumed, for another command than the one that was approved. */
+/** After the resume, Claude asks for another command than the one that was approved. */
 export const askedDifferently = (version = 52): ProcessState =>
   state({
     version,
@@ -55,7 +55,7 @@ export const askedDifferently = (version = 52): ProcessState =>
     ],
   })
 
-/** A question that a person answered to the process that died, and another form of it now. */
+/** A question that was answered for the process that died, and is now asked in another form. */
 export const questionAskedDifferently = (version = 52): ProcessState =>
   state({
     version,
@@ -88,7 +88,7 @@ export const notPickedUp = (version = 53): ProcessState =>
       'Claude has not picked up the answer to Bash, which was delivered at 14:02:07 UTC. If this lasts, kill the session and resume it.',
   })
 
-/** The record of an answer that was given again. */
+/** The record of an answer that was carried over. */
 export function carried(by = 'Ada'): Transcript {
   const frame = golden<Transcript>('transcript')
   const record = frame.items.find((it) => it.kind === 'resolved')!

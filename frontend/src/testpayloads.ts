@@ -1,5 +1,5 @@
-// What has run in the pages of others. Each sets a global when it runs; shown as
-// words it does nothing.
+// Known script injections. Each sets a global if it runs; shown as text it does nothing. oxlint-disable
+// no-script-url, no-template-curly-in-string
 // oxlint-disable no-script-url, no-template-curly-in-string
 export const PAYLOADS: readonly string[] = [
   '<script>ran=1</script>',

@@ -2,9 +2,9 @@ import { disableAutoUnmount, enableAutoUnmount } from '@vue/test-utils'
 import { setActivePinia } from 'pinia'
 import { afterEach, vi } from 'vitest'
 
-// The test files of a worker share its page, which takes half a second to make, and the libraries; each
-// has the modules of the app for itself. What the file before left in the page goes here. Only vi.mock
-// would reach the files that follow.
+// The test files of a worker share the page, which takes half a second to create, and the libraries; each
+// file has its own copies of the app's modules. This removes what the previous file left in the page. Only
+// vi.mock would affect later files.
 
 vi.resetModules()
 vi.useRealTimers()

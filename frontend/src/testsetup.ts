@@ -1,7 +1,7 @@
 import { afterEach, expect } from 'vitest'
 
-// What browsers have and jsdom has not. A test file that needs no page says `// @vitest-environment node`
-// in its first line: to make a page takes half a second.
+// Browser APIs that jsdom lacks. A test file that needs no page starts with `// @vitest-environment node`,
+// because creating a page takes half a second.
 
 class Observer {
   observe(): void {}
@@ -12,7 +12,7 @@ class Observer {
   }
 }
 
-/** Calls back when a test says so; see arrive(). */
+/** Calls back on request; see arrive(). */
 class Intersections extends Observer {
   static all = new Set<Intersections>()
   constructor(readonly callback: IntersectionObserverCallback) {
@@ -24,7 +24,7 @@ class Intersections extends Observer {
   }
 }
 
-/** Everything observed has come into view. */
+/** Reports everything observed as visible. */
 export function arrive(): void {
   for (const o of Intersections.all) {
     o.callback([{ isIntersecting: true } as IntersectionObserverEntry], o as unknown as IntersectionObserver)
@@ -35,27 +35,27 @@ class MediaQuery extends EventTarget {
   matches = false
 }
 
-// One map for all test files of a worker: a module that the file before was still importing may be
-// evaluated with the matchMedia of that file, and has to hear what this one sets.
+// One map for all test files of a worker: a module that the previous file was still importing may use the
+// matchMedia of that file, and must receive the changes made here.
 const shared = globalThis as { mediaQueries?: Map<string, MediaQuery> }
 const mediaQueries = (shared.mediaQueries ??= new Map<string, MediaQuery>())
 for (const list of mediaQueries.values()) list.matches = false
 
-/** mediaQuery returns the one list of a media query; it does not match until setMedia says so. */
+/** mediaQuery returns the shared object for a media query, which does not match until setMedia is called. */
 function mediaQuery(query: string): MediaQuery {
   const list = mediaQueries.get(query) ?? new MediaQuery()
   mediaQueries.set(query, list)
   return list
 }
 
-/** setMedia makes a media query match or not, as turning a phone or resizing a window does. */
+/** setMedia makes a media query match or not, like rotating a phone or resizing a window. */
 export function setMedia(query: string, matches: boolean): void {
   const list = mediaQuery(query)
   list.matches = matches
   list.dispatchEvent(Object.assign(new Event('change'), { matches }))
 }
 
-/** How many random inputs a test tries whose runs are long: all in `make test-all`, else a third. */
+/** The number of random inputs for a long test: all in `make test-all`, otherwise a third. */
 export const runs = (all: number): number => (process.env['SAYSO_TEST_ALL'] ? all : Math.ceil(all / 3))
 
 Object.assign(globalThis, {
@@ -64,7 +64,7 @@ Object.assign(globalThis, {
   matchMedia: mediaQuery,
 })
 if (typeof document !== 'undefined') {
-  // Of MathML; what is HTML has its own.
+  // For MathML elements; HTML elements already have it.
   const styles = new WeakMap<Element, CSSStyleDeclaration>()
   Object.defineProperty(Element.prototype, 'style', {
     configurable: true,

@@ -23,7 +23,7 @@ const RenameDialog = defineAsyncComponent(() => import('./RenameDialog.vue'))
 export interface Choice {
   readonly value: string
   readonly label: string
-  /** What it means. */
+  /** The meaning of the value. */
   readonly description: string
   readonly current: boolean
   run(): void
@@ -35,14 +35,14 @@ export interface SessionAction {
     'review' | 'changes' | 'interrupt' | 'resume' | 'mode' | 'model' | 'rename' | 'fork' | 'pin' | 'archive' | 'kill'
   readonly icon: IconName
   readonly text: string
-  /** It cannot be undone, and asks first. */
+  /** It cannot be undone and asks for confirmation. */
   readonly danger?: boolean
-  /** What there is to choose from; it is run by the choice then. */
+  /** The values to choose from; a chosen value runs itself. */
   readonly choices?: readonly Choice[]
   run(): void
 }
 
-/** attempt runs a call and shows its error, for what has no place of its own to show it. */
+/** attempt runs a call and shows its error as a toast, for actions without another place for it. */
 function attempt(call: () => Promise<unknown>): void {
   call().catch((err: unknown) => showToast('action', ActionToast, { text: errorMessage(err) }))
 }
@@ -54,9 +54,9 @@ function ask(component: Component, session: SessionState): void {
 }
 
 /**
- * actionsOf returns what a person of a role may do with a session in its present state, in the order
- * of a menu. Approving and denying are not among them: review leads to the card, which guards both.
- * go opens an address of the app.
+ * actionsOf returns what a person of a role may do with a session in its current state, in the order of a
+ * menu. Approving and denying are not included: review opens the card, which guards both. go opens an address
+ * of the app.
  */
 export function actionsOf(
   s: SessionState,

@@ -4,11 +4,11 @@ import { call, RefusedError } from '@/connection/rest'
 import type { BookmarkChange, BookmarkList, BookmarksChange } from '@/wire/messages.gen'
 import { seenOf } from './seen'
 
-// Writes the bookmarks of the person. What becomes of them comes back to all tabs in a frame.
+// Writes the bookmarks of the person. All tabs receive the result in a frame.
 
 /** How long after a read position the next one may be written, in ms. */
 export const READ_EVERY_MS = 10_000
-/** The time of a read position is written again when a session is left after so many ms. */
+/** When a session is left, its read position is written again if its time is older than this, in ms. */
 const REWRITE_MS = 60_000
 
 const change = (bookmarks: BookmarkChange[]) =>
@@ -18,13 +18,13 @@ const change = (bookmarks: BookmarkChange[]) =>
 export const pin = (id: string, pinned: boolean): Promise<BookmarkList> => change([{ session_id: id, pinned }])
 
 /**
- * markRead stores that the person has read a session up to seq. It writes nothing that is stored
- * already; leaving also stores the time. An error is ignored: the next position is a newer one.
+ * markRead stores that the person has read a session up to seq, unless that is already stored; leaving also
+ * stores the time. Errors are ignored, because a newer position follows.
  */
 export function markRead(id: string, seq: number, leaving: boolean): void {
   const seen = seenOf(id)
   if (seen && seen.seq >= seq && !(leaving && Date.now() - seen.at >= REWRITE_MS)) return
-  // A page that closes sends it still.
+  // keepalive also sends it while the page closes.
   fetch('/api/bookmarks', {
     method: 'PATCH',
     keepalive: true,
@@ -34,7 +34,7 @@ export function markRead(id: string, seq: number, leaving: boolean): void {
   }).catch(() => null)
 }
 
-/** Hands the read positions that earlier versions kept in this browser over to the server, once. */
+/** Moves the read positions that earlier versions stored in this browser to the server, once. */
 export async function moveReadPositions(): Promise<void> {
   const key = ownKey('seen')
   try {
@@ -45,7 +45,7 @@ export async function moveReadPositions(): Promise<void> {
       )
     localStorage.removeItem(key)
   } catch (err) {
-    // What cannot be read, or is of sessions that are gone, is of no use; all else is tried again.
+    // Drops positions that cannot be read or belong to deleted sessions; any other error is retried.
     const useless = err instanceof SyntaxError || err instanceof TypeError
     if (useless || (err instanceof RefusedError && [400, 404].includes(err.status))) localStorage.removeItem(key)
   }

@@ -5,10 +5,10 @@ import type { Catalog, CatalogModel, ModelList } from '@/wire/messages.gen'
 import { MODELS } from './modes'
 import { words } from './words'
 
-/** The models that the last CLI of the server offered; empty while none is known. */
+/** The models that the server's latest CLI reported; empty until one is known. */
 export const models = shallowRef<readonly CatalogModel[]>([])
 
-/** Loads models. Without them a model is chosen by its name. */
+/** Loads models. Without them, a model is chosen by its name. */
 export async function loadModels(): Promise<void> {
   const list = await call<ModelList>('GET', '/api/models').catch(() => null)
   if (list) models.value = list.models
@@ -21,7 +21,7 @@ export const loadCatalog = (sessionID: string): Promise<Catalog> =>
 /** The CLI's name for its default model, which is '' here. */
 const DEFAULT = 'default'
 
-/** Returns the models to choose from, the default first, and the one of them that current is. */
+/** Returns the models to choose from, the default first, and the one that current stands for. */
 export function modelOptions(offered: readonly CatalogModel[], current: string) {
   const row = offered.find((m) => m.value === current) ?? offered.find((m) => m.resolved_model === current)
   const value = row?.value === DEFAULT ? '' : (row?.value ?? current)
@@ -36,7 +36,7 @@ export function modelOptions(offered: readonly CatalogModel[], current: string) 
       ? others.map((m) => ({ value: m.value, label: m.display_name || m.value, description: m.description }))
       : MODELS.map((m) => ({ value: m, label: m, description: words.modelDescription(m) }))),
   ]
-  // A model that was set by its name.
+  // A model that was set by name.
   if (!options.some((o) => o.value === value)) options.push({ value, label: value, description: '' })
   return { value, options }
 }

@@ -3,17 +3,17 @@ import type { Catalog, CatalogCommand } from '@/wire/messages.gen'
 /** The mention or command that is being written at the caret. */
 export interface Token {
   readonly kind: '@' | '/'
-  /** Where it begins in the text, and where the caret is. */
+  /** The positions in the text of its start and of the caret. */
   readonly from: number
   readonly to: number
-  /** What is written behind the @ or /. */
+  /** The text after the @ or /. */
   readonly query: string
-  /** Whether only spaces are before it: Claude Code runs its own commands only there. */
+  /** Whether only spaces precede it: Claude Code runs its own commands only there. */
   readonly first: boolean
 }
 
 const TOKEN = /(?:^|\s)(?:@"([^"\n]*)|@([^\s"@]*)|\/([\w:.-]*))$/
-/** How much before the caret is looked at: no path is longer. */
+/** How much text before the caret is searched: no path is longer. */
 const REACH = 4096
 
 /** tokenAt returns the mention or command that ends at the caret, or null. */
@@ -29,7 +29,7 @@ export function tokenAt(text: string, caret: number): Token | null {
   return { kind: command === undefined ? '@' : '/', from, to: caret, query, first }
 }
 
-/** What a person can choose, and what is then written. */
+/** An option, and the text that it inserts. */
 export interface Option {
   readonly icon: 'file' | 'agent' | 'model' | 'slash'
   readonly label: string
@@ -46,7 +46,7 @@ export interface Group {
 const MAX_FILES = 10
 const MAX_AGENTS = 5
 
-/** mentions returns the files and subagents for what is written behind an @. */
+/** mentions returns the files and subagents that match the text after an @. */
 export function mentions(query: string, paths: readonly string[], catalog: Catalog | null): Group[] {
   const wanted = query.toLowerCase().replace(/^agent-/, '')
   const agents = (catalog?.agents ?? []).filter((a) => a.name.toLowerCase().includes(wanted))
@@ -77,8 +77,8 @@ export function mentions(query: string, paths: readonly string[], catalog: Catal
 }
 
 /**
- * commands returns the commands and skills for what is written behind a /. Within a message there
- * are skills alone, which Claude uses where they are named; an older CLI does not tell them apart.
+ * commands returns the commands and skills that match the text after a /. Within a message, only skills
+ * match, because Claude uses them where they are named; an older CLI does not distinguish them.
  */
 export function commands(token: Token, catalog: Catalog | null): Group[] {
   const all = catalog?.commands ?? []

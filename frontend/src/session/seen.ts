@@ -2,8 +2,8 @@ import { shallowRef } from 'vue'
 import { onOwner } from '@/connection/owner'
 import { useSessions } from '@/state/sessions'
 
-// How far the person has read each session: their bookmarks, which are the same on all devices, and
-// what this tab has shown since.
+// How far the person has read each session: their bookmarks, which all devices share, and what this tab has
+// shown since.
 
 const viewed = shallowRef<ReadonlyMap<string, number>>(new Map())
 onOwner(() => (viewed.value = new Map()))
@@ -19,7 +19,7 @@ export function seenOf(id: string): { seq: number; at: number } | null {
   return b && b.seen > 0 ? { seq: b.seen, at: (b.seen_at - useSessions().state.skew) * 1000 } : null
 }
 
-/** markViewed records that the person has seen a session up to seq, in this tab alone. */
+/** markViewed records that the person has seen a session up to seq, only in this tab. */
 export function markViewed(id: string, seq: number): void {
   if ((viewed.value.get(id) ?? 0) < seq) viewed.value = new Map(viewed.value).set(id, seq)
 }

@@ -10,8 +10,8 @@ const MAX_KEPT = 20
 let running = false
 
 /**
- * keepInstalled does for the installed app what a tab does not need: the service worker, the number on
- * its icon, and what its page shows without the server, which is kept whenever the app is left.
+ * keepInstalled runs what only the installed app needs: the service worker, the badge on its icon, and the
+ * offline page, which is stored whenever the app is left.
  */
 export function keepInstalled(): void {
   if (running) return

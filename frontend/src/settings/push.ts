@@ -3,7 +3,7 @@ import type { AlertTargetCreate } from '@/wire/messages.gen'
 
 const WORKER = '/push.js'
 
-/** Whether this browser can be alerted, and is allowed to. */
+/** Reports whether this browser can show notifications and is allowed to. */
 export function pushState(): 'unable' | 'denied' | 'able' {
   if (!('serviceWorker' in navigator) || !('PushManager' in window) || !('Notification' in window)) return 'unable'
   return Notification.permission === 'denied' ? 'denied' : 'able'
@@ -11,7 +11,7 @@ export function pushState(): 'unable' | 'denied' | 'able' {
 
 let policy: Pick<TrustedTypePolicy, 'createScriptURL'> | undefined
 
-// The worker's address is the only one that the policy lets through.
+// The Content-Security-Policy allows only this address for a worker.
 export function register(): Promise<ServiceWorkerRegistration> {
   policy ??= window.trustedTypes?.createPolicy('sayso-push', {
     createScriptURL: (url: string) => (url === WORKER ? url : ''),
@@ -19,19 +19,22 @@ export function register(): Promise<ServiceWorkerRegistration> {
   return navigator.serviceWorker.register((policy?.createScriptURL(WORKER) ?? WORKER) as string, { scope: '/' })
 }
 
-/** Ends the alerts in this browser, as when its person signs out. */
+/** Ends notifications in this browser, for example when its person signs out. */
 export async function unsubscribe(): Promise<void> {
   const registration = await navigator.serviceWorker?.getRegistration('/')
   await (await registration?.pushManager?.getSubscription())?.unsubscribe()
 }
 
-/** What the server needs to alert this browser; null when the person does not allow it. */
+/**
+ * Returns the subscription that the server needs to notify this browser; null if the person does not allow
+ * it.
+ */
 export async function subscribe(key: string): Promise<AlertTargetCreate | null> {
   if ((await Notification.requestPermission()) !== 'granted') return null
   await register()
   await sharePageKey()
   const { pushManager } = await navigator.serviceWorker.ready
-  // One for another key, as of a server that was set up anew, is in the way.
+  // A subscription with another key, such as one of an earlier server, must be removed first.
   const old = await pushManager.getSubscription()
   const wanted = bytes(key)
   const had = old?.options.applicationServerKey

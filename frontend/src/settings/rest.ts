@@ -1,7 +1,7 @@
 import type { AlertChoices, Alerts, AlertTarget, AlertTargetCreate, AlertTest } from '@/wire/messages.gen'
 import { call } from '@/connection/rest'
 
-/** Whose alerts: one's own, or those of the server. */
+/** Whose notifications: the person's own, or the server's. */
 export type Whose = 'mine' | 'server'
 
 const at = (path: string, whose: Whose) => `/api/alerts${path}${whose === 'server' ? '?of=server' : ''}`

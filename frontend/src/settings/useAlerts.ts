@@ -6,10 +6,10 @@ import type { AlertChoices, Alerts, AlertTarget, AlertTargetCreate } from '@/wir
 import { alerts, type Whose } from './rest'
 import { words } from './words'
 
-/** Why an action did not do what was asked, in words for the person. */
+/** Why an action failed, as a message for the person. */
 export class Problem extends Error {}
 
-/** Quiet hours as they stand in the form: on tells whether they are wanted. */
+/** Quiet hours as in the form; on reports whether they are used. */
 export interface QuietHours {
   on: boolean
   from: string
@@ -17,7 +17,7 @@ export interface QuietHours {
   zone: string
 }
 
-/** useAlerts loads the alerts of a person or the server, and changes them, one action at a time. */
+/** useAlerts loads and changes the notifications of a person or the server, one action at a time. */
 export function useAlerts(whose: Whose) {
   const known = shallowRef<Alerts | null>(null)
   const choices = ref<AlertChoices | null>(null)
@@ -33,7 +33,7 @@ export function useAlerts(whose: Whose) {
   const browsers = computed(() => known.value?.targets.filter((x) => x.way === 'push') ?? [])
   const places = computed(() => known.value?.targets.filter((x) => x.way !== 'push') ?? [])
 
-  /** runAs runs an action; its button, named by what, is busy meanwhile. */
+  /** runAs runs an action; the button named by what is busy meanwhile. */
   function runAs(what: string, action: () => Promise<string | void>) {
     if (!running.value) which.value = what
     return run(action)
@@ -61,7 +61,7 @@ export function useAlerts(whose: Whose) {
       return words.alerts.saved
     })
 
-  /** add adds the target that make returns and reports whether that succeeded. */
+  /** add adds the target that make returns, and reports whether it succeeded. */
   const add = (what: string, make: () => Promise<AlertTargetCreate>, said?: () => string) =>
     runAs(what, async () => {
       await alerts.add(whose, await make())

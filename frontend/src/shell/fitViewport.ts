@@ -3,9 +3,8 @@ import { onScopeDispose, watch } from 'vue'
 import { textSize } from '@/ui/appearance'
 
 /**
- * fitViewport keeps the height that an on-screen keyboard leaves in --vvh, which 100dvh
- * does not know on iOS. Until it changes there is none: to read it would lay out the
- * page once more.
+ * fitViewport stores the height above an on-screen keyboard in --vvh, because 100dvh ignores the keyboard on
+ * iOS. It sets nothing until the height changes, because reading it forces a layout.
  */
 export function fitViewport(): void {
   const viewport = window.visualViewport

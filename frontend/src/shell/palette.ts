@@ -8,26 +8,26 @@ import type { IconName } from '@/ui/Icon.vue'
 import type { Role } from '@/wire/messages.gen'
 import { words } from './words'
 
-/** Something that the palette can do. */
+/** An entry of the palette. */
 export interface Entry {
   id: string
   group: 'action' | 'session' | 'setting' | 'transcript' | 'file'
   text: string
   icon?: IconName
-  /** The session that it is about, whose actions are beside it. */
+  /** The session that it concerns, whose actions are shown beside it. */
   session?: string
   danger?: boolean
-  /** What there is to choose from, in the place of the list. */
+  /** Values to choose from, which replace the list. */
   choices?: readonly Choice[]
-  /** More to find it by, shown beside it. */
+  /** Additional text to search, shown beside the entry. */
   also?: string
-  /** The part of both of which a word must be typed; absent: any part. */
+  /** The part of the text in which at least one typed word must occur; absent means any part. */
   by?: string
   caps?: string[][]
   run(): void
 }
 
-/** The pages of the admin area that somebody of a role may see. */
+/** Returns the admin pages that a role may see. */
 export const pagesFor = (role: Role | undefined, go: (path: string) => void): Entry[] =>
   PAGES.filter((p) => role !== undefined && atLeast(role, p.role)).map((p) => ({
     id: 'page:' + p.name,
@@ -38,8 +38,8 @@ export const pagesFor = (role: Role | undefined, go: (path: string) => void): En
   }))
 
 /**
- * How well an entry matches what was typed; the smaller the better, null when it
- * does not. Every word must be somewhere; the beginning of a word counts most.
+ * Returns how well an entry matches the typed text: lower is better, null is no match. Every word must occur;
+ * the beginning of a word counts most.
  */
 export function rank(text: string, typed: string): number | null {
   const here = text.toLowerCase()
@@ -53,7 +53,7 @@ export function rank(text: string, typed: string): number | null {
   return sum
 }
 
-/** What matches, best first; of equals what was used last, then in the order given. */
+/** Returns the matching entries, best first; equal ones by last use, then in the given order. */
 export function found(entries: readonly Entry[], typed: string, recent: readonly string[]): Entry[] {
   const age = (e: Entry) => {
     const at = recent.indexOf(e.id)
@@ -70,7 +70,10 @@ export function found(entries: readonly Entry[], typed: string, recent: readonly
 
 const MAX_RECENT = 12
 
-/** useRecent returns the ids of the entries that this person used last, newest first, and a way to add one. */
+/**
+ * useRecent returns the ids of the entries that this person used last, newest first, and a function that adds
+ * one.
+ */
 export function useRecent(): { recent: Readonly<Ref<readonly string[]>>; remember: (id: string) => void } {
   const recent = useStored<readonly string[]>(
     () => ownKey('palette'),

@@ -3,7 +3,10 @@ import { rest as files } from '@/changes/rest'
 import { rest } from '@/connection/rest'
 import type { SearchResult, Session } from '@/wire/messages.gen'
 
-/** Remote is what the server found: sessions by title and folder, words in transcripts, and files of one session. */
+/**
+ * Remote contains the server's results: sessions by title and folder, matches in transcripts, and files of
+ * one session.
+ */
 export interface Remote {
   readonly sessions: readonly Session[]
   readonly transcripts: readonly SearchResult[]
@@ -15,8 +18,8 @@ const MIN_LENGTH = 2
 const PAUSE_MS = 250
 
 /**
- * usePaletteSearch asks the server for what was typed, PAUSE_MS after the last key; '' asks nothing.
- * Files are looked for in the session of that id. A part that fails is left out.
+ * usePaletteSearch searches the server PAUSE_MS after the last key; '' searches nothing. Files are those of
+ * the given session. A part that fails is left out.
  */
 export function usePaletteSearch(typed: () => string, session: string | undefined): Readonly<Ref<Remote>> {
   const found = shallowRef(NOTHING)

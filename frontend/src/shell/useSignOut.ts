@@ -7,11 +7,11 @@ import type { Socket } from '@/connection/socket'
 import { useSessions } from '@/state/sessions'
 
 /**
- * useSignOut leads to the sign-in page when the server no longer knows the person, and
- * signs out on demand. leave asks first, by unsent, when something was not sent.
+ * useSignOut opens the sign-in page when the server no longer knows the person, and signs out on request.
+ * leave asks first if something was not sent.
  */
 export function useSignOut(socket: Pick<Socket, 'stop'>): {
-  /** What was decided here and has not reached the server; null while nobody is asked about it. */
+  /** The number of unsent commands; null while the question is not shown. */
   unsent: Ref<number | null>
   leave: (sure?: boolean) => Promise<void>
   signedOut: (elsewhere?: boolean) => void
@@ -22,7 +22,7 @@ export function useSignOut(socket: Pick<Socket, 'stop'>): {
 
   function signedOut(elsewhere = false) {
     socket.stop()
-    // Until the server says who comes next, nothing here is anybody's.
+    // Until the server reports the next person, stored data belongs to nobody.
     setOwner('')
     forgetKept()
     void navigator.clearAppBadge?.()
@@ -44,7 +44,7 @@ export function useSignOut(socket: Pick<Socket, 'stop'>): {
       return
     }
     unsent.value = null
-    // Who sits here next is not to read what is asked of this person.
+    // The next person here must not see this person's notifications.
     if (navigator.serviceWorker?.controller)
       await import('@/settings/push').then((p) => p.unsubscribe()).catch(() => null)
     await rest.logout().catch(() => null)

@@ -5,14 +5,14 @@ import { useLoaded } from '@/connection/useLoaded'
 
 interface Page<T> {
   readonly found: readonly T[]
-  /** Where the next page begins; null after the last. */
+  /** The cursor of the next page; null after the last. */
   readonly next: string | null
 }
 
 /**
- * useFound searches delayMs after each change of the words, and delayFirstMs after the page
- * opened. found is null until the first answer; more fetches the next page. A search that is
- * out of date is aborted as soon as the words change. find gets what is shown already.
+ * useFound searches delayMs after each change of the words, and delayFirstMs after the page opened. found is
+ * null until the first response; more fetches the next page. Changed words abort a running search. find gets
+ * the results that are already shown.
  */
 export function useFound<T>(
   words: () => string,

@@ -47,7 +47,7 @@ export interface TranscriptState {
 /** Exit is why a process ended. */
 export type Exit = Pick<ProcessState, 'error' | 'kill_reason' | 'reasons'>
 
-/** ClosedRequest is a request that was open and is not any more. */
+/** ClosedRequest is a request that is no longer open. */
 export interface ClosedRequest {
   readonly request: Request
   readonly session_id: string
@@ -62,9 +62,9 @@ export interface State {
   readonly serverVersion: string
   /** Whether the server runs another version than the one this page was loaded from. */
   readonly updated: boolean
-  /** Server's clock minus ours, seconds. */
+  /** The server's clock minus this machine's, in seconds. */
   readonly skew: number
-  /** Why the server cannot store anything; null if it can. */
+  /** Why the store rejects writes; null if it accepts them. */
   readonly notice: Notice | null
   /** Whether the full set of active sessions has arrived once. */
   readonly complete: boolean

@@ -1,22 +1,21 @@
-// Compares two sequences of numbers: lines or words, each distinct one with a number
-// of its own. The work is counted and bounded, so that the result depends on the
-// sequences alone: not on the device, and not on what else it is doing.
+// Compares two sequences of numbers: lines or words, with one number for each distinct one. The work is
+// counted and bounded, so that the result depends only on the sequences, not on the device or its load.
 
-/** The most that one comparison takes, in steps: a frame on a phone. */
+/** The maximum number of steps of one comparison, about one frame on a phone. */
 export const MAX_STEPS = 200_000
-// How often what is too different is cut at what is there once on both sides.
+// How many times a part that is too different is split at unique common elements.
 const MAX_CUTS = 3
 
 export interface Comparison {
-  /** The places that are the same in both, in order: pairs of an index in each. */
+  /** The common elements in order: pairs of their indexes in both. */
   same: [number, number][]
   /** Whether a part was too different to be compared, and counts as replaced. */
   coarse: boolean
-  /** What it took. */
+  /** The steps used. */
   steps: number
 }
 
-/** A part of both sequences: from the first index up to, not including, the second. */
+/** A range of both sequences; the ends are exclusive. */
 interface Part {
   a: number
   aEnd: number
@@ -25,15 +24,15 @@ interface Part {
 }
 
 /**
- * compare finds what two sequences have in common, as much as there is while steps
- * suffice; more different ones are cut into parts at what is there once in both.
+ * compare finds the common elements of two sequences, as many as the steps allow. Ranges that are too
+ * different are split at elements that are unique in both.
  */
 export function compare(a: readonly number[], b: readonly number[], steps = MAX_STEPS): Comparison {
   const same: [number, number][] = []
   let coarse = false
   let spent = 0
 
-  /** The ends that are equal are taken off; a is left as it is in between. */
+  /** Removes the common head and tail of a range; p is then the range between them. */
   function trim(p: Part): { head: number; tail: number } {
     let head = 0
     while (p.a + head < p.aEnd && p.b + head < p.bEnd && a[p.a + head] === b[p.b + head]) head++
@@ -54,7 +53,7 @@ export function compare(a: readonly number[], b: readonly number[], steps = MAX_
 
   function middle(part: Part, share: number, cuts: number): void {
     if (part.a === part.aEnd || part.b === part.bEnd) return
-    // What the other side does not have at all is changed in any case.
+    // Elements that the other side does not contain are changed in any case.
     const [inA, inB] = [counts(a, part.a, part.aEnd), counts(b, part.b, part.bEnd)]
     const left = placesOf(a, part.a, part.aEnd, inB)
     const right = placesOf(b, part.b, part.bEnd, inA)
@@ -82,7 +81,7 @@ export function compare(a: readonly number[], b: readonly number[], steps = MAX_
       coarse = true
       return
     }
-    // What is left is shared out by size, so that it does not depend on the order.
+    // The remaining steps are divided by size, so that the result does not depend on the order.
     const size = part.aEnd - part.a + part.bEnd - part.b
     let [i, j] = [part.a, part.b]
     for (const [x, y] of [...anchors, [part.aEnd, part.bEnd] as const]) {
@@ -109,7 +108,7 @@ function placesOf(all: readonly number[], from: number, to: number, inOther: Rea
   return out
 }
 
-/** Of places that are there once on both sides, the most that come in the same order. */
+/** Returns the longest increasing sequence of unique common elements. */
 function rising(
   left: readonly number[],
   right: readonly number[],
@@ -117,7 +116,7 @@ function rising(
   a: readonly number[],
 ): [number, number][] {
   const at = new Map(right.map((j) => [b[j]!, j]))
-  // Each pile's top is the smallest end of an order of its length.
+  // The top of each pile is the smallest end of an increasing sequence of its length.
   const tops: number[] = []
   const before: number[] = []
   const partner = left.map((i) => at.get(a[i]!)!)
@@ -137,7 +136,7 @@ function rising(
   return out.toReversed()
 }
 
-/** The longest that both have in common, after Myers; no result when it takes more steps. */
+/** Finds the longest common subsequence by Myers' algorithm; no result if it takes more steps. */
 function myers(
   a: readonly number[],
   b: readonly number[],
@@ -146,14 +145,14 @@ function myers(
   const [n, m] = [a.length, b.length]
   if (n === 0 || m === 0) return { same: [], steps: 0 }
   let steps = 0
-  // Of each number of changes how far the diagonals reach, from -d to d by two.
+  // For each number of changes, how far each diagonal reaches, from -d to d in steps of two.
   const rows: Int32Array[] = []
   let row = new Int32Array(0)
   for (let d = 0; d <= n + m; d++) {
     const now = new Int32Array(d + 1)
     for (let i = 0; i <= d; i++) {
       const k = 2 * i - d
-      // In the row before, k-1 is at i-1 and k+1 at i.
+      // In the previous row, k-1 is at i-1 and k+1 at i.
       let x = d === 0 ? 0 : i === 0 ? row[0]! : i === d ? row[i - 1]! + 1 : Math.max(row[i - 1]! + 1, row[i]!)
       const from = x
       while (x < n && x - k < m && a[x] === b[x - k]) x++
@@ -171,7 +170,7 @@ function myers(
   return { same: [], steps }
 }
 
-/** The way to the end, from there to the beginning. */
+/** Follows the path from the end to the beginning. */
 function back(rows: readonly Int32Array[], n: number, m: number): [number, number][] {
   const out: [number, number][] = []
   let [x, y] = [n, m]

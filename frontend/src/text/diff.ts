@@ -4,9 +4,9 @@ import { MAX_LINES } from './limitLines'
 export interface DiffLine {
   kind: 'same' | 'add' | 'del' | 'gap'
   text: string
-  /** Of a gap: how many lines, which are the same in both, are left out. */
+  /** For a gap: the number of omitted lines, which are the same in both. */
   skipped?: number
-  /** How many lines text is, when they are more than one. */
+  /** The number of lines in text, if more than one. */
   many?: number
 }
 
@@ -14,17 +14,17 @@ export interface Diff {
   lines: DiffLine[]
   added: number
   removed: number
-  /** Whether some of it was too different to be compared line by line. */
+  /** Whether a part was too different to be compared line by line. */
   coarse: boolean
 }
 
-/** How many unchanged lines stand before and after each change. */
+/** The number of unchanged lines shown before and after each change. */
 const CONTEXT = 3
 
 const linesOf = (text: string): string[] => text.match(/[^\n]*\n|[^\n]+$/g) ?? []
 
-// Lines of a kind that follow one another are one, when there are more than can be
-// elements. Where that is not enough all is shown as replaced.
+// Joins consecutive lines of one kind if there would be too many elements. If that is not enough, everything
+// is shown as replaced.
 function fewer(diff: Diff, before: string[], after: string[]): Diff {
   if (diff.lines.length <= MAX_LINES) return diff
   const lines: DiffLine[] = []
@@ -46,7 +46,7 @@ function fewer(diff: Diff, before: string[], after: string[]): Diff {
   return fewer({ ...shownOf(before, after, ends(before, after)), coarse: true }, before, after)
 }
 
-/** What is the same at the beginning and at the end, and nowhere else. */
+/** Only the lines that are equal at the beginning and at the end. */
 function ends(a: readonly string[], b: readonly string[]): [number, number][] {
   let head = 0
   while (head < a.length && head < b.length && a[head] === b[head]) head++
@@ -59,8 +59,8 @@ function ends(a: readonly string[], b: readonly string[]): [number, number][] {
 }
 
 /**
- * diffOf compares two texts line by line, with three lines around each change. It
- * depends on the texts alone: the work is counted, at most steps, and not timed.
+ * diffOf compares two texts line by line, with three lines around each change. The result depends only on the
+ * texts, because the work is bounded by steps, not by time.
  */
 export function diffOf(before: string, after: string, steps = MAX_STEPS): Diff {
   const [a, b] = [linesOf(before), linesOf(after)]
@@ -68,7 +68,7 @@ export function diffOf(before: string, after: string, steps = MAX_STEPS): Diff {
   return fewer({ ...shownOf(a, b, same), coarse }, a, b)
 }
 
-/** Two lists of texts as numbers, the same one for the same text. */
+/** Converts two lists of texts to numbers, the same number for the same text. */
 export function numbered(a: readonly string[], b: readonly string[]): [number[], number[]] {
   const known = new Map<string, number>()
   const numberOf = (text: string) => {
@@ -85,11 +85,11 @@ function shownOf(a: readonly string[], b: readonly string[], same: readonly [num
   const textOf = (line: string) => (line.endsWith('\n') ? line.slice(0, -1) : line)
   let [added, removed] = [0, 0]
   let [i, j] = [0, 0]
-  let run: DiffLine[] = [] // of unchanged lines that is under way
+  let run: DiffLine[] = [] // consecutive unchanged lines so far
   const unchanged = (changesFollow: boolean) => {
     const head = out.length === 0 ? 0 : CONTEXT
     const tail = changesFollow ? CONTEXT : 0
-    // A gap of one line would take as much room as the line.
+    // A gap of one line would take as much space as the line itself.
     if (run.length <= head + tail + 1) out.push(...run)
     else
       out.push(
@@ -112,7 +112,7 @@ function shownOf(a: readonly string[], b: readonly string[], same: readonly [num
   return { lines: out, added, removed }
 }
 
-/** How many lines at the end of a difference show nothing but what stays as it is. */
+/** tailOf returns how many lines at the end of a diff are unchanged. */
 export function tailOf(lines: readonly DiffLine[]): number {
   const last = lines.findLastIndex((l) => l.kind === 'add' || l.kind === 'del')
   return last < 0 ? 0 : lines.length - 1 - last

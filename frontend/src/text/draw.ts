@@ -2,11 +2,11 @@ import { mathOf } from './mathml'
 import type { Drawn, DrawKind, DrawTask, Failure } from './drawn'
 import { startWorker } from './workers'
 
-// Nobody reads a larger one.
+// Nobody can read a larger diagram or formula.
 const MAX_SOURCE: Record<DrawKind, number> = { mermaid: 20_000, math: 5_000, inline: 500 }
 const DRAW_MS = 3_000
 const LOAD_MS = 30_000
-// A transcript made of slow ones costs the reader half a minute of one core.
+// Bounds the time that a transcript full of slow ones takes to half a minute on one core.
 const MAX_SLOW = 10
 const CACHED = 300
 
@@ -15,7 +15,7 @@ interface Job {
   done: (result: Drawn | Failure) => void
 }
 
-// One after the other, so that a slow one takes no time of others' and their limits begin when they do.
+// One after the other, so that each has its full time limit.
 const queue: Job[] = []
 let current: Job | null = null
 let worker: Worker | null = null
@@ -70,7 +70,10 @@ function next(): void {
   worker.postMessage(current.task)
 }
 
-/** Draws a diagram or a formula, in a worker and in bounded time; the same once. Never rejects. */
+/**
+ * Renders a diagram or formula in a worker, in bounded time. Equal sources are rendered once. It never
+ * rejects.
+ */
 export function draw(kind: DrawKind, source: string): Promise<Drawn | Failure> {
   if (source.length > MAX_SOURCE[kind]) return Promise.resolve('long')
   const key = `${kind} ${source}`
@@ -86,7 +89,7 @@ export function draw(kind: DrawKind, source: string): Promise<Drawn | Failure> {
   return found
 }
 
-/** Sets the formulas in the lines of an element; each stays as it was written where that fails. */
+/** Renders the inline formulas of an element. One that fails stays as source. */
 export async function typeset(el: Element): Promise<void> {
   await Promise.all(
     Array.from(el.querySelectorAll('var'), async (place) => {

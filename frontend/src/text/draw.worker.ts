@@ -1,12 +1,12 @@
 import { placeOf, type Drawn, type DrawKind, type DrawTask, type Failure, type MathTree } from './drawn'
 
-// Reads the diagrams and formulas of others, where there is no page to reach. It is ended when it
-// takes too long. What it sends is not trusted either.
+// Renders untrusted diagrams and formulas where there is no page to attack. The worker is terminated if it
+// takes too long, and its result is not trusted either.
 
-// More is no picture that anybody reads, and the page would be busy with it.
+// A larger image would be unreadable, and would keep the page busy.
 const MAX_SVG = 1_000_000
 const MAX_ELEMENTS = 5_000
-// A macro may hold as much as a whole formula, and each use counts.
+// A macro can expand to a whole formula, so expansions are limited.
 const MAX_EXPANSIONS = 100
 const MAX_EM = 20
 
@@ -26,7 +26,7 @@ async function diagrams(): Promise<Draw> {
       transparent: true,
       padding: 12,
     })
-    // It asks for fonts elsewhere, which no browser loads for a picture.
+    // The import requests external fonts, which browsers do not load for an image.
     return svg.length > MAX_SVG ? 'long' : { svg: svg.replaceAll(/@import [^;]*;/g, '') }
   }
 }
@@ -43,7 +43,7 @@ async function formulas(displayMode: boolean): Promise<Draw> {
       maxSize: [MAX_EM, MAX_EM],
     })
     let elements = 0
-    // What is no element of MathML, like the place of a number of an equation, is what it holds.
+    // Replaces nodes that are not MathML elements, such as the place of an equation number, by their content.
     const plain = ({ type, text, children = [], ...more }: Node): (MathTree | string)[] => {
       if (typeof text === 'string') return [text]
       if (++elements > MAX_ELEMENTS) throw new RangeError('too many elements')
@@ -71,7 +71,7 @@ async function formulas(displayMode: boolean): Promise<Draw> {
 
 const strings = (of: object) => Object.fromEntries(Object.entries(of).map(([name, value]) => [name, String(value)]))
 
-/** A node of Temml's tree: an element of MathML (type), its text, or something else (neither). */
+/** A node of Temml's tree: an element of MathML (type), its text, or a container (neither). */
 interface Node {
   type?: string
   text?: string
@@ -91,7 +91,8 @@ self.onmessage = async ({ data }: MessageEvent<DrawTask>) => {
   let result: Drawn | Failure = 'failed'
   try {
     const draw = await LOAD[data.kind]()
-    // From here its time is counted: before, the network may be slow.
+    // The time limit starts here, because loading the library may be slow. oxlint-disable-next-line
+    // unicorn/require-post-message-target-origin -- a worker has none
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker has none
     self.postMessage('begins')
     result = await draw(data.source)

@@ -1,13 +1,13 @@
-/** What is drawn: a diagram, or a formula that is a block or a part of a line. */
+/** What can be rendered: a diagram, a block formula or an inline formula. */
 export type DrawKind = 'mermaid' | 'math' | 'inline'
 
-/** What the worker is asked. */
+/** A task for the worker. */
 export interface DrawTask {
   kind: DrawKind
   source: string
 }
 
-/** An element of MathML as data. The page makes elements of what it knows and of nothing else; see mathml.ts. */
+/** An element of MathML as data. The page creates only elements that it knows; see mathml.ts. */
 export interface MathTree {
   tag: string
   attributes: Record<string, string>
@@ -16,14 +16,14 @@ export interface MathTree {
   children: (MathTree | string)[]
 }
 
-/** The colours of a picture, which it does not know until it is shown. */
+/** The colors of an image, which are inserted when it is shown. */
 export const COLOURS = ['paper', 'ink', 'label', 'line', 'box'] as const
 export type Colour = (typeof COLOURS)[number]
-/** What stands in the place of a colour. */
+/** The placeholder of a color. */
 export const placeOf = (colour: Colour) => `@${colour}@`
 
-/** A picture, for an img and for nothing else, or a formula. */
+/** An SVG, only for use in an img, or a formula. */
 export type Drawn = { svg: string } | { math: MathTree }
 
-/** Why something is not drawn: its syntax, its size, or the time it takes. */
+/** Why something cannot be rendered: its syntax, its size, or the time limit. */
 export type Failure = 'failed' | 'long' | 'slow'

@@ -1,18 +1,17 @@
 import { Tokenizer, type MarkedExtension, type TokenizerObject } from 'marked'
 
-// What reads markdown looks ahead for the end of what begins, from every place
-// where something could begin. A text can be made so that this takes minutes, or
-// so deep that the stack ends. So the looking is counted, in characters handed to
-// what looks ahead, and a text that needs more than a person writes is shown as
-// it is. Counted, not timed: what is shown does not depend on the machine.
+// Markdown parsers look ahead for the end of every construct, from each place where one could start. A
+// crafted text can make this take minutes, or nest so deeply that the stack overflows. So this module counts
+// the characters passed to lookahead, and a text that needs more than people write is shown as source. The
+// work is counted and not timed, so that the result does not depend on the machine.
 
-/** The most that is spent on one text. A long answer of Claude's takes a tenth. */
+/** The maximum for one text. A long answer of Claude needs a tenth of it. */
 export const MAX_EFFORT = 6_000_000
-// What one piece of the result costs: it becomes an element.
+// The cost of one piece of the result, which becomes an element.
 const PIECE = 150
-// Lists in quotes in lists: nobody reads deeper.
+// The maximum nesting of lists and quotes.
 const MAX_DEPTH = 30
-// A line has no longer blank, and no longer word that could be an address.
+// The maximum length of white space, and of a word that could be an address.
 const MAX_BLANK = 500
 const MAX_ADDRESS = 2_000
 
@@ -22,16 +21,19 @@ let spent = 0
 let depth = 0
 let deepest = MAX_DEPTH
 
-/** Counts n characters; throws when that is too much for the text that bounded reads. */
+/** Counts n characters. It throws if this exceeds the limit of the current text. */
 export function spend(n: number): void {
   spent += n
   if (spent > MAX_EFFORT) throw new TooMuch()
 }
 
-/** What the last text took. */
+/** Returns the effort of the last text. */
 export const effort = () => spent
 
-/** The result of read, which uses what withEffort made; null when the text needs too much or is nested too deep. */
+/**
+ * Returns the result of read, which uses a parser made with withEffort; null if the text takes too much
+ * effort or is nested too deeply.
+ */
 export function bounded<T>(text: string, read: () => T, nested = MAX_DEPTH): T | null {
   spent = depth = 0
   deepest = nested
@@ -61,7 +63,7 @@ const runOf = (text: string, char: string) => {
 }
 
 type Rule = keyof TokenizerObject
-// The rules that look ahead, and the first characters at which they do.
+// The rules with lookahead, and the first characters that trigger them.
 const AHEAD: Partial<Record<Rule, string>> = {
   def: '[',
   tag: '<',
@@ -123,7 +125,7 @@ function counted(rule: Rule): Call {
   }
 }
 
-/** What a Marked is to use so that its work is counted. */
+/** Makes a Marked instance count its work. */
 export const withEffort: MarkedExtension = {
   tokenizer: Object.fromEntries(RULES.map((rule) => [rule, counted(rule)])) as unknown as TokenizerObject,
 }

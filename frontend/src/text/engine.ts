@@ -1,7 +1,7 @@
 import { shallowRef } from 'vue'
 
-// A third of the weight of the app, fetched while the first session is drawn.
-// Until it is there, and if it never comes, texts are shown as they are.
+// The Markdown engine is a third of the app, and loads while the first session is rendered. Until then, or if
+// loading fails, texts are shown as source.
 export const engine = shallowRef<typeof import('./markdown') | null>(null)
 import('./markdown').then(
   (m) => (engine.value = m),

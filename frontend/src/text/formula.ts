@@ -1,17 +1,17 @@
 import type { MarkedExtension, Tokens } from 'marked'
 import { spend } from './effort'
 
-/** A text as HTML that shows it. */
+/** Escapes a text for HTML. */
 export const escape = (text: string) =>
   text.replace(/[&<>"']/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' })[c]!)
 
-// Formulas as GitHub reads them: $…$ in a line, $$…$$ as a block, and no \(…\), which is what
-// regular expressions look like. In a line most dollar signs are variables and prices: a formula
-// begins and ends at a letter or sign, not at a blank, and no word or number touches it.
+// Formulas as on GitHub: $…$ inline and $$…$$ as a block, but not \(…\), which occurs in regular expressions.
+// Most inline dollar signs are variables and prices, so an inline formula starts and ends with a character
+// other than white space, and no word or number touches it.
 const INLINE = /^\$(?![\s$])((?:\\.|[^\\$\n]){0,500}?[^\s\\$])\$(?![\p{L}\p{N}$])/u
 const MAX_BLOCK = 5_000
-// How far ahead a text is searched for the next formula: what is read between two searches is
-// short, but could be all of a text made to be slow.
+// How far a text is searched for the next formula. A crafted text could otherwise be searched to its end each
+// time.
 const AHEAD = 2_000
 
 const indexIn = (src: string, what: RegExp) => {
@@ -19,7 +19,10 @@ const indexIn = (src: string, what: RegExp) => {
   return at < 0 ? undefined : at
 }
 
-/** withMath makes Marked find formulas: a `formula` is a block; in a line one is a `var` with its source. */
+/**
+ * withMath makes Marked recognize formulas. A block formula is a `formula` token; an inline one becomes a
+ * `var` element with its source.
+ */
 export const withMath: MarkedExtension = {
   extensions: [
     {
@@ -32,12 +35,12 @@ export const withMath: MarkedExtension = {
         spend(Math.min(src.length, MAX_BLOCK))
         const to = src.slice(0, MAX_BLOCK).indexOf('$$', from)
         const text = src.slice(from, to).trim()
-        // Without a blank line, as in TeX: so a text that grows does not change before its last blocks.
+        // As in TeX, a formula contains no blank line, so a growing text changes only in its last blocks.
         if (to < 0 || text === '' || /\n[ \t]*\n/.test(text)) return undefined
         const end = /^[ \t]*(?:\n|$)/.exec(src.slice(to + 2))
         return end ? { type: 'formula', raw: src.slice(0, to + 2 + end[0].length), text } : undefined
       },
-      // Within a list or a quote; elsewhere it is a block of the text.
+      // In a list or quote; elsewhere, the formula is a separate block.
       renderer: (token: Tokens.Generic) => `<p><var>$$${escape(token['text'] as string)}$$</var></p>\n`,
     },
     {

@@ -1,5 +1,5 @@
-// Characters that look like nothing or change the order of what is around them,
-// so that a command shows as another than the one that runs.
+// Characters that are invisible or change the order of others, so that a command looks different from the one
+// that runs.
 const NAMES: Record<number, string> = {
   0x0b: 'VT',
   0x0c: 'FF',
@@ -41,20 +41,18 @@ const NAMES: Record<number, string> = {
   0xffa0: 'HHF',
 }
 
-// Everything of Unicode that is a control, a format, a private or a surrogate code or
-// no character at all, all blanks but the space, variation selectors, fillers and what
-// else is drawn as nothing. Of the marks that are drawn over a letter those that have
-// none, that turn a sign into another, and those after the fourth: a pile of them covers
-// other lines.
+// All Unicode controls, formats, private and surrogate codes, unassigned characters, white space other than
+// the space, variation selectors, fillers and other invisible characters. Of combining marks: those without a
+// name, those that change a sign into another, and those after the fourth, because a pile of marks covers
+// other lines. oxlint-disable-next-line no-misleading-character-class
 // oxlint-disable-next-line no-misleading-character-class
 export const HIDDEN =
   /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{DI}\p{Noncharacter_Code_Point}\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000\ufffc\u{13441}-\u{13446}\u{16fe4}\u{1d159}]|(?<=^|[\s!-/:-@[-`{-~]|\p{M}{4})\p{M}/gu
 
-// In a command or a file name: what looks like a sign with which paths and commands
-// are written, and is none.
+// In a command or file name: characters that look like one of the signs in paths and commands.
 const LOOKALIKES = /[\u01c3\u037e\u2024\u2044\u2215\u2236\u2571\u29f8\ua789]/u
 
-// Letters that are written from the right turn round what stands between them.
+// Right-to-left letters reorder the characters between them.
 const FROM_RIGHT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u
 const RUNS_FROM_RIGHT = new RegExp(`${FROM_RIGHT.source}+`, 'gu')
 const IN_CODE = new RegExp(`${HIDDEN.source}|${LOOKALIKES.source}`, 'gu')
@@ -64,34 +62,33 @@ export const nameOf = (point: number): string => NAMES[point] ?? codeOf(point)
 
 interface Piece {
   text: string
-  /** Set for a hidden character: its name. */
+  /** The name of a hidden character. */
   hidden?: string
-  /** Its code point in the form U+202E. */
+  /** The code point of a hidden character, as U+202E. */
   code?: string
-  /** Written from the right: it stands for itself, and turns nothing around it. */
+  /** Right-to-left text, isolated so that it reorders nothing around it. */
   fromRight?: boolean
 }
 
-// In words, other than in commands, these are what they look like: a blank.
+// White space in prose, but hidden characters in code.
 const BLANKS = new Set(['\u00a0', '\u202f', '\u3000'])
 const EMOJI_BEFORE = /[\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f0-9#*]$/u
 const EMOJI_AFTER = /^\p{Extended_Pictographic}/u
 
-/** Whether a hidden character only joins or colours an emoji. */
+/** Reports whether a hidden character only joins or colors an emoji. */
 function ofEmoji(text: string, at: number, char: string): boolean {
   if (char !== '\ufe0f' && char !== '\u200d') return false
   if (!EMOJI_BEFORE.test(text.slice(Math.max(0, at - 2), at))) return false
   return char === '\ufe0f' || EMOJI_AFTER.test(text.slice(at + 1, at + 3))
 }
 
-// Further hidden characters get no element of their own, only their name in brackets: a megabyte
-// of them would create a million elements.
+// Further hidden characters get no element, only their name in brackets: a megabyte of them would create a
+// million elements.
 const MAX_SIGNS = 2_000
 
 /**
- * Cuts a text into what can be seen and what cannot; tab and newline stay text.
- * In prose so do blanks of other widths and the joints of emoji, and the order of
- * letters is that of their language.
+ * Splits a text into visible and hidden parts; tabs and newlines are visible. In prose, so are wide spaces
+ * and the joiners of emoji, and letters keep the order of their language.
  */
 export function pieces(text: string, prose = false): Piece[] {
   const out: Piece[] = []
@@ -127,14 +124,14 @@ export function pieces(text: string, prose = false): Piece[] {
   return out
 }
 
-/** Prose as plain text, with each hidden character as its name in brackets. */
+/** Returns prose as plain text, with the name of each hidden character in brackets. */
 export function shown(text: string): string {
   return pieces(text, true)
     .map((p) => (p.hidden ? `[${p.hidden}]` : p.text))
     .join('')
 }
 
-/** How many characters of code cannot be seen or are not what they look like. */
+/** Returns how many characters of code are hidden or look like others. */
 export function hiddenCount(text: string): number {
   let n = 0
   for (const match of text.matchAll(IN_CODE)) if (match[0] !== '\n' && match[0] !== '\t') n++
@@ -144,7 +141,10 @@ export function hiddenCount(text: string): number {
 /** needsMarks reports whether code contains characters that need marks. */
 export const needsMarks = (text: string): boolean => FROM_RIGHT.test(text) || hiddenCount(text) > 0
 
-/** limitMarks returns the text; if it has more hidden characters than can be elements, with their names in brackets. */
+/**
+ * limitMarks returns the text, with the names of hidden characters in brackets if there are too many for
+ * elements.
+ */
 export function limitMarks(text: string): string {
   return hiddenCount(text) > MAX_SIGNS
     ? pieces(text)
@@ -153,11 +153,11 @@ export function limitMarks(text: string): string {
     : text
 }
 
-// The colours of a terminal and what else begins with ESC [.
+// Terminal colors and other sequences that start with ESC [. oxlint-disable-next-line no-control-regex
 // oxlint-disable-next-line no-control-regex
 const ESCAPES = /\u001b\[[0-9;?]*[A-Za-z]/g
 
-/** A text without the escapes of a terminal. */
+/** Removes terminal escape sequences from a text. */
 export function escapes(text: string): string {
   return text.replace(ESCAPES, '').trim()
 }

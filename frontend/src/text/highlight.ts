@@ -2,24 +2,24 @@ import type { Directive } from 'vue'
 import { KINDS, type Coloured, type Spans, type Task } from './kinds'
 import { startWorker } from './workers'
 
-// Code is coloured by ranges (CSS custom highlights), not by elements: it stays
-// one text node, nothing moves when the colours come, and a long file costs the
-// page no elements. A browser without them shows the code as it is.
+// Colors code by ranges (CSS custom highlights) instead of elements: the code stays one text node, nothing
+// moves when the colors arrive, and a long file creates no elements. Browsers without highlights show it
+// uncolored.
 
-// Beyond this nobody reads it as code, and the worker would be busy for seconds.
+// Longer code would keep the worker busy for seconds.
 const MAX_CHARS = 100_000
-// A block that grows gets its colours when it pauses.
+// A growing block gets its colors after a pause.
 const PAUSE_MS = 250
 const CACHED = 300
 
 const able = typeof CSS !== 'undefined' && 'highlights' in CSS && typeof Worker !== 'undefined'
-// In forced colours each painted piece looks selected, whatever its style says.
+// With forced colors, each highlighted range looks selected, whatever its style.
 const forced = able ? matchMedia('(forced-colors: active)') : null
 const names = new Set<string>()
 forced?.addEventListener('change', () => {
   if (forced.matches) for (const name of names) CSS.highlights.get(name)?.clear()
 })
-/** Whether text can be painted here without elements. */
+/** Reports whether text can be colored without elements. */
 export const paints = (): boolean => able && forced?.matches === false
 const cache = new Map<string, Spans | null>()
 const waiting = new Map<number, (spans: Spans | null) => void>()
@@ -44,7 +44,7 @@ function start(): Worker | null {
   }
 }
 
-/** What the pieces of a code are; null when nothing knows. */
+/** Returns the colored ranges of code; null if the language is unknown. */
 export async function spansOf(code: string, lang: string): Promise<Spans | null> {
   const key = lang + '\n' + code
   const known = cache.get(key)
@@ -63,7 +63,7 @@ export async function spansOf(code: string, lang: string): Promise<Spans | null>
   return spans
 }
 
-/** The pieces that are painted under a name; see tokens.css. */
+/** Returns the highlight with a name; see tokens.css. */
 export function highlightOf(name: string): Highlight {
   let found = CSS.highlights.get(name)
   if (!found) CSS.highlights.set(name, (found = new Highlight()))
@@ -115,18 +115,18 @@ function want(el: Element, { code, lang, growing }: Wanted): void {
   else void paint(el, p, code, lang)
 }
 
-/** Colours the one text node of an element, as long as it is there. */
+/** Colors the only text node of an element while it exists. */
 export function colour(el: Element, code: string, lang: string): void {
   if (paints()) want(el, { code, lang })
 }
 
-/** Takes the colours of an element away. */
+/** Removes the colors of an element. */
 export function uncolour(el: Element): void {
   const p = painted.get(el)
   if (p) clear(p)
 }
 
-/** Colours the one text node of an element. */
+/** Colors the only text node of an element. */
 export const vColoured: Directive<HTMLElement, Wanted> = {
   mounted(el, { value }) {
     if (paints()) want(el, value)
@@ -164,7 +164,7 @@ const BY_NAME = new Map(
   Object.entries({ dockerfile: 'docker', containerfile: 'docker', makefile: 'make', 'go.mod': '' }),
 )
 
-/** The language of a file by its name, '' when it is not known. */
+/** Returns the language of a file by its name, '' if unknown. */
 export function languageOf(path: string): string {
   const name = path.split('/').at(-1)!.toLowerCase()
   if (BY_NAME.has(name)) return BY_NAME.get(name)!

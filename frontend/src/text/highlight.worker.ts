@@ -2,8 +2,8 @@ import { createCssVariablesTheme, createHighlighterCore, type HighlighterCore } 
 import { createJavaScriptRegexEngine } from 'shiki/engine/javascript'
 import { KINDS, type Coloured, type Task } from './kinds'
 
-// Each grammar is a file of its own, fetched when the first code in it is shown.
-// Without Ruby, PHP and C++: their grammars weigh as much as the app.
+// Each grammar is a separate file, loaded for the first code in its language. Ruby, PHP and C++ are left out,
+// because their grammars are as large as the app.
 const LANGUAGES = {
   c: () => import('shiki/langs/c.mjs'),
   css: () => import('shiki/langs/css.mjs'),
@@ -69,14 +69,14 @@ const ALIASES = new Map<string, Language>(
   } satisfies Record<string, Language>),
 )
 
-// A token of the theme is a variable with a name of ours in it.
+// Each token of the theme is a CSS variable with a prefix.
 const theme = createCssVariablesTheme({ name: 'sayso', variablePrefix: '--' })
 const PREFIX = '--token-'
 const numbers = new Map<string, number>(KINDS.map((kind, i) => [kind, i]))
 numbers.set('string-expression', numbers.get('string')!)
 
-// The first line in a language compiles its grammar, for which half a second, what Shiki gives a line
-// otherwise, is too short on a phone: the rest of the line stayed without colours.
+// The first line in a language compiles its grammar. Shiki's default of half a second per line is too short
+// for that on a phone, and left the rest of the line uncolored.
 const LINE_MS = 10_000
 
 let core: Promise<HighlighterCore> | undefined
@@ -102,7 +102,7 @@ async function coloured({ code, lang }: Task): Promise<Coloured['spans']> {
       const kind = at < 0 ? undefined : numbers.get(token.color!.slice(at + PREFIX.length).replace(/\).*$/, ''))
       if (kind === undefined) continue
       const end = token.offset + token.content.length
-      // Neighbours of one kind are one range.
+      // Joins adjacent ranges of one kind.
       if (spans.length > 0 && spans.at(-1) === kind && spans.at(-2) === token.offset) spans[spans.length - 2] = end
       else spans.push(token.offset, end, kind)
     }

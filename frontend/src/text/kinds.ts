@@ -1,4 +1,4 @@
-/** What a piece of code can be; worker and page speak of it by number. */
+/** The kinds of code ranges; worker and page refer to them by index. */
 export const KINDS = [
   'constant',
   'string',
@@ -12,7 +12,7 @@ export const KINDS = [
   'deleted',
 ] as const
 
-/** Start, end and kind, one after the other. */
+/** Start, end and kind of each range, in sequence. */
 export type Spans = Uint32Array
 
 export interface Task {
@@ -22,6 +22,6 @@ export interface Task {
 }
 export interface Coloured {
   id: number
-  /** null: the language is not known, or its grammar failed. */
+  /** Null if the language is unknown or its grammar failed. */
   spans: Spans | null
 }

@@ -7,18 +7,17 @@ import { bounded, withEffort } from './effort'
 import { escape, withMath } from './formula'
 import { words } from './words'
 
-// Wanted as soon as there is markdown, and not before.
+// Loaded together with the engine, and not before.
 export { default as CodeBlock } from './CodeBlock.vue'
 export { default as DrawnBlock } from './DrawnBlock.vue'
 export { typeset } from './draw'
 export { colour, uncolour } from './highlight'
 
-// Trusted Types: this policy is the only way of this app's own to make HTML out
-// of text, and it is reached only behind DOMPurify. The server's
-// Content-Security-Policy names it: trusted-types sayso-markdown sayso-worker vue.
+// Trusted Types: the app creates HTML from text only through this policy, and only behind DOMPurify. The
+// server's Content-Security-Policy names it: trusted-types sayso-markdown sayso-worker vue.
 const policy = window.trustedTypes?.createPolicy('sayso-markdown', { createHTML: (html) => html })
 
-/** An address that a link may lead to, or null: relative ones lead nowhere in a transcript. */
+/** Returns an address that a link may have, or null; relative addresses lead nowhere in a transcript. */
 export function safeLink(href: string): string | null {
   try {
     const url = new URL(href)
@@ -34,22 +33,22 @@ function link(href: string, inner: string): string {
   return `<a href="${escape(url)}" title="${escape(url)}" target="_blank" rel="noopener noreferrer">${inner}</a>`
 }
 
-// breaks: the end of a line is one, too, where markdown makes a blank of it.
+// breaks: line breaks stay line breaks, where Markdown would replace them by spaces.
 function reader(breaks: boolean): Marked {
   const marked = new Marked({
     gfm: true,
     breaks,
     renderer: {
-      // Raw HTML is text: what Claude writes is shown, never run.
+      // Raw HTML is text: Claude's output is shown, never run.
       html: (token: Tokens.HTML | Tokens.Tag) => escape(token.text),
       link(token: Tokens.Link) {
         return link(token.href, this.parser.parseInline(token.tokens))
       },
-      // A remote image would tell its server that someone reads.
+      // A remote image would tell its server that somebody reads the text.
       image: (token: Tokens.Image) => link(token.href, escape(`[image: ${token.text || token.href}]`)),
       checkbox: ({ checked }: Tokens.Checkbox) =>
         `<input type="checkbox" aria-label="${escape(checked ? words.done : words.open)}" disabled${checked ? ' checked' : ''}> `,
-      // What scrolls sideways must be reachable without a pointer.
+      // Content that scrolls sideways must be reachable by keyboard.
       code: (token: Tokens.Code) => `<pre tabindex="0"><code>${escape(token.text)}\n</code></pre>\n`,
       table(token: Tokens.Table) {
         const row = (cells: Tokens.TableCell[], tag: string) =>
@@ -67,8 +66,8 @@ const markedWithBreaks = reader(true)
 
 const trusted = policy ? { TRUSTED_TYPES_POLICY: policy as never } : {}
 
-// One for each set of rules: given with a call, they would be read anew each time,
-// which takes longer than most texts.
+// One instance for each set of rules: rules passed with a call are parsed every time, which takes longer than
+// most texts.
 function cleaner(rules: Config) {
   const one = DOMPurify(window)
   one.setConfig({ ...rules, ...trusted })
@@ -112,12 +111,12 @@ const CLEAN = {
 }
 const clean = cleaner(CLEAN)
 
-/** HTML that may be shown; a TrustedHTML where the browser knows such. */
+/** HTML that is safe to show; a TrustedHTML if the browser supports it. */
 export type SafeHTML = string | TrustedHTML
 
 /**
- * One block of a text: HTML, or code that stays text and is coloured by highlight.ts.
- * drawn: it is whole, and the source of a diagram or of a formula.
+ * One block of a text: HTML, or code, which stays text and is colored by highlight.ts. drawn marks the
+ * complete source of a diagram or formula.
  */
 export type Block = { html: SafeHTML } | { code: string; lang: string; drawn?: true }
 
@@ -125,7 +124,7 @@ const CACHED = 2_000
 const cache = new Map<string, SafeHTML>()
 
 function htmlOf(token: Token, links: TokensList['links'], breaks: boolean): SafeHTML {
-  // A definition elsewhere can change what a block means.
+  // A link definition elsewhere can change the meaning of a block.
   const key = Object.keys(links).length === 0 ? `${breaks}${token.raw}` : null
   const known = key === null ? undefined : cache.get(key)
   if (known !== undefined) return known
@@ -159,12 +158,12 @@ function blockOf(token: Token, links: TokensList['links'], breaks = false): Bloc
 
 const tokensOf = (text: string, by = marked) => bounded(text, () => by.lexer(text))
 
-/** A text as it was written. */
+/** A text as source. */
 const asItIs = (text: string): Block => ({ code: text, lang: '' })
 
 /**
- * The blocks of a markdown text, each cleaned on its own and remembered. A text
- * made to be slow is one block, as it was written. breaks: its lines end where they were ended.
+ * Returns the blocks of a Markdown text, each sanitized and cached by itself. A text that takes too much
+ * effort is one block with its source. breaks: line breaks are kept.
  */
 export function blocks(text: string, breaks = false): Block[] {
   const tokens = tokensOf(text, breaks ? markedWithBreaks : marked)
@@ -172,32 +171,32 @@ export function blocks(text: string, breaks = false): Block[] {
   return tokens.filter(shown).map((t) => blockOf(t, tokens.links, breaks))
 }
 
-// An end that is longer, and not settled, is shown as it is while it grows: it would
-// be read from its begin for each piece that comes.
+// A longer unfinished end is shown as source while it grows, because it would be parsed again for each added
+// piece.
 const MAX_END = 50_000
-// Of a longer one nothing is closed.
+// A longer unfinished end is not closed.
 const MAX_CLOSED = 8_000
 
 /**
- * Growing reads a text that grows at its end, and reads again only that end: what
- * lies before its last two blocks, the nearer of which may yet merge with what
- * comes ("- a" and then "- b" is one list), can no longer change.
+ * Growing parses a growing text, and repeats only its end: everything before the last two blocks cannot
+ * change any more. The second-to-last block can, because it may merge with what follows ("- a" and then "- b"
+ * is one list).
  */
 export class Growing {
   private before = ''
   private settled: Block[] = []
   private last: Block[] = []
   private text: string | null = null
-  private slow: string | null = null // since this text its end is not read any more
+  private slow: string | null = null // from this text on, its end is not parsed
 
-  /** end closes what is half written at the end of a text. */
+  /** end closes unfinished constructs at the end of a text. */
   constructor(private readonly end: (text: string) => string = closed) {}
 
-  /** The blocks of text; ends that Claude has not closed yet are closed for show. */
+  /** Returns the blocks of text. Constructs that Claude has not closed yet are closed for display. */
   take(text: string): Block[] {
     if (text === this.text) return this.last
     this.text = text
-    // marked makes one character of a line end, so the places would not agree.
+    // Marked converts line ends, so positions would not match.
     if (text.includes('\r')) return (this.last = blocks(text))
     if (!text.startsWith(this.slow ?? this.before)) {
       this.before = ''
@@ -214,7 +213,7 @@ export class Growing {
     } else if (tokens) this.settle(tokens)
     const end = text.slice(this.before.length)
     if (!tokens || end.length > MAX_END) {
-      this.slow ??= text // else each piece that comes would be as slow again
+      this.slow ??= text // otherwise each added piece would be as slow again
       return (this.last = [...this.settled, asItIs(end)])
     }
     return (this.last = defines ? blocks(text) : [...this.settled, ...blocks(this.end(end))])
@@ -229,8 +228,8 @@ export class Growing {
   }
 }
 
-// How many of the tokens stay as they are whatever is appended: those before the
-// last two blocks, back to a blank line.
+// Returns how many tokens cannot change whatever is appended: those before the last two blocks, back to a
+// blank line.
 function firmTokens(tokens: Token[]): number {
   let at = tokens.length
   for (let open = 0; at > 0 && open < 2;) {
@@ -241,7 +240,7 @@ function firmTokens(tokens: Token[]): number {
   return at
 }
 
-// Only the last paragraph can hold what is half written.
+// Only the last paragraph can contain an unfinished construct.
 function closed(text: string): string {
   if (text.length > MAX_CLOSED) return text
   return remend(text, {
@@ -254,14 +253,13 @@ function closed(text: string): string {
   })
 }
 
-// What an asker writes stands beside buttons that decide, so nothing in it can
-// be pressed or looks like a part of the page, and nothing of it is left out: a link is
-// its words and where it leads, an image and a definition are what was written, escapes
-// and entities stay, and code has the words after its fence above it.
+// The text of an asker is next to buttons that decide. So nothing in it can be pressed or look like part of
+// the page, and nothing of it is left out: a link shows its text and its target, images and definitions are
+// shown as source, escapes and entities stay, and the info string of code is shown above it.
 const MAX_COLUMNS = 8 // more do not fit on a phone
-const MAX_NESTED = 10 // deeper there is no room left beside the indents
+const MAX_NESTED = 10 // deeper levels leave no space beside the indents
 
-/** What stands after the words of a link: where it leads. */
+/** Returns what follows the text of a link: its target. */
 function target({ raw, text }: Tokens.Link): string | null {
   const words = `[${text}]`
   return raw.startsWith(words) ? raw.slice(words.length) : null
@@ -298,7 +296,7 @@ function quietly(headings: boolean): Marked {
       list(token: Tokens.List) {
         const tag = token.ordered ? 'ol' : 'ul'
         const items = token.items.map((item) => {
-          // As it was written: the browser would count on.
+          // As written, because the browser would continue the count.
           const number = token.ordered ? /^\s*(\d{1,3})[.)]/.exec(item.raw)?.[1] : undefined
           return this.listitem(item).replace(/^<li/, number === undefined ? '<li' : `<li value="${Number(number)}"`)
         })
@@ -327,10 +325,10 @@ const cleanQuiet = cleaner({
   RETURN_DOM_FRAGMENT: true,
 })
 
-/** How a text of an asker is shown: as a part of a line, as paragraphs, or as a document with headings. */
+/** How a text of an asker is shown: inline, as paragraphs, or as a document with headings. */
 export type Layout = 'line' | 'text' | 'document'
 
-/** A markdown text as elements with which nothing can be done but reading them. */
+/** inert renders Markdown as elements that can only be read. */
 export function inert(text: string, layout: Layout = 'text'): DocumentFragment {
   const reader = layout === 'document' ? quietWithHeadings : quiet
   const html = bounded(
@@ -342,7 +340,7 @@ export function inert(text: string, layout: Layout = 'text'): DocumentFragment {
   return cleanQuiet.sanitize(html) as unknown as DocumentFragment
 }
 
-/** A text as it was written, as elements. */
+/** plainly returns a text as source, in elements. */
 export function plainly(text: string, inline: boolean): DocumentFragment {
   const all = document.createDocumentFragment()
   if (inline) {
@@ -355,27 +353,26 @@ export function plainly(text: string, inline: boolean): DocumentFragment {
   return all
 }
 
-/** One line of a text of which something is not shown. */
+/** A line of a text that is not fully shown. */
 export interface Missing {
   /** Its number, from 1. */
   line: number
   text: string
 }
 
-// What markdown is written with, and blanks: of these it may take any.
+// Markdown syntax and white space, which may be missing in the result.
 const MARKUP = /[ \t\n*_#`~>|\-+=[\]()\\:<.!\u00a0\u202f\u3000]|\r(?=\n)/g
-// More are no list that anybody reads.
+// A longer list would not be read.
 const MAX_MISSING = 100
 
 /**
- * missing names the lines of a text of which a letter, digit or sign is not among
- * what is shown of it, in the same order; null when so little agrees that the text is
- * better shown as it was written.
+ * missing returns the lines of a text that contain a letter, digit or symbol which is missing from the
+ * rendered text in the same order; null if the texts differ so much that the source should be shown.
  */
 export function missing(text: string, shown: Node): Missing[] | null {
   const readText = readable(shown)
   if (text.replace(MARKUP, '') === readText.replace(MARKUP, '')) return []
-  // By words first, and what is between them by characters: alone, these agree by chance.
+  // First by words, and then by characters between them, because single characters match by chance.
   const [written, read] = [wordsIn(text), wordsIn(readText)]
   const words = compare(
     ...numbered(
@@ -409,7 +406,7 @@ export function missing(text: string, shown: Node): Missing[] | null {
   return [...lines].map((line) => ({ line: line + 1, text: all[line]! }))
 }
 
-/** What stands between markup and blanks, with the line that it is in, from 0. */
+/** Returns the parts of a text between syntax and white space, each with its line from 0. */
 function wordsIn(text: string): { text: string; line: number }[] {
   const out: { text: string; line: number }[] = []
   let line = 0
@@ -426,7 +423,7 @@ function wordsIn(text: string): { text: string; line: number }[] {
 
 const WITHIN_A_WORD = /^(EM|STRONG|DEL|CODE|SMALL)$/
 
-/** The text of elements as a person reads it, with the numbers of lists. */
+/** Returns the text of elements as people read it, including the numbers of lists. */
 function readable(node: Node): string {
   if (node instanceof Text) return node.data
   let text = node instanceof HTMLLIElement && node.hasAttribute('value') ? `${node.getAttribute('value')} ` : ''

@@ -1,7 +1,7 @@
 import { t } from '@/i18n'
 import { limitMarks, needsMarks, pieces, shown } from './hidden'
 
-/** Shows what cannot be seen in rendered Markdown, and keeps letters from the right in code from turning what is around them. */
+/** Marks hidden characters in rendered Markdown, and isolates right-to-left letters in code. */
 export function markHidden(content: ParentNode & Node): void {
   const all = content.textContent ?? ''
   if (!needsMarks(all)) return
@@ -20,7 +20,7 @@ export function markHidden(content: ParentNode & Node): void {
   }
 }
 
-/** The same as VisibleText shows, made by hand: here are no templates. */
+/** Creates the same element as VisibleText, which cannot be used in HTML that is not a template. */
 function sign(name: string, code = ''): HTMLElement {
   const span = document.createElement('span')
   span.className = 'hidden-character'

@@ -1,8 +1,8 @@
 import './math.css'
 import type { MathTree } from './drawn'
 
-// A formula is data until here. Elements are made of these tags, with these attributes and these
-// properties of style; none of them loads, runs or leads anywhere.
+// Formulas are data until here. Only these elements, attributes and style properties are created; none of
+// them loads, runs or links anything.
 const TAGS = new Set(
   (
     'math mrow mi mn mo ms mtext mspace mfrac msqrt mroot msub msup msubsup munder mover munderover ' +
@@ -25,7 +25,10 @@ const STYLES = new Set(
 )
 const VALUE = /^[-\w.,%# ]{1,80}$/
 
-/** The element of a formula, read aloud as its source where nothing better is; null when some of it is not allowed. */
+/**
+ * Returns the element of a formula, labelled with its source if it has no better label; null if a part of it
+ * is not allowed.
+ */
 export function mathOf(tree: MathTree, source: string): Element | null {
   const math = elementOf(tree)
   if (math?.localName !== 'math') return null
@@ -38,7 +41,7 @@ function elementOf({ tag, attributes, style, classes, children }: MathTree): Mat
   const el = document.createElementNS('http://www.w3.org/1998/Math/MathML', tag)
   for (const [name, value] of Object.entries(attributes))
     if (ATTRIBUTES.has(name) && VALUE.test(value)) el.setAttribute(name, value)
-  // Not as an attribute: the policy of the page allows none.
+  // Not as an attribute, because the Content-Security-Policy allows none.
   for (const [name, value] of Object.entries(style))
     if (STYLES.has(name) && VALUE.test(value)) Object.assign(el.style, { [name]: value })
   const own = classes.filter((name) => /^tml-[a-z-]+$/.test(name))

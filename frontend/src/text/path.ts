@@ -5,7 +5,7 @@ interface ShownPath {
   outside: boolean
 }
 
-/** The path as the tools of Claude take it: one that is no whole path begins in cwd, or at home. */
+/** Resolves a path as Claude's tools do: a relative path starts in cwd, and ~ is the home folder. */
 export function shownPath(path: string, cwd: string): ShownPath {
   if (path === '') return { text: '', outside: false }
   if (/^~(\/|$)/.test(path)) return { text: path, outside: true }
@@ -16,7 +16,7 @@ export function shownPath(path: string, cwd: string): ShownPath {
   return full.startsWith(inside) ? { text: full.slice(inside.length), outside: false } : { text: full, outside: true }
 }
 
-/** Longer ones the server refuses, in bytes. */
+/** The server refuses longer paths, in bytes. */
 const MAX_PATH = 4096
 
 /** Returns a path relative to the folder cwd, in the form in which the server reads files, or null if it leads elsewhere. */
@@ -37,6 +37,6 @@ function normal(path: string): string {
   return '/' + out.join('/')
 }
 
-/** A path with ~ for the home folder, where it lies in it. */
+/** Replaces the home folder at the start of a path by ~. */
 export const homePath = (path: string, home: string): string =>
   home !== '' && home !== '/' && (path === home || path.startsWith(`${home}/`)) ? `~${path.slice(home.length)}` : path

@@ -13,24 +13,24 @@ export interface PathPart {
   readonly line: number
 }
 
-/** Where links of paths lead. */
+/** Where links to files lead. */
 export interface PathLinks {
   /** The folder of the session. */
   readonly cwd: string
   address(path: string, line: number): string
 }
 
-/** Where the path of a file that a card or a tool call is about leads; not provided where nothing can show it. */
+/** Where the path of a card's or tool call's file leads; not provided if the page cannot show files. */
 export const filePathKey: InjectionKey<ComputedRef<PathLinks | null>> = Symbol('file path')
-/** The same for paths within texts. Cards have no such links, because there the text is what runs. */
+/** The same for paths within texts. Cards have no such links, because their text is what runs. */
 export const pathLinksKey: InjectionKey<ComputedRef<PathLinks | null>> = Symbol('path links')
 
-// An address is read whole, so that no part of it becomes a path.
+// A URL is matched as a whole, so that no part of it becomes a path.
 const WORDS =
   /[a-z][a-z\d+.-]*:\/\/[^\s<>"'`]*|(?:[\p{L}\p{M}\p{N}_.+@~/-]|(?<=\/)\[[\p{L}\p{N}_.-]{1,100}\](?=[/.]))+/giu
 const LINE = /^(?::(\d{1,7})(?::\d{1,5}|-\d{1,7})?|\((\d{1,7})(?:,\d{1,5})?\)|#L(\d{1,7}))(?![\w/])/
 const LINE_LENGTH = 24
-/** Endings of source files, which a name without a folder needs. */
+/** Extensions of source files, which a name without a folder needs. */
 const ENDINGS = new Set(
   (
     'astro bash bat c cc cfg clj cljs cmake conf cpp cs css csv cts cxx dart diff dockerfile env erl ex exs fish ' +
@@ -47,14 +47,13 @@ const DOMAIN =
 const DIFF_LINE = /^(?:diff --git |--- |\+\+\+ )/
 const DIFF_PREFIX = 'diff --git '.length
 
-/** Limits of one text: characters that are read, and links that are made. */
+/** Limits for one text: parsed characters, and links. */
 const MAX_READ = 200_000
 const MAX_LINKS = 400
 
 /**
- * Returns the parts of a text that look like files in the folder cwd, in order. It is linear in the length
- * of the text and asks nobody whether the files exist. A name alone, without a folder, counts in code or
- * with the number of a line.
+ * Returns the parts of a text that look like files in the folder cwd, in order. It takes linear time and does
+ * not check whether the files exist. A name without a folder counts only in code or with a line number.
  */
 export function pathsIn(text: string, cwd: string, code = false): PathPart[] {
   const found: PathPart[] = []
@@ -109,13 +108,13 @@ function looksLikeFile(word: string, alone: boolean): boolean {
   return !DOMAIN.test(word.slice(0, word.indexOf('/')))
 }
 
-/** A piece of a text: words, or words that are a link. */
+/** A part of a text, which may be a link. */
 export interface PathPiece {
   readonly text: string
   readonly link: PathPart | null
 }
 
-/** Returns a text as pieces that are the whole text, in order. */
+/** Splits a text into parts, in order. */
 export function pathPieces(text: string, cwd: string, code = false): PathPiece[] {
   const out: PathPiece[] = []
   let at = 0
@@ -128,10 +127,10 @@ export function pathPieces(text: string, cwd: string, code = false): PathPiece[]
   return out
 }
 
-/** The class of links to files, whose clicks the screen of the session takes. */
+/** The class of file links, whose clicks the session view handles. */
 export const PATH_LINK = 'path-link'
 
-/** Makes links of the paths in the text of an element, which keeps its text. */
+/** Turns the paths in an element's text into links. */
 export function linkPaths(root: Element, links: PathLinks): void {
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT)
   const all: [Text, PathPart[]][] = []

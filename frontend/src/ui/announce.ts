@@ -1,6 +1,8 @@
 import { shallowRef } from 'vue'
 
-/** What the live regions of App.vue say; a new object each time, so that the same sentence is said again. */
+/**
+ * The texts of the live regions in App.vue. Each is a new object, so that the same text is announced again.
+ */
 export const polite = shallowRef({ text: '' })
 export const assertive = shallowRef({ text: '' })
 
@@ -9,7 +11,7 @@ export function announce(text: string, urgent = false): void {
 }
 
 /**
- * What leads to a request, as the end of the sentence that tells of it. The keys
- * are loaded beside the first screen; before that there is nothing to press.
+ * The end of an announcement that tells how to get to the request. The shortcuts load after the first screen;
+ * before that it is empty.
  */
 export const leads = { there: (_question: boolean): string => '' }

@@ -10,7 +10,7 @@ export function useNow(everyMs: number): Readonly<Ref<number>> {
     clock = { now, users: 0, timer: setInterval(() => (now.value = Date.now()), everyMs) }
     clocks.set(everyMs, clock)
   }
-  // Between two ticks the time stays, because a new one renders all components that show it.
+  // The time is constant between two ticks, because a new value renders all components that show it.
   if (Date.now() - clock.now.value >= everyMs) clock.now.value = Date.now()
   clock.users++
   const mine = clock

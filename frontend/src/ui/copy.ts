@@ -1,4 +1,4 @@
-/** Puts a text on the clipboard; false when the browser does not let us. */
+/** Copies a text to the clipboard. It returns false if the browser refuses. */
 export async function copy(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)
@@ -8,8 +8,8 @@ export async function copy(text: string): Promise<boolean> {
   }
 }
 
-// navigator.clipboard is not there on a page that came over plain HTTP from
-// another machine, which is how many reach a server at home.
+// navigator.clipboard is missing on pages loaded over plain HTTP from another machine, as many home servers
+// are.
 function copyBySelection(text: string): boolean {
   const before = document.activeElement
   const area = document.createElement('textarea')

@@ -12,8 +12,8 @@ export const openDialogs = shallowRef<readonly OpenDialog[]>([])
 let opened = 0
 
 /**
- * openDialog shows a component over whatever is open. It resolves with what the
- * component emits as done, or with null when the host leaves first.
+ * openDialog shows a component above all others. It resolves with the value that the component emits as done,
+ * or with null if the host is unmounted first.
  */
 export function openDialog<Result>(component: Component, props: object = {}): Promise<Result | null> {
   return new Promise((resolve) => {

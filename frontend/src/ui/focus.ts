@@ -1,21 +1,24 @@
 import { nextTick } from 'vue'
 import { touch } from './narrow'
 
-// A button may disappear with what it did, and the focus with it. A container that
-// stays names, in data-focus-fallback, the selector of what in it takes the focus then.
+// An action may remove its button, and with it the focus. A container that stays names, in
+// data-focus-fallback, a selector for the element that then gets the focus.
 
-/** fallbackOf returns the container that takes the focus when this element goes: the nearest around it, or that of the page. */
+/**
+ * fallbackOf returns the container that handles the focus if an element disappears: the nearest around it, or
+ * that of the page.
+ */
 export const fallbackOf = (el: Element | null): HTMLElement | null =>
   el &&
   (el.closest<HTMLElement>('[data-focus-fallback]') ??
     document.querySelector<HTMLElement>('main [data-focus-fallback]'))
 
-/** restoreFocus focuses what a container names, if nothing has the focus once the page is drawn. */
+/** restoreFocus focuses the fallback of a container if nothing has the focus once the page is rendered. */
 export function restoreFocus(home: HTMLElement | null): void {
   void nextTick(() => {
     if (!home?.isConnected || (document.activeElement ?? document.body) !== document.body) return
     const to = home.querySelector<HTMLElement>(home.dataset['focusFallback']!)
-    // The keyboard of a phone comes up for nobody who did not ask for it.
+    // Focusing a text field would open the keyboard of a phone.
     if (to?.matches('textarea') && touch.value) return
     to?.focus()
   })

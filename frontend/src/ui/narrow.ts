@@ -1,14 +1,14 @@
 import { useMediaQuery } from '@vueuse/core'
 import { BREAKPOINTS } from './breakpoints'
 
-/** Whether the screen is as narrow as a phone's. */
+/** Whether the window is as narrow as a phone. */
 export const narrow = useMediaQuery(BREAKPOINTS.narrow)
 
-/** Whether the window is so low that a card keeps only its title, what is decided and its buttons in view. */
+/** Whether the window is so low that a card keeps only its title, subject and buttons visible. */
 export const short = useMediaQuery(BREAKPOINTS.short)
 
-/** Whether fingers are the main way to point; a field that takes the focus brings up the keyboard then. */
+/** Whether the main pointer is a finger, so that focusing a field opens a keyboard. */
 export const touch = useMediaQuery('(pointer: coarse)')
 
-/** Whether there is room for a list or for what is chosen in it, not for both beside the rail. */
+/** Whether there is space for only one of a list and its selected item, beside the sidebar. */
 export const single = useMediaQuery(BREAKPOINTS.single)

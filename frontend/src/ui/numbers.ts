@@ -2,7 +2,7 @@ import { decimal, locale } from '@/i18n/format'
 
 const encoder = new TextEncoder()
 
-/** The size of a text in UTF-8 bytes, in words. */
+/** Formats the size of a text in UTF-8 bytes. */
 export function bytesOf(text: string): string {
   return bytes(encoder.encode(text).length)
 }
@@ -13,7 +13,7 @@ export function bytes(n: number): string {
   return `${decimal(n / 1024 / 1024, 1)} MB`
 }
 
-/** A span of time in its two largest units: "0.3 s", "2 min", "1 h 5 min"; "" when too short to tell. */
+/** Formats a duration in its two largest units: "0.3 s", "2 min", "1 h 5 min"; "" if it is too short. */
 export function duration(seconds: number): string {
   const s = Math.max(0, seconds)
   if (s > 0 && s < 0.05) return ''
@@ -27,7 +27,7 @@ export function duration(seconds: number): string {
   return `${days} d`
 }
 
-/** Minutes and seconds of a countdown: "3:05". */
+/** Formats a countdown in minutes and seconds: "3:05". */
 export function countdown(seconds: number): string {
   const s = Math.max(0, Math.ceil(seconds))
   return `${Math.floor(s / 60)}:${String(s % 60).padStart(2, '0')}`

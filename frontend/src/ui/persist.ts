@@ -1,9 +1,9 @@
-/** How long a failed attempt to load a part of the app is ago when it is tried again, in milliseconds. */
+/** The delay before loading a part of the app again, in milliseconds. */
 export const AGAIN_MS = 2_000
 
 /**
- * persist loads a part of the app until it is there. A chunk may fail with another one that it needs, and
- * what it does for the page, such as shortcuts, would be missing until a reload.
+ * persist loads a part of the app, and retries until it succeeds. Otherwise a failed chunk, and its effects
+ * such as shortcuts, would be missing until a reload.
  */
 export async function persist<T>(load: () => Promise<T>): Promise<T> {
   for (;;)

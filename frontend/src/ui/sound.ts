@@ -1,5 +1,5 @@
-// One tab makes the sound, the one that holds this lock. A browser lets a tab
-// sound only after a person touched it, so only such tabs stand for it.
+// Only the tab that holds this lock makes the sound. Browsers let a page make sounds only after a person has
+// interacted with it, so only such tabs request the lock.
 let context: AudioContext | null = null
 let elected = false
 
@@ -9,7 +9,7 @@ function stand(): void {
   context ??= new AudioContext()
   void navigator.locks?.request('sayso:sound', () => {
     elected = true
-    return new Promise(() => {}) // held until the tab is gone
+    return new Promise(() => {}) // held until the tab closes
   })
 }
 if (navigator.userActivation?.hasBeenActive) stand()
@@ -18,7 +18,7 @@ else {
   addEventListener('keydown', stand, true)
 }
 
-/** Two soft ticks, from one of all tabs; force makes them here, as for a test. */
+/** Plays two soft ticks in one of all tabs; force plays them in this one, as for a test. */
 export async function tick(force = false): Promise<void> {
   if (force) context ??= new AudioContext()
   if (!context || (!elected && !force && navigator.locks)) return

@@ -6,11 +6,14 @@ interface Toast {
   readonly props: object
 }
 
-/** shownToasts holds what ToastHost shows, by name. */
+/** shownToasts contains the toasts that ToastHost shows, by name. */
 export const shownToasts = shallowReactive(new Map<string, Toast>())
 let shown = 0
 
-/** showToast shows a component at the edge of the page until it emits done; it replaces the one of the same name. */
+/**
+ * showToast shows a component at the edge of the page until it emits done. It replaces a toast of the same
+ * name.
+ */
 export function showToast(name: string, component: Component, props: object = {}): void {
   shownToasts.set(name, { key: ++shown, component, props })
 }

@@ -1,6 +1,6 @@
-// What a terminal would show of a program's output, as text with a few classes.
-// Everything that moves, erases, names windows or answers back is left out, and
-// nothing that was printed is overwritten: a carriage return begins a new line.
+// Converts the output of a program, with terminal control sequences, into text with a few style classes.
+// Sequences that move the cursor, erase, set titles or request a response are dropped, and printed text is
+// never overwritten: a carriage return starts a new line.
 
 export interface Run {
   text: string
@@ -8,14 +8,14 @@ export interface Run {
   look: string
 }
 
-// Operating system commands and their like (ended by BEL or ST), control
-// sequences, character sets, and the other escapes of one character.
+// Operating system commands and similar (ended by BEL or ST), control sequences, character sets, and other
+// escapes of one character.
 const SEQUENCE =
   // oxlint-disable-next-line no-control-regex
   /\u001b(?:[\]PX^_][^\u0007\u001b]{0,4096}(?:\u0007|\u001b\\|$)|\[([0-9:;<=>?]{0,64})[ -/]{0,8}([@-~])|[()*+\-./][0-9A-Za-z]|[0-Z\\^-~])/g
 const COLOURS = ['black', 'red', 'green', 'yellow', 'blue', 'magenta', 'cyan', 'white']
 
-// More pieces than a person can tell apart are shown plain: each is an element.
+// With more runs than a person can distinguish, the text is shown plain, because each run is an element.
 const MAX_RUNS = 600
 
 interface Style {
@@ -27,7 +27,7 @@ interface Style {
 }
 const plain = (): Style => ({ bold: false, dim: false, italic: false, underline: false, colour: '' })
 
-/** Cuts output into runs of one look. */
+/** Splits output into runs of one style. */
 export function runsOf(output: string): Run[] {
   const text = output.replace(/\r\n/g, '\n').replace(/\r/g, '\n')
   if (!text.includes('\u001b')) return text === '' ? [] : [{ text, look: '' }]
@@ -68,7 +68,7 @@ function styled(style: Style, parameters: string): Style {
     else if (c >= 90 && c <= 97) s.colour = COLOURS[c - 90]!
     else if (c === 39) s.colour = ''
     else if (c === 38 || c === 48) {
-      // Colours out of a palette or mixed: the first sixteen have a name.
+      // Palette and RGB colors: the first sixteen have names.
       if (codes[i + 1] === 5) {
         const n = codes[i + 2] ?? -1
         if (c === 38) s.colour = n >= 0 && n < 16 ? COLOURS[n % 8]! : ''
@@ -88,24 +88,26 @@ function lookOf(s: Style): string {
     .join(' ')
 }
 
-/** A text without the line ends at its end. An expression would look from each of all. */
+/** Removes line ends at the end. A regular expression would take quadratic time. */
 export function withoutEnd(text: string): string {
   let end = text.length
   while (end > 0 && text[end - 1] === '\n') end--
   return text.slice(0, end)
 }
 
-/** The text alone. */
+/** The text without styles. */
 export function textOf(output: string): string {
   return runsOf(output)
     .map((r) => r.text)
     .join('')
 }
 
-/** The runs of the first and the last lines, and how many lines lie between; null when all are few. */
+/**
+ * Returns the runs of the first and last lines, and the number of lines between; null if there are few lines.
+ */
 export function folded(runs: Run[], head: number, tail: number): { head: Run[]; tail: Run[]; between: number } | null {
   const lines = runs.reduce((n, r) => n + count(r.text), 1)
-  // A fold that hides less than this is more in the way than what it hides.
+  // Fewer hidden lines are not worth a fold.
   const LEAST = 5
   if (lines < head + tail + LEAST) return null
   return { head: cut(runs, 0, head), tail: cut(runs, lines - tail, lines), between: lines - head - tail }
@@ -117,7 +119,7 @@ function count(text: string): number {
   return n
 }
 
-// The runs of the lines from (inclusive) to (exclusive).
+// Returns the runs of the lines from (inclusive) to (exclusive).
 function cut(runs: Run[], from: number, to: number): Run[] {
   const out: Run[] = []
   let line = 0
