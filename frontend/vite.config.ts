@@ -50,7 +50,16 @@ export default defineConfig({
     ),
     compress(),
   ],
-  resolve: { alias: { '@': fileURLToPath(new URL('./src', import.meta.url)) } },
+  resolve: {
+    alias: [
+      { find: '@', replacement: fileURLToPath(new URL('./src', import.meta.url)) },
+      // As grammars name those that they embed; see the file.
+      {
+        find: /^\.\/(?:javascript|jsx)\.mjs$/,
+        replacement: fileURLToPath(new URL('./src/text/javascript.ts', import.meta.url)),
+      },
+    ],
+  },
   define: {
     __VUE_OPTIONS_API__: 'false',
     __VUE_PROD_DEVTOOLS__: 'false',

@@ -1,4 +1,4 @@
-import { createCssVariablesTheme, createHighlighterCore, type HighlighterCore } from 'shiki/core'
+import { codeToTokensBase, createCssVariablesTheme, createShikiPrimitiveAsync } from 'shiki/core'
 import { createJavaScriptRegexEngine } from 'shiki/engine/javascript'
 import { KINDS, type Coloured, type Task } from './kinds'
 
@@ -15,7 +15,7 @@ const LANGUAGES = {
   html: () => import('shiki/langs/html.mjs'),
   ini: () => import('shiki/langs/ini.mjs'),
   java: () => import('shiki/langs/java.mjs'),
-  javascript: () => import('shiki/langs/javascript.mjs'),
+  javascript: () => import('./javascript'),
   json: () => import('shiki/langs/json.mjs'),
   jsonc: () => import('shiki/langs/jsonc.mjs'),
   kotlin: () => import('shiki/langs/kotlin.mjs'),
@@ -79,12 +79,13 @@ numbers.set('string-expression', numbers.get('string')!)
 // for that on a phone, and left the rest of the line uncolored.
 const LINE_MS = 10_000
 
-let core: Promise<HighlighterCore> | undefined
+// Only what finds tokens: Shiki's highlighter brings a writer of HTML along.
+let core: ReturnType<typeof createShikiPrimitiveAsync> | undefined
 
 async function coloured({ code, lang }: Task): Promise<Coloured['spans']> {
   const name = Object.hasOwn(LANGUAGES, lang) ? (lang as Language) : ALIASES.get(lang)
   if (!name) return null
-  core ??= createHighlighterCore({
+  core ??= createShikiPrimitiveAsync({
     themes: [theme],
     langs: [],
     engine: createJavaScriptRegexEngine({ forgiving: true }),
@@ -92,7 +93,7 @@ async function coloured({ code, lang }: Task): Promise<Coloured['spans']> {
   const highlighter = await core
   await highlighter.loadLanguage(LANGUAGES[name]())
   const spans: number[] = []
-  for (const line of highlighter.codeToTokensBase(code, {
+  for (const line of codeToTokensBase(highlighter, code, {
     lang: name,
     theme: 'sayso',
     tokenizeTimeLimit: LINE_MS,
