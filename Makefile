@@ -150,13 +150,9 @@ vulncheck: ## Look up known vulnerabilities of the dependencies; needs the inter
 bench: build e2e/node_modules/.package-lock.json ## Measure the times in docs/performance.md
 	@scripts/bench
 
-.PHONY: screenshots
-screenshots: build e2e/node_modules/.package-lock.json ## Take the pictures in docs/screenshots
-	npm run --silent --prefix e2e screenshots
-
 .PHONY: readme-picture
 readme-picture: build e2e/node_modules/.package-lock.json ## Take the moving picture of the README
-	npm run --silent --prefix e2e screenshots -- readme
+	npm run --silent --prefix e2e screenshots
 
 .PHONY: clean
 clean: ## Remove what was built; keeps .tools and your server's data

@@ -1,4 +1,4 @@
-// Takes the pictures in docs/screenshots: `make screenshots`.
+// Takes the moving picture of the README: `make readme-picture`.
 import { defineConfig } from '@playwright/test'
 
 import type { ServerOptions } from './fixtures.ts'
