@@ -413,7 +413,7 @@ test('search results and the trust dialog are accessible', nightly, async ({ pag
   await page.goto(url)
   await page.getByText('While you were away:').click()
   await page.getByRole('searchbox', { name: 'Search sessions' }).fill('heron')
-  await expect(page.getByRole('region', { name: 'Transcript results' }).locator('mark')).toBeVisible()
+  await expect(page.getByRole('region', { name: 'Transcripts', exact: true }).locator('mark')).toBeVisible()
   await expectAccessible(page, 'what is found')
 
   await json(

@@ -89,7 +89,7 @@ test('a search over all transcripts leads to the block @newest', async ({ page, 
 
   const field = page.getByRole('searchbox', { name: 'Search sessions' })
   await field.fill(`"${word.slice(0, 9).toUpperCase()} main.go*`)
-  const found = page.getByRole('region', { name: 'Transcript results' })
+  const found = page.getByRole('region', { name: 'Transcripts', exact: true })
   await expect(found.getByText('The bird')).toBeVisible()
   await expect(found.locator('mark').first()).toHaveText(word.slice(0, 9))
   await found.getByRole('link', { name: /^Claude Here stands/ }).click()

@@ -209,7 +209,6 @@ export const words: typeof english = {
   },
   transcripts: {
     title: 'Verläufe',
-    results: 'Ergebnisse in Verläufen',
     count: (n: number) => count(n, 'Sitzung', 'Sitzungen'),
     more: 'Diese Sitzung hat weitere Treffer. Öffne sie und suche dort.',
     incomplete: 'Die Suche hat zu lange gedauert und wurde abgebrochen. Füge ein weiteres Wort hinzu.',

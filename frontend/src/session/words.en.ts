@@ -202,7 +202,6 @@ export const words = {
   },
   transcripts: {
     title: 'Transcripts',
-    results: 'Transcript results',
     count: (n: number) => count(n, 'session', 'sessions'),
     more: 'This session has more matches. Open it and search there.',
     incomplete: 'Search took too long and was stopped. Add a word to narrow it down.',
