@@ -253,13 +253,9 @@ func (r *Registry) leaveUnsettled(w *waiter, end Resolution) {
 // meanwhile, and lets every waiter read its row, which is stored again if the store has lost
 // it.
 func (r *Registry) Recover(ctx context.Context) {
+	r.WakeAll()
 	r.mu.Lock()
 	left := maps.Clone(r.unsettled)
-	for _, waiters := range r.byRequest {
-		for w := range waiters {
-			w.wake()
-		}
-	}
 	r.mu.Unlock()
 	for requestID, u := range left {
 		if _, _, err := r.resolve(ctx, u.sessionID, requestID, u.end); IsTemporary(err) {

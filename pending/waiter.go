@@ -64,13 +64,24 @@ func (r *Registry) deliver(row Request) {
 }
 
 // Wake signals the waiters of a session that their rows may have changed without notice to
-// this registry: on another node, or after a lost reply. Each reads its row itself; Wake
+// this registry: on another server, or after a lost reply. Each reads its row itself; Wake
 // returns at once.
 func (r *Registry) Wake(sessionID string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for w := range r.bySession[sessionID] {
 		w.wake()
+	}
+}
+
+// WakeAll is [Registry.Wake] for all sessions.
+func (r *Registry) WakeAll() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, waiters := range r.byRequest {
+		for w := range waiters {
+			w.wake()
+		}
 	}
 }
 

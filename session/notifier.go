@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// LocalNotifier is the [Notifier] of one node: it calls every listener.
-type LocalNotifier struct{ changed, items, live listeners }
+// LocalNotifier is the [Notifier] of one server: it calls every listener.
+type LocalNotifier struct{ changed, items, live, remote, all listeners }
 
 // Listen adds a listener. It runs on the goroutine that notifies, so it must not block.
 func (n *LocalNotifier) Listen(listener func(sessionID string)) { n.changed.add(listener) }
@@ -16,6 +16,13 @@ func (n *LocalNotifier) ListenItems(listener func(sessionID string)) { n.items.a
 
 // ListenLive adds a listener for NotifyLive, with the same rules.
 func (n *LocalNotifier) ListenLive(listener func(sessionID string)) { n.live.add(listener) }
+
+// ListenRemote adds a listener for changes that another server may have made. It is called
+// before the listeners of [LocalNotifier.Listen], with the same rules.
+func (n *LocalNotifier) ListenRemote(listener func(sessionID string)) { n.remote.add(listener) }
+
+// ListenAll adds a listener for NotifyAll, with the same rules.
+func (n *LocalNotifier) ListenAll(listener func()) { n.all.add(func(string) { listener() }) }
 
 // Notify implements [Notifier].
 func (n *LocalNotifier) Notify(sessionID string) { n.changed.call(sessionID) }
@@ -27,6 +34,17 @@ func (n *LocalNotifier) NotifyItems(sessionID string) { n.items.call(sessionID) 
 // NotifyLive announces that the block that Claude is writing has grown. The store does not
 // contain that block yet.
 func (n *LocalNotifier) NotifyLive(sessionID string) { n.live.call(sessionID) }
+
+// NotifyRemote announces a change that another server may have made.
+func (n *LocalNotifier) NotifyRemote(sessionID string) {
+	n.remote.call(sessionID)
+	n.changed.call(sessionID)
+}
+
+// NotifyAll announces that changes of other servers may have been missed. Sessions that run or
+// have a request to answer are announced one by one as well; the listeners look at whatever
+// else they hold.
+func (n *LocalNotifier) NotifyAll() { n.all.call("") }
 
 // listeners is a list that only grows, safe for concurrent use.
 type listeners struct {

@@ -5,6 +5,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -152,6 +153,33 @@ func Exclude(ctx context.Context, dsn string, wait time.Duration) (Exclusive, er
 		return nil, fmt.Errorf("store: %w", err)
 	}
 	return e, nil
+}
+
+// Notifier announces changes of sessions to this server's listeners, and to the other servers of
+// its database. [session.LocalNotifier] describes the methods.
+type Notifier interface {
+	session.Notifier
+	NotifyItems(sessionID string)
+	NotifyLive(sessionID string)
+	NotifyDeferred(sessionID string)
+	Listen(listener func(sessionID string))
+	ListenItems(listener func(sessionID string))
+	ListenLive(listener func(sessionID string))
+	ListenRemote(listener func(sessionID string))
+	ListenAll(listener func())
+}
+
+// NewNotifier returns the notifier for a database. run connects it with other servers until its
+// context ends; it is nil for a file, which only one server uses.
+func NewNotifier(dsn string, log *slog.Logger) (n Notifier, run func(context.Context) error, err error) {
+	if _, isFile := sqlitePath(dsn); isFile {
+		return &session.LocalNotifier{}, nil, nil
+	}
+	several, err := postgres.NewNotifier(dsn, log)
+	if err != nil {
+		return nil, nil, fmt.Errorf("store: %w", err)
+	}
+	return several, several.Run, nil
 }
 
 // openEngine opens a database with the engine of its address.

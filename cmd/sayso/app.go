@@ -30,7 +30,6 @@ import (
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/pending"
-	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store"
 	"github.com/sayso-dev/sayso/wire"
 	"github.com/sayso-dev/sayso/wsapi"
@@ -55,6 +54,7 @@ type app struct {
 	stateLock, databaseLock *os.File // the latter is nil for PostgreSQL
 	databaseEndedCleanly    bool     // at the end of the previous server
 	exclusive               store.Exclusive
+	hearOthers              func(context.Context) error // tells the notifier of other servers; nil for a file
 	descriptors             *descriptors.Reserve
 	metrics                 *metrics
 	store                   store.Store // wrapped by metrics
@@ -246,7 +246,11 @@ func (a *app) connect(ctx context.Context) (err error) {
 	a.policy = &askPolicy{projects: a.store.Projects}
 	a.policy.set(now.Ask)
 
-	notifier := &session.LocalNotifier{}
+	notifier, hear, err := store.NewNotifier(s.Database, a.log)
+	if err != nil {
+		return err
+	}
+	a.hearOthers = hear
 	a.alerts, err = alert.New(alert.Options{
 		Store: a.store, Active: a.store.ActiveProcesses, State: a.store.ProcessState,
 		Owner: func(ctx context.Context, sessionID string) (string, error) {
@@ -329,6 +333,10 @@ func (a *app) connect(ctx context.Context) (err error) {
 	notifier.ListenLive(a.tabs.TouchLive)
 	notifier.Listen(a.orchestrator.SessionChanged)
 	notifier.Listen(a.alerts.Touch)
+	notifier.ListenRemote(a.requests.Wake)
+	notifier.ListenAll(a.requests.WakeAll)
+	notifier.ListenAll(a.tabs.TouchAll)
+	notifier.ListenAll(a.alerts.TouchAll)
 	a.indexer = newTranscriptIndexer(a.store.IndexTranscripts, a.log)
 	notifier.Listen(a.indexer.Touch)
 	notifier.ListenItems(a.indexer.Touch)
@@ -400,6 +408,9 @@ func (a *app) Run(ctx context.Context) error {
 	start(edges, edgesCtx, "check of the database", a.verifyDatabase)
 	if a.exclusive != nil {
 		start(edges, edgesCtx, "database", a.exclusive.Run)
+	}
+	if a.hearOthers != nil {
+		start(edges, edgesCtx, "notifications", a.hearOthers)
 	}
 	start(edges, edgesCtx, "tabs", a.tabs.Run)
 	start(edges, edgesCtx, "held answers", func(ctx context.Context) error { return a.requests.RunHolds(ctx, a.rules) })

@@ -83,6 +83,7 @@ type Alerter struct {
 	mu          sync.Mutex // never held over I/O
 	changed     map[string]struct{}
 	wakePending bool // Run will be woken for changed
+	allChanged  bool // any known session may have changed
 	stale       bool // targets or choices changed
 	tabs        map[Tab]*watcher
 	lastActive  map[string]time.Time           // end of each person's last active period
@@ -130,6 +131,14 @@ func (a *Alerter) Touch(sessionID string) {
 	if !due {
 		time.AfterFunc(notifyDelay, a.wakeRun)
 	}
+}
+
+// TouchAll marks every session that the alerter knows as changed.
+func (a *Alerter) TouchAll() {
+	a.mu.Lock()
+	a.allChanged = true
+	a.mu.Unlock()
+	a.wakeRun()
 }
 
 func (a *Alerter) wakeRun() {
@@ -345,7 +354,12 @@ func (a *Alerter) storeDelivery(ctx context.Context, d Delivery) error {
 func (a *Alerter) readChanges(ctx context.Context, now time.Time) (err error) {
 	a.mu.Lock()
 	changed, stale := a.changed, a.stale
-	a.changed, a.wakePending, a.stale = map[string]struct{}{}, false, false
+	if a.allChanged {
+		for id := range a.known {
+			changed[id] = struct{}{}
+		}
+	}
+	a.changed, a.wakePending, a.allChanged, a.stale = map[string]struct{}{}, false, false, false
 	a.mu.Unlock()
 	defer func() {
 		if err != nil { // try again in the next round

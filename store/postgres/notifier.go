@@ -1,0 +1,359 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/store/sqlstore"
+)
+
+// Intervals and sizes of a [Notifier].
+const (
+	// sendInterval merges the changes of a server to 20 notifications a second.
+	sendInterval = 50 * time.Millisecond
+	// pollInterval is how late a change is noticed whose notification was lost.
+	pollInterval = 2 * time.Second
+	// maxPayload bounds a notification, in bytes; PostgreSQL refuses 8000.
+	maxPayload = 7900
+	// notifierTimeout bounds each call; the connection is then replaced.
+	notifierTimeout   = 5 * time.Second
+	maxReconnectDelay = 2 * time.Second
+)
+
+// Notifier announces changes of sessions to this server's listeners and to the other servers of
+// a database. NOTIFY carries only ids, and follows the commit; what it misses is found by a poll.
+// Both use one connection, of the notifier's own.
+//
+// The listeners of this server hear of its own changes at once, as from the embedded
+// [session.LocalNotifier], and of the changes of others while [Notifier.Run] runs.
+type Notifier struct {
+	session.LocalNotifier
+
+	dsn string
+	log *slog.Logger
+	id  string // of this notifier, so that it ignores its own notifications
+
+	mu      sync.Mutex // protects following
+	pending map[string]bool
+	wake    func() // interrupts the wait for notifications; nil while there is none
+
+	// The fields below belong to Run.
+	channel  string // of NOTIFY
+	polls    bool   // the connection is shared, so nothing can be heard over it
+	sentAt   time.Time
+	polledAt time.Time
+	since    string              // transactions before this one were seen by the last poll; "" before the first
+	sessions map[string]struct{} // the ids that existed at the last poll
+}
+
+// NewNotifier returns a notifier for the database at a postgres:// URL. It does not connect.
+func NewNotifier(dsn string, log *slog.Logger) (*Notifier, error) {
+	if _, err := parseConfig(dsn); err != nil {
+		return nil, fmt.Errorf("postgres: %w", err)
+	}
+	return &Notifier{dsn: dsn, log: log, id: rand.Text()[:12], pending: map[string]bool{}}, nil
+}
+
+// Notify implements [session.Notifier].
+func (n *Notifier) Notify(sessionID string) {
+	n.LocalNotifier.Notify(sessionID)
+	n.announce(sessionID, true)
+}
+
+// NotifyItems announces that only the transcript of a session has changed.
+func (n *Notifier) NotifyItems(sessionID string) {
+	n.LocalNotifier.NotifyItems(sessionID)
+	n.announce(sessionID, false)
+}
+
+// NotifyDeferred notifies the listeners of this server a little later; see
+// [session.LocalNotifier.NotifyDeferred].
+func (n *Notifier) NotifyDeferred(sessionID string) {
+	n.LocalNotifier.NotifyDeferred(sessionID)
+	n.announce(sessionID, true)
+}
+
+// announce adds a session to the next notification for other servers. state is false if only its
+// transcript changed.
+func (n *Notifier) announce(sessionID string, state bool) {
+	n.mu.Lock()
+	first := len(n.pending) == 0
+	n.pending[sessionID] = n.pending[sessionID] || state
+	wake := n.wake
+	n.mu.Unlock()
+	if first && wake != nil {
+		wake()
+	}
+}
+
+// Run connects, and sends and receives notifications until ctx ends. A lost connection is
+// replaced, and then everything is announced to the listeners.
+func (n *Notifier) Run(ctx context.Context) error {
+	delay := time.Duration(0)
+	for ctx.Err() == nil {
+		ready, err := n.serve(ctx)
+		if ready {
+			delay = 0
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		n.log.DebugContext(ctx, "the connection for notifications was lost; connecting again", "error", err)
+		select {
+		case <-time.After(delay):
+		case <-ctx.Done():
+		}
+		delay = min(max(2*delay, 50*time.Millisecond), maxReconnectDelay)
+	}
+	return nil
+}
+
+// serve uses one connection until it is lost or ctx ends. ready reports whether it has worked.
+func (n *Notifier) serve(ctx context.Context) (ready bool, err error) {
+	conn, err := n.connect(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+		defer cancel()
+		_ = conn.Close(closing) // it is lost, or nobody needs it any more
+	}()
+	// Changes before LISTEN were not heard, and the database may be another one than before, which
+	// has lost some.
+	n.since = ""
+	for {
+		now := time.Now()
+		if now.Sub(n.polledAt) >= pollInterval || n.since == "" {
+			if err := n.poll(ctx, conn); err != nil {
+				return ready, err
+			}
+			n.polledAt, ready = now, true
+		}
+		if now.Sub(n.sentAt) >= sendInterval {
+			sent, err := n.send(ctx, conn)
+			if err != nil {
+				return ready, err
+			}
+			if sent {
+				n.sentAt = now
+			}
+		}
+		if err := n.wait(ctx, conn); err != nil {
+			return ready, err
+		}
+	}
+}
+
+// connect opens the connection and starts to listen. Over a pooler that lends connections for
+// single transactions, nothing can be heard; changes are then found by polling.
+func (n *Notifier) connect(ctx context.Context) (*pgx.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, notifierTimeout)
+	defer cancel()
+	pool, err := parseConfig(n.dsn)
+	if err != nil {
+		return nil, err
+	}
+	config := pool.ConnConfig
+	config.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol // which a pooler needs, and nothing here is frequent
+	shared := config.Copy()
+	configureConnections(config, map[string]string{"tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3"})
+	conn, err := pgx.ConnectConfig(ctx, config)
+	n.polls = errors.Is(err, errSharedConnection)
+	if n.polls {
+		n.log.WarnContext(ctx, "the connection pooler lends each transaction another connection, so changes of other servers are noticed up to 2 seconds late; use pool_mode = session")
+		conn, err = pgx.ConnectConfig(ctx, shared)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err = conn.QueryRow(ctx, notifyChannel.Text(sqlstore.Postgres)).Scan(&n.channel); err == nil && !n.polls {
+		_, err = conn.Exec(ctx, "LISTEN "+n.channel)
+	}
+	if err != nil {
+		_ = conn.Close(ctx) // the earlier error is the cause
+		return nil, err
+	}
+	return conn, nil
+}
+
+// wait returns when a notification was received, or something is due.
+func (n *Notifier) wait(ctx context.Context, conn *pgx.Conn) error {
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	due := n.polledAt.Add(pollInterval)
+	n.mu.Lock()
+	if len(n.pending) > 0 {
+		if next := n.sentAt.Add(sendInterval); next.Before(due) {
+			due = next
+		}
+	} else {
+		n.wake = cancel
+	}
+	n.mu.Unlock()
+	defer func() {
+		n.mu.Lock()
+		n.wake = nil
+		n.mu.Unlock()
+	}()
+	waiting, stop := context.WithDeadline(waiting, due)
+	defer stop()
+	if n.polls {
+		<-waiting.Done()
+		return ctx.Err()
+	}
+	heard, err := conn.WaitForNotification(waiting)
+	switch {
+	case heard != nil:
+		n.receive(heard)
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case waiting.Err() != nil && !conn.IsClosed():
+		return nil // woken
+	}
+	return err
+}
+
+// itemsMark precedes the id of a session of which only the transcript changed.
+const itemsMark = "-"
+
+// tooMany is sent in place of more ids than fit: whoever hears it polls.
+const tooMany = "*"
+
+// send announces the pending changes to other servers, and reports whether there were any. A
+// notification is the id of its sender and those of the sessions. If it fails, they stay pending.
+func (n *Notifier) send(ctx context.Context, conn *pgx.Conn) (sent bool, err error) {
+	n.mu.Lock()
+	list := n.pending
+	n.pending = map[string]bool{}
+	n.mu.Unlock()
+	if len(list) == 0 {
+		return false, nil
+	}
+	var payload strings.Builder
+	payload.WriteString(n.id)
+	for id, state := range list {
+		if payload.Len()+len(id)+2 > maxPayload {
+			payload.Reset()
+			payload.WriteString(n.id + " " + tooMany)
+			break
+		}
+		payload.WriteByte(' ')
+		if !state {
+			payload.WriteString(itemsMark)
+		}
+		payload.WriteString(id)
+	}
+	ctx, cancel := context.WithTimeout(ctx, notifierTimeout)
+	defer cancel()
+	if _, err = conn.Exec(ctx, notifyServers.Text(sqlstore.Postgres), n.channel, payload.String()); err != nil {
+		n.mu.Lock()
+		for id, state := range list {
+			n.pending[id] = n.pending[id] || state
+		}
+		n.mu.Unlock()
+	}
+	return err == nil, err
+}
+
+// receive passes a notification of another server to the listeners.
+func (n *Notifier) receive(heard *pgconn.Notification) {
+	sender, list, _ := strings.Cut(heard.Payload, " ")
+	if heard.Channel != n.channel || sender == n.id {
+		return
+	}
+	for id := range strings.FieldsSeq(list) {
+		if id == tooMany {
+			n.polledAt = time.Time{}
+			return
+		}
+		if id, items := strings.CutPrefix(id, itemsMark); items {
+			n.LocalNotifier.NotifyItems(id)
+		} else {
+			n.LocalNotifier.NotifyRemote(id)
+		}
+	}
+}
+
+var (
+	notifyChannel = define("SELECT 'sayso_' || to_hex(hashtext(current_schema()))")
+	notifyServers = define("SELECT pg_notify($1, $2)")
+	// Every change of a session, of its requests, messages or transcript also updates its row
+	// here. It is visible to the last poll's snapshot if its transaction was older than all that
+	// ran then. The comparison of ages holds for transaction numbers that have wrapped around.
+	selectChanges = define(`SELECT pg_snapshot_xmin(pg_current_snapshot())::text, count(*),
+		coalesce(array_agg(session_id) FILTER (WHERE $1::text = '' OR age(p.xmin) <= age(nullif($1::text, '')::xid8::xid)), '{}') FROM processes p`)
+	selectActiveIDs = define("SELECT session_id FROM processes WHERE state <> 'dead' UNION SELECT session_id FROM requests WHERE " + answerable)
+)
+
+// queryChanges returns the ids of the sessions that a transaction changed that was not seen by the
+// poll that returned since, how many sessions exist, and the next since. With "", it returns all
+// ids.
+func queryChanges(ctx context.Context, conn *pgx.Conn, since string) (next string, count int, changed []string, err error) {
+	err = conn.QueryRow(ctx, selectChanges.Text(sqlstore.Postgres), since).Scan(&next, &count, &changed)
+	return next, count, changed, err
+}
+
+// poll finds what has changed since the last poll, by whichever server, and passes it to the
+// listeners. The first poll of a connection announces everything.
+//
+// A row may become visible after rows that were changed later. So what counts is not a time or a
+// number in the row, but which transactions the last poll did not see.
+func (n *Notifier) poll(ctx context.Context, conn *pgx.Conn) error {
+	ctx, cancel := context.WithTimeout(ctx, notifierTimeout)
+	defer cancel()
+	everything := n.since == ""
+	next, count, changed, err := queryChanges(ctx, conn, n.since)
+	if err != nil {
+		return err
+	}
+	known, existing := n.sessions, changed
+	if everything {
+		rows, err := conn.Query(ctx, selectActiveIDs.Text(sqlstore.Postgres))
+		if err != nil {
+			return err
+		}
+		if changed, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
+			return err
+		}
+	} else {
+		for _, id := range changed {
+			known[id] = struct{}{}
+		}
+		if len(known) != count {
+			if _, _, existing, err = queryChanges(ctx, conn, ""); err != nil {
+				return err
+			}
+		}
+	}
+	if everything || len(known) != count { // some may have been deleted
+		n.sessions = make(map[string]struct{}, len(existing))
+		for _, id := range existing {
+			n.sessions[id] = struct{}{}
+		}
+		for id := range known {
+			if _, exists := n.sessions[id]; !exists {
+				changed = append(changed, id)
+			}
+		}
+	}
+	n.since = next
+	for _, id := range changed {
+		n.LocalNotifier.NotifyRemote(id)
+	}
+	if everything {
+		n.LocalNotifier.NotifyAll()
+	}
+	return nil
+}

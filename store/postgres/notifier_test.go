@@ -1,0 +1,273 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/store/postgres"
+	"github.com/sayso-dev/sayso/store/postgrestest"
+)
+
+// heard counts what a notifier announced, by session; "" counts NotifyAll.
+type heard struct {
+	mu     sync.Mutex
+	counts map[string]int
+	news   chan struct{} // capacity 1
+}
+
+func (h *heard) add(id string) {
+	h.mu.Lock()
+	h.counts[id]++
+	h.mu.Unlock()
+	select {
+	case h.news <- struct{}{}:
+	default:
+	}
+}
+
+func (h *heard) count(id string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.counts[id]
+}
+
+// await waits until an id was announced more than before times, and returns how long that took.
+func (h *heard) await(t *testing.T, id string, before int) time.Duration {
+	t.Helper()
+	start := time.Now()
+	timeout := time.After(30 * time.Second)
+	for h.count(id) <= before {
+		select {
+		case <-h.news:
+		case <-timeout:
+			t.Fatalf("nothing was announced of %q", id)
+		}
+	}
+	return time.Since(start)
+}
+
+// listen runs a notifier for the duration of the test and waits until it listens.
+func listen(t *testing.T, dsn string) (*postgres.Notifier, *heard) {
+	t.Helper()
+	n, err := postgres.NewNotifier(dsn, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &heard{counts: map[string]int{}, news: make(chan struct{}, 1)}
+	n.ListenRemote(h.add)
+	n.ListenItems(h.add)
+	n.ListenAll(func() { h.add("") })
+	run, stop := context.WithCancel(context.Background())
+	var done sync.WaitGroup
+	done.Go(func() {
+		if err := n.Run(run); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(func() { stop(); done.Wait() })
+	h.await(t, "", 0)
+	return n, h
+}
+
+// newSession stores a session that runs nothing.
+func newSession(t *testing.T, st *postgres.Store) string {
+	t.Helper()
+	id := uuid.NewString()
+	must(t, st.CreateSession(ctx, session.Session{SessionID: id, ProjectID: "p", CWD: "/w", PermissionMode: "default", OwnerID: "u", CreatedAt: time.Now(), UpdatedAt: time.Now()}))
+	return id
+}
+
+func rename(t *testing.T, st *postgres.Store, id, title string) {
+	t.Helper()
+	if _, err := st.UpdateSession(ctx, id, session.Patch{Title: &title}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The times of these tests bound those of a busy machine; what they print is of this one.
+func TestOtherServersHearOfChanges(t *testing.T) {
+	t.Parallel()
+	dsn := postgrestest.Schema(t)
+	st := openPatient(t, dsn)
+	id := newSession(t, st)
+	a, _ := listen(t, dsn)
+	_, h := listen(t, dsn)
+
+	fastest := time.Hour
+	for i := range 10 {
+		before := h.count(id)
+		rename(t, st, id, fmt.Sprint(i))
+		a.Notify(id)
+		fastest = min(fastest, h.await(t, id, before))
+	}
+	if fastest > 100*time.Millisecond {
+		t.Errorf("heard after %v, want 100 ms", fastest)
+	}
+	t.Logf("heard after %v", fastest)
+
+	before := h.count(id)
+	a.NotifyItems(id)
+	h.await(t, id, before)
+	before = h.count(id)
+	a.NotifyDeferred(id)
+	h.await(t, id, before)
+}
+
+func TestNotifierIgnoresItself(t *testing.T) {
+	t.Parallel()
+	dsn := postgrestest.Schema(t)
+	openPatient(t, dsn)
+	a, own := listen(t, dsn)
+	_, other := listen(t, dsn)
+	id := uuid.NewString() // no row, so no poll finds it
+	a.Notify(id)
+	other.await(t, id, 0)
+	a.Notify(id)
+	other.await(t, id, 1)
+	if n := own.count(id); n != 0 {
+		t.Errorf("its own notification was announced %d times", n)
+	}
+}
+
+// TestPollFindsWhatNobodyNotified changes rows without any notification, also in transactions that
+// end in another order than they began.
+func TestPollFindsWhatNobodyNotified(t *testing.T) {
+	t.Parallel()
+	dsn := postgrestest.Schema(t)
+	st := openPatient(t, dsn)
+	early, late, deleted := newSession(t, st), newSession(t, st), newSession(t, st)
+	_, h := listen(t, dsn)
+
+	conn := outside(t, dsn)
+	slow, err := conn.Begin(ctx)
+	must(t, err)
+	_, err = slow.Exec(ctx, "UPDATE processes SET version = version + 1 WHERE session_id = $1", early)
+	must(t, err)
+	before := h.count(late)
+	rename(t, st, late, "changed after, committed before")
+	took := h.await(t, late, before)
+	t.Logf("polled after %v", took)
+	if took > 10*time.Second {
+		t.Errorf("polled after %v, want 2 s", took)
+	}
+	fresh := newSession(t, st)
+	h.await(t, fresh, 0)
+	if n := h.count(early); n != 0 {
+		t.Errorf("announced %d times before the commit", n)
+	}
+	must(t, slow.Commit(ctx))
+	h.await(t, early, 0)
+	before = h.count(deleted)
+	must(t, st.DeleteSession(ctx, deleted))
+	h.await(t, deleted, before)
+}
+
+func TestNotifiesOfABurstAreMerged(t *testing.T) {
+	t.Parallel()
+	dsn := postgrestest.Schema(t)
+	st := openPatient(t, dsn)
+	id := newSession(t, st)
+	a, _ := listen(t, dsn)
+	_, h := listen(t, dsn)
+	conn := outside(t, dsn)
+	var channel string
+	must(t, conn.QueryRow(ctx, "SELECT 'sayso_' || to_hex(hashtext(current_schema()))").Scan(&channel))
+	_, err := conn.Exec(ctx, "LISTEN "+channel)
+	must(t, err)
+
+	start := time.Now()
+	for range 10_000 {
+		a.Notify(id)
+	}
+	var ids []string
+	for range 10_000 { // more than fit: whoever hears it polls
+		ids = append(ids, uuid.NewString())
+		a.Notify(ids[len(ids)-1])
+	}
+	before := h.count(id)
+	rename(t, st, id, "the last one")
+	a.Notify(id)
+	h.await(t, id, before)
+	took := time.Since(start)
+	marker := uuid.NewString() // it has no row, so only a notification of few ids names it
+	for h.count(marker) == 0 {
+		a.Notify(marker)
+		select {
+		case <-h.news:
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	n := 0
+	for {
+		waiting, cancel := context.WithTimeout(ctx, 10*time.Second)
+		got, err := conn.WaitForNotification(waiting)
+		cancel()
+		must(t, err)
+		n++
+		if len(got.Payload) >= 8000 {
+			t.Errorf("a notification of %d bytes", len(got.Payload))
+		}
+		if strings.HasSuffix(got.Payload, marker) {
+			break
+		}
+	}
+	limit := int(time.Since(start)/(50*time.Millisecond)) + 1
+	t.Logf("%d notifications for 20,001 changes in %v", n, took)
+	if n > limit {
+		t.Errorf("%d notifications in %v, want at most %d", n, time.Since(start), limit)
+	}
+}
+
+func TestLostConnectionAnnouncesEverything(t *testing.T) {
+	t.Parallel()
+	dsn := postgrestest.Database(t)
+	st := openPatient(t, dsn)
+	id := newSession(t, st)
+	_, err := st.SaveProcess(ctx, session.ProcessState{SessionID: id, State: session.UserTurn, StartedAt: time.Now(), StateChangedAt: time.Now()})
+	must(t, err)
+	a, _ := listen(t, dsn)
+	_, h := listen(t, dsn)
+	conn := outside(t, dsn)
+	all, before := h.count(""), h.count(id)
+	var killed int
+	must(t, conn.QueryRow(ctx, `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+		WHERE datname = current_database() AND query NOT LIKE '%pg_stat_activity%' AND pid <> pg_backend_pid() AND backend_type = 'client backend'`).Scan(&killed))
+	if killed < 2 {
+		t.Fatalf("killed %d connections", killed)
+	}
+	h.await(t, "", all)
+	if h.count(id) == before {
+		t.Error("a session that runs was not announced")
+	}
+	if n := h.count(""); n != all+1 {
+		t.Errorf("everything was announced %d times", n-all)
+	}
+	marker := uuid.NewString()
+	a.Notify(marker) // also while its connection is not back yet
+	h.await(t, marker, 0)
+}
+
+// TestNotifierPollsBehindASharedConnection has no store behind the pooler, which refuses it.
+func TestNotifierPollsBehindASharedConnection(t *testing.T) {
+	t.Parallel()
+	dsn := postgrestest.Database(t)
+	st := openPatient(t, dsn)
+	id := newSession(t, st)
+	pooled := postgrestest.NewPooler(t, dsn, "transaction")
+	a, h := listen(t, pooled)
+	_, direct := listen(t, dsn)
+	before := h.count(id)
+	rename(t, st, id, "polled")
+	h.await(t, id, before)
+	marker := uuid.NewString()
+	a.Notify(marker) // it can be heard, but not hear
+	direct.await(t, marker, 0)
+}
