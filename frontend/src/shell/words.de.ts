@@ -21,7 +21,7 @@ export const words: typeof english = {
   account: 'Konto',
   plain: 'Diese Sitzung als einfache Seite öffnen',
   admin: 'Verwaltung',
-  rules: 'Berechtigungen: immer erlaubt',
+  rules: 'Regeln: immer erlaubt',
   move: 'Navigieren',
   open: 'Öffnen',
   act: 'Aktionen',

@@ -20,7 +20,7 @@ export const words = {
   account: 'Account',
   plain: 'Open this session as a plain page',
   admin: 'Admin',
-  rules: 'Permissions: always allowed',
+  rules: 'Rules: always allowed',
   move: 'Move',
   open: 'Open',
   act: 'Actions',
