@@ -346,6 +346,11 @@ var packages = map[string]rule{
 		ours:   []string{"internal/failpoint"},
 		closed: "only the orchestrator attaches to a shim, and only cmd/sayso-shim and cmd/sayso are one; it knows lines, not messages",
 	},
+	"runner/link": {
+		layer:    0,
+		external: []string{"github.com/coder/websocket"},
+		closed:   "it carries calls between a server and a runner; it knows neither their names nor processes",
+	},
 	"shim/embedded": {
 		layer:  0,
 		closed: "it holds the program sayso-shim, which cmd/sayso installs",
@@ -392,7 +397,7 @@ var packages = map[string]rule{
 // externalWhy says why only the listed packages may import an external module.
 var externalWhy = map[string]string{
 	"github.com/yuin/goldmark":               "it formats the Markdown of exported pages; see docs/adr/0052-goldmark-for-exports.md",
-	"github.com/coder/websocket":             "WebSockets are served in wsapi alone",
+	"github.com/coder/websocket":             "WebSockets are served in wsapi, and carry the link to runners",
 	"github.com/go-playground/validator/v10": "shapes are validated at the edge, meaning in pending",
 	"github.com/coreos/go-oidc/v3":           "OpenID Connect is spoken in oidc alone",
 	"golang.org/x/crypto/acme":               "certificates are obtained in cmd/sayso, which listens",
