@@ -235,7 +235,7 @@ export class App {
   waitingForYou = () =>
     this.page.getByRole('navigation', { name: 'Sessions' }).getByRole('link', { name: /^Needs you/ })
   async signOut() {
-    await this.page.getByRole('link', { name: /^Account/ }).click()
+    await this.page.getByRole('link', { name: /^Account:/ }).click()
     await this.page.getByRole('button', { name: 'Sign out', exact: true }).first().click()
   }
   // Decides whatever asks next with yes, or the first option.

@@ -104,7 +104,7 @@ func (o *Orchestrator) RemoveWorktree(ctx context.Context, s session.Session, f 
 	return f.RemoveWorktree(ctx, digest, func(w workingtree.RemovedWorktree) error {
 		// Here, and not before what takes time: a session may have started meanwhile.
 		for _, p := range o.all() {
-			if f.Contains(p.session.CWD) {
+			if p.snapshot().row.Running() && f.Contains(p.session.CWD) {
 				return problem.New("worktree_in_use")
 			}
 		}

@@ -399,9 +399,17 @@ func TestRecipeForCaddy(t *testing.T) {
 		cmd.Env = []string{"HOME=" + folder, "XDG_DATA_HOME=" + folder, "XDG_CONFIG_HOME=" + folder}
 		aside(t, cmd)
 		var root []byte
-		eventually(t, "it has an authority", func() (ok bool) {
+		eventually(t, "it has an authority, and a certificate of it", func() bool {
 			root, _ = os.ReadFile(filepath.Join(folder, "pki", "authorities", "local", "root.crt"))
-			return bytes.Contains(root, []byte("END CERTIFICATE"))
+			roots := x509.NewCertPool()
+			if !roots.AppendCertsFromPEM(root) {
+				return false
+			}
+			conn, err := tls.Dial("tcp", address, &tls.Config{RootCAs: roots, ServerName: "sayso.example.org"})
+			if err != nil {
+				return false
+			}
+			return conn.Close() == nil
 		})
 		return address, root
 	})

@@ -139,7 +139,7 @@ test('layers above a page are accessible', once, async ({ page, scripted, rest }
   await expect(page.getByRole('dialog')).toBeVisible()
   await expectAccessible(page, 'before a session is killed')
   await page.keyboard.press('Escape')
-  await page.getByRole('link', { name: /^Account/ }).click()
+  await page.getByRole('link', { name: /^Account:/ }).click()
   await expect(page.getByRole('region', { name: 'Password' })).toBeVisible()
   await expectAccessible(page, 'the account')
 })
@@ -466,7 +466,7 @@ test(
       links: [{ link_id: 'l', issuer: 'https://id.example.org', created_at: at, by_hand: true }],
       provider: 'Example',
     })
-    await page.getByRole('link', { name: /^Account/ }).click()
+    await page.getByRole('link', { name: /^Account:/ }).click()
     await expect(page.getByRole('main').getByText('This laptop')).toBeVisible()
     await expectAccessible(page, 'the account with all of its parts', 'main')
 

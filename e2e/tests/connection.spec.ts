@@ -138,12 +138,13 @@ test('an offline answer is sent once after a reconnect, and signing out applies 
 test('a request says that its card is loading, and shows it once it has loaded @nightly', async ({ page, server }) => {
   for (const description of ['net::ERR_FAILED', 'Failed to fetch dynamically imported module', '/api/pending/'])
     test.info().annotations.push({ type: 'allowed on the console', description })
-  await page.route(/\/assets\/(cards|questions)-[^/]*\.js$/, (route) => route.abort())
+  const parts = /\/assets\/(cards|questions)-[^/]*\.js$/
+  await page.route(parts, (route) => route.abort())
   const stage = await Stage.in(page)
   await stage.open(server.url)
   stage.show([asks('one', 'touch one')])
   await expect(page.getByRole('region', { name: 'Requests' })).toHaveText('Loading…')
-  await page.unrouteAll()
+  await page.unroute(parts)
   await expect(App.of(page).card()).toBeVisible()
   // What was fetched with it, such as the shortcuts, is there as well.
   await expect(async () => {

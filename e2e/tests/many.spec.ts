@@ -16,6 +16,9 @@ test('three open fetches are answered last to first', async ({ page, context, fo
   const phone = await App.openSession(await context.newPage(), id)
 
   for (const tab of [desk, phone]) {
+    // The last one joins the others to a group.
+    await expect(tab.cards()).toHaveCount(1)
+    await expect(tab.card('/three')).toBeVisible()
     await tab.choose(tab.cards(), 'Show requests separately')
     await expect(tab.cards()).toHaveCount(3)
   }

@@ -292,6 +292,9 @@ test('with keys alone: from the inbox over its requests to a new session', async
   await tab.type('No')
   await tab.press('Control+Enter')
   await expect.poll(() => rest.said(refused)).toContain('Refused: No')
+  // It stays until it is put away.
+  await tab.see(next)
+  await tab.click(next)
   await tab.see(words('You’re all caught up'))
 
   await tab.press('?')

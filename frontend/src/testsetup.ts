@@ -55,8 +55,13 @@ export function setMedia(query: string, matches: boolean): void {
   list.dispatchEvent(Object.assign(new Event('change'), { matches }))
 }
 
+const ALL = Boolean(process.env['SAYSO_TEST_ALL'])
+
 /** The number of random inputs for a long test: all in `make test-all`, otherwise a third. */
-export const runs = (all: number): number => (process.env['SAYSO_TEST_ALL'] ? all : Math.ceil(all / 3))
+export const runs = (all: number): number => (ALL ? all : Math.ceil(all / 3))
+
+/** Whether a test tries a combination: all in `make test-all`, otherwise a third, with every row and every column among them. */
+export const isTried = (row: number, column: number): boolean => ALL || (row + column) % 3 === 0
 
 Object.assign(globalThis, {
   ResizeObserver: Observer,

@@ -3,6 +3,7 @@ import { createPinia, setActivePinia } from 'pinia'
 import { beforeEach, expect, test, vi } from 'vitest'
 import { defineComponent, h } from 'vue'
 import { PAYLOADS } from '@/testpayloads'
+import { isTried } from '@/testsetup'
 import type { Item } from '@/wire/messages.gen'
 import AgentGroup from './items/AgentGroup.vue'
 import LiveBlock from './items/LiveBlock.vue'
@@ -77,13 +78,15 @@ const items = (x: string): Item[] => [
 ]
 
 const Page = defineComponent({
-  props: { words: { type: String, required: true } },
+  props: { words: { type: String, required: true }, number: { type: Number, required: true } },
   setup(props) {
     provideAllOpened()
     return () => {
       const x = props.words
       return h('div', [
-        ...items(x).map((item, i) => h(TranscriptItem, { key: i, item, cwd: x })),
+        ...items(x)
+          .filter((_, i) => isTried(props.number, i))
+          .map((item, i) => h(TranscriptItem, { key: i, item, cwd: x })),
         h(AgentGroup, {
           agentId: x,
           cwd: x,
@@ -107,11 +110,11 @@ const TAGS = new Set(
 )
 
 test.each(PAYLOADS.map((p, i) => [i, p] as const))(
-  'payload %i is words in every field',
-  async (_, payload) => {
+  'payload %i is words in each field where it is tried',
+  async (number, payload) => {
     const warned = vi.spyOn(console, 'warn').mockImplementation(() => {})
     await Promise.all([import('@/text/markdown'), import('./items/ToolDetail.vue')])
-    const page = mount(Page, { props: { words: payload }, attachTo: document.body })
+    const page = mount(Page, { props: { words: payload, number }, attachTo: document.body })
     await flushPromises()
     ;(globalThis as { ran?: unknown }).ran = undefined
     const alive: string[] = []
