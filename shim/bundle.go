@@ -192,3 +192,7 @@ func Destroy(ctx context.Context, dir string) error {
 	}
 	return Clean(ctx, dir)
 }
+
+// CgroupFolder returns the cgroup of this process, in which shims create those of their
+// sessions if they may write there, or "".
+func CgroupFolder() string { return cgroupDir("") }

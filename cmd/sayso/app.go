@@ -210,7 +210,7 @@ func (a *app) prepareClaude(context.Context) (err error) {
 		return fmt.Errorf("cannot start the model of the demo: %w", err)
 	}
 	a.onClose(a.model.Close)
-	if a.runAs, err = claudeUser(a.settings, a.in.exe); err != nil {
+	if a.runAs, err = claudeUser(a.settings, a.in.exe, true); err != nil {
 		return err
 	}
 	if a.demo, err = demoOf(a.settings, a.model, a.runAs); err != nil {

@@ -29,8 +29,9 @@ func privateIn(stateDir string) string {
 
 // claudeUser returns the user that CLIs run as, nil for the server's own. It returns an error
 // if Claude would not be isolated, because a server that is told to isolate Claude and cannot
-// must not start.
-func claudeUser(s settings, exe string) (*claude.RunAs, error) {
+// must not start. Unless prepare, it only looks, and leaves out what cannot be told so: whether
+// the home folder takes files, and the folder that a server makes.
+func claudeUser(s settings, exe string, prepare bool) (*claude.RunAs, error) {
 	if s.ClaudeUser == "" {
 		if s.ClaudeHome != "" {
 			return nil, errors.New("--claude-home is the home folder of --claude-user; give that, too, or start sayso with another HOME")
@@ -104,7 +105,11 @@ func claudeUser(s settings, exe string) (*claude.RunAs, error) {
 			return refuse("it may write to %s, and so put something else in place of %s; put that elsewhere, or take the right away", place, path)
 		}
 	}
-	if err := u.Do(func() error { return writable(u.Home) }); err != nil {
+	home := func() error { return writable(u.Home) }
+	if !prepare {
+		home = func() error { _, err := os.Stat(u.Home + "/."); return err }
+	}
+	if err := u.Do(home); err != nil {
 		return refuse("it needs a home folder to write to, for Claude's sign-in and transcripts, and %s is none (%w). Make that one, or name another with --claude-home", u.Home, err)
 	}
 	roots, err := workspace.NewRoots(s.WorkspaceRoots)
@@ -115,6 +120,9 @@ func claudeUser(s settings, exe string) (*claude.RunAs, error) {
 		if err := u.Do(func() error { _, err := os.Stat(root + "/."); return err }); err != nil {
 			return refuse("it may not enter the workspace root %s (%w); let it, or leave that root out", root, err)
 		}
+	}
+	if !prepare {
+		return u, nil
 	}
 	private := privateIn(own)
 	if err = os.MkdirAll(private, 0o711); err == nil {

@@ -158,10 +158,16 @@ func TestResumeOnAnswerIsReadAgain(t *testing.T) {
 // pair writes a certificate with this number and its key.
 func pair(t *testing.T, cert, key string, number int64) {
 	t.Helper()
+	pairUntil(t, cert, key, number, time.Now().Add(time.Hour))
+}
+
+// pairUntil is pair with the end of the certificate.
+func pairUntil(t *testing.T, cert, key string, number int64, end time.Time) {
+	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(t, err)
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(number), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(number), NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: end,
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
