@@ -346,6 +346,12 @@ var packages = map[string]rule{
 		ours:   []string{"internal/failpoint"},
 		closed: "only the orchestrator attaches to a shim, and only cmd/sayso-shim and cmd/sayso are one; it knows lines, not messages",
 	},
+	"runner": {
+		layer:    4,
+		ours:     []string{"internal/ssrf", "runner/link"},
+		external: []string{"github.com/coder/websocket"},
+		closed:   "it is the edge for runners on other hosts, and their side of it: one edge does not call another",
+	},
 	"runner/link": {
 		layer:    0,
 		external: []string{"github.com/coder/websocket"},
@@ -397,7 +403,7 @@ var packages = map[string]rule{
 // externalWhy says why only the listed packages may import an external module.
 var externalWhy = map[string]string{
 	"github.com/yuin/goldmark":               "it formats the Markdown of exported pages; see docs/adr/0052-goldmark-for-exports.md",
-	"github.com/coder/websocket":             "WebSockets are served in wsapi, and carry the link to runners",
+	"github.com/coder/websocket":             "WebSockets are served in wsapi and runner",
 	"github.com/go-playground/validator/v10": "shapes are validated at the edge, meaning in pending",
 	"github.com/coreos/go-oidc/v3":           "OpenID Connect is spoken in oidc alone",
 	"golang.org/x/crypto/acme":               "certificates are obtained in cmd/sayso, which listens",
@@ -429,7 +435,7 @@ var standardWhy = map[string]struct {
 	only []string
 }{
 	"os/exec":      {"processes are started by the orchestrator and the shim, and procfs runs ps where there is no /proc, and workingtree runs git; claude can, so that it is a whole SDK", []string{"claude", "claude/claudetest", "orchestrator", "orchestrator/launch", "internal/procfs", "internal/workingtree", "shim", "shim/embedded"}},
-	"net/http":     {"HTTP is served at the edges; alert and oidc only make requests", []string{"internal/alert", "internal/oidc", "internal/command", "internal/refusal", "httpapi", "wsapi", "mcpapi", "frontend", "claude/scriptedmodel"}},
+	"net/http":     {"HTTP is served at the edges; alert and oidc only make requests", []string{"runner", "internal/alert", "internal/oidc", "internal/command", "internal/refusal", "httpapi", "wsapi", "mcpapi", "frontend", "claude/scriptedmodel"}},
 	"database/sql": {"databases are spoken to in store, and their tables made in migrations", []string{"store/sqlite", "store/postgres", "migrations"}},
 	"plugin":       {"nothing is loaded at run time", nil},
 	"net/rpc":      {"the wire format is JSON, described in docs/integrating/websocket.md", nil},

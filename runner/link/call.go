@@ -60,7 +60,7 @@ func (c *Conn) refusal() error {
 // serve returns the result of a call.
 func (c *Conn) serve(ctx context.Context, call *Call, long bool) (result any, err error) {
 	if long {
-		if call.Args, err = call.gather(ctx); err != nil {
+		if call.Args, err = call.gather(ctx, c.o.MaxArgs); err != nil {
 			return nil, err
 		}
 	}

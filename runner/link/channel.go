@@ -249,7 +249,7 @@ func (ch *Channel) take() {
 // Result waits for the end of the call, on the side that called, and decodes the result. It drops
 // data that was not received before.
 func (ch *Channel) Result(ctx context.Context, result any) error {
-	data, err := ch.gather(ctx)
+	data, err := ch.gather(ctx, maxMessage)
 	if err != nil {
 		return err
 	}
@@ -262,8 +262,8 @@ func (ch *Channel) Result(ctx context.Context, result any) error {
 	return json.Unmarshal(text, result)
 }
 
-// gather receives all data.
-func (ch *Channel) gather(ctx context.Context) ([]byte, error) {
+// gather receives all data, at most as many bytes.
+func (ch *Channel) gather(ctx context.Context, limit int) ([]byte, error) {
 	var all []byte
 	for {
 		_, p, err := ch.Recv(ctx)
@@ -272,7 +272,7 @@ func (ch *Channel) gather(ctx context.Context) ([]byte, error) {
 			return all, nil
 		case err != nil:
 			return nil, err
-		case len(all)+len(p) > maxMessage:
+		case len(all)+len(p) > limit:
 			return nil, ErrTooLarge
 		}
 		all = append(all, p...)

@@ -59,6 +59,8 @@ type Options struct {
 	Errors []ErrorCode
 	// MaxCalls bounds the calls of the other side at once; 0 means 1024. More get [ErrBusy].
 	MaxCalls int
+	// MaxArgs bounds the arguments of one call of the other side, in bytes; 0 means 64 MiB.
+	MaxArgs int
 
 	versions [2]int // for tests; zero means oldest and newest
 }
@@ -100,6 +102,9 @@ func newConn(s io.ReadWriteCloser, o Options) *Conn {
 	}
 	if o.MaxCalls == 0 {
 		o.MaxCalls = maxCalls
+	}
+	if o.MaxArgs == 0 {
+		o.MaxArgs = maxMessage
 	}
 	c := &Conn{o: o, stream: s, wake: make(chan struct{}, 1), ended: make(chan struct{}), channels: map[uint16]*Channel{}}
 	c.reader = bufio.NewReaderSize(lively{c}, maxFrame)

@@ -201,6 +201,20 @@ func TestCancelAndDeadline(t *testing.T) {
 	})
 }
 
+func TestLongArgumentsAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, server, _ := connect(t, fast(), fast(), link.Options{Serve: serve, MaxArgs: 100 << 10}, link.Options{})
+		if err := server.Call(t.Context(), "echo", strings.Repeat("x", 100<<10-2), nil); err != nil {
+			t.Errorf("arguments of 100 KiB: %v", err)
+		}
+		// Far more than its window: the refusal comes while they are sent.
+		if err := server.Call(t.Context(), "echo", strings.Repeat("x", 3<<20), nil); !errors.Is(err, link.ErrTooLarge) {
+			t.Errorf("arguments of 3 MiB: %v", err)
+		}
+	})
+}
+
 func TestTooManyCalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

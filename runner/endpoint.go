@@ -1,0 +1,223 @@
+package runner
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/sayso-dev/sayso/runner/link"
+)
+
+const (
+	// helloTimeout is how long a runner that was let in may take to say hello.
+	helloTimeout = 5 * time.Second
+	// maxCallsOfRunner bounds the calls of one runner at once: it has little to say.
+	maxCallsOfRunner = 16
+	// maxArgsOfRunner bounds what it says in one call, in bytes: the inventory of some thousand
+	// processes.
+	maxArgsOfRunner = 4 << 20
+)
+
+// Registry knows the runners of a server.
+type Registry interface {
+	// FindToken returns the runner whose token has this hash, or [ErrToken].
+	FindToken(ctx context.Context, hash [sha256.Size]byte) (runnerID string, err error)
+	// TakeLease takes the lease of a runner that has said hello, whoever has it. It returns
+	// [ErrInstallation] or [ErrRemoved] for a runner that is to be refused.
+	TakeLease(ctx context.Context, runnerID string, h Hello) (Welcome, error)
+}
+
+// EndpointOptions configures an Endpoint.
+type EndpointOptions struct {
+	Registry Registry
+	// Drive uses a runner until ctx ends, with its connection, or as long as this server can: then
+	// the connection is closed for the error that it returns. A runner that dials again is driven
+	// only when the former Drive for it has returned.
+	Drive func(ctx context.Context, w Welcome, h Hello, c *link.Conn) error
+	// Serve answers the calls of runners.
+	Serve func(ctx context.Context, runnerID string, call *link.Call) (any, error)
+	// Codes are those of the errors of calls.
+	Codes []link.ErrorCode
+	Log   *slog.Logger
+}
+
+// An Endpoint serves runners that dial. It is an [http.Handler] for [Path], behind the checks of
+// host and peer.
+type Endpoint struct {
+	o EndpointOptions
+
+	mu        sync.Mutex
+	running   bool
+	connected map[string]*connected // by the id of the runner
+	serving   sync.WaitGroup
+}
+
+// connected is the connection of one runner.
+type connected struct {
+	conn *link.Conn
+	done chan struct{} // closed when nobody uses it or an earlier one any more
+}
+
+// NewEndpoint returns an Endpoint. Its Run serves.
+func NewEndpoint(o EndpointOptions) (*Endpoint, error) {
+	if o.Registry == nil || o.Drive == nil || o.Serve == nil || o.Log == nil {
+		return nil, errors.New("runner: an endpoint needs a registry, functions that drive and serve, and a log")
+	}
+	return &Endpoint{o: o, connected: map[string]*connected{}}, nil
+}
+
+// Run lets runners in until ctx ends. Then it tells all to dial another server, and returns when
+// all have gone.
+func (e *Endpoint) Run(ctx context.Context) error {
+	e.mu.Lock()
+	e.running = true
+	e.mu.Unlock()
+	<-ctx.Done()
+	e.mu.Lock()
+	e.running = false
+	for _, c := range e.connected {
+		c.conn.Close(ErrGoingAway)
+	}
+	e.mu.Unlock()
+	e.serving.Wait()
+	return nil
+}
+
+// ServeHTTP serves a runner until its connection ends.
+func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	e.mu.Lock()
+	running := e.running
+	if running {
+		e.serving.Add(1)
+		defer e.serving.Done()
+	}
+	e.mu.Unlock()
+	if !running {
+		http.Error(w, ErrGoingAway.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	runnerID, status, err := e.identify(r)
+	if err != nil {
+		http.Error(w, err.Error(), status)
+		return
+	}
+	socket, err := websocket.Accept(w, r, &websocket.AcceptOptions{
+		CompressionMode: websocket.CompressionDisabled,
+		OnPingReceived:  noPong,
+	})
+	if err != nil {
+		return // Accept has answered
+	}
+	if err := e.serve(r.Context(), runnerID, socket); err != nil {
+		e.o.Log.WarnContext(r.Context(), "the connection of a runner ended", "runner_id", runnerID, "error", err)
+	}
+}
+
+// noPong leaves pings of the library without an answer; see [link.WebSocket].
+func noPong(context.Context, []byte) bool { return false }
+
+// identify returns whose token a request has.
+func (e *Endpoint) identify(r *http.Request) (runnerID string, status int, err error) {
+	if len(r.Header.Values("Origin")) > 0 { // a page in a browser
+		return "", http.StatusForbidden, errors.New("a runner sends no origin")
+	}
+	fields := r.Header.Values("Authorization")
+	if len(fields) != 1 {
+		return "", http.StatusUnauthorized, ErrToken
+	}
+	token, ok := strings.CutPrefix(fields[0], "Bearer ")
+	if !ok || !looksLikeToken(token) {
+		return "", http.StatusUnauthorized, ErrToken
+	}
+	runnerID, err = e.o.Registry.FindToken(r.Context(), HashToken(token))
+	switch {
+	case errors.Is(err, ErrToken):
+		return "", http.StatusUnauthorized, ErrToken
+	case err != nil:
+		e.o.Log.WarnContext(r.Context(), "cannot look up the token of a runner", "error", err)
+		return "", http.StatusServiceUnavailable, errors.New("the server cannot look up the token")
+	}
+	return runnerID, 0, nil
+}
+
+// serve serves the connection of a runner whose token is right.
+func (e *Endpoint) serve(ctx context.Context, runnerID string, socket *websocket.Conn) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var hello Hello
+	var welcome Welcome
+	greeting, stop := context.WithTimeout(ctx, helloTimeout)
+	defer stop()
+	conn, err := link.Accept(greeting, link.WebSocket(ctx, socket), func(ctx context.Context, text json.RawMessage) (any, error) {
+		err := json.Unmarshal(text, &hello)
+		if err != nil {
+			return nil, fmt.Errorf("%w: hello: %w", link.ErrProtocol, err)
+		}
+		welcome, err = e.o.Registry.TakeLease(ctx, runnerID, hello)
+		return welcome, err
+	}, link.Options{
+		Serve:    func(ctx context.Context, call *link.Call) (any, error) { return e.o.Serve(ctx, runnerID, call) },
+		Errors:   Errors(e.o.Codes),
+		MaxCalls: maxCallsOfRunner, MaxArgs: maxArgsOfRunner,
+	})
+	if err != nil {
+		return err
+	}
+	here := &connected{conn: conn, done: make(chan struct{})}
+	former := e.join(runnerID, here)
+	defer func() {
+		e.leave(runnerID, here)
+		if former != nil {
+			<-former.done
+		}
+		close(here.done)
+	}()
+
+	var driving sync.WaitGroup
+	defer driving.Wait()
+	defer cancel()
+	driving.Go(func() {
+		if former != nil { // its lease is outdated, and its connection is being closed
+			select {
+			case <-former.done:
+			case <-ctx.Done():
+				return
+			}
+		}
+		if err := e.o.Drive(ctx, welcome, hello, conn); err != nil && ctx.Err() == nil {
+			conn.Close(err)
+		}
+	})
+	return conn.Run(ctx)
+}
+
+// join makes a connection the one of its runner, and closes the former.
+func (e *Endpoint) join(runnerID string, here *connected) (former *connected) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if former = e.connected[runnerID]; former != nil {
+		former.conn.Close(ErrReplaced)
+	}
+	e.connected[runnerID] = here
+	if !e.running {
+		here.conn.Close(ErrGoingAway)
+	}
+	return former
+}
+
+func (e *Endpoint) leave(runnerID string, here *connected) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.connected[runnerID] == here {
+		delete(e.connected, runnerID)
+	}
+}

@@ -1,0 +1,195 @@
+package runner
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/sayso-dev/sayso/internal/ssrf"
+	"github.com/sayso-dev/sayso/runner/link"
+)
+
+const (
+	// dialTimeout bounds connecting, the TLS handshake, the upgrade and hello.
+	dialTimeout = 10 * time.Second
+	// minDelay and maxDelay bound the time before the next attempt to reach a server, of which a
+	// random part is waited: a server that restarts is not dialed by all its runners at once.
+	minDelay = 100 * time.Millisecond
+	maxDelay = 5 * time.Second
+	// refusedDelay is the same where somebody has to change something first.
+	refusedDelay = time.Minute
+	// steadyAfter is how long a connection has to last for the next attempt to follow at once.
+	steadyAfter = 10 * time.Second
+)
+
+// ProgramOptions configures a Program.
+type ProgramOptions struct {
+	// Servers are the addresses of servers, such as https://sayso.example.org. Any of them will do;
+	// they are dialed in turn. Without TLS only this machine is dialed.
+	Servers []string
+	// Pin is the only public key that a server may have, as "sha256:" and the hash of the key's DER
+	// encoding (SubjectPublicKeyInfo) in hex or base64. "" verifies the certificate instead.
+	Pin string
+	// Token returns the token of the runner, for each attempt.
+	Token func() (string, error)
+	// Hello says what the runner is, for each attempt.
+	Hello func(ctx context.Context) (Hello, error)
+	// Greeted is called with each new connection. It may call the server until ctx ends with the
+	// connection, which is closed for the error that it returns; nil closes nothing.
+	Greeted func(ctx context.Context, w Welcome, c *link.Conn) error
+	// Serve answers the calls of servers.
+	Serve Serve
+	// Codes are those of the errors of calls.
+	Codes []link.ErrorCode
+	Log   *slog.Logger
+}
+
+// A Program is the runner's side of the connection. It has one connection at a time.
+type Program struct {
+	o       ProgramOptions
+	servers []string // with the path
+	client  *http.Client
+}
+
+// NewProgram checks the options.
+func NewProgram(o ProgramOptions) (*Program, error) {
+	if len(o.Servers) == 0 || o.Token == nil || o.Hello == nil || o.Greeted == nil || o.Serve == nil || o.Log == nil {
+		return nil, errors.New("runner: a program needs a server, functions for its token, hello and calls, and a log")
+	}
+	p := &Program{o: o}
+	for _, text := range o.Servers {
+		u, err := url.Parse(text)
+		switch {
+		case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && u.Scheme != "http":
+			return nil, fmt.Errorf("%q is no address such as https://sayso.example.org", text)
+		case u.Scheme == "http" && (o.Pin != "" || !ssrf.IsLoopback(u.Hostname())):
+			return nil, fmt.Errorf("%q is not encrypted; use https", text)
+		}
+		p.servers = append(p.servers, u.JoinPath(Path).String())
+	}
+	tlsConfig := &tls.Config{MinVersion: tls.VersionTLS12}
+	if o.Pin != "" {
+		key, err := parsePin(o.Pin)
+		if err != nil {
+			return nil, err
+		}
+		// The key alone counts: no name, no authority and no date.
+		tlsConfig.InsecureSkipVerify = true
+		tlsConfig.VerifyConnection = func(s tls.ConnectionState) error {
+			if sha256.Sum256(s.PeerCertificates[0].RawSubjectPublicKeyInfo) != key {
+				return errPin
+			}
+			return nil
+		}
+	}
+	p.client = &http.Client{
+		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: tlsConfig},
+		// The token goes nowhere else.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return p, nil
+}
+
+var errPin = errors.New("the server has another key than the pinned one")
+
+// parsePin returns the hash of a key.
+func parsePin(text string) (key [sha256.Size]byte, err error) {
+	hash, ok := strings.CutPrefix(text, "sha256:")
+	raw, hexErr := hex.DecodeString(hash)
+	if hexErr != nil {
+		raw, err = base64.StdEncoding.DecodeString(hash)
+	}
+	if !ok || err != nil || len(raw) != len(key) {
+		return key, fmt.Errorf("%q is no key such as sha256: and 64 hexadecimal digits", text)
+	}
+	return [sha256.Size]byte(raw), nil
+}
+
+// Run keeps the runner connected until ctx ends.
+func (p *Program) Run(ctx context.Context) error {
+	defer p.client.CloseIdleConnections()
+	for failed, next := 0, 0; ; next++ {
+		server := p.servers[next%len(p.servers)]
+		begin := time.Now()
+		err := p.connect(ctx, server)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if time.Since(begin) >= steadyAfter {
+			failed = 0
+		}
+		wait := delay(failed, err)
+		failed++
+		p.o.Log.WarnContext(ctx, "not connected", "server", server, "error", err, "next_attempt_in", wait)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(wait):
+		}
+	}
+}
+
+// delay returns the time before the next attempt, after as many that failed.
+func delay(failed int, err error) time.Duration {
+	longest := maxDelay
+	for _, refusal := range []error{ErrToken, ErrInstallation, ErrRemoved, link.ErrVersion, errPin} {
+		if errors.Is(err, refusal) {
+			longest = refusedDelay
+		}
+	}
+	return rand.N(min(longest, minDelay<<min(failed, 16))) // full jitter
+}
+
+// connect dials a server and serves it until the connection ends.
+func (p *Program) connect(ctx context.Context, server string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	greeting, stop := context.WithTimeout(ctx, dialTimeout)
+	defer stop()
+	token, err := p.o.Token()
+	if err != nil {
+		return err
+	}
+	hello, err := p.o.Hello(greeting)
+	if err != nil {
+		return err
+	}
+	socket, answer, err := websocket.Dial(greeting, server, &websocket.DialOptions{
+		HTTPClient: p.client, HTTPHeader: http.Header{"Authorization": {"Bearer " + token}}, OnPingReceived: noPong,
+		CompressionMode: websocket.CompressionDisabled,
+	})
+	if err != nil {
+		if answer != nil && answer.StatusCode == http.StatusUnauthorized {
+			return ErrToken
+		}
+		return err
+	}
+	var welcome Welcome
+	conn, err := link.Greet(greeting, link.WebSocket(ctx, socket), hello, &welcome, link.Options{Serve: p.o.Serve, Errors: Errors(p.o.Codes)})
+	if err != nil {
+		return err
+	}
+	p.o.Log.InfoContext(ctx, "connected", "server", server, "runner_id", welcome.RunnerID, "epoch", welcome.Epoch)
+	var greeted sync.WaitGroup
+	defer greeted.Wait()
+	defer cancel()
+	greeted.Go(func() {
+		if err := p.o.Greeted(ctx, welcome, conn); err != nil && ctx.Err() == nil {
+			conn.Close(err)
+		}
+	})
+	return conn.Run(ctx)
+}
