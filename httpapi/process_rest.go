@@ -78,7 +78,7 @@ func (s *processHandlers) troubleOf(p session.ProcessState, isLocal bool, v orch
 	switch {
 	case p.Kind != session.Ours:
 		return nil
-	case p.Running() && !isLocal && p.NodeID != s.nodeID:
+	case p.Running() && p.Unreachable:
 		return trouble(wire.Unreachable, statement.New("other_node", "node", p.NodeID))
 	case p.Running() && !isLocal:
 		return trouble(wire.Unreachable, statement.New("process_unknown"))

@@ -16,7 +16,7 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// adopt returns what an earlier server left on this node: the processes to be driven, and
+// adopt returns what an earlier server left on this runner: the processes to be driven, and
 // those without a session. It waits for no process; each is attached by its own goroutine.
 func (o *Orchestrator) adopt(ctx context.Context) (adopted []*process, strays []launch.Leftover, err error) {
 	found, err := o.o.Launcher.Leftovers(ctx)
@@ -45,12 +45,13 @@ func (o *Orchestrator) adopt(ctx context.Context) (adopted []*process, strays []
 	return adopted, strays, nil
 }
 
-// leftRunning reports whether the store believes that a process runs on this node.
+// leftRunning reports whether the store believes that a process runs on this server's runner.
 func (o *Orchestrator) leftRunning(s session.ProcessState) bool {
-	return (s.NodeID == "" || s.NodeID == o.o.NodeID) && s.Running() && s.Kind == session.Ours
+	return o.drives(s.RunnerID) && s.Running() && s.Kind == session.Ours
 }
 
-// settleDead marks processes as dead that the store lists as running here but that are gone.
+// settleDead marks processes as dead that the store lists as running here but that the runner does
+// not have.
 func (o *Orchestrator) settleDead(ctx context.Context) error {
 	driven := map[string]bool{} // before the store is read: one may end meanwhile
 	for _, p := range o.all() {
@@ -210,7 +211,7 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left launch.Leftover) (*pro
 	for _, r := range recent {
 		restoreAllowedInputs(r)
 	}
-	state.Requests, state.NodeID = nil, o.o.NodeID
+	state.Requests = nil
 	p.state.row, p.state.unsaved = state, false
 	p.state.turnSince = state.StateChangedAt
 	if state.KillReason != "" {

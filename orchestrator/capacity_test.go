@@ -353,7 +353,7 @@ func TestWaitingForCapacitySurvivesARestart(t *testing.T) {
 				return err
 			}(),
 			func() error {
-				_, err := o.Store.SaveProcess(context.Background(), session.ProcessState{SessionID: id, State: session.Dead, NodeID: o.NodeID, StateChangedAt: now, PermissionMode: "default", Throttled: "They are limited to 1 at a time."})
+				_, err := o.Store.SaveProcess(context.Background(), session.ProcessState{SessionID: id, State: session.Dead, StateChangedAt: now, PermissionMode: "default", Throttled: "They are limited to 1 at a time."})
 				return err
 			}(),
 		} {

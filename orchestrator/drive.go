@@ -8,13 +8,17 @@ import (
 
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
 )
 
 // Run settles what an earlier server left, then drives processes until ctx ends, and returns
-// when the last of them has ended or been detached.
+// when the last of them has ended or been detached. It fails with [session.ErrLeaseLost], and touches
+// no CLI any more, if a shim has a newer lease than this server.
 func (o *Orchestrator) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	defer running.Wait()
+	ctx, letGo := context.WithCancel(ctx)
+	defer letGo()
 	defer close(o.closing)
 	o.grantsChanged(ctx)
 	o.git.Sweep()
@@ -69,6 +73,8 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-o.fenced:
+			return fmt.Errorf("orchestrator: %w", session.ErrLeaseLost)
 		case p := <-o.launches:
 			drive(p)
 		case <-o.answered:

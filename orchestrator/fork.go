@@ -20,6 +20,9 @@ import (
 // the id of a person's message, from before that message.
 func (o *Orchestrator) Fork(ctx context.Context, sessionID, messageID string, by pending.Actor) (string, error) {
 	from, err := o.ownSession(ctx, sessionID)
+	if err == nil {
+		err = o.checkPaused(ctx)
+	}
 	if err != nil {
 		return "", err
 	}

@@ -24,6 +24,7 @@ type node struct {
 	admission   *admission.Control
 	runner      runner
 	starter     *launch.Starter
+	fenced      chan struct{} // a shim has a newer lease; capacity 1, never closed
 }
 
 func (o *node) rules() *Rules { return o.changed.Load() }

@@ -15,6 +15,7 @@ import (
 // Store stores sessions, requests, grants and trust.
 type Store interface {
 	session.Store
+	Runner(ctx context.Context, runnerID string) (session.Runner, error)
 	pending.GrantStore
 	workspace.Trusts
 	project.BoundsStore
@@ -45,7 +46,10 @@ type Options struct {
 	Launcher launch.Launcher
 	CLI      *launch.CLI
 	Rules    Rules // initial rules, see SetRules
-	NodeID   string
+	// RunnerID is the runner that this server drives. It starts and ends processes of its
+	// sessions alone. Store must fail with [session.ErrLeaseLost] once another server drives it.
+	RunnerID string
+	NodeID   string // name of that runner
 	// Demo is nil without a scripted model.
 	Demo *Demo `optional:"true"`
 	// MCP is nil when sessions do not ask over MCP.

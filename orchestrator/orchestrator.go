@@ -48,7 +48,7 @@ func New(o Options) (*Orchestrator, error) {
 	}
 	made := &Orchestrator{
 		git:             git,
-		node:            &node{o: o, runner: o.CLI, starter: &launch.Starter{CLI: o.CLI, Launcher: o.Launcher, Sandbox: o.Sandbox, MCP: o.MCP}},
+		node:            &node{o: o, runner: o.CLI, fenced: make(chan struct{}, 1), starter: &launch.Starter{CLI: o.CLI, Launcher: o.Launcher, Sandbox: o.Sandbox, MCP: o.MCP}},
 		launches:        make(chan *process),
 		settled:         make(chan struct{}),
 		closing:         make(chan struct{}),
@@ -75,6 +75,9 @@ func (o *Orchestrator) ownSession(ctx context.Context, sessionID string) (sessio
 	s, err := o.o.Store.Session(ctx, sessionID)
 	if err == nil && s.Kind != session.Ours {
 		err = problem.For("session_id", "session_external")
+	}
+	if err == nil {
+		err = o.checkRunner(ctx, s)
 	}
 	return s, err
 }

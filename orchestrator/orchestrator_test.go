@@ -82,7 +82,7 @@ func withBenchAlone(t *testing.T, script claudetest.Script, limits func(*orchest
 		options := orchestrator.Options{
 			Store: store, Registry: b.registry, Notifier: notifier, Launcher: b.launcher,
 			CLI:   &launch.CLI{Path: "/bin/sh", Environ: os.Environ()},
-			Rules: orchestrator.Rules{Roots: workspace.Roots{folder}, Limits: l}, NodeID: "here", Attachments: noAttachments{}, Log: slog.New(slog.DiscardHandler),
+			Rules: orchestrator.Rules{Roots: workspace.Roots{folder}, Limits: l}, RunnerID: "here", NodeID: "here", Attachments: noAttachments{}, Log: slog.New(slog.DiscardHandler),
 		}
 		for _, f := range change {
 			f(&options)

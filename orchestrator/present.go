@@ -5,9 +5,11 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Present returns the current form of a stored state: this node knows the end of a process as
-// soon as its CLI is gone, while the store may record it later.
+// Present returns the current form of a stored state: this server knows the end of a process as
+// soon as its CLI is gone, while the store may record it later. A process of another runner is
+// unreachable, never dead.
 func (o *Orchestrator) Present(stored session.ProcessState) session.ProcessState {
+	stored.Unreachable = stored.Kind == session.Ours && !o.drives(stored.RunnerID)
 	if !stored.Running() {
 		return stored
 	}

@@ -51,7 +51,7 @@ func (o *Orchestrator) recoverSession(ctx context.Context, left launch.Leftover)
 	s := session.Session{
 		SessionID: id.SessionID, ProjectID: session.ProjectOf(folder), CWD: folder,
 		Title:          titleOf(StartRequest{Prompt: saved.Title}, folder),
-		PermissionMode: "default", Begun: saved.SessionID != "",
+		PermissionMode: "default", Begun: saved.SessionID != "", RunnerID: o.o.RunnerID,
 		Demo:      o.o.Demo != nil && strings.HasPrefix(folder+"/", o.o.Demo.Folder+"/"),
 		CreatedAt: started, UpdatedAt: time.Now(),
 	}

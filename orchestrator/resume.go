@@ -189,6 +189,8 @@ func (o *Orchestrator) explainDelay(ctx context.Context, sessionID string, why e
 	switch {
 	case errors.Is(why, problem.LimitReached), errors.Is(why, problem.NoDescriptors):
 		return o.waitForCapacity(ctx, sessionID, problem.Message(why))
+	case errors.Is(why, problem.RunnerUnreachable):
+		return nil // what was answered waits for its runner
 	case errors.Is(why, errBypassStopped):
 		message = statement.New("bypass_not_resumed")
 	case !errors.Is(why, ErrUntrusted):

@@ -77,8 +77,11 @@ func (p *process) startAndDrive(ctx, lasting context.Context) (reason string) {
 		if err == nil {
 			return p.drive(ctx, lasting, conn)
 		}
-		if ctx.Err() != nil {
-			p.handle(lasting, detachSet{true}) // the server is stopping before it was reached; the next server tries again
+		if errors.Is(err, launch.ErrFenced) {
+			p.o.leaseLost()
+		}
+		if ctx.Err() != nil || errors.Is(err, launch.ErrFenced) {
+			p.handle(lasting, detachSet{true}) // the next server tries again
 			return ""
 		}
 		p.log.ErrorContext(ctx, "cannot reach the process that a former server left", "error", err)
@@ -257,6 +260,7 @@ func (p *process) connectionBroke(ctx context.Context, conn launch.Conn, err err
 	if errors.Is(err, launch.ErrFenced) {
 		p.log.WarnContext(ctx, "another server has taken the session over")
 		p.handle(ctx, detachSet{true})
+		p.o.leaseLost()
 	}
 	if !p.is(state.isDetached) {
 		p.log.WarnContext(ctx, "the connection to Claude broke", "error", err)

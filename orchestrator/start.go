@@ -17,6 +17,9 @@ import (
 // Start creates a session and its process, and returns the session's id once the session is
 // stored; the process starts asynchronously. A repeated SessionID changes nothing.
 func (o *Orchestrator) Start(ctx context.Context, r StartRequest) (string, error) {
+	if err := o.checkPaused(ctx); err != nil {
+		return "", err
+	}
 	s, err := o.newSession(ctx, r)
 	if err != nil {
 		return "", err
@@ -144,7 +147,7 @@ func (o *Orchestrator) newSession(ctx context.Context, r StartRequest) (session.
 	return session.Session{
 		SessionID: id, ProjectID: session.ProjectOf(cwd), Title: titleOf(r, cwd), CWD: cwd,
 		Model: r.Model, PermissionMode: r.PermissionMode, AllowedTools: r.AllowedTools,
-		OwnerID: r.By.UserID, Demo: r.Demo, Begun: r.Resume != "" && !r.Fork, Origin: origin,
+		OwnerID: r.By.UserID, RunnerID: o.o.RunnerID, Demo: r.Demo, Begun: r.Resume != "" && !r.Fork, Origin: origin,
 		CreatedAt: now, UpdatedAt: now,
 	}, nil
 }

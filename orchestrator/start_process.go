@@ -17,6 +17,9 @@ import (
 
 // launch registers a process for the session and passes it to Run.
 func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launchPlan) error {
+	if err := o.checkRunner(ctx, s); err != nil {
+		return err
+	}
 	release, err := o.reserve(ctx, s)
 	if err != nil {
 		return err

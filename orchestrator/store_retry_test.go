@@ -377,7 +377,7 @@ func inherits(t *testing.T, processes ...*left) func(*orchestrator.Options) {
 				t.Fatal(err)
 			}
 			if _, err := o.Store.SaveProcess(context.Background(), session.ProcessState{
-				SessionID: l.id.SessionID, State: session.UserTurn, StartedAt: now, StateChangedAt: now, NodeID: "here", ProcessID: l.id.ProcessID,
+				SessionID: l.id.SessionID, State: session.UserTurn, StartedAt: now, StateChangedAt: now, ProcessID: l.id.ProcessID,
 			}); err != nil {
 				t.Fatal(err)
 			}

@@ -48,7 +48,11 @@ type Registry struct {
 	notifier Notifier
 	// notifyDeferred announces a change after the asker here had time to pass it on.
 	notifyDeferred func(sessionID string)
+	*waiting
+}
 
+// waiting is what registries with different views of one store share.
+type waiting struct {
 	mu        sync.Mutex
 	byRequest map[string]map[*waiter]struct{}
 	bySession map[string]map[*waiter]struct{}
@@ -71,11 +75,21 @@ func NewRegistry(store Store, notifier Notifier) *Registry {
 		store:          store,
 		notifier:       notifier,
 		notifyDeferred: notifyDeferred,
-		byRequest:      map[string]map[*waiter]struct{}{},
-		bySession:      map[string]map[*waiter]struct{}{},
-		unsettled:      map[string]*unsettledEnd{},
-		held:           make(chan struct{}, 1),
+		waiting: &waiting{
+			byRequest: map[string]map[*waiter]struct{}{},
+			bySession: map[string]map[*waiter]struct{}{},
+			unsettled: map[string]*unsettledEnd{},
+			held:      make(chan struct{}, 1),
+		},
 	}
+}
+
+// WithStore returns the same registry for askers whose writes go through another view of the store,
+// which refuses them when they have lost their runner. An answer reaches the waiters of both.
+func (r *Registry) WithStore(view Store) *Registry {
+	other := *r
+	other.store = view
+	return &other
 }
 
 // Ask opens the request, or finds it if it was asked before, and blocks until it is resolved.
@@ -239,6 +253,7 @@ func (r *Registry) settle(ctx context.Context, w *waiter, row Request, cause err
 
 // unsettledEnd is the end of a request that could not be stored.
 type unsettledEnd struct {
+	registry  *Registry // whose store the asker used
 	sessionID string
 	end       Resolution
 }
@@ -246,7 +261,7 @@ type unsettledEnd struct {
 func (r *Registry) leaveUnsettled(w *waiter, end Resolution) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.unsettled[w.requestID] = &unsettledEnd{w.sessionID, end}
+	r.unsettled[w.requestID] = &unsettledEnd{r, w.sessionID, end}
 }
 
 // Recover catches up after the store has failed. It settles the requests that askers gave up
@@ -258,7 +273,7 @@ func (r *Registry) Recover(ctx context.Context) {
 	left := maps.Clone(r.unsettled)
 	r.mu.Unlock()
 	for requestID, u := range left {
-		if _, _, err := r.resolve(ctx, u.sessionID, requestID, u.end); IsTemporary(err) {
+		if _, _, err := u.registry.resolve(ctx, u.sessionID, requestID, u.end); IsTemporary(err) {
 			continue // retried by the next Recover
 		}
 		r.mu.Lock()

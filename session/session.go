@@ -43,7 +43,10 @@ type Session struct {
 	// start with --resume.
 	Begun bool
 	// Origin is the conversation from which the first process continues; zero for none.
-	Origin    Origin
+	Origin Origin
+	// RunnerID is the runner that has its files. It never changes; "" for a session whose
+	// process runs elsewhere.
+	RunnerID  string
 	CreatedAt time.Time
 	UpdatedAt time.Time // last activity, orders the list
 	Items     int64     // number of transcript items; maintained by the store
@@ -107,7 +110,11 @@ type ProcessState struct {
 	CPU            float64 // cores in use, whole process tree, over the last sample
 	PID            int     // of the CLI; 0 when dead
 	ProcessID      string  // identifies the process: a new UUID for each process of the session
-	NodeID         string
+	RunnerID       string  // see Session
+	NodeID         string  // name of that runner
+	// Unreachable says that nobody reaches that runner: the process may run, and what people
+	// answer waits for it. The store does not know it.
+	Unreachable bool
 
 	Error      string // why it died by itself, a sentence; else ""
 	KillReason string // why it was ended on purpose; else ""
@@ -285,8 +292,8 @@ type Store interface {
 	DeleteSession(ctx context.Context, sessionID string) error
 
 	// SaveProcess writes the fields of p that describe the process (State to Throttled, not
-	// Requests, QueuedMessages, Title or CWD), and returns the new version. It ignores
-	// p.Version.
+	// RunnerID, NodeID, Requests, QueuedMessages, Title or CWD), and returns the new version.
+	// It ignores p.Version.
 	SaveProcess(ctx context.Context, p ProcessState) (version uint64, err error)
 	// ProcessState reads state, open requests and version in one transaction.
 	ProcessState(ctx context.Context, sessionID string) (ProcessState, error)
@@ -307,10 +314,6 @@ type Store interface {
 	// no item with [RecordKey], except those whose answer was carried to another; oldest
 	// first.
 	UnrecordedRequests(ctx context.Context, sessionID string) ([]pending.Request, error)
-	// NextEpoch returns a number above every one it returned before, safe from a power cut.
-	NextEpoch(ctx context.Context) (uint64, error)
-	// LastEpoch returns the last number of NextEpoch, 0 before the first.
-	LastEpoch(ctx context.Context) (uint64, error)
 
 	// PutItems upserts items by Key in order. It gives each a Rev and each new one a Seq, and
 	// ignores Item.Seq and Item.Rev of the argument. It does not increment the version,

@@ -4,3 +4,6 @@ package store
 
 // failing returns the store unchanged.
 func failing(s Store) Store { return s }
+
+// engineOf returns the engine of a store that failing has returned.
+func engineOf(s Store) Store { return s }

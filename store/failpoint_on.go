@@ -14,6 +14,14 @@ import (
 // failing adds failpoints before and after every write on the path of a request.
 func failing(s Store) Store { return points{s} }
 
+// engineOf returns the engine of a store that failing has returned.
+func engineOf(s Store) Store {
+	if p, ok := s.(points); ok {
+		return p.Store
+	}
+	return s
+}
+
 // points is a store with failpoints. Methods not listed here have none.
 type points struct{ Store }
 
@@ -113,8 +121,8 @@ func (s points) SaveProgress(ctx context.Context, sessionID string, p session.Pr
 	return commit("flush.before_commit", "flush.after_commit", func() (uint64, error) { return s.Store.SaveProgress(ctx, sessionID, p) })
 }
 
-func (s points) NextEpoch(ctx context.Context) (uint64, error) {
-	return commit("epoch.before_commit", "epoch.after_commit", func() (uint64, error) { return s.Store.NextEpoch(ctx) })
+func (s points) TakeLease(ctx context.Context, h session.Hello) (session.Lease, error) {
+	return commit("epoch.before_commit", "epoch.after_commit", func() (session.Lease, error) { return s.Store.TakeLease(ctx, h) })
 }
 
 func (s points) QueueMessage(ctx context.Context, m session.Message) (bool, error) {

@@ -16,8 +16,10 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/memdir"
 	"github.com/sayso-dev/sayso/migrations"
+	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store"
 	"github.com/sayso-dev/sayso/store/postgrestest"
+	"github.com/sayso-dev/sayso/store/storetest"
 )
 
 // onBothEngines runs a test with an empty database of each engine, and a connection to it that does
@@ -148,13 +150,13 @@ func TestOpenReadOnlyChangesNothing(t *testing.T) {
 		if _, err := st.Users(t.Context()); err != nil {
 			t.Errorf("looking beside a server: %v", err)
 		}
-		if _, err := st.NextEpoch(t.Context()); err == nil {
+		if _, err := st.SaveProcess(t.Context(), session.ProcessState{}); err == nil {
 			t.Error("who looks can write")
 		}
 		if err := st.Close(); err != nil {
 			t.Error(err)
 		}
-		if _, err := writing.NextEpoch(t.Context()); err != nil {
+		if _, err := writing.TakeLease(t.Context(), storetest.Runner(t, writing)); err != nil {
 			t.Errorf("after somebody looked: %v", err)
 		}
 		if err := writing.Close(); err != nil {

@@ -30,6 +30,8 @@ var (
 	// ErrUnknownOutcome: the change was sent, but no reply arrived. Read the row before you report
 	// a result.
 	ErrUnknownOutcome = sqlstore.ErrUnknownOutcome
+	// ErrLeaseLost: the runner of the process has a newer lease. ErrUnavailable accompanies it.
+	ErrLeaseLost = sqlstore.ErrLeaseLost
 	// ErrBroken: a sync failed; every write is refused until the server is restarted.
 	ErrBroken = sqlstore.ErrBroken
 	// ErrCorrupt: the database is damaged; the wrapping error tells people what to do.
@@ -49,6 +51,7 @@ type Store interface {
 	pending.Store
 	pending.GrantStore
 	session.Store
+	session.RunnerStore
 	account.Store
 	account.Trail
 	account.PersonalStore
@@ -199,6 +202,18 @@ func openEngine(dsn string, file, server func(string) (Store, error)) (s Store, 
 		return nil, fmt.Errorf("store: open: %w", err)
 	}
 	return failing(s), nil
+}
+
+// WithLease returns a view of a store that [Open] returned, for whoever drives a runner: each of its
+// writes fails with [ErrLeaseLost] if the runner has a newer lease. The view ends with the store.
+func WithLease(s Store, l session.Lease) Store {
+	switch engine := engineOf(s).(type) {
+	case *sqlite.Store:
+		return failing(engine.WithLease(l))
+	case *postgres.Store:
+		return failing(engine.WithLease(l))
+	}
+	panic(fmt.Sprintf("store: %T has no leases", s)) // Open returns no other
 }
 
 // asStore converts the result of an engine, so that a nil engine does not become a non-nil Store.

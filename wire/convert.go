@@ -46,7 +46,7 @@ func NewProcessState(p session.ProcessState, in project.Place, book *project.Boo
 		SessionID: p.SessionID, ProjectID: ProjectID(p.InProject, p.ProjectID), ProjectName: ProjectName(book, in), Rights: Rights(book, who, in), Title: p.Title, CWD: p.CWD,
 		State: p.State, StartedAt: Seconds(p.StartedAt), StateChangedAt: Seconds(p.StateChangedAt),
 		Model: p.Model, PermissionMode: p.PermissionMode,
-		Memory: p.Memory, CPU: p.CPU, NodeID: p.NodeID,
+		Memory: p.Memory, CPU: p.CPU, NodeID: p.NodeID, Unreachable: p.Unreachable,
 		Error: OrNull(p.Error), KillReason: OrNull(p.KillReason), Stuck: OrNull(p.Stuck), Held: OrNull(p.Throttled),
 		Reasons:         statement.Reasons("error", p.Error, "kill_reason", p.KillReason, "stuck", p.Stuck, "held", p.Throttled),
 		QueuedMessages:  p.QueuedMessages,

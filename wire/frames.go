@@ -83,6 +83,8 @@ type ProcessState struct {
 	Memory         uint64        `json:"memory"` // bytes, whole process tree
 	CPU            float64       `json:"cpu"`    // cores
 	NodeID         string        `json:"node_id"`
+	// Unreachable: nobody reaches the runner of the session, where its process may run.
+	Unreachable bool `json:"unreachable,omitempty"`
 
 	Error      *string `json:"error"`       // why it ended unexpectedly
 	KillReason *string `json:"kill_reason"` // why it was ended

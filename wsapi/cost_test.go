@@ -157,7 +157,7 @@ func inServer(t *testing.T, more int, test func(s *server), change ...func(*apit
 		if o, err = orchestrator.New(orchestrator.Options{
 			Store: options.Store.(orchestrator.Store), Registry: options.Requests.(*pending.Registry), Notifier: options.Notifier.(orchestrator.Notifier),
 			Launcher: s.scripted, CLI: &launch.CLI{Path: "/bin/sh", Environ: os.Environ()},
-			Rules: orchestrator.Rules{Roots: workspace.Roots{folder}, Limits: l}, NodeID: options.NodeID,
+			Rules: orchestrator.Rules{Roots: workspace.Roots{folder}, Limits: l}, RunnerID: "here", NodeID: options.NodeID,
 			Attachments: options.Attachments, Log: options.Log,
 		}); err != nil {
 			t.Fatal(err)

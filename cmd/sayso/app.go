@@ -30,6 +30,7 @@ import (
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store"
 	"github.com/sayso-dev/sayso/wire"
 	"github.com/sayso-dev/sayso/wsapi"
@@ -57,7 +58,9 @@ type app struct {
 	hearOthers              func(context.Context) error // tells the notifier of other servers; nil for a file
 	descriptors             *descriptors.Reserve
 	metrics                 *metrics
-	store                   store.Store // wrapped by metrics
+	opened                  store.Store
+	store                   store.Store // opened, wrapped by metrics
+	driving                 store.Store // store for whoever drives the runner, see takeLease
 	directory               *account.Directory
 	admin                   account.User // the first one
 
@@ -68,6 +71,10 @@ type app struct {
 	model   *scriptedmodel.Server
 	demo    *orchestrator.Demo
 	sandbox *launch.Sandbox
+
+	shims    launch.Shims   // of the runner inside this server
+	runnerID string         // of that runner
+	lease    *session.Lease // of that runner; nil if the disk did not take it
 
 	runtime      *runtimeSettings
 	policy       *askPolicy
@@ -154,12 +161,11 @@ func (a *app) openDatabase(ctx context.Context) (err error) {
 		a.log.Error("look at the database", "error", err)
 	}
 	a.databaseEndedCleanly = store.EndedCleanly(a.settings.Database)
-	opened, err := store.Open(ctx, a.settings.Database)
-	if err != nil {
+	if a.opened, err = store.Open(ctx, a.settings.Database); err != nil {
 		return err
 	}
 	a.metrics = newMetrics()
-	a.store = a.metrics.measured(opened)
+	a.store = a.metrics.measured(a.opened)
 	a.closers = append(a.closers, func() {
 		if err := a.store.Close(); err != nil {
 			a.log.Error("cannot close the database properly", "error", err)
@@ -223,8 +229,8 @@ func (a *app) prepareClaude(context.Context) (err error) {
 // connect creates the parts of the server and connects them.
 func (a *app) connect(ctx context.Context) (err error) {
 	s := a.settings
-	epoch, err := a.nextEpoch(ctx)
-	if err != nil {
+	a.shims = launch.Shims{Exe: a.in.exe, Program: shimProgram(s.StateDir, a.log), Root: shimsIn(s.StateDir), Private: privateIn(s.StateDir), RunAs: a.runAs}
+	if err := a.takeLease(ctx); err != nil {
 		return err
 	}
 	if a.attachments, err = attachment.Open(filepath.Join(s.StateDir, "attachments"), a.store, a.log); err != nil {
@@ -269,13 +275,13 @@ func (a *app) connect(ctx context.Context) (err error) {
 	a.requests = pending.NewRegistry(a.store, notifier)
 	cli := &launch.CLI{Path: s.Claude, Environ: a.runAs.Environ(a.in.environ), RunAs: a.runAs, Exe: a.in.exe}
 	a.orchestrator, err = orchestrator.New(orchestrator.Options{
-		Store: a.store, Registry: a.requests, Notifier: notifier,
-		Launcher:     launch.Shims{Exe: a.in.exe, Program: shimProgram(s.StateDir, a.log), Root: shimsIn(s.StateDir), Epoch: epoch, Private: privateIn(s.StateDir), RunAs: a.runAs},
+		Store: a.driving, Registry: a.requests.WithStore(a.driving), Notifier: notifier,
+		Launcher:     a.shims,
 		CLI:          cli,
 		MCP:          &launch.MCP{Exe: a.in.exe, URL: a.localURL + agentsPath, Tools: mcpapi.ToolNames(), Tokens: a.directory},
 		Sandbox:      a.sandbox,
 		CheckMachine: a.descriptors.CheckConnection,
-		Rules:        rules, NodeID: s.NodeID, Demo: a.demo, Attachments: a.attachments, OnDelivered: a.metrics.onDelivered, Log: a.log,
+		Rules:        rules, RunnerID: a.runnerID, NodeID: s.NodeID, Demo: a.demo, Attachments: a.attachments, OnDelivered: a.metrics.onDelivered, Log: a.log,
 	})
 	if err != nil {
 		return err
@@ -418,6 +424,9 @@ func (a *app) Run(ctx context.Context) error {
 	start(edges, edgesCtx, "agents", a.agents.Run)
 	start(edges, edgesCtx, "recovery", a.recoverFromOutages)
 	start(sessions, sessionsCtx, "processes", a.orchestrator.Run)
+	if a.lease != nil {
+		start(sessions, sessionsCtx, "lease", a.keepLease)
+	}
 	for _, e := range a.endpoints {
 		start(edges, edgesCtx, e.name, func(context.Context) error { return e.serve() })
 	}
@@ -441,7 +450,9 @@ func (a *app) Run(ctx context.Context) error {
 	a.shutDown(context.WithoutCancel(ctx))
 	edgesErr := edges.Wait()
 	stopSessions()
-	return errors.Join(err, edgesErr, sessions.Wait())
+	sessionsErr := sessions.Wait()
+	a.releaseLease(context.WithoutCancel(ctx))
+	return errors.Join(err, edgesErr, sessionsErr)
 }
 
 // shutDown lets the web servers complete requests in flight, and cuts off what takes longer

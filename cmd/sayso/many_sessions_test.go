@@ -37,7 +37,7 @@ type leftBehind struct {
 }
 
 // leave has sessions run, each under a shim of its own, that no server drives.
-func (h *harness) leave(nodeID string, count int) []leftBehind {
+func (h *harness) leave(count int) []leftBehind {
 	h.t.Helper()
 	cli := filepath.Join(h.work, "cli")
 	must(h.t, os.WriteFile(cli, []byte(smallCLI), 0o700))
@@ -55,7 +55,7 @@ func (h *harness) leave(nodeID string, count int) []leftBehind {
 		}))
 		_, err := opened.SaveProcess(h.t.Context(), session.ProcessState{
 			SessionID: l.sessionID, ProcessID: processID, State: session.UserTurn, StartedAt: now, StateChangedAt: now,
-			PermissionMode: "default", NodeID: nodeID,
+			PermissionMode: "default",
 		})
 		must(h.t, err)
 		starting.Go(func() {
@@ -116,7 +116,7 @@ func TestStartWithManySessions(t *testing.T) {
 		}
 	})
 	h := newHarness(t, claudetest.Script{}).asProcesses()
-	all = h.leave("here", 200)
+	all = h.leave(200)
 	good, dead, hung := all[:150], all[150:165], all[165:]
 	for _, l := range dead {
 		must(t, syscall.Kill(l.shim.PID, syscall.SIGKILL))

@@ -230,7 +230,7 @@ func TestOlderDatabaseIsNoticed(t *testing.T) {
 	if older(s) {
 		t.Error("it says so of the database of the server before")
 	}
-	_, err := h.openDatabase().Exec("UPDATE epochs SET last = 1700000000000000")
+	_, err := h.openDatabase().Exec("UPDATE runners SET lease_epoch = 1700000000000000")
 	must(t, err)
 	s = start()
 	if !older(s) || !s.logged("database_last_used=2023-11-14T22:13:20Z")() {

@@ -10,6 +10,9 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
+
+	"github.com/sayso-dev/sayso/session"
 )
 
 // invocation describes how the server was started.
@@ -49,10 +52,23 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 	})
 }
 
+// redialDelay is how long a server waits before it takes the lease of its runner again.
+const redialDelay = time.Second
+
 // serveUntilDone runs a server until ctx ends. It returns nil when ctx ends before
-// the server is ready.
+// the server is ready. A server that has lost the lease of its runner, as when the database
+// was replaced by an older one, lets the sessions go and starts again.
 func serveUntilDone(ctx context.Context, in invocation) error {
 	err := buildAndRun(ctx, in)
+	for errors.Is(err, session.ErrLeaseLost) && ctx.Err() == nil {
+		fmt.Fprintln(in.stderr, "sayso:", err)
+		select {
+		case <-time.After(redialDelay):
+		case <-ctx.Done():
+			return nil
+		}
+		err = buildAndRun(ctx, in)
+	}
 	if err == nil || ctx.Err() == nil || errors.As(err, new(usageError)) || errors.Is(err, flag.ErrHelp) {
 		return err
 	}

@@ -269,7 +269,7 @@ func (h *Harness) SetState(id string, state session.State) {
 	now := time.Now()
 	_, err := h.Store.SaveProcess(h.T.Context(), session.ProcessState{
 		SessionID: id, State: state, StartedAt: now, StateChangedAt: now, PermissionMode: "default",
-		NodeID: "node-1", PID: 4711, ProcessID: "process",
+		PID: 4711, ProcessID: "process",
 	})
 	if err != nil {
 		h.T.Fatal(err)

@@ -90,6 +90,10 @@ var table = []Entry{
 	{"url_not_https", Invalid, "The address must start with https://."},
 	{"url_private", Invalid, "The address leads to this machine or a private network. An admin can allow that in the server settings."},
 
+	// Runners.
+	{"runner_unreachable", RunnerUnreachable, "This session runs on {runner}, which can't be reached. What you answer waits for it."},
+	{"runner_paused", classOf("runner_paused", 409), "{runner} takes no new sessions now. An admin can change that."},
+
 	// Projects.
 	{"project_name_missing", Invalid, "Give the project a name."},
 	{"project_name_invalid", Invalid, "A project name has up to {max} characters and no line breaks."},

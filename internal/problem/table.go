@@ -25,6 +25,7 @@ var (
 	FolderUntrusted   = &Class{"folder_untrusted", 409}
 	NotIndependent    = &Class{"not_independent", 409}
 	NotOurs           = &Class{"not_ours", 409}
+	RunnerUnreachable = &Class{"runner_unreachable", 409}
 	NoPasskeysHere    = &Class{"no_passkeys_here", 409}
 	TooLarge          = &Class{"too_large", 413}
 	CannotExtend      = &Class{"cannot_extend", 422}

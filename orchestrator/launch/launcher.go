@@ -62,7 +62,7 @@ var ErrRepeated = claude.ErrRepeated
 // Errors of a [JournaledConn] and of [Leftover.Attach].
 var (
 	ErrHung   = shim.ErrHung   // what supervises the process does not answer in time
-	ErrFenced = shim.ErrFenced // another server has the process
+	ErrFenced = shim.ErrFenced // a server with a newer lease has the process
 )
 
 // Conn is the connection to one CLI.
@@ -110,7 +110,8 @@ type JournaledConn interface {
 	// Committed returns the highest offset given to Commit, by whichever server: a
 	// database that knows less has forgotten something.
 	Committed(ctx context.Context) (int64, error)
-	// IsAhead reports whether a server whose database was newer has driven the process.
+	// IsAhead reports whether a server whose database was newer has driven the process: its
+	// epoch was above all that this database knows.
 	IsAhead() bool
 	// Remove, after Done, deletes everything that is left of the process.
 	Remove(ctx context.Context) error

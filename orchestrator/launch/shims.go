@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -24,8 +25,10 @@ type Shims struct {
 	// Exe is the shim.
 	Program func() string
 	Root    string // folder of the bundles, inside the state folder
-	// Epoch is above that of every earlier server, whose writes the shims then refuse.
+	// Epoch is that of the runner's lease. The shims refuse what lower epochs write.
 	Epoch uint64
+	// Ahead names the processes, by id, that a server with a newer database has driven.
+	Ahead map[string]bool
 	// Private is a folder outside of Root for the files that a CLI reads when it runs
 	// as another user, RunAs, who may enter it and not list it; "" when CLIs run as the
 	// server does. It may hold folders of processes started before that was changed.
@@ -138,6 +141,45 @@ func startError(err error) error {
 	return err
 }
 
+// maxLooks bounds how many shims Fences asks at once, and fencesTimeout how long it takes.
+const (
+	maxLooks      = 64
+	fencesTimeout = 2 * time.Second
+)
+
+// Fences returns the highest epoch that has attached to each shim that runs, by the id of its
+// process. It leaves out a shim that does not answer in time.
+func (s Shims) Fences(ctx context.Context) (map[string]uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, fencesTimeout)
+	defer cancel()
+	bundles, err := shim.List(s.Root)
+	if err != nil {
+		return nil, err
+	}
+	var mu sync.Mutex
+	fences := map[string]uint64{}
+	var asking sync.WaitGroup
+	slots := make(chan struct{}, maxLooks)
+	for _, b := range bundles {
+		if !b.Shim {
+			continue
+		}
+		slots <- struct{}{}
+		asking.Go(func() {
+			defer func() { <-slots }()
+			stat, err := shim.Look(ctx, b.Dir)
+			if err != nil {
+				return // attaching says what is wrong with it
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			fences[b.Meta.ProcessID] = stat.Epoch
+		})
+	}
+	asking.Wait()
+	return fences, nil
+}
+
 // Leftovers implements [Launcher].
 func (s Shims) Leftovers(context.Context) ([]Leftover, error) {
 	bundles, err := shim.List(s.Root)
@@ -221,16 +263,6 @@ func (l leftoverShim) Attach(ctx context.Context, offset int64) (Conn, error) {
 	for began := time.Now(); errors.Is(err, shim.ErrHung) && ctx.Err() == nil && time.Since(began) < l.wait; {
 		c, err = shim.Attach(ctx, l.bundle.Dir, l.shims.Epoch, offset)
 	}
-	ahead := errors.Is(err, shim.ErrFenced)
-	if ahead {
-		// No other server uses this folder, so the epochs are those of a newer database
-		// than ours, or of a clock that went backwards.
-		stat, statErr := shim.Look(ctx, l.bundle.Dir)
-		if statErr != nil {
-			return nil, errors.Join(err, statErr)
-		}
-		c, err = shim.Attach(ctx, l.bundle.Dir, max(stat.Epoch, l.shims.Epoch)+1, offset)
-	}
 	if errors.Is(err, shim.ErrGone) {
 		return l.readJournal(ctx, offset)
 	}
@@ -238,7 +270,7 @@ func (l leftoverShim) Attach(ctx context.Context, offset int64) (Conn, error) {
 		return nil, err
 	}
 	c.Shorten(func() shim.Shortener { return &claude.Abridger{} })
-	return &shimConn{shims: l.shims, shim: c, dir: l.bundle.Dir, ahead: ahead, done: make(chan struct{})}, nil
+	return &shimConn{shims: l.shims, shim: c, dir: l.bundle.Dir, ahead: l.shims.Ahead[l.bundle.Meta.ProcessID], done: make(chan struct{})}, nil
 }
 
 func (l leftoverShim) End(ctx context.Context) error {

@@ -98,7 +98,7 @@ func TestEveryCommitIsDurable(t *testing.T) {
 				CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 					INSERT INTO noted VALUES (current_setting('synchronous_commit'), current_setting('transaction_isolation'));
 					RETURN NULL; END $$`)
-			for _, table := range []string{"users", "credentials", "commands", "sessions", "processes", "transcript", "messages", "requests", "marks", "epochs"} {
+			for _, table := range []string{"users", "credentials", "commands", "sessions", "processes", "transcript", "messages", "requests", "marks", "runners"} {
 				exec(t, conn, "CREATE TRIGGER note AFTER INSERT OR UPDATE OR DELETE ON "+table+" EXECUTE FUNCTION note()")
 			}
 			noted := func(what string, write func() error) {
@@ -147,7 +147,13 @@ func TestEveryCommitIsDurable(t *testing.T) {
 				return err
 			})
 			noted("a carried answer", func() error { return carry(st, "r5", "r4") })
-			noted("an epoch", func() error { _, err := st.NextEpoch(ctx); return err })
+			h := storetest.Runner(t, st)
+			noted("a lease", func() error { _, err := st.TakeLease(ctx, h); return err })
+			view := st.WithLease(storetest.TakeLease(t, st, h))
+			noted("a state with a lease", func() error {
+				_, err := view.SaveProcess(ctx, session.ProcessState{SessionID: "s1", State: session.UserTurn})
+				return err
+			})
 			noted("a user", func() error { return st.PutUser(ctx, account.User{UserID: "u1", Name: "Ada"}) })
 			noted("a credential", func() error {
 				return st.AddCredential(ctx, account.Credential{CredentialID: "c1", UserID: "u1", Kind: account.Cookie, Hash: hash})

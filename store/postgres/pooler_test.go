@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store"
 	"github.com/sayso-dev/sayso/store/postgres"
 	"github.com/sayso-dev/sayso/store/postgrestest"
@@ -63,7 +64,7 @@ func TestPoolerInSessionMode(t *testing.T) {
 	if st, err = postgres.OpenReadOnly(t.Context(), pooled); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := st.NextEpoch(t.Context()); err == nil {
+	if _, err := st.SaveProcess(t.Context(), session.ProcessState{}); err == nil {
 		t.Error("a write to what was opened for reading succeeds")
 	}
 	if err := st.Close(); err != nil {

@@ -16,7 +16,7 @@
 // # Concurrency
 //
 // A write is one round trip: its statements form one pipeline, and so one transaction, at the level
-// read committed. Rows are locked in the order requests, messages, processes, sessions. A
+// read committed. Rows are locked in the order runners, requests, messages, processes, sessions. A
 // transaction that the database still rolls back (deadlock, serialization failure) has changed
 // nothing and is run again.
 //
@@ -39,6 +39,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/sayso-dev/sayso/migrations"
+	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
@@ -53,6 +54,12 @@ const minVersion = 140000
 // Store is a [github.com/sayso-dev/sayso/store.Store] in a PostgreSQL database.
 type Store struct {
 	sqlstore.Shared
+	*database
+	lease *session.Lease // compared by each write, see [Store.WithLease]; nil if none is
+}
+
+// database is what the views of a Store share.
+type database struct {
 	pool *pgxpool.Pool
 	// callTimeout is the constant [callTimeout], except in tests on a busy machine.
 	callTimeout time.Duration
@@ -87,9 +94,13 @@ func open(ctx context.Context, dsn string, settings map[string]string, schema fu
 		pool.Close()
 		return nil, fmt.Errorf("postgres: database %s at %s: %w", config.ConnConfig.Database, config.ConnConfig.Host, err)
 	}
-	s := &Store{pool: pool, callTimeout: callTimeout}
-	s.Shared = sqlstore.NewShared(sqlstore.Engine{Dialect: sqlstore.Postgres, Bind: bind, Query: s.query, Apply: s.apply, Approve: s.approve})
+	s := &Store{database: &database{pool: pool, callTimeout: callTimeout}}
+	s.Shared = sqlstore.NewShared(s.engine())
 	return s, nil
+}
+
+func (s *Store) engine() sqlstore.Engine {
+	return sqlstore.Engine{Dialect: sqlstore.Postgres, Bind: bind, Query: s.query, Apply: s.apply, Approve: s.approve}
 }
 
 // prepareDatabase checks that the server stores data safely, and runs schema.

@@ -3,19 +3,15 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
-var (
-	// An unknown session has no row to select, and so gets no mark.
-	putMark = define(`INSERT INTO marks (session_id, process_id, journal_offset, memo)
-		SELECT session_id, $2::bytea, $3::bigint, $4::bytea FROM processes WHERE session_id = $1 ON CONFLICT (session_id)
-		DO UPDATE SET process_id = excluded.process_id, journal_offset = excluded.journal_offset, memo = excluded.memo`)
-	nextEpoch = define("UPDATE epochs SET last = greatest(last + 1, $1) RETURNING last")
-)
+// An unknown session has no row to select, and so gets no mark.
+var putMark = define(`INSERT INTO marks (session_id, process_id, journal_offset, memo)
+	SELECT session_id, $2::bytea, $3::bigint, $4::bytea FROM processes WHERE session_id = $1 ON CONFLICT (session_id)
+	DO UPDATE SET process_id = excluded.process_id, journal_offset = excluded.journal_offset, memo = excluded.memo`)
 
 // SaveProgress implements [session.Store].
 func (s *Store) SaveProgress(ctx context.Context, sessionID string, p session.Progress) (uint64, error) {
@@ -46,14 +42,4 @@ func (s *Store) progress(ctx context.Context, what, sessionID string, p session.
 		return 0, err
 	}
 	return uint64(version), nil
-}
-
-// NextEpoch implements [session.Store].
-func (s *Store) NextEpoch(ctx context.Context) (uint64, error) {
-	var known bool
-	var epoch int64
-	if err := s.write(ctx, "next epoch", step{nextEpoch, []any{time.Now().UnixMicro()}, scanRow(&known, &epoch)}); err != nil {
-		return 0, err
-	}
-	return uint64(epoch), nil
 }

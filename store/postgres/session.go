@@ -19,7 +19,7 @@ var (
 			model = coalesce($4, model), permission_mode = coalesce($5, permission_mode), begun = coalesce($6, begun)
 		FROM bump WHERE s.session_id = bump.session_id`)
 	saveProcess = define("UPDATE processes SET " + sqlstore.ProcessAssignments + `,
-		updated_at = CASE WHEN state = $1 THEN updated_at ELSE $15 END, version = version + 1 WHERE session_id = $16 RETURNING version`)
+		updated_at = CASE WHEN state = $1 THEN updated_at ELSE $14 END, version = version + 1 WHERE session_id = $15 RETURNING version`)
 )
 
 // UpdateSession implements [session.Store].

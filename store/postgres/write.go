@@ -11,12 +11,20 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
 // synchronousCommit makes its transaction durable and returns the value that is set.
 var synchronousCommit = define(`SELECT set_config('synchronous_commit',
 	CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)`)
+
+// compareEpoch is [synchronousCommit] for a view with a lease. It fails, and so the transaction, if
+// the runner has a newer lease. While it holds FOR KEY SHARE, taking a lease waits for the end of
+// the transaction; afterwards it reads the new epoch, although its snapshot may be older.
+var compareEpoch = define(`WITH held AS (SELECT 1 FROM runners WHERE runner_id = $1 AND lease_epoch = $2 FOR KEY SHARE)
+	SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)
+	FROM (SELECT count(*) AS n FROM held) AS counted WHERE n / least(n, 1) = 1`)
 
 // bind stores exact bytes as bytea.
 func bind(b []byte) any { return b }
@@ -170,13 +178,20 @@ func (s *Store) attempt(ctx context.Context, steps []step) error {
 	}
 	defer conn.Release()
 	batch := &pgx.Batch{}
-	batch.Queue(synchronousCommit.Text(sqlstore.Postgres))
+	if s.lease == nil {
+		batch.Queue(synchronousCommit.Text(sqlstore.Postgres))
+	} else {
+		batch.Queue(compareEpoch.Text(sqlstore.Postgres), s.lease.RunnerID, int64(s.lease.Epoch))
+	}
 	for _, step := range steps {
 		batch.Queue(step.Text(sqlstore.Postgres), step.args...)
 	}
 	results := conn.SendBatch(ctx, batch)
 	var setting string
 	err = results.QueryRow().Scan(&setting)
+	if s.lease != nil && violates(err, sqlstore.NoRowChanged) {
+		err = unmatched{session.ErrLeaseLost}
+	}
 	for _, step := range steps {
 		if err != nil {
 			break

@@ -57,7 +57,8 @@ func everyWrite(path string) error {
 		{"credential", func() error {
 			return st.AddCredential(ctx, account.Credential{CredentialID: "c1", UserID: "u1", Kind: account.Cookie, Hash: []byte("hash")})
 		}},
-		{"epoch", func() error { _, err := st.NextEpoch(ctx); return err }},
+		{"runner", func() error { return st.RegisterRunner(ctx, session.Runner{RunnerID: "one"}) }},
+		{"lease", func() error { _, err := st.TakeLease(ctx, session.Hello{RunnerID: "one"}); return err }},
 		{"session", func() error { return st.CreateSession(ctx, session.Session{SessionID: "s1", CreatedAt: now}) }},
 		{"message", func() error {
 			_, err := st.QueueMessage(ctx, session.Message{MessageID: "m1", SessionID: "s1", Text: strings.Repeat("x", 20<<10)})

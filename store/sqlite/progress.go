@@ -7,11 +7,8 @@ import (
 	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
-var (
-	putMark = define(`INSERT INTO marks (session_id, process_id, journal_offset, memo) VALUES (?, ?, ?, ?) ON CONFLICT (session_id)
-		DO UPDATE SET process_id = excluded.process_id, journal_offset = excluded.journal_offset, memo = excluded.memo`)
-	nextEpoch = define("UPDATE epochs SET last = max(last + 1, ?) RETURNING last")
-)
+var putMark = define(`INSERT INTO marks (session_id, process_id, journal_offset, memo) VALUES (?, ?, ?, ?) ON CONFLICT (session_id)
+	DO UPDATE SET process_id = excluded.process_id, journal_offset = excluded.journal_offset, memo = excluded.memo`)
 
 // SaveProgress implements [session.Store].
 func (s *Store) SaveProgress(ctx context.Context, sessionID string, p session.Progress) (version uint64, err error) {
@@ -33,18 +30,6 @@ func (s *Store) SaveProgress(ctx context.Context, sessionID string, p session.Pr
 		return 0, err
 	}
 	return version, nil
-}
-
-// NextEpoch implements [session.Store].
-func (s *Store) NextEpoch(ctx context.Context) (uint64, error) {
-	var epoch int64
-	err := s.write(ctx, sqlstore.Durable, "next epoch", func(ctx context.Context, t tx) error {
-		return t.queryRow(ctx, []any{&epoch}, nextEpoch, t.now.UnixMicro())
-	})
-	if err != nil {
-		return 0, err
-	}
-	return uint64(epoch), nil
 }
 
 // spend adds to the cost of a session.

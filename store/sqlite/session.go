@@ -9,7 +9,7 @@ import (
 
 var (
 	saveProcess = define("UPDATE processes SET " + sqlstore.ProcessAssignments + `,
-		updated_at = CASE WHEN state = $15 THEN updated_at ELSE $16 END, version = version + 1 WHERE session_id = $17 RETURNING version`)
+		updated_at = CASE WHEN state = $14 THEN updated_at ELSE $15 END, version = version + 1 WHERE session_id = $16 RETURNING version`)
 	patchSession = define(`UPDATE sessions SET title = coalesce(?, title), title_folded = coalesce(?, title_folded),
 		archived = coalesce(?, archived), model = coalesce(?, model), permission_mode = coalesce(?, permission_mode),
 		begun = coalesce(?, begun) WHERE session_id = ?`)

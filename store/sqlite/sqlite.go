@@ -29,6 +29,7 @@ import (
 
 	"github.com/sayso-dev/sayso/migrations"
 	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
@@ -39,6 +40,12 @@ const maxReaders = 4
 // Store is a [github.com/sayso-dev/sayso/store.Store] in a SQLite file.
 type Store struct {
 	sqlstore.Shared
+	*database
+	lease *session.Lease // compared by each write, see [Store.WithLease]; nil if none is
+}
+
+// database is what the views of a Store share.
+type database struct {
 	path    string
 	mode    string // see newPool
 	writes  *writer
@@ -92,8 +99,8 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 
 // open opens an existing file and runs schema on it.
 func open(ctx context.Context, path, mode string, schema func(context.Context, *sql.DB, migrations.Dialect) error) (_ *Store, err error) {
-	s := &Store{path: path, mode: mode, writeSlot: make(chan struct{}, 1), closed: make(chan struct{})}
-	s.Shared = sqlstore.NewShared(sqlstore.Engine{Dialect: sqlstore.SQLite, Bind: bind, Query: s.query, Apply: s.apply, Approve: s.approve})
+	s := &Store{database: &database{path: path, mode: mode, writeSlot: make(chan struct{}, 1), closed: make(chan struct{})}}
+	s.Shared = sqlstore.NewShared(s.engine())
 	defer func() {
 		if err != nil {
 			err = errors.Join(fmt.Errorf("sqlite: %s: %w", path, s.classify(err)), s.closeConnections())
@@ -114,6 +121,10 @@ func open(ctx context.Context, path, mode string, schema func(context.Context, *
 	}
 	s.reads = newPool(path, mode, maxReaders, readerPragmas...)
 	return s, nil
+}
+
+func (s *Store) engine() sqlstore.Engine {
+	return sqlstore.Engine{Dialect: sqlstore.SQLite, Bind: bind, Query: s.query, Apply: s.apply, Approve: s.approve}
 }
 
 // Verify implements store.Store. It uses a connection of its own and delays no other read or write.

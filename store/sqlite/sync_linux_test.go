@@ -110,7 +110,7 @@ func TestDurabilityOfEachWrite(t *testing.T) {
 			}
 			return err
 		}},
-		{"Epoch", elsewhere, true, func(st *sqlite.Store) error { _, err := st.NextEpoch(ctx); return err }},
+		{"Lease", elsewhere, true, func(st *sqlite.Store) error { _, err := st.TakeLease(ctx, session.Hello{RunnerID: "one"}); return err }},
 		{"Progress", elsewhere, false, func(st *sqlite.Store) error {
 			_, err := st.SaveProgress(ctx, "s1", session.Progress{Items: []session.Item{{Key: "k", Kind: session.ItemText}},
 				Process: &session.ProcessState{State: session.Starting}, Mark: &session.Mark{ProcessID: "one", Offset: 1}})
@@ -152,6 +152,9 @@ func TestDurabilityOfEachWrite(t *testing.T) {
 			defer st.Close() // fails, because its WAL is gone
 			create(t, st, "s0")
 			create(t, st, "s1")
+			if err := st.RegisterRunner(ctx, session.Runner{RunnerID: "one"}); err != nil {
+				t.Fatal(err)
+			}
 			for _, id := range []string{"r0", "r1"} {
 				if _, _, err := st.OpenRequest(ctx, newRequest(id)); err != nil {
 					t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 
+	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
@@ -228,6 +229,12 @@ func (s *Store) transact(ctx context.Context, d sqlstore.Durability, do func(con
 			err = failed
 		}
 	}()
+	if s.lease != nil {
+		var one int
+		if err := w.queryRow(ctx, []any{&one}, compareEpoch, s.lease.RunnerID, int64(s.lease.Epoch)); err != nil {
+			return replaceNoRows(err, session.ErrLeaseLost)
+		}
+	}
 	if err := do(ctx, tx{w, time.Now()}); err != nil {
 		return err
 	}

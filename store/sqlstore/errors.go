@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
 )
 
 // Errors that both engines return, in addition to those of the interfaces they implement. Package
@@ -17,6 +18,9 @@ var (
 	// ErrUnknownOutcome: the change was sent, but no reply arrived. It may be stored or not; read
 	// the row before you report a result.
 	ErrUnknownOutcome = pending.ErrUnknownOutcome
+	// ErrLeaseLost: the runner of the process has a newer lease. Nothing was changed, and
+	// ErrUnavailable accompanies it.
+	ErrLeaseLost = session.ErrLeaseLost
 	// ErrBroken: a sync failed. Later syncs cannot be trusted, so the store refuses every write
 	// until the server is restarted.
 	ErrBroken = errors.New("the disk failed under the store, restart sayso")

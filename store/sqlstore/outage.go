@@ -1,9 +1,11 @@
 package sqlstore
 
 import (
+	"errors"
 	"sync/atomic"
 
 	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
 )
 
 // Outage records whether the last read and the last write of a store failed, and announces when
@@ -32,6 +34,7 @@ func (o *Outage) NoteRead(err error) {
 // NoteWrite records the result of a write.
 func (o *Outage) NoteWrite(err error) {
 	switch {
+	case errors.Is(err, session.ErrLeaseLost): // the database works
 	case pending.IsTemporary(err):
 		o.writes.Store(true)
 	case err == nil && o.writes.Load() && o.writes.Swap(false):

@@ -13,7 +13,7 @@ import (
 
 // sessionColumns is the select list that [SessionRow.Dest] scans, over sessions s and processes p.
 const sessionColumns = `s.session_id, s.project_id, s.title, s.cwd, s.model, s.permission_mode, s.allowed_tools, s.owner_id,
-	s.archived, s.demo, s.begun, s.origin_session_id, s.origin_entry_id, s.created_at, s.kind, s.lifecycle, s.in_project, p.updated_at, p.items`
+	s.archived, s.demo, s.begun, s.origin_session_id, s.origin_entry_id, s.runner_id, s.created_at, s.kind, s.lifecycle, s.in_project, p.updated_at, p.items`
 
 // SessionRow scans one row of [sessionColumns].
 type SessionRow struct {
@@ -27,7 +27,7 @@ type SessionRow struct {
 func (x *SessionRow) Dest() []any {
 	return []any{
 		&x.s.SessionID, &x.s.ProjectID, &x.s.Title, &x.cwd, &x.s.Model, &x.s.PermissionMode, &x.tools, &x.s.OwnerID,
-		&x.s.Archived, &x.s.Demo, &x.s.Begun, &x.s.Origin.SessionID, &x.s.Origin.EntryID, &x.createdAt, (*string)(&x.s.Kind), &x.lifecycle, &x.s.InProject, &x.updatedAt, &x.s.Items,
+		&x.s.Archived, &x.s.Demo, &x.s.Begun, &x.s.Origin.SessionID, &x.s.Origin.EntryID, &x.s.RunnerID, &x.createdAt, (*string)(&x.s.Kind), &x.lifecycle, &x.s.InProject, &x.updatedAt, &x.s.Items,
 	}
 }
 
@@ -56,7 +56,7 @@ func (x *SessionRow) Cursor() string { return Cursor(x.updatedAt, x.s.SessionID)
 
 // insertSessionColumns lists the columns of [newSessionValues].
 const insertSessionColumns = `session_id, project_id, title, title_folded, cwd, cwd_folded, model, permission_mode,
-	allowed_tools, owner_id, archived, demo, begun, origin_session_id, origin_entry_id, created_at, kind, lifecycle`
+	allowed_tools, owner_id, archived, demo, begun, origin_session_id, origin_entry_id, runner_id, created_at, kind, lifecycle`
 
 // newSessionValues returns the arguments for an insertion of [insertSessionColumns].
 func newSessionValues(s session.Session, bind Bind) ([]any, error) {
@@ -70,7 +70,7 @@ func newSessionValues(s session.Session, bind Bind) ([]any, error) {
 	}
 	return []any{
 		s.SessionID, SanitizeText(s.ProjectID), SanitizeText(s.Title), Fold(s.Title), bind(exactBytes(s.CWD)), Fold(s.CWD), SanitizeText(s.Model),
-		SanitizeText(s.PermissionMode), bind(tools), SanitizeText(s.OwnerID), s.Archived, s.Demo, s.Begun, SanitizeText(s.Origin.SessionID), SanitizeText(s.Origin.EntryID), Micros(s.CreatedAt),
+		SanitizeText(s.PermissionMode), bind(tools), SanitizeText(s.OwnerID), s.Archived, s.Demo, s.Begun, SanitizeText(s.Origin.SessionID), SanitizeText(s.Origin.EntryID), SanitizeText(s.RunnerID), Micros(s.CreatedAt),
 		SanitizeText(string(s.Kind)), bind(lifecycle),
 	}, nil
 }
@@ -117,16 +117,17 @@ func ChangesProcess(p session.Patch) bool {
 	return p.Title != nil || p.Archived != nil || p.Model != nil || p.PermissionMode != nil
 }
 
-// processColumns is the select list that [processRow.dest] scans, over processes p and sessions s.
+// processColumns is the select list that [processRow.dest] scans, over processes p, sessions s and
+// runners u.
 const processColumns = `p.session_id, s.project_id, s.title, s.cwd, s.demo, s.archived, s.kind, s.lifecycle, s.in_project, s.owner_id, p.version, p.state, p.started_at, p.state_changed_at,
-	p.model, p.permission_mode, p.memory, p.cpu, p.pid, p.process_id, p.node_id, p.error, p.kill_reason, p.stuck, p.held,
+	p.model, p.permission_mode, p.memory, p.cpu, p.pid, p.process_id, s.runner_id, COALESCE(u.name, ''), p.error, p.kill_reason, p.stuck, p.held,
 	(SELECT count(*) FROM messages m WHERE m.session_id = p.session_id AND m.sent_at = 0), p.items`
 
 // selectProcesses reads process states with their answerable requests in one statement, and so from
 // one snapshot. Each process has one row per request, and at least one. A condition may be
 // appended.
 var selectProcesses = "SELECT " + processColumns + ", " + joinedRequestColumns + `
-	FROM processes p JOIN sessions s ON s.session_id = p.session_id
+	FROM processes p JOIN sessions s ON s.session_id = p.session_id LEFT JOIN runners u ON u.runner_id = s.runner_id
 	LEFT JOIN requests r ON r.session_id = p.session_id AND r.status IN ('open', 'orphaned')`
 
 // processOrder groups the rows of a process, oldest request first.
@@ -145,7 +146,7 @@ type processRow struct {
 func (x *processRow) dest() []any {
 	return append([]any{
 		&x.p.SessionID, &x.p.ProjectID, &x.p.Title, &x.cwd, &x.p.Demo, &x.p.Archived, (*string)(&x.p.Kind), &x.lifecycle, &x.p.InProject, &x.p.OwnerID, &x.version, (*string)(&x.p.State), &x.startedAt,
-		&x.stateChangedAt, &x.p.Model, &x.p.PermissionMode, &x.memory, &x.p.CPU, &x.p.PID, &x.p.ProcessID, &x.p.NodeID,
+		&x.stateChangedAt, &x.p.Model, &x.p.PermissionMode, &x.memory, &x.p.CPU, &x.p.PID, &x.p.ProcessID, &x.p.RunnerID, &x.p.NodeID,
 		&x.p.Error, &x.p.KillReason, &x.p.Stuck, &x.p.Throttled, &x.p.QueuedMessages, &x.p.Items,
 	}, x.request.Dest()...)
 }
@@ -176,15 +177,15 @@ func (x *processRow) addTo(states []session.ProcessState) ([]session.ProcessStat
 	return states, nil
 }
 
-// ProcessAssignments sets the columns of [ProcessValues], $1 to $14.
+// ProcessAssignments sets the columns of [ProcessValues], $1 to $13.
 var ProcessAssignments = assignments("state", "started_at", "state_changed_at", "model", "permission_mode", "memory", "cpu", "pid",
-	"process_id", "node_id", "error", "kill_reason", "stuck", "held")
+	"process_id", "error", "kill_reason", "stuck", "held")
 
 // ProcessValues returns the arguments of [ProcessAssignments].
 func ProcessValues(p session.ProcessState) []any {
 	return []any{
 		string(p.State), Micros(p.StartedAt), Micros(p.StateChangedAt), SanitizeText(p.Model), SanitizeText(p.PermissionMode),
-		clampToInt64(p.Memory), finiteOrZero(p.CPU), int64(p.PID), SanitizeText(p.ProcessID), SanitizeText(p.NodeID), SanitizeText(p.Error),
+		clampToInt64(p.Memory), finiteOrZero(p.CPU), int64(p.PID), SanitizeText(p.ProcessID), SanitizeText(p.Error),
 		SanitizeText(p.KillReason), SanitizeText(p.Stuck), SanitizeText(p.Throttled),
 	}
 }
@@ -312,8 +313,8 @@ var (
 
 	insertSession = define(insertInto("sessions", insertSessionColumns))
 	insertProcess = define(`INSERT INTO processes (session_id, version, updated_at, items, rev, state, started_at, state_changed_at,
-		model, permission_mode, memory, cpu, pid, process_id, node_id, error, kill_reason, stuck)
-		VALUES ($1, 1, $2, 0, 0, 'dead', 0, $3, $4, $5, 0, 0, 0, '', '', '', '', '')`)
+		model, permission_mode, memory, cpu, pid, process_id, error, kill_reason, stuck)
+		VALUES ($1, 1, $2, 0, 0, 'dead', 0, $3, $4, $5, 0, 0, 0, '', '', '', '')`)
 	// Every transaction locks the process before the session.
 	incrementVersion = define("UPDATE processes SET version = version + 1, updated_at = $1 WHERE session_id = $2").Require(session.ErrNotFound)
 	setLifecycle     = define("UPDATE sessions SET lifecycle = $1 WHERE session_id = $2")

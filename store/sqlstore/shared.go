@@ -18,6 +18,9 @@ type Shared struct {
 // NewShared returns the shared methods of an engine.
 func NewShared(e Engine) Shared { return Shared{NewOutage(), e} }
 
+// WithEngine returns the same methods on another view of the same database.
+func (s Shared) WithEngine(e Engine) Shared { return Shared{s.Outage, e} }
+
 // Engine contains the functions of a database that [Shared] needs.
 type Engine struct {
 	Dialect Dialect

@@ -96,11 +96,11 @@ func exactBytes(t *testing.T, open func(t *testing.T) store.Store) {
 		_, err = st.OrphanRequests(ctx, r.SessionID, given)
 		must(t, err)
 		must(t, st.CreateSession(ctx, session.Session{SessionID: uuid.NewString(), ProjectID: given, Title: given, Model: given,
-			PermissionMode: given, OwnerID: given, CreatedAt: begin}))
+			PermissionMode: given, OwnerID: given, RunnerID: given, CreatedAt: begin}))
 		_, err = st.UpdateSession(ctx, r.SessionID, session.Patch{Title: &given, Model: &given, PermissionMode: &given})
 		must(t, err)
 		_, err = st.SaveProcess(ctx, session.ProcessState{SessionID: r.SessionID, State: session.Dead, Model: given, PermissionMode: given,
-			ProcessID: given, NodeID: given, Error: given, KillReason: given, Stuck: given, Throttled: given})
+			ProcessID: given, Error: given, KillReason: given, Stuck: given, Throttled: given})
 		must(t, err)
 		must(t, st.SetLifecycle(ctx, r.SessionID, session.Lifecycle{EventType: given, PhaseName: given, PhaseNumber: given, At: begin}))
 		p, err := st.ProcessState(ctx, r.SessionID)

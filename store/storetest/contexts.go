@@ -50,8 +50,8 @@ func contexts(t *testing.T, open func(t *testing.T) store.Store) {
 				return err
 			},
 			"Mark":      func() error { _, err := st.Mark(ended, id); return err },
-			"NextEpoch": func() error { _, err := st.NextEpoch(ended); return err },
-			"LastEpoch": func() error { _, err := st.LastEpoch(ended); return err },
+			"TakeLease": func() error { _, err := st.TakeLease(ended, session.Hello{}); return err },
+			"Runners":   func() error { _, err := st.Runners(ended); return err },
 			"Unsend":    func() error { _, err := st.Unsend(ended, message(id, "x", 0).MessageID); return err },
 			"Requeue":   func() error { _, err := st.Requeue(ended, id); return err },
 		}

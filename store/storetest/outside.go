@@ -166,27 +166,53 @@ func ExerciseFaults(t *testing.T, open func(t *testing.T) Database) {
 	t.Run("EpochsGrowAcrossRestarts", func(t *testing.T) {
 		t.Parallel()
 		db := open(t)
-		none, err := db.LastEpoch(ctx)
-		must(t, err)
-		equal(t, "the epoch before the first", none, uint64(0))
-		last, err := db.NextEpoch(ctx)
-		must(t, err)
-		again, err := db.Reopen().LastEpoch(ctx)
-		must(t, err)
-		equal(t, "the last epoch", again, last)
+		h := Runner(t, db)
+		last := TakeLease(t, db, h)
+		again := db.Reopen()
+		must(t, again.RenewLease(ctx, last))
 		// A clock that was set back has the same effect as an epoch ahead of the clock.
 		const ahead = 9_000_000_000_000_000
-		db.Exec(fmt.Sprint("UPDATE epochs SET last = ", ahead))
+		db.Exec(fmt.Sprint("UPDATE runners SET lease_epoch = ", ahead))
 		for i := range 3 {
-			e, err := db.Reopen().NextEpoch(ctx)
-			must(t, err)
-			equal(t, "epoch", e, uint64(ahead+i+1))
+			equal(t, "epoch", TakeLease(t, db.Reopen(), h).Epoch, uint64(ahead+i+1))
 		}
-		db.Exec("UPDATE epochs SET last = 1") // an old backup was restored
-		e, err := db.Reopen().NextEpoch(ctx)
+		db.Exec("UPDATE runners SET lease_epoch = 1") // an old backup was restored
+		wantError(t, "renewing what the backup does not know", again.RenewLease(ctx, last), session.ErrLeaseLost)
+		if l := TakeLease(t, db.Reopen(), h); l.Epoch <= last.Epoch {
+			t.Fatalf("epoch %d comes after %d", l.Epoch, last.Epoch)
+		}
+	})
+
+	t.Run("RemovedRunnersAreRefused", func(t *testing.T) {
+		t.Parallel()
+		db := open(t)
+		h := Runner(t, db)
+		TakeLease(t, db, h)
+		db.Exec("UPDATE runners SET removed_at = 1")
+		_, err := db.TakeLease(ctx, h)
+		wantError(t, "a removed runner", err, session.ErrRunnerRemoved)
+	})
+
+	// The database of an earlier release has sessions and an epoch, and no runner.
+	t.Run("FirstRunnerTakesOverTheSessions", func(t *testing.T) {
+		t.Parallel()
+		db := open(t)
+		const ahead = 9_000_000_000_000_000
+		db.Exec(fmt.Sprint("INSERT INTO runners (runner_id, lease_epoch) VALUES ('', ", ahead, ")"))
+		id := newSession(t, db)
+		agent := session.Session{SessionID: uuid.NewString(), Kind: session.Agent, CreatedAt: begin}
+		must(t, db.CreateSession(ctx, agent))
+		none, err := db.Runners(ctx)
 		must(t, err)
-		if e <= last {
-			t.Fatalf("epoch %d comes after %d", e, last)
+		equal(t, "runners before the first", len(none), 0)
+		h := Runner(t, db)
+		second := Runner(t, db)
+		equal(t, "epoch of the first", TakeLease(t, db, h).Epoch, uint64(ahead+1))
+		equal(t, "epoch of the second is a time", TakeLease(t, db, second).Epoch < ahead, true)
+		for sessionID, want := range map[string]string{id: h.RunnerID, agent.SessionID: ""} {
+			found, err := db.Session(ctx, sessionID)
+			must(t, err)
+			equal(t, "runner", found.RunnerID, want)
 		}
 	})
 

@@ -39,7 +39,7 @@ func progress(t *testing.T, open func(t *testing.T) store.Store) {
 		id := newSession(t, st)
 		p := session.ProcessState{
 			SessionID: id, State: session.AssistantTurn, StartedAt: after(1), StateChangedAt: after(2), Model: "claude-opus",
-			PermissionMode: "plan", Memory: 5 << 40, CPU: 1.25, PID: 4711, ProcessID: uuid.NewString(), NodeID: "node-1",
+			PermissionMode: "plan", Memory: 5 << 40, CPU: 1.25, PID: 4711, ProcessID: uuid.NewString(),
 			Error: "it died", KillReason: "idle", Stuck: "waits for the network", Throttled: "too dear today",
 		}
 		given := p
@@ -235,43 +235,5 @@ func progress(t *testing.T, open func(t *testing.T) store.Store) {
 		state, err := st.ProcessState(ctx, id)
 		must(t, err)
 		equal(t, "the state is of the last", state.PID, last)
-	})
-
-	s.run("EpochsGrow", func(t *testing.T, st store.Store) {
-		next := func() uint64 {
-			e, err := st.NextEpoch(ctx)
-			if err != nil {
-				t.Error(err)
-			}
-			return e
-		}
-		last := next()
-		if last == 0 {
-			t.Fatal("the first epoch is 0")
-		}
-		var epochs [32][4]uint64
-		concurrently(32, func(i int) {
-			for j := range epochs[i] {
-				epochs[i][j] = next()
-			}
-		})
-		unique := map[uint64]bool{}
-		for _, mine := range epochs {
-			before := last
-			for _, e := range mine {
-				unique[e] = true
-				if e <= before {
-					t.Errorf("epoch %d comes after %d", e, before)
-				}
-				before = e
-			}
-		}
-		equal(t, "epochs given", len(unique), 32*4)
-		e := next()
-		for given := range unique {
-			if e <= given {
-				t.Errorf("epoch %d comes after %d", e, given)
-			}
-		}
 	})
 }

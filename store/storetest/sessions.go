@@ -293,7 +293,7 @@ func processes(t *testing.T, open func(t *testing.T) store.Store) {
 		id := newSession(t, st)
 		p := session.ProcessState{
 			SessionID: id, State: session.AssistantTurn, StartedAt: after(1), StateChangedAt: after(2), Model: "claude-opus",
-			PermissionMode: "plan", Memory: 5 << 40, CPU: 1.25, PID: 4711, ProcessID: uuid.NewString(), NodeID: "node-1",
+			PermissionMode: "plan", Memory: 5 << 40, CPU: 1.25, PID: 4711, ProcessID: uuid.NewString(),
 			Error: "it died", KillReason: "idle", Stuck: "waits for the network", Throttled: "too dear today",
 		}
 		given := p

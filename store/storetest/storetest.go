@@ -50,6 +50,7 @@ func Exercise(t *testing.T, open func(t *testing.T) store.Store) {
 		{"Approvals", approvals},
 		{"Holds", holds},
 		{"Bytes", exactBytes},
+		{"Runners", runners},
 		{"Contexts", contexts},
 	}
 	for _, part := range contract {

@@ -307,6 +307,8 @@ export const errors = {
   rules_not_offered: 'Permission rule {rule} was not offered with this request.',
   rules_too_large: 'The permission rules are larger than {max} MB.',
   rules_too_many: 'There are {count} permission rules. Up to {max} can be granted at a time.',
+  runner_paused: '{runner} takes no new sessions now. An admin can change that.',
+  runner_unreachable: "This session runs on {runner}, which can't be reached. What you answer waits for it.",
   running: 'Claude is already running in this session.',
   same_token_maker:
     'The person who created this token also created a way to sign in as {person}, who approved first, so this is not a second approval. Ask another person, or approve again after a day, once no such token is left.',

@@ -184,6 +184,7 @@ export interface ProcessState {
   memory: number
   cpu: number
   node_id: string
+  unreachable?: boolean
   error: string | null
   kill_reason: string | null
   stuck: string | null

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/claude/config"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/store"
+)
+
+// localRunner is the runner inside this server, as its state folder knows it.
+type localRunner struct {
+	RunnerID       string `json:"runner_id"`
+	InstallationID string `json:"installation_id"`
+}
+
+// takeLease takes the lease of the runner inside this server, and gives its epoch to the shims. The
+// state folder has a copy of the epoch. A database whose last epoch is below the copy is older than
+// the sessions of this machine: a backup was restored, or another database is used.
+func (a *app) takeLease(ctx context.Context) error {
+	here, err := a.identifyRunner(ctx)
+	if err != nil {
+		return err
+	}
+	fences, err := a.shims.Fences(ctx)
+	if err != nil {
+		return err
+	}
+	hello := session.Hello{
+		RunnerID: here.RunnerID, InstallationID: here.InstallationID, Name: a.settings.NodeID, Server: a.settings.NodeID, Release: versionText(),
+		Fence: slices.Max(append(slices.Collect(maps.Values(fences)), 0)),
+	}
+	if a.exclusive != nil { // a copy of a file comes with a copy of its runner
+		hello.Machine = machine()
+	}
+	known, err := a.store.Runner(ctx, here.RunnerID)
+	if errors.Is(err, session.ErrNoRunner) {
+		if err = a.store.RegisterRunner(ctx, session.Runner{RunnerID: here.RunnerID, InstallationID: here.InstallationID, Name: hello.Name}); err == nil {
+			known, err = a.store.Runner(ctx, here.RunnerID)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(a.settings.StateDir, "epoch")
+	noted, err := readEpoch(file)
+	if err != nil {
+		a.log.WarnContext(ctx, "cannot tell whether the database is older than the sessions of this machine", "error", err)
+	}
+	if noted > known.Epoch {
+		a.log.ErrorContext(ctx, "the database is older than the sessions of this machine, as after restoring a backup; sessions that run are recovered, and Claude may ask again what was answered since then",
+			"database_last_used", startedAt(known.Epoch), "server_last_started", startedAt(noted))
+	}
+	lease, err := a.store.TakeLease(ctx, hello)
+	switch {
+	case errors.Is(err, store.ErrReadOnly):
+		// The server starts on a full disk, too. Its locks keep others away; the store would also
+		// use the clock.
+		a.log.WarnContext(ctx, "the disk takes no writes; the server starts all the same", "error", err)
+		a.driving = a.store
+		lease.Epoch = max(uint64(time.Now().UnixMicro()), hello.Fence+1)
+	case errors.Is(err, session.ErrOtherInstallation):
+		return fmt.Errorf("the database refuses the runner of the state folder %s: %w; with a copy, give the server a state folder of its own with --state-dir; "+
+			"after a move for good, run UPDATE runners SET machine = '' WHERE runner_id = '%s' in the database", a.settings.StateDir, err, here.RunnerID)
+	case err != nil:
+		return err
+	default:
+		a.lease = &lease
+		a.driving = a.metrics.measured(store.WithLease(a.opened, lease))
+		if err := os.WriteFile(file, fmt.Appendln(nil, lease.Epoch), 0o600); err != nil {
+			a.log.WarnContext(ctx, "a restored backup of the database may go unnoticed", "error", err)
+		}
+	}
+	a.runnerID, a.shims.Epoch = here.RunnerID, lease.Epoch
+	if lease.Epoch == hello.Fence+1 { // neither the clock nor the database reach the fence
+		a.shims.Ahead = map[string]bool{}
+		for processID, fence := range fences {
+			a.shims.Ahead[processID] = fence > known.Epoch
+		}
+	}
+	return nil
+}
+
+// identifyRunner returns the runner of the state folder, which gets one if it has none. A database
+// that only one server can use comes with its runner, so that it can be moved without the state
+// folder.
+func (a *app) identifyRunner(ctx context.Context) (localRunner, error) {
+	file := filepath.Join(a.settings.StateDir, "runner.json")
+	var here localRunner
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(text, &here)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return localRunner{}, fmt.Errorf("cannot read which runner the state folder has: %s: %w", file, err)
+	}
+	if a.exclusive == nil {
+		all, err := a.store.Runners(ctx)
+		if err != nil {
+			return localRunner{}, err
+		}
+		if len(all) == 1 {
+			here = localRunner{all[0].RunnerID, all[0].InstallationID}
+		}
+	}
+	if here.RunnerID == "" {
+		here = localRunner{uuid.NewString(), uuid.NewString()}
+	}
+	now, err := json.Marshal(here)
+	if err == nil && !bytes.Equal(now, text) {
+		err = config.Write(file, now)
+	}
+	if err != nil {
+		a.log.WarnContext(ctx, "cannot store which runner the state folder has", "error", err)
+	}
+	return here, nil
+}
+
+// machine identifies this machine to the database, without telling its id; "" if it has none, as
+// containers.
+func machine() string {
+	id, err := os.ReadFile("/etc/machine-id")
+	if text := strings.TrimSpace(string(id)); err == nil && len(text) == 32 {
+		sum := sha256.Sum256([]byte("sayso runner " + text))
+		return hex.EncodeToString(sum[:16])
+	}
+	return ""
+}
+
+// keepLease renews the lease until ctx ends. It fails with [session.ErrLeaseLost] when a server
+// with a newer lease drives the runner; then the sessions are let go.
+func (a *app) keepLease(ctx context.Context) error {
+	renewal := time.NewTicker(session.LeaseRenewal)
+	defer renewal.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-renewal.C:
+		}
+		if err := a.store.RenewLease(ctx, *a.lease); errors.Is(err, session.ErrLeaseLost) {
+			return err
+		} // the outage of a database is shown elsewhere, and changes nothing of the lease
+	}
+}
+
+// releaseTimeout bounds how long a server that ends takes to release its lease.
+const releaseTimeout = time.Second
+
+// releaseLease lets others see at once that nobody drives the runner.
+func (a *app) releaseLease(ctx context.Context) {
+	if a.lease == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
+	defer cancel()
+	if err := a.store.ReleaseLease(ctx, *a.lease); err != nil {
+		a.log.Debug("the lease of the runner runs out instead of being released", "error", err)
+	}
+}
+
+// readEpoch returns the epoch in a file, 0 when it is missing.
+func readEpoch(file string) (uint64, error) {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
+}
+
+// startedAt returns when the server of an epoch started. An epoch is a time in microseconds
+// unless the clock went back.
+func startedAt(epoch uint64) string {
+	if epoch == 0 {
+		return "never"
+	}
+	return time.UnixMicro(int64(epoch)).UTC().Format(time.RFC3339)
+}

@@ -1,0 +1,41 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sayso-dev/sayso/internal/problem"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// drives reports whether the sessions of a runner are this server's. Only the runner itself says
+// that a process has ended, so those of others are left alone.
+func (o *node) drives(runnerID string) bool { return runnerID == "" || runnerID == o.o.RunnerID }
+
+// leaseLost makes Run end, because a server with a newer lease drives the runner.
+func (o *node) leaseLost() { wake(o.fenced) }
+
+// checkPaused returns a [problem.Error] if this server's runner takes no new sessions.
+func (o *node) checkPaused(ctx context.Context) error {
+	r, err := o.o.Store.Runner(ctx, o.o.RunnerID)
+	switch {
+	case errors.Is(err, session.ErrNoRunner): // removed from the database by hand
+		return nil
+	case err == nil && r.Paused:
+		return problem.New("runner_paused", "runner", r.Name)
+	}
+	return err
+}
+
+// checkRunner returns a [problem.Error] if a session is of a runner that this server does not
+// drive.
+func (o *node) checkRunner(ctx context.Context, s session.Session) error {
+	if o.drives(s.RunnerID) {
+		return nil
+	}
+	name := s.RunnerID
+	if r, err := o.o.Store.Runner(ctx, s.RunnerID); err == nil {
+		name = r.Name
+	}
+	return problem.For("session_id", "runner_unreachable", "runner", name)
+}

@@ -1,0 +1,93 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sayso-dev/sayso/pending"
+)
+
+// Runner is what is near Claude on one host: its shims, folders and files. One server at a
+// time drives it, by a [Lease].
+type Runner struct {
+	RunnerID string // UUID
+	Name     string // by default that of its host
+	// InstallationID was made with the state folder of the runner. A lease is given to this
+	// installation alone: a copy would report the processes of the original as dead.
+	InstallationID string
+	Machine        string // hash of the host's machine id; "" if it is not compared
+	Release        string // version of its program
+	Paused         bool   // it takes no new sessions
+	RemovedAt      time.Time
+
+	Epoch     uint64    // of the last lease; 0 before the first
+	Server    string    // who took that; "" after its release
+	ExpiresAt time.Time // of the lease, in the time of the database
+	SeenAt    time.Time // last taken or renewed
+}
+
+// Hello is what a runner says to the server that it has dialed.
+type Hello struct {
+	RunnerID, InstallationID, Machine, Name, Release string
+	Server                                           string // the name of that server
+	// Fence is the highest epoch that has attached to one of its shims, 0 for none.
+	Fence uint64
+}
+
+// Lease is the right to drive a runner. It ends when another one is taken, and by nothing
+// else: after LeaseTTL without a renewal, people see the runner as unreachable.
+type Lease struct {
+	RunnerID string
+	Epoch    uint64 // above that of every earlier lease, and the fence of every shim
+}
+
+// LeaseTTL is how long a lease is valid without being renewed, and LeaseRenewal how often it
+// should be.
+const (
+	LeaseTTL     = 10 * time.Second
+	LeaseRenewal = 3 * time.Second
+)
+
+// Errors of a [RunnerStore].
+var (
+	// ErrLeaseLost: the runner has a newer lease. Nothing was changed. It is a
+	// [pending.ErrUnavailable]: whoever has the newer lease does it.
+	ErrLeaseLost = fmt.Errorf("the runner has a newer lease: %w", pending.ErrUnavailable)
+	ErrNoRunner  = errors.New("no such runner")
+	// ErrOtherInstallation: the runner is another installation, or on another machine, than
+	// the one with that id.
+	ErrOtherInstallation = errors.New("it is a copy of another runner, or was moved to another machine")
+	ErrRunnerRemoved     = errors.New("the runner was removed")
+)
+
+// RunnerStore stores runners and their leases. The store's views for a lease
+// (store.WithLease) compare its epoch at each write, in the same transaction: no such write
+// commits after a newer lease was taken.
+type RunnerStore interface {
+	// RegisterRunner stores a new runner; a known id changes nothing. The first runner of a
+	// database of an earlier release becomes that of all sessions of this kind: [Ours].
+	RegisterRunner(ctx context.Context, r Runner) error
+	// Runners returns all runners, also removed ones, by name.
+	Runners(ctx context.Context) ([]Runner, error)
+	// Runner returns one runner, or [ErrNoRunner].
+	Runner(ctx context.Context, runnerID string) (Runner, error)
+	// SetRunnerPaused decides whether a runner takes new sessions, and writes body to the
+	// audit trail. It returns [ErrNoRunner].
+	SetRunnerPaused(ctx context.Context, runnerID string, paused bool, body []byte) error
+
+	// TakeLease gives the runner a lease with a higher epoch, whoever holds it, and stores
+	// what its hello says. It waits for the writes in progress that compare the former epoch.
+	// The lease is safe from a power cut, and from a failover to a synchronous standby. Its
+	// epoch is not below the time of the database in microseconds, so that a restored backup
+	// gives none again. It returns [ErrNoRunner], [ErrOtherInstallation] or
+	// [ErrRunnerRemoved].
+	TakeLease(ctx context.Context, h Hello) (Lease, error)
+	// RenewLease extends a lease to [LeaseTTL] from now, or returns [ErrLeaseLost]. It does
+	// not wait for other writes, and a crash of the database may undo it. In a database that
+	// only one server can use, it only compares.
+	RenewLease(ctx context.Context, l Lease) error
+	// ReleaseLease lets a lease expire now. It returns [ErrLeaseLost] for an earlier one.
+	ReleaseLease(ctx context.Context, l Lease) error
+}

@@ -1,0 +1,322 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/store"
+)
+
+// Runner registers a runner and returns what it says to a server.
+func Runner(t testing.TB, st session.RunnerStore) session.Hello {
+	t.Helper()
+	h := session.Hello{RunnerID: uuid.NewString(), InstallationID: uuid.NewString(), Name: "atlas", Server: "a", Release: "1.0"}
+	if err := st.RegisterRunner(context.Background(), session.Runner{RunnerID: h.RunnerID, InstallationID: h.InstallationID, Name: h.Name}); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// TakeLease takes the lease of a runner.
+func TakeLease(t testing.TB, st session.RunnerStore, h session.Hello) session.Lease {
+	t.Helper()
+	l, err := st.TakeLease(context.Background(), h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func runners(t *testing.T, open func(t *testing.T) store.Store) {
+	ctx := context.Background()
+	s := suite{t, open}
+
+	s.run("RegisterKeepsAKnownOne", func(t *testing.T, st store.Store) {
+		_, err := st.Runner(ctx, "nobody")
+		wantError(t, "an unknown runner", err, session.ErrNoRunner)
+		_, err = st.TakeLease(ctx, session.Hello{RunnerID: "nobody"})
+		wantError(t, "the lease of an unknown runner", err, session.ErrNoRunner)
+		h := Runner(t, st)
+		must(t, st.RegisterRunner(ctx, session.Runner{RunnerID: h.RunnerID, InstallationID: "another", Name: "another"}))
+		all, err := st.Runners(ctx)
+		must(t, err)
+		equal(t, "runners", all, []session.Runner{{RunnerID: h.RunnerID, InstallationID: h.InstallationID, Name: "atlas"}})
+	})
+
+	s.run("SessionsKeepTheirRunner", func(t *testing.T, st store.Store) {
+		h := Runner(t, st)
+		id := uuid.NewString()
+		must(t, st.CreateSession(ctx, session.Session{SessionID: id, RunnerID: h.RunnerID, CreatedAt: begin}))
+		other := newSession(t, st)
+		_, err := st.SaveProcess(ctx, session.ProcessState{SessionID: id, State: session.UserTurn, RunnerID: "another", NodeID: "another"})
+		must(t, err)
+		Runner(t, st) // takes over no session
+		found, err := st.Session(ctx, id)
+		must(t, err)
+		equal(t, "runner", found.RunnerID, h.RunnerID)
+		state, err := st.ProcessState(ctx, id)
+		must(t, err)
+		equal(t, "runner of the process", []string{state.RunnerID, state.NodeID}, []string{h.RunnerID, "atlas"})
+		state, err = st.ProcessState(ctx, other)
+		must(t, err)
+		equal(t, "no runner", []string{state.RunnerID, state.NodeID}, []string{"", ""})
+	})
+
+	s.run("LeaseStoresTheHello", func(t *testing.T, st store.Store) {
+		h := Runner(t, st)
+		h.Name, h.Machine, h.Server, h.Release = "build", "machine", "b", "2.0"
+		l := TakeLease(t, st, h)
+		r, err := st.Runner(ctx, h.RunnerID)
+		must(t, err)
+		if r.SeenAt.IsZero() || r.ExpiresAt.Sub(r.SeenAt) != session.LeaseTTL {
+			t.Errorf("seen at %s, valid until %s", r.SeenAt, r.ExpiresAt)
+		}
+		r.SeenAt, r.ExpiresAt = time.Time{}, time.Time{}
+		equal(t, "runner", r, session.Runner{RunnerID: h.RunnerID, Name: "build", InstallationID: h.InstallationID,
+			Machine: "machine", Release: "2.0", Epoch: l.Epoch, Server: "b"})
+	})
+
+	s.run("AnotherInstallationIsRefused", func(t *testing.T, st store.Store) {
+		h := Runner(t, st)
+		h.Machine = "machine"
+		l := TakeLease(t, st, h)
+		for what, change := range map[string]func(*session.Hello){
+			"another installation": func(h *session.Hello) { h.InstallationID = uuid.NewString() },
+			"another machine":      func(h *session.Hello) { h.Machine = "another" },
+		} {
+			other := h
+			change(&other)
+			_, err := st.TakeLease(ctx, other)
+			wantError(t, what, err, session.ErrOtherInstallation)
+		}
+		must(t, st.RenewLease(ctx, l)) // the refused ones changed nothing
+		h.Machine = ""                 // it cannot tell
+		TakeLease(t, st, h)
+		r, err := st.Runner(ctx, h.RunnerID)
+		must(t, err)
+		equal(t, "machine", r.Machine, "machine")
+	})
+
+	s.run("LeaseIsAboveTheFence", func(t *testing.T, st store.Store) {
+		h := Runner(t, st)
+		const ahead = 9_000_000_000_000_000
+		h.Fence = ahead
+		equal(t, "epoch", TakeLease(t, st, h).Epoch, uint64(ahead+1))
+		h.Fence = 0
+		equal(t, "next epoch", TakeLease(t, st, h).Epoch, uint64(ahead+2))
+	})
+
+	s.run("RenewAndRelease", func(t *testing.T, st store.Store) {
+		h := Runner(t, st)
+		former := TakeLease(t, st, h)
+		l := TakeLease(t, st, h)
+		must(t, st.RenewLease(ctx, l))
+		wantError(t, "renewing a former lease", st.RenewLease(ctx, former), session.ErrLeaseLost)
+		wantError(t, "releasing a former lease", st.ReleaseLease(ctx, former), session.ErrLeaseLost)
+		must(t, st.ReleaseLease(ctx, l))
+		r, err := st.Runner(ctx, h.RunnerID)
+		must(t, err)
+		if r.Server != "" || r.ExpiresAt.Sub(r.SeenAt) >= session.LeaseTTL {
+			t.Errorf("after the release: %+v", r)
+		}
+		must(t, store.WithLease(st, l).SetLifecycle(ctx, newSession(t, st), session.Lifecycle{EventType: "x"})) // nobody has a newer one
+		equal(t, "epoch after the release", TakeLease(t, st, h).Epoch > l.Epoch, true)
+	})
+
+	s.run("Pause", func(t *testing.T, st store.Store) {
+		h := Runner(t, st)
+		for _, paused := range []bool{true, true, false} {
+			must(t, st.SetRunnerPaused(ctx, h.RunnerID, paused, []byte(`{"what":"runner_paused"}`)))
+			r, err := st.Runner(ctx, h.RunnerID)
+			must(t, err)
+			equal(t, "paused", r.Paused, paused)
+		}
+		wantError(t, "an unknown runner", st.SetRunnerPaused(ctx, "nobody", true, []byte(`{}`)), session.ErrNoRunner)
+		page, err := st.Audit(ctx, 0, 10)
+		must(t, err)
+		equal(t, "audit entries", len(page), 3)
+	})
+
+	s.run("EpochsGrow", func(t *testing.T, st store.Store) {
+		h := Runner(t, st)
+		next := func() uint64 {
+			l, err := st.TakeLease(ctx, h)
+			if err != nil {
+				t.Error(err)
+			}
+			return l.Epoch
+		}
+		last := next()
+		if last == 0 {
+			t.Fatal("the first epoch is 0")
+		}
+		var epochs [32][4]uint64
+		concurrently(32, func(i int) {
+			for j := range epochs[i] {
+				epochs[i][j] = next()
+			}
+		})
+		unique := map[uint64]bool{}
+		for _, mine := range epochs {
+			before := last
+			for _, e := range mine {
+				unique[e] = true
+				if e <= before {
+					t.Errorf("epoch %d comes after %d", e, before)
+				}
+				before = e
+			}
+		}
+		equal(t, "epochs given", len(unique), 32*4)
+		e := next()
+		for given := range unique {
+			if e <= given {
+				t.Errorf("epoch %d comes after %d", e, given)
+			}
+		}
+	})
+
+	s.run("OutdatedWritesAreRefused", func(t *testing.T, st store.Store) {
+		h := Runner(t, st)
+		before, now := store.WithLease(st, TakeLease(t, st, h)), store.WithLease(st, TakeLease(t, st, h))
+		id := newSession(t, st)
+		sent := message(id, "sent", 0)
+		_, err := st.QueueMessage(ctx, sent)
+		must(t, err)
+		_, err = st.MarkSent(ctx, sent.MessageID, after(1))
+		must(t, err)
+		waiting := message(id, "waiting", 2)
+		_, err = st.QueueMessage(ctx, waiting)
+		must(t, err)
+		given := undeliveredRequest(t, st, id)
+		timed := requestOf(id, "one")
+		timed.ExpiresAt = after(60)
+		for _, r := range []*pending.Request{&timed} {
+			*r = openRequest(t, st, *r)
+		}
+		title := "new"
+		writes := map[string]func(st store.Store) error{
+			"CreateSession": func(st store.Store) error {
+				return st.CreateSession(ctx, session.Session{SessionID: "s", CreatedAt: begin})
+			},
+			"UpdateSession": func(st store.Store) error {
+				_, err := st.UpdateSession(ctx, id, session.Patch{Title: &title})
+				return err
+			},
+			"SaveProcess": func(st store.Store) error {
+				_, err := st.SaveProcess(ctx, session.ProcessState{SessionID: id, State: session.UserTurn})
+				return err
+			},
+			"SaveProgress": func(st store.Store) error {
+				_, err := st.SaveProgress(ctx, id, session.Progress{Process: &session.ProcessState{State: session.UserTurn},
+					Items: []session.Item{item("k", "x")}, Mark: &session.Mark{ProcessID: "one", Offset: 1}})
+				return err
+			},
+			"PutItems":     func(st store.Store) error { return st.PutItems(ctx, id, []session.Item{item("l", "x")}) },
+			"SetLifecycle": func(st store.Store) error { return st.SetLifecycle(ctx, id, session.Lifecycle{EventType: "x"}) },
+			"QueueMessage": func(st store.Store) error { _, err := st.QueueMessage(ctx, message(id, "x", 3)); return err },
+			"MarkSent":     func(st store.Store) error { _, err := st.MarkSent(ctx, waiting.MessageID, after(4)); return err },
+			"Unsend":       func(st store.Store) error { _, err := st.Unsend(ctx, sent.MessageID); return err },
+			"Requeue":      func(st store.Store) error { _, err := st.Requeue(ctx, id); return err },
+			"OpenRequest":  func(st store.Store) error { _, _, err := st.OpenRequest(ctx, requestOf(id, "one")); return err },
+			"ResolveRequest": func(st store.Store) error {
+				_, _, err := st.ResolveRequest(ctx, timed.RequestID, pending.Resolution{Status: pending.Withdrawn, At: after(5)})
+				return err
+			},
+			"ResolveRequest by a person": func(st store.Store) error {
+				_, _, err := st.ResolveRequest(ctx, timed.RequestID, approval("c"))
+				return err
+			},
+			"ApproveRequest": func(st store.Store) error {
+				_, _, err := st.ApproveRequest(ctx, timed.RequestID, pending.Approval{Actor: pending.Actor{UserID: "u1"}, At: after(5)})
+				return err
+			},
+			"OrphanRequests": func(st store.Store) error { _, err := st.OrphanRequests(ctx, id, "x"); return err },
+			"CarryAnswer": func(st store.Store) error {
+				_, _, err := st.CarryAnswer(ctx, requestOf(id, "two"), given.RequestID)
+				return err
+			},
+			"SetDelivery":   func(st store.Store) error { return st.SetDelivery(ctx, given.RequestID, pending.Delivered) },
+			"ExtendRequest": func(st store.Store) error { _, _, err := st.ExtendRequest(ctx, timed.RequestID, after(90)); return err },
+			"LeaveOut":      func(st store.Store) error { return st.LeaveOut(ctx, id, true) },
+			"AddIncident":   func(st store.Store) error { return st.AddIncident(ctx, []byte(`{"what":"x"}`)) },
+			"DeleteSession": func(st store.Store) error { return st.DeleteSession(ctx, id) },
+		}
+		expectNoVersionBump(t, st, id, func() {
+			for name, write := range writes {
+				err := write(before)
+				wantError(t, name, err, store.ErrLeaseLost)
+				wantError(t, name, err, store.ErrUnavailable)
+			}
+		})
+		select {
+		case <-st.Recovered():
+			t.Error("a lost lease counts as an outage of the database")
+		default:
+		}
+		page, err := st.Transcript(ctx, id, 0, 10)
+		must(t, err)
+		equal(t, "items", len(page.Items), 0)
+		row, err := st.Request(ctx, given.RequestID)
+		must(t, err)
+		equal(t, "the answer", row, given)
+		_, err = st.Session(ctx, "s")
+		wantError(t, "the session", err, session.ErrNotFound)
+		if _, err := before.ProcessState(ctx, id); err != nil { // reading is free
+			t.Error(err)
+		}
+		for name, write := range writes {
+			if name != "DeleteSession" {
+				if err := write(now); err != nil {
+					t.Errorf("%s with the lease: %v", name, err)
+				}
+			}
+		}
+		must(t, writes["DeleteSession"](now))
+	})
+
+	// Many write while the lease is taken again and again. Nothing that an earlier lease wrote may
+	// appear after the call that took a newer one has returned.
+	s.run("NoWriteAfterANewerLease", func(t *testing.T, st store.Store) {
+		h := Runner(t, st)
+		id := newSession(t, st)
+		const rounds, writers = 8, 6
+		lease := TakeLease(t, st, h)
+		for round := range rounds {
+			var writing sync.WaitGroup
+			ready := make(chan struct{}, writers)
+			view := store.WithLease(st, lease)
+			for range writers {
+				writing.Go(func() {
+					for n := 0; ; n++ {
+						_, err := view.SaveProcess(ctx, session.ProcessState{SessionID: id, State: session.UserTurn, PID: round})
+						if n == 0 {
+							ready <- struct{}{}
+						}
+						if errors.Is(err, store.ErrLeaseLost) {
+							return
+						}
+						if err != nil {
+							t.Error(err)
+							return
+						}
+					}
+				})
+			}
+			for range writers {
+				<-ready
+			}
+			lease = TakeLease(t, st, h)
+			taken := version(t, st, id)
+			writing.Wait()
+			equal(t, "version after the lease was taken", version(t, st, id), taken)
+		}
+	})
+}
