@@ -172,6 +172,7 @@ func (a *app) openDatabase(ctx context.Context) (err error) {
 		}
 	})
 	a.directory = account.NewDirectory(a.store)
+	a.directory.OnIncident(logIncident(a.log))
 	a.admin, err = a.directory.Prepare(ctx, a.settings.BootstrapToken)
 	return err
 }

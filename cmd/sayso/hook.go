@@ -8,11 +8,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -267,8 +269,11 @@ func (t *terminalHook) places() (settingsFile string, args []string, ownToken bo
 	if err := t.home.read("hook"); err != nil {
 		return "", nil, false, err
 	}
-	settingsFile = t.settingsFile
-	if settingsFile == "" {
+	if settingsFile = t.settingsFile; settingsFile != "" {
+		if settingsFile, err = filepath.Abs(settingsFile); err != nil {
+			return "", nil, false, err
+		}
+	} else {
 		dir, err := os.UserHomeDir()
 		if err != nil {
 			return "", nil, false, fmt.Errorf("there is no home folder: %w; name the file with --settings", err)
@@ -328,9 +333,63 @@ func (t *terminalHook) install(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "Hook installed in %s. Requests from new Claude sessions in terminals can also be answered at %s. The first answer is used.\nTo remove the hook, run: sayso hook --uninstall\n",
-		settingsFile, strings.TrimSuffix(t.home.url(), "/mcp"))
+	if own {
+		if err := t.noteFiles(append(t.notedFiles(), settingsFile)); err != nil {
+			return err
+		}
+	}
+	remove := "sayso hook --uninstall"
+	for _, given := range []struct{ flag, value string }{{"settings", t.settingsFile}, {"connect", t.connect}, {"state-dir", t.home.stateDir}, {"database", t.home.database}} {
+		if given.value != "" {
+			remove += " --" + given.flag + " " + shellWord(given.value)
+		}
+	}
+	fmt.Fprintf(stdout, "Hook installed in %s. Requests from new Claude sessions in terminals can also be answered at %s. The first answer is used.\nTo remove the hook, run: %s\n",
+		settingsFile, strings.TrimSuffix(t.home.url(), "/mcp"), remove)
 	return nil
+}
+
+// notesFile lists the settings files that have the hook with the token of the state folder, one
+// per line.
+func (t *terminalHook) notesFile() string { return t.home.agentFile("terminal.settings") }
+
+// notedFiles returns the settings files that were noted, without those that are gone.
+func (t *terminalHook) notedFiles() (files []string) {
+	text, err := os.ReadFile(t.notesFile())
+	if err != nil {
+		return nil
+	}
+	for file := range strings.Lines(string(text)) {
+		file = strings.TrimSuffix(file, "\n")
+		if _, err := os.Stat(file); err == nil && file != "" {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
+func (t *terminalHook) noteFiles(files []string) error {
+	files = sorted(files)
+	if len(files) == 0 {
+		if err := os.Remove(t.notesFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	return config.Write(t.notesFile(), []byte(strings.Join(files, "\n")+"\n"))
+}
+
+// sorted returns files in order, each once.
+func sorted(files []string) []string { return slices.Compact(slices.Sorted(slices.Values(files))) }
+
+// hasHook reports whether a settings file has the hook with these arguments.
+func hasHook(file string, args []string) bool {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return false
+	}
+	without, err := hook.Uninstall(data, args...)
+	return err == nil && !bytes.Equal(without, data)
 }
 
 func (t *terminalHook) uninstall(ctx context.Context, stdout io.Writer) error {
@@ -338,20 +397,45 @@ func (t *terminalHook) uninstall(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(settingsFile); err == nil {
-		err := config.Update(ctx, settingsFile, func(data []byte) ([]byte, error) {
+	files, others := []string{settingsFile}, []string(nil)
+	if own {
+		noted := t.notedFiles()
+		if t.settingsFile == "" {
+			files = append(files, noted...) // all that use the token, which ends
+		} else {
+			others = slices.DeleteFunc(noted, func(file string) bool { return file == settingsFile })
+			if personal, _, _, err := (&terminalHook{home: t.home}).places(); err == nil && personal != settingsFile {
+				others = append(others, personal) // an earlier version noted nothing
+			}
+			others = slices.DeleteFunc(others, func(file string) bool { return !hasHook(file, args) })
+		}
+	}
+	files, others = sorted(files), sorted(others)
+	for _, file := range files {
+		if _, err := os.Stat(file); err != nil {
+			continue
+		}
+		err := config.Update(ctx, file, func(data []byte) ([]byte, error) {
 			return hook.Uninstall(data, args...)
 		})
 		if err != nil {
 			return err
 		}
 	}
-	if own {
+	if own && len(others) == 0 {
 		if err := t.home.revoke(ctx, args[1], outsideID("terminal", t.home.settings.StateDir)); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(stdout, "Hook removed from %s.\n", settingsFile)
+	if own {
+		if err := t.noteFiles(others); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(stdout, "Hook removed from %s.\n", strings.Join(files, ", "))
+	if len(others) > 0 {
+		fmt.Fprintf(stdout, "It is still in %s. To remove it there, too, run: sayso hook --uninstall\n", strings.Join(others, ", "))
+	}
 	return nil
 }
 

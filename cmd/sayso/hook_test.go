@@ -297,3 +297,40 @@ func TestHookIsRecorded(t *testing.T) {
 		return strings.Contains(all, "not here") && strings.Contains(all, "denied in the terminal")
 	})
 }
+
+// TestHookInTwoFiles installs the hook for a person and for a project. Removing one leaves the
+// other at work; its token ends with the last.
+func TestHookInTwoFiles(t *testing.T) {
+	t.Parallel()
+	h, person := installed(t, `{"model":"opus"}`)
+	connect := filepath.Join(h.state, "agents", "terminal.json")
+	project := filepath.Join(h.work, ".claude", "settings.local.json")
+	out := h.hook(t, "--install", "--settings", project)
+	if !strings.Contains(out, "sayso hook --uninstall --settings "+project) {
+		t.Errorf("it does not say how to remove it:\n%s", out)
+	}
+	out = h.hook(t, "--uninstall", "--settings", project)
+	if !strings.Contains(out, "still in "+person) {
+		t.Errorf("it does not name the other file:\n%s", out)
+	}
+	if _, err := os.Stat(connect); err != nil {
+		t.Fatalf("the token of the other file has ended: %v", err)
+	}
+	hookCommand(t, person, "PermissionRequest")
+	h.hook(t, "--install", "--settings", project)
+	must(t, os.Remove(filepath.Join(h.state, "agents", "terminal.settings"))) // as of an earlier version
+	h.hook(t, "--uninstall", "--settings", project)
+	if _, err := os.Stat(connect); err != nil {
+		t.Fatalf("the token of the other file has ended: %v", err)
+	}
+	h.hook(t, "--install", "--settings", project)
+	h.hook(t, "--uninstall")
+	for _, file := range []string{person, project} {
+		if data, err := os.ReadFile(file); err != nil || strings.Contains(string(data), "--connect") {
+			t.Errorf("%s still has the hook: %s (%v)", file, data, err)
+		}
+	}
+	if _, err := os.Stat(connect); !os.IsNotExist(err) {
+		t.Error("the token was left")
+	}
+}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+
+	"github.com/sayso-dev/sayso/internal/account"
 )
 
 // newLog returns the log, and the variable of its level.
@@ -51,6 +53,33 @@ func (h isWorthLogging) WithAttrs(attrs []slog.Attr) slog.Handler {
 
 func (h isWorthLogging) WithGroup(name string) slog.Handler {
 	return isWorthLogging{h.Handler.WithGroup(name)}
+}
+
+// logIncident returns a function that logs account events and sign-ins as the audit log records
+// them: without secrets, and without a name that somebody typed and nobody has.
+func logIncident(log *slog.Logger) func(context.Context, account.Incident) {
+	return func(ctx context.Context, i account.Incident) {
+		attributes := []any{"event", i.What, "by", i.By.Name}
+		add := func(name, value string) {
+			if value != "" {
+				attributes = append(attributes, name, value)
+			}
+		}
+		add("device", i.By.Device)
+		add("address", i.By.Address)
+		if i.User != nil {
+			add("user", i.User.Name)
+		}
+		add("role", string(i.Role))
+		add("method", string(i.Method))
+		add("credential", i.CredentialName)
+		add("passkey", i.PasskeyName)
+		add("why", i.Why)
+		if i.Count > 1 {
+			attributes = append(attributes, "count", i.Count)
+		}
+		log.InfoContext(context.WithoutCancel(ctx), "account", attributes...)
+	}
 }
 
 func levelOf(s settings) (level slog.Level, err error) {

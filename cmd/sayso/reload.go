@@ -76,7 +76,7 @@ func (r *reloader) reload(ctx context.Context) {
 		a.log.ErrorContext(ctx, "the settings were not taken over, those from before stay", "error", err)
 		return
 	}
-	a.runtime.replaceBase(read)
+	a.runtime.replaceBase(a.settings.reloaded(read))
 	a.orchestrator.SetRules(rules)
 	a.edge.SetAllowedHosts(next.AllowedHosts)
 	a.policy.set(next.Ask)
@@ -85,6 +85,19 @@ func (r *reloader) reload(ctx context.Context) {
 		a.log.WarnContext(ctx, "some settings differ that only a restart takes over", "settings", strings.Join(names, ", "))
 	}
 	a.log.InfoContext(ctx, "the settings were read again")
+}
+
+// reloaded returns s with what read has for the settings that a reload applies. The others stay
+// those with which the server works.
+func (s settings) reloaded(read settings) settings {
+	now := read
+	for _, r := range settingsTable {
+		if !r.reload {
+			r.copy(&now, s)
+		}
+	}
+	now.proxies, now.file, now.open, now.named = s.proxies, s.file, s.open, s.named
+	return now
 }
 
 // rulesOf returns the rules of sessions in the settings.

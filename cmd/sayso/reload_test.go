@@ -205,3 +205,34 @@ func TestCertificateIsReadAgain(t *testing.T) {
 		t.Errorf("it shows certificate %d, want the last good one", got)
 	}
 }
+
+// TestSettingsOnTheScreenAreThoseAtWork changes a setting that a reload applies, and some that
+// need a restart.
+func TestSettingsOnTheScreenAreThoseAtWork(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, claudetest.Script{})
+	file := filepath.Join(h.state, "sayso.toml")
+	must(t, os.WriteFile(file, []byte(`node_id = "first"`), 0o600))
+	s := h.start("--config", file)
+	shown := func() map[string]string {
+		var list struct {
+			Settings []struct{ Name, Value string }
+		}
+		s.do("GET", "/api/settings", nil, &list)
+		values := map[string]string{}
+		for _, one := range list.Settings {
+			values[one.Name] = one.Value
+		}
+		return values
+	}
+	must(t, os.WriteFile(file, []byte("node_id = \"second\"\npublic_url = \"https://sayso.example.org\"\nlog_level = \"debug\"\nallowed_host = [\"a.example\", \"b.example\"]"), 0o600))
+	s.hangUp(readAgain)
+	got := shown()
+	for name, want := range map[string]string{
+		"listen": strings.TrimPrefix(s.URL, "http://"), "node_id": "first", "public_url": "", "log_level": "debug", "allowed_host": "a.example\nb.example",
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %q, want %q", name, got[name], want)
+		}
+	}
+}

@@ -263,6 +263,24 @@ func (r setting) format(s settings) string {
 	return ""
 }
 
+// copy sets the setting of to to the value that it has in from.
+func (r setting) copy(to *settings, from settings) {
+	switch value := r.field(&from).(type) {
+	case *[]string:
+		*r.field(to).(*[]string) = *value
+	case *bool:
+		*r.field(to).(*bool) = *value
+	case *int:
+		*r.field(to).(*int) = *value
+	case *float64:
+		*r.field(to).(*float64) = *value
+	case *duration:
+		*r.field(to).(*duration) = *value
+	case *string:
+		*r.field(to).(*string) = *value
+	}
+}
+
 // defaultText returns the default value for people.
 func (r setting) defaultText() string {
 	if r.standsIn != "" {

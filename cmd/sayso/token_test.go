@@ -56,3 +56,15 @@ func TestLaterSignInAddresses(t *testing.T) {
 		t.Errorf("sayso user leads to %s", at)
 	}
 }
+
+// TestAgentTokenNamesTheAddressOfTheServer, not that of the default settings.
+func TestAgentTokenNamesTheAddressOfTheServer(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, claudetest.Script{})
+	s := h.start()
+	out, err := h.command("token", "--agent", "bot").CombinedOutput()
+	_, port, _ := strings.Cut(strings.TrimPrefix(s.URL, "http://"), ":")
+	if err != nil || !strings.Contains(string(out), ":"+port+"/mcp with the header") {
+		t.Errorf("the server is at %s: %v, %s", s.URL, err, out)
+	}
+}

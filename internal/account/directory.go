@@ -44,6 +44,7 @@ type Directory struct {
 	lastTouched map[string]time.Time        // credential id → last stored use
 	recalled    map[string]recalledIdentity // by hash of the credential
 	onChange    []func()                    // see OnChange
+	onIncident  []func(context.Context, Incident)
 
 	failures failureLog
 }
@@ -72,6 +73,12 @@ func (id Identity) Device() string {
 // that open connections can be checked again. It must not block. Call OnChange before
 // the directory is in use.
 func (d *Directory) OnChange(f func()) { d.onChange = append(d.onChange, f) }
+
+// OnIncident adds a function to call with each incident that is on record. It must not block.
+// Call OnIncident before the directory is in use.
+func (d *Directory) OnIncident(f func(context.Context, Incident)) {
+	d.onIncident = append(d.onIncident, f)
+}
 
 // Prepare returns the first admin, which it creates if there is none. bootstrapToken,
 // unless "", becomes an API token of that admin; if an admin has revoked it, it stays

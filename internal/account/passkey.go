@@ -251,5 +251,8 @@ func (d *Directory) record(ctx context.Context, i Incident) error {
 	if err != nil {
 		return fmt.Errorf("account: put on record: %w", err)
 	}
+	for _, f := range d.onIncident {
+		f(ctx, i)
+	}
 	return nil
 }
