@@ -98,7 +98,7 @@ test('every kind of card has its accessibility tree @newest', async ({ page, ser
   }
 })
 
-test('every state of a card has its accessibility tree @newest', async ({ page, server }) => {
+test('every state of a card has its accessibility tree @newest @nightly', async ({ page, server }) => {
   const stage = await Stage.in(page)
   await page.setViewportSize(TALL)
   await stage.open(server.url)

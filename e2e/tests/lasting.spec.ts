@@ -21,7 +21,14 @@ test('forms are back after a reload', async ({ page, folder, rest }) => {
   expect(await rest.said(id)).toMatch(/second/)
 })
 
-test('forms are correct after a lost connection @newest', async ({ page, folder, rest, server, signIn, context }) => {
+test('forms are correct after a lost connection @newest @nightly', async ({
+  page,
+  folder,
+  rest,
+  server,
+  signIn,
+  context,
+}) => {
   for (const description of awayMessages) {
     test.info().annotations.push({ type: 'allowed on the console', description })
   }
