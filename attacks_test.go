@@ -240,6 +240,7 @@ var attackList = []attack{
 	proved(143, "a runner's token that was guessed, revoked, copied to another host, or sent by a page", "runner.TestRunnersThatAreRefused", "runner.TestRequestsThatAreNoRunners"),
 	proved(144, "somebody between a runner and its server, or a redirect that asks for the token", "runner.TestRunnersThatAreRefused/another key", "runner.TestRunnersThatAreRefused/a certificate of nobody", "runner.TestRunnersThatAreRefused/a redirect", "runner.TestAddressesThatAreRefused"),
 	proved(145, "a runner or a server that sends without end, or what the protocol does not allow", "runner/link.TestPeersThatBreakTheProtocolLoseTheirConnection", "runner/link.TestFloodsAreBounded", "runner/link.TestASlowReceiverHoldsUpNobody", "runner/link.TestLongArgumentsAreBounded", "runner/link.TestTooManyCalls"),
+	proved(146, "a server that makes a runner run what its own rules refuse, or reach files beside those of a process", "runner/remote.TestServersThatWantTooMuch"),
 }
 
 // TestEveryAttackHasItsAnswer checks that the tests in the list exist, so that

@@ -352,6 +352,12 @@ var packages = map[string]rule{
 		external: []string{"github.com/coder/websocket"},
 		closed:   "it is the edge for runners on other hosts, and their side of it: one edge does not call another",
 	},
+	"runner/remote": {
+		layer:    4,
+		ours:     []string{"claude", "orchestrator/launch", "runner/link"},
+		external: []string{"github.com/google/uuid"},
+		closed:   "it carries processes to a server; cmd/sayso gives its launcher to the orchestrator",
+	},
 	"runner/link": {
 		layer:    0,
 		external: []string{"github.com/coder/websocket"},

@@ -1,0 +1,387 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+
+	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
+	"github.com/sayso-dev/sayso/runner/link"
+)
+
+var (
+	// ErrNoProcess: the runner has no such process, or is not connected to it.
+	ErrNoProcess = errors.New("the runner has no connection to this process")
+	// ErrRefused: the runner does not run this, whatever a server says.
+	ErrRefused = errors.New("the runner does not run this")
+)
+
+// processes is the part of a [launch.Launcher] that a Host serves.
+type processes interface {
+	Launch(ctx context.Context, id launch.ID, c claude.Command, files map[string][]byte) (launch.Conn, error)
+	Leftovers(ctx context.Context) ([]launch.Leftover, error)
+}
+
+// HostOptions configures a Host.
+type HostOptions struct {
+	// Launcher has the epoch of the server's lease.
+	Launcher processes
+	// Check refuses a command that the runner's own roots and rules do not allow, with an error
+	// that is shown to people. The server has no say in it.
+	Check func(ctx context.Context, id launch.ID, c claude.Command) error
+}
+
+// A Host serves processes to the server of one connection.
+type Host struct {
+	o HostOptions
+
+	mu        sync.Mutex
+	conns     map[launch.ID]*process
+	leftovers map[launch.ID]launch.Leftover
+	detached  bool
+}
+
+// process is a process to which the host is connected.
+type process struct {
+	launch.Conn
+	reading atomic.Bool // it can be read once
+}
+
+// journal returns the connection as one with a journal, or nil.
+func (p *process) journal() launch.JournaledConn {
+	if p == nil {
+		return nil
+	}
+	j, _ := p.Conn.(launch.JournaledConn)
+	return j
+}
+
+// detach ends the connection; the process continues.
+func (p *process) detach() {
+	if j := p.journal(); j != nil {
+		_ = j.Detach() // it continues in any case
+		return
+	}
+	_ = p.Close()
+}
+
+// NewHost checks the options.
+func NewHost(o HostOptions) (*Host, error) {
+	if o.Launcher == nil || o.Check == nil {
+		return nil, errors.New("remote: a host needs a launcher and a check of commands")
+	}
+	return &Host{o: o, conns: map[launch.ID]*process{}, leftovers: map[launch.ID]launch.Leftover{}}, nil
+}
+
+// Detach ends the connections to all processes, which continue. Call it when the connection to the
+// server has ended.
+func (h *Host) Detach() {
+	h.mu.Lock()
+	conns := h.conns
+	h.conns, h.detached = nil, true
+	h.mu.Unlock()
+	for _, p := range conns {
+		p.detach()
+	}
+}
+
+// Serve answers a call of the server, or returns [link.ErrUnknown].
+func (h *Host) Serve(ctx context.Context, call *link.Call) (any, error) {
+	if call.Name == callLaunch {
+		return h.launch(ctx, call.Args)
+	}
+	var t target
+	if err := json.Unmarshal(call.Args, &t); err != nil {
+		return nil, fmt.Errorf("%w: %w", link.ErrProtocol, err)
+	}
+	switch call.Name {
+	case callLeftovers:
+		return h.list(ctx)
+	case callAttach:
+		return h.attach(ctx, t)
+	case callEnd, callRemove, callWrote:
+		return h.dispose(ctx, call.Name, t)
+	}
+	c, err := h.conn(t)
+	if err != nil {
+		return nil, err
+	}
+	switch call.Name {
+	case callRead:
+		return read(ctx, call, c)
+	case callSend:
+		return nil, send(ctx, call, c)
+	case callInput:
+		return nil, c.CloseInput()
+	case callTerminate:
+		return nil, c.Terminate()
+	case callKill:
+		return nil, c.Kill()
+	case callStderr:
+		return c.Stderr(), nil
+	case callDetach:
+		h.mu.Lock()
+		delete(h.conns, t.id())
+		h.mu.Unlock()
+		c.detach()
+		return nil, nil
+	}
+	return journaled(ctx, call, c, t)
+}
+
+// journaled answers the calls that need a journal.
+func journaled(ctx context.Context, call *link.Call, c *process, t target) (any, error) {
+	j := c.journal()
+	if j == nil {
+		return nil, fmt.Errorf("%w: %s", link.ErrUnknown, call.Name)
+	}
+	switch call.Name {
+	case callCommit:
+		j.Commit(t.Offset)
+		return nil, nil
+	case callCommitted:
+		return j.Committed(ctx)
+	case callIntact:
+		i, ok := c.Conn.(interface{ IsIntact() bool })
+		return !ok || i.IsIntact(), nil
+	case callLines:
+		r, ok := c.Conn.(launch.JournalReader)
+		if !ok {
+			break
+		}
+		var sendErr error
+		out := recordWriter{ch: call.Channel}
+		whole, err := r.ReadLines(func(line []byte) {
+			if sendErr == nil {
+				sendErr = out.write(ctx, recordLine, 0, line)
+			}
+		})
+		return whole, errors.Join(err, sendErr)
+	}
+	return nil, fmt.Errorf("%w: %s", link.ErrUnknown, call.Name)
+}
+
+func (h *Host) launch(ctx context.Context, text json.RawMessage) (any, error) {
+	var args launchArgs
+	if err := json.Unmarshal(text, &args); err != nil {
+		return nil, fmt.Errorf("%w: %w", link.ErrProtocol, err)
+	}
+	id := args.Target.id()
+	if err := checkNames(id, args.Files); err != nil {
+		return nil, err
+	}
+	if err := h.o.Check(ctx, id, args.Command); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	c, err := h.o.Launcher.Launch(ctx, id, args.Command, args.Files)
+	if err != nil {
+		return nil, err
+	}
+	return h.keep(id, c)
+}
+
+// checkNames refuses names that lead out of the folder of the process, which they become part of.
+func checkNames(id launch.ID, files map[string][]byte) error {
+	if err := uuid.Validate(id.ProcessID); err != nil || len(id.ProcessID) != 36 {
+		return fmt.Errorf("%w: the id of a process is a UUID, not %q", ErrRefused, id.ProcessID)
+	}
+	for name := range files {
+		if name != filepath.Base(name) || !filepath.IsLocal(name) || name == "." {
+			return fmt.Errorf("%w: a file with the name %q", ErrRefused, name)
+		}
+	}
+	return nil
+}
+
+// keep notes a connection, for later calls.
+func (h *Host) keep(id launch.ID, c launch.Conn) (any, error) {
+	h.mu.Lock()
+	p := &process{Conn: c}
+	former, detached := h.conns[id], h.detached
+	if !detached {
+		h.conns[id] = p
+	}
+	h.mu.Unlock()
+	if former != nil {
+		former.detach()
+	}
+	if detached {
+		p.detach()
+		return nil, link.ErrClosed
+	}
+	o := opened{PID: c.PID()}
+	if j := p.journal(); j != nil {
+		o.Ahead = j.IsAhead()
+	}
+	return o, nil
+}
+
+func (h *Host) conn(t target) (*process, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := h.conns[t.id()]
+	if c == nil {
+		return nil, ErrNoProcess
+	}
+	return c, nil
+}
+
+func (h *Host) list(ctx context.Context) (any, error) {
+	found, err := h.o.Launcher.Leftovers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]leftover, 0, len(found))
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	clear(h.leftovers)
+	for _, l := range found {
+		h.leftovers[l.ID()] = l
+		o := l.Origin()
+		all = append(all, leftover{Target: targetOf(l.ID()), Alive: o.Alive, Folder: o.Folder, StartedAt: o.StartedAt})
+	}
+	return all, nil
+}
+
+func (h *Host) leftover(t target) (launch.Leftover, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.leftovers[t.id()]
+	if l == nil {
+		return nil, ErrNoProcess
+	}
+	return l, nil
+}
+
+func (h *Host) attach(ctx context.Context, t target) (any, error) {
+	l, err := h.leftover(t)
+	if err != nil {
+		return nil, err
+	}
+	c, err := l.Attach(ctx, t.Offset)
+	if err != nil {
+		return nil, err
+	}
+	return h.keep(t.id(), c)
+}
+
+// dispose answers the calls that a leftover has, too. The connection has them first.
+func (h *Host) dispose(ctx context.Context, name string, t target) (any, error) {
+	c, _ := h.conn(t) // nil then
+	if j := c.journal(); j != nil && name != callEnd {
+		if name == callWrote {
+			return j.Wrote(t.RequestID)
+		}
+		err := j.Remove(ctx)
+		if err == nil {
+			h.mu.Lock()
+			delete(h.conns, t.id())
+			delete(h.leftovers, t.id())
+			h.mu.Unlock()
+		}
+		return nil, err
+	}
+	l, err := h.leftover(t)
+	switch {
+	case err != nil:
+		return nil, err
+	case name == callEnd:
+		return nil, l.End(ctx)
+	case name == callWrote:
+		return l.Wrote(t.RequestID)
+	}
+	return nil, l.Remove(ctx)
+}
+
+// read sends the lines of a process until it has exited.
+func read(ctx context.Context, call *link.Call, c *process) (any, error) {
+	if c.reading.Swap(true) {
+		return nil, fmt.Errorf("%w: a process is read twice", link.ErrProtocol)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() }) // so that Recv returns
+	defer stop()
+	j, out := c.journal(), recordWriter{ch: call.Channel}
+	offset := func() int64 {
+		if j == nil {
+			return 0
+		}
+		return j.Offset()
+	}
+	for {
+		line, err := c.Recv()
+		switch {
+		case err == nil:
+			err = out.write(ctx, recordLine, offset(), line)
+		case errors.Is(err, claude.ErrTooLarge):
+			err = out.write(ctx, recordLost, offset(), []byte(err.Error()))
+		default:
+			return endOf(c, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// endOf returns why Recv returned an error.
+func endOf(c *process, err error) (any, error) {
+	select {
+	case <-c.Done():
+	default:
+		if err == io.EOF {
+			return ended{}, nil
+		}
+		return nil, err
+	}
+	e := ended{Exited: true, Stderr: c.Stderr()}
+	if err := c.ExitError(); err != nil {
+		e.Exit = err.Error()
+	}
+	return e, nil
+}
+
+// recordWriter sends records on a channel.
+type recordWriter struct {
+	ch *link.Channel
+	at uint64 // bytes sent
+}
+
+func (w *recordWriter) write(ctx context.Context, kind byte, offset int64, text []byte) error {
+	var h [recordHeader]byte
+	for _, part := range [][]byte{appendRecord(h[:0], kind, offset, len(text)), text} {
+		if err := w.ch.Send(ctx, w.at, part); err != nil {
+			return err
+		}
+		w.at += uint64(len(part))
+	}
+	return nil
+}
+
+// send writes a line to a CLI. The caller waits for as long as it takes.
+func send(ctx context.Context, call *link.Call, c *process) error {
+	var line []byte
+	for {
+		_, p, err := call.Recv(ctx)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err // half a line is none
+		}
+		if len(line)+len(p) > maxLine {
+			return link.ErrTooLarge
+		}
+		line = append(line, p...)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() }) // so that Send returns
+	defer stop()
+	return c.Send(line)
+}

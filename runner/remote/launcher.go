@@ -1,0 +1,315 @@
+package remote
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
+	"github.com/sayso-dev/sayso/runner/link"
+)
+
+// callTimeout bounds a call that waits for no CLI.
+const callTimeout = 15 * time.Second
+
+// A Launcher launches processes on the runner of a connection, and finds those that run there.
+type Launcher struct{ c *link.Conn }
+
+// NewLauncher returns the launcher of the runner at the other end, which serves a [Host]. The
+// connection has Codes among its errors.
+func NewLauncher(c *link.Conn) *Launcher { return &Launcher{c} }
+
+// Launch is that of [launch.Launcher]. It also returns [ErrRefused].
+func (l *Launcher) Launch(ctx context.Context, id launch.ID, c claude.Command, files map[string][]byte) (launch.Conn, error) {
+	return l.open(ctx, id, callLaunch, launchArgs{Target: targetOf(id), Command: c, Files: files}, 0)
+}
+
+// open has the runner connect to a process, and reads what it prints from then on.
+func (l *Launcher) open(ctx context.Context, id launch.ID, name string, args any, offset int64) (launch.Conn, error) {
+	c := &conn{link: l.c, target: targetOf(id), done: make(chan struct{})}
+	if err := l.c.Call(ctx, name, args, &c.opened); err != nil {
+		return nil, err
+	}
+	c.offset.Store(offset)
+	var err error
+	if c.lines, err = l.c.Open(context.WithoutCancel(ctx), callRead, c.target); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Leftovers is that of [launch.Launcher].
+func (l *Launcher) Leftovers(ctx context.Context) ([]launch.Leftover, error) {
+	var found []leftover
+	if err := l.c.Call(ctx, callLeftovers, target{}, &found); err != nil {
+		return nil, err
+	}
+	all := make([]launch.Leftover, 0, len(found))
+	for _, f := range found {
+		all = append(all, remaining{l, f})
+	}
+	return all, nil
+}
+
+// remaining implements [launch.Leftover].
+type remaining struct {
+	l *Launcher
+	leftover
+}
+
+func (r remaining) ID() launch.ID { return r.Target.id() }
+
+func (r remaining) Origin() launch.Origin {
+	return launch.Origin{Alive: r.Alive, Folder: r.Folder, StartedAt: r.StartedAt}
+}
+
+func (r remaining) Attach(ctx context.Context, offset int64) (launch.Conn, error) {
+	t := r.Target
+	t.Offset = offset
+	return r.l.open(ctx, r.ID(), callAttach, t, offset)
+}
+
+func (r remaining) End(ctx context.Context) error { return r.l.c.Call(ctx, callEnd, r.Target, nil) }
+
+func (r remaining) Remove(ctx context.Context) error {
+	return r.l.c.Call(ctx, callRemove, r.Target, nil)
+}
+
+func (r remaining) Wrote(requestID string) (bool, error) {
+	return wrote(r.l.c, r.Target, requestID)
+}
+
+func wrote(c *link.Conn, t target, requestID string) (is bool, err error) {
+	t.RequestID = requestID
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	err = c.Call(ctx, callWrote, t, &is)
+	return is, err
+}
+
+// conn is the connection to a CLI on the runner. It implements [launch.JournalReader].
+type conn struct {
+	link   *link.Conn
+	target target
+	opened opened
+	lines  *link.Channel
+	offset atomic.Int64
+	done   chan struct{} // closed by Recv at the end, or by Close
+	once   sync.Once
+
+	records records // used by Recv
+
+	mu    sync.Mutex
+	ended ended
+}
+
+var _ launch.JournalReader = (*conn)(nil)
+
+// Recv implements [claude.Transport].
+func (c *conn) Recv() ([]byte, error) {
+	kind, offset, line, err := c.records.next(context.Background(), c.lines) // Close ends it
+	if err == nil {
+		c.offset.Store(offset)
+		if kind == recordLost {
+			return nil, fmt.Errorf("%w: %s", claude.ErrTooLarge, line)
+		}
+		return line, nil
+	}
+	if err != io.EOF {
+		return nil, err
+	}
+	var e ended
+	if err := c.lines.Result(context.Background(), &e); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	c.ended = e
+	c.mu.Unlock()
+	if e.Exited {
+		c.once.Do(func() { close(c.done) })
+	}
+	return nil, io.EOF
+}
+
+// records splits data into records.
+type records struct {
+	data []byte // of the last Recv
+	long []byte // a line that came in parts
+}
+
+// next returns the next record, which is valid until the following one.
+func (r *records) next(ctx context.Context, ch *link.Channel) (kind byte, offset int64, text []byte, err error) {
+	var h [recordHeader]byte
+	for n := 0; n < len(h); {
+		if len(r.data) == 0 {
+			if _, r.data, err = ch.Recv(ctx); err != nil {
+				return 0, 0, nil, err
+			}
+		}
+		got := copy(h[n:], r.data)
+		r.data, n = r.data[got:], n+got
+	}
+	kind, offset = h[0], int64(binary.BigEndian.Uint64(h[1:]))
+	size := int(binary.BigEndian.Uint32(h[9:]))
+	if kind > recordLost || size > maxLine {
+		return 0, 0, nil, fmt.Errorf("%w: a line of %d bytes", link.ErrProtocol, size)
+	}
+	if size <= len(r.data) {
+		text, r.data = r.data[:size], r.data[size:]
+		return kind, offset, text, nil
+	}
+	if cap(r.long) > 1<<20 && size < 1<<20 {
+		r.long = nil // a large line is rare
+	}
+	r.long = r.long[:0]
+	for {
+		part := r.data[:min(len(r.data), size-len(r.long))]
+		r.long, r.data = append(r.long, part...), r.data[len(part):]
+		if len(r.long) == size {
+			return kind, offset, r.long, nil
+		}
+		if _, r.data, err = ch.Recv(ctx); err != nil {
+			return 0, 0, nil, err
+		}
+	}
+}
+
+// Send implements [claude.Transport]. It waits as long as the CLI and the connection live.
+func (c *conn) Send(line []byte) error {
+	ctx := context.Background()
+	ch, err := c.link.Open(ctx, callSend, c.target)
+	if err != nil {
+		return err
+	}
+	defer ch.Close()
+	stop := make(chan struct{})
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	defer close(stop)
+	watching.Go(func() {
+		select {
+		case <-c.done: // after Close, or the exit of the CLI
+			ch.Close()
+		case <-stop:
+		}
+	})
+	// An error is that of Result, too.
+	_ = ch.Send(ctx, 0, line)
+	ch.CloseSend()
+	return ch.Result(ctx, new(json.RawMessage))
+}
+
+// Close implements [claude.Transport].
+func (c *conn) Close() error {
+	c.lines.Close()
+	c.once.Do(func() { close(c.done) })
+	return nil
+}
+
+// Detach implements [launch.JournaledConn].
+func (c *conn) Detach() error {
+	err := c.call(callDetach, nil)
+	c.lines.Close()
+	return err
+}
+
+// call calls something of the process that waits for no CLI.
+func (c *conn) call(name string, result any) error {
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	return c.link.Call(ctx, name, c.target, result)
+}
+
+func (c *conn) CloseInput() error     { return c.call(callInput, nil) }
+func (c *conn) Terminate() error      { return c.call(callTerminate, nil) }
+func (c *conn) Kill() error           { return c.call(callKill, nil) }
+func (c *conn) PID() int              { return c.opened.PID }
+func (c *conn) IsAhead() bool         { return c.opened.Ahead }
+func (c *conn) Offset() int64         { return c.offset.Load() }
+func (c *conn) Done() <-chan struct{} { return c.done }
+
+// ExitError implements [launch.Conn].
+func (c *conn) ExitError() error {
+	e := c.end()
+	switch {
+	case !e.Exited:
+		return errors.New("the connection to it was closed")
+	case e.Exit != "":
+		return errors.New(e.Exit)
+	}
+	return nil
+}
+
+func (c *conn) end() ended {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ended
+}
+
+// Stderr implements [launch.Conn]. It is "" if the runner does not answer.
+func (c *conn) Stderr() (text string) {
+	if e := c.end(); e.Exited {
+		return e.Stderr
+	}
+	_ = c.call(callStderr, &text) // "" then
+	return text
+}
+
+// Wrote implements [launch.JournaledConn].
+func (c *conn) Wrote(requestID string) (bool, error) { return wrote(c.link, c.target, requestID) }
+
+// IsIntact reports whether the runner can still give the process to another server.
+func (c *conn) IsIntact() bool {
+	is := true // while nobody knows
+	_ = c.call(callIntact, &is)
+	return is
+}
+
+// Commit implements [launch.JournaledConn]. It does not wait for the runner.
+func (c *conn) Commit(offset int64) {
+	t := c.target
+	t.Offset = offset
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	_, _ = c.link.Open(ctx, callCommit, t) // repeated with the next connection; the reply ends it
+}
+
+// Committed implements [launch.JournaledConn].
+func (c *conn) Committed(ctx context.Context) (offset int64, err error) {
+	err = c.link.Call(ctx, callCommitted, c.target, &offset)
+	return offset, err
+}
+
+// Remove implements [launch.JournaledConn].
+func (c *conn) Remove(ctx context.Context) error {
+	return c.link.Call(ctx, callRemove, c.target, nil)
+}
+
+// ReadLines implements [launch.JournalReader].
+func (c *conn) ReadLines(line func([]byte)) (whole bool, err error) {
+	ctx := context.Background()
+	ch, err := c.link.Open(ctx, callLines, c.target)
+	if err != nil {
+		return false, err
+	}
+	defer ch.Close()
+	var r records
+	for {
+		_, _, text, err := r.next(ctx, ch)
+		if err == io.EOF {
+			err = ch.Result(ctx, &whole)
+			return whole, err
+		}
+		if err != nil {
+			return false, err
+		}
+		line(text)
+	}
+}

@@ -1,0 +1,106 @@
+// Package remote lets a server use the processes of a runner on another host like its own: [Host]
+// serves a launcher's processes on the runner, and [Launcher] is that launcher on the server. Both
+// belong to one connection; when it is lost, the processes continue, and the next connection
+// attaches to them from the stored offset.
+package remote
+
+import (
+	"encoding/binary"
+	"time"
+
+	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
+	"github.com/sayso-dev/sayso/runner/link"
+)
+
+// Codes are the errors of these calls that both sides tell apart. A code never changes.
+func Codes() []link.ErrorCode {
+	return []link.ErrorCode{
+		{Code: "hung", Err: launch.ErrHung},
+		{Code: "fenced", Err: launch.ErrFenced},
+		{Code: "repeated", Err: launch.ErrRepeated},
+		{Code: "no_process", Err: ErrNoProcess},
+		{Code: "refused", Err: ErrRefused},
+		{Code: "line_too_large", Err: claude.ErrTooLarge},
+		{Code: "closed", Err: claude.ErrClosed},
+		{Code: "cli_missing", Err: claude.ErrCLIMissing},
+		{Code: "cli_not_executable", Err: claude.ErrCLINotExecutable},
+		{Code: "folder_missing", Err: claude.ErrFolderMissing},
+	}
+}
+
+// Names of the calls. They never change.
+const (
+	callLaunch    = "launch"     // launchArgs → opened
+	callLeftovers = "leftovers"  // → []leftover
+	callAttach    = "attach"     // target → opened
+	callEnd       = "end"        // target: of a leftover
+	callRead      = "read"       // target → records of lines, then ended
+	callLines     = "read_lines" // target → records of lines, then whether they are all
+	callSend      = "send"       // target, data: a line
+	callInput     = "close_input"
+	callTerminate = "terminate"
+	callKill      = "kill"
+	callStderr    = "stderr"    // target → text
+	callWrote     = "wrote"     // target → whether
+	callIntact    = "is_intact" // target → whether
+	callCommit    = "commit"    // target
+	callCommitted = "committed" // target → offset
+	callDetach    = "detach"
+	callRemove    = "remove"
+)
+
+// target names a process, and what a call needs besides.
+type target struct {
+	SessionID string `json:"session_id"`
+	ProcessID string `json:"process_id"`
+	Offset    int64  `json:"offset,omitempty"`
+	RequestID string `json:"request_id,omitempty"`
+}
+
+func targetOf(id launch.ID) target { return target{SessionID: id.SessionID, ProcessID: id.ProcessID} }
+
+func (t target) id() launch.ID { return launch.ID{SessionID: t.SessionID, ProcessID: t.ProcessID} }
+
+type launchArgs struct {
+	Target  target            `json:"target"`
+	Command claude.Command    `json:"command"`
+	Files   map[string][]byte `json:"files"`
+}
+
+// opened describes a process to which the runner is connected.
+type opened struct {
+	PID   int  `json:"pid"`
+	Ahead bool `json:"ahead"`
+}
+
+type leftover struct {
+	Target    target    `json:"target"`
+	Alive     bool      `json:"alive"`
+	Folder    string    `json:"folder"`
+	StartedAt time.Time `json:"started_at"`
+}
+
+// ended says how reading ended.
+type ended struct {
+	Exited bool   `json:"exited"`
+	Exit   string `json:"exit,omitempty"` // "" for status 0
+	Stderr string `json:"stderr,omitempty"`
+}
+
+// A record is one line: its kind (1 byte), the offset after it (8), its length (4), its bytes.
+const (
+	recordHeader = 13
+	recordLine   = 0
+	recordLost   = 1 // a line that was too large; the bytes say so
+
+	// maxLine bounds a line in both directions, in bytes. It is that of a shim.
+	maxLine = 256 << 20
+)
+
+// appendRecord encodes the header of a record.
+func appendRecord(b []byte, kind byte, offset int64, size int) []byte {
+	b = append(b, kind)
+	b = binary.BigEndian.AppendUint64(b, uint64(offset))
+	return binary.BigEndian.AppendUint32(b, uint32(size))
+}

@@ -1,0 +1,524 @@
+package remote_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
+	"github.com/sayso-dev/sayso/runner/link"
+	"github.com/sayso-dev/sayso/runner/remote"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// launcher is the part of [launch.Launcher] that travels.
+type launcher interface {
+	Launch(ctx context.Context, id launch.ID, c claude.Command, files map[string][]byte) (launch.Conn, error)
+	Leftovers(ctx context.Context) ([]launch.Leftover, error)
+}
+
+// scripts are CLIs in memory, each with a journal that outlives connections.
+type scripts struct {
+	mu    sync.Mutex
+	all   map[launch.ID]*script
+	order []launch.ID
+}
+
+// script says every line again.
+type script struct {
+	id launch.ID
+
+	mu        sync.Mutex
+	changed   *sync.Cond
+	journal   [][]byte // nil is a line that was too large
+	written   []string // lines that reached the CLI
+	exited    bool
+	exit      error
+	epoch     int // of the last attach
+	committed int64
+	removed   bool
+	files     map[string][]byte
+}
+
+func (s *scripts) Launch(_ context.Context, id launch.ID, c claude.Command, files map[string][]byte) (launch.Conn, error) {
+	if c.Path == "missing" {
+		return nil, fmt.Errorf("start: %w", claude.ErrCLIMissing)
+	}
+	p := &script{id: id, files: files}
+	p.changed = sync.NewCond(&p.mu)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all == nil {
+		s.all = map[launch.ID]*script{}
+	}
+	s.all[id], s.order = p, append(s.order, id)
+	return p.attach(0)
+}
+
+func (s *scripts) Leftovers(context.Context) ([]launch.Leftover, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []launch.Leftover
+	for _, id := range s.order {
+		if !s.all[id].removed {
+			all = append(all, scriptLeft{s.all[id]})
+		}
+	}
+	return all, nil
+}
+
+type scriptLeft struct{ p *script }
+
+func (l scriptLeft) ID() launch.ID { return l.p.id }
+func (l scriptLeft) Origin() launch.Origin {
+	return launch.Origin{Alive: !l.p.exited, Folder: "/work", StartedAt: time.Unix(1e9, 0).UTC()}
+}
+func (l scriptLeft) Attach(_ context.Context, offset int64) (launch.Conn, error) {
+	if offset > int64(len(l.p.journal)) {
+		return nil, launch.ErrHung
+	}
+	return l.p.attach(offset)
+}
+func (l scriptLeft) End(context.Context) error            { l.p.end(errors.New("signal: killed")); return nil }
+func (l scriptLeft) Remove(context.Context) error         { l.p.removed = true; return nil }
+func (l scriptLeft) Wrote(requestID string) (bool, error) { return l.p.wrote(requestID), nil }
+
+func (p *script) attach(offset int64) (launch.Conn, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.epoch++
+	p.changed.Broadcast()
+	return &scriptConn{p: p, epoch: p.epoch, offset: offset, done: make(chan struct{})}, nil
+}
+
+func (p *script) say(lines ...[]byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.journal = append(p.journal, lines...)
+	p.changed.Broadcast()
+}
+
+func (p *script) end(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.exited, p.exit = true, err
+	p.changed.Broadcast()
+}
+
+func (p *script) wrote(text string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Contains(p.written, text)
+}
+
+type scriptConn struct {
+	p        *script
+	epoch    int
+	offset   int64
+	detached bool
+	done     chan struct{}
+	once     sync.Once
+}
+
+func (c *scriptConn) Recv() ([]byte, error) {
+	p := c.p
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for {
+		switch {
+		case c.detached:
+			return nil, claude.ErrClosed
+		case p.epoch != c.epoch:
+			return nil, launch.ErrFenced
+		case c.offset < int64(len(p.journal)):
+			line := p.journal[c.offset]
+			c.offset++
+			if line == nil {
+				return nil, fmt.Errorf("%w: 300 MiB", claude.ErrTooLarge)
+			}
+			return line, nil
+		case p.exited:
+			c.once.Do(func() { close(c.done) })
+			return nil, io.EOF
+		}
+		p.changed.Wait()
+	}
+}
+
+func (c *scriptConn) Send(line []byte) error {
+	p := c.p
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for string(line) == "wait" && !c.detached {
+		p.changed.Wait() // the CLI reads nothing
+	}
+	switch {
+	case c.detached:
+		return claude.ErrClosed
+	case slices.Contains(p.written, string(line)):
+		return launch.ErrRepeated
+	}
+	p.written = append(p.written, string(line))
+	p.journal = append(p.journal, bytes.Clone(line))
+	p.changed.Broadcast()
+	return nil
+}
+
+func (c *scriptConn) Close() error {
+	c.p.mu.Lock()
+	defer c.p.mu.Unlock()
+	c.detached = true
+	c.p.changed.Broadcast()
+	return nil
+}
+
+func (c *scriptConn) Detach() error                 { return c.Close() }
+func (c *scriptConn) PID() int                      { return 4711 }
+func (c *scriptConn) CloseInput() error             { c.p.end(nil); return nil }
+func (c *scriptConn) Terminate() error              { c.p.end(errors.New("exit status 143")); return nil }
+func (c *scriptConn) Kill() error                   { c.p.end(errors.New("signal: killed")); return nil }
+func (c *scriptConn) Done() <-chan struct{}         { return c.done }
+func (c *scriptConn) ExitError() error              { return c.p.exit }
+func (c *scriptConn) Stderr() string                { return "it says" }
+func (c *scriptConn) Wrote(id string) (bool, error) { return c.p.wrote(id), nil }
+func (c *scriptConn) IsIntact() bool                { return !c.p.removed }
+func (c *scriptConn) IsAhead() bool                 { return c.epoch > 2 }
+func (c *scriptConn) Remove(context.Context) error  { c.p.removed = true; return nil }
+func (c *scriptConn) Offset() int64 {
+	c.p.mu.Lock()
+	defer c.p.mu.Unlock()
+	return c.offset
+}
+func (c *scriptConn) Commit(offset int64) {
+	c.p.mu.Lock()
+	defer c.p.mu.Unlock()
+	c.p.committed = max(c.p.committed, offset) // commits may overtake each other
+}
+func (c *scriptConn) Committed(context.Context) (int64, error) {
+	c.p.mu.Lock()
+	defer c.p.mu.Unlock()
+	return c.p.committed, nil
+}
+func (c *scriptConn) ReadLines(line func([]byte)) (bool, error) {
+	for _, l := range c.p.journal {
+		if l != nil {
+			line(l)
+		}
+	}
+	return true, nil
+}
+
+// connect returns the launcher on the server for one on the runner, and what ends the connection.
+func connect(t *testing.T, local launcher, check func(claude.Command) error) (l *remote.Launcher, lose func()) {
+	t.Helper()
+	host, err := remote.NewHost(remote.HostOptions{
+		Launcher: local,
+		Check:    func(_ context.Context, _ launch.ID, c claude.Command) error { return check(c) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := net.Pipe()
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		c, err := link.Greet(ctx, a, "hello", nil, link.Options{Serve: host.Serve, Errors: remote.Codes()})
+		if err == nil {
+			_ = c.Run(ctx) // until the connection is lost
+		}
+		host.Detach()
+	})
+	welcome := func(context.Context, json.RawMessage) (any, error) { return nil, nil }
+	c, err := link.Accept(ctx, b, welcome, link.Options{Errors: remote.Codes()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	running.Go(func() { _ = c.Run(ctx) })
+	t.Cleanup(func() {
+		cancel()
+		running.Wait()
+	})
+	return remote.NewLauncher(c), func() { a.Close() }
+}
+
+func anything(claude.Command) error { return nil }
+
+const (
+	one = "11111111-1111-4111-8111-111111111111"
+	two = "22222222-2222-4222-8222-222222222222"
+)
+
+// TestLauncherHere and TestLauncherThere are the contract of a launcher: on this machine, and over
+// a connection.
+func TestLauncherHere(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &scripts{}
+		contract(t, s, s)
+	})
+}
+
+func TestLauncherThere(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &scripts{}
+		l, _ := connect(t, s, anything)
+		contract(t, s, l)
+	})
+}
+
+func contract(t *testing.T, s *scripts, l launcher) {
+	ctx := t.Context()
+	id := launch.ID{SessionID: "session", ProcessID: one}
+	if _, err := l.Launch(ctx, id, claude.Command{Path: "missing"}, nil); !errors.Is(err, claude.ErrCLIMissing) {
+		t.Errorf("a CLI that is missing: %v", err)
+	}
+	opened, err := l.Launch(ctx, id, claude.Command{Path: "claude"}, map[string][]byte{"token": {0, 255}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := opened.(launch.JournalReader)
+	p := s.all[id]
+	if c.PID() != 4711 || !bytes.Equal(p.files["token"], []byte{0, 255}) {
+		t.Errorf("pid %d, files %v", c.PID(), p.files)
+	}
+	long := bytes.Repeat([]byte("long "), 300_000)
+	for i, line := range [][]byte{[]byte("first"), {}, long, []byte("\xff no text")} {
+		p.say(line)
+		got, err := c.Recv()
+		if err != nil || !bytes.Equal(got, line) || c.Offset() != int64(i+1) {
+			t.Fatalf("line %d: %d bytes at %d, %v", i, len(got), c.Offset(), err)
+		}
+	}
+	p.say(nil, []byte("after"))
+	if _, err := c.Recv(); !errors.Is(err, claude.ErrTooLarge) || c.Offset() != 5 {
+		t.Errorf("a large line: %v", err)
+	}
+	if got, err := c.Recv(); string(got) != "after" || err != nil {
+		t.Errorf("after it: %q, %v", got, err)
+	}
+	if err := c.Send([]byte("answer 7")); err != nil {
+		t.Error(err)
+	}
+	if err := c.Send([]byte("answer 7")); !errors.Is(err, launch.ErrRepeated) {
+		t.Errorf("the same again: %v", err)
+	}
+	if err := c.Send(long); err != nil {
+		t.Error(err)
+	}
+	if is, err := c.Wrote("answer 7"); !is || err != nil {
+		t.Errorf("wrote: %v, %v", is, err)
+	}
+	if is, err := c.Wrote("answer 8"); is || err != nil {
+		t.Errorf("wrote what nobody sent: %v, %v", is, err)
+	}
+	c.Commit(3)
+	synctest.Wait()
+	if offset, err := c.Committed(ctx); offset != 3 || err != nil {
+		t.Errorf("committed %d, %v", offset, err)
+	}
+	var lines []string
+	if whole, err := c.ReadLines(func(line []byte) { lines = append(lines, string(line)) }); !whole || err != nil || len(lines) != 7 || lines[2] != string(long) {
+		t.Errorf("%d lines, %v, %v", len(lines), whole, err)
+	}
+	if c.Stderr() != "it says" {
+		t.Errorf("stderr %q", c.Stderr())
+	}
+	if err := c.Detach(); err != nil {
+		t.Error(err)
+	}
+	for err = nil; err == nil; _, err = c.Recv() { //nolint:revive // to the end
+	}
+
+	left, err := l.Leftovers(ctx)
+	if err != nil || len(left) != 1 || left[0].ID() != id {
+		t.Fatalf("leftovers %v, %v", left, err)
+	}
+	if o := left[0].Origin(); !o.Alive || o.Folder != "/work" || !o.StartedAt.Equal(time.Unix(1e9, 0)) {
+		t.Errorf("origin %+v", o)
+	}
+	if is, err := left[0].Wrote("answer 7"); !is || err != nil {
+		t.Errorf("wrote: %v, %v", is, err)
+	}
+	if _, err := left[0].Attach(ctx, 99); !errors.Is(err, launch.ErrHung) {
+		t.Errorf("beyond the end: %v", err)
+	}
+	opened, err = left[0].Attach(ctx, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c = opened.(launch.JournalReader)
+	for _, want := range []string{"after", "answer 7", string(long)} {
+		if got, err := c.Recv(); string(got) != want || err != nil {
+			t.Errorf("%d bytes, %v", len(got), err)
+		}
+	}
+	if c.Offset() != 8 || c.IsAhead() {
+		t.Errorf("at %d, ahead %v", c.Offset(), c.IsAhead())
+	}
+
+	// Another server takes it.
+	other, err := left[0].Attach(ctx, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Recv(); err == nil {
+		t.Error("two read one process")
+	}
+	if !other.(launch.JournaledConn).IsAhead() {
+		t.Error("it is not ahead")
+	}
+	if err := other.Terminate(); err != nil {
+		t.Error(err)
+	}
+	if _, err := other.Recv(); err != io.EOF {
+		t.Errorf("at the end: %v", err)
+	}
+	<-other.Done()
+	if err := other.ExitError(); err == nil || err.Error() != "exit status 143" || other.Stderr() != "it says" {
+		t.Errorf("exit %v, stderr %q", err, other.Stderr())
+	}
+	if err := other.(launch.JournaledConn).Remove(ctx); err != nil {
+		t.Error(err)
+	}
+	if left, err := l.Leftovers(ctx); err != nil || len(left) != 0 {
+		t.Errorf("leftovers %v, %v", left, err)
+	}
+
+	// One that exits without an error, while Send waits for it.
+	c2, err := l.Launch(ctx, launch.ID{SessionID: "session", ProcessID: two}, claude.Command{Path: "claude"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := make(chan error, 1)
+	go func() { sent <- c2.Send([]byte("wait")) }()
+	synctest.Wait()
+	if err := c2.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-sent; err == nil {
+		t.Error("Send outlived Close")
+	}
+	left, err = l.Leftovers(ctx)
+	if err != nil || len(left) != 1 {
+		t.Fatalf("leftovers %v, %v", left, err)
+	}
+	if c2, err = left[0].Attach(ctx, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := c2.CloseInput(); err != nil {
+		t.Error(err)
+	}
+	if _, err := c2.Recv(); err != io.EOF {
+		t.Errorf("at the end: %v", err)
+	}
+	<-c2.Done()
+	if err := c2.ExitError(); err != nil {
+		t.Errorf("exit %v", err)
+	}
+	if err := left[0].Remove(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// When the connection is lost, processes continue, and the next connection goes on from the offset.
+func TestAConnectionIsLost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &scripts{}
+		id := launch.ID{SessionID: "session", ProcessID: one}
+		l, lose := connect(t, s, anything)
+		c, err := l.Launch(t.Context(), id, claude.Command{Path: "claude"}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := s.all[id]
+		p.say([]byte("1"), []byte("2"))
+		if got, err := c.Recv(); string(got) != "1" || err != nil {
+			t.Fatalf("%q, %v", got, err)
+		}
+		offset := c.(launch.JournaledConn).Offset()
+		lose()
+		p.say([]byte("3"))
+		for err = nil; err == nil; _, err = c.Recv() { //nolint:revive // what had come may be read
+		}
+		if !errors.Is(err, link.ErrLost) {
+			t.Errorf("Recv returned %v", err)
+		}
+		if err := c.Send([]byte("x")); !errors.Is(err, link.ErrLost) {
+			t.Errorf("Send returned %v", err)
+		}
+		l, _ = connect(t, s, anything)
+		left, err := l.Leftovers(t.Context())
+		if err != nil || len(left) != 1 {
+			t.Fatalf("%v, %v", left, err)
+		}
+		if c, err = left[0].Attach(t.Context(), offset); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"2", "3"} {
+			if got, err := c.Recv(); string(got) != want || err != nil {
+				t.Errorf("%q, %v", got, err)
+			}
+		}
+	})
+}
+
+// A server cannot make a runner run what that does not want to, nor reach files beside those of a
+// process.
+func TestServersThatWantTooMuch(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &scripts{}
+		l, _ := connect(t, s, func(c claude.Command) error {
+			if c.Dir != "/work" {
+				return fmt.Errorf("%s is outside of the roots", c.Dir)
+			}
+			return nil
+		})
+		good := claude.Command{Path: "claude", Dir: "/work"}
+		for _, row := range []struct {
+			name, processID string
+			command         claude.Command
+			files           map[string][]byte
+			want            string
+		}{
+			{"another folder", one, claude.Command{Path: "claude", Dir: "/etc"}, nil, "outside of the roots"},
+			{"the folder of all", "", good, nil, "is a UUID"},
+			{"a folder beside", "../../etc/cron.d", good, nil, "is a UUID"},
+			{"an id with a prefix", "urn:uuid:" + one, good, nil, "is a UUID"},
+			{"a file above", one, good, map[string][]byte{"../x": nil}, `"../x"`},
+			{"a file of the system", one, good, map[string][]byte{"/etc/passwd": nil}, `"/etc/passwd"`},
+			{"a file below", one, good, map[string][]byte{"a/b": nil}, `"a/b"`},
+			{"no file", one, good, map[string][]byte{"": nil}, `""`},
+			{"the folder", one, good, map[string][]byte{".": nil}, `"."`},
+			{"the folder above", one, good, map[string][]byte{"..": nil}, `".."`},
+		} {
+			_, err := l.Launch(t.Context(), launch.ID{SessionID: "s", ProcessID: row.processID}, row.command, row.files)
+			if !errors.Is(err, remote.ErrRefused) || !strings.Contains(err.Error(), row.want) {
+				t.Errorf("%s: %v", row.name, err)
+			}
+		}
+		if len(s.all) > 0 {
+			t.Errorf("%d were started", len(s.all))
+		}
+		// What it is not connected to.
+		if _, err := l.Launch(t.Context(), launch.ID{SessionID: "s", ProcessID: one}, good, map[string][]byte{"mcp.json": nil}); err != nil {
+			t.Errorf("what is allowed: %v", err)
+		}
+	})
+}
