@@ -47,11 +47,13 @@ type ProgramOptions struct {
 	Token func() (string, error)
 	// Hello says what the runner is, for each attempt.
 	Hello func(ctx context.Context) (Hello, error)
-	// Greeted is called with each new connection. It may call the server until ctx ends with the
-	// connection, which is closed for the error that it returns; nil closes nothing.
+	// Begin is called with each new connection, before the server's calls are answered. It returns
+	// what answers them, and what is called when no more will come.
+	Begin func(w Welcome) (serve Serve, end func())
+	// Greeted is called with each new connection, when calls are answered. It may call the server
+	// until ctx ends with the connection, which is closed for the error that it returns; nil closes
+	// nothing.
 	Greeted func(ctx context.Context, w Welcome, c *link.Conn) error
-	// Serve answers the calls of servers.
-	Serve Serve
 	// Codes are those of the errors of calls.
 	Codes []link.ErrorCode
 	Log   *slog.Logger
@@ -66,7 +68,7 @@ type Program struct {
 
 // NewProgram checks the options.
 func NewProgram(o ProgramOptions) (*Program, error) {
-	if len(o.Servers) == 0 || o.Token == nil || o.Hello == nil || o.Greeted == nil || o.Serve == nil || o.Log == nil {
+	if len(o.Servers) == 0 || o.Token == nil || o.Hello == nil || o.Begin == nil || o.Greeted == nil || o.Log == nil {
 		return nil, errors.New("runner: a program needs a server, functions for its token, hello and calls, and a log")
 	}
 	p := &Program{o: o}
@@ -178,10 +180,16 @@ func (p *Program) connect(ctx context.Context, server string) error {
 		return err
 	}
 	var welcome Welcome
-	conn, err := link.Greet(greeting, link.WebSocket(ctx, socket), hello, &welcome, link.Options{Serve: p.o.Serve, Errors: Errors(p.o.Codes)})
+	var serve Serve // set before the first call is read
+	conn, err := link.Greet(greeting, link.WebSocket(ctx, socket), hello, &welcome, link.Options{
+		Serve:  func(ctx context.Context, call *link.Call) (any, error) { return serve(ctx, call) },
+		Errors: Errors(p.o.Codes),
+	})
 	if err != nil {
 		return err
 	}
+	serve, end := p.o.Begin(welcome)
+	defer end()
 	p.o.Log.InfoContext(ctx, "connected", "server", server, "runner_id", welcome.RunnerID, "epoch", welcome.Epoch)
 	var greeted sync.WaitGroup
 	defer greeted.Wait()

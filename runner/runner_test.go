@@ -121,8 +121,10 @@ func dial(t *testing.T, web *httptest.Server, token string, change func(*runner.
 			<-ctx.Done()
 			return nil
 		},
-		Serve: func(_ context.Context, call *link.Call) (any, error) { return "served " + call.Name, nil },
-		Log:   slog.New(slog.NewTextHandler(lineWriter(lines), nil)),
+		Begin: func(runner.Welcome) (runner.Serve, func()) {
+			return func(_ context.Context, call *link.Call) (any, error) { return "served " + call.Name, nil }, func() {}
+		},
+		Log: slog.New(slog.NewTextHandler(lineWriter(lines), nil)),
 	}
 	if change != nil {
 		change(&o)
@@ -340,7 +342,7 @@ func TestAddressesThatAreRefused(t *testing.T) {
 			Token:   func() (string, error) { return "", nil },
 			Hello:   func(context.Context) (runner.Hello, error) { return runner.Hello{}, nil },
 			Greeted: func(context.Context, runner.Welcome, *link.Conn) error { return nil },
-			Serve:   func(context.Context, *link.Call) (any, error) { return nil, nil },
+			Begin:   func(runner.Welcome) (runner.Serve, func()) { return nil, func() {} },
 		})
 		if (err == nil) != row.ok {
 			t.Errorf("%s with %q: %v", row.server, row.pin, err)
