@@ -40,7 +40,7 @@ func (r *Registry) storeHold(ctx context.Context, row Request, h Held) (Request,
 	if done || err != nil {
 		// After an error too, because the change may be stored.
 		r.notifier.Notify(row.SessionID)
-		r.wakeHolds()
+		r.WakeHolds()
 	}
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		// A store may lose its reply after it has committed.
@@ -116,7 +116,8 @@ func (r *Registry) removeHold(ctx context.Context, row Request, by Actor, why st
 	return now, done, err
 }
 
-func (r *Registry) wakeHolds() {
+// WakeHolds makes RunHolds look for held answers that another server stored. It never blocks.
+func (r *Registry) WakeHolds() {
 	select {
 	case r.held <- struct{}{}:
 	default:

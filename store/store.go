@@ -11,6 +11,7 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/alert"
+	"github.com/sayso-dev/sayso/internal/job"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/pending"
@@ -58,6 +59,7 @@ type Store interface {
 	account.BookmarkStore
 	account.SettingStore
 	alert.Store
+	job.Store
 	workspace.Trusts
 	project.Store
 

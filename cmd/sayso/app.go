@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/sayso-dev/sayso/claude"
@@ -25,6 +26,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/command"
 	"github.com/sayso-dev/sayso/internal/decision"
 	"github.com/sayso-dev/sayso/internal/descriptors"
+	"github.com/sayso-dev/sayso/internal/job"
 	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/mcpapi"
 	"github.com/sayso-dev/sayso/orchestrator"
@@ -83,6 +85,7 @@ type app struct {
 	requests     *pending.Registry
 	orchestrator *orchestrator.Orchestrator
 	indexer      *transcriptIndexer
+	jobs         *job.Leader
 	agents       *mcpapi.Server
 	rules        *decision.Rules
 	tabs         *wsapi.Hub
@@ -347,6 +350,13 @@ func (a *app) connect(ctx context.Context) (err error) {
 	a.indexer = newTranscriptIndexer(a.store.IndexTranscripts, a.log)
 	notifier.Listen(a.indexer.Touch)
 	notifier.ListenItems(a.indexer.Touch)
+	a.jobs = job.NewLeader(a.store, uuid.NewString(), a.log)
+	a.jobs.Add("alerts", a.alerts.Deliver)
+	a.jobs.Add("search index", func(ctx context.Context, _ int64) error { return a.indexer.Run(ctx) })
+	a.jobs.Add("audit retention", func(ctx context.Context, _ int64) error { return a.runtime.Run(ctx) })
+	if a.hearOthers != nil {
+		a.jobs.Add("held answers of servers that ended", a.wakeHolds)
+	}
 	a.runtime.claude = func(ctx context.Context) string { return a.orchestrator.Environment(ctx).ClaudeVersion }
 	a.runtime.apply = func(now settings) error {
 		rules, err := rulesOf(now)
@@ -410,7 +420,6 @@ func (a *app) Run(ctx context.Context) error {
 	}
 	start(edges, edgesCtx, "model of the demo", a.model.Run)
 	start(edges, edgesCtx, "attachments", a.attachments.Run)
-	start(edges, edgesCtx, "search index", a.indexer.Run)
 	start(edges, edgesCtx, "reserve", a.reserveDisk)
 	start(edges, edgesCtx, "check of the database", a.verifyDatabase)
 	if a.exclusive != nil {
@@ -422,6 +431,7 @@ func (a *app) Run(ctx context.Context) error {
 	start(edges, edgesCtx, "tabs", a.tabs.Run)
 	start(edges, edgesCtx, "held answers", func(ctx context.Context) error { return a.requests.RunHolds(ctx, a.rules) })
 	start(edges, edgesCtx, "alerts", a.alerts.Run)
+	start(edges, edgesCtx, "jobs", a.jobs.Run)
 	start(edges, edgesCtx, "agents", a.agents.Run)
 	start(edges, edgesCtx, "recovery", a.recoverFromOutages)
 	start(sessions, sessionsCtx, "processes", a.orchestrator.Run)
@@ -436,7 +446,6 @@ func (a *app) Run(ctx context.Context) error {
 	}
 	reload := &reloader{app: a, leave: leave}
 	start(edges, edgesCtx, "reload", reload.Run)
-	start(edges, edgesCtx, "settings", a.runtime.Run)
 
 	err := a.announce(ctx)
 	if err == nil {
@@ -482,6 +491,24 @@ func (a *app) recoverFromOutages(ctx context.Context) error {
 		a.requests.Recover(ctx)
 		a.orchestrator.Recover(ctx)
 		a.tabs.TouchAll()
+	}
+}
+
+// holdsInterval is how late an answer counts whose server ended while it was held.
+const holdsInterval = 2 * time.Second
+
+// wakeHolds is a [job.Job]: each server releases the answers that it holds, and the leader those
+// of servers that have ended. Only one of them changes the row.
+func (a *app) wakeHolds(ctx context.Context, _ int64) error {
+	ticker := time.NewTicker(holdsInterval)
+	defer ticker.Stop()
+	for {
+		a.requests.WakeHolds()
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return nil
+		}
 	}
 }
 

@@ -18,6 +18,8 @@ var (
 	ErrNotFound = errors.New("alert target not found")
 	// ErrRefused: the target rejected the message. The error that wraps it gives the reason.
 	ErrRefused = errors.New("the alert was refused")
+	// ErrOutdated: another server sends alerts by now.
+	ErrOutdated = errors.New("another server sends alerts")
 )
 
 // Way is the channel by which a target is reached.
@@ -123,8 +125,9 @@ type Store interface {
 	PutChoices(ctx context.Context, userID string, choices json.RawMessage) error
 
 	// PutDelivery stores a delivery by its id, safe from a power cut. It returns ErrNotFound
-	// when its target was deleted.
-	PutDelivery(ctx context.Context, d Delivery) error
+	// when its target was deleted, and ErrOutdated when term is not that of the current lease,
+	// if several servers may use the store.
+	PutDelivery(ctx context.Context, d Delivery, term int64) error
 	// Deliveries lists all deliveries, oldest first.
 	Deliveries(ctx context.Context) ([]Delivery, error)
 	// ForgetDeliveries deletes the older ones that are not Queued.

@@ -116,7 +116,7 @@ func (m *memory) PutChoices(_ context.Context, id string, c json.RawMessage) err
 	return nil
 }
 
-func (m *memory) PutDelivery(_ context.Context, d alert.Delivery) error {
+func (m *memory) PutDelivery(_ context.Context, d alert.Delivery, _ int64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.dead && d.State != alert.Queued {
@@ -219,12 +219,13 @@ func (r *harness) start() {
 	}
 	alert.Through(r.alerter, r.serve)
 	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
+	done := make(chan error, 2)
 	running := r.alerter
 	go func() { done <- running.Run(ctx) }()
+	go func() { done <- running.Deliver(ctx, 1) }()
 	r.stop = func() {
 		cancel()
-		if err := <-done; err != nil {
+		if err := errors.Join(<-done, <-done); err != nil {
 			r.t.Error(err)
 		}
 		r.stop = func() {}

@@ -73,8 +73,9 @@ type Options struct {
 	Log    *slog.Logger
 }
 
-// An Alerter decides who is notified, and sends the alerts, while Run runs. Its other methods
-// may be called from any goroutine. Those without a context never block.
+// An Alerter shows the tabs of its server their toasts while Run runs. While Deliver runs as
+// well, it decides who is notified and sends the alerts: of several servers, one does. Its
+// other methods may be called from any goroutine. Those without a context never block.
 type Alerter struct {
 	o    Options
 	http *http.Client
@@ -82,14 +83,21 @@ type Alerter struct {
 
 	mu          sync.Mutex // never held over I/O
 	changed     map[string]struct{}
-	wakePending bool // Run will be woken for changed
-	allChanged  bool // any known session may have changed
-	stale       bool // targets or choices changed
+	wakePending bool          // Run will be woken for changed
+	allChanged  bool          // any known session may have changed
+	stale       bool          // targets or choices changed
+	term        int64         // of Deliver, 0 while this server does not send alerts
+	idle        chan struct{} // closed by Run once nothing is being sent; nil unless Deliver waits for it
 	tabs        map[Tab]*watcher
 	lastActive  map[string]time.Time           // end of each person's last active period
 	noticed     map[string]map[string]struct{} // by person: requests they have noticed
 
+	ended chan struct{} // closed when Run returns
+
 	// The fields below belong to Run.
+	loaded     int64                           // the term for which deliveries were read, 0 for none
+	delivers   bool                            // whether this server sends alerts in this round
+	missed     []transition                    // which another server should have seen; while this one does not send alerts
 	known      map[string]session.ProcessState // sessions with open requests, running, or dead for less than deadRetention
 	lastSweep  time.Time                       // last call of dropDeadSessions
 	owners     map[string]string
@@ -106,6 +114,12 @@ type result struct {
 	err error
 }
 
+// transition is a change of a session's state.
+type transition struct {
+	before, now session.ProcessState
+	at          time.Time
+}
+
 // New returns an alerter. Call Run to make it work. The error names an option that is
 // missing.
 func New(o Options) (*Alerter, error) {
@@ -115,8 +129,8 @@ func New(o Options) (*Alerter, error) {
 	return &Alerter{
 		o: o, http: newHTTP(o.Private), wake: make(chan struct{}, 1),
 		changed: map[string]struct{}{}, stale: true, tabs: map[Tab]*watcher{}, lastActive: map[string]time.Time{},
-		noticed: map[string]map[string]struct{}{},
-		known:   map[string]session.ProcessState{}, owners: map[string]string{}, choices: map[string]Choices{},
+		noticed: map[string]map[string]struct{}{}, ended: make(chan struct{}),
+		known: map[string]session.ProcessState{}, owners: map[string]string{}, choices: map[string]Choices{},
 		deliveries: map[string]Delivery{}, sending: map[string]bool{}, results: make(chan result, maxConcurrentSends),
 	}, nil
 }
@@ -159,8 +173,30 @@ func (a *Alerter) refresh() {
 	a.wakeRun()
 }
 
-// Run sends alerts until ctx ends. It can run once.
+// Deliver sends alerts until ctx ends, and returns when none is being sent any more. Run must
+// run. term is that of the lease by which this server is the one that sends alerts. It is a
+// [job.Job].
+func (a *Alerter) Deliver(ctx context.Context, term int64) error {
+	a.mu.Lock()
+	a.term = term
+	a.mu.Unlock()
+	a.wakeRun()
+	<-ctx.Done()
+	idle := make(chan struct{})
+	a.mu.Lock()
+	a.term, a.idle = 0, idle
+	a.mu.Unlock()
+	a.wakeRun()
+	select {
+	case <-idle:
+	case <-a.ended:
+	}
+	return nil
+}
+
+// Run shows toasts, and sends alerts while Deliver runs, until ctx ends. It can run once.
 func (a *Alerter) Run(ctx context.Context) error {
+	defer close(a.ended)
 	// Sends in flight may finish, so that the next server need not repeat them, but no longer
 	// than shutdownTimeout.
 	sendCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -173,8 +209,11 @@ func (a *Alerter) Run(ctx context.Context) error {
 		var next time.Time
 		var err error
 		if !ready {
-			err = a.load(ctx)
+			err = a.loadActive(ctx)
 			ready = err == nil
+		}
+		if err == nil {
+			err = a.followTerm(ctx, time.Now())
 		}
 		if err == nil {
 			next, err = a.sendDue(ctx, sendCtx, time.Now(), &sends)
@@ -205,16 +244,66 @@ func (a *Alerter) Run(ctx context.Context) error {
 	return nil
 }
 
-// load reads the deliveries that earlier servers stored.
-func (a *Alerter) load(ctx context.Context) error {
+// loadActive marks the sessions as changed that run or have open requests.
+func (a *Alerter) loadActive(ctx context.Context) error {
+	active, err := a.o.Active(ctx)
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, s := range active {
+		a.changed[s.SessionID] = struct{}{}
+	}
+	return nil
+}
+
+// missedSpan is how long a server remembers transitions while another sends alerts: longer
+// than it takes until another leads.
+const missedSpan = 30 * time.Second
+
+// followTerm starts and stops sending alerts as Deliver says. What is being sent is finished
+// first.
+func (a *Alerter) followTerm(ctx context.Context, now time.Time) error {
+	a.mu.Lock()
+	term := a.term
+	if a.idle != nil && len(a.sending) == 0 {
+		close(a.idle)
+		a.idle = nil
+	}
+	a.mu.Unlock()
+	a.delivers = term != 0 && term == a.loaded
+	if term == a.loaded || len(a.sending) > 0 {
+		return nil
+	}
+	clear(a.deliveries)
+	a.loaded = 0
+	if term == 0 {
+		return nil
+	}
+	if err := a.loadDeliveries(ctx); err != nil {
+		return err
+	}
+	a.refresh() // another server may have stored other targets and choices
+	a.loaded, a.delivers = term, true
+	missed := a.missed
+	a.missed = nil
+	for _, m := range missed {
+		if now.Sub(m.at) < missedSpan {
+			if err := a.queueStateAlerts(ctx, m.before, m.now, now); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// loadDeliveries reads the deliveries that other servers stored.
+func (a *Alerter) loadDeliveries(ctx context.Context) error {
 	if err := a.o.Store.ForgetDeliveries(ctx, time.Now().Add(-deliveryRetention)); err != nil {
 		return err
 	}
 	list, err := a.o.Store.Deliveries(ctx)
-	if err != nil {
-		return err
-	}
-	active, err := a.o.Active(ctx)
 	if err != nil {
 		return err
 	}
@@ -226,9 +315,6 @@ func (a *Alerter) load(ctx context.Context) error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, s := range active {
-		a.changed[s.SessionID] = struct{}{}
-	}
 	// Requests may have been answered while no server ran, so their alerts must be closed.
 	for _, d := range list {
 		a.changed[d.SessionID] = struct{}{}
@@ -250,8 +336,10 @@ func (a *Alerter) sendDue(ctx, sendCtx context.Context, now time.Time, sends *sy
 	for _, person := range people {
 		p.planPerson(person)
 	}
-	p.planServer()
-	p.planClosings()
+	if a.delivers {
+		p.planServer()
+		p.planClosings()
+	}
 	a.updateToasts(p.toasts)
 	a.forgetClosed(p.requests)
 	if now.Sub(a.lastSweep) >= deadRetention {
@@ -262,6 +350,9 @@ func (a *Alerter) sendDue(ctx, sendCtx context.Context, now time.Time, sends *sy
 		if err := a.storeDelivery(ctx, d); err != nil {
 			return time.Time{}, err
 		}
+	}
+	if !a.delivers {
+		return p.next, nil
 	}
 	for _, d := range slices.SortedFunc(maps.Values(a.deliveries), compareAge) {
 		if d.State != Queued || a.sending[d.DeliveryID] {
@@ -338,7 +429,7 @@ func compareAge(x, y Delivery) int {
 
 // storeDelivery stores a delivery and then updates it in memory.
 func (a *Alerter) storeDelivery(ctx context.Context, d Delivery) error {
-	err := a.o.Store.PutDelivery(ctx, d)
+	err := a.o.Store.PutDelivery(ctx, d, a.loaded)
 	if errors.Is(err, ErrNotFound) {
 		delete(a.deliveries, d.DeliveryID) // its target was removed meanwhile
 		a.refresh()
@@ -409,12 +500,16 @@ func (a *Alerter) readChanges(ctx context.Context, now time.Time) (err error) {
 			a.owners[id] = owner
 		}
 		before, seen := a.known[id]
-		a.known[id] = s
-		if seen {
+		switch {
+		case !seen:
+		case a.delivers:
 			if err := a.queueStateAlerts(ctx, before, s, now); err != nil {
 				return err
 			}
+		case before.State != s.State:
+			a.missed = append(slices.DeleteFunc(a.missed, func(m transition) bool { return now.Sub(m.at) >= missedSpan }), transition{before, s, now})
 		}
+		a.known[id] = s
 	}
 	return nil
 }

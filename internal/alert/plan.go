@@ -131,7 +131,12 @@ func (p *plan) planServer() {
 
 func minutes(n int) time.Duration { return time.Duration(n) * time.Minute }
 
+// targetsOf returns the targets of a person, or of the server for "". It returns none while
+// another server sends alerts.
 func (p *plan) targetsOf(userID string) (list []Target) {
+	if !p.a.delivers {
+		return nil
+	}
 	for _, t := range p.a.targets {
 		if t.UserID == userID {
 			list = append(list, t)

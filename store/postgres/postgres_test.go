@@ -14,6 +14,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	jobChild()
 	storetest.CrashChild()
 	goleak.VerifyTestMain(postgrestest.Around(m))
 }

@@ -68,6 +68,17 @@ var (
 	forgetDeliveries = define("DELETE FROM alert_deliveries WHERE created_at < $1 AND state <> 'queued'")
 )
 
+// checkTerm fails unless the lease on jobs has this term. A newer lease cannot be taken until the
+// transaction has ended. SQLite has only one server and needs no lease.
+var checkTerm = requireTerm(alert.ErrOutdated)
+
+func requireTerm(outdated error) *Statement {
+	s := Define(Postgres, `SELECT n / least(n, 1) FROM (SELECT count(*) AS n FROM
+		(SELECT 1 FROM job_lease WHERE term = $1 FOR SHARE) AS locked) AS counted`)
+	s.unmatched = outdated
+	return s
+}
+
 // PutTarget implements [alert.Store].
 func (s Shared) PutTarget(ctx context.Context, t alert.Target, record []byte) error {
 	values, err := targetValues(t)
@@ -113,8 +124,9 @@ func (s Shared) PutChoices(ctx context.Context, userID string, choices json.RawM
 }
 
 // PutDelivery implements [alert.Store].
-func (s Shared) PutDelivery(ctx context.Context, d alert.Delivery) error {
-	return s.e.Apply(ctx, Change{What: "put delivery", Durability: Durable, Orphan: alert.ErrNotFound, Steps: []Step{step(putDelivery, deliveryValues(d)...)}})
+func (s Shared) PutDelivery(ctx context.Context, d alert.Delivery, term int64) error {
+	return s.e.Apply(ctx, Change{What: "put delivery", Durability: Durable, Orphan: alert.ErrNotFound,
+		Steps: []Step{step(checkTerm, term), step(putDelivery, deliveryValues(d)...)}})
 }
 
 // Deliveries implements [alert.Store].

@@ -72,17 +72,20 @@ func alerts(t *testing.T, open func(t *testing.T) store.Store) {
 	s.run("Deliveries", func(t *testing.T, st store.Store) {
 		a := target("ada")
 		must(t, st.PutTarget(ctx, a, nil))
+		lease, err := st.HoldLease(ctx, "server", time.Hour)
+		must(t, err)
+		term := lease.Term
 		one, two := delivery(a.TargetID), delivery(a.TargetID)
 		two.CreatedAt, two.Attempts, two.SentAt = after(3), 1, after(4)
-		must(t, st.PutDelivery(ctx, two))
+		must(t, st.PutDelivery(ctx, two, term))
 		list, err := st.Deliveries(ctx)
 		must(t, err)
 		equal(t, "one that was begun", list, []alert.Delivery{two})
 		two.SentAt = time.Time{} // the target did not accept it
-		must(t, st.PutDelivery(ctx, two))
-		must(t, st.PutDelivery(ctx, one))
+		must(t, st.PutDelivery(ctx, two, term))
+		must(t, st.PutDelivery(ctx, one, term))
 		one.State, one.Attempts, one.SentAt, one.DueAt = alert.Sent, 2, after(7), after(8)
-		must(t, st.PutDelivery(ctx, one))
+		must(t, st.PutDelivery(ctx, one, term))
 		list, err = st.Deliveries(ctx)
 		must(t, err)
 		equal(t, "deliveries", list, []alert.Delivery{one, two})
@@ -92,7 +95,7 @@ func alerts(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, err)
 		equal(t, "what is queued stays", list, []alert.Delivery{two})
 
-		wantError(t, "without a target", st.PutDelivery(ctx, delivery(uuid.NewString())), alert.ErrNotFound)
+		wantError(t, "without a target", st.PutDelivery(ctx, delivery(uuid.NewString()), term), alert.ErrNotFound)
 		must(t, st.DeleteTarget(ctx, a.TargetID, nil))
 		list, err = st.Deliveries(ctx)
 		must(t, err)
