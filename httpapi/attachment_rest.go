@@ -44,7 +44,7 @@ func (s *attachmentHandlers) getAttachment(w http.ResponseWriter, r *http.Reques
 	if err != nil {
 		return err
 	}
-	data, err := s.attachments.Read(a.AttachmentID)
+	data, err := s.attachments.Read(r.Context(), a.AttachmentID)
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func (s *exportHandlers) postExport(w http.ResponseWriter, r *http.Request, who 
 			if err != nil {
 				return nil, err
 			}
-			return s.attachments.Read(a.AttachmentID)
+			return s.attachments.Read(ctx, a.AttachmentID)
 		},
 		Page: func() { limitResponse(w) }, // each page gets a new deadline
 	})

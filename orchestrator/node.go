@@ -94,11 +94,11 @@ func (o *node) endMCP(ctx context.Context, sessionID, reason string) error {
 
 // attachmentBlocks returns the attachments of a message as blocks for Claude. A missing file
 // must not block the message, so Claude gets a note instead.
-func (o *node) attachmentBlocks(m session.Message) []claude.ContentBlockParam {
+func (o *node) attachmentBlocks(ctx context.Context, m session.Message) []claude.ContentBlockParam {
 	var out []claude.ContentBlockParam
 	for _, a := range m.Attachments {
 		if a.AttachmentID != "" && a.Data == nil {
-			data, err := o.o.Attachments.Read(a.AttachmentID)
+			data, err := o.o.Attachments.Read(ctx, a.AttachmentID)
 			if err != nil {
 				o.o.Log.Error("cannot read an attachment", "session_id", m.SessionID, "attachment_id", a.AttachmentID, "error", err)
 				out = append(out, claude.TextBlock(fmt.Sprintf("(The attached file %q could not be read.)", a.Name)))

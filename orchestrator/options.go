@@ -76,7 +76,7 @@ type Demo struct {
 
 // Attachments reads attached files by id.
 type Attachments interface {
-	Read(attachmentID string) ([]byte, error)
+	Read(ctx context.Context, attachmentID string) ([]byte, error)
 }
 
 // Rules may change while an [Orchestrator] runs.

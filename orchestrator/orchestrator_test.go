@@ -48,7 +48,9 @@ type bench struct {
 // noAttachments holds no file: messages of these tests carry theirs inside.
 type noAttachments struct{}
 
-func (noAttachments) Read(string) ([]byte, error) { return nil, session.ErrNoAttachment }
+func (noAttachments) Read(context.Context, string) ([]byte, error) {
+	return nil, session.ErrNoAttachment
+}
 
 func withBench(t *testing.T, script claudetest.Script, limits func(*orchestrator.Limits), test func(b *bench), change ...func(*orchestrator.Options)) {
 	t.Helper()

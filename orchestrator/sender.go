@@ -124,7 +124,7 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 	if doubtful != "" && m.MessageID != doubtful {
 		return false, nil // it was sent and recorded
 	}
-	message := claude.UserMessage{UUID: m.MessageID, Text: m.Text, Blocks: p.o.attachmentBlocks(m)}
+	message := claude.UserMessage{UUID: m.MessageID, Text: m.Text, Blocks: p.o.attachmentBlocks(ctx, m)}
 	ended := p.snapshot().memo.Ended == m.MessageID
 	if doubtful == "" && !ended {
 		if err := p.admitTurn(ctx); err != nil {

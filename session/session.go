@@ -216,7 +216,7 @@ type Message struct {
 
 // Attachment is a content block of a message.
 type Attachment struct {
-	// AttachmentID names the file with the bytes; Data is then absent.
+	// AttachmentID names the stored attachment; Data is then absent.
 	AttachmentID string `json:"attachment_id,omitempty"`
 	Name         string `json:"name"`
 	MediaType    string `json:"media_type"` // image/png, image/jpeg, image/gif, image/webp, application/pdf, text/plain
@@ -229,7 +229,15 @@ func (a Attachment) Info() AttachmentInfo {
 	return AttachmentInfo{AttachmentID: a.AttachmentID, Name: a.Name, MediaType: a.MediaType, Size: max(a.Size, len(a.Data))}
 }
 
-// StoredAttachment is an attachment whose bytes are stored in a file.
+// AttachmentChunk is a part of the bytes of an attachment.
+type AttachmentChunk struct {
+	Number    int64  // from 0, without gaps
+	Hash      []byte // SHA-256 of Data
+	Data      []byte
+	CreatedAt time.Time
+}
+
+// StoredAttachment is an attachment whose bytes are stored in chunks.
 type StoredAttachment struct {
 	AttachmentInfo
 	OwnerID   string // who attached it
@@ -358,7 +366,13 @@ type Store interface {
 	// Unsend puts one sent message back at the front of the queue; false when it was not
 	// sent.
 	Unsend(ctx context.Context, messageID string) (bool, error)
-	// SaveAttachment stores the row of a file that is on disk; a known id changes nothing.
+	// SaveAttachmentChunk stores a part of an attachment, safe from a power cut. It replaces the
+	// part with the same number.
+	SaveAttachmentChunk(ctx context.Context, attachmentID string, c AttachmentChunk) error
+	// AttachmentChunks returns the parts of an attachment in order, none for an unknown id.
+	AttachmentChunks(ctx context.Context, attachmentID string) ([]AttachmentChunk, error)
+	// SaveAttachment stores the row of an attachment whose chunks are stored; a known id changes
+	// nothing.
 	SaveAttachment(ctx context.Context, a StoredAttachment) error
 	// Attachment returns an attachment with the sessions that use it, or ErrNoAttachment.
 	Attachment(ctx context.Context, attachmentID string) (StoredAttachment, error)
@@ -367,6 +381,8 @@ type Store interface {
 	// ForgetAttachments deletes the rows of attachments that no session uses any more, and of
 	// those that none has used and that are older than before. It returns their number.
 	ForgetAttachments(ctx context.Context, before time.Time) (int, error)
+	// ForgetAttachmentChunks deletes the older chunks of attachments that have no row.
+	ForgetAttachmentChunks(ctx context.Context, before time.Time) (int, error)
 	// RemoveQueued deletes an unsent message; false when it was not queued.
 	RemoveQueued(ctx context.Context, messageID string) (bool, error)
 }

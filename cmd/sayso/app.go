@@ -352,6 +352,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 	notifier.ListenItems(a.indexer.Touch)
 	a.jobs = job.NewLeader(a.store, uuid.NewString(), a.log)
 	a.jobs.Add("alerts", a.alerts.Deliver)
+	a.jobs.Add("unused attachments", func(ctx context.Context, _ int64) error { return a.attachments.RunSweeps(ctx) })
 	a.jobs.Add("search index", func(ctx context.Context, _ int64) error { return a.indexer.Run(ctx) })
 	a.jobs.Add("audit retention", func(ctx context.Context, _ int64) error { return a.runtime.Run(ctx) })
 	if a.hearOthers != nil {

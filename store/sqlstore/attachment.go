@@ -59,9 +59,35 @@ var (
 	selectAttachment = query("SELECT " + attachmentColumns + " FROM attachments a LEFT JOIN attachment_uses u ON u.attachment_id = a.attachment_id WHERE a.attachment_id = $1 ORDER BY u.session_id")
 	shareAttachments = define(`INSERT INTO attachment_uses (session_id, attachment_id) SELECT CAST($1 AS text), attachment_id FROM attachment_uses WHERE session_id = $2
 		ON CONFLICT DO NOTHING`)
+	saveChunk = define(insertInto("attachment_chunks", "attachment_id, number, hash, created_at, data") + ` ON CONFLICT (attachment_id, number)
+		DO UPDATE SET hash = excluded.hash, created_at = excluded.created_at, data = excluded.data`)
+	selectChunks = query("SELECT number, hash, created_at, data FROM attachment_chunks WHERE attachment_id = $1 ORDER BY number")
+	forgetChunks = define(`DELETE FROM attachment_chunks WHERE created_at < $1
+		AND NOT EXISTS (SELECT 1 FROM attachments a WHERE a.attachment_id = attachment_chunks.attachment_id)`)
 	forgetAttachments = define(`DELETE FROM attachments WHERE (used OR created_at < $1)
 		AND NOT EXISTS (SELECT 1 FROM attachment_uses u WHERE u.attachment_id = attachments.attachment_id)`)
 )
+
+// SaveAttachmentChunk implements [session.Store].
+func (s Shared) SaveAttachmentChunk(ctx context.Context, attachmentID string, c session.AttachmentChunk) error {
+	return s.e.Apply(ctx, Change{What: "save chunk of attachment " + attachmentID, Durability: Durable, LeavesRequests: true,
+		Steps: []Step{step(saveChunk, attachmentID, c.Number, c.Hash, Micros(c.CreatedAt), c.Data)}})
+}
+
+// AttachmentChunks implements [session.Store].
+func (s Shared) AttachmentChunks(ctx context.Context, attachmentID string) ([]session.AttachmentChunk, error) {
+	return queryAll(ctx, s, "chunks of attachment "+attachmentID, selectChunks, func(row Row) (c session.AttachmentChunk, err error) {
+		var createdAt int64
+		err = row.Scan(&c.Number, &c.Hash, &createdAt, &c.Data)
+		c.CreatedAt = Time(createdAt)
+		return c, err
+	}, attachmentID)
+}
+
+// ForgetAttachmentChunks implements [session.Store].
+func (s Shared) ForgetAttachmentChunks(ctx context.Context, before time.Time) (int, error) {
+	return s.applyAndCount(ctx, Change{What: "forget chunks of attachments", LeavesRequests: true, Steps: []Step{step(forgetChunks, before.UnixMicro())}})
+}
 
 // SaveAttachment implements [session.Store].
 func (s Shared) SaveAttachment(ctx context.Context, a session.StoredAttachment) error {

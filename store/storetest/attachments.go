@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
 	"testing"
 
@@ -51,6 +52,39 @@ func attachments(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, st.SaveAttachment(ctx, again))
 		there(t, st, a)
 		gone(t, st, session.StoredAttachment{AttachmentInfo: session.AttachmentInfo{AttachmentID: uuid.NewString()}})
+	})
+
+	s.run("Chunks", func(t *testing.T, st store.Store) {
+		a := save(t, st, "a", 0)
+		first := session.AttachmentChunk{Number: 0, Hash: []byte{0, 255}, Data: []byte{0, 1, 255, '\n'}, CreatedAt: after(1)}
+		second := session.AttachmentChunk{Number: 1, Hash: []byte("h"), Data: bytes.Repeat([]byte{0}, 1<<20), CreatedAt: after(1)}
+		none := session.AttachmentChunk{Number: 0, Hash: []byte("h"), Data: []byte("d"), CreatedAt: after(1)}
+		stray := uuid.NewString()
+		must(t, st.SaveAttachmentChunk(ctx, a.AttachmentID, second))
+		must(t, st.SaveAttachmentChunk(ctx, a.AttachmentID, none))
+		must(t, st.SaveAttachmentChunk(ctx, a.AttachmentID, first))
+		must(t, st.SaveAttachmentChunk(ctx, stray, none))
+		chunks := func(id string, want ...session.AttachmentChunk) {
+			t.Helper()
+			got, err := st.AttachmentChunks(ctx, id)
+			must(t, err)
+			equal(t, "chunks", got, want)
+		}
+		forget := func(before, want int) {
+			t.Helper()
+			n, err := st.ForgetAttachmentChunks(ctx, after(before))
+			must(t, err)
+			equal(t, "forgotten", n, want)
+		}
+		chunks(a.AttachmentID, first, second)
+		forget(1, 0)
+		forget(2, 1)
+		chunks(stray)
+		chunks(a.AttachmentID, first, second)
+		_, err := st.ForgetAttachments(ctx, after(5))
+		must(t, err)
+		forget(2, 2)
+		chunks(a.AttachmentID)
 	})
 
 	s.run("UsedByItsSessions", func(t *testing.T, st store.Store) {
