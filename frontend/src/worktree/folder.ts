@@ -1,3 +1,5 @@
+import { ref } from 'vue'
+
 // The server creates worktrees in this folder of the repository.
 const WORKTREE = /\/\.worktrees\/([^/]+)/
 
@@ -6,3 +8,6 @@ export const worktreeIn = (folder: string): string => WORKTREE.exec(folder)?.[1]
 
 /** Returns the folder of the repository that corresponds to one in a worktree, and others as they are. */
 export const withoutWorktree = (folder: string): string => folder.replace(WORKTREE, '')
+
+/** Counts what was done to the folder of a session on this page, after which its state is read again. */
+export const folderChanged = ref(0)
