@@ -30,6 +30,8 @@ type changesDriver interface {
 	AddWorktree(ctx context.Context, f *workingtree.Folder, branch, base string, by pending.Actor) (folder string, err error)
 	MergeWorktree(ctx context.Context, s session.Session, f *workingtree.Folder, digest string, by pending.Actor) (commit string, err error)
 	RemoveWorktree(ctx context.Context, s session.Session, f *workingtree.Folder, digest string, by pending.Actor) (workingtree.RemovedWorktree, error)
+	TurnChanges(ctx context.Context, s session.Session, f *workingtree.Folder, messageID string) (orchestrator.TurnChanges, error)
+	CompareTurn(ctx context.Context, s session.Session, f *workingtree.Folder, messageID, path, oldPath string) (workingtree.Comparison, error)
 	PreviewRewind(ctx context.Context, s session.Session, f *workingtree.Folder, messageID string) (orchestrator.Rewind, error)
 	Rewind(ctx context.Context, s session.Session, f *workingtree.Folder, messageID, digest string, by pending.Actor) error
 }
@@ -45,12 +47,21 @@ const maxRawFile = 32 << 20
 
 // open opens the folder of a session that a person may see.
 func (s *changesHandlers) open(r *http.Request, who account.Identity) (*workingtree.Folder, error) {
+	_, f, err := s.openSession(r, who)
+	return f, err
+}
+
+func (s *changesHandlers) openSession(r *http.Request, who account.Identity) (session.Session, *workingtree.Folder, error) {
 	ses, book, err := s.guard.Session(r.Context(), who, project.See, r.PathValue("id"))
 	if err != nil {
-		return nil, err
+		return ses, nil, err
 	}
-	return s.folder(r.Context(), who, ses, book)
+	f, err := s.folder(r.Context(), who, ses, book)
+	return ses, f, err
 }
+
+// turnBase is the base that is no commit: the state before a person's message.
+const turnBase = "turn"
 
 // folder opens the folder of a session as a person may see it: without the folders of projects
 // that are hidden from them.
@@ -84,18 +95,26 @@ func (s *changesHandlers) change(r *http.Request, who account.Identity, dst any,
 }
 
 func (s *changesHandlers) getChanges(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	f, err := s.open(r, who)
+	ses, f, err := s.openSession(r, who)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	status, err := f.Status(r.Context(), workingtree.Base(r.URL.Query().Get("base")))
+	query := r.URL.Query()
+	var turn orchestrator.TurnChanges
+	if query.Get("base") == turnBase {
+		turn, err = s.driver.TurnChanges(r.Context(), ses, f, query.Get("message_id"))
+		turn.Base = turnBase
+	} else {
+		turn.Status, err = f.Status(r.Context(), commitBase(query.Get("base")))
+	}
 	if err != nil {
 		return err
 	}
+	status := turn.Status
 	out := wire.Changes{
 		Repository: string(status.Repository), Branch: status.Branch, Head: status.Head, Base: string(status.Base), MainBranch: status.MainBranch,
-		Files: make([]wire.ChangedFile, 0, len(status.Changes)), More: status.More,
+		Files: make([]wire.ChangedFile, 0, len(status.Changes)), More: status.More, Source: string(turn.Source), Commands: turn.Commands,
 	}
 	for _, c := range status.Changes {
 		changed := wire.ChangedFile{
@@ -111,14 +130,28 @@ func (s *changesHandlers) getChanges(w http.ResponseWriter, r *http.Request, who
 	return nil
 }
 
+// commitBase returns the base of a name. A base of another kind is none that a client can name.
+func commitBase(name string) workingtree.Base {
+	if name == string(workingtree.BaseBranch) {
+		return workingtree.BaseBranch
+	}
+	return workingtree.BaseHead
+}
+
 func (s *changesHandlers) getChangedFile(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	f, err := s.open(r, who)
+	ses, f, err := s.openSession(r, who)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	query := r.URL.Query()
-	c, err := f.Compare(r.Context(), workingtree.Base(query.Get("base")), query.Get("path"), query.Get("old_path"))
+	path, oldPath := query.Get("path"), query.Get("old_path")
+	var c workingtree.Comparison
+	if query.Get("base") == turnBase {
+		c, err = s.driver.CompareTurn(r.Context(), ses, f, query.Get("message_id"), path, oldPath)
+	} else {
+		c, err = f.Compare(r.Context(), commitBase(query.Get("base")), path, oldPath)
+	}
 	if err != nil {
 		return err
 	}

@@ -78,6 +78,25 @@ func TestChangesOfASession(t *testing.T) {
 		t.Errorf("got %+v", file)
 	}
 
+	// Since a message; a client can name no base of its own.
+	message := uuid.NewString()
+	changes = wire.Changes{}
+	h.CallAs(account.Viewer, "GET", api+"/changes?base=turn&message_id="+message, nil).Decode(t, &changes)
+	if changes.Base != "turn" || changes.Source != "checkpoints" || changes.Commands != 2 || len(changes.Files) != 1 || changes.Files[0].Added != nil {
+		t.Errorf("got %+v", changes)
+	}
+	h.CallAs(account.Viewer, "GET", api+"/changes/file?base=turn&path=a.txt&message_id="+message, nil).Decode(t, &file)
+	if file.Before.State != "missing" || file.After.Text != "two\n" {
+		t.Errorf("got %+v", file)
+	}
+	if calls := strings.Join(h.Driver.Calls(), "\n"); !strings.Contains(calls, "compare a.txt of "+id+" since "+message) {
+		t.Errorf("got %s", calls)
+	}
+	h.CallAs(account.Viewer, "GET", api+"/changes/file?base=snapshot:4b825dc642cb6eb9a060e54bf8d69288fbee4904&path=a.txt", nil).Decode(t, &file)
+	if file.Before.Text != "one\n" {
+		t.Errorf("got %+v", file)
+	}
+
 	// Whoever may only look changes nothing.
 	discard := wire.FileDiscard{Path: "a.txt", Digest: file.Digest}
 	apitest.CheckRefusal(t, h.CallAs(account.Viewer, "POST", api+"/changes/discard", discard), 403, "forbidden")

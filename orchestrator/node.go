@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/internal/workingtree"
 	"github.com/sayso-dev/sayso/orchestrator/admission"
 	"github.com/sayso-dev/sayso/orchestrator/grants"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
@@ -25,6 +26,7 @@ type node struct {
 	runner      runner
 	starter     *launch.Starter
 	fenced      chan struct{} // a shim has a newer lease; capacity 1, never closed
+	git         *workingtree.Git
 }
 
 func (o *node) rules() *Rules { return o.changed.Load() }

@@ -27,8 +27,6 @@ type Orchestrator struct {
 
 	unsettled atomic.Bool // the store has not yet recorded what died with an earlier server
 
-	git *workingtree.Git
-
 	answered chan struct{} // sessions are in touched; capacity 1, never closed
 
 	mu              sync.Mutex          // protects following
@@ -47,8 +45,7 @@ func New(o Options) (*Orchestrator, error) {
 		return nil, err
 	}
 	made := &Orchestrator{
-		git:             git,
-		node:            &node{o: o, runner: o.CLI, fenced: make(chan struct{}, 1), starter: &launch.Starter{CLI: o.CLI, Launcher: o.Launcher, Sandbox: o.Sandbox, MCP: o.MCP}},
+		node:            &node{o: o, runner: o.CLI, fenced: make(chan struct{}, 1), starter: &launch.Starter{CLI: o.CLI, Launcher: o.Launcher, Sandbox: o.Sandbox, MCP: o.MCP}, git: git},
 		launches:        make(chan *process),
 		settled:         make(chan struct{}),
 		closing:         make(chan struct{}),

@@ -27,6 +27,8 @@ type process struct {
 
 	exitedAt time.Time // set by run, read after it
 
+	slowFolder bool // see snapshotFolder; only the sender's
+
 	feed   chan struct{}    // wakes sendMessages; capacity 1, never closed
 	kills  chan killRequest // capacity 1, never closed
 	dirty  chan struct{}    // wakes the writer; capacity 1, never closed

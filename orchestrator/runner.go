@@ -33,4 +33,5 @@ type runner interface {
 	ReadSaved(ctx context.Context, s claude.SavedConversation, end, size int64, each func(claude.SavedMessage)) (begin int64, err error)
 	SavedMentions(ctx context.Context, sessionID, text string) (bool, error)
 	SavedEntryBefore(ctx context.Context, sessionID, messageID string) (entry string, err error)
+	SavedCheckpoint(ctx context.Context, sessionID, messageID string) (claude.Checkpoint, error)
 }

@@ -142,10 +142,16 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 		// A continued turn may end at any moment; started once more, it would never end.
 		ended = s.memo.Ended == m.MessageID
 	}
+	snapshot := ""
+	if doubtful == "" && !ended {
+		snapshot = p.snapshotFolder(ctx)
+	} else if snapshot, err = p.storedSnapshot(ctx, m.MessageID); err != nil {
+		return false, err
+	}
 	if !ended {
 		// Stored before it is sent, so that a server that adopts the process knows whose turn
 		// runs or has ended.
-		p.addItems(transcript.UserMessage(m, time.Now()))
+		p.addItems(transcript.UserMessage(m, snapshot, time.Now()))
 		if err := p.flush(ctx); err != nil {
 			return false, err
 		}
@@ -160,7 +166,7 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 	}
 	if ended && !repeated {
 		p.handle(ctx, turnStarted{messageID: m.MessageID, at: time.Now(), anew: true})
-		p.addItems(transcript.UserMessage(m, time.Now()))
+		p.addItems(transcript.UserMessage(m, snapshot, time.Now()))
 	}
 	if _, err := p.o.o.Store.MarkSent(ctx, m.MessageID, time.Now()); err != nil {
 		return true, fmt.Errorf("take message from the queue: %w", err)

@@ -17,6 +17,8 @@ type UserBody struct {
 	Text        string           `json:"text"`
 	Attachments []AttachmentInfo `json:"attachments,omitempty"`
 	By          string           `json:"by,omitempty"` // name of the person
+	// Snapshot names the state of the session's folder before the message, if it was stored.
+	Snapshot string `json:"snapshot,omitempty"`
 }
 
 // AttachmentInfo names an attachment without its bytes.

@@ -3,20 +3,25 @@ package wire
 // Changes lists what changed in the folder of a session, compared with a base.
 type Changes struct {
 	// Repository is found, missing, untrusted or outside. Files is empty unless it is
-	// found.
+	// found, or Base is turn.
 	Repository string        `json:"repository"`
 	Branch     string        `json:"branch"` // "" when HEAD is detached
 	Head       string        `json:"head"`   // abbreviated; "" before the first commit
-	Base       string        `json:"base"`   // head or branch
+	Base       string        `json:"base"`   // head, branch or turn
 	MainBranch string        `json:"main_branch"`
 	Files      []ChangedFile `json:"files"`
 	More       bool          `json:"more"` // further files were left out
+	// Source says how the state before a turn is known: snapshot, of all that Git sees; checkpoints, of
+	// what Claude's own edits changed; absent when it is not known, and for another base.
+	Source string `json:"source,omitempty"`
+	// Commands is the number of commands that Claude has run since, whose changes are not here.
+	Commands int `json:"commands,omitempty"`
 }
 
 // ChangedFile is a file that differs from the base. Added and Removed are absent for a
 // binary file, and for a new one that was not read.
 type ChangedFile struct {
-	Path        string `json:"path"` // relative to the folder
+	Path        string `json:"path"` // relative to the folder, or absolute outside of it
 	OldPath     string `json:"old_path,omitempty"`
 	Status      string `json:"status"` // added, modified, deleted, renamed, type_changed, untracked or conflicted
 	Added       *int   `json:"added,omitempty"`

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expectAccessible } from '../a11y.ts'
 import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
-import { play, text } from '../script.ts'
+import { bash, play, prompt, text, write } from '../script.ts'
 
 const GO = `package signin
 
@@ -142,8 +142,61 @@ test('changes are reviewed, commented on, discarded and committed', async ({ pag
   await expect(panel).toBeHidden()
 })
 
-test('files are found, read and mentioned, on a desktop and on a phone', async ({ page, server, scripted }, info) => {
-  info.annotations.push({ type: 'allowed on the console', description: '422' }) // the scripted CLI keeps no checkpoints
+// What Claude did in a turn, with its edits and with commands.
+test('changes are compared with the state before the last turn @newest', async ({ page, folder, rest }) => {
+  const git = (...args: string[]) =>
+    execFileSync('git', args, { cwd: folder, env: { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null' } })
+  const file = join(folder, 'greet.txt')
+  const session = await rest.start(prompt('Greet.', [write(file, 'Hello you\n')], [text('I have greeted.')]), {
+    cwd: folder,
+    permission_mode: 'acceptEdits',
+  })
+  await App.openSession(page, session)
+  await expect(page.getByText('I have greeted.', { exact: true })).toBeVisible()
+  await page.setViewportSize({ width: 1440, height: 900 })
+  await page.getByRole('button', { name: 'Changes and files' }).click()
+  const panel = page.getByRole('complementary', { name: 'Session panel' })
+  // Without a repository: the checkpoint of Claude Code.
+  await expect(panel.getByText('Since your last message')).toBeVisible()
+  await expect(panel.getByRole('listitem')).toHaveText('greet.txtNew')
+  await expect(panel.getByRole('group', { name: 'Changes of greet.txt' })).toContainText('Hello you')
+
+  git('init', '-q')
+  writeFileSync(join(folder, 'mine.txt'), 'from before\n')
+  const send = async (words: string, done: string) => {
+    await page.getByRole('textbox', { name: 'Message' }).fill(words)
+    await page.keyboard.press('Control+Enter')
+    await expect(page.getByText(done, { exact: true })).toBeVisible()
+  }
+  await send(
+    prompt(
+      'Greet them in another way.',
+      [write(file, 'Hello world\n')],
+      [bash('rm mine.txt && touch made.txt')],
+      [text('I was brief.')],
+    ),
+    'I was brief.',
+  )
+  await panel.getByRole('combobox', { name: 'Compare with' }).selectOption('Before the last turn')
+  await expect(panel.getByRole('listitem')).toHaveText([
+    /^greet\.txt\+1−1$/,
+    /^made\.txtNew/,
+    /^mine\.txtDeleted\+0−1$/,
+  ])
+  const diff = panel.getByRole('group', { name: 'Changes of greet.txt' })
+  await expect(diff.locator('.del')).toContainText('Hello you')
+  await expect(diff.locator('.add')).toContainText('Hello world')
+  await expect(panel.getByText('Includes changes made by commands')).toBeVisible()
+  await panel.getByRole('checkbox', { name: 'Viewed: greet.txt' }).check()
+  await expect(panel.getByText('1 of 3 viewed')).toBeVisible()
+  await diff.getByRole('button', { name: 'Comment on line 1', exact: true }).press('Enter')
+  await page.keyboard.type('Whole world?')
+  await page.keyboard.press('Control+Enter')
+  await expect(panel.getByText('1 comment, not sent')).toBeVisible()
+  await expectAccessible(page, 'what a turn has changed', '.work')
+})
+
+test('files are found, read and mentioned, on a desktop and on a phone', async ({ page, server, scripted }) => {
   await App.newSession(page, server.url, scripted, play('Say.', [text('Done.')], [text('Noted.')]))
   await expect(page.getByText('Done.', { exact: true })).toBeVisible()
   repository(scripted)

@@ -3,6 +3,7 @@ package apitest
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -408,6 +409,20 @@ func (d *Driver) ContextUsage(context.Context, string) (orchestrator.ContextUsag
 		Tokens: 30, Window: 200, CompactsAt: 167, Categories: []orchestrator.ContextCategory{{ID: "messages", Name: "Messages", Kind: "used", Tokens: 30}},
 		Limits: []orchestrator.AccountLimit{{Name: "five_hour", Percent: 12, Known: true, ResetsAt: time.Unix(10, 0)}, {Name: "overage"}},
 	}, nil
+}
+
+// TurnChanges names one file, of a checkpoint.
+func (d *Driver) TurnChanges(ctx context.Context, s session.Session, f *workingtree.Folder, messageID string) (orchestrator.TurnChanges, error) {
+	status, err := f.Status(ctx, workingtree.BaseHead)
+	status.Changes = []workingtree.Change{{Path: "a.txt", Status: workingtree.Modified, Added: -1, Removed: -1, Version: "v"}}
+	return orchestrator.TurnChanges{Status: status, Source: orchestrator.FromCheckpoints, Commands: 2},
+		errors.Join(err, d.note("changes of %s since %s", s.SessionID, messageID))
+}
+
+// CompareTurn compares a file that did not exist.
+func (d *Driver) CompareTurn(_ context.Context, s session.Session, f *workingtree.Folder, messageID, path, _ string) (workingtree.Comparison, error) {
+	c, _, err := f.CompareWith(workspace.File{State: workspace.FileMissing}, path)
+	return c, errors.Join(err, d.note("compare %s of %s since %s", path, s.SessionID, messageID))
 }
 
 // PreviewRewind names one file.

@@ -84,12 +84,15 @@ func (f *Folder) Compare(ctx context.Context, base Base, filePath, oldPath strin
 	if !f.place.Visible(filepath.Join(f.dir, old)) {
 		c.Before.State = ContentOutside
 	} else if f.State == RepositoryFound {
-		head, _, fork, err := f.heads(ctx)
-		if err != nil {
-			return Comparison{}, err
-		}
-		if base == BaseBranch && fork != "" {
-			head = fork
+		head := base.tree()
+		if head == "" {
+			var fork string
+			if head, _, fork, err = f.heads(ctx); err != nil {
+				return Comparison{}, err
+			}
+			if base == BaseBranch && fork != "" {
+				head = fork
+			}
 		}
 		if head != "" {
 			if c.Before, err = f.committed(ctx, head, old); err != nil {
@@ -176,22 +179,28 @@ func (f *Folder) content(name string, limit int64) (c Content, data []byte, err 
 		if err != nil {
 			return err
 		}
-		c = Content{State: contentStates[file.State], Size: file.Size}
-		if file.State != workspace.FileRead {
-			return nil
-		}
-		data = file.Data
-		if data == nil {
-			data = []byte{}
-		}
-		if isText(data) {
-			c.Text = string(data)
-		} else {
-			c.State = ContentBinary
-		}
+		c, data = asContent(file)
 		return nil
 	})
 	return c, data, err
+}
+
+// asContent returns the content of a file, and its bytes, which are nil if it was not read.
+func asContent(file workspace.File) (c Content, data []byte) {
+	c = Content{State: contentStates[file.State], Size: file.Size}
+	if file.State != workspace.FileRead {
+		return c, nil
+	}
+	data = file.Data
+	if data == nil {
+		data = []byte{}
+	}
+	if isText(data) {
+		c.Text = string(data)
+	} else {
+		c.State = ContentBinary
+	}
+	return c, data
 }
 
 var contentStates = map[workspace.FileState]ContentState{

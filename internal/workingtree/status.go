@@ -14,7 +14,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/workspace"
 )
 
-// Base is what the working tree is compared with.
+// Base is what the working tree is compared with: BaseHead, BaseBranch, or what Snapshot returned.
 type Base string
 
 const (
@@ -68,6 +68,12 @@ const (
 	maxCountedBytes = 4 << 20
 )
 
+// statusArgs are the arguments of git status, whose output parseStatus reads. untracked is normal, or
+// all for the files in new folders, too.
+func statusArgs(untracked string) []string {
+	return []string{"status", "--porcelain=v2", "-z", "--branch", "--no-renames", "--untracked-files=" + untracked, "--ignore-submodules=dirty", "--", "."}
+}
+
 // Status compares the working tree with a base. It falls back to [BaseHead] when there is no
 // main branch.
 func (f *Folder) Status(ctx context.Context, base Base) (Status, error) {
@@ -92,22 +98,34 @@ func (f *Folder) Status(ctx context.Context, base Base) (Status, error) {
 		}
 	}
 
-	out, cut, err := f.exec(ctx, call{args: []string{
-		"status", "--porcelain=v2", "-z", "--branch", "--no-renames", "--untracked-files=all", "--ignore-submodules=dirty", "--", ".",
-	}})
+	out, cut, err := f.exec(ctx, call{args: statusArgs("all")})
 	if err != nil {
 		return s, failed(err)
 	}
 	s.More = cut
 	work := parseStatus(records(out, cut))
 	s.Branch = work.branch
+	var env []string
+	var left map[string]bool // changed files that are not compared with a snapshot
+	if tree := base.tree(); tree != "" {
+		s.Base, commit = base, tree
+		var more bool
+		if env, left, more, err = f.untrackedIndex(ctx, work); err != nil {
+			return s, err
+		}
+		s.More = s.More || more
+		for _, path := range work.untracked { // git lists those that differ
+			work.changed[path] = true
+		}
+		work.untracked = nil
+	}
 
-	out, cut, err = f.exec(ctx, call{args: []string{
+	out, cut, err = f.exec(ctx, call{env: env, args: []string{
 		"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", "--find-renames", "--raw", "--numstat", "-z", "--no-abbrev", commit, "--", ".",
 	}})
 	if exit := (*exitError)(nil); errors.As(err, &exit) {
 		// Git reads no tracked file that became a pipe or a device, and then compares nothing.
-		out, cut, err = f.exec(ctx, call{args: []string{"diff-index", "--ignore-submodules=dirty", "--no-renames", "--raw", "-z", "--no-abbrev", commit, "--", "."}})
+		out, cut, err = f.exec(ctx, call{env: env, args: []string{"diff-index", "--ignore-submodules=dirty", "--no-renames", "--raw", "-z", "--no-abbrev", commit, "--", "."}})
 	}
 	if err != nil {
 		return s, failed(err)
@@ -119,7 +137,7 @@ func (f *Folder) Status(ctx context.Context, base Base) (Status, error) {
 			c.Status = Conflicted
 		}
 		c.Uncommitted = work.changed[c.Path] || work.changed[c.OldPath]
-		if !listed[c.Path] {
+		if !listed[c.Path] && !left[c.Path] {
 			listed[c.Path] = true
 			f.add(&s, c)
 		}
@@ -150,9 +168,7 @@ func (f *Folder) Summary(ctx context.Context) (Summary, error) {
 	if f.State != RepositoryFound {
 		return s, nil
 	}
-	out, cut, err := f.exec(ctx, call{args: []string{
-		"status", "--porcelain=v2", "-z", "--branch", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty", "--", ".",
-	}})
+	out, cut, err := f.exec(ctx, call{args: statusArgs("normal")})
 	if err != nil {
 		return s, failed(err)
 	}

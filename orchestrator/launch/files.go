@@ -134,6 +134,17 @@ func (c *CLI) SavedEntryBefore(_ context.Context, sessionID, messageID string) (
 	})
 }
 
+// SavedCheckpoint is [claude.SavedFolder.Checkpoint].
+func (c *CLI) SavedCheckpoint(_ context.Context, sessionID, messageID string) (claude.Checkpoint, error) {
+	return readAs(c, func() (claude.Checkpoint, error) {
+		saved, err := c.savedFolder().Find(sessionID)
+		if err != nil {
+			return claude.Checkpoint{}, err
+		}
+		return c.savedFolder().Checkpoint(saved, messageID)
+	})
+}
+
 // readAs is [CLI.As] for what f returns.
 func readAs[T any](c *CLI, f func() (T, error)) (found T, err error) {
 	err = c.As(func() error {

@@ -24,9 +24,10 @@ func Note(key, level, text string, at time.Time) session.Item {
 // sent with.
 func MessageKey(messageID string) string { return "message:" + messageID }
 
-// UserMessage returns the item of a message that a person sent.
-func UserMessage(m session.Message, at time.Time) session.Item {
-	body := session.UserBody{Text: m.Text, By: m.By.Name}
+// UserMessage returns the item of a message that a person sent, with the snapshot of the folder before
+// it, or "".
+func UserMessage(m session.Message, snapshot string, at time.Time) session.Item {
+	body := session.UserBody{Text: m.Text, By: m.By.Name, Snapshot: snapshot}
 	for _, a := range m.Attachments {
 		body.Attachments = append(body.Attachments, a.Info())
 	}

@@ -9,17 +9,25 @@ import type {
   Rewind,
 } from '@/wire/messages.gen'
 
-export type Base = 'head' | 'branch'
+export type Base = 'head' | 'branch' | 'turn'
 
 const at = (id: string, path: string, query: Record<string, string> = {}) => {
   const text = new URLSearchParams(query).toString()
   return `/api/sessions/${encodeURIComponent(id)}${path}${text ? `?${text}` : ''}`
 }
 
+// messageID is the message before which the state was, for that base alone.
+const against = (base: Base, messageID: string): Record<string, string> =>
+  base === 'turn' ? { base, message_id: messageID } : { base }
+
 export const rest = {
-  changes: (id: string, base: Base) => call<Changes>('GET', at(id, '/changes', { base })),
-  compare: (id: string, base: Base, path: string, oldPath: string | undefined) =>
-    call<FileComparison>('GET', at(id, '/changes/file', { base, path, ...(oldPath ? { old_path: oldPath } : {}) })),
+  changes: (id: string, base: Base, messageID: string) =>
+    call<Changes>('GET', at(id, '/changes', against(base, messageID))),
+  compare: (id: string, base: Base, path: string, oldPath: string | undefined, messageID: string) =>
+    call<FileComparison>(
+      'GET',
+      at(id, '/changes/file', { ...against(base, messageID), path, ...(oldPath ? { old_path: oldPath } : {}) }),
+    ),
   discard: (id: string, path: string, digest: string) =>
     call<null>('POST', at(id, '/changes/discard'), { path, digest }),
   commit: (id: string, message: string, paths: string[]) =>

@@ -19,20 +19,17 @@ export const words: typeof english = {
   turn: {
     option: 'Vor der letzten Runde',
     title: 'Seit deiner letzten Nachricht',
-    none: 'Es gibt noch keine Nachricht zum Vergleichen.',
-    ended:
-      'Claude läuft nicht. Setze die Sitzung fort, um zu sehen, welche Dateien vor der letzten Runde anders waren.',
-    working: 'Claude arbeitet. Die Dateien erscheinen, wenn die Runde endet.',
-    nothing: 'Alle Dateien sind wie vor der letzten Runde.',
-    files: (n) =>
-      n === 1 ? '1 Datei war vor der letzten Runde anders.' : `${n} Dateien waren vor der letzten Runde anders.`,
-    others: 'Auch anderweitig geändert',
-    unknown: (commands) =>
-      `Bekannt sind nur die Dateien, die Claude selbst bearbeitet hat, nicht ihr früherer Inhalt. ${
-        commands > 0
-          ? `Claude hat auch ${count(commands, 'Befehl', 'Befehle')} ausgeführt. Deren Änderungen sind nicht aufgelistet.`
-          : 'Andere Änderungen sind nicht aufgelistet.'
-      }`,
+    unknown: 'Der Stand vor der letzten Runde ist nicht bekannt',
+    unknownHint:
+      'Claude Code hat keinen Sicherungspunkt davon, und der Ordner wurde nicht festgehalten, als du die Nachricht gesendet hast.',
+    covers: (source, commands = 0) =>
+      source === 'snapshot'
+        ? 'Enthält auch Änderungen durch Befehle und Personen. Dateien, die Git ignoriert, und Dateien über 4 MB werden nicht verglichen.'
+        : `Nur Dateien, die Claude selbst bearbeitet hat, werden verglichen. ${
+            commands > 0
+              ? `Claude hat auch ${count(commands, 'Befehl', 'Befehle')} ausgeführt. Deren Änderungen sind nicht aufgelistet.`
+              : 'Andere Änderungen sind nicht aufgelistet.'
+          }`,
   },
   detached: (head) => `Losgelöst bei ${head}`,
   viewed: (n, of) => `${n} von ${of} angesehen`,

@@ -18,18 +18,16 @@ export const words = {
   turn: {
     option: 'Before the last turn',
     title: 'Since your last message',
-    none: 'There is no message to compare with yet.',
-    ended: 'Claude isn’t running. Resume the session to see which files differ from before its last turn.',
-    working: 'Claude is working. The files are listed when the turn ends.',
-    nothing: 'No files differ from before the last turn.',
-    files: (n: number) => `${count(n, 'file differs', 'files differ')} from before the last turn.`,
-    others: 'Also changed by something else',
-    unknown: (commands: number) =>
-      `Only files that Claude’s own edits changed are known here, without their previous content. ${
-        commands > 0
-          ? `Claude has also run ${count(commands, 'command', 'commands')}, whose changes aren’t listed.`
-          : 'Other changes aren’t listed.'
-      }`,
+    unknown: 'The state before the last turn isn’t known',
+    unknownHint: 'Claude Code keeps no checkpoint of it, and the folder wasn’t recorded when you sent the message.',
+    covers: (source: string, commands = 0) =>
+      source === 'snapshot'
+        ? 'Includes changes made by commands and by people. Files that Git ignores, and files larger than 4 MB, aren’t compared.'
+        : `Only files that Claude’s own edits changed are compared. ${
+            commands > 0
+              ? `Claude has also run ${count(commands, 'command', 'commands')}, whose changes aren’t listed.`
+              : 'Other changes aren’t listed.'
+          }`,
   },
   detached: (head: string) => `Detached at ${head}`,
   viewed: (n: number, of: number) => `${n} of ${of} viewed`,

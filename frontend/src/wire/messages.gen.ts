@@ -16,6 +16,7 @@ export interface UserBody {
   text: string
   attachments?: AttachmentInfo[]
   by?: string
+  snapshot?: string
 }
 
 export interface TextBody {
@@ -854,6 +855,8 @@ export interface Changes {
   main_branch: string
   files: ChangedFile[]
   more: boolean
+  source?: string
+  commands?: number
 }
 
 export interface FileComparison {

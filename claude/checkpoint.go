@@ -1,0 +1,102 @@
+package claude
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+)
+
+// A Checkpoint is the state of the files that a CLI with [FileCheckpoints] has edited with its own
+// tools, as it was before a message.
+type Checkpoint struct {
+	// Folder is the absolute path of the folder with the backups.
+	Folder string
+	// Files has the name of the backup of each file, "" for one that did not exist. Paths are
+	// absolute, or relative to the folder of the conversation.
+	Files map[string]string
+}
+
+// maxCheckpointScan bounds how much of the end of a conversation is searched for a checkpoint, in bytes.
+const maxCheckpointScan = 64 << 20
+
+// Checkpoint returns the state of files before the person's message with that UUID, or [ErrNotSaved]
+// if the conversation has none.
+//
+// The format is the CLI's own, of which no documentation exists; a test pins it with the supported
+// versions.
+func (f *SavedFolder) Checkpoint(s SavedConversation, messageID string) (c Checkpoint, err error) {
+	file, err := os.OpenInRoot(filepath.Join(f.dir, "projects"), s.file)
+	if err != nil {
+		return c, fmt.Errorf("claude: saved conversation %s: %w", s.SessionID, err)
+	}
+	defer file.Close()
+	begin := max(0, s.Size-maxCheckpointScan)
+	in := bufio.NewReaderSize(io.NewSectionReader(file, begin, s.Size-begin), 256<<10)
+	kind, wanted := []byte(`"file-history-`), []byte(messageID)
+	for {
+		line, err := in.ReadBytes('\n')
+		if bytes.Contains(line, kind) && bytes.Contains(line, wanted) {
+			c.add(line, messageID)
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return c, fmt.Errorf("claude: saved conversation %s: %w", s.SessionID, err)
+		}
+	}
+	if c.Files == nil {
+		return c, ErrNotSaved
+	}
+	c.Folder = filepath.Join(f.dir, "file-history", s.SessionID)
+	return c, nil
+}
+
+// add adds what a line says of the state before a message. 2.1.197 repeats the state with each file that is
+// edited for the first time; 2.1.329 writes a line with that file alone.
+func (c *Checkpoint) add(line []byte, messageID string) {
+	type backup struct {
+		Name *string `json:"backupFileName"` // null for a file that did not exist
+	}
+	var e struct {
+		Type     string `json:"type"`
+		Snapshot struct {
+			MessageID string            `json:"messageId"`
+			Files     map[string]backup `json:"trackedFileBackups"`
+		} `json:"snapshot"`
+
+		SnapshotMessageID string `json:"snapshotMessageId"`
+		Path              string `json:"trackingPath"`
+		Backup            backup `json:"backup"`
+	}
+	if json.Unmarshal(line, &e) != nil {
+		return
+	}
+	switch {
+	case e.Type == "file-history-snapshot" && e.Snapshot.MessageID == messageID:
+	case e.Type == "file-history-delta" && e.SnapshotMessageID == messageID && e.Path != "":
+		e.Snapshot.Files = map[string]backup{e.Path: e.Backup}
+	default:
+		return
+	}
+	if c.Files == nil {
+		c.Files = make(map[string]string, len(e.Snapshot.Files))
+	}
+	for path, b := range e.Snapshot.Files {
+		switch {
+		case b.Name == nil:
+			c.Files[path] = ""
+		case backupName.MatchString(*b.Name):
+			c.Files[path] = *b.Name
+		}
+	}
+}
+
+// backupName is the form of the names of backups: nothing that leads to another folder.
+var backupName = regexp.MustCompile(`^[0-9a-f]{1,64}@v[0-9]{1,9}$`)
