@@ -33,6 +33,9 @@ const (
 	refusedDelay = time.Minute
 	// steadyAfter is how long a connection has to last for the next attempt to follow at once.
 	steadyAfter = 10 * time.Second
+	// maxCallsOfServer bounds the calls of a server at once: one that reads for each process, and
+	// some.
+	maxCallsOfServer = 16 << 10
 )
 
 // ProgramOptions configures a Program.
@@ -183,7 +186,7 @@ func (p *Program) connect(ctx context.Context, server string) error {
 	var serve Serve // set before the first call is read
 	conn, err := link.Greet(greeting, link.WebSocket(ctx, socket), hello, &welcome, link.Options{
 		Serve:  func(ctx context.Context, call *link.Call) (any, error) { return serve(ctx, call) },
-		Errors: Errors(p.o.Codes),
+		Errors: Errors(p.o.Codes), MaxCalls: maxCallsOfServer,
 	})
 	if err != nil {
 		return err
