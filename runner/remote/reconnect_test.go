@@ -222,7 +222,7 @@ func TestConnectionsAreCutUnderAProcess(t *testing.T) {
 		Hello: func(context.Context) (runner.Hello, error) { return runner.Hello{}, nil },
 		Begin: func(w runner.Welcome) (runner.Serve, func()) {
 			h, err := remote.NewHost(remote.HostOptions{
-				Launcher: launch.Shims{Exe: exe, Root: root, Epoch: w.Epoch},
+				Launcher: &launch.Shims{Exe: exe, Root: root, Epoch: w.Epoch},
 				Check:    func(context.Context, launch.ID, claude.Command) error { return nil },
 			})
 			if err != nil {
