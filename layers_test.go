@@ -140,7 +140,7 @@ var packages = map[string]rule{
 
 	"orchestrator": {
 		layer:    3,
-		ours:     []string{"internal/account", "claude", "claude/folder", "claude/rule", "internal/failpoint", "internal/options", "internal/procfs", "orchestrator/admission", "orchestrator/grants", "orchestrator/launch", "orchestrator/transcript", "pending", "internal/project", "session", "internal/workspace", "internal/workingtree", "internal/problem", "internal/statement", "internal/ellipsis", "internal/ssrf"},
+		ours:     []string{"internal/account", "claude", "claude/folder", "claude/rule", "internal/failpoint", "internal/options", "orchestrator/admission", "orchestrator/grants", "orchestrator/launch", "orchestrator/transcript", "pending", "internal/project", "session", "internal/workspace", "internal/workingtree", "internal/problem", "internal/statement", "internal/ellipsis", "internal/ssrf"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it drives processes; the layers below also work while nothing runs",
 	},
@@ -156,7 +156,7 @@ var packages = map[string]rule{
 	},
 	"orchestrator/launch": {
 		layer:    3,
-		ours:     []string{"claude", "claude/config", "claude/folder", "internal/failpoint", "internal/problem", "internal/project", "shim", "internal/statement", "internal/workspace"},
+		ours:     []string{"claude", "claude/config", "claude/folder", "internal/failpoint", "internal/problem", "internal/procfs", "internal/project", "shim", "internal/statement", "internal/workspace"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it starts processes for the orchestrator; only cmd/sayso configures it",
 	},

@@ -16,6 +16,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -161,10 +162,8 @@ func TestLimitsOfAPerson(t *testing.T) {
 }
 
 func TestMemoryOfAPerson(t *testing.T) {
-	const pid = 900_000_007
-	orchestrator.SetTree(pid, orchestrator.Tree{Memory: 64 << 20})
 	withBench(t, claudetest.Script{}, func(l *orchestrator.Limits) { l.Sample = time.Second }, func(b *bench) {
-		b.launcher.pid = pid
+		b.launcher.uses(launch.Vitals{Memory: 64 << 20, Processes: 1})
 		first := b.start("hello")
 		b.wait(first, func(s session.ProcessState) bool { return s.Memory == 64<<20 })
 		_, err := b.begins(b.person)

@@ -3,7 +3,7 @@ package orchestrator
 import (
 	"time"
 
-	"github.com/sayso-dev/sayso/internal/procfs"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -64,7 +64,7 @@ type (
 	writingEnded   struct{}
 	sampled        struct {
 		at        time.Time
-		usage     procfs.Usage
+		usage     launch.Vitals
 		limits    Limits
 		questions int // waiting for a person
 		// The longest running tool, if any.

@@ -2,7 +2,6 @@ package orchestrator_test
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -536,7 +535,6 @@ type launcher struct {
 	hung bool          // its shim does not answer, from the first answer to a request on
 	slow time.Duration // until it hears in which permission mode it is to go on
 	late time.Duration // until a message reaches it
-	pid  int           // of every CLI; 0 for one that no process has
 	// folder is that of the processes' folders, "" for none; nothing is put there.
 	folder string
 
@@ -545,7 +543,29 @@ type launcher struct {
 	files    []map[string][]byte // of each launch
 	last     *conn
 	heard    []claudetest.Record
+	vitals   launch.Vitals // of every CLI
+	ids      []string      // of processes
 }
+
+// uses sets what every CLI uses from now on.
+func (l *launcher) uses(v launch.Vitals) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.vitals = v
+}
+
+func (l *launcher) Vitals(context.Context) (list []launch.Vitals, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, id := range l.ids {
+		v := l.vitals
+		v.ProcessID = id
+		list = append(list, v)
+	}
+	return list, nil
+}
+
+func (l *launcher) Damaged(context.Context) ([]string, error) { return nil, nil }
 
 func (l *launcher) commands() []claude.Command {
 	l.mu.Lock()
@@ -582,13 +602,14 @@ func (l *launcher) Folder(id launch.ID) string {
 	return filepath.Join(l.folder, id.ProcessID)
 }
 
-func (l *launcher) Launch(_ context.Context, _ launch.ID, c claude.Command, files map[string][]byte) (launch.Conn, error) {
+func (l *launcher) Launch(_ context.Context, id launch.ID, c claude.Command, files map[string][]byte) (launch.Conn, error) {
 	host, cli := claudetest.Pipe()
 	ctx, kill := context.WithCancel(context.Background())
-	conn := &conn{Transport: host, kill: kill, done: make(chan struct{}), deaf: l.deaf, mute: l.mute, slow: l.slow, late: l.late, pid: l.pid, hung: l.hung}
+	conn := &conn{Transport: host, kill: kill, done: make(chan struct{}), deaf: l.deaf, mute: l.mute, slow: l.slow, late: l.late, hung: l.hung}
 	l.mu.Lock()
 	l.launched = append(l.launched, c)
 	l.files = append(l.files, files)
+	l.ids = append(l.ids, id.ProcessID)
 	l.last = conn
 	script := l.script
 	if n := len(l.launched); n > 1 && n-2 < len(l.later) {
@@ -623,7 +644,6 @@ type conn struct {
 	mute   bool
 	slow   time.Duration
 	late   time.Duration
-	pid    int
 	hung   bool
 }
 
@@ -652,7 +672,7 @@ func (c *conn) Send(line []byte) error {
 	return c.Transport.Send(line)
 }
 
-func (c *conn) PID() int { return cmp.Or(c.pid, 1<<30) }
+func (c *conn) PID() int { return 1 << 30 }
 func (c *conn) CloseInput() error {
 	if c.hung {
 		return c.hang()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sayso-dev/sayso/claude/claudetest"
 	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -62,17 +63,16 @@ func TestTurnWithoutAnyOutputIsStuck(t *testing.T) {
 // A tool that a person has allowed and that has a child since is running, however
 // quiet it is; and it is running since it was allowed.
 func TestAQuietToolIsNoIgnoredAnswer(t *testing.T) {
-	const pid = 1<<30 + 1000
-	orchestrator.SetTree(pid, orchestrator.Tree{})
 	limits := func(l *orchestrator.Limits) { l.Sample = time.Second }
 	withBench(t, claudetest.Script{Turn: []claudetest.Step{bash}}, limits, func(b *bench) {
-		b.launcher.deaf, b.launcher.pid = true, pid
+		b.launcher.deaf = true
+		b.launcher.uses(launch.Vitals{Processes: 1})
 		id := b.start("one")
 		r := b.wait(id, asking(1)).Requests[0]
 		time.Sleep(9 * time.Second)
 		b.answer(r, nil)
 		time.Sleep(2 * time.Second)
-		orchestrator.SetTree(pid, orchestrator.Tree{Children: 1})
+		b.launcher.uses(launch.Vitals{Processes: 2})
 		time.Sleep(90 * time.Second)
 		if s := b.wait(id, asking(0)); s.Stuck != "" {
 			t.Errorf("after a minute and a half: %s", s.Stuck)
@@ -88,14 +88,12 @@ func TestAQuietToolIsNoIgnoredAnswer(t *testing.T) {
 // What is busy is not silent; but one that says nothing while it takes more and
 // more memory says so.
 func TestGrowthWithoutTextIsSentToTabs(t *testing.T) {
-	const pid = 1<<30 + 2000
-	grow := func(mb uint64, children int) {
-		orchestrator.SetTree(pid, orchestrator.Tree{Memory: mb << 20, Children: children})
-	}
-	grow(300, 0)
 	limits := func(l *orchestrator.Limits) { l.Sample = time.Second }
 	withBench(t, claudetest.Script{Turn: []claudetest.Step{{Text: "Let me look."}, {Silent: true}}}, limits, func(b *bench) {
-		b.launcher.pid = pid
+		grow := func(mb uint64, children int) {
+			b.launcher.uses(launch.Vitals{Memory: mb << 20, Processes: 1 + children})
+		}
+		grow(300, 0)
 		id := b.start("one")
 		b.wait(id, in(session.AssistantTurn))
 		for i := range 200 {

@@ -2,10 +2,10 @@ package orchestrator
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/sayso-dev/sayso/internal/procfs"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -71,7 +71,7 @@ func (o *Orchestrator) Live(sessionID string) (session.Live, bool) {
 }
 
 // measure handles a sample of the process tree and applies the limits.
-func (p *process) measure(ctx context.Context, now time.Time, u procfs.Usage, limits Limits) {
+func (p *process) measure(ctx context.Context, now time.Time, u launch.Vitals, limits Limits) {
 	questions := p.questions.count() // before the lock: see endQuestion
 	p.mu.Lock()
 	e := sampled{at: now, usage: u, limits: limits, questions: questions, retrying: p.transcript.Retrying()}
@@ -89,45 +89,30 @@ const journalInterval = 500 * time.Millisecond
 
 // checkJournals finds the processes that no other server could continue with.
 func (o *Orchestrator) checkJournals(ctx context.Context) {
+	damaged, err := o.o.Launcher.Damaged(ctx)
+	if err != nil {
+		o.o.Log.WarnContext(ctx, "cannot check the files of processes", "error", err)
+	}
 	for _, p := range o.all() {
-		p.mu.Lock()
-		conn, ok := p.conn.(launch.JournaledConn)
-		known := p.state.journalLost || p.state.row.State == session.Dead
-		p.mu.Unlock()
-		if !ok || known || conn.IsIntact() {
-			continue
-		}
-		select {
-		case <-conn.Done(): // it is being removed
-		default:
+		if slices.Contains(damaged, p.processID) && p.is(func(s state) bool { return !s.journalLost && s.row.State != session.Dead }) {
 			p.log.ErrorContext(ctx, "the files of a running process were deleted; it goes on without them")
 			p.handle(ctx, journalLost{})
 		}
 	}
 }
 
-// readTable is replaced by tests that need a growing process tree.
-var readTable = procfs.Table
-
 // sample measures every process tree and applies the limits.
 func (o *Orchestrator) sample(ctx context.Context, now time.Time) {
-	running := o.all()
-	if len(running) == 0 {
-		return
-	}
-	table, err := readTable()
+	vitals, err := o.o.Launcher.Vitals(ctx)
 	if err != nil {
-		o.o.Log.WarnContext(ctx, "cannot read the process table", "error", err)
+		o.o.Log.WarnContext(ctx, "cannot measure the processes", "error", err)
 		return
 	}
-	roots := make([]int, 0, len(running))
-	for _, p := range running {
-		if pid := p.snapshot().row.PID; pid != 0 {
-			roots = append(roots, pid)
-		}
+	byID := make(map[string]launch.Vitals, len(vitals))
+	for _, v := range vitals {
+		byID[v.ProcessID] = v
 	}
-	sums := procfs.Sum(table, roots)
-	for _, p := range running {
-		p.measure(ctx, now, sums[p.snapshot().row.PID], o.rules().Limits)
+	for _, p := range o.all() {
+		p.measure(ctx, now, byID[p.processID], o.rules().Limits)
 	}
 }

@@ -44,7 +44,6 @@ func (c *journaledConn) Offset() int64                            { return c.off
 func (c *journaledConn) Commit(offset int64)                      { c.committed.Store(offset) }
 func (c *journaledConn) Committed(context.Context) (int64, error) { return c.committed.Load(), nil }
 func (c *journaledConn) Wrote(string) (bool, error)               { return false, nil }
-func (c *journaledConn) IsIntact() bool                           { return true }
 func (c *journaledConn) IsAhead() bool                            { return false }
 func (c *journaledConn) Detach() error                            { return c.Conn.Kill() }
 func (c *journaledConn) Remove(context.Context) error             { return nil }

@@ -74,7 +74,7 @@ type app struct {
 	demo    *orchestrator.Demo
 	sandbox *launch.Sandbox
 
-	shims    launch.Shims   // of the runner inside this server
+	shims    *launch.Shims  // of the runner inside this server
 	runnerID string         // of that runner
 	lease    *session.Lease // of that runner; nil if the disk did not take it
 
@@ -233,7 +233,7 @@ func (a *app) prepareClaude(context.Context) (err error) {
 // connect creates the parts of the server and connects them.
 func (a *app) connect(ctx context.Context) (err error) {
 	s := a.settings
-	a.shims = launch.Shims{Exe: a.in.exe, Program: shimProgram(s.StateDir, a.log), Root: shimsIn(s.StateDir), Private: privateIn(s.StateDir), RunAs: a.runAs}
+	a.shims = &launch.Shims{Exe: a.in.exe, Program: shimProgram(s.StateDir, a.log), Root: shimsIn(s.StateDir), Private: privateIn(s.StateDir), RunAs: a.runAs}
 	if err := a.takeLease(ctx); err != nil {
 		return err
 	}

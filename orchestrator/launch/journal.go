@@ -90,7 +90,6 @@ func (c *journalConn) Done() <-chan struct{}                    { return c.done 
 func (c *journalConn) Offset() int64                            { return c.offset }
 func (c *journalConn) Commit(int64)                             {}
 func (c *journalConn) Detach() error                            { return nil }
-func (c *journalConn) IsIntact() bool                           { return true }
 func (c *journalConn) Committed(context.Context) (int64, error) { return 0, nil }
 
 func (c *journalConn) IsAhead() bool                    { return false }

@@ -29,6 +29,20 @@ type Launcher interface {
 	// Leftovers lists the processes that an earlier server of this node left, running
 	// or ended. It takes as long as reading a folder.
 	Leftovers(ctx context.Context) ([]Leftover, error)
+	// Vitals returns those of the running processes to which this server is connected. It
+	// reads the whole process table, unless there are none.
+	Vitals(ctx context.Context) ([]Vitals, error)
+	// Damaged returns the ids of those processes of which files are gone that another server
+	// needs to go on with them. It takes a few system calls for each process.
+	Damaged(ctx context.Context) (processIDs []string, err error)
+}
+
+// Vitals are what a process and all its descendants use at one moment.
+type Vitals struct {
+	ProcessID string
+	Memory    uint64        // resident bytes
+	CPU       time.Duration // since they started, with the children that they have waited for
+	Processes int           // 0 when the CLI is gone
 }
 
 // Leftover is a process that an earlier server left behind.
@@ -104,9 +118,6 @@ type JournaledConn interface {
 	// Wrote reports whether an answer to the CLI's request of that id was written to
 	// the CLI, by whichever server. It can be called until Remove.
 	Wrote(requestID string) (bool, error)
-	// IsIntact reports whether what another server needs to go on with the process is
-	// still on disk.
-	IsIntact() bool
 	// Committed returns the highest offset given to Commit, by whichever server: a
 	// database that knows less has forgotten something.
 	Committed(ctx context.Context) (int64, error)

@@ -21,7 +21,7 @@ const hungBudget = 500 * time.Millisecond
 
 // shimConn is the connection to a CLI under a shim.
 type shimConn struct {
-	shims Shims
+	shims *Shims
 	shim  *shim.Conn
 	dir   string
 	ahead bool // see IsAhead
@@ -151,6 +151,7 @@ func (c *shimConn) Kill() error {
 // Close ends the connection, except to a shim whose CLI has exited: Remove still
 // acknowledges the exit there.
 func (c *shimConn) Close() error {
+	c.shims.disconnected(c)
 	select {
 	case <-c.shim.Done():
 	default:
@@ -161,8 +162,19 @@ func (c *shimConn) Close() error {
 }
 
 func (c *shimConn) Detach() error {
+	c.shims.disconnected(c)
 	c.shim.Detach()
 	return nil
+}
+
+// isOver reports whether the CLI has exited and its output is read, or the connection is closed.
+func (c *shimConn) isOver() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
 }
 
 func (c *shimConn) PID() int              { return c.shim.Meta().CLI }
@@ -187,8 +199,6 @@ func (c *shimConn) ReadLines(line func([]byte)) (whole bool, err error) {
 	})
 	return start == 0, err
 }
-
-func (c *shimConn) IsIntact() bool { return shim.IsIntact(c.dir, c.shim.Offset() > 0) }
 
 func (c *shimConn) IsAhead() bool { return c.ahead }
 

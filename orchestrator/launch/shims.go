@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/internal/failpoint"
+	"github.com/sayso-dev/sayso/internal/procfs"
 	"github.com/sayso-dev/sayso/shim"
 )
 
@@ -34,6 +36,55 @@ type Shims struct {
 	// server does. It may hold folders of processes started before that was changed.
 	Private string
 	RunAs   *claude.RunAs
+
+	mu        sync.Mutex // protects following
+	connected map[*shimConn]bool
+}
+
+func (s *Shims) disconnected(c *shimConn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.connected, c)
+}
+
+// running returns the connections to the CLIs that run.
+func (s *Shims) running() []*shimConn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(slices.Collect(maps.Keys(s.connected)), (*shimConn).isOver)
+}
+
+// Vitals implements [Launcher].
+func (s *Shims) Vitals(context.Context) ([]Vitals, error) {
+	running := s.running()
+	if len(running) == 0 {
+		return nil, nil
+	}
+	table, err := procfs.Table()
+	if err != nil {
+		return nil, fmt.Errorf("launch: process table: %w", err)
+	}
+	roots := make([]int, len(running))
+	for i, c := range running {
+		roots[i] = c.PID()
+	}
+	sums := procfs.Sum(table, roots)
+	vitals := make([]Vitals, len(running))
+	for i, c := range running {
+		u := sums[roots[i]]
+		vitals[i] = Vitals{ProcessID: c.shim.Meta().ProcessID, Memory: u.Memory, CPU: u.CPU, Processes: u.Processes}
+	}
+	return vitals, nil
+}
+
+// Damaged implements [Launcher].
+func (s *Shims) Damaged(context.Context) (processIDs []string, err error) {
+	for _, c := range s.running() {
+		if !shim.IsIntact(c.dir, c.shim.Offset() > 0) && !c.isOver() { // otherwise it is being removed
+			processIDs = append(processIDs, c.shim.Meta().ProcessID)
+		}
+	}
+	return processIDs, nil
 }
 
 // callTimeout bounds one call to a shim, which is local and never does anything slow.
@@ -44,7 +95,7 @@ const callTimeout = 10 * time.Second
 const attachTimeout = 10 * time.Second
 
 // Folder implements [Launcher].
-func (s Shims) Folder(id ID) string {
+func (s *Shims) Folder(id ID) string {
 	own := s.private(s.bundle(id))
 	if own == "" {
 		return s.bundle(id)
@@ -58,10 +109,10 @@ func (s Shims) Folder(id ID) string {
 	return own
 }
 
-func (s Shims) bundle(id ID) string { return filepath.Join(s.Root, id.ProcessID) }
+func (s *Shims) bundle(id ID) string { return filepath.Join(s.Root, id.ProcessID) }
 
 // private returns the private folder of a bundle, "" when there are none.
-func (s Shims) private(bundle string) string {
+func (s *Shims) private(bundle string) string {
 	if s.Private == "" {
 		return ""
 	}
@@ -69,7 +120,7 @@ func (s Shims) private(bundle string) string {
 }
 
 // writeFiles writes the files of a process so that only its user can read them.
-func (s Shims) writeFiles(dir string, files map[string][]byte) error {
+func (s *Shims) writeFiles(dir string, files map[string][]byte) error {
 	return s.RunAs.InGroup(func() error {
 		if err := os.Mkdir(dir, 0o750); err != nil {
 			return err
@@ -91,7 +142,7 @@ func (s Shims) writeFiles(dir string, files map[string][]byte) error {
 }
 
 // Launch implements [Launcher].
-func (s Shims) Launch(ctx context.Context, id ID, c claude.Command, files map[string][]byte) (Conn, error) {
+func (s *Shims) Launch(ctx context.Context, id ID, c claude.Command, files map[string][]byte) (Conn, error) {
 	dir := s.bundle(id)
 	if err := os.MkdirAll(s.Root, 0o700); err != nil {
 		return nil, fmt.Errorf("launch: folder of the shims: %w", err)
@@ -149,7 +200,7 @@ const (
 
 // Fences returns the highest epoch that has attached to each shim that runs, by the id of its
 // process. It leaves out a shim that does not answer in time.
-func (s Shims) Fences(ctx context.Context) (map[string]uint64, error) {
+func (s *Shims) Fences(ctx context.Context) (map[string]uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, fencesTimeout)
 	defer cancel()
 	bundles, err := shim.List(s.Root)
@@ -181,7 +232,7 @@ func (s Shims) Fences(ctx context.Context) (map[string]uint64, error) {
 }
 
 // Leftovers implements [Launcher].
-func (s Shims) Leftovers(context.Context) ([]Leftover, error) {
+func (s *Shims) Leftovers(context.Context) ([]Leftover, error) {
 	bundles, err := shim.List(s.Root)
 	if err != nil {
 		return nil, err
@@ -198,7 +249,7 @@ func (s Shims) Leftovers(context.Context) ([]Leftover, error) {
 
 // removeStray removes private folders without a bundle, from a server that died between
 // making the two.
-func (s Shims) removeStray(bundles []shim.Bundle) error {
+func (s *Shims) removeStray(bundles []shim.Bundle) error {
 	if s.Private == "" {
 		return nil
 	}
@@ -218,7 +269,7 @@ func (s Shims) removeStray(bundles []shim.Bundle) error {
 }
 
 // removePrivate removes the private folder of a bundle, if there is one.
-func (s Shims) removePrivate(bundle string) error {
+func (s *Shims) removePrivate(bundle string) error {
 	if s.Private == "" {
 		return nil
 	}
@@ -230,7 +281,7 @@ func (s Shims) removePrivate(bundle string) error {
 
 // leftoverShim is an existing bundle. It implements [Leftover].
 type leftoverShim struct {
-	shims  Shims
+	shims  *Shims
 	wait   time.Duration // for a slow shim; an adopting server waits itself
 	bundle shim.Bundle
 }
@@ -270,7 +321,14 @@ func (l leftoverShim) Attach(ctx context.Context, offset int64) (Conn, error) {
 		return nil, err
 	}
 	c.Shorten(func() shim.Shortener { return &claude.Abridger{} })
-	return &shimConn{shims: l.shims, shim: c, dir: l.bundle.Dir, ahead: l.shims.Ahead[l.bundle.Meta.ProcessID], done: make(chan struct{})}, nil
+	conn := &shimConn{shims: l.shims, shim: c, dir: l.bundle.Dir, ahead: l.shims.Ahead[l.bundle.Meta.ProcessID], done: make(chan struct{})}
+	l.shims.mu.Lock()
+	defer l.shims.mu.Unlock()
+	if l.shims.connected == nil {
+		l.shims.connected = map[*shimConn]bool{}
+	}
+	l.shims.connected[conn] = true
+	return conn, nil
 }
 
 func (l leftoverShim) End(ctx context.Context) error {
@@ -290,7 +348,7 @@ func (l leftoverShim) Remove(ctx context.Context) error {
 }
 
 // remove ends whatever of a bundle is alive and deletes its folders.
-func (s Shims) remove(ctx context.Context, dir string) error {
+func (s *Shims) remove(ctx context.Context, dir string) error {
 	if err := shim.Destroy(ctx, dir); err != nil {
 		return err
 	}

@@ -25,6 +25,10 @@ type recorder struct {
 
 func (r *recorder) Folder(launch.ID) string { return r.folder }
 
+func (r *recorder) Vitals(context.Context) ([]launch.Vitals, error) { return nil, nil }
+
+func (r *recorder) Damaged(context.Context) ([]string, error) { return nil, nil }
+
 func (r *recorder) Leftovers(context.Context) ([]launch.Leftover, error) { return nil, nil }
 
 func (r *recorder) Launch(_ context.Context, _ launch.ID, c claude.Command, files map[string][]byte) (launch.Conn, error) {
