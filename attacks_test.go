@@ -215,7 +215,7 @@ var attackList = []attack{
 
 	// Git, which the server runs without asking anybody.
 	proved(132, "a repository whose settings, hooks, filters, drivers or submodules run a program when its changes are shown", "workingtree.TestRepositoryRunsNoProgram", "workingtree.TestSubmoduleRunsNoProgram"),
-	proved(133, "a repository, link, pipe or path that shows files outside the folder or of a hidden project, or that blocks", "workingtree.TestRepositoryElsewhere", "workingtree.TestFilesElsewhere", "workingtree.TestRepositoryAboveRoots", "workingtree.TestDiscardDoesNotFollowLinks", "claude/config.TestProject", "orchestrator/grants.TestFilesAreFoundAndChanged", "claude.TestSavedFolder", "httpapi.TestChangesShowNoFileOfAHiddenProject"),
+	proved(133, "a repository, link, pipe or path that shows files outside the folder or of a hidden project, or that blocks", "workingtree.TestRepositoryElsewhere", "workingtree.TestFilesElsewhere", "workingtree.TestRepositoryAboveRoots", "workingtree.TestDiscardDoesNotFollowLinks", "claude/config.TestProject", "orchestrator/launch.TestGrantsAreFoundAndRemoved", "claude.TestSavedFolder", "httpapi.TestChangesShowNoFileOfAHiddenProject"),
 	proved(134, "a CLI that offers too many commands, too long ones, or names that disguise them", "orchestrator.TestCatalogFollowsTheCLIWithinBounds"),
 
 	// A phone.

@@ -151,12 +151,12 @@ var packages = map[string]rule{
 	},
 	"orchestrator/grants": {
 		layer:  3,
-		ours:   []string{"claude", "claude/config", "claude/rule", "pending", "internal/statement"},
+		ours:   []string{"claude", "claude/rule", "pending"},
 		closed: "grants are revoked by the orchestrator, which also tells the running processes",
 	},
 	"orchestrator/launch": {
 		layer:    3,
-		ours:     []string{"claude", "claude/config", "claude/folder", "internal/failpoint", "internal/problem", "internal/procfs", "internal/project", "shim", "internal/statement", "internal/workspace"},
+		ours:     []string{"claude", "claude/config", "claude/folder", "internal/failpoint", "internal/problem", "internal/procfs", "internal/project", "pending", "shim", "internal/statement", "internal/workspace"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it starts processes for the orchestrator; only cmd/sayso configures it",
 	},

@@ -93,7 +93,11 @@ func (p *process) countGrantUse(call transcript.FinishedCall, m *claude.User) {
 	if asked || asking || s.row.PermissionMode == bypass {
 		return
 	}
-	p.uses.add(p.grantProcess().Used(*list, grants.Call{
+	used, err := p.grantProcess().Used(context.Background(), *list, grants.Call{
 		ToolUseID: call.ToolUseID, Tool: call.ToolName, Input: call.Input, Mode: s.row.PermissionMode, Home: p.o.o.CLI.Getenv("HOME"),
-	}, m))
+	}, m)
+	if err != nil {
+		p.log.Warn("cannot count the uses of grants", "error", err)
+	}
+	p.uses.add(used)
 }

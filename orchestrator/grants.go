@@ -9,7 +9,7 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/statement"
-	"github.com/sayso-dev/sayso/orchestrator/grants"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -82,11 +82,15 @@ func (o *Orchestrator) RevokeFound(ctx context.Context, g pending.Grant, by pend
 // revoke changes the file, then the processes, then the store. If it is cut off, revoking
 // again completes it.
 func (o *Orchestrator) revoke(ctx context.Context, g pending.Grant, by pending.Actor) (done Revocation, err error) {
-	if done.Files, err = o.settingsFiles().Remove(ctx, g); err != nil {
+	if done.Files, err = o.runner.RemoveGrant(ctx, g); err != nil {
 		return done, problem.For("grant", "grant_not_removed", "detail", err.Error())
 	}
 	now := time.Now()
-	for _, p := range o.processesObeying(g) {
+	obeying, err := o.processesObeying(ctx, g)
+	if err != nil {
+		return done, err
+	}
+	for _, p := range obeying {
 		asks, err := p.revoke(ctx, g)
 		switch {
 		case err != nil && !errors.Is(err, ErrNotRunning):
@@ -109,14 +113,23 @@ func (o *Orchestrator) revoke(ctx context.Context, g pending.Grant, by pending.A
 }
 
 // processesObeying returns the running processes in which a grant applies.
-func (o *Orchestrator) processesObeying(g pending.Grant) []*process {
-	return slices.DeleteFunc(o.all(), func(p *process) bool { return !p.grantProcess().Obeys(g) })
+func (o *Orchestrator) processesObeying(ctx context.Context, g pending.Grant) (list []*process, err error) {
+	for _, p := range o.all() {
+		obeys, err := p.grantProcess().Obeys(ctx, g)
+		if err != nil {
+			return nil, fmt.Errorf("orchestrator: where a grant applies: %w", err)
+		}
+		if obeys {
+			list = append(list, p)
+		}
+	}
+	return list, nil
 }
 
 // Found and FoundGrant are what settings files allow.
 type (
-	Found      = grants.Found
-	FoundGrant = grants.FoundGrant
+	Found      = launch.FoundGrants
+	FoundGrant = launch.FoundGrant
 )
 
 // maxFoldersRead bounds the folders of sessions whose settings are read, the latest first.
@@ -125,19 +138,15 @@ const maxFoldersRead = 200
 // FoundGrants returns what the person's own settings file and those of sessions' folders
 // allow.
 func (o *Orchestrator) FoundGrants(ctx context.Context) (Found, error) {
-	var found Found
-	files := o.settingsFiles()
-	files.Find(&found, pending.ScopeUser, "")
 	page, _, err := o.o.Store.Sessions(ctx, session.Query{Archived: true, Limit: maxFoldersRead})
 	if err != nil {
 		return Found{}, fmt.Errorf("orchestrator: list sessions: %w", err)
 	}
+	var folders []string
 	for _, s := range page {
-		if s.Kind == session.Agent || s.CWD == "" {
-			continue
+		if s.Kind != session.Agent && s.CWD != "" && !slices.Contains(folders, s.CWD) {
+			folders = append(folders, s.CWD)
 		}
-		files.Find(&found, pending.ScopeLocal, s.CWD)
-		files.Find(&found, pending.ScopeProject, s.CWD)
 	}
-	return found, nil
+	return o.runner.FindGrants(ctx, folders)
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/internal/workingtree"
 	"github.com/sayso-dev/sayso/orchestrator/admission"
-	"github.com/sayso-dev/sayso/orchestrator/grants"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -30,11 +29,6 @@ type node struct {
 }
 
 func (o *node) rules() *Rules { return o.changed.Load() }
-
-// settingsFiles returns the settings files of the CLI.
-func (o *node) settingsFiles() grants.Files {
-	return grants.Files{Getenv: o.o.CLI.Getenv, As: o.o.CLI.As}
-}
 
 // undelivered returns the answers that did not reach the CLI of a session.
 func (o *node) undelivered(ctx context.Context, sessionID string) ([]pending.Request, error) {

@@ -121,7 +121,7 @@ func (p *process) revoke(ctx context.Context, g pending.Grant) (asks bool, err e
 
 // grantProcess describes the process for package grants.
 func (p *process) grantProcess() grants.Process {
-	return grants.Process{SessionID: p.session.SessionID, ProcessID: p.processID, Folder: p.session.CWD, Files: p.o.settingsFiles()}
+	return grants.Process{SessionID: p.session.SessionID, ProcessID: p.processID, Folder: p.session.CWD, Repositories: p.o.runner}
 }
 
 // bypassingFor returns the user whose right lets the process bypass approvals.

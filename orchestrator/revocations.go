@@ -92,7 +92,10 @@ func (rv *revocations) restore(ctx context.Context, started time.Time, p grants.
 		return
 	}
 	for _, g := range list {
-		if g.Kind != pending.GrantMode && p.Obeys(g) {
+		if g.Kind == pending.GrantMode {
+			continue
+		}
+		if obeys, err := p.Obeys(ctx, g); obeys || err != nil { // if it is unknown, Claude asks
 			rv.add(g)
 		}
 	}

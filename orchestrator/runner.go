@@ -8,6 +8,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
+	"github.com/sayso-dev/sayso/pending"
 )
 
 // runner reads what is near Claude, with the file rights of Claude's user. Its methods block on
@@ -22,6 +23,13 @@ type runner interface {
 	// by file.
 	FolderSettings(ctx context.Context, dir string, allowed map[string][]string) (folder.Found, error)
 	SettingsFiles(ctx context.Context, dir string) ([]launch.SettingsFile, error)
+	// RepositoryRoot returns the root of the Git repository that a folder is in, or the folder.
+	RepositoryRoot(ctx context.Context, folder string) (string, error)
+	// FindGrants returns what the settings of the CLI's user and of folders allow.
+	FindGrants(ctx context.Context, folders []string) (launch.FoundGrants, error)
+	// RemoveGrant removes a grant from the settings files that may hold it. It returns those
+	// that it was in, also with an error.
+	RemoveGrant(ctx context.Context, g pending.Grant) (files []string, err error)
 	// Disk reads files for the rules of projects.
 	Disk() project.Disk
 	MakeFolder(ctx context.Context, dir string) error

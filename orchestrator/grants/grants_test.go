@@ -1,12 +1,10 @@
 package grants_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
 	"slices"
-	"syscall"
 	"testing"
 
 	"github.com/sayso-dev/sayso/claude"
@@ -59,95 +57,23 @@ func TestRevokedRulesAreAskedForUntilTheyAreForgotten(t *testing.T) {
 	}
 }
 
-func TestFilesAreFoundAndChanged(t *testing.T) {
-	t.Parallel()
-	home, folder := t.TempDir(), t.TempDir()
-	files := grants.Files{
-		Getenv: func(key string) string { return map[string]string{"HOME": home}[key] },
-		As:     func(f func() error) error { return f() },
+// roots are the roots of repositories, by folders inside; a folder that is not among them
+// cannot be reached.
+type roots map[string]string
+
+func (r roots) RepositoryRoot(_ context.Context, folder string) (string, error) {
+	if root, ok := r[folder]; ok {
+		return root, nil
 	}
-	local := filepath.Join(folder, ".claude", "settings.local.json")
-	for path, content := range map[string]string{
-		filepath.Join(home, ".claude", "settings.json"): `{"permissions":{"allow":["Read"]}}`,
-		local: `{"permissions":{"allow":["Bash(ls:*)"],"additionalDirectories":["/srv"]}}`,
-		filepath.Join(folder, ".claude", "settings.json"): `no JSON`,
-	} {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	find := func() (rules []string, problems int) {
-		var found grants.Found
-		files.Find(&found, pending.ScopeUser, "")
-		for range 2 { // a folder counts once
-			files.Find(&found, pending.ScopeLocal, folder)
-			files.Find(&found, pending.ScopeProject, folder)
-		}
-		for _, g := range found.Grants {
-			rules = append(rules, g.Rule)
-		}
-		return rules, len(found.Problems)
-	}
-	if rules, problems := find(); !slices.Equal(rules, []string{"Read", "Bash(ls:*)", "/srv"}) || problems != 1 {
-		t.Errorf("found %q and %d problems", rules, problems)
-	}
-	g := rule("Bash(ls:*)", pending.ScopeLocal)
-	g.Folder = folder
-	for _, want := range [][]string{{local}, nil} { // the second time it is gone
-		if changed, err := files.Remove(t.Context(), g); err != nil || !slices.Equal(changed, want) {
-			t.Errorf("changed %q, %v, want %q", changed, err, want)
-		}
-	}
-	if rules, _ := find(); !slices.Equal(rules, []string{"Read", "/srv"}) {
-		t.Errorf("left: %q", rules)
-	}
-	if err := errors.Join(os.Remove(local), syscall.Mkfifo(local, 0o600)); err != nil { // Claude may write there
-		t.Fatal(err)
-	}
-	if rules, problems := find(); !slices.Equal(rules, []string{"Read"}) || problems != 2 {
-		t.Errorf("with a pipe: found %q and %d problems", rules, problems)
-	}
+	return "", errUnreachable
 }
 
-// private makes a Git repository with the folder a that exists only for who calls
-// Files.As, as one that only the CLI's user may enter.
-func private(t *testing.T) (files grants.Files, repository, inside string) {
-	t.Helper()
-	dir := t.TempDir()
-	repository, hidden := filepath.Join(dir, "repository"), filepath.Join(dir, "hidden")
-	for _, folder := range []string{".git", "a", ".claude"} {
-		if err := os.MkdirAll(filepath.Join(hidden, folder), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return grants.Files{As: func(f func() error) error {
-		return errors.Join(os.Rename(hidden, repository), f(), os.Rename(repository, hidden))
-	}}, repository, filepath.Join(repository, "a")
-}
-
-func TestGrantIsRemovedFromARepositoryOfTheUser(t *testing.T) {
-	t.Parallel()
-	files, repository, inside := private(t)
-	local := filepath.Join(repository, ".claude", "settings.local.json")
-	if err := files.As(func() error {
-		return os.WriteFile(local, []byte(`{"permissions":{"allow":["Bash(ls:*)"]}}`), 0o600)
-	}); err != nil {
-		t.Fatal(err)
-	}
-	g := rule("Bash(ls:*)", pending.ScopeLocal)
-	g.Folder = inside
-	if changed, err := files.Remove(t.Context(), g); err != nil || !slices.Equal(changed, []string{local}) {
-		t.Errorf("changed %q, %v", changed, err)
-	}
-}
+var errUnreachable = errors.New("unreachable")
 
 func TestGrantsHoldInTheirScope(t *testing.T) {
 	t.Parallel()
-	files, repository, inside := private(t)
-	p := grants.Process{SessionID: "s", ProcessID: "p", Folder: inside, Files: files}
+	const repository, inside = "/repository", "/repository/a"
+	p := grants.Process{SessionID: "s", ProcessID: "p", Folder: inside, Repositories: roots{repository: repository, inside: repository, "/elsewhere": "/elsewhere"}}
 	for name, c := range map[string]struct {
 		grant pending.Grant
 		want  bool
@@ -160,9 +86,12 @@ func TestGrantsHoldInTheirScope(t *testing.T) {
 		"another folder":     {pending.Grant{Scope: pending.ScopeLocal, Folder: "/elsewhere"}, false},
 		"the same work tree": {pending.Grant{Scope: pending.ScopeProject, Folder: repository}, true},
 	} {
-		if got := p.Obeys(c.grant); got != c.want {
-			t.Errorf("%s: %t", name, got)
+		if got, err := p.Obeys(t.Context(), c.grant); got != c.want || err != nil {
+			t.Errorf("%s: %t, %v", name, got, err)
 		}
+	}
+	if _, err := p.Obeys(t.Context(), pending.Grant{Scope: pending.ScopeLocal, Folder: "/unreachable"}); !errors.Is(err, errUnreachable) {
+		t.Errorf("a folder that cannot be reached: %v", err)
 	}
 }
 
@@ -180,8 +109,8 @@ func TestUsedCountsWhatCoversTheCall(t *testing.T) {
 		"edits":                       {grants.Call{Tool: "Edit", Input: edit, Mode: "default"}, []string{"Edit"}},
 		"edits that the mode accepts": {grants.Call{Tool: "Edit", Input: edit, Mode: "acceptEdits"}, nil},
 	} {
-		if got := p.Used(list, c.call, &claude.User{}); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
+		if got, err := p.Used(t.Context(), list, c.call, &claude.User{}); !slices.Equal(got, c.want) || err != nil {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, c.want)
 		}
 	}
 }

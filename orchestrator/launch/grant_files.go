@@ -1,7 +1,4 @@
-// Package grants knows what grants mean to a CLI: in which settings files they are, in
-// which processes they hold, how a CLI is made to forget them, and which calls they
-// cover. It talks to no process.
-package grants
+package launch
 
 import (
 	"context"
@@ -16,11 +13,13 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// Files are the settings files of a CLI.
-type Files struct {
-	Getenv func(key string) string  // the environment of the CLI
-	As     func(func() error) error // calls a function with the file rights of its user
+// grantFiles are the settings files of a CLI that hold grants.
+type grantFiles struct {
+	getenv func(key string) string  // the environment of the CLI
+	as     func(func() error) error // calls a function with the file rights of its user
 }
+
+func (c *CLI) grantFiles() grantFiles { return grantFiles{c.Getenv, c.As} }
 
 // FoundGrant is what a settings file allows.
 type FoundGrant struct {
@@ -28,20 +27,19 @@ type FoundGrant struct {
 	File string
 }
 
-// Found is what settings files allow, and which of them cannot be read.
-type Found struct {
+// FoundGrants is what settings files allow, and which of them cannot be read.
+type FoundGrants struct {
 	Grants   []FoundGrant
 	Problems []string // sentences
-	seen     map[string]bool
 }
 
 // paths returns the files that may hold a grant of a scope. For a folder inside a Git
 // repository, 2.1.197 writes to the folder and 2.1.329 to the repository.
-func (f Files) paths(scope pending.Scope, folder string) []string {
+func (f grantFiles) paths(scope pending.Scope, folder string) []string {
 	name := "settings.json"
 	switch scope {
 	case pending.ScopeUser:
-		return []string{config.Settings(f.Getenv, f.Getenv("HOME"))}
+		return []string{config.Settings(f.getenv, f.getenv("HOME"))}
 	case pending.ScopeLocal:
 		name = "settings.local.json"
 	case pending.ScopeProject:
@@ -52,15 +50,19 @@ func (f Files) paths(scope pending.Scope, folder string) []string {
 		return nil
 	}
 	files := []string{filepath.Join(folder, ".claude", name)}
-	if root := f.project(folder); root != folder {
+	if root := f.root(folder); root != folder {
 		files = append(files, filepath.Join(root, ".claude", name))
 	}
 	return files
 }
 
-// project returns the root of the Git repository that a folder is in, or the folder.
-func (f Files) project(folder string) (root string) {
-	if err := f.As(func() (err error) {
+// RepositoryRoot returns the root of the Git repository that a folder is in, or the folder.
+func (c *CLI) RepositoryRoot(_ context.Context, folder string) (string, error) {
+	return c.grantFiles().root(folder), nil
+}
+
+func (f grantFiles) root(folder string) (root string) {
+	if err := f.as(func() (err error) {
 		root, err = config.Project(folder)
 		return err
 	}); err != nil {
@@ -69,12 +71,16 @@ func (f Files) project(folder string) (root string) {
 	return root
 }
 
-// Remove removes a grant from the files that may hold it, and returns those that it
-// was in, also with an error.
-func (f Files) Remove(ctx context.Context, g pending.Grant) (changed []string, err error) {
+// RemoveGrant removes a grant from the files that may hold it, and returns those that it was
+// in, also with an error.
+func (c *CLI) RemoveGrant(ctx context.Context, g pending.Grant) (changed []string, err error) {
+	return c.grantFiles().remove(ctx, g)
+}
+
+func (f grantFiles) remove(ctx context.Context, g pending.Grant) (changed []string, err error) {
 	for _, path := range f.paths(g.Scope, g.Folder) {
 		var removed bool
-		err := f.As(func() (err error) {
+		err := f.as(func() (err error) {
 			removed, err = removeFrom(ctx, path, g)
 			return err
 		})
@@ -113,19 +119,30 @@ func removeFrom(ctx context.Context, path string, g pending.Grant) (removed bool
 	return removed, err
 }
 
-// Find adds to found what the files of a scope allow. Files that it has seen are
-// skipped.
-func (f Files) Find(found *Found, scope pending.Scope, folder string) {
-	if found.seen == nil {
-		found.seen = map[string]bool{}
+// FindGrants returns what the person's own settings file and those of folders allow.
+func (c *CLI) FindGrants(_ context.Context, folders []string) (FoundGrants, error) {
+	return c.grantFiles().find(folders), nil
+}
+
+func (f grantFiles) find(folders []string) (found FoundGrants) {
+	seen := map[string]bool{}
+	f.findIn(&found, seen, pending.ScopeUser, "")
+	for _, folder := range folders {
+		f.findIn(&found, seen, pending.ScopeLocal, folder)
+		f.findIn(&found, seen, pending.ScopeProject, folder)
 	}
+	return found
+}
+
+// findIn adds to found what the files of a scope allow, except those that it has seen.
+func (f grantFiles) findIn(found *FoundGrants, seen map[string]bool, scope pending.Scope, folder string) {
 	for _, path := range f.paths(scope, folder) {
-		if found.seen[path] {
+		if seen[path] {
 			continue
 		}
-		found.seen[path] = true
+		seen[path] = true
 		var data []byte
-		err := f.As(func() (err error) {
+		err := f.as(func() (err error) {
 			data, err = config.ReadFile(path)
 			return err
 		})
