@@ -116,7 +116,7 @@ func (p *process) continuesTurn(next session.Message) bool {
 }
 
 // exitSentence says for people why a CLI exited that nobody ended.
-func (p *process) exitSentence(conn launch.Conn, startError error) string {
+func (p *process) exitSentence(ctx context.Context, conn launch.Conn, startError error) string {
 	_, noise := p.noise.seen()
 	output := cmp.Or(lastLine(conn.Stderr()), noise)
 	switch {
@@ -125,8 +125,11 @@ func (p *process) exitSentence(conn launch.Conn, startError error) string {
 	case errors.Is(startError, errNoAnswer):
 		return statement.New("start_unanswered", "limit", p.o.rules().Limits.Start.Seconds(), "output", output)
 	case errors.Is(startError, errNoAccount):
-		path, _ := p.o.o.CLI.Find() // it has just run
-		return launch.NotSignedIn(path)
+		sentence, err := p.o.runner.SignInSentence(ctx)
+		if err != nil {
+			p.log.WarnContext(ctx, "cannot find the CLI that has just run", "error", err)
+		}
+		return sentence
 	case startError != nil && !errors.Is(startError, errGone):
 		return statement.New("start_failed", "detail", startError.Error(), "output", output)
 	}

@@ -144,7 +144,7 @@ func startMessage(err error) string {
 	case errors.Is(err, ErrUntrusted):
 		return statement.New("folder_changed")
 	case errors.As(err, &failed):
-		return failed.Sentence()
+		return failed.Sentence
 	}
 	return statement.New("not_started", "detail", err.Error())
 }
@@ -232,7 +232,7 @@ func (p *process) drive(ctx, lasting context.Context, conn launch.Conn) (reason 
 	}
 	<-conn.Done()
 	_ = conn.Close()
-	return p.exitSentence(conn, startError)
+	return p.exitSentence(lasting, conn, startError)
 }
 
 // connect returns the client of a running CLI.

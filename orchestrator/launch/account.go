@@ -38,9 +38,15 @@ func (c *CLI) SignedIn(ctx context.Context, path string) bool {
 	return true
 }
 
-// NotSignedIn tells a person how to sign in to the CLI at path. It names the program
+// SignInSentence tells a person how to sign in to the CLI.
+func (c *CLI) SignInSentence(context.Context) (string, error) {
+	path, err := c.Find()
+	return notSignedIn(path), err
+}
+
+// notSignedIn tells a person how to sign in to the CLI at path. It names the program
 // in full unless typing claude runs it.
-func NotSignedIn(path string) string {
+func notSignedIn(path string) string {
 	program := "claude"
 	if found, err := exec.LookPath(program); err != nil || found != path {
 		program = path

@@ -44,27 +44,27 @@ type Process struct {
 
 // Error is a failed start.
 type Error struct {
-	CLI, Folder string // absolute; CLI is "" when none was found
-	Err         error
+	Sentence string // tells a person why the CLI could not be started
+	Err      error
 }
 
 func (e *Error) Error() string { return e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
-// Sentence tells a person why the CLI could not be started.
-func (e *Error) Sentence() string {
+// startSentence returns the sentence of an [Error]. cli is its path, "" when none was found.
+func startSentence(cli, folder string, err error) string {
 	var none *NoCLIError
 	switch {
-	case errors.As(e.Err, &none):
+	case errors.As(err, &none):
 		return none.Sentence
-	case errors.Is(e.Err, claude.ErrFolderMissing):
-		return statement.New("folder_gone", "folder", e.Folder)
-	case errors.Is(e.Err, claude.ErrCLIMissing):
-		return statement.New("cli_gone", "path", e.CLI)
-	case errors.Is(e.Err, claude.ErrCLINotExecutable):
-		return notExecutable(e.CLI)
+	case errors.Is(err, claude.ErrFolderMissing):
+		return statement.New("folder_gone", "folder", folder)
+	case errors.Is(err, claude.ErrCLIMissing):
+		return statement.New("cli_gone", "path", cli)
+	case errors.Is(err, claude.ErrCLINotExecutable):
+		return notExecutable(cli)
 	}
-	return statement.New("not_started", "detail", e.Err.Error())
+	return statement.New("not_started", "detail", err.Error())
 }
 
 // Start starts a process, which outlives ctx. The error is an [Error].
@@ -77,7 +77,7 @@ func (s *Starter) Start(ctx context.Context, p Process) (Conn, error) {
 			return conn, nil
 		}
 	}
-	return nil, &Error{CLI: cli, Folder: p.Folder, Err: err}
+	return nil, &Error{Sentence: startSentence(cli, p.Folder, err), Err: err}
 }
 
 // command returns the command line of the CLI, without sandbox.

@@ -106,7 +106,7 @@ func TestStartSaysWhatIsMissing(t *testing.T) {
 		var failed *launch.Error
 		if c.err == nil && err == nil || c.err != nil && !errors.Is(err, c.err) {
 			t.Errorf("%s: got %v", name, err)
-		} else if !errors.As(err, &failed) || !strings.HasPrefix(failed.Sentence(), c.want) {
+		} else if !errors.As(err, &failed) || !strings.HasPrefix(failed.Sentence, c.want) {
 			t.Errorf("%s: got %v, want %q", name, err, c.want)
 		}
 	}
