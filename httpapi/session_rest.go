@@ -106,7 +106,7 @@ func (s *sessionHandlers) getSession(w http.ResponseWriter, r *http.Request, who
 		return err
 	}
 	out := wireSession(ses, book, access.Person(who))
-	ws := wire.NewProcessState(state, access.PlaceOfProcess(state), book, access.Person(who), s.rules.Levels)
+	ws := wire.NewProcessState(r.Context(), state, access.PlaceOfProcess(state), book, access.Person(who), s.rules.Levels)
 	out.ProcessState = &ws
 	writeJSON(w, http.StatusOK, out)
 	return nil

@@ -112,7 +112,7 @@ func (t *toolRules) ruling(ctx context.Context, input json.RawMessage) (decision
 	seen := project.Call{Tool: call.Tool, Input: call.Input, CWD: t.folder}
 	meant := seen
 	meant.Dir = call.CWD
-	shown, ruling := book.Approval(in, seen, nil), book.Approval(in, meant, nil)
+	shown, ruling := book.Approval(ctx, in, seen, nil), book.Approval(ctx, in, meant, nil)
 	switch {
 	case shown.Effect != ruling.Effect || !slices.Equal(shown.People, ruling.People):
 		return "deny", fmt.Sprintf("A rule of %s is about files where the shell is now (%s). Begin the command with cd and an absolute path, or name files by absolute paths.", here.Name, call.CWD), nil
@@ -134,7 +134,7 @@ func (t *toolRules) projectRules(ctx context.Context) (*project.Book, project.Pl
 	if err != nil {
 		return nil, project.Place{}, fmt.Errorf("orchestrator: read projects: %w", err)
 	}
-	book := project.NewBook(projects, nil).WithDisk(t.o.runner.Disk())
+	book := project.NewBook(projects, nil).WithDisk(t.o.runner)
 	return book, project.Place{ProjectID: book.ProjectIDOf(t.folder)}, nil
 }
 

@@ -29,7 +29,7 @@ func BenchmarkStateOfManyRequests(b *testing.B) {
 	b.Run("known", func(b *testing.B) {
 		known := new(decision.RiskLevels)
 		tell := func(p session.ProcessState) wire.ProcessState {
-			return wire.NewProcessState(p, access.PlaceOfProcess(p), project.NewBook(nil, nil), project.Person{}, known)
+			return wire.NewProcessState(b.Context(), p, access.PlaceOfProcess(p), project.NewBook(nil, nil), project.Person{}, known)
 		}
 		tell(p)
 		b.ResetTimer()

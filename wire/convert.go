@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"math"
 
@@ -40,7 +41,7 @@ type Levels interface {
 }
 
 // NewProcessState converts the state of a session in a place for one person.
-func NewProcessState(p session.ProcessState, in project.Place, book *project.Book, who project.Person, levels Levels) ProcessState {
+func NewProcessState(ctx context.Context, p session.ProcessState, in project.Place, book *project.Book, who project.Person, levels Levels) ProcessState {
 	w := ProcessState{
 		Type: "process_state", Version: p.Version,
 		SessionID: p.SessionID, ProjectID: ProjectID(p.InProject, p.ProjectID), ProjectName: ProjectName(book, in), Rights: Rights(book, who, in), Title: p.Title, CWD: p.CWD,
@@ -61,7 +62,7 @@ func NewProcessState(p session.ProcessState, in project.Place, book *project.Boo
 	}
 	for _, r := range p.Requests {
 		one := NewRequest(r)
-		one.Approval = NewApprovalRule(r, p.CWD, in, book, who)
+		one.Approval = NewApprovalRule(ctx, r, p.CWD, in, book, who)
 		one.Held = NewHeldAnswer(r.Held, who)
 		one.Risk = levels.Of(r, p.CWD)
 		w.PendingRequests = append(w.PendingRequests, one)
@@ -73,11 +74,11 @@ func NewProcessState(p session.ProcessState, in project.Place, book *project.Boo
 }
 
 // NewApprovalRule returns who may approve a request, nil if no rule restricts it.
-func NewApprovalRule(r pending.Request, cwd string, in project.Place, book *project.Book, who project.Person) *ApprovalRule {
+func NewApprovalRule(ctx context.Context, r pending.Request, cwd string, in project.Place, book *project.Book, who project.Person) *ApprovalRule {
 	if r.RequestType != pending.ToolApproval {
 		return nil
 	}
-	ruling := book.Approval(in, project.Call{Tool: r.ToolName, Input: r.ToolInput, CWD: cwd}, nil)
+	ruling := book.Approval(ctx, in, project.Call{Tool: r.ToolName, Input: r.ToolInput, CWD: cwd}, nil)
 	if ruling.Unrestricted() {
 		return nil
 	}

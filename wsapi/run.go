@@ -157,7 +157,7 @@ func (h *Hub) refresh(ctx context.Context, sessionID string) {
 		}
 		frames[who] = []byte{}
 		if changed {
-			w := wire.NewProcessState(state, access.PlaceOfProcess(state), book, who, h.o.Rules.Levels)
+			w := wire.NewProcessState(ctx, state, access.PlaceOfProcess(state), book, who, h.o.Rules.Levels)
 			w.Deleted = deleted
 			frames[who] = wire.Encode(w)
 		}

@@ -36,7 +36,7 @@ func (h *Hub) welcome(ctx context.Context) {
 	}
 	// Without the lock: thousands of open requests take a while to encode.
 	for who := range snapshots {
-		snapshots[who] = newSnapshot(states, book, who, h.o.Rules.Levels)
+		snapshots[who] = newSnapshot(ctx, states, book, who, h.o.Rules.Levels)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -60,14 +60,14 @@ type snapshot struct {
 	hidden  string
 }
 
-func newSnapshot(states []session.ProcessState, book *project.Book, who project.Person, read wire.Levels) snapshot {
+func newSnapshot(ctx context.Context, states []session.ProcessState, book *project.Book, who project.Person, read wire.Levels) snapshot {
 	s := snapshot{reports: map[string]progress{}, hidden: hiddenKey(book, who)}
 	all := wire.ActiveProcesses{Type: "active_processes", Processes: make([]wire.ProcessState, 0, len(states))}
 	for _, p := range states {
 		if book.May(who, project.See, access.PlaceOfProcess(p)) != nil {
 			continue
 		}
-		all.Processes = append(all.Processes, wire.NewProcessState(p, access.PlaceOfProcess(p), book, who, read))
+		all.Processes = append(all.Processes, wire.NewProcessState(ctx, p, access.PlaceOfProcess(p), book, who, read))
 		if p.Lifecycle != nil {
 			s.reports[p.SessionID] = newProgress(p.SessionID, p.Lifecycle)
 		}

@@ -303,7 +303,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	guard := access.NewGuard(a.store, a.directory, cli.Disk())
+	guard := access.NewGuard(a.store, a.directory, cli)
 	a.rules = decision.New(guard, a.directory, privateFiles(s))
 	shown := newPresentStore(a.store, a.orchestrator.Present)
 	refusals := &refusal.Table{ClassifyStoreError: classifyStoreError}

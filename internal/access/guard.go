@@ -37,7 +37,7 @@ type Guard struct {
 	lastBook atomic.Pointer[project.Book] // the last one read; nil before the first
 }
 
-// NewGuard returns a guard. disk reads files for the rules of projects; it is the zero value
+// NewGuard returns a guard. disk reads files for the rules of projects; it is nil
 // where the files of sessions cannot be read.
 func NewGuard(store Store, people People, disk project.Disk) *Guard {
 	return &Guard{store: store, people: people, disk: disk}

@@ -72,7 +72,7 @@ func TestSessionsAndRequests(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := access.NewGuard(memory{}, memory{}, project.Disk{})
+			g := access.NewGuard(memory{}, memory{}, nil)
 			ses, _, err := g.Session(t.Context(), row.who, row.action, row.id)
 			_, _, _, requestErr := g.Request(t.Context(), row.who, row.action, row.id)
 			switch row.want {
@@ -106,7 +106,7 @@ func TestStart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err := access.NewGuard(memory{}, memory{}, project.Disk{}).Start(t.Context(), row.who, row.folder, "default", nil)
+			err := access.NewGuard(memory{}, memory{}, nil).Start(t.Context(), row.who, row.folder, "default", nil)
 			if row.allowed && err != nil || !row.allowed && !errors.Is(err, problem.Forbidden) {
 				t.Errorf("got %v", err)
 			}
@@ -118,7 +118,7 @@ func TestStart(t *testing.T) {
 func TestStoreFails(t *testing.T) {
 	t.Parallel()
 	away := errors.New("the database is away")
-	g := access.NewGuard(memory{away}, memory{away}, project.Disk{})
+	g := access.NewGuard(memory{away}, memory{away}, nil)
 	if _, _, err := g.Session(t.Context(), ana, project.See, "open"); !errors.Is(err, away) {
 		t.Errorf("session: got %v", err)
 	}

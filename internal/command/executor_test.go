@@ -127,7 +127,7 @@ func unavailable(err error) wire.NoticeCode {
 }
 
 func (m *memory) executor() *command.Executor {
-	guard := access.NewGuard(m, m, project.Disk{})
+	guard := access.NewGuard(m, m, nil)
 	e, err := command.New(command.Options{
 		Guard: guard, Rules: decision.New(guard, nil, nil), Store: m, Driver: m,
 		Requests: struct{ command.Requests }{},

@@ -92,12 +92,12 @@ func (r *Rules) MayAnswer(ctx context.Context, book *project.Book, me project.Pe
 		return Permission{}, book.May(me, project.Answer, in)
 	}
 	call := project.Call{Tool: row.ToolName, Input: row.ToolInput, CWD: ses.CWD}
-	ruling := book.Approval(in, call, given.UpdatedInput)
+	ruling := book.Approval(ctx, in, call, given.UpdatedInput)
 	if err := book.MayApprove(me, in, ruling, row.ToolName); err != nil {
 		return Permission{}, err
 	}
 	for _, g := range parseGrants(given.UpdatedPermissions) {
-		if err := book.MayGrant(me, in, g.reach, ses.CWD, g.mode, g.tools); err != nil {
+		if err := book.MayGrant(ctx, me, in, g.reach, ses.CWD, g.mode, g.tools); err != nil {
 			return Permission{}, err
 		}
 	}

@@ -61,7 +61,7 @@ func (m *memory) CredentialMakers(_ context.Context, userID string) ([]string, e
 }
 
 func (m *memory) rules() *decision.Rules {
-	return decision.New(access.NewGuard(m, m, project.Disk{}), m, nil)
+	return decision.New(access.NewGuard(m, m, nil), m, nil)
 }
 
 func newMemory() *memory {
@@ -230,7 +230,7 @@ func TestFirstApprovalsThatNoLongerCount(t *testing.T) {
 			if c.change != nil {
 				c.change(m)
 			}
-			guard := access.NewGuard(m, m, project.Disk{})
+			guard := access.NewGuard(m, m, nil)
 			book, err := guard.Book(t.Context())
 			if err != nil {
 				t.Fatal(err)

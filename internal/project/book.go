@@ -1,8 +1,10 @@
 package project
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -54,7 +56,7 @@ type Book struct {
 	projects []Project
 	byID     map[string]Project
 	names    map[string]string // of users, by id
-	disk     Disk
+	disk     Disk              // nil where files cannot be read
 }
 
 // NewBook returns a book of projects. people are the users whose names messages need.
@@ -224,17 +226,26 @@ func (b *Book) Rights(who Person, in Place) []Action {
 }
 
 // Approval returns the ruling on a call. If its input was edited, both versions are checked
-// and the stricter ruling counts.
-func (b *Book) Approval(in Place, asked Call, edited json.RawMessage) Ruling {
+// and the stricter ruling counts. Where the files of sessions cannot be read at the moment,
+// the strictest rule for the tool counts.
+func (b *Book) Approval(ctx context.Context, in Place, asked Call, edited json.RawMessage) Ruling {
 	p, ok := b.byID[in.ProjectID]
 	if !ok {
 		return Ruling{Effect: Allow}
 	}
-	if asked.Resolve == nil {
-		asked.Resolve = b.disk.Resolve
-	}
-	if asked.Home == "" {
-		asked.Home = b.disk.Home
+	if b.disk != nil {
+		home, err := b.disk.Home(ctx)
+		asked.Home = home
+		asked.Resolve = func(file string) string {
+			if err != nil {
+				return ""
+			}
+			real, err := b.disk.ResolvePath(ctx, file)
+			if err != nil {
+				return ""
+			}
+			return real
+		}
 	}
 	r := p.ruling(asked)
 	if len(edited) == 0 {
@@ -321,13 +332,16 @@ const (
 // MayGrant returns nil if Claude may be granted tools or a permission mode within a reach.
 // Calls that the rules of any project within it reserve for some people, or for two, must be
 // asked each time. folder is the session's.
-func (b *Book) MayGrant(who Person, in Place, reach Reach, folder, mode string, tools []string) error {
+func (b *Book) MayGrant(ctx context.Context, who Person, in Place, reach Reach, folder, mode string, tools []string) error {
 	if err := b.MayLoosen(who, in, mode, tools); err != nil || reach == ReachSession {
 		return err
 	}
 	root := folder
-	if b.disk.Root != nil {
-		root = b.disk.Root(folder)
+	if b.disk != nil {
+		var err error
+		if root, err = b.disk.RepositoryRoot(ctx, folder); err != nil {
+			return fmt.Errorf("project: where a grant applies: %w", err)
+		}
 	}
 	for _, p := range b.projects {
 		if p.ProjectID == in.ProjectID || reach == ReachFolder && !slices.ContainsFunc(p.Folders, func(f string) bool { return contains(f, root) || contains(root, f) || contains(folder, f) }) {

@@ -165,10 +165,10 @@ func TestRules(t *testing.T) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
 			b := api(func(p *project.Project) { p.Rules = row.rules })
-			if got := b.Approval(project.Place{ProjectID: "api"}, row.call, nil); got.Effect != row.want {
+			if got := b.Approval(t.Context(), project.Place{ProjectID: "api"}, row.call, nil); got.Effect != row.want {
 				t.Errorf("%s %s: got %s, want %s", row.call.Tool, row.call.Input, got.Effect, row.want)
 			}
-			if got := b.Approval(project.Place{}, row.call, nil); !got.Unrestricted() {
+			if got := b.Approval(t.Context(), project.Place{}, row.call, nil); !got.Unrestricted() {
 				t.Errorf("rules of a project hold outside of it: %+v", got)
 			}
 		})
@@ -191,7 +191,7 @@ func TestEditedCallIsCheckedAgainstTheRules(t *testing.T) {
 		if edited != "" {
 			input = call("Bash", "command", edited).Input
 		}
-		r := b.Approval(in, call("Bash", "command", "git push"), input)
+		r := b.Approval(t.Context(), in, call("Bash", "command", "git push"), input)
 		got := b.Names(r.People)
 		if r.Effect == project.Deny {
 			got = "deny"
@@ -200,7 +200,7 @@ func TestEditedCallIsCheckedAgainstTheRules(t *testing.T) {
 			t.Errorf("edited to %q: got %s, want %s", edited, got, want)
 		}
 	}
-	r := b.Approval(in, call("Bash", "command", "git push"), nil)
+	r := b.Approval(t.Context(), in, call("Bash", "command", "git push"), nil)
 	err := b.MayApprove(project.Person{UserID: "cleo", Role: account.Admin}, in, r, "Bash")
 	if err == nil || err.Error() != "Only Ana and Ben can approve Bash in api-server." {
 		t.Errorf("got %v", err)

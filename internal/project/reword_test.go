@@ -1,6 +1,7 @@
 package project_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -21,7 +22,7 @@ func command(text string) project.Call {
 
 // rulingOf is what one rule, or several, say of a call in a session of the project.
 func rulingOf(c project.Call, rules ...project.Rule) project.Ruling {
-	return api(func(p *project.Project) { p.Rules = rules }).Approval(project.Place{ProjectID: "api"}, c, nil)
+	return api(func(p *project.Project) { p.Rules = rules }).Approval(context.Background(), project.Place{ProjectID: "api"}, c, nil)
 }
 
 // TestRewordedCommands: the ways in which a rule for git push was got round, and more

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -16,20 +17,21 @@ type Call struct {
 	Home  string          // of the CLI's user, "" when unknown
 	// Dir is the shell's current folder, "" when it is CWD.
 	Dir string
-	// Resolve is [Disk.Resolve].
+	// Resolve is [Disk.ResolvePath]; it returns "" when the target is unknown. Nil where files
+	// cannot be read: then only names count.
 	Resolve func(file string) string
 }
 
 // Disk reads the files of sessions as the CLI would.
-type Disk struct {
-	Home string // of the CLI's user, "" when unknown
-	// Resolve resolves all symbolic links of an absolute path, as far as it exists. It leaves
-	// paths below /proc unchanged, and returns "" when the target is unknown. Nil where files
-	// cannot be read: then only names count.
-	Resolve func(file string) string
-	// Root returns the folder whose settings apply in a folder: the root of its repository.
-	// Nil where files cannot be read.
-	Root func(folder string) string
+type Disk interface {
+	// Home returns the home folder of the CLI's user, "" when there is none.
+	Home(ctx context.Context) (string, error)
+	// ResolvePath resolves all symbolic links of an absolute path, as far as it exists. It leaves
+	// paths below /proc unchanged. An error means that the target is unknown.
+	ResolvePath(ctx context.Context, path string) (string, error)
+	// RepositoryRoot returns the folder whose settings apply in a folder: the root of its
+	// repository, or the folder.
+	RepositoryRoot(ctx context.Context, folder string) (string, error)
 }
 
 // Ruling is what the rules of a project require for a call.

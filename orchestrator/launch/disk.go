@@ -1,32 +1,21 @@
 package launch
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/sayso-dev/sayso/claude/config"
-	"github.com/sayso-dev/sayso/internal/project"
 )
 
-// Disk returns access to the files of sessions for the rules of projects, with the file
-// rights of the CLI's user.
-func (c *CLI) Disk() project.Disk {
-	return project.Disk{Home: c.Getenv("HOME"), Resolve: func(file string) string {
-		real, err := readAs(c, func() (string, error) { return follow(file) })
-		if err != nil {
-			return ""
-		}
-		return real
-	}, Root: func(folder string) string {
-		root, err := readAs(c, func() (string, error) { return config.Project(folder) })
-		if err != nil {
-			return folder
-		}
-		return root
-	}}
+// Home returns the home folder of the CLI's user, "" when there is none.
+func (c *CLI) Home(context.Context) (string, error) { return c.Getenv("HOME"), nil }
+
+// ResolvePath resolves all symbolic links of an absolute path, as far as it exists, with the
+// file rights of the CLI's user. It leaves paths below /proc unchanged.
+func (c *CLI) ResolvePath(_ context.Context, path string) (string, error) {
+	return readAs(c, func() (string, error) { return follow(path) })
 }
 
 // maxLinks bounds how many symbolic links of one path are followed.

@@ -25,13 +25,13 @@ func TestDiskFollowsLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	resolve := (&launch.CLI{}).Disk().Resolve
+	cli := &launch.CLI{}
 	for name, want := range map[string]string{
 		in("deploy/x"): in("deploy/x"), in("link/x"): in("deploy/x"), in("far/x"): in("deploy/sub/x"), in("far/../x"): in("deploy/x"), in("far/../../x"): in("x"), in("dangling"): in("nowhere"), in("dangling/x"): in("nowhere/x"),
 		in("./link//x"): in("deploy/x"), in("loop/x"): "", in("kernel/x"): "/proc/self/cwd/deploy/x", "/proc/self/cwd/../x": "/proc/self/cwd/../x", in("deploy/up"): in("deploy/new"), in("gone/../link/x"): in("deploy/x"), in("file/x"): "",
 	} {
-		if got := resolve(name); got != want {
-			t.Errorf("%s: got %q, want %q", name, got, want)
+		if got, err := cli.ResolvePath(t.Context(), name); got != want || (err != nil) != (want == "") {
+			t.Errorf("%s: got %q, %v, want %q", name, got, err, want)
 		}
 	}
 }

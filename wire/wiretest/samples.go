@@ -3,6 +3,7 @@
 package wiretest
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 
@@ -17,12 +18,12 @@ import (
 
 // NewProcessState returns what is told of a session in the default project.
 func NewProcessState(p session.ProcessState) wire.ProcessState {
-	return wire.NewProcessState(p, access.PlaceOfProcess(p), project.NewBook(nil, nil), project.Person{}, new(decision.RiskLevels))
+	return wire.NewProcessState(context.Background(), p, access.PlaceOfProcess(p), project.NewBook(nil, nil), project.Person{}, new(decision.RiskLevels))
 }
 
 // NewProcessStateFor returns what a person is told of a session in a project.
 func NewProcessStateFor(p session.ProcessState, book *project.Book, who project.Person) wire.ProcessState {
-	return wire.NewProcessState(p, access.PlaceOfProcess(p), book, who, new(decision.RiskLevels))
+	return wire.NewProcessState(context.Background(), p, access.PlaceOfProcess(p), book, who, new(decision.RiskLevels))
 }
 
 // RESTBodies lists a value of every type that only REST uses.

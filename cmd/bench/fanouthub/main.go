@@ -39,7 +39,7 @@ func run() error {
 	defer cancel()
 	s := &states{all: map[string]session.ProcessState{}}
 	log := slog.New(slog.DiscardHandler)
-	guard := access.NewGuard(s, people{}, project.Disk{})
+	guard := access.NewGuard(s, people{}, nil)
 	rules := decision.New(guard, people{}, nil)
 	refusals := &refusal.Table{}
 	commands, err := command.New(command.Options{
