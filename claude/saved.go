@@ -260,18 +260,17 @@ func (f *SavedFolder) running() map[string]bool {
 }
 
 // SavedMessage is one line of a saved conversation: an *[Assistant], a *[User] or a
-// *[System]. Its raw parts are borrowed.
+// *[System]. Its raw parts are borrowed from the line.
 type SavedMessage struct {
 	Message Message
 	At      time.Time
 	IsMeta  bool // the CLI's own, not a person's
 }
 
-// Read calls each for the messages in a chunk of a file: about size bytes that end at offset
-// end, or at the end of the file for -1. It returns the start of the chunk, which is the end
-// of the previous one and 0 for the first. It skips lines of subagents and lines longer than
-// a chunk.
-func (f *SavedFolder) Read(s SavedConversation, end int64, size int64, each func(SavedMessage)) (begin int64, err error) {
+// Read calls each for the lines in a chunk of a file, see [DecodeSaved]: about size bytes that
+// end at offset end, or at the end of the file for -1. It returns the start of the chunk, which
+// is the end of the previous one and 0 for the first. It skips lines longer than a chunk.
+func (f *SavedFolder) Read(s SavedConversation, end int64, size int64, each func(line []byte)) (begin int64, err error) {
 	file, err := os.OpenInRoot(filepath.Join(f.dir, "projects"), s.file)
 	if err != nil {
 		return 0, fmt.Errorf("claude: saved conversation %s: %w", s.SessionID, err)
@@ -295,8 +294,8 @@ func (f *SavedFolder) Read(s SavedConversation, end int64, size int64, each func
 	}
 	for {
 		line, err := in.ReadBytes('\n')
-		if m, ok := savedMessage(bytes.TrimSpace(line)); ok {
-			each(m)
+		if line := bytes.TrimSpace(line); len(line) > 0 {
+			each(line)
 		}
 		if errors.Is(err, io.EOF) {
 			return begin, nil
@@ -386,14 +385,16 @@ func skipLine(in *bufio.Reader) (n int64, err error) {
 	}
 }
 
-func savedMessage(line []byte) (m SavedMessage, ok bool) {
+// DecodeSaved decodes a line of a saved conversation; false for what is no message of the main
+// conversation.
+func DecodeSaved(line []byte) (m SavedMessage, ok bool) {
 	var e struct {
 		Type        string    `json:"type"`
 		At          time.Time `json:"timestamp"`
 		IsMeta      bool      `json:"isMeta"`
 		IsSidechain bool      `json:"isSidechain"`
 	}
-	if len(line) == 0 || json.Unmarshal(line, &e) != nil || e.IsSidechain {
+	if json.Unmarshal(line, &e) != nil || e.IsSidechain {
 		return m, false
 	}
 	if e.Type != "user" && e.Type != "assistant" && e.Type != "system" {

@@ -119,7 +119,11 @@ func TestSavedIsReadInPieces(t *testing.T) {
 	for _, size := range []int64{300, 301, 1000, 4096, 64 << 10} {
 		seen := map[string]int{}
 		for end := int64(-1); end != 0; {
-			begin, err := f.Read(s, end, size, func(m claude.SavedMessage) { seen[m.Message.Base().UUID]++ })
+			begin, err := f.Read(s, end, size, func(line []byte) {
+				if m, ok := claude.DecodeSaved(line); ok {
+					seen[m.Message.Base().UUID]++
+				}
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

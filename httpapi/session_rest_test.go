@@ -17,6 +17,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/apitest"
 	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wire"
@@ -387,7 +388,7 @@ func TestHealth(t *testing.T) {
 	if len(list.Processes) != 1 || list.Processes[0].PID != 4711 || list.Processes[0].OpenRequests != 1 || *list.Processes[0].WaitsFor != "A person, to answer Bash." {
 		t.Errorf("got %+v", list)
 	}
-	h.Driver.Claude = orchestrator.Environment{Problem: "There is no claude.", Home: "/home/a", DemoAvailable: true}
+	h.Driver.Claude = orchestrator.Environment{Installation: launch.Installation{Problem: "There is no claude.", Home: "/home/a"}, DemoAvailable: true}
 	var env wire.Environment
 	h.CallAs(account.Viewer, "GET", "/api/environment", nil).Decode(t, &env)
 	if env.Claude.Problem == nil || *env.Claude.Problem != "There is no claude." || !env.DemoAvailable || env.WorkspaceRoots == nil {

@@ -93,9 +93,14 @@ func (p *process) countGrantUse(call transcript.FinishedCall, m *claude.User) {
 	if asked || asking || s.row.PermissionMode == bypass {
 		return
 	}
-	used, err := p.grantProcess().Used(context.Background(), *list, grants.Call{
-		ToolUseID: call.ToolUseID, Tool: call.ToolName, Input: call.Input, Mode: s.row.PermissionMode, Home: p.o.o.CLI.Getenv("HOME"),
-	}, m)
+	ctx := context.Background()
+	home, err := p.o.runner.Home(ctx)
+	var used []string
+	if err == nil {
+		used, err = p.grantProcess().Used(ctx, *list, grants.Call{
+			ToolUseID: call.ToolUseID, Tool: call.ToolName, Input: call.Input, Mode: s.row.PermissionMode, Home: home,
+		}, m)
+	}
 	if err != nil {
 		p.log.Warn("cannot count the uses of grants", "error", err)
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"syscall"
 
@@ -70,11 +69,11 @@ type folderSettings struct {
 
 // readFolder reads what the CLI would load from a folder.
 func (o *node) readFolder(ctx context.Context, cwd string) (folder.Found, error) {
-	allowed, err := o.allowedIn(ctx, cwd)
+	granted, err := o.grantedIn(ctx, cwd)
 	if err != nil {
 		return folder.Found{}, err
 	}
-	found, err := o.runner.FolderSettings(ctx, cwd, allowed)
+	found, err := o.runner.FolderSettings(ctx, cwd, granted)
 	if errors.Is(err, syscall.EMFILE) && o.o.CheckMachine != nil {
 		if short := o.o.CheckMachine(); short != nil {
 			return folder.Found{}, short
@@ -86,22 +85,21 @@ func (o *node) readFolder(ctx context.Context, cwd string) (folder.Found, error)
 	return found, nil
 }
 
-// allowedIn returns the rules in a folder's settings that people granted here. They need no
+// grantedIn returns the rules in a folder's settings that people granted here. They need no
 // trust, because people had the CLI write them.
-func (o *node) allowedIn(ctx context.Context, cwd string) (map[string][]string, error) {
+func (o *node) grantedIn(ctx context.Context, cwd string) (map[pending.Scope][]string, error) {
 	grants, err := o.o.Store.Grants(ctx, pending.GrantQuery{})
 	if err != nil {
 		return nil, fmt.Errorf("orchestrator: grants in a folder: %w", err)
 	}
-	allowed := map[string][]string{}
+	rules := map[pending.Scope][]string{}
 	for _, g := range grants {
-		name := map[pending.Scope]string{pending.ScopeLocal: "settings.local.json", pending.ScopeProject: "settings.json"}[g.Scope]
-		if g.Folder == cwd && g.Kind == pending.GrantRule && g.RequestID != "" && g.RevokedAt.IsZero() && name != "" {
-			file := filepath.Join(cwd, ".claude", name)
-			allowed[file] = append(allowed[file], g.Rule)
+		inFolder := g.Folder == cwd && (g.Scope == pending.ScopeLocal || g.Scope == pending.ScopeProject)
+		if inFolder && g.Kind == pending.GrantRule && g.RequestID != "" && g.RevokedAt.IsZero() {
+			rules[g.Scope] = append(rules[g.Scope], g.Rule)
 		}
 	}
-	return allowed, nil
+	return rules, nil
 }
 
 func withoutSettings(s session.Session, found folder.Found) (folderSettings, error) {

@@ -25,6 +25,10 @@ func (o *Orchestrator) PermissionRules(ctx context.Context, sessionID string) ([
 	if err != nil {
 		return nil, err
 	}
+	home, err := o.runner.Home(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var out []SettingsRules
 	for _, f := range files {
 		var content struct {
@@ -37,7 +41,7 @@ func (o *Orchestrator) PermissionRules(ctx context.Context, sessionID string) ([
 		}
 		if json.Unmarshal(f.Data, &content) == nil {
 			p := content.Permissions
-			out = append(out, SettingsRules{Source: f.Source, Allow: p.Allow, Ask: p.Ask, Deny: p.Deny, DefaultMode: p.DefaultMode, Home: o.o.CLI.Getenv("HOME")})
+			out = append(out, SettingsRules{Source: f.Source, Allow: p.Allow, Ask: p.Ask, Deny: p.Deny, DefaultMode: p.DefaultMode, Home: home})
 		}
 	}
 	return out, nil

@@ -14,31 +14,33 @@ import (
 // runner reads what is near Claude, with the file rights of Claude's user. Its methods block on
 // the disk. [launch.CLI] is the runner of this machine.
 type runner interface {
+	project.Disk
+	// Installation describes the CLI, which it may run for it.
+	Installation(ctx context.Context) (launch.Installation, error)
+	// SignInSentence tells a person how to sign in to the CLI.
+	SignInSentence(ctx context.Context) (string, error)
+
 	// ResolveFolder returns the real path of a folder inside the roots, or a [problem.Error].
 	ResolveFolder(ctx context.Context, roots workspace.Roots, dir string) (real string, err error)
 	ListFolders(ctx context.Context, roots workspace.Roots, s workspace.Search) (workspace.Listing, error)
 	// ReadFile reads a file of up to maxBytes bytes inside a folder or the roots.
 	ReadFile(ctx context.Context, roots workspace.Roots, dir, path string, maxBytes int64) (workspace.File, error)
-	// FolderSettings returns what the CLI would load from a folder, except the rules in allowed,
-	// by file.
-	FolderSettings(ctx context.Context, dir string, allowed map[string][]string) (folder.Found, error)
+	// FolderSettings returns what the CLI would load from a folder, except the rules that people
+	// had it add, by their scope.
+	FolderSettings(ctx context.Context, dir string, granted map[pending.Scope][]string) (folder.Found, error)
 	SettingsFiles(ctx context.Context, dir string) ([]launch.SettingsFile, error)
-	// RepositoryRoot returns the root of the Git repository that a folder is in, or the folder.
-	RepositoryRoot(ctx context.Context, folder string) (string, error)
 	// FindGrants returns what the settings of the CLI's user and of folders allow.
 	FindGrants(ctx context.Context, folders []string) (launch.FoundGrants, error)
 	// RemoveGrant removes a grant from the settings files that may hold it. It returns those
 	// that it was in, also with an error.
 	RemoveGrant(ctx context.Context, g pending.Grant) (files []string, err error)
-	// Disk reads files for the rules of projects.
-	Disk() project.Disk
 	MakeFolder(ctx context.Context, dir string) error
 
 	// The conversations that CLIs of this user have saved; [claude.ErrNotSaved] where there is
 	// none.
 	SavedConversations(ctx context.Context, limit int) ([]claude.SavedConversation, error)
 	SavedConversation(ctx context.Context, sessionID string) (claude.SavedConversation, error)
-	ReadSaved(ctx context.Context, s claude.SavedConversation, end, size int64, each func(claude.SavedMessage)) (begin int64, err error)
+	ReadSaved(ctx context.Context, sessionID string, end, size int64) (launch.SavedChunk, error)
 	SavedMentions(ctx context.Context, sessionID, text string) (bool, error)
 	SavedEntryBefore(ctx context.Context, sessionID, messageID string) (entry string, err error)
 	SavedCheckpoint(ctx context.Context, sessionID, messageID string) (claude.Checkpoint, error)

@@ -93,7 +93,7 @@ func (o *Orchestrator) SavedTranscript(ctx context.Context, sessionID string, be
 		return SavedPage{}, err
 	}
 	var page SavedPage
-	page.Items, page.Before, err = o.readSaved(ctx, s, before, savedPageSize)
+	page.Items, page.Before, err = o.readSaved(ctx, s.SessionID, before, savedPageSize)
 	return page, err
 }
 
@@ -113,13 +113,18 @@ func (o *Orchestrator) findSaved(ctx context.Context, sessionID string) (s claud
 }
 
 // readSaved converts a part of a saved conversation to items.
-func (o *Orchestrator) readSaved(ctx context.Context, s claude.SavedConversation, end, size int64) ([]session.Item, int64, error) {
-	items := transcript.NewSaved()
-	begin, err := o.runner.ReadSaved(ctx, s, end, size, items.Add)
+func (o *Orchestrator) readSaved(ctx context.Context, sessionID string, end, size int64) ([]session.Item, int64, error) {
+	chunk, err := o.runner.ReadSaved(ctx, sessionID, end, size)
 	if err != nil {
 		return nil, 0, fmt.Errorf("orchestrator: %w", err)
 	}
-	return items.Items(), begin, nil
+	items := transcript.NewSaved()
+	for _, line := range chunk.Lines {
+		if m, ok := claude.DecodeSaved(line); ok {
+			items.Add(m)
+		}
+	}
+	return items.Items(), chunk.Begin, nil
 }
 
 // checkImport refuses to import a conversation that is running elsewhere, because two CLIs
@@ -143,7 +148,7 @@ func (o *Orchestrator) importTranscript(ctx context.Context, s session.Session, 
 	if err != nil || folder != s.CWD {
 		return nil // the CLI reports an unknown conversation
 	}
-	items, begin, err := o.readSaved(ctx, from, -1, maxImported)
+	items, begin, err := o.readSaved(ctx, from.SessionID, -1, maxImported)
 	if err != nil {
 		o.o.Log.WarnContext(ctx, "cannot read what was said before", "session_id", s.SessionID, "error", err)
 		return nil

@@ -38,6 +38,33 @@ type build struct {
 	problem  string
 }
 
+// Installation is what a person needs to know of the CLI and its user before starting a session.
+type Installation struct {
+	ClaudePath    string // "" when no CLI was found
+	ClaudeVersion string
+	SignedIn      bool   // the CLI has an account or an API key
+	Problem       string // a message when sessions cannot run, else ""
+	Home          string // of the CLI's user, "" when there is none
+}
+
+// Installation finds the CLI and asks it for its version and account, see [CLI.Version] and
+// [CLI.SignedIn].
+func (c *CLI) Installation(ctx context.Context) (Installation, error) {
+	i := Installation{Home: c.Getenv("HOME")}
+	path, err := c.Find()
+	if err != nil {
+		i.Problem = err.Error()
+		return i, nil
+	}
+	i.ClaudePath = path
+	i.ClaudeVersion, i.Problem = c.Version(ctx, path)
+	i.SignedIn = i.Problem == "" && c.SignedIn(ctx, path)
+	if i.Problem == "" && !i.SignedIn {
+		i.Problem = notSignedIn(path)
+	}
+	return i, nil
+}
+
 // NoCLIError says in one sentence why there is no CLI to run and what to do.
 type NoCLIError struct{ Sentence string }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/sayso-dev/sayso/claude/folder"
 	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/workspace"
+	"github.com/sayso-dev/sayso/pending"
 )
 
 // ResolveFolder is [workspace.Roots.Resolve] for a folder that the CLI's user may enter.
@@ -40,9 +41,13 @@ func (c *CLI) ReadFile(_ context.Context, roots workspace.Roots, dir, path strin
 	return readAs(c, func() (workspace.File, error) { return roots.ReadFile(dir, path, maxBytes) })
 }
 
-// FolderSettings is [folder.Read] for this CLI. allowed are rules, by their file, that a person
-// had it add.
-func (c *CLI) FolderSettings(_ context.Context, dir string, allowed map[string][]string) (folder.Found, error) {
+// FolderSettings is [folder.Read] for this CLI. granted are the rules that people had it add to
+// the folder's settings, by their scope, which is local or project.
+func (c *CLI) FolderSettings(_ context.Context, dir string, granted map[pending.Scope][]string) (folder.Found, error) {
+	allowed := map[string][]string{}
+	for scope, rules := range granted {
+		allowed[filepath.Join(dir, ".claude", settingsNames[scope])] = rules
+	}
 	return readAs(c, func() (folder.Found, error) {
 		return folder.Read(dir, folder.Trusted{Own: c.OwnFolders(), Home: c.Getenv("HOME"), Allowed: allowed})
 	})
@@ -107,9 +112,22 @@ func (c *CLI) SavedConversation(_ context.Context, sessionID string) (claude.Sav
 	return readAs(c, func() (claude.SavedConversation, error) { return c.savedFolder().Find(sessionID) })
 }
 
-// ReadSaved is [claude.SavedFolder.Read].
-func (c *CLI) ReadSaved(_ context.Context, saved claude.SavedConversation, end, size int64, each func(claude.SavedMessage)) (begin int64, err error) {
-	return readAs(c, func() (int64, error) { return c.savedFolder().Read(saved, end, size, each) })
+// SavedChunk is a part of a saved conversation.
+type SavedChunk struct {
+	Lines [][]byte // see [claude.DecodeSaved]
+	Begin int64    // where the previous chunk ends; 0 when there is none
+}
+
+// ReadSaved is [claude.SavedFolder.Read], or [claude.ErrNotSaved].
+func (c *CLI) ReadSaved(_ context.Context, sessionID string, end, size int64) (SavedChunk, error) {
+	return readAs(c, func() (chunk SavedChunk, err error) {
+		saved, err := c.savedFolder().Find(sessionID)
+		if err != nil {
+			return chunk, err
+		}
+		chunk.Begin, err = c.savedFolder().Read(saved, end, size, func(line []byte) { chunk.Lines = append(chunk.Lines, line) })
+		return chunk, err
+	})
 }
 
 // SavedMentions is [claude.SavedFolder.Mentions], or [claude.ErrNotSaved].

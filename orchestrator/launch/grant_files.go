@@ -33,20 +33,17 @@ type FoundGrants struct {
 	Problems []string // sentences
 }
 
+// settingsNames are the names of a folder's settings files, in its folder .claude.
+var settingsNames = map[pending.Scope]string{pending.ScopeLocal: "settings.local.json", pending.ScopeProject: "settings.json"}
+
 // paths returns the files that may hold a grant of a scope. For a folder inside a Git
 // repository, 2.1.197 writes to the folder and 2.1.329 to the repository.
 func (f grantFiles) paths(scope pending.Scope, folder string) []string {
-	name := "settings.json"
-	switch scope {
-	case pending.ScopeUser:
+	if scope == pending.ScopeUser {
 		return []string{config.Settings(f.getenv, f.getenv("HOME"))}
-	case pending.ScopeLocal:
-		name = "settings.local.json"
-	case pending.ScopeProject:
-	default:
-		return nil
 	}
-	if folder == "" {
+	name := settingsNames[scope]
+	if name == "" || folder == "" {
 		return nil
 	}
 	files := []string{filepath.Join(folder, ".claude", name)}

@@ -1,4 +1,4 @@
-package orchestrator_test
+package launch_test
 
 import (
 	"os"
@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 )
 
@@ -19,8 +18,8 @@ func TestWhichClaudeToSignInWith(t *testing.T) {
 	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	e := orchestrator.EnvironmentOf(t.Context(), &launch.CLI{Path: path, Environ: os.Environ()})
-	if e.SignedIn || !strings.Contains(e.Problem, "Run "+path+" there once and sign in") {
+	e, err := (&launch.CLI{Path: path, Environ: os.Environ()}).Installation(t.Context())
+	if err != nil || e.SignedIn || !strings.Contains(e.Problem, "Run "+path+" there once and sign in") {
 		t.Errorf("signed in: %t, problem: %s", e.SignedIn, e.Problem)
 	}
 }
