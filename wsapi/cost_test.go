@@ -47,6 +47,8 @@ type scripted struct {
 
 func (s *scripted) Leftovers(context.Context) ([]launch.Leftover, error) { return nil, nil }
 func (s *scripted) Folder(launch.ID) string                              { return "" }
+func (s *scripted) Vitals(context.Context) ([]launch.Vitals, error)      { return nil, nil }
+func (s *scripted) Damaged(context.Context) ([]string, error)            { return nil, nil }
 
 func (s *scripted) Launch(context.Context, launch.ID, claude.Command, map[string][]byte) (launch.Conn, error) {
 	host, cli := claudetest.Pipe()

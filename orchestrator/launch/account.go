@@ -41,12 +41,12 @@ func (c *CLI) SignedIn(ctx context.Context, path string) bool {
 // SignInSentence tells a person how to sign in to the CLI.
 func (c *CLI) SignInSentence(context.Context) (string, error) {
 	path, err := c.Find()
-	return notSignedIn(path), err
+	return NotSignedIn(path), err
 }
 
-// notSignedIn tells a person how to sign in to the CLI at path. It names the program
+// NotSignedIn tells a person how to sign in to the CLI at path. It names the program
 // in full unless typing claude runs it.
-func notSignedIn(path string) string {
+func NotSignedIn(path string) string {
 	program := "claude"
 	if found, err := exec.LookPath(program); err != nil || found != path {
 		program = path

@@ -60,7 +60,7 @@ func (c *CLI) Installation(ctx context.Context) (Installation, error) {
 	i.ClaudeVersion, i.Problem = c.Version(ctx, path)
 	i.SignedIn = i.Problem == "" && c.SignedIn(ctx, path)
 	if i.Problem == "" && !i.SignedIn {
-		i.Problem = notSignedIn(path)
+		i.Problem = NotSignedIn(path)
 	}
 	return i, nil
 }
