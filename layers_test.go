@@ -156,7 +156,7 @@ var packages = map[string]rule{
 	},
 	"orchestrator/launch": {
 		layer:    3,
-		ours:     []string{"claude", "claude/config", "claude/folder", "internal/failpoint", "internal/problem", "internal/procfs", "internal/project", "pending", "shim", "internal/statement", "internal/workspace"},
+		ours:     []string{"claude", "claude/config", "claude/folder", "internal/failpoint", "internal/problem", "internal/procfs", "internal/project", "pending", "runner/link", "shim", "internal/statement", "internal/workspace"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it starts processes for the orchestrator; only cmd/sayso configures it",
 	},

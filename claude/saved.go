@@ -57,10 +57,9 @@ type SavedConversation struct {
 	CWD       string // folder in which it started
 	Title     string // the name that the CLI or the person gave it, else the first words of the first prompt
 	ChangedAt time.Time
-	Size      int64 // bytes of the file
-	Running   bool  // a running CLI has this conversation open
-
-	file string // below projects
+	Size      int64  // bytes of the file
+	Running   bool   // a running CLI has this conversation open
+	File      string // of the CLI, below the folder projects
 }
 
 // ErrNotSaved: there is no saved conversation with that id.
@@ -99,11 +98,11 @@ func (f *SavedFolder) List(limit int) ([]SavedConversation, error) {
 			continue
 		}
 		list = append(list, SavedConversation{
-			SessionID: strings.TrimSuffix(path.Base(file), ".jsonl"), ChangedAt: info.ModTime(), Size: info.Size(), file: file,
+			SessionID: strings.TrimSuffix(path.Base(file), ".jsonl"), ChangedAt: info.ModTime(), Size: info.Size(), File: file,
 		})
 	}
 	slices.SortFunc(list, func(a, b SavedConversation) int {
-		return cmp.Or(b.ChangedAt.Compare(a.ChangedAt), cmp.Compare(a.file, b.file))
+		return cmp.Or(b.ChangedAt.Compare(a.ChangedAt), cmp.Compare(a.File, b.File))
 	})
 	list = list[:min(len(list), limit)]
 	running := f.running()
@@ -136,7 +135,7 @@ func (f *SavedFolder) Find(sessionID string) (SavedConversation, error) {
 	if err != nil || !info.Mode().IsRegular() {
 		return SavedConversation{}, ErrNotSaved
 	}
-	s := f.describe(root, SavedConversation{SessionID: sessionID, ChangedAt: info.ModTime(), Size: info.Size(), file: files[0]})
+	s := f.describe(root, SavedConversation{SessionID: sessionID, ChangedAt: info.ModTime(), Size: info.Size(), File: files[0]})
 	if s.CWD == "" {
 		return SavedConversation{}, ErrNotSaved
 	}
@@ -147,12 +146,12 @@ func (f *SavedFolder) Find(sessionID string) (SavedConversation, error) {
 // describe adds the folder and the title of a conversation.
 func (f *SavedFolder) describe(root *os.Root, s SavedConversation) SavedConversation {
 	f.mu.Lock()
-	known, ok := f.known[s.file]
+	known, ok := f.known[s.File]
 	f.mu.Unlock()
 	if ok && known.Size == s.Size && known.ChangedAt.Equal(s.ChangedAt) {
 		return known
 	}
-	file, err := root.Open(s.file)
+	file, err := root.Open(s.File)
 	if err != nil {
 		return s
 	}
@@ -202,7 +201,7 @@ func (f *SavedFolder) describe(root *os.Root, s SavedConversation) SavedConversa
 	if len(f.known) > 4096 {
 		f.known = map[string]SavedConversation{}
 	}
-	f.known[s.file] = s
+	f.known[s.File] = s
 	f.mu.Unlock()
 	return s
 }
@@ -271,7 +270,7 @@ type SavedMessage struct {
 // end at offset end, or at the end of the file for -1. It returns the start of the chunk, which
 // is the end of the previous one and 0 for the first. It skips lines longer than a chunk.
 func (f *SavedFolder) Read(s SavedConversation, end int64, size int64, each func(line []byte)) (begin int64, err error) {
-	file, err := os.OpenInRoot(filepath.Join(f.dir, "projects"), s.file)
+	file, err := os.OpenInRoot(filepath.Join(f.dir, "projects"), s.File)
 	if err != nil {
 		return 0, fmt.Errorf("claude: saved conversation %s: %w", s.SessionID, err)
 	}
@@ -309,7 +308,7 @@ func (f *SavedFolder) Read(s SavedConversation, end int64, size int64, each func
 // Mentions reports whether a conversation contains a message with that UUID, or a reference
 // to it. It reads the whole file.
 func (f *SavedFolder) Mentions(s SavedConversation, uuid string) (bool, error) {
-	file, err := os.OpenInRoot(filepath.Join(f.dir, "projects"), s.file)
+	file, err := os.OpenInRoot(filepath.Join(f.dir, "projects"), s.File)
 	if err != nil {
 		return false, fmt.Errorf("claude: saved conversation %s: %w", s.SessionID, err)
 	}
@@ -337,7 +336,7 @@ func (f *SavedFolder) Mentions(s SavedConversation, uuid string) (bool, error) {
 // EntryBefore returns the UUID of the last message of a person or of Claude before the entry with
 // that UUID, "" if it is the first one, or [ErrNotSaved]. It reads the whole file.
 func (f *SavedFolder) EntryBefore(s SavedConversation, uuid string) (string, error) {
-	file, err := os.OpenInRoot(filepath.Join(f.dir, "projects"), s.file)
+	file, err := os.OpenInRoot(filepath.Join(f.dir, "projects"), s.File)
 	if err != nil {
 		return "", fmt.Errorf("claude: saved conversation %s: %w", s.SessionID, err)
 	}

@@ -22,7 +22,7 @@ type node struct {
 	inForce     atomic.Pointer[[]pending.Grant] // grants; nil before they are read
 	lastCatalog atomic.Pointer[Catalog]         // see [Orchestrator.LastCatalog]
 	admission   *admission.Control
-	runner      runner
+	runner      launch.Runner
 	starter     *launch.Starter
 	fenced      chan struct{} // a shim has a newer lease; capacity 1, never closed
 	git         *workingtree.Git

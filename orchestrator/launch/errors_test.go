@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"reflect"
 	"syscall"
 	"testing"
@@ -18,38 +19,46 @@ import (
 // travel returns an error as a server gets it from a runner.
 func travel(t *testing.T, err error) error {
 	t.Helper()
-	text, bad := json.Marshal(launch.NewFailure(err))
-	if bad != nil {
-		t.Fatal(bad)
+	for _, c := range launch.ErrorCodes {
+		switch {
+		case c.Err != nil && errors.Is(err, c.Err):
+			return fmt.Errorf("%s: %w", err.Error(), c.Err)
+		case c.Detail == nil:
+			continue
+		}
+		detail, ok := c.Detail(err)
+		if !ok {
+			continue
+		}
+		text, bad := json.Marshal(detail)
+		if bad != nil {
+			t.Fatal(bad)
+		}
+		restored, bad := c.Restore(text)
+		if bad != nil {
+			t.Fatal(bad)
+		}
+		return restored
 	}
-	var f launch.Failure
-	if bad := json.Unmarshal(text, &f); bad != nil {
-		t.Fatal(bad)
-	}
-	return f.Err()
+	return errors.New(err.Error())
 }
 
 func TestErrorsKeepTheirMeaningWhenTheyTravel(t *testing.T) {
 	t.Parallel()
 	known := []error{
-		launch.ErrHung, launch.ErrFenced, launch.ErrRepeated, claude.ErrClosed, claude.ErrTooLarge, claude.ErrCLIMissing,
-		claude.ErrCLINotExecutable, claude.ErrFolderMissing, claude.ErrNotSaved, syscall.EMFILE, fs.ErrNotExist, context.Canceled, context.DeadlineExceeded,
+		launch.ErrHung, launch.ErrFenced, launch.ErrRepeated, claude.ErrClosed, claude.ErrTooLarge, claude.ErrNotSaved, syscall.EMFILE, fs.ErrNotExist,
 	}
-	for _, want := range known {
-		err := fmt.Errorf("launch: start: %w", want)
+	for _, want := range []error{launch.ErrHung, launch.ErrFenced, launch.ErrRepeated, claude.ErrClosed, claude.ErrTooLarge, claude.ErrNotSaved, syscall.EMFILE, fs.ErrNotExist, net.ErrClosed, context.Canceled} {
+		err := fmt.Errorf("launch: attach: %w", want)
 		got := travel(t, err)
-		if got.Error() != err.Error() {
-			t.Errorf("%v became %v", err, got)
-		}
 		for _, other := range known {
 			if errors.Is(got, other) != errors.Is(err, other) {
 				t.Errorf("%v: whether it is %q has changed", err, other)
 			}
 		}
 	}
-	got := travel(t, &launch.Error{Sentence: "There is no Claude CLI.", Err: claude.ErrCLIMissing})
 	var failed *launch.Error
-	if !errors.As(got, &failed) || failed.Sentence != "There is no Claude CLI." || !errors.Is(got, claude.ErrCLIMissing) {
+	if got := travel(t, &launch.Error{Sentence: "There is no Claude CLI.", Err: claude.ErrCLIMissing}); !errors.As(got, &failed) || failed.Sentence != "There is no Claude CLI." || failed.Error() != claude.ErrCLIMissing.Error() {
 		t.Errorf("a failed start became %v", got)
 	}
 	want := problem.For("cwd", "folder_outside", "folder", "/etc", "roots", "/work")

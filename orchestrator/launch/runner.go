@@ -1,4 +1,4 @@
-package orchestrator
+package launch
 
 import (
 	"context"
@@ -7,16 +7,16 @@ import (
 	"github.com/sayso-dev/sayso/claude/folder"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/internal/workspace"
-	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// runner reads what is near Claude, with the file rights of Claude's user. Its methods block on
-// the disk. [launch.CLI] is the runner of this machine.
-type runner interface {
+// Runner reads what is near Claude, with the file rights of Claude's user. Its methods block on
+// the disk. [CLI] is the runner of this machine.
+// What travels is what encoding/json restores, and errors by their [ErrorCodes].
+type Runner interface {
 	project.Disk
 	// Installation describes the CLI, which it may run for it.
-	Installation(ctx context.Context) (launch.Installation, error)
+	Installation(ctx context.Context) (Installation, error)
 	// SignInSentence tells a person how to sign in to the CLI.
 	SignInSentence(ctx context.Context) (string, error)
 
@@ -28,9 +28,9 @@ type runner interface {
 	// FolderSettings returns what the CLI would load from a folder, except the rules that people
 	// had it add, by their scope.
 	FolderSettings(ctx context.Context, dir string, granted map[pending.Scope][]string) (folder.Found, error)
-	SettingsFiles(ctx context.Context, dir string) ([]launch.SettingsFile, error)
+	SettingsFiles(ctx context.Context, dir string) ([]SettingsFile, error)
 	// FindGrants returns what the settings of the CLI's user and of folders allow.
-	FindGrants(ctx context.Context, folders []string) (launch.FoundGrants, error)
+	FindGrants(ctx context.Context, folders []string) (FoundGrants, error)
 	// RemoveGrant removes a grant from the settings files that may hold it. It returns those
 	// that it was in, also with an error.
 	RemoveGrant(ctx context.Context, g pending.Grant) (files []string, err error)
@@ -40,7 +40,7 @@ type runner interface {
 	// none.
 	SavedConversations(ctx context.Context, limit int) ([]claude.SavedConversation, error)
 	SavedConversation(ctx context.Context, sessionID string) (claude.SavedConversation, error)
-	ReadSaved(ctx context.Context, sessionID string, end, size int64) (launch.SavedChunk, error)
+	ReadSaved(ctx context.Context, sessionID string, end, size int64) (SavedChunk, error)
 	SavedMentions(ctx context.Context, sessionID, text string) (bool, error)
 	SavedEntryBefore(ctx context.Context, sessionID, messageID string) (entry string, err error)
 	SavedCheckpoint(ctx context.Context, sessionID, messageID string) (claude.Checkpoint, error)

@@ -1,0 +1,63 @@
+package launch
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"syscall"
+
+	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/internal/problem"
+	"github.com/sayso-dev/sayso/runner/link"
+)
+
+// ErrorCodes are the errors of a runner that a server distinguishes, as they travel. A code never
+// changes its meaning: runners and servers of several releases work together.
+var ErrorCodes = []link.ErrorCode{
+	{Code: "start", Detail: startDetail, Restore: restoreStart},
+	{Code: "problem", Detail: problemDetail, Restore: restoreProblem},
+	{Code: "hung", Err: ErrHung},
+	{Code: "fenced", Err: ErrFenced},
+	{Code: "repeated", Err: ErrRepeated},
+	{Code: "closed", Err: claude.ErrClosed},
+	{Code: "line_too_large", Err: claude.ErrTooLarge},
+	{Code: "not_saved", Err: claude.ErrNotSaved},
+	{Code: "too_many_files", Err: syscall.EMFILE},
+	{Code: "not_exist", Err: fs.ErrNotExist},
+}
+
+func startDetail(err error) (any, bool) {
+	var failed *Error
+	if !errors.As(err, &failed) {
+		return nil, false
+	}
+	return []string{failed.Sentence, failed.Error()}, true
+}
+
+func restoreStart(detail json.RawMessage) (error, error) {
+	var texts [2]string
+	err := json.Unmarshal(detail, &texts)
+	return &Error{Sentence: texts[0], Err: errors.New(texts[1])}, err
+}
+
+// travelProblem is a [problem.Error] without its cause, which is in the message of the error.
+type travelProblem struct {
+	Reason  string         `json:"reason"`
+	Params  map[string]any `json:"params,omitempty"`
+	Field   string         `json:"field,omitempty"`
+	Message string         `json:"message"`
+}
+
+func problemDetail(err error) (any, bool) {
+	var p *problem.Error
+	if !errors.As(err, &p) {
+		return nil, false
+	}
+	return travelProblem{p.Reason, p.Params, p.Field, p.Message}, true
+}
+
+func restoreProblem(detail json.RawMessage) (error, error) {
+	var p travelProblem
+	err := json.Unmarshal(detail, &p)
+	return &problem.Error{Reason: p.Reason, Params: p.Params, Field: p.Field, Message: p.Message}, err
+}
