@@ -539,7 +539,7 @@ func TestLargeMessagesArrive(t *testing.T) {
 	if err != nil || len(queued) != 1 {
 		t.Fatalf("queued: %+v, %v", queued, err)
 	}
-	kept, err := h.Attachments.Read(queued[0].Attachments[0].AttachmentID)
+	kept, err := h.Attachments.Read(t.Context(), queued[0].Attachments[0].AttachmentID)
 	if err != nil || !bytes.Equal(kept, data) {
 		t.Fatalf("the attachment did not arrive whole: %v", err)
 	}
