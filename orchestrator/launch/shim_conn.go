@@ -167,6 +167,9 @@ func (c *shimConn) Detach() error {
 	return nil
 }
 
+// IsIntact reports whether what another server needs to go on with the process is still on disk.
+func (c *shimConn) IsIntact() bool { return shim.IsIntact(c.dir, c.shim.Offset() > 0) }
+
 // isOver reports whether the CLI has exited and its output is read, or the connection is closed.
 func (c *shimConn) isOver() bool {
 	select {

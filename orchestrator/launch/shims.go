@@ -80,7 +80,7 @@ func (s *Shims) Vitals(context.Context) ([]Vitals, error) {
 // Damaged implements [Launcher].
 func (s *Shims) Damaged(context.Context) (processIDs []string, err error) {
 	for _, c := range s.running() {
-		if !shim.IsIntact(c.dir, c.shim.Offset() > 0) && !c.isOver() { // otherwise it is being removed
+		if !c.IsIntact() && !c.isOver() { // otherwise it is being removed
 			processIDs = append(processIDs, c.shim.Meta().ProcessID)
 		}
 	}

@@ -15,18 +15,10 @@ import (
 
 // Codes are the errors of these calls that both sides tell apart. A code never changes.
 func Codes() []link.ErrorCode {
-	return []link.ErrorCode{
-		{Code: "hung", Err: launch.ErrHung},
-		{Code: "fenced", Err: launch.ErrFenced},
-		{Code: "repeated", Err: launch.ErrRepeated},
+	return append([]link.ErrorCode{
 		{Code: "no_process", Err: ErrNoProcess},
 		{Code: "refused", Err: ErrRefused},
-		{Code: "line_too_large", Err: claude.ErrTooLarge},
-		{Code: "closed", Err: claude.ErrClosed},
-		{Code: "cli_missing", Err: claude.ErrCLIMissing},
-		{Code: "cli_not_executable", Err: claude.ErrCLINotExecutable},
-		{Code: "folder_missing", Err: claude.ErrFolderMissing},
-	}
+	}, launch.ErrorCodes...)
 }
 
 // Names of the calls. They never change.
