@@ -213,7 +213,7 @@ func (a *Alerter) Run(ctx context.Context) error {
 			ready = err == nil
 		}
 		if err == nil {
-			err = a.followTerm(ctx, time.Now())
+			err = a.followTerm(ctx)
 		}
 		if err == nil {
 			next, err = a.sendDue(ctx, sendCtx, time.Now(), &sends)
@@ -264,7 +264,7 @@ const missedSpan = 30 * time.Second
 
 // followTerm starts and stops sending alerts as Deliver says. What is being sent is finished
 // first.
-func (a *Alerter) followTerm(ctx context.Context, now time.Time) error {
+func (a *Alerter) followTerm(ctx context.Context) error {
 	a.mu.Lock()
 	term := a.term
 	if a.idle != nil && len(a.sending) == 0 {
@@ -286,15 +286,6 @@ func (a *Alerter) followTerm(ctx context.Context, now time.Time) error {
 	}
 	a.refresh() // another server may have stored other targets and choices
 	a.loaded, a.delivers = term, true
-	missed := a.missed
-	a.missed = nil
-	for _, m := range missed {
-		if now.Sub(m.at) < missedSpan {
-			if err := a.queueStateAlerts(ctx, m.before, m.now, now); err != nil {
-				return err
-			}
-		}
-	}
 	return nil
 }
 
@@ -480,6 +471,16 @@ func (a *Alerter) readChanges(ctx context.Context, now time.Time) (err error) {
 			if !slices.ContainsFunc(targets, func(t Target) bool { return t.TargetID == d.TargetID }) {
 				delete(a.deliveries, id)
 			}
+		}
+	}
+	if a.delivers { // what happened since the server ended that sent alerts before
+		for len(a.missed) > 0 {
+			if m := a.missed[0]; now.Sub(m.at) < missedSpan {
+				if err := a.queueStateAlerts(ctx, m.before, m.now, now); err != nil {
+					return err
+				}
+			}
+			a.missed = a.missed[1:]
 		}
 	}
 	for id := range changed {
