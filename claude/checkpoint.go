@@ -31,7 +31,7 @@ const maxCheckpointScan = 64 << 20
 // The format is the CLI's own, of which no documentation exists; a test pins it with the supported
 // versions.
 func (f *SavedFolder) Checkpoint(s SavedConversation, messageID string) (c Checkpoint, err error) {
-	file, err := os.OpenInRoot(filepath.Join(f.dir, "projects"), s.file)
+	file, err := os.OpenInRoot(filepath.Join(f.dir, "projects"), s.File)
 	if err != nil {
 		return c, fmt.Errorf("claude: saved conversation %s: %w", s.SessionID, err)
 	}
