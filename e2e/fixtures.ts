@@ -158,7 +158,11 @@ export const test = plain.extend<ForTest & Person, ForWorker>({
     }, undo)
     if (goesOn) {
       context.on('page', (page) => {
-        const next = page.getByRole('button', { name: 'Next request', exact: true })
+        const next = page
+          .getByRole('button', { name: 'Next request', exact: true })
+          .or(page.locator('.panel > header').getByRole('button', { name: 'Done', exact: true }))
+          .or(page.getByRole('navigation', { name: 'Next in your inbox' }).getByRole('link'))
+          .first()
         void page.addLocatorHandler(next, () => next.click({ timeout: 2_000 }).catch(() => null), { noWaitAfter: true })
         // A hand leaves what it pressed; before that nothing more is decided.
         let far = false

@@ -47,7 +47,7 @@ test('a second tap where a card was approved decides nothing, and the next card 
   expect(given(stage)).toHaveLength(1)
   await expect(app.cards()).toHaveCount(0)
 
-  const next = page.getByRole('button', { name: 'Next request' })
+  const next = page.getByRole('navigation', { name: 'Next in your inbox' }).getByRole('link')
   const there = (await next.boundingBox())!
   expect(there.y + there.height).toBeLessThan(box.y)
   await next.tap()

@@ -392,7 +392,7 @@ test('keyboard only: the inbox and the admin area @newest @nightly', async ({ pa
   await page.keyboard.press('y')
   await expect.poll(() => rest.said(second)).toContain('Ran.')
   // It stays until it is put away.
-  await hands.activate(page.getByRole('button', { name: 'Next request' }))
+  await hands.activate(page.getByRole('region', { name: 'Selected request' }).getByRole('button', { name: 'Done' }))
   await expect(page.getByText('You’re all caught up').first()).toBeVisible()
 
   // The admin area: a process is killed from its menu.

@@ -126,3 +126,70 @@ test('every state of a card @newest', async ({ page, server }) => {
   await page.mouse.move(0, 0)
   await expectLook(page.locator('.cards'), 'states')
 })
+
+test('a card that closed, one that nobody confirms, a group, and nothing @newest @nightly', async ({
+  page,
+  server,
+}) => {
+  const stage = await Stage.in(page)
+  await page.setViewportSize(SHEET)
+  await stage.open(server.url)
+  await show(stage, { closed: bash, sending: bash })
+  await card(page, 'closed').getByRole('button', { name: 'Deny' }).click()
+  // What was written for it keeps it in view.
+  await card(page, 'closed').getByRole('textbox').fill('Not now.')
+  stage.deaf = true
+  await App.of(page).approve(card(page, 'sending'))
+  stage.show([{ ...bash[0], request_id: 'sending', input_hash: 'sha256:sending', created_at: later() }])
+  await expect(page.getByText('No confirmation yet')).toBeVisible({ timeout: 20_000 })
+  await page.mouse.move(0, 0)
+  await expectLook(page.locator('.cards'), 'closing')
+
+  stage.show([])
+  await stage.open(server.url)
+  const at = later()
+  stage.show(
+    ['https://docs.example.com/a', 'https://docs.example.com/b', 'https://new.example.com/'].map((url, i) => ({
+      ...tool('WebFetch', { url, prompt: 'What is it?' }, { risk: 'low' }),
+      request_id: `page-${i}`,
+      input_hash: `sha256:page-${i}`,
+      created_at: at + i,
+    })),
+  )
+  const group = page.getByRole('group', { name: 'Fetch 3 web pages' })
+  await expect(group).toBeVisible()
+  await expectLook(group, 'group')
+
+  stage.show([], { state: 'dead' })
+  await page.setViewportSize({ width: 1120, height: 700 })
+  await page.goto(`${server.url}/inbox`)
+  await expect(page.getByRole('heading', { name: 'You’re all caught up' })).toBeVisible()
+  await expect(App.of(page).demoButton()).toBeVisible()
+  await expectLook(page.locator('.caught'), 'caught-up')
+})
+
+test.describe('on a phone', () => {
+  test.use({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true })
+
+  test('a request from its bar to what comes after it @newest @nightly', async ({ page, server }) => {
+    const stage = await Stage.in(page)
+    const at = later()
+    const as = ([request, preview]: Card, id: string, more: Partial<Request> = {}) => {
+      if (preview) stage.previews.set(id, preview)
+      return { ...request, request_id: id, input_hash: `sha256:${id}`, created_at: at, ...more }
+    }
+    stage.show([as(bash, 'a')])
+    stage.showIn('s2', 'shop', [as(diff, 'b', { created_at: at + 60 })])
+    await stage.open(server.url)
+    const app = App.of(page)
+    await expect(page.locator('.bar.one')).toBeVisible()
+    await expectLook(page.locator('#app'), 'phone-session')
+    await page.goto(`${server.url}/inbox/a`)
+    await expect(app.approveButton(app.card())).not.toHaveAttribute('aria-disabled')
+    await expectLook(page.locator('#app'), 'phone-card')
+    stage.show([as(bash, 'a', { held: { ...held, at, until: at + 5 } })])
+    await expect(page.getByRole('navigation', { name: 'Next in your inbox' })).toBeVisible()
+    await expect(page.getByRole('button', { name: 'Undo' })).not.toHaveAttribute('aria-disabled')
+    await expectLook(page.locator('#app'), 'phone-approved')
+  })
+})

@@ -342,7 +342,7 @@ async function tapAbout(page: Page, url: string, paths: (stage: Stage) => string
     const holds = cards.filter((s) => /Hold/.test(s.text))
     const approvals = cards.filter((s) => /^(Approve|Send|Deny|Decline|Keep planning|Approve.*)/.test(s.text))
     const steps = others.filter((s) =>
-      /Next request|Review|Inbox|session-|ls |touch |rm |Approve \d|Select|Close/.test(s.text),
+      /Next request|Done|Review|Inbox|session-|ls |touch |rm |Approve \d|Select|Close/.test(s.text),
     )
     const what = dice.next()
     let spot: { x: number; y: number } | null = null

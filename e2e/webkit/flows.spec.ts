@@ -55,7 +55,7 @@ const card = (text?: string | RegExp): What => ({ css: '[data-request-id]', text
 const approve = (text?: string) => role('button', /^Approve(…| Y)?$/, card(text))
 const deny = (text?: string) => role('button', /^Deny( N)?$/, card(text))
 const said = (text: string | RegExp) => words(text, { css: '[role=feed] .row.text' })
-const next = role('button', /^Next request/)
+const next = role('button', /^(Next request|Done)/, { css: '[aria-label="Selected request"] > header' })
 const more = async (tab: Tab) => (await tab.find(next)) && (await tab.click(next))
 const reason: What = { css: 'textarea', in: card() }
 

@@ -164,6 +164,7 @@ export const words: typeof english = {
   },
 
   questionsForm: 'Fragen',
+  savedEverywhere: 'Wird beim Tippen auf allen Geräten gespeichert',
   numberOf: (i, n) => `${i} von ${n}`,
   progress: (done, all) => `${done} von ${all} beantwortet`,
   required: '(erforderlich)',
@@ -360,6 +361,7 @@ export const words: typeof english = {
     denied: 'Abgelehnt',
     answered: 'Beantwortet',
     done: 'Fertig',
+    next: 'Als Nächstes in deinem Eingang',
   },
   undo: {
     press: 'Rückgängig',

@@ -171,6 +171,7 @@ export const words = {
   },
 
   questionsForm: 'Questions',
+  savedEverywhere: 'Saved on every device as you type',
   numberOf: (i: number, n: number) => `${i} of ${n}`,
   progress: (done: number, all: number) => `${done} of ${all} answered`,
   required: '(required)',
@@ -366,6 +367,7 @@ export const words = {
     denied: 'Denied',
     answered: 'Answered',
     done: 'Done',
+    next: 'Next in your inbox',
   },
   undo: {
     press: 'Undo',
