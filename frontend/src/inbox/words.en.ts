@@ -9,7 +9,7 @@ export const words = {
   region: 'Selected request',
   order: 'Oldest first',
   empty: 'You’re all caught up',
-  emptyHint: 'Requests from all sessions appear here.',
+  emptyHint: 'Requests from every session appear here.',
   toPhone: 'Get requests on your phone',
   now: 'Right now',
   noMatch: 'No pending requests match these filters.',
