@@ -161,6 +161,8 @@ func routes() []route {
 		{method: "GET", pattern: "/api/processes", policy: asAdmin, serve: (*Server).getProcesses},
 		{method: "GET", pattern: "/api/processes/{id}/diagnostics", policy: asAdmin, serve: (*Server).getDiagnostics},
 		{method: "GET", pattern: "/api/processes/{id}/requests", policy: asAdmin, serve: (*Server).getRequestViews},
+		{method: "GET", pattern: "/api/runners", policy: asAdmin, serve: (*Server).getRunners},
+		{method: "PATCH", pattern: "/api/runners/{id}", policy: asAdmin, serve: (*Server).patchRunner},
 		// The caller's tokens; admins also see and revoke those of others.
 		{method: "GET", pattern: "/api/tokens", policy: signedIn, serve: (*Server).getTokens},
 		{method: "POST", pattern: "/api/tokens", policy: signedIn, serve: (*Server).postToken},

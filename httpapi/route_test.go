@@ -101,6 +101,8 @@ var policies = map[string]string{
 	"GET /api/attachments/{id}":                       "viewer",
 	"GET /api/processes/{id}/diagnostics":             "admin",
 	"GET /api/processes/{id}/requests":                "admin",
+	"GET /api/runners":                                "admin",
+	"PATCH /api/runners/{id}":                         "admin",
 	"GET /api/tokens":                                 "viewer",
 	"POST /api/tokens":                                "viewer",
 	"DELETE /api/tokens/{id}":                         "viewer",

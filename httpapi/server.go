@@ -40,6 +40,7 @@ type Store interface {
 	account.Trail
 	previewStore
 	processStore
+	runnerStore
 	sessionStore
 	toolsStore
 	ActiveProcesses(ctx context.Context) ([]session.ProcessState, error)
@@ -124,6 +125,8 @@ type Options struct {
 	NoSetUp bool
 	Version string
 	NodeID  string
+	// RunnerID is the runner inside this server.
+	RunnerID string
 	Log     *slog.Logger
 }
 
@@ -169,6 +172,7 @@ type Server struct {
 	alertHandlers
 	settingsHandlers
 	processHandlers
+	runnerHandlers
 	sessionHandlers
 	attachmentHandlers
 	changesHandlers

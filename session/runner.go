@@ -73,9 +73,9 @@ type RunnerStore interface {
 	Runners(ctx context.Context) ([]Runner, error)
 	// Runner returns one runner, or [ErrNoRunner].
 	Runner(ctx context.Context, runnerID string) (Runner, error)
-	// SetRunnerPaused decides whether a runner takes new sessions, and writes body to the
-	// audit trail. It returns [ErrNoRunner].
-	SetRunnerPaused(ctx context.Context, runnerID string, paused bool, body []byte) error
+	// SetRunnerPaused decides whether a runner takes new sessions, and writes that to the audit
+	// trail. It returns [ErrNoRunner].
+	SetRunnerPaused(ctx context.Context, runnerID string, paused bool, by pending.Actor) error
 
 	// TakeLease gives the runner a lease with a higher epoch, whoever holds it, and stores
 	// what its hello says. It waits for the writes in progress that compare the former epoch.

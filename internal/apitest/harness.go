@@ -131,7 +131,7 @@ func Open(t testing.TB, path string, change ...func(*Options)) *Harness {
 			Store: h.Store, Requests: h.Registry, Driver: h.Driver, Directory: h.Directory, Notifier: h.Notifier,
 			Refusals: &refusal.Table{}, Attachments: shelf, Alerts: alerts,
 			App:     http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<title>sayso</title>") }),
-			Metrics: prometheus.NewRegistry(), Version: "0.0.0-test", NodeID: "node-1", Log: log,
+			Metrics: prometheus.NewRegistry(), Version: "0.0.0-test", NodeID: "node-1", RunnerID: "runner-1", Log: log,
 		},
 		Command: command.Options{Store: h.Store, Requests: h.Registry, Driver: h.Driver, Attachments: shelf},
 		Hub:     wsapi.Options{Store: h.Store, Processes: h.Driver, People: h.Directory, Alerts: alerts},

@@ -200,7 +200,7 @@ func (t *Table) Of(err error) *Refusal {
 		r = NotSignedIn()
 	case errors.Is(err, account.ErrChanged):
 		r = New("changed")
-	case errors.Is(err, account.ErrNotFound), errors.Is(err, alert.ErrNotFound):
+	case errors.Is(err, account.ErrNotFound), errors.Is(err, alert.ErrNotFound), errors.Is(err, session.ErrNoRunner):
 		r = New("not_found")
 	case errors.Is(err, pending.ErrUnknownOutcome) && t.StoreProblem(err) != wire.Broken:
 		// It may have been done, so the message must not say that nothing was changed.

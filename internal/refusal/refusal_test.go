@@ -79,6 +79,7 @@ func TestOf(t *testing.T) {
 		{account.ErrRefused, 401, "not_signed_in", "not_signed_in", "", wire.Rejected},
 		{account.ErrChanged, 409, "changed", "changed", "", wire.Rejected},
 		{account.ErrNotFound, 404, "not_found", "not_found", "", wire.Rejected},
+		{session.ErrNoRunner, 404, "not_found", "not_found", "", wire.Rejected},
 		{alert.ErrNotFound, 404, "not_found", "not_found", "", wire.Rejected},
 		{errDisk, 503, "read_only", "disk_full", "", wire.Rejected},
 		{context.DeadlineExceeded, 503, "unavailable", "not_in_time", "", wire.Rejected},

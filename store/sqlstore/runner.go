@@ -2,7 +2,11 @@ package sqlstore
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"time"
 
+	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -87,8 +91,24 @@ func (s Shared) Runner(ctx context.Context, runnerID string) (session.Runner, er
 	return queryOne(ctx, s, "runner "+runnerID, selectRunner, session.ErrNoRunner, readRunner, runnerID)
 }
 
+// auditRunner is the audit entry for a decision about a runner; docs/operating/audit.md describes it.
+type auditRunner struct {
+	What     string      `json:"what"` // runner_paused, runner_resumed
+	At       time.Time   `json:"at"`
+	By       auditPerson `json:"by"`
+	RunnerID string      `json:"runner_id"`
+}
+
 // SetRunnerPaused implements [session.RunnerStore].
-func (s Shared) SetRunnerPaused(ctx context.Context, runnerID string, paused bool, body []byte) error {
+func (s Shared) SetRunnerPaused(ctx context.Context, runnerID string, paused bool, by pending.Actor) error {
+	what := "runner_resumed"
+	if paused {
+		what = "runner_paused"
+	}
+	body, err := json.Marshal(auditRunner{what, Time(Micros(time.Now())), auditPersonOf(by), runnerID})
+	if err != nil {
+		return fmt.Errorf("store: pause runner %s: %w", runnerID, err)
+	}
 	return s.e.Apply(ctx, Change{What: "pause runner " + runnerID, Durability: Durable, Audit: body, Steps: []Step{step(setPaused, paused, runnerID)}})
 }
 

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"sync"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store"
@@ -133,15 +135,19 @@ func runners(t *testing.T, open func(t *testing.T) store.Store) {
 	s.run("Pause", func(t *testing.T, st store.Store) {
 		h := Runner(t, st)
 		for _, paused := range []bool{true, true, false} {
-			must(t, st.SetRunnerPaused(ctx, h.RunnerID, paused, []byte(`{"what":"runner_paused"}`)))
+			must(t, st.SetRunnerPaused(ctx, h.RunnerID, paused, pending.Actor{UserID: "u1", Name: "Ada"}))
 			r, err := st.Runner(ctx, h.RunnerID)
 			must(t, err)
 			equal(t, "paused", r.Paused, paused)
 		}
-		wantError(t, "an unknown runner", st.SetRunnerPaused(ctx, "nobody", true, []byte(`{}`)), session.ErrNoRunner)
-		page, err := st.Audit(ctx, 0, 10)
+		wantError(t, "an unknown runner", st.SetRunnerPaused(ctx, "nobody", true, pending.Actor{}), session.ErrNoRunner)
+		entries, err := st.Audit(ctx, 0, 10)
 		must(t, err)
-		equal(t, "audit entries", len(page), 3)
+		equal(t, "audit entries", ids(entries, func(e account.AuditEntry) string {
+			var entry struct{ What string }
+			must(t, json.Unmarshal(e.Body, &entry))
+			return entry.What
+		}), []string{"runner_paused", "runner_paused", "runner_resumed"})
 	})
 
 	s.run("EpochsGrow", func(t *testing.T, st store.Store) {

@@ -546,6 +546,14 @@ export interface ProcessList {
   processes: Process[]
 }
 
+export interface RunnerList {
+  runners: Runner[]
+}
+
+export interface RunnerChange {
+  paused: boolean
+}
+
 export interface Environment {
   claude: ClaudeInfo
   demo_available: boolean
@@ -1264,6 +1272,16 @@ export interface Process {
   heard_at?: number
   trouble?: ProcessTrouble
   samples?: ProcessSample[]
+}
+
+export interface Runner {
+  runner_id: string
+  name: string
+  state: string
+  paused: boolean
+  release: string
+  epoch: number
+  seen_at: number | null
 }
 
 export interface ClaudeInfo {
