@@ -192,7 +192,7 @@ func (p *process) attach(ctx context.Context) (launch.Conn, error) {
 
 // drive drives a running CLI until it is gone.
 func (p *process) drive(ctx, lasting context.Context, conn launch.Conn) (reason string) {
-	client := p.connect(conn)
+	client := p.connect(lasting, conn)
 	p.handle(lasting, connected{conn.PID()})
 
 	var tasks sync.WaitGroup
@@ -235,9 +235,29 @@ func (p *process) drive(ctx, lasting context.Context, conn launch.Conn) (reason 
 	return p.exitSentence(lasting, conn, startError)
 }
 
+// fencing calls fenced as soon as the shim has a newer lease: before the client ends the callbacks,
+// whose requests stay open for the server with that lease.
+type fencing struct {
+	claude.Transport
+	fenced func()
+}
+
+func (f fencing) Recv() ([]byte, error) {
+	line, err := f.Transport.Recv()
+	if errors.Is(err, launch.ErrFenced) {
+		f.fenced()
+	}
+	return line, err
+}
+
 // connect returns the client of a running CLI.
-func (p *process) connect(conn launch.Conn) *claude.Client {
-	client := claude.NewClient(conn, claude.Options{
+func (p *process) connect(ctx context.Context, conn launch.Conn) *claude.Client {
+	fenced := func() {
+		p.log.WarnContext(ctx, "another server has taken the session over")
+		p.handle(ctx, detachSet{true})
+		p.o.leaseLost()
+	}
+	client := claude.NewClient(fencing{conn, fenced}, claude.Options{
 		CanUseTool:    p.ask,
 		Elicitation:   p.elicit,
 		HookCallback:  p.toolRules.handleHook,
@@ -257,11 +277,6 @@ func (p *process) connect(conn launch.Conn) *claude.Client {
 // connectionBroke ends a CLI that cannot be read any more, unless this server has disconnected
 // from it.
 func (p *process) connectionBroke(ctx context.Context, conn launch.Conn, err error) {
-	if errors.Is(err, launch.ErrFenced) {
-		p.log.WarnContext(ctx, "another server has taken the session over")
-		p.handle(ctx, detachSet{true})
-		p.o.leaseLost()
-	}
 	if !p.is(state.isDetached) {
 		p.log.WarnContext(ctx, "the connection to Claude broke", "error", err)
 		_ = conn.Kill()
