@@ -359,7 +359,7 @@ var packages = map[string]rule{
 	},
 	"runner/remote": {
 		layer:    4,
-		ours:     []string{"claude", "orchestrator/launch", "runner/link"},
+		ours:     []string{"claude", "claude/folder", "internal/workspace", "orchestrator/launch", "pending", "runner", "runner/link"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it carries processes to a server; cmd/sayso gives its launcher to the orchestrator",
 	},

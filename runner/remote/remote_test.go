@@ -242,15 +242,22 @@ func connect(t *testing.T, local launcher, check func(claude.Command) error) (l 
 	if err != nil {
 		t.Fatal(err)
 	}
+	c, lose := pair(t, host.Serve, host.Detach)
+	return remote.NewLauncher(c), lose
+}
+
+// pair returns the server's side of a connection to a runner that serves calls, and what loses it.
+func pair(t *testing.T, serve func(context.Context, *link.Call) (any, error), end func()) (c *link.Conn, lose func()) {
+	t.Helper()
 	a, b := net.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() {
-		c, err := link.Greet(ctx, a, "hello", nil, link.Options{Serve: host.Serve, Errors: remote.Codes()})
+		c, err := link.Greet(ctx, a, "hello", nil, link.Options{Serve: serve, Errors: remote.Codes()})
 		if err == nil {
 			_ = c.Run(ctx) // until the connection is lost
 		}
-		host.Detach()
+		end()
 	})
 	welcome := func(context.Context, json.RawMessage) (any, error) { return nil, nil }
 	c, err := link.Accept(ctx, b, welcome, link.Options{Errors: remote.Codes()})
@@ -262,7 +269,7 @@ func connect(t *testing.T, local launcher, check func(claude.Command) error) (l 
 		cancel()
 		running.Wait()
 	})
-	return remote.NewLauncher(c), func() { a.Close() }
+	return c, func() { a.Close() }
 }
 
 func anything(claude.Command) error { return nil }

@@ -1,0 +1,58 @@
+package remote_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"testing"
+
+	"github.com/sayso-dev/sayso/orchestrator/launch"
+	"github.com/sayso-dev/sayso/runner/link"
+	"github.com/sayso-dev/sayso/runner/remote"
+)
+
+// Each method of what is near Claude is called there by its own name, with its own arguments.
+func TestMethodsAreCalledByTheirNames(t *testing.T) {
+	t.Parallel()
+	type call struct{ name, args string }
+	var mu sync.Mutex
+	var calls []call
+	serve := func(_ context.Context, c *link.Call) (any, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		calls = append(calls, call{c.Name, string(c.Args)})
+		return nil, launch.ErrHung
+	}
+	methods := reflect.TypeFor[launch.Runner]()
+	c, _ := pair(t, serve, func() {})
+	there := reflect.ValueOf(remote.NewRunner(c))
+	for i := range methods.NumMethod() {
+		m := methods.Method(i)
+		args := []reflect.Value{reflect.ValueOf(t.Context())}
+		given := []any{}
+		for k := 1; k < m.Type.NumIn(); k++ {
+			arg := reflect.New(m.Type.In(k)).Elem()
+			switch { // so that two of a type are told apart
+			case arg.Kind() == reflect.String:
+				arg.SetString(fmt.Sprint("argument ", k))
+			case arg.CanInt():
+				arg.SetInt(int64(k))
+			}
+			args, given = append(args, arg), append(given, arg.Interface())
+		}
+		want, err := json.Marshal(given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := there.MethodByName(m.Name).Call(args)
+		if err, _ := out[len(out)-1].Interface().(error); !errors.Is(err, launch.ErrHung) {
+			t.Errorf("%s returned %v", m.Name, err)
+		}
+		if len(calls) != i+1 || calls[i] != (call{m.Name, string(want)}) {
+			t.Errorf("%s called %v with %s", m.Name, calls[i:], want)
+		}
+	}
+}
