@@ -160,6 +160,12 @@ var packages = map[string]rule{
 		external: []string{"github.com/google/uuid"},
 		closed:   "it starts processes for the orchestrator; only cmd/sayso configures it",
 	},
+	"orchestrator/launch/launchtest": {
+		layer:    3,
+		testOnly: true,
+		ours:     []string{"claude", "internal/problem", "internal/workspace", "orchestrator/launch", "pending"},
+		closed:   "it is the contract of runners, for tests only",
+	},
 	"orchestrator/transcript": {
 		layer:  3,
 		ours:   []string{"claude", "internal/lazyregexp", "pending", "session", "internal/statement", "internal/ellipsis"},
