@@ -27,8 +27,9 @@ type route struct {
 	method  string
 	pattern string
 	policy  policy
-	limit   int64 // of the body in bytes; 0: bodyLimit
-	hidden  bool  // respond 404 to people whose role is too low
+	limit   int64        // of the body in bytes; 0: bodyLimit
+	hidden  bool         // respond 404 to people whose role is too low
+	scope   account.Role // of tokens that may use this route and no other, "" for none
 	serve   func(s *Server, w http.ResponseWriter, r *http.Request, who account.Identity) error
 }
 
@@ -37,7 +38,7 @@ func routes() []route {
 	return []route{
 		{method: "GET", pattern: "/healthz", policy: anybody, serve: (*Server).getHealth},
 		{method: "GET", pattern: "/readyz", policy: anybody, serve: (*Server).getReady},
-		{method: "GET", pattern: "/metrics", policy: asAdmin, hidden: true, serve: (*Server).getMetrics},
+		{method: "GET", pattern: "/metrics", policy: asAdmin, hidden: true, scope: account.MetricsScope, serve: (*Server).getMetrics},
 		{method: "GET", pattern: "/ws", policy: signedIn, serve: (*Server).getSocket},
 		{method: "GET", pattern: "/api/openapi.json", policy: anybody, serve: (*Server).getOpenAPI},
 
@@ -245,7 +246,7 @@ func (s *Server) serveRoute(w http.ResponseWriter, r *http.Request, group []rout
 	if !ok {
 		return methodNotAllowed(group)
 	}
-	if rt.policy != anybody && !who.User.Role.AtLeast(account.Role(rt.policy)) {
+	if rt.policy != anybody && !who.User.Role.AtLeast(account.Role(rt.policy)) && (rt.scope == "" || who.User.Role != rt.scope) {
 		if rt.hidden {
 			return notFound
 		}

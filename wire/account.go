@@ -215,7 +215,7 @@ type TokenList struct {
 type TokenCreate struct {
 	Name      string       `json:"name" validate:"required,max=100"`
 	Role      account.Role `json:"role,omitempty" validate:"omitempty,oneof=viewer member admin"`
-	Scope     account.Role `json:"scope,omitempty" validate:"excluded_with=Role,omitempty,oneof=viewer member admin"`
+	Scope     account.Role `json:"scope,omitempty" validate:"excluded_with=Role,omitempty,oneof=viewer member admin metrics"`
 	ExpiresIn float64      `json:"expires_in,omitempty" validate:"min=0,max=315360000"` // seconds; absent: never
 }
 

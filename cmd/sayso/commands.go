@@ -88,6 +88,7 @@ func commands() []verb {
 			usage: []usageLine{
 				{"--sign-in", "print a one-time sign-in link for the first admin"},
 				{"--name NAME [--role ROLE] [--expires TIME]", "create an API token"},
+				{"--name NAME --scope metrics", "create a token that reads /metrics and nothing else"},
 				{"--agent NAME [--expires TIME]", "create a token with which an agent can only ask people"},
 			},
 			flags: new(tokenFlags).define,

@@ -78,7 +78,11 @@ func logIncident(log *slog.Logger) func(context.Context, account.Incident) {
 		if i.Count > 1 {
 			attributes = append(attributes, "count", i.Count)
 		}
-		log.InfoContext(context.WithoutCancel(ctx), "account", attributes...)
+		level := slog.LevelInfo
+		if i.By.UserID == "" && i.By.Device == "" && i.By.Address == "" { // the server itself, at its first start
+			level = slog.LevelDebug
+		}
+		log.Log(context.WithoutCancel(ctx), level, "account", attributes...)
 	}
 }
 

@@ -189,6 +189,9 @@ func (it loggedItem) print(to *screen, again bool) {
 		}
 	case session.ItemResolved:
 		who, text, style = "Decision", it.ToolName+": "+it.Summary, bold
+		if it.By != "" {
+			text += " by " + it.By
+		}
 	case session.ItemResult:
 		who, text, style = "End of turn", "", dim // Claude has said the text before
 	default:

@@ -155,6 +155,7 @@ func (q openRequest) print(to *screen, now time.Time) {
 		if shown != text {
 			hidden = strings.Count(shown, "[") - strings.Count(text, "[")
 		}
+		to.printf("Input:\n")
 		to.quoted(shown)
 	}
 	if hidden > 0 {

@@ -130,7 +130,7 @@ func (s *screen) wrap(line string, columns int) (parts []string) {
 }
 
 // table prints rows below their titles. In a terminal that is too narrow, the column wide is
-// truncated. Cells contain text of others only as package visible returned it.
+// truncated, and then the last one. Cells contain text of others only as package visible returned it.
 func (s *screen) table(titles []string, rows [][]string, wide int, style func(row, column int) string) {
 	widths := make([]int, len(titles))
 	for _, row := range append([][]string{titles}, rows...) {
@@ -142,8 +142,12 @@ func (s *screen) table(titles []string, rows [][]string, wide int, style func(ro
 	for _, w := range widths {
 		total += w
 	}
-	if s.width > 0 && total > s.width {
-		widths[wide] = max(widths[wide]-(total-s.width), 8)
+	for _, i := range []int{wide, len(titles) - 1} {
+		if over := total - s.width; s.width > 0 && over > 0 {
+			narrow := max(widths[i]-over, min(widths[i], 8))
+			total -= widths[i] - narrow
+			widths[i] = narrow
+		}
 	}
 	printRow := func(row []string, styleOf func(column int) string) {
 		var b strings.Builder

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,9 +22,10 @@ import (
 
 // tokenFlags are the flags of sayso token.
 type tokenFlags struct {
-	signIn            bool
-	agent, name, role string
-	ttl               time.Duration
+	signIn      bool
+	agent, name string
+	role, scope string
+	ttl         time.Duration
 	serverFlags
 }
 
@@ -32,6 +34,7 @@ func (f *tokenFlags) define(flags *flag.FlagSet) {
 	flags.StringVar(&f.agent, "agent", "", "create a token for the agent `name`, which can only ask people over MCP")
 	flags.StringVar(&f.name, "name", "", "`name` of the token")
 	flags.StringVar(&f.role, "role", "", "`role` of the token: viewer, member or admin; without it, that of the first admin")
+	flags.StringVar(&f.scope, "scope", "", "`scope` of a token of the first admin: viewer, member or admin for their rights, or metrics to read /metrics and nothing else")
 	flags.DurationVar(&f.ttl, "expires", 0, "lifetime of the token, such as 720h; without it, the token does not expire (`time`)")
 	f.serverFlags.define(flags)
 }
@@ -52,10 +55,14 @@ func token(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	switch {
 	case len(rest) > 0:
 		return noArguments(rest)
-	case f.signIn && (given["agent"] || given["name"] || given["role"] || given["expires"]):
-		wrong = "--sign-in goes with none of --agent, --name, --role and --expires"
-	case given["agent"] && (given["name"] || given["role"]):
-		wrong = "--agent goes with neither --name nor --role: it is the name, and an agent has no role"
+	case f.signIn && (given["agent"] || given["name"] || given["role"] || given["scope"] || given["expires"]):
+		wrong = "--sign-in goes with none of --agent, --name, --role, --scope and --expires"
+	case given["agent"] && (given["name"] || given["role"] || given["scope"]):
+		wrong = "--agent goes with none of --name, --role and --scope: it is the name, and an agent has no role"
+	case given["role"] && given["scope"]:
+		wrong = "give either --role, for a user of its own, or --scope"
+	case given["scope"] && !slices.Contains([]string{"viewer", "member", "admin", account.MetricsScope}, f.scope):
+		wrong = "--scope: give viewer, member, admin or metrics"
 	}
 	if wrong != "" {
 		return usageError(wrong)
@@ -99,7 +106,13 @@ func token(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if f.name == "" {
 		return errors.New("give the token a name with --name, ask for a sign-in link with --sign-in, or for the token of an agent with --agent NAME")
 	}
-	_, secret, err := directory.CreateToken(ctx, admin, f.name, account.Role(f.role), f.ttl)
+	create := func() (account.Identity, string, error) {
+		if f.scope != "" {
+			return directory.CreateOwnToken(ctx, account.Identity{User: admin, Credential: account.Credential{Name: "command line"}}, f.name, account.Role(f.scope), f.ttl)
+		}
+		return directory.CreateToken(ctx, admin, f.name, account.Role(f.role), f.ttl)
+	}
+	_, secret, err := create()
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -67,4 +68,34 @@ func TestAgentTokenNamesTheAddressOfTheServer(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), ":"+port+"/mcp with the header") {
 		t.Errorf("the server is at %s: %v, %s", s.URL, err, out)
 	}
+}
+
+// TestMetricsToken reads the metrics, and nothing else.
+func TestMetricsToken(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, claudetest.Script{})
+	s := h.start()
+	out, err := h.command("token", "--name", "prometheus", "--scope", "metrics").Output()
+	must(t, err)
+	prometheus := s.as(strings.TrimSpace(string(out)))
+	for path, want := range map[string]int{"/metrics": 200, "/api/sessions": 403, "/api/me": 403} {
+		if got := prometheus.got(t, path); got != want {
+			t.Errorf("%s: %d, want %d", path, got, want)
+		}
+	}
+	if out, err := h.command("token", "--name", "x", "--scope", "everything").CombinedOutput(); err == nil || !strings.Contains(string(out), "--scope: give") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// got is the status of a GET, whose body may be anything.
+func (s *server) got(t *testing.T, path string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL+path, nil)
+	must(t, err)
+	r.Header.Set("Authorization", "Bearer "+s.Token)
+	answer, err := http.DefaultClient.Do(r)
+	must(t, err)
+	answer.Body.Close()
+	return answer.StatusCode
 }

@@ -49,6 +49,10 @@ const (
 	Admin  Role = "admin"  // also kills any session and manages people and tokens
 )
 
+// MetricsScope is the scope of a token of an admin that reads the metrics and does nothing else.
+// It is no role: no user has it, and it includes none.
+const MetricsScope = "metrics"
+
 var rank = map[Role]int{Viewer: 1, Member: 2, Admin: 3}
 
 // AtLeast reports whether r includes want. An unknown role includes nothing.
@@ -136,6 +140,20 @@ type Credential struct {
 	// PageKey is the SHA-256 of the secret that a page must send with a cookie. A
 	// cookie without one is invalid.
 	PageKey []byte
+}
+
+// limit returns the role of a credential's bearer whose user has the given role: "" if it may
+// do nothing.
+func (c Credential) limit(role Role) Role {
+	switch {
+	case c.Role == MetricsScope && role.AtLeast(Admin):
+		return MetricsScope
+	case c.Role == MetricsScope:
+		return ""
+	case c.Role != "" && role.AtLeast(c.Role):
+		return c.Role
+	}
+	return role
 }
 
 // Method is how a cookie was obtained.

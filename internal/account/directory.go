@@ -274,9 +274,7 @@ func (d *Directory) lookUp(ctx context.Context, kind CredentialKind, hash []byte
 		// A lost write only makes the shown date too old.
 		_ = d.store.Touch(ctx, c.CredentialID, now)
 	}
-	if c.Role != "" && user.Role.AtLeast(c.Role) {
-		user.Role = c.Role
-	}
+	user.Role = c.limit(user.Role)
 	return Identity{User: user, Credential: c}, nil
 }
 
@@ -313,13 +311,17 @@ func (d *Directory) SignOut(ctx context.Context, id Identity) error {
 
 // CreateOwnToken creates an API token that acts as who, and returns its secret, which
 // is not stored. scope bounds its rights, "" for those of who; they never exceed those
-// of who's credential. lifetime 0 means no expiry.
+// of who's credential. Only an admin can give [MetricsScope]. lifetime 0 means no expiry.
 func (d *Directory) CreateOwnToken(ctx context.Context, who Identity, name string, scope Role, lifetime time.Duration) (Identity, string, error) {
 	name, err := tokenName(name)
 	if err != nil {
 		return Identity{}, "", err
 	}
-	if scope != "" && !who.User.Role.AtLeast(scope) {
+	need := scope
+	if scope == MetricsScope {
+		need = Admin
+	}
+	if need != "" && !who.User.Role.AtLeast(need) {
 		return Identity{}, "", problem.For("scope", "token_role")
 	}
 	if scope == "" {
@@ -420,9 +422,7 @@ func (d *Directory) Tokens(ctx context.Context) ([]Identity, error) {
 	for _, c := range all {
 		if c.Kind == APIToken {
 			u := byID[c.UserID]
-			if c.Role != "" && u.Role.AtLeast(c.Role) {
-				u.Role = c.Role
-			}
+			u.Role = c.limit(u.Role)
 			tokens = append(tokens, Identity{User: u, Credential: c})
 		}
 	}
