@@ -56,29 +56,9 @@ func (s *grantHandlers) getGrants(w http.ResponseWriter, r *http.Request, who ac
 	if err != nil {
 		return err
 	}
-	active, err := s.store.ActiveProcesses(r.Context())
+	running, titles, err := s.activeSessions(r.Context(), who)
 	if err != nil {
 		return err
-	}
-	running := map[string]string{} // process ids by session
-	titles := map[string]string{}
-	book, err := s.guard.Book(r.Context())
-	if err != nil {
-		return err
-	}
-	for _, p := range active {
-		titles[p.SessionID] = ""
-		if book.May(access.Person(who), project.See, access.PlaceOfProcess(p)) == nil {
-			titles[p.SessionID] = p.Title
-		}
-		if p.Running() {
-			running[p.SessionID] = p.ProcessID
-		}
-	}
-	type grantPlace struct {
-		kind         pending.GrantKind
-		rule, folder string
-		scope        pending.Scope
 	}
 	inFile, isListed := map[grantPlace]bool{}, map[grantPlace]bool{}
 	for _, f := range found.Grants {
@@ -97,15 +77,7 @@ func (s *grantHandlers) getGrants(w http.ResponseWriter, r *http.Request, who ac
 		if g.Scope == pending.ScopeUser {
 			place.folder = ""
 		}
-		state := wire.GrantInForce
-		switch {
-		case !g.RevokedAt.IsZero():
-			state = wire.GrantRevoked
-		case g.Scope == pending.ScopeSession && g.ProcessID != "" && running[g.SessionID] != g.ProcessID:
-			state = wire.GrantEnded
-		case g.Scope != pending.ScopeSession && g.Kind != pending.GrantMode && !inFile[place]:
-			state = wire.GrantMissing
-		}
+		state := grantState(g, running[g.SessionID], inFile[place])
 		if state == wire.GrantInForce {
 			isListed[place] = true
 		}
@@ -125,6 +97,51 @@ func (s *grantHandlers) getGrants(w http.ResponseWriter, r *http.Request, who ac
 	}
 	writeJSON(w, http.StatusOK, list)
 	return nil
+}
+
+// grantPlace identifies a grant in a settings file.
+type grantPlace struct {
+	kind         pending.GrantKind
+	rule, folder string
+	scope        pending.Scope
+}
+
+// grantState returns whether a grant applies. running is the process id of its session, "" for
+// none, and inFile whether a settings file contains it.
+func grantState(g pending.Grant, running string, inFile bool) wire.GrantState {
+	switch {
+	case !g.RevokedAt.IsZero():
+		return wire.GrantRevoked
+	case g.Scope == pending.ScopeSession && g.ProcessID != "" && running != g.ProcessID:
+		return wire.GrantEnded
+	case g.Scope != pending.ScopeSession && g.Kind != pending.GrantMode && !inFile:
+		return wire.GrantMissing
+	}
+	return wire.GrantInForce
+}
+
+// activeSessions returns the process ids and titles of active sessions, by session id. The
+// title of a session that the person may not see is "".
+func (s *grantHandlers) activeSessions(ctx context.Context, who account.Identity) (running, titles map[string]string, err error) {
+	active, err := s.store.ActiveProcesses(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	book, err := s.guard.Book(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	running, titles = map[string]string{}, map[string]string{}
+	for _, p := range active {
+		titles[p.SessionID] = ""
+		if book.May(access.Person(who), project.See, access.PlaceOfProcess(p)) == nil {
+			titles[p.SessionID] = p.Title
+		}
+		if p.Running() {
+			running[p.SessionID] = p.ProcessID
+		}
+	}
+	return running, titles, nil
 }
 
 // postGrantRevoke revokes grants of the caller, or of anybody for admins.

@@ -162,16 +162,21 @@ func (h *Hub) refresh(ctx context.Context, sessionID string) {
 			frames[who] = wire.Encode(w)
 		}
 	}
+	h.queueState(state, frames, changed)
+}
 
+// queueState queues the frames of a session, by person, for the tabs that may see it, and its
+// progress if that is new. changed reports whether the state is newer than the last one sent.
+func (h *Hub) queueState(state session.ProcessState, frames map[project.Person][]byte, changed bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	f := h.feed(sessionID)
+	f := h.feed(state.SessionID)
 	f.inProject = state.InProject
 	f.active = state.Running() || len(state.Requests) > 0
 	reported := false
 	var news progress
 	if state.Lifecycle != nil {
-		news = newProgress(sessionID, state.Lifecycle)
+		news = newProgress(state.SessionID, state.Lifecycle)
 		reported = !bytes.Equal(news.frame, f.reported)
 		f.reported = news.frame
 	}
@@ -181,10 +186,10 @@ func (h *Hub) refresh(ctx context.Context, sessionID string) {
 			continue // may not see it, or joined since
 		}
 		if welcomed && changed {
-			t.putState(sessionID, frame)
+			t.putState(state.SessionID, frame)
 		}
 		if welcomed && reported {
-			t.putProgress(sessionID, news)
+			t.putProgress(state.SessionID, news)
 		}
 	}
 	if changed {

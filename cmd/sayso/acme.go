@@ -36,12 +36,12 @@ func (a acmeSettings) used() bool { return len(a.Domains) > 0 }
 func (a *acmeSettings) complete(tlsCert string) error {
 	if !a.used() {
 		if a.Email != "" || a.Directory != "" || a.HTTP != "" {
-			return errors.New("the settings of ACME need --acme-domain")
+			return errors.New("the ACME settings need --acme-domain")
 		}
 		return nil
 	}
 	if tlsCert != "" {
-		return errors.New("--acme-domain and --tls-cert are two ways to a certificate; give one of them")
+		return errors.New("--acme-domain and --tls-cert are two ways to get a certificate. Set only one")
 	}
 	for i, d := range a.Domains {
 		_, notAnAddress := netip.ParseAddr(d)
@@ -84,10 +84,10 @@ type acmeCertificates struct {
 func newACMECertificates(ctx context.Context, s settings, log *slog.Logger) (*acmeCertificates, error) {
 	dir := filepath.Join(s.StateDir, "acme")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("folder of the certificates: %w", err)
+		return nil, fmt.Errorf("certificate folder: %w", err)
 	}
 	if err := os.Chmod(dir, 0o700); err != nil { // it may have existed
-		return nil, fmt.Errorf("folder of the certificates: %w", err)
+		return nil, fmt.Errorf("certificate folder: %w", err)
 	}
 	directory := s.ACME.Directory
 	if directory == "" {

@@ -185,7 +185,7 @@ func (a *app) openDatabase(ctx context.Context) (err error) {
 func (a *app) listen(ctx context.Context) (err error) {
 	s := &a.settings
 	if a.public, err = net.Listen("tcp", s.Listen); err != nil {
-		return fmt.Errorf("cannot listen on %s: %w; is something else there, such as another sayso?", s.Listen, err)
+		return fmt.Errorf("cannot listen on %s: %w. Another program may use this address, such as another sayso", s.Listen, err)
 	}
 	a.onClose(a.public.Close)
 	s.Listen = a.public.Addr().String() // the port chosen for :0
@@ -217,7 +217,7 @@ func (a *app) listen(ctx context.Context) (err error) {
 // prepareClaude determines the user and the sandbox of Claude, and prepares the demo.
 func (a *app) prepareClaude(context.Context) (err error) {
 	if a.model, err = demoModel(a.settings); err != nil {
-		return fmt.Errorf("cannot start the model of the demo: %w", err)
+		return fmt.Errorf("cannot start the demo model: %w", err)
 	}
 	a.onClose(a.model.Close)
 	if a.runAs, err = claudeUser(a.settings, a.in.exe, true); err != nil {

@@ -65,7 +65,7 @@ func (a *askSettings) complete() error {
 
 func checkTimeout(d duration) error {
 	if t := time.Duration(d); t != 0 && (t < shortestTimeout || t > longestTimeout) {
-		return errors.New("it must be 0, for none, or between 30s and 15m")
+		return errors.New("use 0 for no limit, or 30s to 15m")
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func audit(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	seq, hash, _ := strings.Cut(*head, ":")
 	want, err := strconv.ParseInt(seq, 10, 64)
 	if *head != "" && (err != nil || hash == "") {
-		return fmt.Errorf("--head %s: give it as verify printed it, SEQ:HASH", *head)
+		return fmt.Errorf("--head %s: use the format that verify prints, SEQ:HASH", *head)
 	}
 	_, opened, err := openReadOnly(ctx, "audit", f.serverFlags)
 	if err != nil {
@@ -55,7 +55,7 @@ func audit(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	if *head != "" && want < base.Seq {
-		return fmt.Errorf("entry %d was removed as the retention says, like all up to entry %d; give --head one that verify has printed since", want, base.Seq)
+		return fmt.Errorf("entry %d was removed after its retention, like all up to entry %d. Use a later --head", want, base.Seq)
 	}
 	found := *head == "" || want == base.Seq && hex.EncodeToString(base.Hash) == hash
 	var last account.AuditEntry
@@ -72,11 +72,11 @@ func audit(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	switch {
 	case errors.Is(err, account.ErrTampered):
-		return fmt.Errorf("the audit trail was changed: %w", err)
+		return fmt.Errorf("the audit log was changed: %w", err)
 	case err != nil:
 		return err
 	case !found:
-		return fmt.Errorf("the audit trail was changed: entry %s is not there any more, or is another one", *head)
+		return fmt.Errorf("the audit log was changed: entry %s is missing or different", *head)
 	}
 	say := stdout
 	if verb == "export" {

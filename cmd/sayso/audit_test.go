@@ -60,7 +60,7 @@ func TestAuditTrail(t *testing.T) {
 	must(t, err)
 	_, err = db.Exec(`DELETE FROM audit WHERE seq = 5`)
 	must(t, err)
-	if out, err := audit("verify", "--head", head); err == nil || !strings.Contains(out, "is not there any more") {
+	if out, err := audit("verify", "--head", head); err == nil || !strings.Contains(out, "is missing or different") {
 		t.Errorf("without its end: %v, %s", err, out)
 	}
 	_, err = db.Exec(`DROP TRIGGER audit_stays_update`)
@@ -138,7 +138,7 @@ func TestAuditRetention(t *testing.T) {
 	if !strings.Contains(out, "intact: 2 entries") { // the setting, and the removal
 		t.Errorf("verify: %s", out)
 	}
-	if out, err := audit("verify", "--head", first); err == nil || !strings.Contains(out, "was removed as the retention says") {
+	if out, err := audit("verify", "--head", first); err == nil || !strings.Contains(out, "was removed after its retention") {
 		t.Errorf("a head that is gone: %v, %s", err, out)
 	}
 	var state struct {

@@ -29,47 +29,74 @@ func privateIn(stateDir string) string {
 
 // claudeUser returns the user that CLIs run as, nil for the server's own. It returns an error
 // if Claude would not be isolated, because a server that is told to isolate Claude and cannot
-// must not start. Unless prepare, it only looks, and leaves out what cannot be told so: whether
-// the home folder takes files, and the folder that a server makes.
+// must not start. With prepare, it creates the folder of the files that Claude reads. Without,
+// it changes nothing, and so checks neither that folder nor whether the home folder is writable.
 func claudeUser(s settings, exe string, prepare bool) (*claude.RunAs, error) {
 	if s.ClaudeUser == "" {
 		if s.ClaudeHome != "" {
-			return nil, errors.New("--claude-home is the home folder of --claude-user; give that, too, or start sayso with another HOME")
+			return nil, errors.New("--claude-home is the home folder of --claude-user. Set both, or start sayso with another HOME")
 		}
 		return nil, nil
 	}
-	refuse := func(format string, args ...any) (*claude.RunAs, error) {
-		return nil, fmt.Errorf("--claude-user "+s.ClaudeUser+": "+format, args...)
+	u, err := otherUser(s)
+	if err == nil {
+		err = checkSecrets(u, s, exe)
 	}
+	if err == nil {
+		err = checkWork(u, s, prepare)
+	}
+	if err == nil && prepare {
+		err = createPrivate(u, s)
+	}
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("--claude-user %s: %w", s.ClaudeUser, err)
+	case !prepare:
+		return u, nil
+	}
+	try := exec.Command(exe, "enter", "--as="+u.Format(), "/", exe, "version")
+	if said, err := try.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("--claude-user %s: it cannot run %s (%w): %s", s.ClaudeUser, exe, err, strings.TrimSpace(string(said)))
+	}
+	return u, nil
+}
+
+// otherUser returns the configured user, if sayso can run programs as that user.
+func otherUser(s settings) (*claude.RunAs, error) {
 	if runtime.GOOS != "linux" {
-		return refuse("Claude can run as another user on Linux alone; leave it out here")
+		return nil, errors.New("another user is possible only on Linux. Remove this setting")
 	}
 	u, err := lookUpUser(s.ClaudeUser)
 	if err != nil {
-		return refuse("%w", err)
+		return nil, err
 	}
 	if s.ClaudeHome != "" {
 		u.Home = s.ClaudeHome
 	}
 	switch {
 	case u.UID == 0:
-		return refuse("Claude must not run as root; make a user for it that owns nothing else")
+		return nil, errors.New("the CLI must not run as root. Create a user that owns nothing else")
 	case u.UID == os.Geteuid():
-		return refuse("that is the user that sayso itself runs as; name another, who owns nothing of the server")
+		return nil, errors.New("sayso itself runs as this user. Name another one, which owns none of the server's files")
 	case u.GID == 0 || slices.Contains(u.Groups, 0):
-		return refuse("Claude must not belong to the group of root")
+		return nil, errors.New("the CLI must not be in the group of root")
 	case !filepath.IsAbs(u.Home):
-		return refuse("it has no home folder here; name one with --claude-home")
+		return nil, errors.New("it has no home folder on this machine. Set one with --claude-home")
 	}
 	if missing := missingCapabilities(); len(missing) > 0 {
-		return refuse("sayso may not act as another user. Run it as root, or give it %s (AmbientCapabilities in a systemd unit)", strings.Join(missing, ", "))
+		return nil, fmt.Errorf("sayso cannot run programs as another user. Run it as root, or grant it %s (AmbientCapabilities in a systemd unit)", strings.Join(missing, ", "))
 	}
-	own := s.StateDir
-	if own, err = filepath.EvalSymlinks(own); err != nil {
-		return nil, fmt.Errorf("the state folder: %w", err)
+	return u, nil
+}
+
+// checkSecrets checks that the user can neither read the server's secrets, nor replace them,
+// the settings or the program.
+func checkSecrets(u *claude.RunAs, s settings, exe string) error {
+	state, err := filepath.EvalSymlinks(s.StateDir)
+	if err != nil {
+		return fmt.Errorf("state folder: %w", err)
 	}
-	// What they could read or replace, or lack the rights for.
-	secrets := []string{own, s.TLSKey, s.OIDC.SecretFile}
+	secrets := []string{state, s.TLSKey, s.OIDC.SecretFile}
 	if path, ok := strings.CutPrefix(s.Database, "sqlite:"); ok {
 		path, _, _ = strings.Cut(strings.TrimPrefix(path, "//"), "?")
 		secrets = append(secrets, path)
@@ -82,14 +109,14 @@ func claudeUser(s settings, exe string, prepare bool) (*claude.RunAs, error) {
 			continue
 		}
 		if err := u.Do(func() error { return canOpen(path) }); err == nil {
-			return refuse("it can read %s, which holds secrets of the server; let nobody but the user of sayso read it", path)
+			return fmt.Errorf("it can read %s, which contains secrets of the server. Let only the user of sayso read it", path)
 		} else if errors.Is(err, claude.ErrRunAs) {
-			return refuse("sayso may not act as another user here: %w", err)
+			return fmt.Errorf("sayso cannot run programs as another user here: %w", err)
 		}
 	}
 	program, err := filepath.EvalSymlinks(exe)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, path := range append(secrets, program, s.file) {
 		if path == "" {
@@ -99,49 +126,55 @@ func claudeUser(s settings, exe string, prepare bool) (*claude.RunAs, error) {
 			path, err = filepath.EvalSymlinks(path)
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if place, may := mayReplace(u, path); may {
-			return refuse("it may write to %s, and so put something else in place of %s; put that elsewhere, or take the right away", place, path)
+			return fmt.Errorf("it can write to %s and so replace %s. Move the latter, or remove that permission", place, path)
 		}
 	}
-	home := func() error { return writable(u.Home) }
-	if !prepare {
-		home = func() error { _, err := os.Stat(u.Home + "/."); return err }
+	return nil
+}
+
+// checkWork checks that the user can work: enter all workspace roots and the home folder, and,
+// with write, write to the latter.
+func checkWork(u *claude.RunAs, s settings, write bool) error {
+	home := func() error { _, err := os.Stat(u.Home + "/."); return err }
+	if write {
+		home = func() error { return writable(u.Home) }
 	}
 	if err := u.Do(home); err != nil {
-		return refuse("it needs a home folder to write to, for Claude's sign-in and transcripts, and %s is none (%w). Make that one, or name another with --claude-home", u.Home, err)
+		return fmt.Errorf("it needs a writable home folder for Claude's sign-in and transcripts, unlike %s (%w). Create that folder, or set another one with --claude-home", u.Home, err)
 	}
 	roots, err := workspace.NewRoots(s.WorkspaceRoots)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, root := range roots {
 		if err := u.Do(func() error { _, err := os.Stat(root + "/."); return err }); err != nil {
-			return refuse("it may not enter the workspace root %s (%w); let it, or leave that root out", root, err)
+			return fmt.Errorf("it cannot enter the workspace root %s (%w). Allow that, or remove the root from the settings", root, err)
 		}
 	}
-	if !prepare {
-		return u, nil
-	}
-	private := privateIn(own)
-	if err = os.MkdirAll(private, 0o711); err == nil {
+	return nil
+}
+
+// createPrivate creates the folder of the files that CLIs of the user read, and checks that
+// the user can reach it and not replace it.
+func createPrivate(u *claude.RunAs, s settings) error {
+	private := privateIn(s.StateDir)
+	err := os.MkdirAll(private, 0o711)
+	if err == nil {
 		err = os.Chmod(private, 0o711) // regardless of the umask
 	}
 	if err != nil {
-		return nil, fmt.Errorf("--claude-user: the folder of what Claude reads: %w", err)
+		return fmt.Errorf("folder of Claude's files: %w", err)
 	}
 	if err := u.Do(func() error { _, err := os.Stat(private + "/."); return err }); err != nil {
-		return refuse("it cannot get to %s, where it finds how to ask (%w); give the state a place that others may pass, such as --state-dir /var/lib/sayso", private, err)
+		return fmt.Errorf("it cannot reach %s, which contains files that Claude needs (%w). Choose a state folder below folders that all users can enter, such as --state-dir /var/lib/sayso", private, err)
 	}
 	if place, may := mayReplace(u, private); may {
-		return refuse("it may write to %s, and so put something else in place of %s", place, private)
+		return fmt.Errorf("it can write to %s and so replace %s", place, private)
 	}
-	try := exec.Command(exe, "enter", "--as="+u.Format(), "/", exe, "version")
-	if said, err := try.CombinedOutput(); err != nil {
-		return refuse("it cannot run %s (%w): %s", exe, err, strings.TrimSpace(string(said)))
-	}
-	return u, nil
+	return nil
 }
 
 // lookUpUser finds a user by name, by number, or as uid:gid, which may be unknown on this
@@ -161,11 +194,11 @@ func lookUpUser(name string) (*claude.RunAs, error) {
 		known, err = osuser.LookupId(name)
 	}
 	if err != nil {
-		return nil, errors.New("there is no such user on this machine. Make one, as with: useradd --system --create-home NAME; or give numbers as uid:gid, with --claude-home")
+		return nil, errors.New("there is no such user on this machine. Create one, for example with: useradd --system --create-home NAME. Or give numbers as uid:gid, and set --claude-home")
 	}
 	ids, err := known.GroupIds()
 	if err != nil {
-		return nil, fmt.Errorf("its groups cannot be read: %w", err)
+		return nil, fmt.Errorf("cannot read its groups: %w", err)
 	}
 	u, err := claude.ParseRunAs(known.Uid + ":" + known.Gid + ":" + strings.Join(ids, ","))
 	if err == nil {

@@ -336,27 +336,27 @@ func TestServerRefusesAnImpossibleClaudeUser(t *testing.T) {
 	h.serve("--claude-user", "no-such-user").refused("there is no such user")
 	h.serve("--claude-user", "root").refused("must not run as root")
 	h.serve("--claude-user", "5:x").refused("is not uid:gid")
-	h.serve("--claude-home", h.work).refused("give that, too")
+	h.serve("--claude-home", h.work).refused("Set both")
 	bare := h.command("serve", "--listen", "127.0.0.1:0", "--claude-user", "61931:61931")
 	h.begin(bare).refused("name folders with --workspace-root")
 	if !asAnother(t) {
-		h.serve("--claude-user", fmt.Sprintf("%d:%d", os.Geteuid(), os.Getegid())).refused("that is the user that sayso itself runs as")
-		h.serve("--claude-user", "61931:61931", "--claude-home", h.work).refused("sayso may not act as another user", "CAP_SETUID")
+		h.serve("--claude-user", fmt.Sprintf("%d:%d", os.Geteuid(), os.Getegid())).refused("sayso itself runs as this user")
+		h.serve("--claude-user", "61931:61931", "--claude-home", h.work).refused("sayso cannot run programs as another user", "CAP_SETUID")
 		return
 	}
 	u, args := h.somebody(61_931)
-	h.serve("--claude-user", "61931:61931").refused("name one with --claude-home")
+	h.serve("--claude-user", "61931:61931").refused("Set one with --claude-home")
 	h.serve("--claude-user", "61931:0", "--claude-home", u.Home).refused("group of root")
-	h.serve(args[0], args[1], "--claude-home", h.state).refused("needs a home folder to write to")
-	h.serve(append(args, "--workspace-root", h.state)...).refused("may not enter the workspace root")
-	h.serve(append(args, "--database", "sqlite:"+filepath.Join(h.work, "sayso.db"))...).refused("it may write to "+h.work, "in place of")
+	h.serve(args[0], args[1], "--claude-home", h.state).refused("needs a writable home folder")
+	h.serve(append(args, "--workspace-root", h.state)...).refused("cannot enter the workspace root")
+	h.serve(append(args, "--database", "sqlite:"+filepath.Join(h.work, "sayso.db"))...).refused("it can write to "+h.work, "replace")
 	open := filepath.Join(filepath.Dir(h.state), "secret")
 	must(t, os.WriteFile(open, []byte("x"), 0o644))
 	h.serve(append(args, "--public-url", "https://sayso.example.org", "--oidc-issuer", "https://login.example.org", "--oidc-client-id", "x", "--oidc-client-secret-file", open, "--oidc-default-role", "viewer")...).refused("it can read " + open)
 	inside := newHarness(t, claudetest.Script{}).asProcesses()
 	_, args = inside.somebody(61_932)
 	must(t, os.Chown(filepath.Dir(inside.state), 61_932, 61_932))
-	inside.serve(args...).refused("it may write to", "in place of")
+	inside.serve(args...).refused("it can write to", "replace")
 	// Without the rights of root.
 	weak := exec.Command(h.program, "serve", "--state-dir", filepath.Join(h.work, "weak"), "--workspace-root", h.work, "--listen", "127.0.0.1:0", "--claude-user", "61932:61932", "--claude-home", h.work)
 	weak.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + h.work, "SAYSO_BOOTSTRAP_TOKEN=" + blackbox.Token}
@@ -366,7 +366,7 @@ func TestServerRefusesAnImpossibleClaudeUser(t *testing.T) {
 	weak.Args[len(weak.Args)-3] = "61931:61931"
 	weak.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + h.work, "SAYSO_BOOTSTRAP_TOKEN=" + blackbox.Token}
 	weak.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 61_931, Gid: 61_931}}
-	h.begin(weak).refused("that is the user that sayso itself runs as")
+	h.begin(weak).refused("sayso itself runs as this user")
 }
 
 // The CLI runs without asking for no root, so it takes another user to see that it

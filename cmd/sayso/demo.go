@@ -44,7 +44,7 @@ func demoOf(s settings, model *scriptedmodel.Server, runAs *claude.RunAs) (*orch
 			return os.Chmod(place, 0o770)
 		})
 		if err != nil {
-			return nil, fmt.Errorf("folder of the demo: %w", err)
+			return nil, fmt.Errorf("demo folder: %w", err)
 		}
 	}
 	home, folder := filepath.Join(place, "home"), filepath.Join(place, "work")
@@ -52,11 +52,11 @@ func demoOf(s settings, model *scriptedmodel.Server, runAs *claude.RunAs) (*orch
 		return errors.Join(os.MkdirAll(home, 0o700), os.MkdirAll(folder, 0o700))
 	})
 	if err != nil {
-		return nil, fmt.Errorf("folder of the demo: %w", err)
+		return nil, fmt.Errorf("demo folder: %w", err)
 	}
 	folder, err = filepath.EvalSymlinks(folder)
 	if err != nil {
-		return nil, fmt.Errorf("folder of the demo: %w", err)
+		return nil, fmt.Errorf("demo folder: %w", err)
 	}
 	environ := map[string]string{
 		"HOME": home, "CLAUDE_CONFIG_DIR": filepath.Join(home, ".claude"),

@@ -276,7 +276,7 @@ func (t *terminalHook) places() (settingsFile string, args []string, ownToken bo
 	} else {
 		dir, err := os.UserHomeDir()
 		if err != nil {
-			return "", nil, false, fmt.Errorf("there is no home folder: %w; name the file with --settings", err)
+			return "", nil, false, fmt.Errorf("there is no home folder: %w. Name the file with --settings", err)
 		}
 		settingsFile = config.Settings(os.Getenv, dir)
 	}

@@ -90,7 +90,7 @@ func lockDatabase(ctx context.Context, address string) (*os.File, error) {
 	}
 	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return nil, fmt.Errorf("folder of the database: %w", err)
+			return nil, fmt.Errorf("database folder: %w", err)
 		}
 	}
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {

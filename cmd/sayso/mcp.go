@@ -361,7 +361,7 @@ func (f *forwarder) stream(body io.Reader, m envelope, c *forwardedCall) (answer
 				data = append(append(data, bytes.TrimPrefix(rest, []byte(" "))...), '\n')
 			}
 			if len(data) > maxLine {
-				return false, errors.New("a message of the server is too long")
+				return false, errors.New("a message from the server is too long")
 			}
 			continue
 		}

@@ -33,7 +33,7 @@ func (o oidcSettings) used() bool { return o.Issuer != "" }
 func (o *oidcSettings) complete(publicURL string) error {
 	if !o.used() {
 		if o.ClientID != "" || o.SecretFile != "" || o.RoleClaim != "" || len(o.Roles) > 0 || o.DefaultRole != "" {
-			return errors.New("the settings of an identity provider need --oidc-issuer")
+			return errors.New("the OpenID Connect settings need --oidc-issuer")
 		}
 		return nil
 	}
@@ -49,19 +49,19 @@ func (o *oidcSettings) complete(publicURL string) error {
 	}
 	switch {
 	case o.ClientID == "":
-		return errors.New("--oidc-issuer needs --oidc-client-id, the name under which the identity provider knows sayso")
+		return errors.New("--oidc-issuer needs --oidc-client-id, the client ID of sayso at the identity provider")
 	case publicURL == "":
-		return errors.New("--oidc-issuer needs --public-url: the identity provider sends browsers back to it")
+		return errors.New("--oidc-issuer needs --public-url, to which the identity provider redirects browsers")
 	case len(o.Roles) > 0 && o.RoleClaim == "":
-		return errors.New("--oidc-role needs --oidc-role-claim, where the identity provider says who has which")
+		return errors.New("--oidc-role needs --oidc-role-claim, the claim with the roles")
 	case len(o.Roles) == 0 && o.DefaultRole == "":
-		return errors.New("nobody could sign in: give --oidc-role-claim with --oidc-role, or --oidc-default-role")
+		return errors.New("nobody could sign in: set --oidc-role-claim and --oidc-role, or --oidc-default-role")
 	case o.DefaultRole != "" && !isRole(o.DefaultRole):
 		return fmt.Errorf("--oidc-default-role %s: use viewer, member or admin", o.DefaultRole)
 	}
 	for _, pair := range o.Roles {
 		if value, role, _ := cutLast(pair, "="); value == "" || !isRole(role) {
-			return fmt.Errorf("--oidc-role %s: give a value of the claim and a role, such as ops=admin", pair)
+			return fmt.Errorf("--oidc-role %s: use a value of the claim and a role, such as ops=admin", pair)
 		}
 	}
 	return nil

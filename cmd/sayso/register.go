@@ -78,7 +78,7 @@ func registerVerb(ctx context.Context, verb string, args []string, stdout io.Wri
 	}
 	r.file = config.File(os.Getenv, person)
 	if r.project, err = config.Project(f.project); err != nil {
-		return fmt.Errorf("the folder of the project: %w", err)
+		return fmt.Errorf("project folder: %w", err)
 	}
 	sum := sha256.Sum256([]byte(r.file + "\x00" + r.project + "\x00" + r.name))
 	id := hex.EncodeToString(sum[:8])
@@ -169,7 +169,7 @@ func (r *registration) readNote() (note registered, err error) {
 		return note, err
 	}
 	if err := json.Unmarshal(data, &note); err != nil {
-		return note, fmt.Errorf("the note of what was found at the registration, %s, cannot be read: %w", r.record, err)
+		return note, fmt.Errorf("cannot read the record of the registration, %s: %w", r.record, err)
 	}
 	return note, nil
 }

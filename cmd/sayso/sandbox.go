@@ -26,27 +26,27 @@ func sandboxOf(s settings, exe string, runAs *claude.RunAs) (*launch.Sandbox, er
 		return nil, fmt.Errorf("--sandbox %s: use none or bubblewrap", s.Sandbox)
 	}
 	if runtime.GOOS != "linux" {
-		return nil, errors.New("--sandbox bubblewrap works on Linux alone; leave it out here")
+		return nil, errors.New("--sandbox bubblewrap works only on Linux. Remove this setting")
 	}
 	bwrap, err := exec.LookPath("bwrap")
 	if err != nil {
-		return nil, errors.New("--sandbox bubblewrap: there is no program bwrap; install bubblewrap")
+		return nil, errors.New("--sandbox bubblewrap: the program bwrap is missing; install bubblewrap")
 	}
 	if bwrap, err = filepath.Abs(bwrap); err != nil {
 		return nil, err
 	}
 	state, err := filepath.EvalSymlinks(s.StateDir)
 	if err != nil {
-		return nil, fmt.Errorf("--sandbox: the state folder: %w", err)
+		return nil, fmt.Errorf("--sandbox: state folder: %w", err)
 	}
 	if path, ok := strings.CutPrefix(s.Database, "sqlite:"); ok {
 		path, _, _ = strings.Cut(strings.TrimPrefix(path, "//"), "?")
 		if real, err := filepath.EvalSymlinks(filepath.Dir(path)); err != nil || real != state && !strings.HasPrefix(real, state+"/") {
-			return nil, errors.New("--sandbox hides the state folder, and the database is outside of it; leave --database out, or use PostgreSQL")
+			return nil, errors.New("--sandbox hides the state folder, but the database is outside of it. Remove --database, or use PostgreSQL")
 		}
 	}
 	if program, err := filepath.EvalSymlinks(exe); err != nil || strings.HasPrefix(program, state+"/") {
-		return nil, errors.New("--sandbox hides the state folder, and the program sayso lies in it; put it elsewhere")
+		return nil, errors.New("--sandbox hides the state folder, which contains the program sayso. Move the program")
 	}
 	box := &launch.Sandbox{Bwrap: bwrap, Exe: exe, State: state}
 	for _, secret := range []string{s.TLSKey, s.OIDC.SecretFile, s.file} {
@@ -66,7 +66,7 @@ func sandboxOf(s settings, exe string, runAs *claude.RunAs) (*launch.Sandbox, er
 	}
 	try := exec.Command(args[0], args[1:]...)
 	if said, err := try.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("--sandbox bubblewrap: it does not work here (%w): %s", err, strings.TrimSpace(string(said)))
+		return nil, fmt.Errorf("--sandbox bubblewrap does not work on this machine (%w): %s", err, strings.TrimSpace(string(said)))
 	}
 	return box, nil
 }

@@ -44,7 +44,7 @@ func serve(ctx context.Context, args []string, stdout, stderr io.Writer, demo bo
 	defer stopCatching()
 	exe, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("cannot find my own program, which keeps sessions alive: %w", err)
+		return fmt.Errorf("cannot find the sayso program, which keeps sessions alive: %w", err)
 	}
 	return serveUntilDone(ctx, invocation{
 		args: args, environ: os.Environ(), stdout: stdout, stderr: stderr, exe: exe,

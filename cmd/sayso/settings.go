@@ -181,7 +181,7 @@ func (s *settings) readFile(path string) error {
 // complete derives settings from others and validates all.
 func (s *settings) complete() error {
 	if s.StateDir == "" {
-		return errors.New("there is no home folder to keep the state in; set --state-dir")
+		return errors.New("there is no home folder for the state. Set --state-dir")
 	}
 	abs, err := filepath.Abs(s.StateDir)
 	if err != nil {
@@ -195,12 +195,12 @@ func (s *settings) complete() error {
 		return fmt.Errorf("SAYSO_BOOTSTRAP_TOKEN has %d characters; it needs at least %d", len(s.BootstrapToken), minBootstrapToken)
 	}
 	if s.ClaudeUser != "" && len(s.WorkspaceRoots) == 0 {
-		return errors.New("--claude-user: the home folder of sayso is no place for another user to work in; name folders with --workspace-root")
+		return errors.New("--claude-user: another user cannot work in the home folder of sayso; name folders with --workspace-root")
 	}
 	if len(s.WorkspaceRoots) == 0 {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return errors.New("there is no home folder to work in; set --workspace-root")
+			return errors.New("there is no home folder to work in. Set --workspace-root")
 		}
 		s.WorkspaceRoots = []string{home}
 	}
@@ -218,7 +218,7 @@ func (s *settings) complete() error {
 		}
 	}
 	if (s.TLSCert == "") != (s.TLSKey == "") {
-		return errors.New("--tls-cert and --tls-key belong together; give both")
+		return errors.New("--tls-cert and --tls-key belong together. Set both")
 	}
 	if s.PublicURL != "" {
 		if s.PublicURL, err = httpapi.ParsePublicURL(s.PublicURL); err != nil {
@@ -237,29 +237,36 @@ func (s *settings) complete() error {
 	if err := s.OIDC.complete(s.PublicURL); err != nil {
 		return err
 	}
-	s.proxies = nil
-	for _, text := range s.TrustedProxies {
+	if s.proxies, err = parseProxies(s.TrustedProxies); err != nil {
+		return err
+	}
+	host, _, err := net.SplitHostPort(s.Listen)
+	if err != nil {
+		return fmt.Errorf("--listen %s: use the format host:port", s.Listen)
+	}
+	s.open = !ssrf.IsLoopback(host)
+	if s.open && !s.tls() && len(s.proxies) == 0 {
+		return fmt.Errorf("--listen %s would make sayso reachable without encryption. Set --tls-cert and --tls-key, or --acme-domain, or --trusted-proxy to the address of a proxy that terminates HTTPS, or listen on 127.0.0.1", s.Listen)
+	}
+	return nil
+}
+
+// parseProxies parses the addresses and networks of --trusted-proxy.
+func parseProxies(list []string) (proxies []netip.Prefix, err error) {
+	for _, text := range list {
 		p, err := netip.ParsePrefix(text)
 		if a, single := netip.ParseAddr(text); single == nil {
 			p, err = a.Unmap().Prefix(a.Unmap().BitLen())
 		}
 		switch {
 		case err != nil:
-			return fmt.Errorf("--trusted-proxy %s: give an address such as 10.0.0.5 or a network such as 10.0.0.0/24", text)
+			return nil, fmt.Errorf("--trusted-proxy %s: give an address such as 10.0.0.5 or a network such as 10.0.0.0/24", text)
 		case p.Bits() == 0:
-			return fmt.Errorf("--trusted-proxy %s is everybody; give the address of the proxy", text)
+			return nil, fmt.Errorf("--trusted-proxy %s is everybody. Use the address of the proxy", text)
 		}
-		s.proxies = append(s.proxies, p)
+		proxies = append(proxies, p)
 	}
-	host, _, err := net.SplitHostPort(s.Listen)
-	if err != nil {
-		return fmt.Errorf("--listen %s: give it as host:port", s.Listen)
-	}
-	s.open = !ssrf.IsLoopback(host)
-	if s.open && !s.tls() && len(s.proxies) == 0 {
-		return fmt.Errorf("--listen %s would let others reach sayso without encryption; give --tls-cert and --tls-key, or --acme-domain, or the address of the proxy that does HTTPS with --trusted-proxy, or listen on 127.0.0.1", s.Listen)
-	}
-	return nil
+	return proxies, nil
 }
 
 // tls reports whether the server serves HTTPS itself.

@@ -113,7 +113,7 @@ var settingsTable = []setting{
 	{name: "ask-question-answer", field: func(s *settings) any { return &s.Ask.QuestionAnswer }, reload: true,
 		check: func(s settings) error {
 			if s.Ask.QuestionAnswer != answerText && s.Ask.QuestionAnswer != answerJSON {
-				return fmt.Errorf("it is %s or %s", answerText, answerJSON)
+				return fmt.Errorf("use %s or %s", answerText, answerJSON)
 			}
 			return nil
 		},
@@ -212,11 +212,11 @@ func (r setting) parse(s *settings, text string) (err error) {
 		}
 	case *int:
 		if *to, err = strconv.Atoi(trimmed); err != nil {
-			return fmt.Errorf("%q is no whole number", text)
+			return fmt.Errorf("%q is not a whole number", text)
 		}
 	case *float64:
 		if *to, err = strconv.ParseFloat(trimmed, 64); err != nil {
-			return fmt.Errorf("%q is no number", text)
+			return fmt.Errorf("%q is not a number", text)
 		}
 	case *duration:
 		if err := to.UnmarshalText([]byte(trimmed)); err != nil {
@@ -236,7 +236,7 @@ func (r setting) validate(s settings) error {
 		number = *value
 	}
 	if !(number >= 0 && number <= r.maximum) { // NaN is neither
-		return fmt.Errorf("it is a number from 0 to %.0f", r.maximum)
+		return fmt.Errorf("use a number from 0 to %.0f", r.maximum)
 	}
 	if r.check != nil {
 		return r.check(s)

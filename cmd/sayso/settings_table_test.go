@@ -137,8 +137,8 @@ func TestUnknownVariablesAreNamed(t *testing.T) {
 func TestValuesOfSettingsAreChecked(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ file, flag, want string }{
-		{"user_sessions = -1", "--user-sessions=-1", "it is a number from 0 to 1000000"},
-		{"user_cost = nan", "--user-cost=NaN", "it is a number from 0 to 1000000"},
+		{"user_sessions = -1", "--user-sessions=-1", "use a number from 0 to 1000000"},
+		{"user_cost = nan", "--user-cost=NaN", "use a number from 0 to 1000000"},
 		{"idle_limit = \"-1s\"", "--idle-limit=-1s", "must not be negative"},
 		{"resume_on_answer = \"true\"", "--resume-on-answer=perhaps", ""},
 		{"listen = 1", "--user-memory=much", ""},

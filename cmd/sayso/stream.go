@@ -55,7 +55,7 @@ func streamVerb(ctx context.Context, args []string, stdout io.Writer) error {
 	case len(rest) != 1:
 		return usageError("it needs one argument: the file to write")
 	case f.timeout < 30 || f.timeout > 900:
-		return errors.New("--timeout: give 30 to 900 seconds")
+		return errors.New("--timeout: use 30 to 900 seconds")
 	case f.number < 0 || f.ttl <= 0:
 		return errors.New("-p and --expires must not be negative")
 	}
@@ -65,7 +65,7 @@ func streamVerb(ctx context.Context, args []string, stdout io.Writer) error {
 	}
 	folder, err := config.Project(f.project)
 	if err != nil {
-		return fmt.Errorf("the folder of the project: %w", err)
+		return fmt.Errorf("project folder: %w", err)
 	}
 	opened, err := store.Open(ctx, h.settings.Database)
 	if err != nil {

@@ -104,7 +104,7 @@ func token(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return nil
 	}
 	if f.name == "" {
-		return errors.New("give the token a name with --name, ask for a sign-in link with --sign-in, or for the token of an agent with --agent NAME")
+		return errors.New("give the token a name with --name, or create a sign-in link with --sign-in, or the token of an agent with --agent NAME")
 	}
 	create := func() (account.Identity, string, error) {
 		if f.scope != "" {
@@ -129,7 +129,7 @@ var agentNamespace = uuid.MustParse("3b9de1c2-54a7-5f0a-8c86-9e2f1d7a6b40")
 func agentToken(ctx context.Context, sessions session.Store, directory *account.Directory, owner account.User, name string, ttl time.Duration) (string, error) {
 	name = strings.TrimSpace(name)
 	if name == "" || len(name) > 100 {
-		return "", errors.New("--agent needs a name of 1 to 100 characters, by which people know who asks")
+		return "", errors.New("--agent needs a name of 1 to 100 characters, which people see with its questions")
 	}
 	id := uuid.NewSHA1(agentNamespace, []byte(name)).String()
 	err := sessions.CreateSession(ctx, session.Session{

@@ -156,7 +156,7 @@ func openStore(ctx context.Context, verb string, f serverFlags) (settings, store
 func openReadOnly(ctx context.Context, verb string, f serverFlags) (settings, store.Store, error) {
 	s, opened, err := openBy(ctx, store.OpenReadOnly, verb, f)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("there is no database at %s yet; sayso serve makes it", s.Database)
+		err = fmt.Errorf("there is no database at %s yet. sayso serve creates it", s.Database)
 	}
 	return s, opened, err
 }

@@ -40,65 +40,18 @@ func Check(p Project, people []account.User) (Project, error) {
 		return p, err
 	}
 	p.Folders = folders
-	if len(p.Members) > maxMembers {
-		return p, problem.For("members", "members_max", "max", maxMembers)
-	}
-	seen := map[string]bool{}
-	for _, m := range p.Members {
-		switch {
-		case !known[m.UserID]:
-			return p, problem.For("members", "member_unknown")
-		case seen[m.UserID]:
-			return p, problem.For("members", "member_twice")
-		case !m.Role.AtLeast(account.Viewer):
-			return p, problem.For("members", "member_role")
-		}
-		seen[m.UserID] = true
-	}
-	p.Members = nonNil(p.Members)
-	whom := func(field string, w Whom) (Whom, error) {
-		if w.Role == "" {
-			w.Role = account.Member
-		}
-		if !w.Role.AtLeast(account.Member) {
-			return w, problem.For(field, "right_role")
-		}
-		if slices.ContainsFunc(w.People, func(id string) bool { return !known[id] }) {
-			return w, problem.For(field, "person_unknown")
-		}
-		w.People = nonNil(w.People)
-		return w, nil
-	}
-	if p.Start, err = whom("start", p.Start); err != nil {
+	if p.Members, err = checkMembers(p.Members, known); err != nil {
 		return p, err
 	}
-	if p.Answer, err = whom("answer", p.Answer); err != nil {
+	if p.Start, err = checkWhom("start", p.Start, known); err != nil {
 		return p, err
 	}
-	if len(p.Rules) > maxRules {
-		return p, problem.For("rules", "rules_max", "max", maxRules)
+	if p.Answer, err = checkWhom("answer", p.Answer, known); err != nil {
+		return p, err
 	}
-	rules := make([]Rule, 0, len(p.Rules))
-	for i, r := range p.Rules {
-		r.Tool, r.Pattern = strings.TrimSpace(r.Tool), strings.TrimSpace(r.Pattern)
-		switch {
-		case r.Tool == "":
-			return p, problem.For("rules", "rule_no_tool", "rule", i+1)
-		case len(r.Tool) > maxPattern || len(r.Pattern) > maxPattern:
-			return p, problem.For("rules", "rule_too_long", "rule", i+1)
-		case r.Effect != Allow && r.Effect != Deny && r.Effect != TwoPeople:
-			return p, problem.For("rules", "rule_effect", "rule", i+1)
-		case r.Effect == Deny && len(r.People) > 0:
-			return p, problem.For("rules", "rule_deny_people", "rule", i+1)
-		case r.Effect == TwoPeople && len(r.People) == 1:
-			return p, problem.For("rules", "rule_two_people", "rule", i+1)
-		case slices.ContainsFunc(r.People, func(id string) bool { return !known[id] }):
-			return p, problem.For("rules", "rule_person_unknown", "rule", i+1)
-		}
-		r.People = nonNil(r.People)
-		rules = append(rules, r)
+	if p.Rules, err = checkRules(p.Rules, known); err != nil {
+		return p, err
 	}
-	p.Rules = rules
 	if slices.ContainsFunc(p.Bypass, func(id string) bool { return !known[id] }) {
 		return p, problem.For("bypass", "person_unknown")
 	}
@@ -112,6 +65,68 @@ func Check(p Project, people []account.User) (Project, error) {
 		return p, problem.For("ask_timeout", "ask_timeout_range")
 	}
 	return p, nil
+}
+
+// checkMembers normalizes the members of a project. known contains the ids of all users.
+func checkMembers(list []Member, known map[string]bool) ([]Member, error) {
+	if len(list) > maxMembers {
+		return nil, problem.For("members", "members_max", "max", maxMembers)
+	}
+	seen := map[string]bool{}
+	for _, m := range list {
+		switch {
+		case !known[m.UserID]:
+			return nil, problem.For("members", "member_unknown")
+		case seen[m.UserID]:
+			return nil, problem.For("members", "member_twice")
+		case !m.Role.AtLeast(account.Viewer):
+			return nil, problem.For("members", "member_role")
+		}
+		seen[m.UserID] = true
+	}
+	return nonNil(list), nil
+}
+
+func checkWhom(field string, w Whom, known map[string]bool) (Whom, error) {
+	if w.Role == "" {
+		w.Role = account.Member
+	}
+	if !w.Role.AtLeast(account.Member) {
+		return w, problem.For(field, "right_role")
+	}
+	if slices.ContainsFunc(w.People, func(id string) bool { return !known[id] }) {
+		return w, problem.For(field, "person_unknown")
+	}
+	w.People = nonNil(w.People)
+	return w, nil
+}
+
+// checkRules normalizes the rules of a project. known contains the ids of all users.
+func checkRules(list []Rule, known map[string]bool) ([]Rule, error) {
+	if len(list) > maxRules {
+		return nil, problem.For("rules", "rules_max", "max", maxRules)
+	}
+	rules := make([]Rule, 0, len(list))
+	for i, r := range list {
+		r.Tool, r.Pattern = strings.TrimSpace(r.Tool), strings.TrimSpace(r.Pattern)
+		switch {
+		case r.Tool == "":
+			return nil, problem.For("rules", "rule_no_tool", "rule", i+1)
+		case len(r.Tool) > maxPattern || len(r.Pattern) > maxPattern:
+			return nil, problem.For("rules", "rule_too_long", "rule", i+1)
+		case r.Effect != Allow && r.Effect != Deny && r.Effect != TwoPeople:
+			return nil, problem.For("rules", "rule_effect", "rule", i+1)
+		case r.Effect == Deny && len(r.People) > 0:
+			return nil, problem.For("rules", "rule_deny_people", "rule", i+1)
+		case r.Effect == TwoPeople && len(r.People) == 1:
+			return nil, problem.For("rules", "rule_two_people", "rule", i+1)
+		case slices.ContainsFunc(r.People, func(id string) bool { return !known[id] }):
+			return nil, problem.For("rules", "rule_person_unknown", "rule", i+1)
+		}
+		r.People = nonNil(r.People)
+		rules = append(rules, r)
+	}
+	return rules, nil
 }
 
 func checkFolders(list []string) ([]string, error) {

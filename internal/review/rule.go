@@ -144,11 +144,11 @@ func bashRule(content, cwd string) Reach {
 	switch {
 	case trimmed == "" || len(words) == 0 || !isPrefix && !strings.ContainsAny(strings.TrimLeft(prefix, " \t"), " \t"):
 		// "r*" or "*": the wildcard is part of the program's name.
-		raise(High, Wildcard, "The wildcard stands where the command is named, so it can be any.")
+		raise(High, Wildcard, "The wildcard is in the place of the command, so it matches any command.")
 		reach.WouldAllow = append(reach.WouldAllow, strings.Replace(reach.Text, "*", "rm -rf ~", 1))
 		return reach
 	case strings.ContainsFunc(trimmed, func(c rune) bool { return c > unicode.MaxASCII || unicode.IsControl(c) }):
-		raise(High, Hidden, "It has letters that only look like plain ones, or cannot be seen.")
+		raise(High, Hidden, "It has characters that look like others or are invisible.")
 	}
 	for len(words) > 0 && strings.Contains(words[0], "=") && !strings.HasPrefix(words[0], "=") {
 		name, _, _ := strings.Cut(words[0], "=")
@@ -158,40 +158,14 @@ func bashRule(content, cwd string) Reach {
 		words = words[1:]
 	}
 	if len(words) == 0 {
-		raise(High, Wildcard, "Any command may stand behind it.")
+		raise(High, Wildcard, "Any command may follow it.")
 		return reach
 	}
-	name := strings.ToLower(path.Base(words[0]))
-	bare := strings.TrimRight(name, "0123456789.")
-	_, interprets := interpreters[name]
-	_, interpretsBare := interpreters[bare]
-	switch {
-	case strings.ContainsAny(words[0], "*?[]{}$`;|&()<>"):
-		raise(High, Computed, "Which command it names is computed.")
-	case shells[name] || shells[bare]:
-		raise(High, Evaluated, "A shell: it runs every command.")
-		reach.WouldAllow = []string{trimmed + " -c 'rm -rf ~'"}
-	case (interprets || interpretsBare) && name != "jq" && len(words) == 1, (interprets || interpretsBare) && len(words) > 1 && strings.HasPrefix(words[1], "-") && words[1] != "-m":
-		raise(High, InlineCode, "An interpreter: it runs every program.")
-		reach.WouldAllow = []string{trimmed + " -c '…'"}
-		if bare != "python" {
-			reach.WouldAllow = []string{trimmed + " -e '…'"}
-		}
-	case name == "sudo" || name == "doas" || name == "su" || name == "pkexec" || name == "runuser":
-		raise(High, Privilege, "Runs as another user, with other rights.")
-		reach.WouldAllow = []string{trimmed + " rm -rf /"}
-	case name == "rm" || name == "rmdir" || name == "shred" || name == "unlink" || name == "rimraf" || name == "dd" || strings.HasPrefix(name, "mkfs"):
-		raise(High, DeleteTree, "Removes files, whichever.")
-		reach.WouldAllow = []string{trimmed + " -rf ~"}
-	case wrappers[name] && len(words) == 1:
-		raise(High, Launcher, "Runs whatever command stands behind it.")
-		reach.WouldAllow = []string{trimmed + " rm -rf ~"}
-		if name == "make" || name == "gmake" {
-			reach.WouldAllow = []string{trimmed + " SHELL=./x"}
-		}
-	}
+	level, kind, reason, examples := prefixRisk(words, trimmed)
+	raise(level, kind, reason)
+	reach.WouldAllow = examples
 	if len(reach.WouldAllow) == 0 {
-		key := strings.Join(append([]string{name}, words[1:]...), " ")
+		key := strings.Join(append([]string{strings.ToLower(path.Base(words[0]))}, words[1:]...), " ")
 		for _, rest := range continuations[key] {
 			reach.WouldAllow = append(reach.WouldAllow, trimmed+" "+rest)
 		}
@@ -218,6 +192,38 @@ func bashRule(content, cwd string) Reach {
 	}
 	reach.WouldAllow = reach.WouldAllow[:min(len(reach.WouldAllow), 3)]
 	return reach
+}
+
+// prefixRisk returns the risk of a rule by the program that its prefix names, and examples of
+// commands that it would allow. The level is "" if the program alone is no risk.
+func prefixRisk(words []string, prefix string) (level Level, kind Risk, reason string, examples []string) {
+	name := strings.ToLower(path.Base(words[0]))
+	bare := strings.TrimRight(name, "0123456789.")
+	_, interprets := interpreters[name]
+	_, interpretsBare := interpreters[bare]
+	switch {
+	case strings.ContainsAny(words[0], "*?[]{}$`;|&()<>"):
+		return High, Computed, "The command is computed.", nil
+	case shells[name] || shells[bare]:
+		return High, Evaluated, "A shell, which runs any command.", []string{prefix + " -c 'rm -rf ~'"}
+	case (interprets || interpretsBare) && name != "jq" && len(words) == 1, (interprets || interpretsBare) && len(words) > 1 && strings.HasPrefix(words[1], "-") && words[1] != "-m":
+		flag := "-e"
+		if bare == "python" {
+			flag = "-c"
+		}
+		return High, InlineCode, "An interpreter, which runs any code.", []string{prefix + " " + flag + " '…'"}
+	case name == "sudo" || name == "doas" || name == "su" || name == "pkexec" || name == "runuser":
+		return High, Privilege, "Runs as another user, with other rights.", []string{prefix + " rm -rf /"}
+	case name == "rm" || name == "rmdir" || name == "shred" || name == "unlink" || name == "rimraf" || name == "dd" || strings.HasPrefix(name, "mkfs"):
+		return High, DeleteTree, "Deletes any files.", []string{prefix + " -rf ~"}
+	case wrappers[name] && len(words) == 1:
+		example := "rm -rf ~"
+		if name == "make" || name == "gmake" {
+			example = "SHELL=./x"
+		}
+		return High, Launcher, "Runs any command that follows it.", []string{prefix + " " + example}
+	}
+	return "", "", "", nil
 }
 
 // plainWords returns the words of the first command in a text, unquoted.

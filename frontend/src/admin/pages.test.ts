@@ -54,7 +54,7 @@ test('saves a setting, and shows the error at the field of an invalid one', asyn
     ],
   }
   answers['PATCH /api/settings'] = {
-    error: { code: 'invalid', message: 'Cost per person: it is a number from 0 to 1000000.' },
+    error: { code: 'invalid', message: 'Cost per person: use a number from 0 to 1000000.' },
   }
   const wrapper = await open(Settings)
   const field = wrapper.find('input[type=number]')
@@ -62,7 +62,7 @@ test('saves a setting, and shows the error at the field of an invalid one', asyn
   await wrapper.find('form').trigger('submit')
   await flushPromises()
   expect(calls[0]).toBe('PATCH /api/settings {"name":"user_cost","value":"-1"}')
-  expect(wrapper.text()).toContain('it is a number from 0 to 1000000.')
+  expect(wrapper.text()).toContain('use a number from 0 to 1000000.')
   expect((field.element as HTMLInputElement).value).toBe('-1')
   answers['PATCH /api/settings'] = answers['GET /api/settings']
   calls.length = 0
