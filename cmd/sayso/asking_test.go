@@ -108,12 +108,12 @@ timeout = "0"
 func TestSettingsOfAskingThatAreRefused(t *testing.T) {
 	t.Parallel()
 	for file, want := range map[string]string{
-		"[ask]\ntimeout = \"29s\"":                                  "between 30s and 15m",
-		"[ask]\ntimeout = \"16m\"":                                  "between 30s and 15m",
+		"[ask]\ntimeout = \"29s\"":                                  "30s to 15m",
+		"[ask]\ntimeout = \"16m\"":                                  "30s to 15m",
 		"[ask]\nquestion_answer = \"xml\"":                          "text or json",
 		"[ask]\nenabeld = true":                                     "no setting",
 		"[[ask.folder]]\npath = \"src\"":                            "not absolute",
-		"[[ask.folder]]\npath = \"/src\"\ntimeout = \"1s\"":         "between 30s and 15m",
+		"[[ask.folder]]\npath = \"/src\"\ntimeout = \"1s\"":         "30s to 15m",
 		"[[ask.folder]]\npath = \"/src\"\nenabled = true\nmode = 1": "no setting",
 	} {
 		if _, err := reads(t, file, nil); err == nil || !strings.Contains(err.Error(), want) {
