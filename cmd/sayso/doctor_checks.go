@@ -355,9 +355,9 @@ func (e *examination) sandbox(runAs *claude.RunAs) {
 	switch {
 	case err == nil:
 		e.ok(check, s.Sandbox+" works")
-	case strings.Contains(err.Error(), "no program bwrap"):
+	case errors.Is(err, errNoBubblewrap):
 		e.add(check, failed, "bubblewrap_missing", problemOf(err)+".", "sudo apt install bubblewrap")
-	case strings.Contains(err.Error(), "does not work here"):
+	case errors.Is(err, errBubblewrapBroken):
 		e.add(check, failed, "bubblewrap_broken", problemOf(err)+". The system may not allow user namespaces.",
 			"sudo sysctl kernel.unprivileged_userns_clone=1", "sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0")
 	default:

@@ -15,6 +15,12 @@ import (
 	"github.com/sayso-dev/sayso/shim"
 )
 
+// Errors of a sandbox that cannot work.
+var (
+	errNoBubblewrap     = errors.New("--sandbox bubblewrap: the program bwrap is missing; install bubblewrap")
+	errBubblewrapBroken = errors.New("--sandbox bubblewrap does not work on this machine")
+)
+
 // sandboxOf returns the configured sandbox, nil for none. It returns an error if the sandbox
 // cannot work, because a server that is told to confine Claude and cannot must not start.
 func sandboxOf(s settings, exe string, runAs *claude.RunAs) (*launch.Sandbox, error) {
@@ -30,7 +36,7 @@ func sandboxOf(s settings, exe string, runAs *claude.RunAs) (*launch.Sandbox, er
 	}
 	bwrap, err := exec.LookPath("bwrap")
 	if err != nil {
-		return nil, errors.New("--sandbox bubblewrap: the program bwrap is missing; install bubblewrap")
+		return nil, errNoBubblewrap
 	}
 	if bwrap, err = filepath.Abs(bwrap); err != nil {
 		return nil, err
@@ -66,7 +72,7 @@ func sandboxOf(s settings, exe string, runAs *claude.RunAs) (*launch.Sandbox, er
 	}
 	try := exec.Command(args[0], args[1:]...)
 	if said, err := try.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("--sandbox bubblewrap does not work on this machine (%w): %s", err, strings.TrimSpace(string(said)))
+		return nil, fmt.Errorf("%w (%w): %s", errBubblewrapBroken, err, strings.TrimSpace(string(said)))
 	}
 	return box, nil
 }
