@@ -1,22 +1,22 @@
 import { words } from './words'
 
-/** A comment on one line of a change, which Claude has not got yet. */
+/** A comment on one line of a change that was not sent to Claude yet. */
 export interface Comment {
   path: string
   side: 'before' | 'after'
   /** The line's number on its side, from 1. */
   line: number
-  /** The line. */
+  /** The text of the line. */
   quote: string
   text: string
 }
 
 const MAX_QUOTE = 300 // characters
 
-// A quote may contain what would end it.
+// The fence must be longer than any in the quote.
 const fence = (text: string): string => '`'.repeat(Math.max(0, ...(text.match(/`+/g) ?? []).map((s) => s.length)) + 1)
 
-/** The one message that tells Claude all comments: each with its file, line and quote. */
+/** Returns the message with all comments for Claude, each with its file, line and quote. */
 export function messageOf(comments: readonly Comment[]): string {
   const sorted = comments.toSorted((a, b) => (a.path === b.path ? a.line - b.line : a.path < b.path ? -1 : 1))
   return [

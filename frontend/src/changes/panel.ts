@@ -3,7 +3,7 @@ import { useStored } from '@/browser/useStored'
 
 export type Tab = 'changes' | 'files' | 'tools' | 'usage'
 
-/** The tab of the panel beside a session; null while it is closed. */
+/** The open tab of the panel beside a session; null while it is closed. */
 export const tab = ref<Tab | null>(null)
 /** The file that the Files tab shows, relative to the session's folder; '' for none. */
 export const openedFile = ref('')
@@ -15,13 +15,13 @@ const DEFAULT_WIDTH = 584
 
 export const clampWidth = (width: number): number => Math.round(Math.min(MAX_WIDTH, Math.max(MIN_WIDTH, width)))
 
-/** The width that a person gave the panel; kept by the browser. */
+/** The width that the person gave the panel, stored in the browser. */
 export const panelWidth = useStored('sayso:panel', DEFAULT_WIDTH, (text) => {
   const width = Number(text)
   return Number.isFinite(width) ? clampWidth(width) : undefined
 })
 
-/** The line to show of a file, from 1; a new object each time it is asked for. */
+/** The line of a file to show, from 1; a new object for each request. */
 export const openedLine = shallowRef({ path: '', line: 0 })
 
 /** openFile shows a file in the Files tab, from a line on, or 0 for none. */

@@ -17,7 +17,7 @@ export function matches({ session, requests }: Pick<Unit, 'session' | 'requests'
   )
 }
 
-/** The ids in the order shown: oldest first, what was put off after the rest. */
+/** Returns the ids in display order: oldest first, snoozed ones last. */
 export function ordered(all: readonly Pick<Unit, 'id'>[], snoozed: (id: string) => boolean): string[] {
   const ids = all.map((u) => u.id)
   return [...ids.filter((id) => !snoozed(id)), ...ids.filter(snoozed)]

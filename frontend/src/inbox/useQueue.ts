@@ -12,10 +12,10 @@ import { words } from './words'
 
 // Rows do not move while a pointer, finger or key is used on them.
 const SETTLE_MS = 1_000
-// The row of what this person decided says so for as long as it is the one that is shown, and at least this long.
+// A decided row shows the decision while its request is displayed, and at least this long.
 const DECIDED_MS = 5_000
 
-/** What a row says: the command, path or address; with the name of a tool that has no icon of its own. */
+/** The text of a row: the command, path or address, with the name of a tool without an icon. */
 function whatOf({ request, requests, session, group }: Unit): string {
   if (group) return words.group(request.tool_name, requests.length)
   const { icon, line } = titleOf(request, session.cwd)
@@ -40,7 +40,7 @@ export function useQueue(current: () => string | undefined) {
 
   const groups = useGroups()
   const open = computed(() => new Map(groups.units.map((u) => [u.id, u])))
-  // What was seen once, so that a row that left can stay where it is for a moment.
+  // Known units, so that a row of a closed one can stay for a moment.
   const known = new Map<string, Unit>()
   /** When what this person decided has left, in ms, by id. */
   const decidedAt = new Map<string, number>()
@@ -56,7 +56,7 @@ export function useQueue(current: () => string | undefined) {
     },
     { immediate: true, flush: 'sync' },
   )
-  /** What this person decided of all that is in a row; '' where the decisions differ. */
+  /** This person's decision on all requests of a row; '' if the decisions differ. */
   function decisionOf(u: Unit): 'allow' | 'deny' | '' | undefined {
     const all = new Set(u.requests.map((r) => decisionHere(store, r)))
     return all.has(undefined) ? undefined : all.size === 1 ? [...all][0] : ''
@@ -80,7 +80,7 @@ export function useQueue(current: () => string | undefined) {
 
   const stays = (id: string) =>
     decidedAt.has(id) && !open.value.has(id) && (id === current() || Date.now() - decidedAt.get(id)! < DECIDED_MS)
-  /** What is wanted, with what was decided in its place. */
+  /** The filtered ids, with decided ones in their places. */
   function withDecided(): string[] {
     const list = [...wanted.value]
     order.value.forEach((id, i) => {
@@ -104,9 +104,9 @@ export function useQueue(current: () => string | undefined) {
     if (!settled) timer.start()
   }
   watch([wanted, current], settle)
-  /** Keeps the order for a moment, because a person points at the list or moves through it. */
+  /** Keeps the order for a moment, because the person points at the list or moves through it. */
   const touch = () => (touchedAt = Date.now())
-  /** Updates the order now, because a person asked for it. */
+  /** Updates the order now, at the person's request. */
   function refilter() {
     touchedAt = 0
     decidedAt.clear()
@@ -129,7 +129,7 @@ export function useQueue(current: () => string | undefined) {
           gone: !open.value.has(id),
           /** What this person decided of it: 'allow', 'deny', or '' for some of each. */
           decision: decidedAt.has(id) || isDecided(id) ? decisionOf(u) : undefined,
-          /** It has become a part of another row. */
+          /** It is now part of another row. */
           joined: unitID(id) !== id,
           line: u.group ? whatOf(u) : lineOf(u.request, u.session.cwd),
           title: titleOf(u.request, u.session.cwd),
@@ -164,7 +164,10 @@ export function useQueue(current: () => string | undefined) {
     isSnoozed,
     snooze,
     unitID,
-    /** What is open, or was since the inbox was opened, by its id or that of a request of it. */
+    /**
+     * Returns a unit that is open, or was since the inbox was opened, by its id or that of one of its
+     * requests.
+     */
     find: (id: string) => open.value.get(unitID(id)) ?? known.get(unitID(id)),
   }
 }

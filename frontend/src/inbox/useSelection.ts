@@ -21,9 +21,9 @@ export function useSelection({ rows, isOpen, find, unitID }: Pick<Queue, 'rows' 
   const mayAnswer = (u: Unit) => may(u.session, 'answer', role())
 
   const units = computed(() => [...ids.value].flatMap((id) => openUnit(id) ?? []).filter(mayAnswer))
-  /** The requests that are selected, those of a group among them. */
+  /** The selected requests, including those of groups. */
   const selected = computed(() => units.value.flatMap(each))
-  // One alone is decided where it is read.
+  // A single request is decided on its own card.
   const offered = computed(() => selecting.value || rows.value.filter((r) => !r.gone && mayAnswer(r)).length > 1)
 
   function replace(list: readonly string[]) {
@@ -31,7 +31,7 @@ export function useSelection({ rows, isOpen, find, unitID }: Pick<Queue, 'rows' 
     if (list.length > 0) selecting.value = true
   }
 
-  /** Selects a unit or ends that; false when this person may not answer it. */
+  /** Selects or deselects a unit. It returns false if the person may not answer it. */
   function toggle(id: string): boolean {
     const u = openUnit(id)
     if (!u || !mayAnswer(u)) return false
@@ -41,7 +41,7 @@ export function useSelection({ rows, isOpen, find, unitID }: Pick<Queue, 'rows' 
     return true
   }
 
-  /** Selects what can be approved together: the low-risk requests, for the tool of which there are most. */
+  /** Selects what can be approved together: the low-risk requests of the tool with the most of them. */
   function selectLow() {
     const low = rows.value.filter((r) => !r.gone && mayAnswer(r) && batchProblem(each(r), role()) === null)
     const counts = new Map<string, number>()
@@ -61,7 +61,7 @@ export function useSelection({ rows, isOpen, find, unitID }: Pick<Queue, 'rows' 
   }
 
   return {
-    /** Whether rows have a box. */
+    /** Whether rows have a check box. */
     selecting,
     units,
     selected,

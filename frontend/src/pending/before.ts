@@ -1,4 +1,7 @@
 import type { Component, InjectionKey } from 'vue'
 
-/** What shows what led to a request, under its card on a phone; it takes session, request and after. */
+/**
+ * The component that shows what led to a request, below its card on a phone. Its props are session, request
+ * and after.
+ */
 export const beforeKey: InjectionKey<Component> = Symbol('before')

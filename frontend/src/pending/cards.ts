@@ -1,4 +1,3 @@
-// What most requests need, in one chunk: all of it is fetched together, and a
-// browser has six connections.
+// The parts of most cards in one chunk, because a browser opens only six connections.
 export { default as RequestDock } from './RequestDock.vue'
 export { default as KeyHint } from './KeyHint.vue'

@@ -1,11 +1,11 @@
 import type { InjectionKey } from 'vue'
 
-/** Place is where a card stands among those that wait for a decision. */
+/** Place is the position of a card among the undecided ones. */
 export interface Place {
   /** Counted from 1. */
   at: number
   of: number
-  /** Leads to the one before (-1) or after it (1). */
+  /** Goes to the previous (-1) or next (1) one. */
   go: (by: -1 | 1) => void
 }
 

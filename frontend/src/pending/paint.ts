@@ -62,7 +62,7 @@ function spanAt(spans: Spans, at: number): number {
 
 const MOST_COMPARED = 64 // pairs of lines in a change that has not as many of both
 
-/** The part of the words of two lines that both have. */
+/** Returns the share of words that two lines have in common. */
 function likeness(a: string, b: string): number {
   const of: string[] = a.match(/\w+/g) ?? []
   const left: string[] = b.match(/\w+/g) ?? []
@@ -75,7 +75,7 @@ function likeness(a: string, b: string): number {
   return all === 0 ? 0 : (2 * both) / all
 }
 
-/** Yields the pairs that are most alike, in order; each line is in one of them at most. */
+/** Yields the most similar pairs, in order; each line is in at most one of them. */
 function* alikeIn(del: readonly string[], add: readonly string[]): Generator<[number, number]> {
   const best = Array.from({ length: del.length + 1 }, () => Array<number>(add.length + 1).fill(0))
   const like = del.map((d) => add.map((a) => likeness(d, a)))

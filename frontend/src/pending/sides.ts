@@ -20,8 +20,8 @@ export const fitsSides = (): boolean => !single.value
  * of a change start in the same row; every other line has its own.
  */
 export function rowsOf(lines: readonly Pick<DiffLine, 'kind'>[]): number[] {
-  let next = 1 // after all that is placed
-  let start = 1 // of the change that is under way
+  let next = 1 // after all placed lines
+  let start = 1 // of the current change
   let del = 0
   let add = 0
   return lines.map(({ kind }) => {

@@ -13,15 +13,15 @@ import { Visit } from './visit'
 import { AFTER_EDIT_MS } from './preview'
 import RequestDock from './RequestDock.vue'
 
-// What the tests of the cards share: requests, a dock, and its buttons by name.
+// Shared by the tests of the cards: requests, a dock, and its buttons by name.
 
-// Loaded, they are drawn at once, as they are in a page that was there before them.
+// Once loaded, they render at once, as in a page that has loaded them before.
 await Promise.all([loaded, (Visit as unknown as { __asyncLoader(): Promise<unknown> }).__asyncLoader()])
 
-/** What the server says of each request and of each edit, by their ids; of others it says nothing. */
+/** The server's reviews of requests and edits, by id. */
 export const previews = new Map<string, Preview>()
 export const asked: string[] = []
-/** What the server says of requests that are gone. */
+/** The server's responses about closed requests. */
 export const fates = new Map<string, object>()
 vi.stubGlobal('fetch', async (path: string, init: RequestInit) => {
   asked.push(`${init.method} ${path} ${String(init.body ?? '')}`.trim())
@@ -33,16 +33,16 @@ vi.stubGlobal('fetch', async (path: string, init: RequestInit) => {
   })
 })
 
-/** Whatever the server was asked is answered. */
+/** Waits until all calls to the server are answered. */
 export async function answeredAll() {
   for (let i = 0; i < 20; i++) await Promise.resolve()
   await nextTick()
 }
 
-// Each test has an hour of its own: the window remembers when it was last come back to.
+// Each test has its own hour, because the window remembers when it last got the focus.
 export let NOW = 1_763_692_800_000
 
-/** A request of this hour. */
+/** A request of the current hour. */
 export const request = (id: string, more: Partial<Request> = {}): Request =>
   card(id, { created_at: NOW / 1000 - 5, ...more })
 export const asks = (id: string, questions: Question[], more: Partial<Request> = {}) =>
@@ -76,10 +76,10 @@ export function process(requests: Request[], more: Partial<ProcessState> = {}): 
   }
 }
 
-/** The hand leaves what it pressed. */
+/** The hand leaves the pressed key. */
 const letGo = () => dispatchEvent(new KeyboardEvent('keyup'))
 
-/** Another hour; for before each test. */
+/** Starts another hour; for beforeEach. */
 export function newHour(): void {
   letGo()
   NOW += 3_600_000
@@ -87,7 +87,7 @@ export function newHour(): void {
 
 let toasts: VueWrapper | null = null
 
-/** A dock on a store that the test speaks to in the place of the socket. */
+/** A dock with a store that the test changes instead of the socket. */
 export function dock(requests: Request[], role: 'viewer' | 'member' = 'member') {
   const pinia = createPinia()
   setActivePinia(pinia)
@@ -167,7 +167,7 @@ export function dock(requests: Request[], role: 'viewer' | 'member' = 'member') 
 }
 
 export const button = (w: VueWrapper, name: string) => {
-  // One that asks for more before it acts ends with dots.
+  // The name of a button that asks for more ends with an ellipsis.
   const named = [name, `${name}…`]
   const found = w.findAll('button').find((b) => b.isVisible() && named.includes(b.attributes('aria-label') ?? b.text()))
   if (!found)
@@ -192,13 +192,13 @@ export async function armed() {
   await nextTick()
 }
 
-/** An edit has been looked at by the server. */
+/** Waits until the server has reviewed an edit. */
 export async function looked() {
   vi.advanceTimersByTime(AFTER_EDIT_MS)
   await answeredAll()
 }
 
-/** Chooses from the menu of the first card. */
+/** Chooses an item of the first card's menu. */
 export async function choose(w: VueWrapper, name: string) {
   await button(w, 'More actions').trigger('click')
   await button(w, name).trigger('click')

@@ -13,17 +13,17 @@ import { undoable } from './undo'
 import { useArming } from './useArming'
 import { words } from './words'
 
-/** What became of one of several requests. Only one that is open can be selected. */
+/** Fate is the outcome of one of several requests. Only an open one can be selected. */
 export interface Fate {
   kind: 'open' | 'sending' | 'queued' | 'held' | 'applied' | 'failed'
-  /** '' while nobody has answered. */
+  /** '' while it is unanswered. */
   text: string
 }
 
 /**
- * useBatch decides several requests with one press, each by an answer of its own. listed
- * are those that are shown, open or not; group when they are of one session, which may have
- * medium risk. byDefault says which are selected until a person selects.
+ * useBatch decides several requests with one press, each with its own answer. listed are the displayed ones,
+ * open or not; group means that they are of one session, where medium risk is allowed. byDefault returns
+ * which are selected until the person selects.
  */
 export function useBatch(
   listed: () => readonly Waiting[],
@@ -35,16 +35,16 @@ export function useBatch(
   fateOf: (w: Waiting) => Fate
   has: (w: Waiting) => boolean
   select: (list: readonly Waiting[], on: boolean) => void
-  /** Keeps the selection as it is shown: somebody is at the card. */
+  /** Freezes the displayed selection, because the person is using the card. */
   freeze: () => void
-  /** Those that are open and selected. */
+  /** The open and selected requests. */
   selected: ComputedRef<Waiting[]>
   problem: ComputedRef<BatchProblem | null>
-  /** Those of this person's answers that can be undone. */
+  /** This person's answers that can be undone. */
   held: ComputedRef<Waiting[]>
-  /** How many were sent, and how many of those were approved and denied; null while some are in flight. */
+  /** The number of answers sent, approved and denied; null while some are in flight. */
   sum: ComputedRef<{ sent: number; allow: number; deny: number } | null>
-  /** The decision that is in flight. */
+  /** The decision in flight. */
   busy: ComputedRef<'allow' | 'deny' | null>
   decide: (decision: 'allow' | 'deny', touch: boolean, message?: string) => void
   rearm: () => void
@@ -98,7 +98,7 @@ export function useBatch(
     if (!group) return batchProblem(selected.value, role())
     return selected.value.every((w) => batchable(w, role(), true)) ? null : 'rights'
   })
-  // Of several the strictest: what may be done with all of them.
+  // The strictest facts of all requests.
   const facts = computed<Facts>(() => ({
     ...factsOf(listed()[0]!, role()),
     armed: armed.value,
@@ -127,13 +127,13 @@ export function useBatch(
         input_hash: request.input_hash,
         decision,
         ...(decision === 'allow' ? { batch: true, together } : message ? { message } : {}),
-        // Where two must approve, the other one is the second thought.
+        // Where two people must approve, the second approval replaces the undo window.
         ...(request.approval?.effect === 'two_people'
           ? {}
           : undoable({ decision, touch, level: request.risk, bulk: true })),
       })
     }
-    // What comes back, refused or undone, is selected anew by hand.
+    // A request that returns after a refusal or undo must be selected again.
     select(list, false)
     rearm()
     offerUndo()

@@ -1,4 +1,4 @@
 import { defineAsyncComponent } from 'vue'
 
-// Rare enough to be fetched when there is one.
+// Rare, so it loads on demand.
 export const Visit = defineAsyncComponent(() => import('./Visit.vue'))

@@ -1,13 +1,13 @@
 const MAX_WORDS = 4
 const MAX_LENGTH = 40
-// Words that say little of what is done.
+// Words that do not describe the task.
 const FILLERS = new Set(
   'a an and at by for from in into is it its of on once or please so that the then this to with der die das den dem ein eine einen und oder in im mit von zu zum zur bitte fur auf'.split(
     ' ',
   ),
 )
 
-/** Proposes the name of a branch for a task that no other branch has. */
+/** Proposes an unused branch name for a task. */
 export function proposeBranch(task: string, taken: readonly string[]): string {
   const words = task
     .slice(0, 500)

@@ -58,13 +58,13 @@ export function notShown(tool: string, input: ToolInput, cwd: string): ToolInput
   const view = VIEWS[tool]
   if (!view) return {}
   const out = beyond(input, view.shape, cwd)
-  // A cell that goes has no new text, so none is shown.
+  // A deleted cell has no new text.
   if (tool === 'NotebookEdit' && input['edit_mode'] === 'delete' && input['new_source'])
     out['new_source'] = input['new_source']
   return out
 }
 
-/** What of a value is not as a shape has it: "edits[1].note" and its value. */
+/** Returns the parts of a value that do not match a shape: "edits[1].note" and its value. */
 function beyond(value: unknown, shape: Shape, cwd = ''): ToolInput {
   const out: [string, unknown][] = []
   visit(value, shape, '')
