@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/sayso-dev/sayso/orchestrator/launch"
+	"github.com/sayso-dev/sayso/orchestrator/launch/launchtest"
+	"github.com/sayso-dev/sayso/runner"
 	"github.com/sayso-dev/sayso/runner/link"
 	"github.com/sayso-dev/sayso/runner/remote"
 )
@@ -55,4 +57,17 @@ func TestMethodsAreCalledByTheirNames(t *testing.T) {
 			t.Errorf("%s called %v with %s", m.Name, calls[i:], want)
 		}
 	}
+}
+
+// What a runner does over a connection is what it does here.
+func TestRunnerOverAConnection(t *testing.T) {
+	t.Parallel()
+	launchtest.TestRunner(t, func(t *testing.T, cli *launch.CLI) launch.Runner {
+		methods, err := runner.MethodsOf[launch.Runner](cli)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, _ := pair(t, methods.Serve, func() {})
+		return remote.NewRunner(c)
+	})
 }
