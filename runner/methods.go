@@ -51,6 +51,9 @@ func (m Methods) Serve(ctx context.Context, call *link.Call) (any, error) {
 
 // Invoke calls a method of the other side. results are pointers. It blocks as [link.Conn.Call].
 func Invoke(ctx context.Context, c *link.Conn, name string, args []any, results ...any) error {
+	if args == nil {
+		args = []any{}
+	}
 	var answered []json.RawMessage
 	if err := c.Call(ctx, name, args, &answered); err != nil {
 		return err
