@@ -106,3 +106,12 @@ test('formulas in lines are set, and stay as they were written where that fails'
   expect(set!.title).toBe('$x$')
   expect(kept!.outerHTML).toBe('<var>$\\oops$</var>')
 })
+
+test('any number that cannot be drawn is settled without a stack for each', async () => {
+  const first = draw('mermaid', 'first') // the others wait for it
+  const others = Array.from({ length: 60_000 }, (_, i) => draw('mermaid', `waits ${i}`))
+  vi.stubGlobal('Worker', undefined)
+  last().onerror!()
+  expect(await first).toBe('failed')
+  expect(new Set(await Promise.all(others))).toEqual(new Set(['failed']))
+})

@@ -23,11 +23,15 @@ let timer: ReturnType<typeof setTimeout> | undefined
 let slow = 0
 const drawings = new Map<string, Promise<Drawn | Failure>>()
 
-function end(result: Drawn | Failure): void {
+function settle(result: Drawn | Failure): void {
   clearTimeout(timer)
   const job = current
   current = null
   job?.done(result)
+}
+
+function end(result: Drawn | Failure): void {
+  settle(result)
   next()
 }
 
@@ -55,19 +59,25 @@ function start(): Worker {
   return made
 }
 
+// A loop, because any number may fail before one is rendered.
 function next(): void {
-  if (current) return
-  current = queue.shift() ?? null
-  if (!current) return
-  if (slow >= MAX_SLOW) return end('slow')
-  try {
-    worker ??= start()
-  } catch {
-    return end('failed')
+  while (!current) {
+    current = queue.shift() ?? null
+    if (!current) return
+    if (slow >= MAX_SLOW) {
+      settle('slow')
+      continue
+    }
+    try {
+      worker ??= start()
+    } catch {
+      settle('failed')
+      continue
+    }
+    limit(LOAD_MS)
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker has none
+    worker.postMessage(current.task)
   }
-  limit(LOAD_MS)
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker has none
-  worker.postMessage(current.task)
 }
 
 /**

@@ -6,6 +6,8 @@ import { placeOf, type Drawn, type DrawKind, type DrawTask, type Failure, type M
 // A larger image would be unreadable, and would keep the page busy.
 const MAX_SVG = 1_000_000
 const MAX_ELEMENTS = 5_000
+// The page builds the elements one inside the other: deeper ones could overflow its stack.
+const MAX_DEPTH = 200
 // A macro can expand to a whole formula, so expansions are limited.
 const MAX_EXPANSIONS = 100
 const MAX_EM = 20
@@ -44,10 +46,10 @@ async function formulas(displayMode: boolean): Promise<Draw> {
     })
     let elements = 0
     // Replaces nodes that are not MathML elements, such as the place of an equation number, by their content.
-    const plain = ({ type, text, children = [], ...more }: Node): (MathTree | string)[] => {
+    const plain = ({ type, text, children = [], ...more }: Node, depth: number): (MathTree | string)[] => {
       if (typeof text === 'string') return [text]
-      if (++elements > MAX_ELEMENTS) throw new RangeError('too many elements')
-      const within = children.flatMap(plain)
+      if (++elements > MAX_ELEMENTS || depth > MAX_DEPTH) throw new RangeError('too many elements')
+      const within = children.flatMap((child) => plain(child, depth + 1))
       if (type === undefined) return within
       const { attributes = {}, style = {}, classes = [] } = more
       return [
@@ -61,7 +63,7 @@ async function formulas(displayMode: boolean): Promise<Draw> {
       ]
     }
     try {
-      const [math] = plain(tree as Node)
+      const [math] = plain(tree as Node, 1)
       return typeof math === 'object' ? { math } : 'failed'
     } catch {
       return 'long'

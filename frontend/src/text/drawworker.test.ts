@@ -122,6 +122,13 @@ describe('formulas', () => {
   })
 
   test.each([
+    ['\\sqrt{'.repeat(40) + 'x' + '}'.repeat(40), 'object'],
+    ['\\sqrt{'.repeat(300) + 'x' + '}'.repeat(300), 'string'],
+  ])('how deep it may be is bounded', async (source, drawn) => {
+    expect(typeof (await ask('math', source))).toBe(drawn)
+  })
+
+  test.each([
     // Each macro doubles the one before it.
     `${'abcdefghijkl'.replace(/./g, (c, i: number) => `\\def\\${c}x{${i === 0 ? 'xxxx' : `\\${'abcdefghijkl'[i - 1]}x`.repeat(2)}}`)}\\lx`,
     '\\def\\a{\\a\\a}\\a',
