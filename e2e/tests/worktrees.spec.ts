@@ -104,7 +104,9 @@ test('a worktree that conflicts is not merged, and says what to type @nightly', 
   await page.getByRole('button', { name: 'New session' }).first().click()
   const form = page.getByRole('dialog', { name: 'New session' })
   await form.getByRole('combobox', { name: 'Folder' }).fill(scripted)
-  await form.getByRole('textbox', { name: /What should Claude do/ }).fill(play('Say.', [text('Done.')], [text('Noted.')]))
+  await form
+    .getByRole('textbox', { name: /What should Claude do/ })
+    .fill(play('Say.', [text('Done.')], [text('Noted.')]))
   await form.getByRole('switch', { name: /Work in a separate copy/ }).check()
   await form.getByRole('textbox', { name: 'New branch' }).fill('cart/total')
   await form.getByRole('button', { name: 'Start session' }).click()
