@@ -130,7 +130,8 @@ export const german: Record<keyof typeof errors, string> = {
   git_busy: 'In diesem Ordner läuft gerade ein anderer Git-Befehl. Versuche es noch einmal.',
   git_failed: 'Git ist fehlgeschlagen: {detail}.',
   runner_paused: '{runner} nimmt gerade keine neuen Sitzungen an. Ein Admin kann das ändern.',
-  runner_unreachable: 'Diese Sitzung läuft auf {runner} und ist nicht erreichbar. Deine Antworten warten, bis sich das ändert.',
+  runner_unreachable:
+    'Diese Sitzung läuft auf {runner} und ist nicht erreichbar. Deine Antworten warten, bis sich das ändert.',
   worktree_no_repository:
     'Hier ist kein Worktree möglich. Der Ordner braucht ein Git-Repository in den Ordnern, die du sehen kannst.',
   worktree_exists: 'Es gibt schon einen Ordner {path}. Wähle einen anderen Branch-Namen.',

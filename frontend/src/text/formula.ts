@@ -34,9 +34,10 @@ export const withMath: MarkedExtension = {
         if (from === undefined) return undefined
         spend(Math.min(src.length, MAX_BLOCK))
         const to = src.slice(0, MAX_BLOCK).indexOf('$$', from)
-        const text = src.slice(from, to).trim()
+        const between = src.slice(from, to)
+        const text = between.trim()
         // As in TeX, a formula contains no blank line, so a growing text changes only in its last blocks.
-        if (to < 0 || text === '' || /\n[ \t]*\n/.test(text)) return undefined
+        if (to < 0 || text === '' || /\n[ \t]*\n/.test(between)) return undefined
         const end = /^[ \t]*(?:\n|$)/.exec(src.slice(to + 2))
         return end ? { type: 'formula', raw: src.slice(0, to + 2 + end[0].length), text } : undefined
       },

@@ -241,6 +241,15 @@ describe('a growing text', () => {
     TIMEOUT_MS,
   )
 
+  test.each(['$$\n \n* * *\n$$\nx\n$$\n', '$$\nx\n\n$$\ny'])(
+    '%j contains a blank line, so it starts no formula',
+    (whole) => {
+      const reader = new Growing((end) => end)
+      for (let at = 1; at < whole.length; at++) reader.take(whole.slice(0, at))
+      expect(reader.take(whole)).toEqual(blocks(whole))
+    },
+  )
+
   test('is parsed again only at its end', () => {
     const reader = new Growing()
     const head = Array.from({ length: 50 }, (_, i) => `Paragraph ${i}.`).join('\n\n')
