@@ -82,7 +82,7 @@ func parse(text string) error {
 				return fmt.Errorf("%q: %w", one, err)
 			}
 		default:
-			return fmt.Errorf("%q: there is no action %q", one, o.action)
+			return fmt.Errorf("%q: there is no action %q", one, f.action)
 		}
 		faults[name] = f
 	}

@@ -115,9 +115,10 @@ func (l *Leader) lead(ctx context.Context, lease Lease, asked time.Time) error {
 // so it ends before the lease does.
 func (l *Leader) renew(ctx context.Context, lease Lease, asked time.Time) {
 	end := asked.Add(lease.For)
+	wait := lease.For / 3
 	for {
 		select {
-		case <-time.After(min(lease.For/3, time.Until(end))):
+		case <-time.After(min(wait, time.Until(end))):
 		case <-ctx.Done():
 			return
 		}
@@ -130,12 +131,14 @@ func (l *Leader) renew(ctx context.Context, lease Lease, asked time.Time) {
 		next, err := l.store.HoldLease(asking, l.serverID, leaseTTL)
 		cancel()
 		switch {
-		case err != nil: // it is asked again until the lease ends
+		case err != nil:
+			// Often enough that an outage that ends before the lease does not lose it.
+			wait = lease.For / 12
 		case next.Term != lease.Term:
 			l.log.WarnContext(ctx, "another server has taken the lease on jobs of all servers")
 			return
 		default:
-			end = now.Add(next.For)
+			end, wait = now.Add(next.For), lease.For/3
 		}
 	}
 }
