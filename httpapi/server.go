@@ -127,7 +127,7 @@ type Options struct {
 	NodeID  string
 	// RunnerID is the runner inside this server.
 	RunnerID string
-	Log     *slog.Logger
+	Log      *slog.Logger
 }
 
 // OIDC configures the identity provider at which people sign in.
