@@ -66,7 +66,7 @@ async function open(messages = ['m1', 'm2']) {
     props: {
       session: {
         session_id: ID,
-        cwd: '/work/shop',
+        cwd: '/w/shop',
         state: 'user_turn',
         pending_requests: [],
         actions: [],
@@ -106,7 +106,7 @@ test('what was viewed of a turn is not viewed of what is not committed', async (
 
 test('without a repository the last turn is shown at once, with what is not known', async () => {
   answers.head = found('head', [], { repository: 'missing', main_branch: '' })
-  answers.turn = found('turn', [file('/work/other/x', { uncommitted: false }), file('new.ts', { status: 'added' })], {
+  answers.turn = found('turn', [file('/w/other/x', { uncommitted: false }), file('new.ts', { status: 'added' })], {
     repository: 'missing',
     source: 'checkpoints',
     commands: 2,
