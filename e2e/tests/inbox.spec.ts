@@ -210,6 +210,7 @@ test.describe('on a phone', () => {
     expect(box.height).toBeGreaterThanOrEqual(48)
     expect(box.y + box.height).toBeGreaterThan(viewport.height * 0.75)
     await approve.tap()
+    await page.getByRole('navigation', { name: 'Next in your inbox' }).getByRole('link').tap()
     await app.approveButton(app.card('touch second')).tap()
     // Taps that follow one another are not meant for it.
     await expect(async () => {

@@ -74,8 +74,6 @@ test('on a phone whatever decides or sends is where the thumb is @newest @nightl
   page,
   server: { url },
 }) => {
-  // The folder of the new session is that of the session on stage, which is not there.
-  test.info().annotations.push({ type: 'allowed on the console', description: '/api/folders' })
   const stage = await Stage.in(page)
   await page.setViewportSize(PHONE)
   const low = async (what: Locator) => {
