@@ -215,7 +215,7 @@ var attackList = []attack{
 
 	// Git, which the server runs without asking anybody.
 	proved(132, "a repository whose settings, hooks, filters, drivers or submodules run a program when its changes are shown", "workingtree.TestRepositoryRunsNoProgram", "workingtree.TestSubmoduleRunsNoProgram"),
-	proved(133, "a repository, link, pipe or path that shows files outside the folder or of a hidden project, or that blocks", "workingtree.TestRepositoryElsewhere", "workingtree.TestFilesElsewhere", "workingtree.TestRepositoryAboveRoots", "workingtree.TestDiscardDoesNotFollowLinks", "claude/config.TestProject", "orchestrator/launch.TestGrantsAreFoundAndRemoved", "claude.TestSavedFolder", "httpapi.TestChangesShowNoFileOfAHiddenProject"),
+	proved(133, "a repository, link, pipe or path that shows files outside the folder or of a hidden project, or that blocks", "workingtree.TestRepositoryElsewhere", "workingtree.TestFilesElsewhere", "workingtree.TestRepositoryAboveRoots", "workingtree.TestDiscardDoesNotFollowLinks", "workingtree.TestOnlyWhatWasPlannedIsDone", "claude/config.TestProject", "orchestrator/launch.TestGrantsAreFoundAndRemoved", "claude.TestSavedFolder", "httpapi.TestChangesShowNoFileOfAHiddenProject"),
 	proved(134, "a CLI that offers too many commands, too long ones, or names that disguise them", "orchestrator.TestCatalogFollowsTheCLIWithinBounds"),
 
 	// A phone.
@@ -240,7 +240,7 @@ var attackList = []attack{
 	proved(143, "a runner's token that was guessed, revoked, copied to another host, or sent by a page", "runner.TestRunnersThatAreRefused", "runner.TestRequestsThatAreNoRunners"),
 	proved(144, "somebody between a runner and its server, or a redirect that asks for the token", "runner.TestRunnersThatAreRefused/another key", "runner.TestRunnersThatAreRefused/a certificate of nobody", "runner.TestRunnersThatAreRefused/a redirect", "runner.TestAddressesThatAreRefused"),
 	proved(145, "a runner or a server that sends without end, or what the protocol does not allow", "runner/link.TestPeersThatBreakTheProtocolLoseTheirConnection", "runner/link.TestFloodsAreBounded", "runner/link.TestASlowReceiverHoldsUpNobody", "runner/link.TestLongArgumentsAreBounded", "runner/link.TestTooManyCalls"),
-	proved(146, "a server that makes a runner run what its own rules refuse, or reach files beside those of a process", "runner/remote.TestServersThatWantTooMuch"),
+	proved(146, "a server that makes a runner run what its own rules refuse, or reach files beside those of a process", "runner/remote.TestServersThatWantTooMuch", "orchestrator/launch.TestRunnerKeepsToItsOwnRoots"),
 
 	// Metrics.
 	proved(147, "a token for the metrics that does anything else, or outlives the rights of its admin", "httpapi.TestMetricsScope"),

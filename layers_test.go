@@ -156,7 +156,7 @@ var packages = map[string]rule{
 	},
 	"orchestrator/launch": {
 		layer:    3,
-		ours:     []string{"claude", "claude/config", "claude/folder", "internal/failpoint", "internal/problem", "internal/procfs", "internal/project", "pending", "runner/link", "shim", "internal/statement", "internal/workspace"},
+		ours:     []string{"claude", "claude/config", "claude/folder", "internal/failpoint", "internal/problem", "internal/procfs", "internal/project", "pending", "runner/link", "shim", "internal/statement", "internal/workingtree", "internal/workspace"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it starts processes for the orchestrator; only cmd/sayso configures it",
 	},
@@ -365,7 +365,7 @@ var packages = map[string]rule{
 	},
 	"runner/remote": {
 		layer:    4,
-		ours:     []string{"claude", "claude/folder", "internal/workspace", "orchestrator/launch", "pending", "runner", "runner/link"},
+		ours:     []string{"claude", "claude/folder", "internal/workingtree", "internal/workspace", "orchestrator/launch", "pending", "runner", "runner/link"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it carries processes to a server; cmd/sayso gives its launcher to the orchestrator",
 	},

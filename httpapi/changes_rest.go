@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"path"
 	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/account"
@@ -22,18 +20,18 @@ import (
 
 // changesDriver is what changesHandlers needs of the orchestrator.
 type changesDriver interface {
-	WorkingTree(ctx context.Context, sessionID string, visible func(path string) bool) (*workingtree.Folder, error)
-	Discard(ctx context.Context, s session.Session, f *workingtree.Folder, path, seen string, by pending.Actor) error
-	Commit(ctx context.Context, s session.Session, f *workingtree.Folder, message string, paths []string, by pending.Actor) (string, error)
-	FolderTree(ctx context.Context, cwd string, permit func(folder string) error, visible func(path string) bool) (*workingtree.Folder, error)
+	WorkingTree(ctx context.Context, sessionID string, view workingtree.View) (workingtree.Tree, error)
+	Discard(ctx context.Context, s session.Session, t workingtree.Tree, path, seen string, by pending.Actor) error
+	Commit(ctx context.Context, s session.Session, t workingtree.Tree, message string, paths []string, by pending.Actor) (string, error)
+	FolderTree(ctx context.Context, cwd string, permit func(folder string) error, view workingtree.View) (workingtree.Tree, error)
 	LastChoice(ctx context.Context, userID, folder string) (mode, model string, err error)
-	AddWorktree(ctx context.Context, f *workingtree.Folder, branch, base string, by pending.Actor) (folder string, err error)
-	MergeWorktree(ctx context.Context, s session.Session, f *workingtree.Folder, digest string, by pending.Actor) (commit string, err error)
-	RemoveWorktree(ctx context.Context, s session.Session, f *workingtree.Folder, digest string, by pending.Actor) (workingtree.RemovedWorktree, error)
-	TurnChanges(ctx context.Context, s session.Session, f *workingtree.Folder, messageID string) (orchestrator.TurnChanges, error)
-	CompareTurn(ctx context.Context, s session.Session, f *workingtree.Folder, messageID, path, oldPath string) (workingtree.Comparison, error)
-	PreviewRewind(ctx context.Context, s session.Session, f *workingtree.Folder, messageID string) (orchestrator.Rewind, error)
-	Rewind(ctx context.Context, s session.Session, f *workingtree.Folder, messageID, digest string, by pending.Actor) error
+	AddWorktree(ctx context.Context, t workingtree.Tree, branch, base string, by pending.Actor) (folder string, err error)
+	MergeWorktree(ctx context.Context, s session.Session, t workingtree.Tree, digest string, by pending.Actor) (commit string, err error)
+	RemoveWorktree(ctx context.Context, s session.Session, t workingtree.Tree, digest string, by pending.Actor) (workingtree.RemovedWorktree, error)
+	TurnChanges(ctx context.Context, s session.Session, t workingtree.Tree, messageID string) (orchestrator.TurnChanges, error)
+	CompareTurn(ctx context.Context, s session.Session, t workingtree.Tree, messageID, path, oldPath string) (workingtree.Comparison, error)
+	PreviewRewind(ctx context.Context, s session.Session, t workingtree.Tree, messageID string) (orchestrator.Rewind, error)
+	Rewind(ctx context.Context, s session.Session, t workingtree.Tree, messageID, digest string, by pending.Actor) error
 }
 
 // changesHandlers serves the changes and the files of a session's folder.
@@ -45,38 +43,43 @@ type changesHandlers struct {
 // maxRawFile bounds a file that is downloaded, in bytes.
 const maxRawFile = 32 << 20
 
-// open opens the folder of a session that a person may see.
-func (s *changesHandlers) open(r *http.Request, who account.Identity) (*workingtree.Folder, error) {
-	_, f, err := s.openSession(r, who)
-	return f, err
+// find returns the folder of a session that a person may see.
+func (s *changesHandlers) find(r *http.Request, who account.Identity) (workingtree.Tree, error) {
+	_, t, err := s.findSession(r, who)
+	return t, err
 }
 
-func (s *changesHandlers) openSession(r *http.Request, who account.Identity) (session.Session, *workingtree.Folder, error) {
+func (s *changesHandlers) findSession(r *http.Request, who account.Identity) (session.Session, workingtree.Tree, error) {
 	ses, book, err := s.guard.Session(r.Context(), who, project.See, r.PathValue("id"))
 	if err != nil {
-		return ses, nil, err
+		return ses, workingtree.Tree{}, err
 	}
-	f, err := s.folder(r.Context(), who, ses, book)
-	return ses, f, err
+	t, err := s.folder(r.Context(), who, ses, book)
+	return ses, t, err
 }
 
 // turnBase is the base that is no commit: the state before a person's message.
 const turnBase = "turn"
 
-// folder opens the folder of a session as a person may see it: without the folders of projects
+// folder returns the folder of a session as a person may see it: without the folders of projects
 // that are hidden from them.
-func (s *changesHandlers) folder(ctx context.Context, who account.Identity, ses session.Session, book *project.Book) (*workingtree.Folder, error) {
-	return s.driver.WorkingTree(ctx, ses.SessionID, func(file string) bool {
-		in := book.ProjectIDOf(path.Clean(file))
-		return in == ses.InProject || access.Sees(book, who, in)
-	})
+func (s *changesHandlers) folder(ctx context.Context, who account.Identity, ses session.Session, book *project.Book) (workingtree.Tree, error) {
+	return s.driver.WorkingTree(ctx, ses.SessionID, view(book, func(projectID string) bool {
+		return projectID == ses.InProject || access.Sees(book, who, projectID)
+	}))
 }
 
-// change reads the body of a request into dst, opens the folder of its session, in which the person
-// may answer, and calls do, which the end of the request does not interrupt. The body is read
-// second, so that it reveals nothing of sessions that the person may not see, and the folder is
-// opened last.
-func (s *changesHandlers) change(r *http.Request, who account.Identity, dst any, do func(context.Context, session.Session, *workingtree.Folder) error) error {
+// view returns which folders a person may see, who sees these projects. Everybody sees what is in no
+// project.
+func view(book *project.Book, sees func(projectID string) bool) (v workingtree.View) {
+	v.Shown, v.Hidden = book.Folders(sees)
+	return v
+}
+
+// change reads the body of a request into dst and calls do with the folder of its session, in which
+// the person may answer. The end of the request does not interrupt it. The body is read second, so
+// that it reveals nothing of sessions that the person may not see.
+func (s *changesHandlers) change(r *http.Request, who account.Identity, dst any, do func(context.Context, session.Session, workingtree.Tree) error) error {
 	ses, book, err := s.guard.Session(r.Context(), who, project.Answer, r.PathValue("id"))
 	if err != nil {
 		return err
@@ -84,29 +87,27 @@ func (s *changesHandlers) change(r *http.Request, who account.Identity, dst any,
 	if err := readBody(r, dst); err != nil {
 		return err
 	}
-	f, err := s.folder(r.Context(), who, ses, book)
+	t, err := s.folder(r.Context(), who, ses, book)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), command.Timeout)
 	defer cancel()
-	return do(ctx, ses, f)
+	return do(ctx, ses, t)
 }
 
 func (s *changesHandlers) getChanges(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	ses, f, err := s.openSession(r, who)
+	ses, t, err := s.findSession(r, who)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
 	query := r.URL.Query()
 	var turn orchestrator.TurnChanges
 	if query.Get("base") == turnBase {
-		turn, err = s.driver.TurnChanges(r.Context(), ses, f, query.Get("message_id"))
+		turn, err = s.driver.TurnChanges(r.Context(), ses, t, query.Get("message_id"))
 		turn.Base = turnBase
 	} else {
-		turn.Status, err = f.Status(r.Context(), commitBase(query.Get("base")))
+		turn.Status, err = t.TreeStatus(r.Context(), t.Place, commitBase(query.Get("base")))
 	}
 	if err != nil {
 		return err
@@ -119,7 +120,7 @@ func (s *changesHandlers) getChanges(w http.ResponseWriter, r *http.Request, who
 	for _, c := range status.Changes {
 		changed := wire.ChangedFile{
 			Path: c.Path, OldPath: c.OldPath, Status: string(c.Status), Uncommitted: c.Uncommitted, Version: c.Version,
-			Readable: utf8.ValidString(c.Path+c.OldPath) && !strings.HasSuffix(c.Path, "/"),
+			Readable: c.Readable,
 		}
 		if c.Added >= 0 {
 			changed.Added, changed.Removed = &c.Added, &c.Removed
@@ -139,18 +140,17 @@ func commitBase(name string) workingtree.Base {
 }
 
 func (s *changesHandlers) getChangedFile(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	ses, f, err := s.openSession(r, who)
+	ses, t, err := s.findSession(r, who)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
 	query := r.URL.Query()
 	path, oldPath := query.Get("path"), query.Get("old_path")
 	var c workingtree.Comparison
 	if query.Get("base") == turnBase {
-		c, err = s.driver.CompareTurn(r.Context(), ses, f, query.Get("message_id"), path, oldPath)
+		c, err = s.driver.CompareTurn(r.Context(), ses, t, query.Get("message_id"), path, oldPath)
 	} else {
-		c, err = f.Compare(r.Context(), commitBase(query.Get("base")), path, oldPath)
+		c, err = t.CompareFile(r.Context(), t.Place, commitBase(query.Get("base")), path, oldPath)
 	}
 	if err != nil {
 		return err
@@ -165,8 +165,8 @@ func fileContent(c workingtree.Content) wire.FileContent {
 
 func (s *changesHandlers) postDiscard(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var d wire.FileDiscard
-	if err := s.change(r, who, &d, func(ctx context.Context, ses session.Session, f *workingtree.Folder) error {
-		return s.driver.Discard(ctx, ses, f, d.Path, d.Digest, access.Actor(who))
+	if err := s.change(r, who, &d, func(ctx context.Context, ses session.Session, t workingtree.Tree) error {
+		return s.driver.Discard(ctx, ses, t, d.Path, d.Digest, access.Actor(who))
 	}); err != nil {
 		return err
 	}
@@ -177,8 +177,8 @@ func (s *changesHandlers) postDiscard(w http.ResponseWriter, r *http.Request, wh
 func (s *changesHandlers) postCommit(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var c wire.CommitCreate
 	var id string
-	if err := s.change(r, who, &c, func(ctx context.Context, ses session.Session, f *workingtree.Folder) (err error) {
-		id, err = s.driver.Commit(ctx, ses, f, c.Message, c.Paths, access.Actor(who))
+	if err := s.change(r, who, &c, func(ctx context.Context, ses session.Session, t workingtree.Tree) (err error) {
+		id, err = s.driver.Commit(ctx, ses, t, c.Message, c.Paths, access.Actor(who))
 		return err
 	}); err != nil {
 		return err
@@ -193,14 +193,13 @@ func (s *changesHandlers) getRewind(w http.ResponseWriter, r *http.Request, who 
 	if err != nil {
 		return err
 	}
-	f, err := s.folder(r.Context(), who, ses, book)
+	t, err := s.folder(r.Context(), who, ses, book)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
 	ctx, cancel := context.WithTimeout(r.Context(), command.Timeout)
 	defer cancel()
-	preview, err := s.driver.PreviewRewind(ctx, ses, f, r.URL.Query().Get("message_id"))
+	preview, err := s.driver.PreviewRewind(ctx, ses, t, r.URL.Query().Get("message_id"))
 	if err != nil {
 		return err
 	}
@@ -217,8 +216,8 @@ func (s *changesHandlers) getRewind(w http.ResponseWriter, r *http.Request, who 
 
 func (s *changesHandlers) postRewind(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var d wire.RewindStart
-	if err := s.change(r, who, &d, func(ctx context.Context, ses session.Session, f *workingtree.Folder) error {
-		return s.driver.Rewind(ctx, ses, f, d.MessageID, d.Digest, access.Actor(who))
+	if err := s.change(r, who, &d, func(ctx context.Context, ses session.Session, t workingtree.Tree) error {
+		return s.driver.Rewind(ctx, ses, t, d.MessageID, d.Digest, access.Actor(who))
 	}); err != nil {
 		return err
 	}
@@ -227,68 +226,64 @@ func (s *changesHandlers) postRewind(w http.ResponseWriter, r *http.Request, who
 }
 
 func (s *changesHandlers) getFiles(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	f, err := s.open(r, who)
+	t, err := s.find(r, who)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	list, more, err := f.List(r.URL.Query().Get("path"))
+	list, err := t.ListTree(r.Context(), t.Place, r.URL.Query().Get("path"))
 	if err != nil {
 		return err
 	}
-	out := wire.FolderEntries{Entries: make([]wire.FolderEntry, 0, len(list)), More: more}
-	for _, e := range list {
-		out.Entries = append(out.Entries, wire.FolderEntry{Name: e.Name, Kind: string(e.Kind), Readable: utf8.ValidString(e.Name)})
+	out := wire.FolderEntries{Entries: make([]wire.FolderEntry, 0, len(list.Entries)), More: list.More}
+	for _, e := range list.Entries {
+		out.Entries = append(out.Entries, wire.FolderEntry{Name: e.Name, Kind: string(e.Kind), Readable: e.Readable})
 	}
 	writeJSON(w, http.StatusOK, out)
 	return nil
 }
 
 func (s *changesHandlers) getFoundFiles(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	f, err := s.open(r, who)
+	t, err := s.find(r, who)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	return s.writeFound(w, r, f)
+	return s.writeFound(w, r, t)
 }
 
-func (s *changesHandlers) writeFound(w http.ResponseWriter, r *http.Request, f *workingtree.Folder) error {
-	found, more, err := f.Search(r.Context(), r.URL.Query().Get("q"))
+func (s *changesHandlers) writeFound(w http.ResponseWriter, r *http.Request, t workingtree.Tree) error {
+	found, err := t.SearchTree(r.Context(), t.Place, r.URL.Query().Get("q"))
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, wire.FoundFiles{Paths: append([]string{}, found...), More: more})
+	writeJSON(w, http.StatusOK, wire.FoundFiles{Paths: append([]string{}, found.Paths...), More: found.More})
 	return nil
 }
 
 func (s *changesHandlers) getFile(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	f, err := s.open(r, who)
+	t, err := s.find(r, who)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	c, _, err := f.Read(r.URL.Query().Get("path"), workingtree.MaxText)
+	file, err := t.ReadTreeFile(r.Context(), t.Place, r.URL.Query().Get("path"), workingtree.MaxText)
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, fileContent(c))
+	writeJSON(w, http.StatusOK, fileContent(file.Content))
 	return nil
 }
 
 // getRawFile sends the bytes of a file as a download, which no browser opens as a page.
 func (s *changesHandlers) getRawFile(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	f, err := s.open(r, who)
+	t, err := s.find(r, who)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
 	name := r.URL.Query().Get("path")
-	_, data, err := f.Read(name, maxRawFile)
+	file, err := t.ReadTreeFile(r.Context(), t.Place, name, maxRawFile)
 	if err != nil {
 		return err
 	}
-	if data == nil {
+	if file.Data == nil {
 		return problem.For("path", "file_not_shown")
 	}
 	h := w.Header()
@@ -296,8 +291,8 @@ func (s *changesHandlers) getRawFile(w http.ResponseWriter, r *http.Request, who
 	h.Set("Content-Disposition", disposition("attachment", path.Base(name)))
 	h.Set("Content-Security-Policy", attachmentPolicy)
 	h.Set("Cache-Control", "no-store")
-	h.Set("Content-Length", strconv.Itoa(len(data)))
+	h.Set("Content-Length", strconv.Itoa(len(file.Data)))
 	w.WriteHeader(http.StatusOK)
-	_, _ = w.Write(data) // the client may be gone
+	_, _ = w.Write(file.Data) // the client may be gone
 	return nil
 }

@@ -21,17 +21,15 @@ func (s *changesHandlers) mayStart(ctx context.Context, who account.Identity, fo
 	return s.guard.Start(ctx, who, folder, "default", nil)
 }
 
-// openFolder opens a folder in which a person may start a session.
-func (s *changesHandlers) openFolder(ctx context.Context, who account.Identity, cwd string) (*workingtree.Folder, error) {
+// findFolder returns a folder in which a person may start a session.
+func (s *changesHandlers) findFolder(ctx context.Context, who account.Identity, cwd string) (workingtree.Tree, error) {
 	book, err := s.guard.Book(ctx)
 	if err != nil {
-		return nil, err
+		return workingtree.Tree{}, err
 	}
 	return s.driver.FolderTree(ctx, cwd,
 		func(folder string) error { return s.mayStart(ctx, who, folder) },
-		func(file string) bool {
-			return access.Sees(book, who, book.ProjectIDOf(path.Clean(file)))
-		})
+		view(book, func(projectID string) bool { return access.Sees(book, who, projectID) }))
 }
 
 func gitState(s workingtree.Summary) wire.GitState {
@@ -40,22 +38,21 @@ func gitState(s workingtree.Summary) wire.GitState {
 
 // getFolderInfo says what a person should know of a folder before they start a session in it.
 func (s *changesHandlers) getFolderInfo(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	f, err := s.openFolder(r.Context(), who, r.URL.Query().Get("cwd"))
+	t, err := s.findFolder(r.Context(), who, r.URL.Query().Get("cwd"))
 	if err != nil {
 		return err
 	}
-	defer f.Close()
 	info := wire.FolderInfo{Branches: []string{}}
-	if info.PermissionMode, info.Model, err = s.driver.LastChoice(r.Context(), who.User.UserID, f.Dir()); err != nil {
+	if info.PermissionMode, info.Model, err = s.driver.LastChoice(r.Context(), who.User.UserID, t.CWD); err != nil {
 		return err
 	}
-	summary, err := f.Summary(r.Context())
+	summary, err := t.TreeSummary(r.Context(), t.Place)
 	if err != nil {
 		return err
 	}
 	info.Git = gitState(summary)
-	if to := f.WorktreesFolder(); to != "" && s.mayStart(r.Context(), who, to) == nil {
-		branches, err := f.Branches(r.Context())
+	if to := summary.WorktreesFolder; to != "" && s.mayStart(r.Context(), who, to) == nil {
+		branches, err := t.Branches(r.Context(), t.Place)
 		if err != nil {
 			return err
 		}
@@ -67,12 +64,11 @@ func (s *changesHandlers) getFolderInfo(w http.ResponseWriter, r *http.Request, 
 
 // getFolderFiles finds files of a folder by parts of their path.
 func (s *changesHandlers) getFolderFiles(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	f, err := s.openFolder(r.Context(), who, r.URL.Query().Get("cwd"))
+	t, err := s.findFolder(r.Context(), who, r.URL.Query().Get("cwd"))
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	return s.writeFound(w, r, f)
+	return s.writeFound(w, r, t)
 }
 
 func (s *changesHandlers) postWorktree(w http.ResponseWriter, r *http.Request, who account.Identity) error {
@@ -82,18 +78,21 @@ func (s *changesHandlers) postWorktree(w http.ResponseWriter, r *http.Request, w
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), command.Timeout)
 	defer cancel()
-	f, err := s.openFolder(ctx, who, body.CWD)
+	t, err := s.findFolder(ctx, who, body.CWD)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	to, err := t.WorktreesFolder(ctx, t.Place)
+	if err != nil {
+		return err
+	}
 	// The worktree may belong to another project than the folder: to that of the repository.
-	if to := f.WorktreesFolder(); to != "" {
+	if to != "" {
 		if err := s.mayStart(ctx, who, to); err != nil {
 			return err
 		}
 	}
-	folder, err := s.driver.AddWorktree(ctx, f, body.Branch, body.Base, access.Actor(who))
+	folder, err := s.driver.AddWorktree(ctx, t, body.Branch, body.Base, access.Actor(who))
 	if err != nil {
 		return err
 	}
@@ -109,10 +108,9 @@ func (s *changesHandlers) getGitState(w http.ResponseWriter, r *http.Request, wh
 		return err
 	}
 	var summary workingtree.Summary
-	f, err := s.folder(r.Context(), who, ses, book)
+	t, err := s.folder(r.Context(), who, ses, book)
 	if err == nil {
-		defer f.Close()
-		summary, err = f.Summary(r.Context())
+		summary, err = t.TreeSummary(r.Context(), t.Place)
 	}
 	if reason := (*problem.Error)(nil); errors.As(err, &reason) {
 		summary, err = workingtree.Summary{Repository: workingtree.RepositoryMissing}, nil
@@ -126,32 +124,31 @@ func (s *changesHandlers) getGitState(w http.ResponseWriter, r *http.Request, wh
 
 // getWorktree describes the worktree of a session, or answers 409 when it has none of ours.
 func (s *changesHandlers) getWorktree(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	f, err := s.open(r, who)
+	t, err := s.find(r, who)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	t, ours, err := f.Worktree(r.Context())
+	found, err := t.Worktree(r.Context(), t.Place)
 	if err != nil {
 		return err
-	}
-	if !ours {
-		return problem.New("worktree_missing")
 	}
 	writeJSON(w, http.StatusOK, wire.Worktree{
-		Branch: t.Branch, Base: t.Base, Head: t.Head, Folder: f.Dir(), Main: t.Main, BaseCheckedOut: t.BaseCheckedOut,
-		Uncommitted: t.Uncommitted, Unmerged: t.Unmerged, Merge: string(t.Merge), BranchKept: t.BranchKept, Conflicts: append([]string{}, t.Conflicts...),
-		Ignored: append([]string{}, t.Ignored...), MoreIgnored: t.MoreIgnored, Digest: t.Digest,
+		Branch: found.Branch, Base: found.Base, Head: found.Head, Folder: found.Folder, Main: found.Main, BaseCheckedOut: found.BaseCheckedOut,
+		Uncommitted: found.Uncommitted, Unmerged: found.Unmerged, Merge: string(found.Merge), BranchKept: found.BranchKept, Conflicts: append([]string{}, found.Conflicts...),
+		Ignored: append([]string{}, found.Ignored...), MoreIgnored: found.MoreIgnored, Digest: found.Digest,
 	})
 	return nil
 }
 
 // changeRepository is change for what also changes the repository's main working tree, in whose
 // project the person must have the same right.
-func (s *changesHandlers) changeRepository(r *http.Request, who account.Identity, do func(ctx context.Context, ses session.Session, f *workingtree.Folder, digest string) error) error {
+func (s *changesHandlers) changeRepository(r *http.Request, who account.Identity, do func(ctx context.Context, ses session.Session, t workingtree.Tree, digest string) error) error {
 	var seen wire.WorktreeSeen
-	return s.change(r, who, &seen, func(ctx context.Context, ses session.Session, f *workingtree.Folder) error {
-		to := f.WorktreesFolder()
+	return s.change(r, who, &seen, func(ctx context.Context, ses session.Session, t workingtree.Tree) error {
+		to, err := t.WorktreesFolder(ctx, t.Place)
+		if err != nil {
+			return err
+		}
 		if to == "" {
 			return problem.New("worktree_missing")
 		}
@@ -162,14 +159,14 @@ func (s *changesHandlers) changeRepository(r *http.Request, who account.Identity
 		if err := book.May(access.Person(who), project.Answer, project.Place{ProjectID: book.ProjectIDOf(path.Dir(to))}); err != nil {
 			return err
 		}
-		return do(ctx, ses, f, seen.Digest)
+		return do(ctx, ses, t, seen.Digest)
 	})
 }
 
 func (s *changesHandlers) postWorktreeMerge(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var commit string
-	if err := s.changeRepository(r, who, func(ctx context.Context, ses session.Session, f *workingtree.Folder, digest string) (err error) {
-		commit, err = s.driver.MergeWorktree(ctx, ses, f, digest, access.Actor(who))
+	if err := s.changeRepository(r, who, func(ctx context.Context, ses session.Session, t workingtree.Tree, digest string) (err error) {
+		commit, err = s.driver.MergeWorktree(ctx, ses, t, digest, access.Actor(who))
 		return err
 	}); err != nil {
 		return err
@@ -180,8 +177,8 @@ func (s *changesHandlers) postWorktreeMerge(w http.ResponseWriter, r *http.Reque
 
 func (s *changesHandlers) postWorktreeRemove(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var gone workingtree.RemovedWorktree
-	if err := s.changeRepository(r, who, func(ctx context.Context, ses session.Session, f *workingtree.Folder, digest string) (err error) {
-		gone, err = s.driver.RemoveWorktree(ctx, ses, f, digest, access.Actor(who))
+	if err := s.changeRepository(r, who, func(ctx context.Context, ses session.Session, t workingtree.Tree, digest string) (err error) {
+		gone, err = s.driver.RemoveWorktree(ctx, ses, t, digest, access.Actor(who))
 		return err
 	}); err != nil {
 		return err

@@ -21,7 +21,6 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 	defer letGo()
 	defer close(o.closing)
 	o.grantsChanged(ctx)
-	o.git.Sweep()
 	var adopted []*process
 	var strays []launch.Leftover
 	err := retryStore(ctx, o.o.Log, "what a former server left", func() (err error) {

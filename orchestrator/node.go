@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"github.com/sayso-dev/sayso/claude"
-	"github.com/sayso-dev/sayso/internal/workingtree"
 	"github.com/sayso-dev/sayso/orchestrator/admission"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/pending"
@@ -25,7 +24,6 @@ type node struct {
 	runner      launch.Runner
 	starter     *launch.Starter
 	fenced      chan struct{} // a shim has a newer lease; capacity 1, never closed
-	git         *workingtree.Git
 }
 
 func (o *node) rules() *Rules { return o.changed.Load() }

@@ -12,7 +12,6 @@ import (
 	"github.com/sayso-dev/sayso/internal/options"
 	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/project"
-	"github.com/sayso-dev/sayso/internal/workingtree"
 	"github.com/sayso-dev/sayso/orchestrator/admission"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/session"
@@ -40,12 +39,12 @@ func New(o Options) (*Orchestrator, error) {
 	if err := options.Check("orchestrator", o); err != nil {
 		return nil, err
 	}
-	git, err := workingtree.New(workingtree.Options{Command: o.CLI.Command, As: o.CLI.As, Environ: o.CLI.Environ})
+	runner, err := launch.NewRunner(o.CLI, nil)
 	if err != nil {
 		return nil, err
 	}
 	made := &Orchestrator{
-		node:            &node{o: o, runner: o.CLI, fenced: make(chan struct{}, 1), starter: &launch.Starter{CLI: o.CLI, Launcher: o.Launcher, Sandbox: o.Sandbox, MCP: o.MCP}, git: git},
+		node:            &node{o: o, runner: runner, fenced: make(chan struct{}, 1), starter: &launch.Starter{CLI: o.CLI, Launcher: o.Launcher, Sandbox: o.Sandbox, MCP: o.MCP}},
 		launches:        make(chan *process),
 		settled:         make(chan struct{}),
 		closing:         make(chan struct{}),

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -45,8 +44,8 @@ type RewoundFile struct {
 
 // PreviewRewind returns what Rewind would change. It changes nothing, and refuses in the same
 // cases.
-func (o *Orchestrator) PreviewRewind(ctx context.Context, s session.Session, f *workingtree.Folder, messageID string) (Rewind, error) {
-	plan, err := o.planRewind(ctx, s, f, messageID)
+func (o *Orchestrator) PreviewRewind(ctx context.Context, s session.Session, t workingtree.Tree, messageID string) (Rewind, error) {
+	plan, err := o.planRewind(ctx, s, t, messageID)
 	if err != nil {
 		return Rewind{}, err
 	}
@@ -56,7 +55,7 @@ func (o *Orchestrator) PreviewRewind(ctx context.Context, s session.Session, f *
 	}
 	plan.Commands = since.commands
 	for i, info := range plan.infos {
-		plan.Files[i].Changed = info != nil && since.changedLater(plan.paths[i], info)
+		plan.Files[i].Changed = !info.Missing && since.changedLater(plan.paths[i], info.ModTime)
 	}
 	return plan.Rewind, nil
 }
@@ -67,7 +66,7 @@ func (o *Orchestrator) PreviewRewind(ctx context.Context, s session.Session, f *
 // transcript record the rewind before it happens: a server that is killed meanwhile does not stop
 // Claude. It refuses while no process runs, because only a running CLI can restore files, and during
 // a turn, in which Claude changes them.
-func (o *Orchestrator) Rewind(ctx context.Context, s session.Session, f *workingtree.Folder, messageID, digest string, by pending.Actor) error {
+func (o *Orchestrator) Rewind(ctx context.Context, s session.Session, t workingtree.Tree, messageID, digest string, by pending.Actor) error {
 	p, err := o.running(ctx, s.SessionID)
 	if err != nil {
 		return err
@@ -77,7 +76,7 @@ func (o *Orchestrator) Rewind(ctx context.Context, s session.Session, f *working
 		return err
 	}
 	defer release()
-	plan, err := o.planRewind(ctx, s, f, messageID)
+	plan, err := o.planRewind(ctx, s, t, messageID)
 	switch {
 	case err != nil:
 		return err
@@ -86,7 +85,7 @@ func (o *Orchestrator) Rewind(ctx context.Context, s session.Session, f *working
 	case len(plan.paths) == 0:
 		return problem.For("message_id", "rewind_nothing")
 	}
-	kept, err := f.Keep(ctx, plan.paths)
+	kept, err := t.KeepFiles(ctx, t.Place, plan.paths)
 	if err != nil {
 		return err
 	}
@@ -118,13 +117,13 @@ const restoredKey = "restored:"
 // rewindPlan is a Rewind whose Commands and Changed are not set.
 type rewindPlan struct {
 	Rewind
-	paths   []string      // absolute, of Files
-	infos   []os.FileInfo // of paths; nil for a missing file
+	paths   []string               // absolute, of Files
+	infos   []workingtree.FileInfo // of paths
 	message session.Item
 }
 
 // planRewind asks the CLI what a rewind would change.
-func (o *Orchestrator) planRewind(ctx context.Context, s session.Session, f *workingtree.Folder, messageID string) (plan rewindPlan, err error) {
+func (o *Orchestrator) planRewind(ctx context.Context, s session.Session, t workingtree.Tree, messageID string) (plan rewindPlan, err error) {
 	p, err := o.running(ctx, s.SessionID)
 	if err != nil {
 		return rewindPlan{}, err
@@ -150,19 +149,22 @@ func (o *Orchestrator) planRewind(ctx context.Context, s session.Session, f *wor
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(s.CWD, path)
 		}
-		info, err := f.Inspect(path)
-		if err != nil {
-			return rewindPlan{}, err
-		}
-		file := RewoundFile{Path: path, Missing: info == nil}
+		plan.paths = append(plan.paths, path)
+	}
+	if plan.infos, err = t.InspectFiles(ctx, t.Place, plan.paths); err != nil {
+		return rewindPlan{}, err
+	}
+	for i, path := range plan.paths {
+		info := plan.infos[i]
+		file := RewoundFile{Path: path, Missing: info.Missing}
 		if rest, inside := strings.CutPrefix(path, s.CWD+"/"); inside {
 			file.Path = rest
 		}
 		fmt.Fprintf(sum, "%s\x00", path)
-		if info != nil {
-			fmt.Fprintf(sum, "%d %d %s", info.ModTime().UnixNano(), info.Size(), info.Mode())
+		if !info.Missing {
+			fmt.Fprintf(sum, "%d %d %s", info.ModTime.UnixNano(), info.Size, info.Mode)
 		}
-		plan.Files, plan.paths, plan.infos = append(plan.Files, file), append(plan.paths, path), append(plan.infos, info)
+		plan.Files = append(plan.Files, file)
 	}
 	plan.Digest = hex.EncodeToString(sum.Sum(nil))
 	return plan, nil
@@ -194,14 +196,14 @@ type rewound struct {
 const clockTolerance = time.Second
 
 // changedLater reports whether something else has changed a file since the message, after Claude.
-func (r rewound) changedLater(path string, info os.FileInfo) bool {
+func (r rewound) changedLater(path string, modified time.Time) bool {
 	for _, at := range []time.Time{r.since, r.edited[path], r.unknown} {
-		if !info.ModTime().After(at.Add(clockTolerance)) {
+		if !modified.After(at.Add(clockTolerance)) {
 			return false
 		}
 	}
 	for _, restored := range r.restored {
-		if d := info.ModTime().Sub(restored); d > -10*clockTolerance && d < clockTolerance {
+		if d := modified.Sub(restored); d > -10*clockTolerance && d < clockTolerance {
 			return false
 		}
 	}

@@ -32,7 +32,7 @@ func (s *readingStore) Transcript(ctx context.Context, sessionID string, after i
 type rewinding struct {
 	*bench
 	session   session.Session
-	folder    *workingtree.Folder
+	folder    workingtree.Tree
 	messageID string
 	reading   *readingStore
 }
@@ -49,11 +49,10 @@ func withRewinding(t *testing.T, reply claudetest.Reply, test func(r rewinding))
 		if err != nil {
 			b.t.Fatal(err)
 		}
-		folder, err := b.WorkingTree(b.t.Context(), id, func(string) bool { return true })
+		folder, err := b.WorkingTree(b.t.Context(), id, workingtree.View{})
 		if err != nil {
 			b.t.Fatal(err)
 		}
-		defer folder.Close()
 		r := rewinding{bench: b, session: s, folder: folder, reading: reading}
 		for _, it := range b.items(id) {
 			if message, ok := strings.CutPrefix(it.Key, "message:"); ok && r.messageID == "" {

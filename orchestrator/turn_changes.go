@@ -5,16 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/workingtree"
-	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -50,9 +45,8 @@ func (p *process) snapshotFolder(ctx context.Context) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, snapshotTimeout)
 	defer cancel()
-	base, err := p.o.git.Snapshot(ctx, workingtree.Place{
-		Roots: p.o.rules().Roots, CWD: p.session.CWD, Visible: func(string) bool { return true }, // what a person sees is decided when they look
-	})
+	t := p.o.tree(p.session.CWD, workingtree.View{}) // what a person sees is decided when they look
+	base, err := t.Snapshot(ctx, t.Place)
 	if err != nil {
 		p.slowFolder = ctx.Err() != nil
 		p.log.DebugContext(ctx, "cannot store the state of the folder before the turn", "error", err)
@@ -80,138 +74,63 @@ func snapshotOf(it session.Item) (string, error) {
 	return body.Snapshot, nil
 }
 
-// turnBase is what a folder is compared with.
-type turnBase struct {
-	message    session.Item
-	snapshot   workingtree.Base   // "" when there is none
-	checkpoint *claude.Checkpoint // nil when there is none, or a snapshot
+// snapshotBefore returns a person's message, and the stored state of the folder before it, "" if there is none.
+func (o *Orchestrator) snapshotBefore(ctx context.Context, s session.Session, messageID string) (message session.Item, base workingtree.Base, err error) {
+	if message, err = o.personsMessage(ctx, s.SessionID, messageID); err != nil {
+		return message, "", err
+	}
+	stored, err := snapshotOf(message)
+	return message, workingtree.Base(stored), err
 }
 
-// turnBase finds the state of a folder before a person's message.
-func (o *Orchestrator) turnBase(ctx context.Context, s session.Session, f *workingtree.Folder, messageID string) (b turnBase, err error) {
-	if b.message, err = o.personsMessage(ctx, s.SessionID, messageID); err != nil {
-		return b, err
-	}
-	stored, err := snapshotOf(b.message)
-	if err != nil {
-		return b, err
-	}
-	switch has, err := f.HasSnapshot(ctx, workingtree.Base(stored)); {
-	case err != nil:
-		return b, err
-	case has:
-		b.snapshot = workingtree.Base(stored)
-		return b, nil
-	}
-	c, err := o.runner.SavedCheckpoint(ctx, s.SessionID, messageID)
-	switch {
-	case err == nil:
-		b.checkpoint = &c
-	case !errors.Is(err, claude.ErrNotSaved):
-		return b, fmt.Errorf("orchestrator: %w", err)
-	}
-	return b, nil
-}
-
-// TurnChanges compares a folder that WorkingTree opened with its state before a person's message.
-func (o *Orchestrator) TurnChanges(ctx context.Context, s session.Session, f *workingtree.Folder, messageID string) (TurnChanges, error) {
-	b, err := o.turnBase(ctx, s, f, messageID)
+// TurnChanges compares a folder with its state before a person's message.
+func (o *Orchestrator) TurnChanges(ctx context.Context, s session.Session, t workingtree.Tree, messageID string) (TurnChanges, error) {
+	message, base, err := o.snapshotBefore(ctx, s, messageID)
 	if err != nil {
 		return TurnChanges{}, err
 	}
-	if b.snapshot != "" {
-		status, err := f.Status(ctx, b.snapshot)
-		return TurnChanges{Status: status, Source: FromSnapshot}, err
+	if base != "" {
+		status, err := t.TreeStatus(ctx, t.Place, base)
+		if !errors.Is(err, workingtree.ErrNoSnapshot) {
+			return TurnChanges{Status: status, Source: FromSnapshot}, err
+		}
 	}
-	since, err := o.rewoundSince(ctx, s, b.message)
+	since, err := o.rewoundSince(ctx, s, message)
 	if err != nil {
 		return TurnChanges{}, err
 	}
-	status, err := f.Status(ctx, workingtree.BaseHead)
+	status, err := t.TreeStatus(ctx, t.Place, workingtree.BaseHead)
 	if err != nil {
 		return TurnChanges{}, err
 	}
 	status.Changes, status.More = []workingtree.Change{}, false // those since the last commit
-	t := TurnChanges{Status: status, Commands: since.commands}
-	if b.checkpoint == nil {
-		return t, nil
+	changes := TurnChanges{Status: status, Commands: since.commands}
+	found, err := o.runner.CheckpointChanges(ctx, t.Place, s.SessionID, messageID)
+	switch {
+	case errors.Is(err, claude.ErrNotSaved):
+		return changes, nil
+	case err != nil:
+		return TurnChanges{}, fmt.Errorf("orchestrator: %w", err)
 	}
-	t.Source = FromCheckpoints
-	files := b.checkpointed(s)
-	for _, path := range slices.Sorted(maps.Keys(files)) {
-		if len(t.Changes) == maxCheckpointFiles {
-			t.More = true
-			break
-		}
-		c, same, err := o.compareCheckpoint(ctx, f, b, path, files[path])
-		if err != nil {
-			return TurnChanges{}, err
-		}
-		if same || c.After.State == workingtree.ContentOutside { // perhaps hidden from the person
-			continue
-		}
-		change := workingtree.Change{Path: path, Status: workingtree.Modified, Added: -1, Removed: -1, Version: c.Digest}
-		switch workingtree.ContentMissing {
-		case c.Before.State:
-			change.Status = workingtree.Added
-		case c.After.State:
-			change.Status = workingtree.Deleted
-		}
-		t.Changes = append(t.Changes, change)
-	}
-	return t, nil
+	changes.Source, changes.Changes, changes.More = FromCheckpoints, append(changes.Changes, found.Changes...), found.More
+	return changes, nil
 }
 
-// maxCheckpointFiles bounds the list of files of a checkpoint.
-const maxCheckpointFiles = 200
-
 // CompareTurn compares a file of TurnChanges with its state before a person's message.
-func (o *Orchestrator) CompareTurn(ctx context.Context, s session.Session, f *workingtree.Folder, messageID, path, oldPath string) (workingtree.Comparison, error) {
-	b, err := o.turnBase(ctx, s, f, messageID)
+func (o *Orchestrator) CompareTurn(ctx context.Context, s session.Session, t workingtree.Tree, messageID, path, oldPath string) (workingtree.Comparison, error) {
+	_, base, err := o.snapshotBefore(ctx, s, messageID)
 	if err != nil {
 		return workingtree.Comparison{}, err
 	}
-	if b.snapshot != "" {
-		return f.Compare(ctx, b.snapshot, path, oldPath)
+	if base != "" {
+		c, err := t.CompareFile(ctx, t.Place, base, path, oldPath)
+		if !errors.Is(err, workingtree.ErrNoSnapshot) {
+			return c, err
+		}
 	}
-	backup, known := b.checkpointed(s)[path]
-	if !known {
-		return workingtree.Comparison{}, problem.For("path", "file_unchanged")
+	c, err := o.runner.CompareCheckpoint(ctx, t.Place, s.SessionID, messageID, path)
+	if errors.Is(err, claude.ErrNotSaved) {
+		err = problem.For("path", "file_unchanged")
 	}
-	c, _, err := o.compareCheckpoint(ctx, f, b, path, backup)
 	return c, err
-}
-
-// checkpointed returns the backups of a checkpoint by the paths of their files: relative to the folder if
-// they are in it, else absolute.
-func (b turnBase) checkpointed(s session.Session) map[string]string {
-	files := map[string]string{}
-	if b.checkpoint == nil {
-		return files
-	}
-	for path, backup := range b.checkpoint.Files {
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(s.CWD, path)
-		}
-		if rest, inside := strings.CutPrefix(path, s.CWD+"/"); inside {
-			path = rest
-		}
-		files[path] = backup
-	}
-	return files
-}
-
-// compareCheckpoint compares a file with its backup, "" for a file that did not exist.
-func (o *Orchestrator) compareCheckpoint(ctx context.Context, f *workingtree.Folder, b turnBase, path, backup string) (c workingtree.Comparison, same bool, err error) {
-	before := workspace.File{State: workspace.FileMissing}
-	if backup != "" {
-		before, err = o.runner.ReadFile(ctx, nil, b.checkpoint.Folder, backup, workingtree.MaxCompared)
-		if err != nil {
-			return c, false, fmt.Errorf("orchestrator: read a backup of Claude: %w", err)
-		}
-		if before.State == workspace.FileMissing {
-			before.State = workspace.FileOutside // there was a file, of which nothing is known
-		}
-	}
-	return f.CompareWith(before, path)
 }

@@ -27,11 +27,10 @@ func withTurn(t *testing.T, before func(folder string), test func(r rewinding, h
 		if err != nil {
 			b.t.Fatal(err)
 		}
-		folder, err := b.WorkingTree(b.t.Context(), id, func(path string) bool { return filepath.Base(path) != "hidden" })
+		folder, err := b.WorkingTree(b.t.Context(), id, workingtree.View{Hidden: []string{filepath.Join(b.folder, "hidden")}})
 		if err != nil {
 			b.t.Fatal(err)
 		}
-		defer folder.Close()
 		r := rewinding{bench: b, session: s, folder: folder}
 		for _, it := range b.items(id) {
 			if message, ok := strings.CutPrefix(it.Key, "message:"); ok {

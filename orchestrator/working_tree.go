@@ -9,14 +9,17 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// WorkingTree opens the folder of a session for a person who sees the paths that visible
-// accepts, absolute and without symbolic links. The caller closes it.
-func (o *Orchestrator) WorkingTree(ctx context.Context, sessionID string, visible func(path string) bool) (*workingtree.Folder, error) {
+// WorkingTree returns the folder of a session as a person may see it.
+func (o *Orchestrator) WorkingTree(ctx context.Context, sessionID string, view workingtree.View) (workingtree.Tree, error) {
 	s, err := o.ownSession(ctx, sessionID)
 	if err != nil {
-		return nil, err
+		return workingtree.Tree{}, err
 	}
-	return o.git.Open(ctx, workingtree.Place{Roots: o.rules().Roots, CWD: s.CWD, Visible: visible})
+	return o.tree(s.CWD, view), nil
+}
+
+func (o *node) tree(cwd string, view workingtree.View) workingtree.Tree {
+	return workingtree.Tree{Trees: o.runner, Place: workingtree.Place{Roots: o.rules().Roots, CWD: cwd, View: view}}
 }
 
 // workingTreeIncident is the entry of the audit trail for a change of a folder: changes_discarded,
@@ -35,20 +38,29 @@ type workingTreeIncident struct {
 	Objects map[string]string `json:"objects,omitempty"`
 }
 
-// Discard discards the changes of a file in a folder that WorkingTree opened. seen is the digest
-// of the content that the person saw. It is recorded in the audit trail first.
-func (o *Orchestrator) Discard(ctx context.Context, s session.Session, f *workingtree.Folder, path, seen string, by pending.Actor) error {
-	return f.Discard(ctx, path, seen, func(d workingtree.Discarded) error {
-		return o.record(ctx, workingTreeIncident{incident: newIncident("changes_discarded", s, by), Paths: []string{d.Path}, Object: d.Object})
-	})
+// Discard discards the changes of a file. seen is the digest of the content that the person
+// saw. It is recorded in the audit trail first.
+func (o *Orchestrator) Discard(ctx context.Context, s session.Session, t workingtree.Tree, path, seen string, by pending.Actor) error {
+	d, err := t.PlanDiscard(ctx, t.Place, path, seen)
+	if err != nil {
+		return err
+	}
+	if err := o.record(ctx, workingTreeIncident{incident: newIncident("changes_discarded", s, by), Paths: []string{d.Path}, Object: d.Object}); err != nil {
+		return err
+	}
+	return t.Discard(ctx, t.Place, d)
 }
 
-// Commit commits files in a folder that WorkingTree opened. It is recorded in the audit trail
-// first, so that no commit is missing there, and again with its id. It returns the id of the commit.
-func (o *Orchestrator) Commit(ctx context.Context, s session.Session, f *workingtree.Folder, message string, paths []string, by pending.Actor) (string, error) {
-	id, err := f.Commit(ctx, message, paths, func() error {
-		return o.record(ctx, workingTreeIncident{incident: newIncident("commit_started", s, by), Paths: paths, Message: message})
-	})
+// Commit commits files. It is recorded in the audit trail first, so that no commit is missing
+// there, and again with its id. It returns the id of the commit.
+func (o *Orchestrator) Commit(ctx context.Context, s session.Session, t workingtree.Tree, message string, paths []string, by pending.Actor) (string, error) {
+	if _, err := t.PlanCommit(ctx, t.Place, message, paths); err != nil {
+		return "", err
+	}
+	if err := o.record(ctx, workingTreeIncident{incident: newIncident("commit_started", s, by), Paths: paths, Message: message}); err != nil {
+		return "", err
+	}
+	id, err := t.Commit(ctx, t.Place, message, paths)
 	if err != nil {
 		return "", err
 	}
@@ -64,52 +76,67 @@ func (o *Orchestrator) RecordExport(ctx context.Context, s session.Session, form
 	}{newIncident("session_exported", s, by), format})
 }
 
-// FolderTree opens a folder in which no session needs to be, as WorkingTree does. permit gets the
-// folder without symbolic links and may refuse it.
-func (o *Orchestrator) FolderTree(ctx context.Context, cwd string, permit func(folder string) error, visible func(path string) bool) (*workingtree.Folder, error) {
+// FolderTree is WorkingTree for a folder in which no session needs to be. permit gets the folder
+// without symbolic links and may refuse it.
+func (o *Orchestrator) FolderTree(ctx context.Context, cwd string, permit func(folder string) error, view workingtree.View) (workingtree.Tree, error) {
 	real, err := o.runner.ResolveFolder(ctx, o.rules().Roots, cwd)
 	if err != nil {
-		return nil, problem.InField("cwd", err)
+		return workingtree.Tree{}, problem.InField("cwd", err)
 	}
 	if err := permit(real); err != nil {
-		return nil, err
+		return workingtree.Tree{}, err
 	}
-	return o.git.Open(ctx, workingtree.Place{Roots: o.rules().Roots, CWD: real, Visible: visible})
+	return o.tree(real, view), nil
 }
 
-// AddWorktree adds a worktree to the repository of a folder that FolderTree opened, and records it
-// in the audit trail first. It returns the folder in which a session can start.
-func (o *Orchestrator) AddWorktree(ctx context.Context, f *workingtree.Folder, branch, base string, by pending.Actor) (folder string, err error) {
-	return f.AddWorktree(ctx, branch, base, func(path, commit string) error {
-		return o.record(ctx, workingTreeIncident{
-			incident: newIncident("worktree_added", session.Session{CWD: path}, by), Paths: []string{}, Branch: branch, Base: base, Commit: commit,
-		})
-	})
+// AddWorktree adds a worktree to the repository of a folder, and records it in the audit trail
+// first. It returns the folder in which a session can start.
+func (o *Orchestrator) AddWorktree(ctx context.Context, t workingtree.Tree, branch, base string, by pending.Actor) (folder string, err error) {
+	w, err := t.PlanWorktree(ctx, t.Place, branch, base)
+	if err != nil {
+		return "", err
+	}
+	if err := o.record(ctx, workingTreeIncident{
+		incident: newIncident("worktree_added", session.Session{CWD: w.Path}, by), Paths: []string{}, Branch: branch, Base: base, Commit: w.Commit,
+	}); err != nil {
+		return "", err
+	}
+	return t.AddWorktree(ctx, t.Place, w)
 }
 
 // MergeWorktree merges the branch of a session's worktree into its base, and records it first.
 // digest is that of the state that the person saw.
-func (o *Orchestrator) MergeWorktree(ctx context.Context, s session.Session, f *workingtree.Folder, digest string, by pending.Actor) (commit string, err error) {
-	return f.MergeWorktree(ctx, digest, func(w workingtree.Worktree, commit string) error {
-		return o.record(ctx, workingTreeIncident{
-			incident: newIncident("worktree_merged", s, by), Paths: []string{}, Branch: w.Branch, Base: w.Base, Commit: commit,
-		})
-	})
+func (o *Orchestrator) MergeWorktree(ctx context.Context, s session.Session, t workingtree.Tree, digest string, by pending.Actor) (commit string, err error) {
+	m, err := t.PlanMerge(ctx, t.Place, digest)
+	if err != nil {
+		return "", err
+	}
+	if err := o.record(ctx, workingTreeIncident{
+		incident: newIncident("worktree_merged", s, by), Paths: []string{}, Branch: m.Branch, Base: m.Base, Commit: m.To,
+	}); err != nil {
+		return "", err
+	}
+	return t.MergeWorktree(ctx, t.Place, m)
 }
 
 // RemoveWorktree removes the worktree of a session, and records it first, with the names of the
 // ignored files that are lost. digest is that of the state that the person saw. It refuses while
 // Claude runs in it.
-func (o *Orchestrator) RemoveWorktree(ctx context.Context, s session.Session, f *workingtree.Folder, digest string, by pending.Actor) (workingtree.RemovedWorktree, error) {
-	return f.RemoveWorktree(ctx, digest, func(w workingtree.RemovedWorktree) error {
-		// Here, and not before what takes time: a session may have started meanwhile.
-		for _, p := range o.all() {
-			if p.snapshot().row.Running() && f.Contains(p.session.CWD) {
-				return problem.New("worktree_in_use")
-			}
+func (o *Orchestrator) RemoveWorktree(ctx context.Context, s session.Session, t workingtree.Tree, digest string, by pending.Actor) (workingtree.RemovedWorktree, error) {
+	w, err := t.PlanRemoval(ctx, t.Place, digest)
+	if err != nil {
+		return w, err
+	}
+	// Here, and not before the plan, which takes time: a session may have started meanwhile.
+	for _, p := range o.all() {
+		if p.snapshot().row.Running() && w.Contains(p.session.CWD) {
+			return w, problem.New("worktree_in_use")
 		}
-		return o.record(ctx, workingTreeIncident{
-			incident: newIncident("worktree_removed", s, by), Paths: append([]string{}, w.Ignored...), Branch: w.Branch, Base: w.Base, Commit: w.Head, Object: w.Kept,
-		})
-	})
+	}
+	if err := o.record(ctx, workingTreeIncident{
+		incident: newIncident("worktree_removed", s, by), Paths: append([]string{}, w.Ignored...), Branch: w.Branch, Base: w.Base, Commit: w.Head, Object: w.Kept,
+	}); err != nil {
+		return w, err
+	}
+	return t.RemoveWorktree(ctx, t.Place, w)
 }

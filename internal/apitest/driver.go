@@ -299,26 +299,26 @@ func (d *Driver) RecordExport(_ context.Context, s session.Session, format strin
 	return d.note("export %s as %s by %s", s.SessionID, format, by.Name)
 }
 
-// WorkingTree opens the session's folder, which a test must have created below Roots.
-func (d *Driver) WorkingTree(ctx context.Context, sessionID string, visible func(path string) bool) (*workingtree.Folder, error) {
+// WorkingTree returns the session's folder, which a test must have created below Roots.
+func (d *Driver) WorkingTree(ctx context.Context, sessionID string, view workingtree.View) (workingtree.Tree, error) {
 	if err := d.note("open the folder of %s", sessionID); err != nil {
-		return nil, err
+		return workingtree.Tree{}, err
 	}
 	s, err := d.harness.Store.Session(ctx, sessionID)
 	if err != nil {
-		return nil, err
+		return workingtree.Tree{}, err
 	}
-	return d.FolderTree(ctx, s.CWD, func(string) error { return nil }, visible)
+	return d.FolderTree(ctx, s.CWD, func(string) error { return nil }, view)
 }
 
-// FolderTree opens a folder below Roots.
-func (d *Driver) FolderTree(ctx context.Context, cwd string, permit func(folder string) error, visible func(path string) bool) (*workingtree.Folder, error) {
+// FolderTree returns a folder below Roots.
+func (d *Driver) FolderTree(ctx context.Context, cwd string, permit func(folder string) error, view workingtree.View) (workingtree.Tree, error) {
 	real, err := d.Roots.Resolve(cwd)
 	if err != nil {
-		return nil, problem.InField("cwd", err)
+		return workingtree.Tree{}, problem.InField("cwd", err)
 	}
 	if err := permit(real); err != nil {
-		return nil, err
+		return workingtree.Tree{}, err
 	}
 	git, err := workingtree.New(workingtree.Options{
 		Command: func(ctx context.Context, dir, path string, args ...string) *exec.Cmd {
@@ -330,9 +330,9 @@ func (d *Driver) FolderTree(ctx context.Context, cwd string, permit func(folder 
 		Environ: []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent"},
 	})
 	if err != nil {
-		return nil, err
+		return workingtree.Tree{}, err
 	}
-	return git.Open(ctx, workingtree.Place{Roots: d.Roots, CWD: real, Visible: visible})
+	return workingtree.Tree{Trees: git, Place: workingtree.Place{Roots: d.Roots, CWD: real, View: view}}, nil
 }
 
 // LastChoice returns that of [Driver.Chosen].
@@ -341,35 +341,57 @@ func (d *Driver) LastChoice(context.Context, string, string) (mode, model string
 }
 
 // AddWorktree, MergeWorktree and RemoveWorktree do so without an audit trail, and note who did it.
-func (d *Driver) AddWorktree(ctx context.Context, f *workingtree.Folder, branch, base string, by pending.Actor) (string, error) {
-	return f.AddWorktree(ctx, branch, base, func(string, string) error { return d.note("add worktree %s from %s by %s", branch, base, by.Name) })
+func (d *Driver) AddWorktree(ctx context.Context, t workingtree.Tree, branch, base string, by pending.Actor) (string, error) {
+	w, err := t.PlanWorktree(ctx, t.Place, branch, base)
+	if err == nil {
+		err = d.note("add worktree %s from %s by %s", branch, base, by.Name)
+	}
+	if err != nil {
+		return "", err
+	}
+	return t.AddWorktree(ctx, t.Place, w)
 }
 
-func (d *Driver) MergeWorktree(ctx context.Context, s session.Session, f *workingtree.Folder, digest string, by pending.Actor) (string, error) {
-	return f.MergeWorktree(ctx, digest, func(workingtree.Worktree, string) error {
-		return d.note("merge worktree of %s by %s", s.SessionID, by.Name)
-	})
+func (d *Driver) MergeWorktree(ctx context.Context, s session.Session, t workingtree.Tree, digest string, by pending.Actor) (string, error) {
+	m, err := t.PlanMerge(ctx, t.Place, digest)
+	if err == nil {
+		err = d.note("merge worktree of %s by %s", s.SessionID, by.Name)
+	}
+	if err != nil {
+		return "", err
+	}
+	return t.MergeWorktree(ctx, t.Place, m)
 }
 
-func (d *Driver) RemoveWorktree(ctx context.Context, s session.Session, f *workingtree.Folder, digest string, by pending.Actor) (workingtree.RemovedWorktree, error) {
-	return f.RemoveWorktree(ctx, digest, func(workingtree.RemovedWorktree) error {
-		return d.note("remove worktree of %s by %s", s.SessionID, by.Name)
-	})
+func (d *Driver) RemoveWorktree(ctx context.Context, s session.Session, t workingtree.Tree, digest string, by pending.Actor) (workingtree.RemovedWorktree, error) {
+	w, err := t.PlanRemoval(ctx, t.Place, digest)
+	if err == nil {
+		err = d.note("remove worktree of %s by %s", s.SessionID, by.Name)
+	}
+	if err != nil {
+		return w, err
+	}
+	return t.RemoveWorktree(ctx, t.Place, w)
 }
 
 // Discard discards without an audit trail, and notes who did it.
-func (d *Driver) Discard(ctx context.Context, s session.Session, f *workingtree.Folder, path, seen string, by pending.Actor) error {
-	return f.Discard(ctx, path, seen, func(workingtree.Discarded) error {
-		return d.note("discard %s in %s by %s", path, s.SessionID, by.Name)
-	})
+func (d *Driver) Discard(ctx context.Context, s session.Session, t workingtree.Tree, path, seen string, by pending.Actor) error {
+	plan, err := t.PlanDiscard(ctx, t.Place, path, seen)
+	if err == nil {
+		err = d.note("discard %s in %s by %s", path, s.SessionID, by.Name)
+	}
+	if err != nil {
+		return err
+	}
+	return t.Discard(ctx, t.Place, plan)
 }
 
 // Commit commits without an audit trail, and notes who did it.
-func (d *Driver) Commit(ctx context.Context, s session.Session, f *workingtree.Folder, message string, paths []string, by pending.Actor) (string, error) {
+func (d *Driver) Commit(ctx context.Context, s session.Session, t workingtree.Tree, message string, paths []string, by pending.Actor) (string, error) {
 	if err := d.note("commit %v in %s by %s", paths, s.SessionID, by.Name); err != nil {
 		return "", err
 	}
-	return f.Commit(ctx, message, paths, func() error { return nil })
+	return t.Commit(ctx, t.Place, message, paths)
 }
 
 // Tools returns [Driver.Usable], or [orchestrator.ErrNotRunning].
@@ -412,27 +434,27 @@ func (d *Driver) ContextUsage(context.Context, string) (orchestrator.ContextUsag
 }
 
 // TurnChanges names one file, of a checkpoint.
-func (d *Driver) TurnChanges(ctx context.Context, s session.Session, f *workingtree.Folder, messageID string) (orchestrator.TurnChanges, error) {
-	status, err := f.Status(ctx, workingtree.BaseHead)
+func (d *Driver) TurnChanges(ctx context.Context, s session.Session, t workingtree.Tree, messageID string) (orchestrator.TurnChanges, error) {
+	status, err := t.TreeStatus(ctx, t.Place, workingtree.BaseHead)
 	status.Changes = []workingtree.Change{{Path: "a.txt", Status: workingtree.Modified, Added: -1, Removed: -1, Version: "v"}}
 	return orchestrator.TurnChanges{Status: status, Source: orchestrator.FromCheckpoints, Commands: 2},
 		errors.Join(err, d.note("changes of %s since %s", s.SessionID, messageID))
 }
 
 // CompareTurn compares a file that did not exist.
-func (d *Driver) CompareTurn(_ context.Context, s session.Session, f *workingtree.Folder, messageID, path, _ string) (workingtree.Comparison, error) {
-	c, _, err := f.CompareWith(workspace.File{State: workspace.FileMissing}, path)
-	return c, errors.Join(err, d.note("compare %s of %s since %s", path, s.SessionID, messageID))
+func (d *Driver) CompareTurn(ctx context.Context, s session.Session, t workingtree.Tree, messageID, path, _ string) (workingtree.Comparison, error) {
+	file, err := t.ReadTreeFile(ctx, t.Place, path, workingtree.MaxText)
+	return workingtree.Comparison{Before: workingtree.Content{State: workingtree.ContentMissing}, After: file.Content, Digest: "d"}, errors.Join(err, d.note("compare %s of %s since %s", path, s.SessionID, messageID))
 }
 
 // PreviewRewind names one file.
-func (d *Driver) PreviewRewind(_ context.Context, s session.Session, _ *workingtree.Folder, messageID string) (orchestrator.Rewind, error) {
+func (d *Driver) PreviewRewind(_ context.Context, s session.Session, _ workingtree.Tree, messageID string) (orchestrator.Rewind, error) {
 	return orchestrator.Rewind{Files: []orchestrator.RewoundFile{{Path: "a.txt", Changed: true}}, Insertions: 1, Deletions: 2, Commands: 3, Digest: "d"},
 		d.note("preview rewind of %s to %s", s.SessionID, messageID)
 }
 
 // Rewind restores nothing, and notes who did it.
-func (d *Driver) Rewind(_ context.Context, s session.Session, _ *workingtree.Folder, messageID, digest string, by pending.Actor) error {
+func (d *Driver) Rewind(_ context.Context, s session.Session, _ workingtree.Tree, messageID, digest string, by pending.Actor) error {
 	return d.note("rewind %s to %s as in %s by %s", s.SessionID, messageID, digest, by.Name)
 }
 

@@ -101,6 +101,20 @@ func (b *Book) ProjectIDOf(folder string) string {
 	return id
 }
 
+// Folders returns the folders of all projects: those of projects for which sees is true, and the rest.
+func (b *Book) Folders(sees func(projectID string) bool) (seen, others []string) {
+	for _, p := range b.projects {
+		for _, f := range p.Folders {
+			if sees(b.ProjectIDOf(f)) {
+				seen = append(seen, f)
+			} else {
+				others = append(others, f)
+			}
+		}
+	}
+	return seen, others
+}
+
 // Visible lists the projects that a person may see.
 func (b *Book) Visible(who Person) (list []Project) {
 	for _, p := range b.projects {

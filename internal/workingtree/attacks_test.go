@@ -97,10 +97,10 @@ func TestRepositoryRunsNoProgram(t *testing.T) {
 		t.Error(err)
 	}
 	seen := b.compare(f, workingtree.BaseHead, "a.txt", "")
-	if err := f.Discard(t.Context(), "a.txt", seen.Digest, func(workingtree.Discarded) error { return nil }); err != nil {
+	if err := discard(t.Context(), f, "a.txt", seen.Digest); err != nil {
 		t.Error(err)
 	}
-	if _, err := f.Commit(t.Context(), "change b", []string{"b.txt", "new.txt"}, unrecorded); err != nil {
+	if _, err := f.Commit(t.Context(), "change b", []string{"b.txt", "new.txt"}); err != nil {
 		t.Error(err)
 	}
 	if got := left(); len(got) > 0 {
@@ -116,9 +116,9 @@ func TestRepositoryRunsNoProgram(t *testing.T) {
 	left()
 	b.status(f, workingtree.BaseHead)
 	seen = b.compare(f, workingtree.BaseHead, "b.txt", "")
-	err := f.Discard(t.Context(), "b.txt", seen.Digest, func(workingtree.Discarded) error { return nil })
+	err := discard(t.Context(), f, "b.txt", seen.Digest)
 	checkReason(t, err, "file_filtered")
-	_, err = f.Commit(t.Context(), "x", []string{"b.txt"}, unrecorded)
+	_, err = f.Commit(t.Context(), "x", []string{"b.txt"})
 	checkReason(t, err, "file_filtered")
 	if got := left(); len(got) > 0 {
 		t.Errorf("with a filter, the repository ran %q", got)
@@ -285,7 +285,7 @@ func TestFilesElsewhere(t *testing.T) {
 			_, err = f.Compare(t.Context(), workingtree.BaseHead, "a.txt", path)
 			checkReason(t, err, "path_invalid")
 		}
-		checkReason(t, f.Discard(t.Context(), path, "", nil), "path_invalid")
+		checkReason(t, discard(t.Context(), f, path, ""), "path_invalid")
 	}
 	for _, path := range []string{"outdir", "hidden", "hiddendir", "insidedir", "pipe", "a.txt", "nothing"} {
 		_, _, err := f.List(path)
@@ -314,7 +314,7 @@ func TestFilesElsewhere(t *testing.T) {
 	}
 
 	// Outside of the roots there is nothing at all.
-	_, err = b.git.Open(t.Context(), workingtree.Place{Roots: workspace.Roots{b.root}, CWD: filepath.Dir(b.root), Visible: func(string) bool { return true }})
+	_, err = b.git.Open(t.Context(), workingtree.Place{Roots: workspace.Roots{b.root}, CWD: filepath.Dir(b.root)})
 	checkReason(t, err, "folder_outside")
 }
 
@@ -324,7 +324,7 @@ func TestRepositoryAboveRoots(t *testing.T) {
 	b := newBench(t)
 	b.write("inner/a.txt", "a\n")
 	f, err := b.git.Open(t.Context(), workingtree.Place{
-		Roots: workspace.Roots{filepath.Join(b.repo, "inner")}, CWD: filepath.Join(b.repo, "inner"), Visible: func(string) bool { return true },
+		Roots: workspace.Roots{filepath.Join(b.repo, "inner")}, CWD: filepath.Join(b.repo, "inner"),
 	})
 	mustNot(t, err)
 	defer f.Close()
@@ -345,7 +345,7 @@ func TestDiscardDoesNotFollowLinks(t *testing.T) {
 	mustNot(t, os.Symlink(outside, filepath.Join(b.repo, "dir")))
 	f := b.open("")
 	seen := b.compare(f, workingtree.BaseHead, "dir/a.txt", "")
-	err := f.Discard(t.Context(), "dir/a.txt", seen.Digest, func(workingtree.Discarded) error { return nil })
+	err := discard(t.Context(), f, "dir/a.txt", seen.Digest)
 	if data, readErr := os.ReadFile(filepath.Join(outside, "a.txt")); readErr != nil || string(data) != "precious\n" {
 		t.Errorf("discard (%v) reached through a link: %q %v", err, data, readErr)
 	}

@@ -11,9 +11,11 @@ import (
 	"github.com/sayso-dev/sayso/internal/problem"
 )
 
-// Discarded is what Discard removed.
+// Discarded is what Discard removes.
 type Discarded struct {
-	Path string
+	Path, OldPath string // OldPath of a renamed file
+	Untracked     bool
+	Digest        string // of the content that the person saw
 	// Object is the id of the removed content in the repository, from which git cat-file
 	// returns it until git removes unused objects. It is "" for content that was not kept.
 	Object string
@@ -33,58 +35,72 @@ func (f *Folder) uncommitted(ctx context.Context, name string) (Change, error) {
 	return Change{}, problem.For("path", "file_unchanged")
 }
 
-// Discard returns a file to the last commit, or removes one that is not in it. seen is the
-// digest of the content that the person saw; Discard refuses when the file has other content.
-// record is called with what will be removed, before it is removed.
-func (f *Folder) Discard(ctx context.Context, filePath, seen string, record func(Discarded) error) error {
+// paths returns the paths that a discard changes.
+func (d Discarded) paths() []string {
+	if d.OldPath == "" {
+		return []string{d.Path}
+	}
+	return []string{d.Path, d.OldPath}
+}
+
+// PlanDiscard returns what Discard would remove, and keeps it. seen is the digest of the content
+// that the person saw; it refuses when the file has other content.
+func (f *Folder) PlanDiscard(ctx context.Context, filePath, seen string) (Discarded, error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	name, err := checkPath(filePath)
 	if err != nil {
-		return err
+		return Discarded{}, err
 	}
 	if f.State != RepositoryFound {
-		return problem.For("path", "file_unchanged")
+		return Discarded{}, problem.For("path", "file_unchanged")
 	}
 	change, err := f.uncommitted(ctx, name)
 	if err != nil {
-		return err
+		return Discarded{}, err
 	}
-	paths := []string{name}
-	if change.OldPath != "" {
-		paths = append(paths, change.OldPath)
-	}
-	if err := f.checkFilters(ctx, paths); err != nil {
-		return err
+	d := Discarded{Path: name, OldPath: change.OldPath, Untracked: change.Status == Untracked, Digest: seen}
+	if err := f.checkFilters(ctx, d.paths()); err != nil {
+		return Discarded{}, err
 	}
 	shown, shownData, err := f.content(name, MaxText)
 	if err != nil {
-		return err
+		return Discarded{}, err
 	}
 	if digest(shown, shownData) != seen {
-		return problem.For("path", "file_changed")
+		return Discarded{}, problem.For("path", "file_changed")
 	}
-	kept := Discarded{Path: name}
 	if _, data, err := f.content(name, maxKept); err != nil {
-		return err
+		return Discarded{}, err
 	} else if data != nil {
 		out, _, err := f.exec(ctx, call{args: []string{"hash-object", "-w", "--stdin"}, stdin: data})
 		if err != nil {
-			return failed(err)
+			return Discarded{}, failed(err)
 		}
-		kept.Object = strings.TrimSpace(string(out))
+		d.Object = strings.TrimSpace(string(out))
 	}
-	if err := record(kept); err != nil {
+	return d, nil
+}
+
+// Discard returns a file to the last commit, or removes one that is not in it. It refuses when the
+// plan would be another one now.
+func (f *Folder) Discard(ctx context.Context, d Discarded) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	switch now, err := f.PlanDiscard(ctx, d.Path, d.Digest); {
+	case err != nil:
 		return err
+	case now != d:
+		return problem.For("path", "file_changed")
 	}
-	if change.Status == Untracked {
+	if d.Untracked {
 		return f.git.o.As(func() error {
 			root, err := os.OpenRoot(f.dir)
 			if err != nil {
 				return err
 			}
 			defer root.Close()
-			return root.Remove(name)
+			return root.Remove(d.Path)
 		})
 	}
 	head, _, _, err := f.heads(ctx)
@@ -95,55 +111,60 @@ func (f *Folder) Discard(ctx context.Context, filePath, seen string, record func
 	if head == "" { // nothing to restore from
 		args = []string{"rm", "--quiet", "--force", "--"}
 	}
-	_, _, err = f.exec(ctx, call{args: append(args, paths...), locks: true})
+	_, _, err = f.exec(ctx, call{args: append(args, d.paths()...), locks: true})
 	return failed(err)
 }
 
 // maxMessage bounds a commit message, in bytes.
 const maxMessage = 64 << 10
 
-// Commit commits the current content of files, and nothing else that is staged. It runs no
-// hooks and does not sign. record is called before anything is written. It returns the id of the
-// commit.
-func (f *Folder) Commit(ctx context.Context, message string, paths []string, record func() error) (string, error) {
+// PlanCommit refuses what Commit would refuse, and writes nothing. It returns the paths that change,
+// with the former ones of renamed files.
+func (f *Folder) PlanCommit(ctx context.Context, message string, paths []string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	switch {
 	case f.State != RepositoryFound || len(paths) == 0:
-		return "", problem.For("paths", "commit_nothing")
+		return nil, problem.For("paths", "commit_nothing")
 	case strings.TrimSpace(message) == "":
-		return "", problem.For("message", "commit_message_missing")
+		return nil, problem.For("message", "commit_message_missing")
 	case len(message) > maxMessage || !utf8.ValidString(message) || strings.ContainsRune(message, 0):
-		return "", problem.For("message", "commit_message_invalid")
+		return nil, problem.For("message", "commit_message_invalid")
 	case !f.identity:
-		return "", problem.New("commit_no_identity")
+		return nil, problem.New("commit_no_identity")
 	}
 	s, err := f.Status(ctx, BaseHead)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	all := make([]string, 0, len(paths))
 	for _, p := range paths {
 		name, err := checkPath(p)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		at := slices.IndexFunc(s.Changes, func(c Change) bool { return c.Path == name && c.Uncommitted })
 		if at < 0 {
-			return "", problem.For("paths", "file_unchanged")
+			return nil, problem.For("paths", "file_unchanged")
 		}
 		if s.Changes[at].Status == Conflicted {
-			return "", problem.For("paths", "commit_conflict", "path", name)
+			return nil, problem.For("paths", "commit_conflict", "path", name)
 		}
 		all = append(all, name)
 		if old := s.Changes[at].OldPath; old != "" {
 			all = append(all, old)
 		}
 	}
-	if err := f.checkFilters(ctx, all); err != nil {
-		return "", err
-	}
-	if err := record(); err != nil {
+	return all, f.checkFilters(ctx, all)
+}
+
+// Commit commits the current content of files, and nothing else that is staged. It runs no
+// hooks and does not sign. It returns the id of the commit.
+func (f *Folder) Commit(ctx context.Context, message string, paths []string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	all, err := f.PlanCommit(ctx, message, paths)
+	if err != nil {
 		return "", err
 	}
 	// Paths go in through stdin: a thousand of them could exceed what a command line may hold.

@@ -232,8 +232,27 @@ const (
 
 // Entry is an entry of a folder.
 type Entry struct {
-	Name string
-	Kind EntryKind
+	Name     string
+	Readable bool // the name is UTF-8, so that it can be asked for
+	Kind     EntryKind
+}
+
+// Listing is a list of entries of a folder, folders first. More means that some were left out.
+type Listing struct {
+	Entries []Entry
+	More    bool
+}
+
+// Found is a list of paths, the best ones first. More means that some were left out.
+type Found struct {
+	Paths []string
+	More  bool
+}
+
+// File is a file of a folder. Data is nil for what cannot be shown, also of a symbolic link.
+type File struct {
+	Content
+	Data []byte
 }
 
 // Limits of listings.
@@ -280,7 +299,7 @@ func (f *Folder) List(folder string) (list []Entry, more bool, err error) {
 				more = true
 				break
 			}
-			entry := Entry{Name: e.Name(), Kind: EntryOther}
+			entry := Entry{Name: e.Name(), Readable: utf8.ValidString(e.Name()), Kind: EntryOther}
 			switch {
 			case e.IsDir():
 				entry.Kind = EntryFolder

@@ -8,11 +8,13 @@ import (
 	"errors"
 	"os/exec"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/options"
 	"github.com/sayso-dev/sayso/internal/problem"
+	"github.com/sayso-dev/sayso/internal/workspace"
 )
 
 // Limits of one call.
@@ -38,12 +40,15 @@ type Options struct {
 	// Environ is the environment of that user, KEY=value. Only HOME, PATH, USER, LOGNAME,
 	// TMPDIR and XDG_CONFIG_HOME reach git.
 	Environ []string
+	// Roots bound those of each [Place]. They are nil where the caller has checked them.
+	Roots workspace.Roots `optional:"true"`
 }
 
 // Git runs git. It is safe for concurrent use.
 type Git struct {
-	o     Options
-	slots chan struct{}
+	o        Options
+	slots    chan struct{}
+	sweeping sync.Once
 }
 
 // New returns a Git, or an error that names a missing option.

@@ -96,12 +96,11 @@ func (b *bench) commit(message string) {
 // open opens a folder, "" for the repository.
 func (b *bench) open(folder string) *workingtree.Folder {
 	b.t.Helper()
-	f, err := b.git.Open(b.t.Context(), workingtree.Place{
-		Roots: workspace.Roots{b.root}, CWD: filepath.Join(b.repo, folder),
-		Visible: func(path string) bool {
-			return b.hidden == "" || path != b.hidden && !strings.HasPrefix(path, b.hidden+"/")
-		},
-	})
+	p := workingtree.Place{Roots: workspace.Roots{b.root}, CWD: filepath.Join(b.repo, folder)}
+	if b.hidden != "" {
+		p.Hidden = []string{b.hidden}
+	}
+	f, err := b.git.Open(b.t.Context(), p)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -130,4 +129,40 @@ func (b *bench) compare(f *workingtree.Folder, base workingtree.Base, path, old 
 		b.t.Fatal(err)
 	}
 	return c
+}
+
+// discard discards what was planned.
+func discard(ctx context.Context, f *workingtree.Folder, path, seen string) error {
+	d, err := f.PlanDiscard(ctx, path, seen)
+	if err != nil {
+		return err
+	}
+	return f.Discard(ctx, d)
+}
+
+// addWorktree adds the worktree that was planned.
+func addWorktree(ctx context.Context, f *workingtree.Folder, branch, base string) (string, error) {
+	w, err := f.PlanWorktree(ctx, branch, base)
+	if err != nil {
+		return "", err
+	}
+	return f.AddWorktree(ctx, w)
+}
+
+// mergeWorktree merges what was planned.
+func mergeWorktree(ctx context.Context, f *workingtree.Folder, digest string) (string, error) {
+	m, err := f.PlanMerge(ctx, digest)
+	if err != nil {
+		return "", err
+	}
+	return f.MergeWorktree(ctx, m)
+}
+
+// removeWorktree removes what was planned.
+func removeWorktree(ctx context.Context, f *workingtree.Folder, digest string) (workingtree.RemovedWorktree, error) {
+	w, err := f.PlanRemoval(ctx, digest)
+	if err != nil {
+		return w, err
+	}
+	return f.RemoveWorktree(ctx, w)
 }

@@ -31,8 +31,26 @@ const (
 type Place struct {
 	Roots workspace.Roots
 	CWD   string // of the session
-	// Visible reports whether the person may see a path, absolute and without symbolic links.
-	Visible func(path string) bool
+	View
+}
+
+// View is what a person may see: of the folders that contain a path, absolute and without symbolic
+// links, the longest decides. What is in none of them is visible.
+type View struct{ Hidden, Shown []string }
+
+// Visible reports whether the person may see a path, absolute and without symbolic links.
+func (v View) Visible(path string) bool {
+	path = filepath.Clean(path)
+	longest := func(folders []string) (n int) {
+		for _, f := range folders {
+			if workspace.Roots([]string{f}).Contains(path) {
+				n = max(n, len(f))
+			}
+		}
+		return n
+	}
+	hidden := longest(v.Hidden)
+	return hidden == 0 || longest(v.Shown) > hidden
 }
 
 // Folder is the folder of a session with its repository, as one person may see it. Close
@@ -56,6 +74,8 @@ type Folder struct {
 // Open finds the repository of a folder, which must be inside the roots. It returns a
 // [problem.Error] for another folder, and when git is missing or too slow.
 func (g *Git) Open(ctx context.Context, p Place) (*Folder, error) {
+	g.sweeping.Do(g.sweep)
+	p = g.within(p)
 	f := &Folder{git: g, place: p, State: RepositoryMissing}
 	err := g.o.As(func() (err error) {
 		f.dir, err = p.Roots.Resolve(p.CWD)
@@ -73,8 +93,13 @@ func (g *Git) Open(ctx context.Context, p Place) (*Folder, error) {
 	return f, nil
 }
 
-// Dir returns the folder, absolute and without symbolic links.
-func (f *Folder) Dir() string { return f.dir }
+// within returns a place without roots that are outside of the options'.
+func (g *Git) within(p Place) Place {
+	if g.o.Roots != nil {
+		p.Roots = p.Roots.Within(g.o.Roots)
+	}
+	return p
+}
 
 // Close removes what Open created.
 func (f *Folder) Close() {
@@ -169,8 +194,8 @@ const (
 	abandonedAfter = time.Hour
 )
 
-// Sweep removes the folders that killed servers have left.
-func (g *Git) Sweep() {
+// sweep removes the folders that killed servers have left.
+func (g *Git) sweep() {
 	_ = g.o.As(func() error {
 		found, _ := filepath.Glob(filepath.Join(os.TempDir(), tempPrefix+"*"))
 		for _, folder := range found {

@@ -8,24 +8,32 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/workspace"
 )
 
-// Inspect describes the file at an absolute path that another program is about to write, nil if
-// there is none. It returns a [problem.Error] if the person may not see the path, or if writing
+// FileInfo describes a file.
+type FileInfo struct {
+	Missing bool
+	ModTime time.Time
+	Size    int64 // in bytes
+	Mode    fs.FileMode
+}
+
+// Inspect describes the file at an absolute path that another program is about to write. It returns a [problem.Error] if the person may not see the path, or if writing
 // could reach another file: through a symbolic link, or a file with several hard links.
-func (f *Folder) Inspect(path string) (info fs.FileInfo, err error) {
+func (f *Folder) Inspect(path string) (found FileInfo, err error) {
 	hidden := problem.New("rewind_not_shown")
 	err = f.git.o.As(func() error {
 		dir, err := existing(filepath.Dir(path))
 		if err != nil || !f.shows(dir) {
 			return hidden
 		}
-		info, err = os.Lstat(path)
+		info, err := os.Lstat(path)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-			info = nil
+			found.Missing = true
 			return nil
 		}
 		if err != nil || !info.Mode().IsRegular() || !f.shows(filepath.Join(dir, filepath.Base(path))) {
@@ -34,9 +42,10 @@ func (f *Folder) Inspect(path string) (info fs.FileInfo, err error) {
 		if s, ok := info.Sys().(*syscall.Stat_t); ok && s.Nlink > 1 {
 			return hidden
 		}
+		found = FileInfo{ModTime: info.ModTime(), Size: info.Size(), Mode: info.Mode()}
 		return nil
 	})
-	return info, err
+	return found, err
 }
 
 // existing returns the real path of a folder, or of the first one above it that exists.

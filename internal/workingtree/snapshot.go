@@ -43,7 +43,7 @@ func (b Base) tree() string {
 // left out. It does not change the index, and writes nothing if there are no changes. Nothing refers
 // to what it writes: git removes it after some weeks.
 func (g *Git) Snapshot(ctx context.Context, p Place) (Base, error) {
-	if has, err := g.hasRepository(p); err != nil || !has {
+	if has, err := g.hasRepository(g.within(p)); err != nil || !has {
 		return "", err
 	}
 	f, err := g.Open(ctx, p)
@@ -193,7 +193,8 @@ func (f *Folder) copyIndex() (env []string, err error) {
 			return fmt.Errorf("workingtree: %w", err)
 		}
 		defer in.Close()
-		if info, err := in.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > maxIndex {
+		info, err := in.Stat()
+		if err != nil || !info.Mode().IsRegular() || info.Size() > maxIndex {
 			return errors.Join(err, fmt.Errorf("workingtree: copy the index: %w", fs.ErrInvalid))
 		}
 		out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -201,7 +202,9 @@ func (f *Folder) copyIndex() (env []string, err error) {
 			return fmt.Errorf("workingtree: %w", err)
 		}
 		_, err = io.Copy(out, io.LimitReader(in, maxIndex))
-		return errors.Join(err, out.Close())
+		// Git reads a file again whose time is that of the index or later: to the second, it may have
+		// changed since. A copy with a later time would hide the change.
+		return errors.Join(err, out.Close(), os.Chtimes(path, info.ModTime(), info.ModTime()))
 	})
 	return []string{"GIT_INDEX_FILE=" + path}, err
 }

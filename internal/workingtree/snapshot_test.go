@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sayso-dev/sayso/internal/workingtree"
 	"github.com/sayso-dev/sayso/internal/workspace"
@@ -14,7 +15,7 @@ import (
 func (b *bench) snapshot(folder string) workingtree.Base {
 	b.t.Helper()
 	base, err := b.git.Snapshot(b.t.Context(), workingtree.Place{
-		Roots: workspace.Roots{b.root}, CWD: filepath.Join(b.repo, folder), Visible: func(string) bool { return true },
+		Roots: workspace.Roots{b.root}, CWD: filepath.Join(b.repo, folder),
 	})
 	if err != nil {
 		b.t.Fatal(err)
@@ -175,6 +176,25 @@ func TestSnapshotRunsNoProgramOfTheRepository(t *testing.T) {
 	}
 }
 
+// A file that changes in the second in which git stored it, and not its size, is seen to have changed.
+func TestSnapshotSeesWhatChangedInTheSameSecond(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	second := time.Now().Add(-time.Hour).Truncate(time.Second)
+	touch := func(name string) { mustNot(t, os.Chtimes(filepath.Join(b.repo, name), second, second)) }
+	b.run("config", "core.trustctime", "false")
+	b.write("a.txt", "one\n")
+	touch("a.txt")
+	b.commit("first")
+	touch(".git/index")
+	base := b.snapshot("")
+	b.write("a.txt", "two\n")
+	touch("a.txt")
+	if _, got := b.status(b.open(""), base); got["a.txt"].Status != workingtree.Modified {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestCompareWith(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
@@ -212,7 +232,7 @@ func TestCompareWith(t *testing.T) {
 		t.Errorf("a long text: %v, %v", c.Before.State, err)
 	}
 	b.hidden = filepath.Join(b.repo, "a")
-	if c, _, err := f.CompareWith(file("secret\n"), "a"); err != nil || c.Before.Text != "" || c.After.Text != "" {
+	if c, _, err := b.open("").CompareWith(file("secret\n"), "a"); err != nil || c.Before.Text != "" || c.After.Text != "" {
 		t.Errorf("a hidden file: %+v, %v", c, err)
 	}
 }

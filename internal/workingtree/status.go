@@ -45,6 +45,8 @@ type Change struct {
 	Added, Removed int
 	// Uncommitted: it differs from the last commit, so it can be committed and discarded.
 	Uncommitted bool
+	// Readable: both paths are UTF-8 and name a file, so that it can be asked for.
+	Readable bool
 	// Version changes with the file: its size and time of change. It is "" for a deleted file.
 	Version string
 }
@@ -158,13 +160,15 @@ type Summary struct {
 	Uncommitted int    // files that differ from the last commit; a new folder counts as one
 	More        bool   // there are more of them
 	Base        string // the branch that a worktree of ours is merged into, else ""
+	// WorktreesFolder is where AddWorktree creates worktrees, absolute, "" if it cannot create any.
+	WorktreesFolder string
 }
 
 // Summary returns what a repository says of the folder at a glance.
 func (f *Folder) Summary(ctx context.Context) (Summary, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	s := Summary{Repository: f.State}
+	s := Summary{Repository: f.State, WorktreesFolder: f.WorktreesFolder()}
 	if f.State != RepositoryFound {
 		return s, nil
 	}
@@ -202,6 +206,7 @@ func (f *Folder) add(s *Status, c Change) {
 		s.More = true
 		return
 	}
+	c.Readable = utf8.ValidString(c.Path+c.OldPath) && !strings.HasSuffix(c.Path, "/")
 	s.Changes = append(s.Changes, c)
 }
 

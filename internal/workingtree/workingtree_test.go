@@ -61,7 +61,7 @@ func TestStatusAndCompare(t *testing.T) {
 		if (got[path].Version == "") != (w.Status == workingtree.Deleted) {
 			t.Errorf("%q: version %q", path, got[path].Version)
 		}
-		w.Version = got[path].Version
+		w.Version, w.Readable = got[path].Version, path != "bad\xff.txt"
 		if got[path] != w {
 			t.Errorf("%q: got %+v, want %+v", path, got[path], w)
 		}
@@ -112,8 +112,8 @@ func TestBeforeTheFirstCommit(t *testing.T) {
 		t.Errorf("got %+v", s)
 	}
 	seen := b.compare(f, workingtree.BaseHead, "a.txt", "")
-	mustNot(t, f.Discard(t.Context(), "a.txt", seen.Digest, func(workingtree.Discarded) error { return nil }))
-	if _, err := f.Commit(t.Context(), "first", []string{"b.txt"}, unrecorded); err != nil {
+	mustNot(t, discard(t.Context(), f, "a.txt", seen.Digest))
+	if _, err := f.Commit(t.Context(), "first", []string{"b.txt"}); err != nil {
 		t.Error(err)
 	}
 	if _, got = b.status(f, workingtree.BaseHead); len(got) != 0 {
@@ -136,18 +136,16 @@ func TestDiscard(t *testing.T) {
 
 	stale := b.compare(f, workingtree.BaseHead, "edit.txt", "").Digest
 	b.write("edit.txt", "mine, and more\n")
-	checkReason(t, f.Discard(t.Context(), "edit.txt", stale, nil), "file_changed")
-	checkReason(t, f.Discard(t.Context(), "nothing.txt", stale, nil), "file_unchanged")
-	seen := b.compare(f, workingtree.BaseHead, "edit.txt", "").Digest
-	unrecorded := errors.New("the audit log is away")
-	if err := f.Discard(t.Context(), "edit.txt", seen, func(workingtree.Discarded) error { return unrecorded }); !errors.Is(err, unrecorded) || b.read("edit.txt") != "mine, and more\n" {
-		t.Errorf("what is not on record was discarded: %v", err)
-	}
-
+	checkReason(t, discard(t.Context(), f, "edit.txt", stale), "file_changed")
+	checkReason(t, discard(t.Context(), f, "nothing.txt", stale), "file_unchanged")
 	var kept []workingtree.Discarded
 	for _, path := range []string{"edit.txt", "gone.txt", "new.txt", "untracked.txt"} {
 		seen := b.compare(f, workingtree.BaseHead, path, "").Digest
-		if err := f.Discard(t.Context(), path, seen, func(d workingtree.Discarded) error { kept = append(kept, d); return nil }); err != nil {
+		d, err := f.PlanDiscard(t.Context(), path, seen)
+		if err == nil {
+			kept, err = append(kept, d), f.Discard(t.Context(), d)
+		}
+		if err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
@@ -191,10 +189,10 @@ func TestCommit(t *testing.T) {
 		{"x", []string{"nothing.txt"}, "file_unchanged"},
 		{"x", []string{"../a.txt"}, "path_invalid"},
 	} {
-		_, err := f.Commit(t.Context(), row.message, row.paths, unrecorded)
+		_, err := f.Commit(t.Context(), row.message, row.paths)
 		checkReason(t, err, row.want)
 	}
-	id, err := f.Commit(t.Context(), "Change a\n\n# not a comment to keep\nBody\n", []string{"a.txt", "c.txt", "new [x].txt"}, unrecorded)
+	id, err := f.Commit(t.Context(), "Change a\n\n# not a comment to keep\nBody\n", []string{"a.txt", "c.txt", "new [x].txt"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,16 +206,16 @@ func TestCommit(t *testing.T) {
 	if len(left) != 2 || left["b.txt"].Status != workingtree.Modified {
 		t.Errorf("left %+v", left)
 	}
-	if id, err = b.open("sub").Commit(t.Context(), "Change d", []string{"d.txt"}, unrecorded); err != nil || b.run("rev-parse", "HEAD") != id {
+	if id, err = b.open("sub").Commit(t.Context(), "Change d", []string{"d.txt"}); err != nil || b.run("rev-parse", "HEAD") != id {
 		t.Errorf("in a folder: %v", err)
 	}
 
 	b.write(".git/index.lock", "")
-	_, err = f.Commit(t.Context(), "x", []string{"b.txt"}, unrecorded)
+	_, err = f.Commit(t.Context(), "x", []string{"b.txt"})
 	checkReason(t, err, "git_busy")
 	mustNot(t, os.Remove(filepath.Join(b.repo, ".git/index.lock")))
 	b.run("config", "--unset", "user.email")
-	_, err = b.open("").Commit(t.Context(), "x", []string{"b.txt"}, unrecorded)
+	_, err = b.open("").Commit(t.Context(), "x", []string{"b.txt"})
 	checkReason(t, err, "commit_no_identity")
 }
 
@@ -236,7 +234,7 @@ func TestWorktree(t *testing.T) {
 	if s.Branch != "topic" || got["a.txt"].Status != workingtree.Modified {
 		t.Fatalf("got %+v", s)
 	}
-	id, err := f.Commit(t.Context(), "In the tree", []string{"a.txt"}, unrecorded)
+	id, err := f.Commit(t.Context(), "In the tree", []string{"a.txt"})
 	if err != nil || b.run("rev-parse", "topic") != id {
 		t.Errorf("got %s %v", id, err)
 	}
@@ -249,7 +247,7 @@ func TestWorktree(t *testing.T) {
 	b.run("checkout", "-q", "--detach")
 	b.write("a.txt", "a3\n")
 	f = b.open("")
-	if id, err = f.Commit(t.Context(), "Detached", []string{"a.txt"}, unrecorded); err != nil || b.run("rev-parse", "HEAD") != id {
+	if id, err = f.Commit(t.Context(), "Detached", []string{"a.txt"}); err != nil || b.run("rev-parse", "HEAD") != id {
 		t.Errorf("detached: %s %v", id, err)
 	}
 	if s, _ := b.status(f, workingtree.BaseHead); s.Branch != "" {
@@ -275,7 +273,7 @@ func TestConflict(t *testing.T) {
 	if got["a.txt"].Status != workingtree.Conflicted || !got["a.txt"].Uncommitted {
 		t.Errorf("got %+v", got)
 	}
-	_, err := f.Commit(t.Context(), "x", []string{"a.txt"}, unrecorded)
+	_, err := f.Commit(t.Context(), "x", []string{"a.txt"})
 	checkReason(t, err, "commit_conflict")
 }
 
@@ -411,26 +409,79 @@ func TestReadingChangesNothing(t *testing.T) {
 	}
 }
 
-func unrecorded() error { return nil }
-
-// A commit that cannot be recorded is not made.
-func TestCommitIsRecordedFirst(t *testing.T) {
+// What was planned is not done when it would be something else now, nor what nobody planned.
+func TestOnlyWhatWasPlannedIsDone(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.write("a.txt", "a\n")
+	b.write("b.txt", "b\n")
 	b.commit("first")
-	b.write("a.txt", "b\n")
-	down := errors.New("the store is down")
-	before := b.run("rev-parse", "HEAD")
-	if _, err := b.open("").Commit(t.Context(), "Change a", []string{"a.txt"}, func() error { return down }); !errors.Is(err, down) {
-		t.Errorf("got %v", err)
+	b.write("a.txt", "mine\n")
+	b.write("b.txt", "also mine\n")
+	f := b.open("")
+	head := b.run("rev-parse", "HEAD")
+
+	paths, err := f.PlanCommit(t.Context(), "Change a", []string{"a.txt"})
+	if err != nil || !slices.Equal(paths, []string{"a.txt"}) {
+		t.Errorf("got %q, %v", paths, err)
 	}
-	if now := b.run("rev-parse", "HEAD"); now != before || b.run("diff", "--cached", "--name-only") != "" {
-		t.Errorf("HEAD is %s, was %s", now, before)
+	discarded, err := f.PlanDiscard(t.Context(), "a.txt", b.compare(f, workingtree.BaseHead, "a.txt", "").Digest)
+	mustNot(t, err)
+	for name, change := range map[string]func(d *workingtree.Discarded){
+		"another file":    func(d *workingtree.Discarded) { d.Path = "b.txt" },
+		"two files":       func(d *workingtree.Discarded) { d.OldPath = "b.txt" },
+		"one outside":     func(d *workingtree.Discarded) { d.OldPath = "../secret" },
+		"as a new file":   func(d *workingtree.Discarded) { d.Untracked = true },
+		"another content": func(d *workingtree.Discarded) { d.Object = head },
+	} {
+		forged := discarded
+		change(&forged)
+		if err := f.Discard(t.Context(), forged); err == nil {
+			t.Errorf("%s: it was discarded", name)
+		}
+	}
+	b.write("a.txt", "mine, and more\n")
+	checkReason(t, f.Discard(t.Context(), discarded), "file_changed")
+	if b.read("a.txt") != "mine, and more\n" || b.read("b.txt") != "also mine\n" || b.run("rev-parse", "HEAD") != head || b.run("diff", "--cached", "--name-only") != "" {
+		t.Error("a plan has changed something")
+	}
+
+	b.commit("second")
+	planned, err := f.PlanWorktree(t.Context(), "x", "main")
+	mustNot(t, err)
+	for name, change := range map[string]func(w *workingtree.NewWorktree){
+		"elsewhere":      func(w *workingtree.NewWorktree) { w.Path = filepath.Join(b.root, "x") },
+		"other commit":   func(w *workingtree.NewWorktree) { w.Commit = head },
+		"other branch":   func(w *workingtree.NewWorktree) { w.Branch = "../x" },
+		"without a base": func(w *workingtree.NewWorktree) { w.Base = "--all" },
+	} {
+		forged := planned
+		change(&forged)
+		if _, err := f.AddWorktree(t.Context(), forged); err == nil {
+			t.Errorf("%s: it was added", name)
+		}
+	}
+	tree := b.add("y")
+	tree.write("c.txt", "c\n")
+	tree.commit("third")
+	w := tree.open("")
+	merge, err := w.PlanMerge(t.Context(), tree.worktree().Digest)
+	mustNot(t, err)
+	merge.To = head
+	_, err = w.MergeWorktree(t.Context(), merge)
+	checkReason(t, err, "worktree_changed")
+	tree.write("c.txt", "more\n")
+	removal, err := w.PlanRemoval(t.Context(), tree.worktree().Digest)
+	mustNot(t, err)
+	tree.write("c.txt", "and more\n") // of the same name, so the digest is the same
+	_, err = w.RemoveWorktree(t.Context(), removal)
+	checkReason(t, err, "worktree_changed")
+	if tree.read("c.txt") != "and more\n" {
+		t.Error("a plan has changed something")
 	}
 }
 
-// The folders of calls that a killed server did not end are removed at the next start, those of
+// The folders of calls that a killed server did not end are removed with the first call of the next, those of
 // calls that may still run are not.
 func TestSweepRemovesOldFolders(t *testing.T) {
 	temp := t.TempDir()
@@ -445,7 +496,7 @@ func TestSweepRemovesOldFolders(t *testing.T) {
 	mustNot(t, os.WriteFile(filepath.Join(kept, "object"), nil, 0o600))
 	long := time.Now().Add(-2 * time.Hour)
 	mustNot(t, os.Chtimes(old, long, long))
-	b.git.Sweep()
+	b.open("")
 	if _, err := os.Lstat(old); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the old one: %v", err)
 	}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/problem"
+	"github.com/sayso-dev/sayso/internal/workspace"
 )
 
 // MergeState says whether the branch of a worktree can be merged into its base, or why not.
@@ -36,6 +37,7 @@ const (
 
 // Worktree is a working tree that AddWorktree has created.
 type Worktree struct {
+	Folder string // the one that the person looks at, absolute and without symbolic links
 	Branch string // the one checked out in it; "" when HEAD is detached
 	Base   string // the branch that it was created from, and is merged into
 	Head   string // id of its last commit
@@ -160,49 +162,70 @@ func WithoutWorktree(folder string) string {
 	return filepath.Join(before, rest)
 }
 
-// AddWorktree creates a working tree on a new branch from another one, and returns the folder in
-// it that corresponds to f, absolute. record is called before anything is created. What an end of
-// the server in between leaves is removed by a later call.
-func (f *Folder) AddWorktree(ctx context.Context, branch, base string, record func(path, commit string) error) (dir string, err error) {
+// NewWorktree is what AddWorktree creates.
+type NewWorktree struct {
+	Branch, Base string
+	Commit       string // of both
+	Path         string // of the working tree, absolute
+}
+
+// PlanWorktree returns what AddWorktree would create: a working tree on a new branch from another
+// one. It changes nothing.
+func (f *Folder) PlanWorktree(ctx context.Context, branch, base string) (w NewWorktree, err error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	if f.WorktreesFolder() == "" {
-		return "", problem.For("cwd", "worktree_no_repository")
+		return w, problem.For("cwd", "worktree_no_repository")
 	}
 	if !branchName.MatchString(branch) {
-		return "", problem.For("branch", "branch_invalid")
+		return w, problem.For("branch", "branch_invalid")
 	}
 	if _, err := f.in(ctx, f.here(), call{args: []string{"check-ref-format", "--branch", branch}}); err != nil {
-		return "", problem.For("branch", "branch_invalid")
+		return w, problem.For("branch", "branch_invalid")
 	}
 	commit, err := f.commitOf(ctx, base)
 	if err != nil {
-		return "", err
+		return w, err
 	}
 	if commit == "" {
-		return "", problem.For("base", "branch_missing", "branch", base)
+		return w, problem.For("base", "branch_missing", "branch", base)
 	}
 	if taken, err := f.commitOf(ctx, branch); err != nil {
-		return "", err
+		return w, err
 	} else if taken != "" {
-		return "", problem.For("branch", "branch_exists", "branch", branch)
+		return w, problem.For("branch", "branch_exists", "branch", branch)
+	}
+	if err := f.checkTree(ctx, commit, base); err != nil {
+		return w, err
+	}
+	return NewWorktree{Branch: branch, Base: base, Commit: commit, Path: f.newTree(branch).top}, nil
+}
+
+// newTree returns the place of the working tree that is created for a branch.
+func (f *Folder) newTree(branch string) tree { return f.treeOf(strings.ReplaceAll(branch, "/", "-")) }
+
+// AddWorktree creates a working tree, and returns the folder in it that corresponds to f, absolute.
+// It refuses when the plan would be another one now. What an end of the server in between leaves is
+// removed by a later call.
+func (f *Folder) AddWorktree(ctx context.Context, w NewWorktree) (dir string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	switch now, err := f.PlanWorktree(ctx, w.Branch, w.Base); {
+	case err != nil:
+		return "", err
+	case now != w:
+		return "", problem.New("worktree_changed")
 	}
 	if err := f.sweep(ctx); err != nil {
 		return "", err
 	}
-	if err := f.checkTree(ctx, commit, base); err != nil {
-		return "", err
-	}
-	t := f.treeOf(strings.ReplaceAll(branch, "/", "-"))
-	m := marker{Branch: branch, Base: base, Commit: commit}
-	if err := record(t.top, commit); err != nil {
-		return "", err
-	}
+	t := f.newTree(w.Branch)
+	m := marker{Branch: w.Branch, Base: w.Base, Commit: w.Commit}
 	if err := f.git.o.As(func() error { return f.prepare(t, m) }); err != nil {
 		return "", err
 	}
 	created := false
-	if _, err = f.in(ctx, f.here(), call{args: []string{"update-ref", "refs/heads/" + branch, commit, strings.Repeat("0", len(commit))}}); err == nil {
+	if _, err = f.in(ctx, f.here(), call{args: []string{"update-ref", "refs/heads/" + w.Branch, w.Commit, strings.Repeat("0", len(w.Commit))}}); err == nil {
 		created = true
 		_, err = f.in(ctx, t, call{args: []string{"read-tree", "-m", "-u", "HEAD"}, locks: true})
 	}
@@ -417,11 +440,6 @@ func (f *Folder) isPart(ctx context.Context, t tree, m marker) bool {
 	})
 }
 
-// Contains reports whether a real path is in the working tree.
-func (f *Folder) Contains(real string) bool {
-	return real == f.top || strings.HasPrefix(real, f.top+"/")
-}
-
 // mark returns the marker of the folder's working tree, or false if it is not one that AddWorktree
 // has created, where it has created it.
 func (f *Folder) mark() (m marker, ours bool, err error) {
@@ -432,17 +450,20 @@ func (f *Folder) mark() (m marker, ours bool, err error) {
 	return m, ours && m.Ready, err
 }
 
-// Worktree describes the working tree of the folder. ours is false for one that AddWorktree has
-// not created. It changes nothing.
-func (f *Folder) Worktree(ctx context.Context) (w Worktree, ours bool, err error) {
+// Worktree describes the working tree of the folder. It returns a [problem.Error] for one that
+// AddWorktree has not created. It changes nothing.
+func (f *Folder) Worktree(ctx context.Context) (Worktree, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	w, m, ours, err := f.worktree(ctx)
-	if err != nil || !ours || w.Merge != "" {
-		return w, ours, err
+	switch {
+	case err != nil:
+	case !ours:
+		err = problem.New("worktree_missing")
+	case w.Merge == "":
+		_, err = f.planMerge(ctx, &w, m, nil)
 	}
-	_, err = f.planMerge(ctx, &w, m, true)
-	return w, true, err
+	return w, err
 }
 
 // seenWorktree is worktree for a change of the state that the person saw, whose digest it compares.
@@ -463,7 +484,7 @@ func (f *Folder) worktree(ctx context.Context) (w Worktree, m marker, ours bool,
 	if m, ours, err = f.mark(); err != nil || !ours {
 		return w, m, false, err
 	}
-	w = Worktree{Base: m.Base, Main: f.main().top}
+	w = Worktree{Folder: f.dir, Base: m.Base, Main: f.main().top}
 	if branch, err := f.in(ctx, f.here(), call{args: []string{"symbolic-ref", "--quiet", "--short", "HEAD"}}); err == nil {
 		w.Branch = branch
 	}
@@ -525,10 +546,11 @@ type mergePlan struct {
 	names       string // of the files that differ, from git -z
 }
 
-// planMerge sets w.Merge. With dry, what it creates to find out is not stored in the repository.
-func (f *Folder) planMerge(ctx context.Context, w *Worktree, m marker, dry bool) (p mergePlan, err error) {
+// planMerge sets w.Merge. dates are the environment with which a merge is committed; without them,
+// nothing that it creates is stored in the repository.
+func (f *Folder) planMerge(ctx context.Context, w *Worktree, m marker, dates []string) (p mergePlan, err error) {
 	var env []string
-	if dry {
+	if dates == nil {
 		scratch := filepath.Join(f.common, "scratch")
 		if err := f.git.o.As(func() error { return os.Mkdir(scratch, 0o700) }); err != nil && !errors.Is(err, fs.ErrExist) {
 			return p, fmt.Errorf("workingtree: %w", err)
@@ -554,8 +576,8 @@ func (f *Folder) planMerge(ctx context.Context, w *Worktree, m marker, dry bool)
 			return p, err
 		}
 		p.commit = ""
-		if !dry {
-			p.commit, err = f.in(ctx, f.here(), call{args: []string{"commit-tree", "--no-gpg-sign", result, "-p", p.old, "-p", w.Head, "-m", "Merge branch '" + w.name(m) + "'"}})
+		if dates != nil {
+			p.commit, err = f.in(ctx, f.here(), call{env: dates, args: []string{"commit-tree", "--no-gpg-sign", result, "-p", p.old, "-p", w.Head, "-m", "Merge branch '" + w.name(m) + "'"}})
 			if err != nil {
 				return p, failed(err)
 			}
@@ -643,87 +665,144 @@ func (f *Folder) checkedOut(w *Worktree) (elsewhere bool, err error) {
 	return elsewhere, err
 }
 
-// MergeWorktree merges the branch of the working tree into its base, and returns the new commit of
-// the base. digest is that of the state that the person saw. It changes nothing if they conflict,
-// if there are uncommitted changes, or if the base is checked out and the merge would overwrite
-// changes or ignored files there. It runs no hooks. record is called before the base changes.
-func (f *Folder) MergeWorktree(ctx context.Context, digest string, record func(w Worktree, commit string) error) (commit string, err error) {
+// Merge is what MergeWorktree does.
+type Merge struct {
+	Digest         string // of the state that the person saw
+	Branch, Base   string // Branch is "" when HEAD is detached
+	From, To       string // commits of Base, before and after
+	BaseCheckedOut bool
+	At             int64 // when it was planned, in seconds since 1970
+}
+
+// datesOf returns the environment in which git commits with this time, in seconds since 1970: so the
+// same plan names the same commit.
+func datesOf(at int64) []string {
+	date := fmt.Sprintf("%d %s", at, time.Unix(at, 0).Format("-0700"))
+	return []string{"GIT_AUTHOR_DATE=" + date, "GIT_COMMITTER_DATE=" + date}
+}
+
+// PlanMerge returns how MergeWorktree would merge the branch of the working tree into its base. digest
+// is that of the state that the person saw. It refuses if they conflict, if there are uncommitted
+// changes, or if the base is checked out and the merge would overwrite changes there.
+func (f *Folder) PlanMerge(ctx context.Context, digest string) (Merge, error) {
+	return f.planMergeAt(ctx, digest, time.Now().Unix())
+}
+
+func (f *Folder) planMergeAt(ctx context.Context, digest string, at int64) (Merge, error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	w, m, err := f.seenWorktree(ctx, digest)
 	if err != nil {
-		return "", err
+		return Merge{}, err
 	}
 	var p mergePlan
 	if w.Merge == "" {
-		if p, err = f.planMerge(ctx, &w, m, false); err != nil {
-			return "", err
+		if p, err = f.planMerge(ctx, &w, m, datesOf(at)); err != nil {
+			return Merge{}, err
 		}
 	}
 	switch w.Merge {
 	case MergeUncommitted:
-		return "", problem.New("worktree_uncommitted")
+		return Merge{}, problem.New("worktree_uncommitted")
 	case MergeNothing:
-		return "", problem.New("worktree_merged")
+		return Merge{}, problem.New("worktree_merged")
 	case MergeBaseMissing:
-		return "", problem.New("branch_missing", "branch", w.Base)
+		return Merge{}, problem.New("branch_missing", "branch", w.Base)
 	case MergeNoIdentity:
-		return "", problem.New("commit_no_identity")
+		return Merge{}, problem.New("commit_no_identity")
 	case MergeConflicts:
-		return "", problem.New("worktree_conflicts", "branch", w.Base, "files", strings.Join(w.Conflicts, ", "))
+		return Merge{}, problem.New("worktree_conflicts", "branch", w.Base, "files", strings.Join(w.Conflicts, ", "))
 	case MergeBaseElsewhere:
-		return "", problem.New("worktree_base_elsewhere", "branch", w.Base)
+		return Merge{}, problem.New("worktree_base_elsewhere", "branch", w.Base)
 	case MergeBaseChanged:
-		return "", problem.New("worktree_base_changed", "branch", w.Base)
+		return Merge{}, problem.New("worktree_base_changed", "branch", w.Base)
 	}
 	if err := f.refuseFilters(ctx, p.names); err != nil {
-		return "", err
+		return Merge{}, err
 	}
-	if err := record(w, p.commit); err != nil {
+	return Merge{Digest: digest, Branch: w.Branch, Base: w.Base, From: p.old, To: p.commit, BaseCheckedOut: w.BaseCheckedOut, At: at}, nil
+}
+
+// MergeWorktree merges the branch of the working tree into its base, and returns the new commit of
+// the base. It changes nothing when the plan would be another one now, or if the base is checked out
+// and the merge would overwrite ignored files there. It runs no hooks.
+func (f *Folder) MergeWorktree(ctx context.Context, p Merge) (commit string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	switch now, err := f.planMergeAt(ctx, p.Digest, p.At); {
+	case err != nil:
 		return "", err
+	case now != p:
+		return "", problem.New("worktree_changed")
 	}
-	if !w.BaseCheckedOut {
-		_, err = f.in(ctx, f.here(), call{args: []string{"update-ref", "refs/heads/" + w.Base, p.commit, p.old}})
+	if !p.BaseCheckedOut {
+		_, err = f.in(ctx, f.here(), call{args: []string{"update-ref", "refs/heads/" + p.Base, p.To, p.From}})
 	} else {
-		_, err = f.in(ctx, f.main(), call{args: []string{"merge", "--quiet", "--ff-only", "--no-overwrite-ignore", "--no-verify", "--no-stat", p.commit}, locks: true})
+		_, err = f.in(ctx, f.main(), call{args: []string{"merge", "--quiet", "--ff-only", "--no-overwrite-ignore", "--no-verify", "--no-stat", p.To}, locks: true})
 	}
 	if exit := (*exitError)(nil); errors.As(err, &exit) {
 		if strings.Contains(exit.stderr, "would be overwritten") {
-			return "", problem.New("worktree_base_changed", "branch", w.Base)
+			return "", problem.New("worktree_base_changed", "branch", p.Base)
 		}
 		// Somebody else may have moved the base meanwhile.
-		if now, _ := f.commitOf(ctx, w.Base); now != p.old {
+		if now, _ := f.commitOf(ctx, p.Base); now != p.From {
 			return "", problem.New("worktree_changed")
 		}
 	}
-	return p.commit, failed(err)
+	return p.To, failed(err)
 }
 
 // RemovedWorktree is what RemoveWorktree removes.
 type RemovedWorktree struct {
 	Worktree
+	Top string // of the working tree, absolute
+	At  int64  // when it was planned, in seconds since 1970
 	// Kept is a commit with the uncommitted changes, or with commits that are on no branch, which
 	// a reference below refs/sayso/removed keeps; "" when there were none.
 	Kept string
 }
 
-// RemoveWorktree deletes the working tree, and its branch if the base has all its commits. digest
-// is that of the state that the person saw. Uncommitted changes are kept as a commit; ignored
-// files are lost. It refuses if there are other repositories in the working tree, which no commit
-// keeps. record is called before anything is removed. The folder of f is gone afterwards.
-func (f *Folder) RemoveWorktree(ctx context.Context, digest string, record func(RemovedWorktree) error) (gone RemovedWorktree, err error) {
+// Contains reports whether a path, absolute and without symbolic links, is in the working tree.
+func (w RemovedWorktree) Contains(real string) bool {
+	return workspace.Roots([]string{w.Top}).Contains(real)
+}
+
+// PlanRemoval returns what RemoveWorktree would remove. digest is that of the state that the person
+// saw. It refuses if there are other repositories in the working tree, which no commit keeps.
+func (f *Folder) PlanRemoval(ctx context.Context, digest string) (RemovedWorktree, error) {
+	gone, _, err := f.planRemovalAt(ctx, digest, time.Now().Unix())
+	return gone, err
+}
+
+func (f *Folder) planRemovalAt(ctx context.Context, digest string, at int64) (gone RemovedWorktree, m marker, err error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	w, m, err := f.seenWorktree(ctx, digest)
 	if err != nil {
-		return gone, err
+		return gone, m, err
 	}
-	gone.Worktree = w
-	if gone.Kept, err = f.keep(ctx, w, m); err != nil {
+	gone = RemovedWorktree{Worktree: w, Top: f.top, At: at}
+	gone.Kept, err = f.unmerged(ctx, w, m, datesOf(at))
+	return gone, m, err
+}
+
+// RemoveWorktree deletes the working tree, and its branch if the base has all its commits.
+// Uncommitted changes are kept as a commit; ignored files are lost. It refuses when the plan would be
+// another one now. The folder of f is gone afterwards.
+func (f *Folder) RemoveWorktree(ctx context.Context, planned RemovedWorktree) (gone RemovedWorktree, err error) {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	gone, m, err := f.planRemovalAt(ctx, planned.Digest, planned.At)
+	switch {
+	case err != nil:
 		return gone, err
+	case gone.Kept != planned.Kept || gone.BranchKept != planned.BranchKept || gone.Top != planned.Top:
+		return gone, problem.New("worktree_changed")
 	}
-	if err := record(gone); err != nil {
-		return gone, err
+	if gone.Kept != "" {
+		if _, err := f.in(ctx, f.here(), call{args: []string{"update-ref", keptRefs + rand.Text(), gone.Kept}}); err != nil {
+			return gone, failed(err)
+		}
 	}
 	err = f.git.o.As(func() error { return f.clear(f.here()) })
 	if errors.Is(err, fs.ErrNotExist) {
@@ -732,16 +811,16 @@ func (f *Folder) RemoveWorktree(ctx context.Context, digest string, record func(
 	if err != nil || gone.BranchKept {
 		return gone, err
 	}
-	_, err = f.in(ctx, f.main(), call{args: []string{"update-ref", "-d", "refs/heads/" + m.Branch, w.Head}})
+	_, err = f.in(ctx, f.main(), call{args: []string{"update-ref", "-d", "refs/heads/" + m.Branch, gone.Head}})
 	if exit := (*exitError)(nil); errors.As(err, &exit) {
 		gone.BranchKept, err = true, nil // it moved meanwhile
 	}
 	return gone, err
 }
 
-// keep commits, on no branch, everything that is not ignored. It returns "" if branches hold
+// unmerged returns a commit, on no branch, of everything that is not ignored, "" if branches hold
 // everything. It refuses if that could not keep everything.
-func (f *Folder) keep(ctx context.Context, w Worktree, m marker) (commit string, err error) {
+func (f *Folder) unmerged(ctx context.Context, w Worktree, m marker, dates []string) (commit string, err error) {
 	if w.Uncommitted == 0 {
 		listed, err := f.in(ctx, f.here(), call{args: []string{"ls-files", "--stage", "-z"}, limit: 2 * maxTreeListing})
 		if err != nil {
@@ -750,18 +829,15 @@ func (f *Folder) keep(ctx context.Context, w Worktree, m marker) (commit string,
 		if err := f.refuseRepositories(listed); err != nil || w.Branch != "" || w.Unmerged == 0 {
 			return "", err
 		}
-		commit = w.Head
-	} else if commit, err = f.commitAll(ctx, w, m); err != nil {
-		return "", err
+		return w.Head, nil
 	}
-	_, err = f.in(ctx, f.here(), call{args: []string{"update-ref", keptRefs + rand.Text(), commit}})
-	return commit, failed(err)
+	return f.commitAll(ctx, w, m, dates)
 }
 
 // commitAll returns a commit of everything that is not ignored. Its second parent is what was
 // staged, if that is different.
-func (f *Folder) commitAll(ctx context.Context, w Worktree, m marker) (string, error) {
-	as := []string{"GIT_AUTHOR_NAME=sayso", "GIT_AUTHOR_EMAIL=sayso@localhost", "GIT_COMMITTER_NAME=sayso", "GIT_COMMITTER_EMAIL=sayso@localhost"}
+func (f *Folder) commitAll(ctx context.Context, w Worktree, m marker, dates []string) (string, error) {
+	as := append([]string{"GIT_AUTHOR_NAME=sayso", "GIT_AUTHOR_EMAIL=sayso@localhost", "GIT_COMMITTER_NAME=sayso", "GIT_COMMITTER_EMAIL=sayso@localhost"}, dates...)
 	index := []string{"GIT_INDEX_FILE=" + filepath.Join(f.common, "sayso-index")}
 	var err error
 	git := func(env []string, args ...string) (out string) {

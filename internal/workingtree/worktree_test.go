@@ -1,7 +1,6 @@
 package workingtree_test
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -16,7 +15,7 @@ import (
 // add adds a worktree, whose folder the bench then stands for.
 func (b *bench) add(branch string) (tree *bench) {
 	b.t.Helper()
-	dir, err := b.open("").AddWorktree(b.t.Context(), branch, "main", func(string, string) error { return nil })
+	dir, err := addWorktree(b.t.Context(), b.open(""), branch, "main")
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -27,21 +26,21 @@ func (b *bench) add(branch string) (tree *bench) {
 
 func (b *bench) worktree() workingtree.Worktree {
 	b.t.Helper()
-	w, ours, err := b.open("").Worktree(b.t.Context())
-	if err != nil || !ours {
-		b.t.Fatalf("ours %t: %v", ours, err)
+	w, err := b.open("").Worktree(b.t.Context())
+	if err != nil {
+		b.t.Fatal(err)
 	}
 	return w
 }
 
 func (b *bench) merge() (string, error) {
 	b.t.Helper()
-	return b.open("").MergeWorktree(b.t.Context(), b.worktree().Digest, func(workingtree.Worktree, string) error { return nil })
+	return mergeWorktree(b.t.Context(), b.open(""), b.worktree().Digest)
 }
 
 func (b *bench) remove() (workingtree.RemovedWorktree, error) {
 	b.t.Helper()
-	return b.open("").RemoveWorktree(b.t.Context(), b.worktree().Digest, func(workingtree.RemovedWorktree) error { return nil })
+	return removeWorktree(b.t.Context(), b.open(""), b.worktree().Digest)
 }
 
 // checkMerge checks what a worktree says of its merge, and that a merge refuses for that reason and
@@ -98,7 +97,7 @@ func TestWorktreeIsAddedMergedAndRemoved(t *testing.T) {
 		{"a b", "main", "branch_invalid"}, {"a..b", "main", "branch_invalid"}, {"x", "--all", "branch_missing"}, {"x", "main~0", "branch_missing"},
 		{"fix-limiter", "main", "worktree_exists"},
 	} {
-		_, err := b.open("").AddWorktree(t.Context(), row.branch, row.base, func(string, string) error { return nil })
+		_, err := addWorktree(t.Context(), b.open(""), row.branch, row.base)
 		checkReason(t, err, row.reason)
 	}
 
@@ -123,7 +122,7 @@ func TestWorktreeIsAddedMergedAndRemoved(t *testing.T) {
 	stale := tree.worktree().Digest
 	tree.write("c.txt", "c\n")
 	tree.commit("more")
-	_, err = tree.open("").MergeWorktree(t.Context(), stale, func(workingtree.Worktree, string) error { return nil })
+	_, err = mergeWorktree(t.Context(), tree.open(""), stale)
 	checkReason(t, err, "worktree_changed")
 	if _, err = tree.merge(); err != nil {
 		t.Fatal(err)
@@ -161,14 +160,13 @@ func TestWorktreeIsAddedMergedAndRemoved(t *testing.T) {
 	tree.run("add", "staged.txt")
 	tree.write("staged.txt", "later\n")
 	tree.write("lost.txt", "not lost\n")
-	_, err = tree.open("").RemoveWorktree(t.Context(), stale, func(workingtree.RemovedWorktree) error { return nil })
+	_, err = removeWorktree(t.Context(), tree.open(""), stale)
 	checkReason(t, err, "worktree_changed")
-	down := errors.New("the store is down")
-	if _, err := tree.open("").RemoveWorktree(t.Context(), tree.worktree().Digest, func(workingtree.RemovedWorktree) error { return down }); !errors.Is(err, down) {
-		t.Errorf("got %v", err)
+	if _, err := tree.open("").PlanRemoval(t.Context(), tree.worktree().Digest); err != nil {
+		t.Error(err)
 	}
-	if got := tree.read("lost.txt"); got != "not lost\n" {
-		t.Errorf("after a removal that was not recorded: %q", got)
+	if tree.read("lost.txt") != "not lost\n" || b.run("for-each-ref", "refs/sayso") != "" {
+		t.Error("a plan has changed something")
 	}
 	late := tree.open("")
 	digest := tree.worktree().Digest
@@ -186,7 +184,7 @@ func TestWorktreeIsAddedMergedAndRemoved(t *testing.T) {
 	if _, err := os.Lstat(tree.repo); !errors.Is(err, os.ErrNotExist) || strings.Contains(b.run("worktree", "list"), "limiter") {
 		t.Errorf("it is still there: %v", err)
 	}
-	if _, err := late.RemoveWorktree(t.Context(), digest, func(workingtree.RemovedWorktree) error { return nil }); err == nil {
+	if _, err := removeWorktree(t.Context(), late, digest); err == nil {
 		t.Error("it was removed twice")
 	}
 	if _, err := os.Lstat(filepath.Join(b.root, "ran")); err == nil {
@@ -258,7 +256,7 @@ func TestRemovingAWorktreeLosesNothingUnnamed(t *testing.T) {
 
 	// The base is gone.
 	b.run("branch", "gone")
-	dir, err := b.open("").AddWorktree(t.Context(), "orphan", "gone", func(string, string) error { return nil })
+	dir, err := addWorktree(t.Context(), b.open(""), "orphan", "gone")
 	mustNot(t, err)
 	b.run("branch", "-q", "-D", "gone")
 	tree.repo = dir
@@ -289,11 +287,11 @@ func TestMergeFindsTheBaseMoved(t *testing.T) {
 	tree := b.add("x")
 	tree.write("x.txt", "x\n")
 	tree.commit("second")
-	_, err := tree.open("").MergeWorktree(t.Context(), tree.worktree().Digest, func(workingtree.Worktree, string) error {
-		b.write("y.txt", "y\n")
-		b.commit("meanwhile")
-		return nil
-	})
+	plan, err := tree.open("").PlanMerge(t.Context(), tree.worktree().Digest)
+	mustNot(t, err)
+	b.write("y.txt", "y\n")
+	b.commit("meanwhile")
+	_, err = tree.open("").MergeWorktree(t.Context(), plan)
 	checkReason(t, err, "worktree_changed")
 	if _, err := tree.merge(); err != nil || b.run("show", "HEAD:x.txt") != "x" {
 		t.Errorf("got %v", err)
@@ -310,7 +308,7 @@ func TestWorktreesShowWhatTheirRepositoryShows(t *testing.T) {
 	b.write("sub/b.txt", "b\n")
 	b.commit("second")
 	add := func(branch, base string) (string, error) {
-		return b.open("sub").AddWorktree(t.Context(), branch, base, func(string, string) error { return nil })
+		return addWorktree(t.Context(), b.open("sub"), branch, base)
 	}
 	if dir, err := add("x", "main"); err != nil || dir != filepath.Join(b.repo, ".worktrees/x/sub") {
 		t.Errorf("got %s, %v", dir, err)
@@ -337,12 +335,10 @@ func TestOnlyWorktreesWhereTheyWereCreatedAreOurs(t *testing.T) {
 	b.write(".git/worktrees/own/sayso.json", string(marker))
 	other := *b
 	other.repo = filepath.Join(b.root, "own")
-	if _, ours, err := other.open("").Worktree(t.Context()); ours || err != nil {
-		t.Errorf("ours %t, %v", ours, err)
-	}
-	if _, ours, err := b.open("").Worktree(t.Context()); ours || err != nil {
-		t.Errorf("the main one is ours %t, %v", ours, err)
-	}
+	_, err = other.open("").Worktree(t.Context())
+	checkReason(t, err, "worktree_missing")
+	_, err = b.open("").Worktree(t.Context()) // the main one
+	checkReason(t, err, "worktree_missing")
 }
 
 // What a killed server leaves of a worktree is removed, and nothing else.
@@ -351,13 +347,13 @@ func TestWorktreeAfterAKill(t *testing.T) {
 	b := newBench(t)
 	b.write("a.txt", "one\n")
 	b.commit("first")
-	ctx, cancel := context.WithCancel(t.Context())
-	_, err := b.open("").AddWorktree(ctx, "cut", "main", func(string, string) error { cancel(); return nil })
-	if err == nil {
-		t.Fatal("it was added")
-	}
+	lock := filepath.Join(b.repo, ".git/refs/heads/cut.lock")
+	mustNot(t, os.WriteFile(lock, nil, 0o600))
+	_, err := addWorktree(t.Context(), b.open(""), "cut", "main")
+	checkReason(t, err, "git_busy")
+	mustNot(t, os.Remove(lock))
 	if b.run("branch", "--list", "cut") != "" || strings.Contains(b.run("worktree", "list"), "cut") {
-		t.Error("a call that was cut off left something")
+		t.Error("a call that failed halfway left something")
 	}
 	tree := b.add("half")
 	admin := filepath.Join(b.repo, ".git/worktrees/sayso-half")
@@ -399,7 +395,7 @@ func TestWorktreesFollowNoLinks(t *testing.T) {
 		b.commit("first")
 		outside := t.TempDir()
 		mustNot(t, os.Symlink(outside, filepath.Join(b.repo, name)))
-		_, err := b.open("").AddWorktree(t.Context(), "x", "main", func(string, string) error { return nil })
+		_, err := addWorktree(t.Context(), b.open(""), "x", "main")
 		checkReason(t, err, "worktree_no_repository")
 		if left, _ := os.ReadDir(outside); len(left) > 0 {
 			t.Errorf("%s: created %v", name, left)

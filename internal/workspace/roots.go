@@ -67,6 +67,22 @@ func (r Roots) Contains(real string) bool {
 	return slices.ContainsFunc(r, func(root string) bool { _, ok := relativeTo(root, real); return ok })
 }
 
+// Within returns the part of the roots that is inside others.
+func (r Roots) Within(others Roots) Roots {
+	inside := Roots{}
+	for _, root := range r {
+		if others.Contains(root) {
+			inside = append(inside, root)
+		}
+	}
+	for _, other := range others {
+		if r.Contains(other) && !slices.Contains(inside, other) {
+			inside = append(inside, other)
+		}
+	}
+	return inside
+}
+
 func (r Roots) outsideError(path string) error {
 	return problem.New("folder_outside", "folder", path, "roots", strings.Join(r, ", "))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/internal/problem"
+	"github.com/sayso-dev/sayso/internal/workingtree"
 	"github.com/sayso-dev/sayso/runner/link"
 )
 
@@ -26,6 +27,7 @@ var ErrorCodes = []link.ErrorCode{
 	{Code: "folder_missing", Err: claude.ErrFolderMissing},
 	{Code: "not_saved", Err: claude.ErrNotSaved},
 	{Code: "too_many_files", Err: syscall.EMFILE},
+	{Code: "no_snapshot", Err: workingtree.ErrNoSnapshot},
 	{Code: "not_exist", Err: fs.ErrNotExist},
 }
 

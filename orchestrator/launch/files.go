@@ -152,8 +152,8 @@ func (c *CLI) SavedEntryBefore(_ context.Context, sessionID, messageID string) (
 	})
 }
 
-// SavedCheckpoint is [claude.SavedFolder.Checkpoint].
-func (c *CLI) SavedCheckpoint(_ context.Context, sessionID, messageID string) (claude.Checkpoint, error) {
+// savedCheckpoint is [claude.SavedFolder.Checkpoint].
+func (c *CLI) savedCheckpoint(sessionID, messageID string) (claude.Checkpoint, error) {
 	return readAs(c, func() (claude.Checkpoint, error) {
 		saved, err := c.savedFolder().Find(sessionID)
 		if err != nil {

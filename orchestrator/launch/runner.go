@@ -6,15 +6,17 @@ import (
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/claude/folder"
 	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/workingtree"
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/pending"
 )
 
 // Runner reads what is near Claude, with the file rights of Claude's user. Its methods block on
-// the disk. [CLI] is the runner of this machine.
+// the disk. [NewRunner] returns that of this machine.
 // What travels is what encoding/json restores, and errors by their [ErrorCodes].
 type Runner interface {
 	project.Disk
+	workingtree.Trees
 	// Installation describes the CLI, which it may run for it.
 	Installation(ctx context.Context) (Installation, error)
 	// SignInSentence tells a person how to sign in to the CLI.
@@ -43,5 +45,27 @@ type Runner interface {
 	ReadSaved(ctx context.Context, sessionID string, end, size int64) (SavedChunk, error)
 	SavedMentions(ctx context.Context, sessionID, text string) (bool, error)
 	SavedEntryBefore(ctx context.Context, sessionID, messageID string) (entry string, err error)
-	SavedCheckpoint(ctx context.Context, sessionID, messageID string) (claude.Checkpoint, error)
+	// CheckpointChanges returns which files of a session differ from the copies that its CLI has
+	// kept of them before a message, and CompareCheckpoint one of these, or a [problem.Error].
+	CheckpointChanges(ctx context.Context, at workingtree.Place, sessionID, messageID string) (CheckpointChanges, error)
+	CompareCheckpoint(ctx context.Context, at workingtree.Place, sessionID, messageID, path string) (workingtree.Comparison, error)
+}
+
+// local is the runner of this machine.
+type local struct {
+	*CLI
+	*workingtree.Git
+}
+
+// NewRunner returns the runner of this machine. Folders outside own are refused, also where the
+// caller gives other roots; nil leaves that to the caller.
+func NewRunner(cli *CLI, own workspace.Roots) (Runner, error) {
+	git, err := workingtree.New(workingtree.Options{Command: cli.Command, As: cli.As, Environ: cli.Environ, Roots: own})
+	if err != nil {
+		return nil, err
+	}
+	if own != nil {
+		return confined{local{cli, git}, own}, nil
+	}
+	return local{cli, git}, nil
 }

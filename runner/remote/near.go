@@ -5,6 +5,7 @@ import (
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/claude/folder"
+	"github.com/sayso-dev/sayso/internal/workingtree"
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/pending"
@@ -95,6 +96,98 @@ func (n near) SavedEntryBefore(ctx context.Context, sessionID, messageID string)
 	return get[string](ctx, n, "SavedEntryBefore", sessionID, messageID)
 }
 
-func (n near) SavedCheckpoint(ctx context.Context, sessionID, messageID string) (claude.Checkpoint, error) {
-	return get[claude.Checkpoint](ctx, n, "SavedCheckpoint", sessionID, messageID)
+func (n near) CheckpointChanges(ctx context.Context, at workingtree.Place, sessionID, messageID string) (launch.CheckpointChanges, error) {
+	return get[launch.CheckpointChanges](ctx, n, "CheckpointChanges", at, sessionID, messageID)
+}
+
+func (n near) CompareCheckpoint(ctx context.Context, at workingtree.Place, sessionID, messageID, path string) (workingtree.Comparison, error) {
+	return get[workingtree.Comparison](ctx, n, "CompareCheckpoint", at, sessionID, messageID, path)
+}
+
+func (n near) TreeSummary(ctx context.Context, p workingtree.Place) (workingtree.Summary, error) {
+	return get[workingtree.Summary](ctx, n, "TreeSummary", p)
+}
+
+func (n near) TreeStatus(ctx context.Context, p workingtree.Place, base workingtree.Base) (workingtree.Status, error) {
+	return get[workingtree.Status](ctx, n, "TreeStatus", p, base)
+}
+
+func (n near) CompareFile(ctx context.Context, p workingtree.Place, base workingtree.Base, path, oldPath string) (workingtree.Comparison, error) {
+	return get[workingtree.Comparison](ctx, n, "CompareFile", p, base, path, oldPath)
+}
+
+func (n near) ListTree(ctx context.Context, p workingtree.Place, folder string) (workingtree.Listing, error) {
+	return get[workingtree.Listing](ctx, n, "ListTree", p, folder)
+}
+
+func (n near) SearchTree(ctx context.Context, p workingtree.Place, query string) (workingtree.Found, error) {
+	return get[workingtree.Found](ctx, n, "SearchTree", p, query)
+}
+
+func (n near) ReadTreeFile(ctx context.Context, p workingtree.Place, path string, maxBytes int64) (workingtree.File, error) {
+	return get[workingtree.File](ctx, n, "ReadTreeFile", p, path, maxBytes)
+}
+
+func (n near) Snapshot(ctx context.Context, p workingtree.Place) (workingtree.Base, error) {
+	return get[workingtree.Base](ctx, n, "Snapshot", p)
+}
+
+func (n near) PlanDiscard(ctx context.Context, p workingtree.Place, path, seen string) (workingtree.Discarded, error) {
+	return get[workingtree.Discarded](ctx, n, "PlanDiscard", p, path, seen)
+}
+
+func (n near) Discard(ctx context.Context, p workingtree.Place, d workingtree.Discarded) error {
+	return runner.Invoke(ctx, n.c, "Discard", []any{p, d})
+}
+
+func (n near) PlanCommit(ctx context.Context, p workingtree.Place, message string, paths []string) ([]string, error) {
+	return get[[]string](ctx, n, "PlanCommit", p, message, paths)
+}
+
+func (n near) Commit(ctx context.Context, p workingtree.Place, message string, paths []string) (string, error) {
+	return get[string](ctx, n, "Commit", p, message, paths)
+}
+
+func (n near) InspectFiles(ctx context.Context, p workingtree.Place, paths []string) ([]workingtree.FileInfo, error) {
+	return get[[]workingtree.FileInfo](ctx, n, "InspectFiles", p, paths)
+}
+
+func (n near) KeepFiles(ctx context.Context, p workingtree.Place, paths []string) (map[string]string, error) {
+	return get[map[string]string](ctx, n, "KeepFiles", p, paths)
+}
+
+func (n near) Branches(ctx context.Context, p workingtree.Place) ([]string, error) {
+	return get[[]string](ctx, n, "Branches", p)
+}
+
+func (n near) WorktreesFolder(ctx context.Context, p workingtree.Place) (string, error) {
+	return get[string](ctx, n, "WorktreesFolder", p)
+}
+
+func (n near) PlanWorktree(ctx context.Context, p workingtree.Place, branch, base string) (workingtree.NewWorktree, error) {
+	return get[workingtree.NewWorktree](ctx, n, "PlanWorktree", p, branch, base)
+}
+
+func (n near) AddWorktree(ctx context.Context, p workingtree.Place, w workingtree.NewWorktree) (string, error) {
+	return get[string](ctx, n, "AddWorktree", p, w)
+}
+
+func (n near) Worktree(ctx context.Context, p workingtree.Place) (workingtree.Worktree, error) {
+	return get[workingtree.Worktree](ctx, n, "Worktree", p)
+}
+
+func (n near) PlanMerge(ctx context.Context, p workingtree.Place, digest string) (workingtree.Merge, error) {
+	return get[workingtree.Merge](ctx, n, "PlanMerge", p, digest)
+}
+
+func (n near) MergeWorktree(ctx context.Context, p workingtree.Place, m workingtree.Merge) (string, error) {
+	return get[string](ctx, n, "MergeWorktree", p, m)
+}
+
+func (n near) PlanRemoval(ctx context.Context, p workingtree.Place, digest string) (workingtree.RemovedWorktree, error) {
+	return get[workingtree.RemovedWorktree](ctx, n, "PlanRemoval", p, digest)
+}
+
+func (n near) RemoveWorktree(ctx context.Context, p workingtree.Place, w workingtree.RemovedWorktree) (workingtree.RemovedWorktree, error) {
+	return get[workingtree.RemovedWorktree](ctx, n, "RemoveWorktree", p, w)
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/orchestrator/launch/launchtest"
 	"github.com/sayso-dev/sayso/runner"
@@ -62,8 +63,12 @@ func TestMethodsAreCalledByTheirNames(t *testing.T) {
 // What a runner does over a connection is what it does here.
 func TestRunnerOverAConnection(t *testing.T) {
 	t.Parallel()
-	launchtest.TestRunner(t, func(t *testing.T, cli *launch.CLI) launch.Runner {
-		methods, err := runner.MethodsOf[launch.Runner](cli)
+	launchtest.TestRunner(t, func(t *testing.T, cli *launch.CLI, own workspace.Roots) launch.Runner {
+		there, err := launch.NewRunner(cli, own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		methods, err := runner.MethodsOf(there)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/internal/problem"
+	"github.com/sayso-dev/sayso/internal/workingtree"
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/pending"
@@ -24,8 +25,9 @@ const (
 	saidID  = "3cf289cc-9624-46f6-8006-86bcbd91c16c"
 )
 
-// TestRunner tests the runner that reach makes of a CLI of this machine.
-func TestRunner(t *testing.T, reach func(t *testing.T, cli *launch.CLI) launch.Runner) {
+// TestRunner tests the runner that reach makes of a CLI of this machine, and of the roots that it may
+// have as its own.
+func TestRunner(t *testing.T, reach func(t *testing.T, cli *launch.CLI, own workspace.Roots) launch.Runner) {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -51,7 +53,7 @@ func TestRunner(t *testing.T, reach func(t *testing.T, cli *launch.CLI) launch.R
 	if err := os.Symlink("sub", filepath.Join(work, "link")); err != nil {
 		t.Fatal(err)
 	}
-	r := reach(t, &launch.CLI{Path: filepath.Join(base, "claude"), Environ: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}})
+	r := reach(t, &launch.CLI{Path: filepath.Join(base, "claude"), Environ: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}}, roots)
 	ctx := t.Context()
 	// check compares what a call returned. Its results and error are given first.
 	check := func(name string, got any, err error) func(want any) {
@@ -147,14 +149,19 @@ func TestRunner(t *testing.T, reach func(t *testing.T, cli *launch.CLI) launch.R
 	check("before the first message", got, err)("")
 	const unknown = "0190b5e0-0000-7000-8000-00000000000f"
 	for name, call := range map[string]func(context.Context) error{
-		"find":       func(ctx context.Context) error { _, err := r.SavedConversation(ctx, unknown); return err },
-		"read":       func(ctx context.Context) error { _, err := r.ReadSaved(ctx, unknown, -1, 1); return err },
-		"mentions":   func(ctx context.Context) error { _, err := r.SavedMentions(ctx, unknown, saidID); return err },
-		"entry":      func(ctx context.Context) error { _, err := r.SavedEntryBefore(ctx, savedID, unknown); return err },
-		"checkpoint": func(ctx context.Context) error { _, err := r.SavedCheckpoint(ctx, savedID, saidID); return err },
+		"find":     func(ctx context.Context) error { _, err := r.SavedConversation(ctx, unknown); return err },
+		"read":     func(ctx context.Context) error { _, err := r.ReadSaved(ctx, unknown, -1, 1); return err },
+		"mentions": func(ctx context.Context) error { _, err := r.SavedMentions(ctx, unknown, saidID); return err },
+		"entry":    func(ctx context.Context) error { _, err := r.SavedEntryBefore(ctx, savedID, unknown); return err },
+		"checkpoint": func(ctx context.Context) error {
+			_, err := r.CheckpointChanges(ctx, workingtree.Place{Roots: roots, CWD: work}, savedID, saidID)
+			return err
+		},
 	} {
 		if err := call(ctx); !errors.Is(err, claude.ErrNotSaved) {
 			t.Errorf("%s of what is not saved: %v", name, err)
 		}
 	}
+	testTrees(t, r, roots, filepath.Join(work, "repository"))
+	testCheckpoint(t, r, workingtree.Place{Roots: roots, CWD: work}, filepath.Join(home, ".claude"))
 }

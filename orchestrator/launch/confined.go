@@ -1,0 +1,94 @@
+package launch
+
+import (
+	"context"
+	"strings"
+
+	"github.com/sayso-dev/sayso/claude/folder"
+	"github.com/sayso-dev/sayso/internal/problem"
+	"github.com/sayso-dev/sayso/internal/workspace"
+	"github.com/sayso-dev/sayso/pending"
+)
+
+// confined is the runner of this machine for a caller on another, who decides nothing about its
+// folders: each call is refused outside of the runner's own roots. The calls about working trees
+// check them in package workingtree. ResolvePath follows links of any path, and reads no file.
+type confined struct {
+	local
+	own workspace.Roots
+}
+
+// check returns the real path of a folder inside the runner's roots, which may be missing, or a
+// [problem.Error].
+func (c confined) check(ctx context.Context, dir string) (string, error) {
+	real, err := c.ResolvePath(ctx, dir)
+	if err == nil && !c.own.Contains(real) {
+		err = problem.New("folder_outside", "folder", dir, "roots", strings.Join(c.own, ", "))
+	}
+	return real, err
+}
+
+func (c confined) RepositoryRoot(ctx context.Context, folder string) (string, error) {
+	if _, err := c.check(ctx, folder); err != nil {
+		return "", err
+	}
+	return c.local.RepositoryRoot(ctx, folder)
+}
+
+func (c confined) ResolveFolder(ctx context.Context, roots workspace.Roots, dir string) (string, error) {
+	return c.local.ResolveFolder(ctx, roots.Within(c.own), dir)
+}
+
+func (c confined) ListFolders(ctx context.Context, roots workspace.Roots, s workspace.Search) (workspace.Listing, error) {
+	return c.local.ListFolders(ctx, roots.Within(c.own), s)
+}
+
+func (c confined) ReadFile(ctx context.Context, roots workspace.Roots, dir, path string, maxBytes int64) (workspace.File, error) {
+	dir, err := c.check(ctx, dir)
+	if err != nil {
+		return workspace.File{}, err
+	}
+	return c.local.ReadFile(ctx, roots.Within(c.own), dir, path, maxBytes)
+}
+
+func (c confined) FolderSettings(ctx context.Context, dir string, granted map[pending.Scope][]string) (folder.Found, error) {
+	dir, err := c.check(ctx, dir)
+	if err != nil {
+		return folder.Found{}, err
+	}
+	return c.local.FolderSettings(ctx, dir, granted)
+}
+
+func (c confined) SettingsFiles(ctx context.Context, dir string) ([]SettingsFile, error) {
+	dir, err := c.check(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	return c.local.SettingsFiles(ctx, dir)
+}
+
+func (c confined) FindGrants(ctx context.Context, folders []string) (FoundGrants, error) {
+	for _, folder := range folders {
+		if _, err := c.check(ctx, folder); err != nil {
+			return FoundGrants{}, err
+		}
+	}
+	return c.local.FindGrants(ctx, folders)
+}
+
+func (c confined) RemoveGrant(ctx context.Context, g pending.Grant) ([]string, error) {
+	if g.Folder != "" {
+		if _, err := c.check(ctx, g.Folder); err != nil {
+			return nil, err
+		}
+	}
+	return c.local.RemoveGrant(ctx, g)
+}
+
+func (c confined) MakeFolder(ctx context.Context, dir string) error {
+	dir, err := c.check(ctx, dir)
+	if err != nil {
+		return err
+	}
+	return c.local.MakeFolder(ctx, dir)
+}
