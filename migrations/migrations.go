@@ -87,6 +87,10 @@ func All(d Dialect) ([]Migration, error) {
 	return all, nil
 }
 
+// CreateTable creates the table of the applied steps.
+const CreateTable = `CREATE TABLE migrations (
+	number bigint NOT NULL PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at bigint NOT NULL)`
+
 // lockKey keeps two servers that start at once from migrating at once.
 const lockKey = 0x736179736f // "sayso"
 
@@ -118,8 +122,7 @@ func Apply(ctx context.Context, db *sql.DB, d Dialect) (err error) {
 	}
 	applied, err := appliedIn(ctx, tx, d, all)
 	if errors.Is(err, ErrEmpty) {
-		_, err = tx.ExecContext(ctx, `CREATE TABLE migrations (
-			number bigint NOT NULL PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at bigint NOT NULL)`)
+		_, err = tx.ExecContext(ctx, CreateTable)
 		if err != nil {
 			return fmt.Errorf("migrations: create the table of versions: %w", err)
 		}
@@ -199,15 +202,8 @@ func appliedIn(ctx context.Context, q queryer, d Dialect, all []Migration) (int,
 	if err != nil {
 		return 0, fmt.Errorf("migrations: read what was applied: %w", err)
 	}
-	if len(applied) > len(all) {
-		return 0, fmt.Errorf("migrations: %w: it is at version %d and this program knows %d; start the newer sayso, or restore a backup from before the upgrade",
-			ErrNewer, len(applied), len(all))
-	}
-	for i, checksum := range applied {
-		if checksum != all[i].Checksum {
-			return 0, fmt.Errorf("migrations: %w: its step %d is not %04d_%s of this program; start the sayso that made it, or restore a backup",
-				ErrNewer, i+1, all[i].Number, all[i].Name)
-		}
+	if err := CheckSteps(applied, all); err != nil {
+		return 0, err
 	}
 	return len(applied), nil
 }
@@ -235,6 +231,25 @@ var (
 	created = regexp.MustCompile(`(?im)^\s*CREATE\s+(?:VIRTUAL\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?"?(\w+)`)
 	dropped = regexp.MustCompile(`(?im)^\s*(?:DROP\s+TABLE\s+(?:IF\s+EXISTS\s+)?"?(\w+)|ALTER\s+TABLE\s+"?(\w+)"?\s+RENAME\s+TO\s+"?(\w+))`)
 )
+
+// Tables returns the tables that there are after some steps, and the table of the steps.
+func Tables(steps []Migration) []string { return append([]string{"migrations"}, tablesOf(steps)...) }
+
+// CheckSteps returns [ErrNewer] unless the checksums of applied steps are those of the first steps
+// of this program.
+func CheckSteps(applied []string, all []Migration) error {
+	if len(applied) > len(all) {
+		return fmt.Errorf("migrations: %w: it is at version %d and this program knows %d; start the newer sayso, or restore a backup from before the upgrade",
+			ErrNewer, len(applied), len(all))
+	}
+	for i, checksum := range applied {
+		if checksum != all[i].Checksum {
+			return fmt.Errorf("migrations: %w: its step %d is not %04d_%s of this program; start the sayso that made it, or restore a backup",
+				ErrNewer, i+1, all[i].Number, all[i].Name)
+		}
+	}
+	return nil
+}
 
 // tablesOf are the tables that there are after some steps.
 func tablesOf(steps []Migration) []string {

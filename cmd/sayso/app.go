@@ -150,6 +150,9 @@ func (a *app) openDatabase(ctx context.Context) (err error) {
 		return err
 	}
 	a.onClose(a.stateLock.Close)
+	if err := refuseInterruptedRestore(a.settings.StateDir); err != nil {
+		return err
+	}
 	if a.databaseLock, err = lockDatabase(ctx, a.settings.Database); err != nil {
 		return err
 	}

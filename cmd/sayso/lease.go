@@ -67,6 +67,7 @@ func (a *app) takeLease(ctx context.Context) error {
 		a.log.ErrorContext(ctx, "the database is older than the sessions of this machine, as after restoring a backup; sessions that run are recovered, and Claude may ask again what was answered since then",
 			"database_last_used", startedAt(known.Epoch), "server_last_started", startedAt(noted))
 	}
+	hello.Fence = max(hello.Fence, noted) // no epoch is given twice, even if the clock went back
 	lease, err := a.store.TakeLease(ctx, hello)
 	switch {
 	case errors.Is(err, store.ErrReadOnly):

@@ -1,0 +1,343 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/sayso-dev/sayso/migrations"
+)
+
+// Names of the files of a backup.
+const (
+	backupTables = "database/tables.json"
+	backupRows   = "database/rows/" // followed by TABLE.NUMBER, whose contents together are one COPY
+)
+
+// backupPart is the size of a part of a table, in bytes, which is held in memory.
+const backupPart = 4 << 20
+
+// backupList lists the contents of a backup.
+type backupList struct {
+	Steps  []string      `json:"steps"` // checksums of the migrations
+	Tables []backupTable `json:"tables"`
+}
+
+// backupTable is a table, after all that it refers to.
+type backupTable struct {
+	Name    string   `json:"name"`
+	Columns []string `json:"columns"` // without generated ones
+}
+
+// Backup passes the tables of a database to add, as files in the format of COPY. It reads one
+// snapshot, which no write waits for. Servers may be using the database. The schema may be that of
+// an earlier version.
+func Backup(ctx context.Context, dsn string, add func(name string, size int64, content io.Reader) error) (err error) {
+	conn, err := connectForBackup(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
+	if err := backUp(ctx, conn, add); err != nil {
+		return fmt.Errorf("postgres: back up: %w", err)
+	}
+	return nil
+}
+
+func backUp(ctx context.Context, conn *pgx.Conn, add func(name string, size int64, content io.Reader) error) error {
+	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // it only reads
+	list, err := listTables(ctx, tx)
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		return err
+	}
+	if err := add(backupTables, int64(len(text)), bytes.NewReader(text)); err != nil {
+		return err
+	}
+	for _, t := range list.Tables {
+		parts := &partWriter{name: backupRows + t.Name, add: add}
+		if _, err := conn.PgConn().CopyTo(ctx, parts, "COPY "+t.sql()+" TO STDOUT"); err != nil {
+			return errors.Join(err, parts.err)
+		}
+		if err := parts.flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sql is a table with its columns, for COPY.
+func (t backupTable) sql() string {
+	columns := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
+		columns[i] = pgx.Identifier{c}.Sanitize()
+	}
+	return pgx.Identifier{t.Name}.Sanitize() + " (" + strings.Join(columns, ", ") + ")"
+}
+
+// listTables reads the version and the tables of a database.
+func listTables(ctx context.Context, tx pgx.Tx) (list backupList, err error) {
+	rows, err := tx.Query(ctx, "SELECT checksum FROM migrations ORDER BY number")
+	if err != nil {
+		return list, err
+	}
+	if list.Steps, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
+		return list, err
+	}
+	all, err := migrations.All(migrations.Postgres)
+	if err != nil {
+		return list, err
+	}
+	if err := migrations.CheckSteps(list.Steps, all); err != nil {
+		return list, err
+	}
+	for _, name := range migrations.Tables(all[:len(list.Steps)]) {
+		rows, err := tx.Query(ctx, `SELECT column_name::text FROM information_schema.columns
+			WHERE table_schema = current_schema() AND table_name = $1 AND is_generated = 'NEVER' ORDER BY ordinal_position`, name)
+		if err != nil {
+			return list, err
+		}
+		columns, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			return list, err
+		}
+		list.Tables = append(list.Tables, backupTable{name, columns})
+	}
+	return list, sortByReferences(ctx, tx, list.Tables)
+}
+
+// sortByReferences moves each table behind those to which it refers. A table may refer to itself.
+func sortByReferences(ctx context.Context, tx pgx.Tx, tables []backupTable) error {
+	rows, err := tx.Query(ctx, `SELECT c.conrelid::regclass::text, c.confrelid::regclass::text FROM pg_constraint c
+		WHERE c.contype = 'f' AND c.connamespace = current_schema()::regnamespace AND c.conrelid <> c.confrelid`)
+	if err != nil {
+		return err
+	}
+	refers := map[string][]string{}
+	var from, to string
+	if _, err := pgx.ForEachRow(rows, []any{&from, &to}, func() error {
+		refers[from] = append(refers[from], to)
+		return nil
+	}); err != nil {
+		return err
+	}
+	var depth func(name string, left int) int
+	depth = func(name string, left int) (d int) {
+		for _, other := range refers[name] {
+			if left > 0 { // else they refer to each other, and restoring fails
+				d = max(d, depth(other, left-1)+1)
+			}
+		}
+		return d
+	}
+	slices.SortStableFunc(tables, func(a, b backupTable) int { return depth(a.Name, len(tables)) - depth(b.Name, len(tables)) })
+	return nil
+}
+
+// partWriter passes what is written to it to add, in parts.
+type partWriter struct {
+	name   string
+	add    func(name string, size int64, content io.Reader) error
+	buffer bytes.Buffer
+	number int
+	err    error
+}
+
+// Write implements [io.Writer].
+func (w *partWriter) Write(p []byte) (int, error) {
+	w.buffer.Write(p)
+	if w.buffer.Len() >= backupPart {
+		if w.err = w.flush(); w.err != nil {
+			return 0, w.err
+		}
+	}
+	return len(p), nil
+}
+
+// flush passes the part that has begun. There is at least one for each table.
+func (w *partWriter) flush() error {
+	if w.buffer.Len() == 0 && w.number > 0 {
+		return nil
+	}
+	w.number++
+	err := w.add(fmt.Sprintf("%s.%06d", w.name, w.number), int64(w.buffer.Len()), &w.buffer)
+	w.buffer.Reset()
+	return err
+}
+
+// connectForBackup connects without the limits on the duration of calls.
+func connectForBackup(ctx context.Context, dsn string) (*pgx.Conn, error) {
+	config, err := parseConfig(dsn)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: %w", err)
+	}
+	configureConnections(config.ConnConfig, map[string]string{"statement_timeout": "0", "idle_in_transaction_session_timeout": "0"})
+	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: database %s at %s: cannot connect: %w", config.ConnConfig.Database, config.ConnConfig.Host, classifyRead(ctx, err))
+	}
+	return conn, nil
+}
+
+// IsEmpty reports whether a database has no tables of sayso.
+func IsEmpty(ctx context.Context, dsn string) (empty bool, err error) {
+	conn, err := connectForBackup(ctx, dsn)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
+	if err := conn.QueryRow(ctx, `SELECT count(*) = 0 FROM information_schema.tables WHERE table_schema = current_schema()`).Scan(&empty); err != nil {
+		return false, fmt.Errorf("postgres: %w", classifyRead(ctx, err))
+	}
+	return empty, nil
+}
+
+// Restorer replaces the tables of a database, in one transaction. The caller has excluded servers.
+type Restorer struct {
+	conn *pgx.Conn
+	tx   pgx.Tx
+	list backupList
+}
+
+// NewRestorer connects to a database.
+func NewRestorer(ctx context.Context, dsn string) (*Restorer, error) {
+	conn, err := connectForBackup(ctx, dsn)
+	if err != nil {
+		return nil, err
+	}
+	tx, err := conn.Begin(ctx)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("postgres: restore: %w", err), conn.Close(ctx))
+	}
+	return &Restorer{conn: conn, tx: tx}, nil
+}
+
+// Put takes a file of the backup, in the order in which Backup passed them.
+func (r *Restorer) Put(ctx context.Context, name string, content io.Reader) error {
+	if err := r.put(ctx, name, content); err != nil {
+		return fmt.Errorf("postgres: restore %s: %w", name, err)
+	}
+	return nil
+}
+
+func (r *Restorer) put(ctx context.Context, name string, content io.Reader) error {
+	if name == backupTables {
+		if err := json.NewDecoder(content).Decode(&r.list); err != nil {
+			return err
+		}
+		return r.createTables(ctx)
+	}
+	table, isRows := strings.CutPrefix(name, backupRows)
+	table, _, _ = strings.Cut(table, ".")
+	at := slices.IndexFunc(r.list.Tables, func(t backupTable) bool { return t.Name == table })
+	if !isRows || at < 0 {
+		return errors.New("the backup is not of a PostgreSQL database")
+	}
+	_, err := r.conn.PgConn().CopyFrom(ctx, content, "COPY "+r.list.Tables[at].sql()+" FROM STDIN")
+	return err
+}
+
+// createdFunction finds the functions that a migration makes.
+var createdFunction = regexp.MustCompile(`(?im)^\s*CREATE\s+(?:OR\s+REPLACE\s+)?FUNCTION\s+"?(\w+)`)
+
+// createTables replaces all tables of sayso by empty ones.
+func (r *Restorer) createTables(ctx context.Context) error {
+	all, err := migrations.All(migrations.Postgres)
+	if err != nil {
+		return err
+	}
+	if err := migrations.CheckSteps(r.list.Steps, all); err != nil {
+		return err
+	}
+	steps := all[:len(r.list.Steps)]
+	known := migrations.Tables(steps)
+	for _, t := range r.list.Tables {
+		if !slices.Contains(known, t.Name) {
+			return fmt.Errorf("the table %s is not one of sayso", t.Name)
+		}
+	}
+	var sql strings.Builder
+	for _, name := range migrations.Tables(all) { // of the newest version: what is there may be newer than the backup
+		sql.WriteString("DROP TABLE IF EXISTS " + pgx.Identifier{name}.Sanitize() + " CASCADE;\n")
+	}
+	for _, m := range all {
+		for _, found := range createdFunction.FindAllStringSubmatch(m.SQL, -1) {
+			sql.WriteString("DROP FUNCTION IF EXISTS " + pgx.Identifier{found[1]}.Sanitize() + " CASCADE;\n")
+		}
+	}
+	sql.WriteString(migrations.CreateTable + ";\n")
+	for _, m := range steps {
+		sql.WriteString(m.SQL + ";\n")
+	}
+	// What the steps have put into the tables is in the backup, too.
+	for _, t := range slices.Backward(r.list.Tables) {
+		name := pgx.Identifier{t.Name}.Sanitize()
+		sql.WriteString("ALTER TABLE " + name + " DISABLE TRIGGER USER; DELETE FROM " + name + ";\n")
+	}
+	_, err = r.conn.PgConn().Exec(ctx, sql.String()).ReadAll()
+	return err
+}
+
+// Check prepares what was restored for its first server: identities continue where they ended, and
+// any machine may drive the runners, because a restore is a move for good. It keeps the epochs.
+func (r *Restorer) Check(ctx context.Context) error {
+	if len(r.list.Tables) == 0 {
+		return errors.New("postgres: restore: the backup has no database")
+	}
+	for _, t := range r.list.Tables {
+		name := pgx.Identifier{t.Name}.Sanitize()
+		if _, err := r.tx.Exec(ctx, "ALTER TABLE "+name+" ENABLE TRIGGER USER"); err != nil {
+			return fmt.Errorf("postgres: restore: %w", err)
+		}
+		for _, c := range t.Columns {
+			var sequence *string
+			if err := r.tx.QueryRow(ctx, "SELECT pg_get_serial_sequence($1, $2)", name, c).Scan(&sequence); err != nil {
+				return fmt.Errorf("postgres: restore: %w", err)
+			}
+			if sequence == nil {
+				continue
+			}
+			if _, err := r.tx.Exec(ctx, fmt.Sprintf("SELECT setval($1::text::regclass, (SELECT coalesce(max(%s), 0) + 1 FROM %s), false)",
+				pgx.Identifier{c}.Sanitize(), name), *sequence); err != nil {
+				return fmt.Errorf("postgres: restore: %w", err)
+			}
+		}
+		if t.Name == "runners" {
+			if _, err := r.tx.Exec(ctx, "UPDATE runners SET machine = '', lease_server = '', lease_expires_at = 0"); err != nil {
+				return fmt.Errorf("postgres: restore: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// Commit makes the restored tables those of the database.
+func (r *Restorer) Commit(ctx context.Context) error {
+	if err := r.tx.Commit(ctx); err != nil {
+		return fmt.Errorf("postgres: restore: %w", err)
+	}
+	return nil
+}
+
+// Close undoes what was not committed.
+func (r *Restorer) Close() error {
+	if err := r.conn.Close(context.Background()); err != nil {
+		return fmt.Errorf("postgres: restore: %w", err)
+	}
+	return nil
+}
