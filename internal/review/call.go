@@ -35,8 +35,8 @@ func (w *walker) callExpr(c *syntax.CallExpr, redirs []*syntax.Redirect) found {
 	for _, word := range c.Args {
 		w.walkWords(word)
 		if args = append(args, w.fields(word)...); len(args) > maxFields {
-			w.addMark(w.placeOf(c), Unreadable, Medium, "It has too many arguments to be read by machine.")
-			w.problem = "It has too many arguments to be read by machine."
+			w.addMark(w.placeOf(c), Unreadable, Medium, "It has too many arguments to analyze.")
+			w.problem = "It has too many arguments to analyze."
 			args = args[:maxFields]
 			break
 		}
@@ -66,19 +66,19 @@ func (w *walker) callExpr(c *syntax.CallExpr, redirs []*syntax.Redirect) found {
 // runArgs assesses a list of arguments that is run as a command.
 func (w *walker) runArgs(args []field, at place, stdin []*syntax.Redirect) found {
 	if w.wrapped >= maxWrapped {
-		w.unreadable("It runs a command that runs a command, too deep to be followed.", &at)
+		w.unreadable("Its commands are nested too deeply to analyze.", &at)
 		return found{}
 	}
 	w.wrapped++
 	defer func() { w.wrapped-- }()
 	if len(args) == 0 {
 		// Whatever the variable holds is run.
-		w.addMark(at, Computed, High, "Which command runs is computed.")
+		w.addMark(at, Computed, High, "The command is computed at run time.")
 		return found{}
 	}
 	head := args[0]
 	if !head.static || head.glob {
-		w.addMark(head.place, Computed, High, "Which command runs is computed.")
+		w.addMark(head.place, Computed, High, "The command is computed at run time.")
 		if head.text == "" || !head.static && !strings.ContainsAny(head.text, "/") && commands[strings.ToLower(path.Base(head.text))] == nil {
 			// The rest may still be recognizable: "$x -rf /".
 			w.invoke("", args)
@@ -90,7 +90,7 @@ func (w *walker) runArgs(args []field, at place, stdin []*syntax.Redirect) found
 		name = ""
 	}
 	if strings.ContainsFunc(name, func(c rune) bool { return c > unicode.MaxASCII }) {
-		w.addMark(head.place, Hidden, High, "The name of the command has letters that only look like plain ones.")
+		w.addMark(head.place, Hidden, High, "The command name contains lookalike letters.")
 	}
 	c := &call{w: w, name: name, path: head.text, args: args[1:], place: at, stdin: stdin}
 	if head.word != nil {
@@ -105,14 +105,14 @@ func (w *walker) runArgs(args []field, at place, stdin []*syntax.Redirect) found
 	case w.known[name] && !strings.Contains(head.text, "/"):
 		// A function of the command itself; its body is walked at the declaration.
 	case w.fetched[w.resolve(head.text)] && strings.Contains(head.text, "/"):
-		w.addMark(c.place, DownloadRun, High, "Runs a file that this command fetches from the network.")
+		w.addMark(c.place, DownloadRun, High, "Runs a file that this command downloads.")
 	case rule != nil:
 		rule(c)
 	case harmless[c.name]:
 	case strings.Contains(head.text, "/"):
 		c.mark(Script, Medium, "Runs a file that is not shown here.")
 	default:
-		c.mark(Unknown, Medium, "A program that is not known here.")
+		c.mark(Unknown, Medium, "An unknown program.")
 	}
 	c.common()
 	return c.found
@@ -275,7 +275,7 @@ func (c *call) runStdin(language func(text string, at place)) {
 			if len(fields) == 1 && fields[0].static {
 				language(fields[0].text, c.w.placeOf(r.Word))
 			} else {
-				c.w.addMark(c.w.placeOf(r.Word), Evaluated, High, "Runs a text that is computed.")
+				c.w.addMark(c.w.placeOf(r.Word), Evaluated, High, "Runs text computed at run time.")
 			}
 		default:
 			c.mark(Script, Medium, "Runs a file that is not shown here.")

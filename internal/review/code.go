@@ -14,7 +14,7 @@ func (c *call) interpreter(letters string) {
 		c.database()
 		return
 	case "gdb":
-		c.markCommand(InlineCode, High, "A debugger, which can run any code in a process.")
+		c.markCommand(InlineCode, High, "A debugger can run any code in a process.")
 		return
 	}
 	if c.name == "bun" || c.name == "deno" {
@@ -22,7 +22,7 @@ func (c *call) interpreter(letters string) {
 			c.npm()
 			return
 		} else if sub == "eval" || sub == "repl" {
-			c.markCommand(InlineCode, Medium, "Runs code that stands in the command.")
+			c.markCommand(InlineCode, Medium, "Runs code in the command.")
 			return
 		}
 	}
@@ -30,7 +30,7 @@ func (c *call) interpreter(letters string) {
 		a := c.args[i]
 		switch {
 		case !a.static && a.proc == nil:
-			c.markArg(a, Evaluated, High, "Runs a text that is computed.")
+			c.markArg(a, Evaluated, High, "Runs text computed at run time.")
 			return
 		case strings.HasPrefix(a.text, "--eval"), strings.HasPrefix(a.text, "--print"), strings.HasPrefix(a.text, "--run"), strings.HasPrefix(a.text, "--exec"):
 			c.optionCode(i)
@@ -56,11 +56,11 @@ func (c *call) interpreter(letters string) {
 			full := c.w.resolve(a.text)
 			switch {
 			case c.w.fetched[full]:
-				c.markArg(a, DownloadRun, High, "Runs a file that this command fetches from the network.")
+				c.markArg(a, DownloadRun, High, "Runs a file that this command downloads.")
 			case full != "?" && c.w.inFolder(full) || c.name == "node" && a.text == "run":
-				c.markArg(a, Script, Low, "Runs a file of the project.")
+				c.markArg(a, Script, Low, "Runs a project file.")
 			default:
-				c.markArg(a, Script, Medium, "Runs a file from outside the folder of the session.")
+				c.markArg(a, Script, Medium, "Runs a file outside the session folder.")
 			}
 			return
 		}
@@ -74,17 +74,17 @@ var runsPrograms = lazyregexp.New(`(?i)system|subprocess|popen|\bexec|spawn|chil
 
 // optionCode assesses the code after an interpreter's option for code.
 func (c *call) optionCode(option int) {
-	level, why := Medium, "Runs code that stands in the command."
+	level, why := Medium, "Runs code in the command."
 	for i, a := range c.args[option:] {
 		if i == 0 && strings.HasPrefix(a.text, "--") {
 			_, a.text, _ = strings.Cut(a.text, "=")
 		}
 		if !a.static {
-			c.markArg(a, Evaluated, High, "Runs a text that is computed.")
+			c.markArg(a, Evaluated, High, "Runs text computed at run time.")
 			return
 		}
 		if runsPrograms.MatchString(a.text) {
-			level, why = High, "Runs code that stands in the command and can run programs, remove files or use the network."
+			level, why = High, "Runs code in the command that can run programs, delete files or use the network."
 		}
 	}
 	c.markCommand(InlineCode, level, why)
@@ -93,7 +93,7 @@ func (c *call) optionCode(option int) {
 // unreadCode assesses code of another language, which is not parsed.
 func (c *call) unreadCode(text string, at place) {
 	if runsPrograms.MatchString(text) {
-		c.w.addMark(at, InlineCode, High, "Runs this code, which can run programs, remove files or use the network.")
+		c.w.addMark(at, InlineCode, High, "Runs this code, which can run programs, delete files or use the network.")
 		return
 	}
 	c.w.addMark(at, InlineCode, Medium, "Runs this code.")
@@ -107,7 +107,7 @@ func (c *call) pythonModule(rest []field) {
 	case "pip", "ensurepip", "pipx", "uv":
 		installs(c)
 	case "http.server", "SimpleHTTPServer":
-		c.markCommand(Network, Medium, "Lets other machines read files of this one.")
+		c.markCommand(Network, Medium, "Lets other machines read files on this one.")
 	case "pytest", "unittest", "mypy", "black", "ruff", "flake8", "venv", "json.tool", "timeit", "doctest", "compileall", "pylint", "build", "tox", "isort", "coverage", "this":
 	default:
 		c.markArg(rest[0], Script, Medium, "Runs a module that is not shown here.")
@@ -120,9 +120,9 @@ func (c *call) awk() {
 	for _, a := range c.args {
 		switch {
 		case !a.static:
-			c.markArg(a, Computed, Medium, "The program is computed.")
+			c.markArg(a, Computed, Medium, "The program is computed at run time.")
 		case strings.Contains(a.text, "system") || strings.Contains(a.text, "getline") || strings.Contains(a.text, "/inet/"):
-			c.markArg(a, InlineCode, High, "Code that runs commands or talks to other machines.")
+			c.markArg(a, InlineCode, High, "Code that runs commands or uses the network.")
 		case awkRuns.MatchString(a.text):
 			c.markArg(a, InlineCode, Medium, "Code that runs commands or writes files.")
 		}
@@ -152,7 +152,7 @@ func (c *call) tar() {
 	if slices.ContainsFunc(c.args, func(a field) bool {
 		return strings.HasPrefix(a.text, "--checkpoint-action") || strings.HasPrefix(a.text, "--to-command") || strings.HasPrefix(a.text, "--use-compress-program") || strings.HasPrefix(a.text, "--rsh-command") || strings.HasPrefix(a.text, "--info-script") || strings.HasPrefix(a.text, "--new-volume-script") || a.text == "-I"
 	}) {
-		c.markCommand(Launcher, High, "Runs the program that an option names.")
+		c.markCommand(Launcher, High, "Runs the program named in an option.")
 	}
 	for i, a := range c.args {
 		if a.text == "-C" && i+1 < len(c.args) || strings.HasPrefix(a.text, "--directory") {
@@ -165,7 +165,7 @@ func (c *call) tar() {
 			c.w.markWriteTo(target)
 		}
 		if a.text == "-P" || a.text == "--absolute-names" {
-			c.markArg(a, WriteOutside, Medium, "Unpacks to wherever the archive says.")
+			c.markArg(a, WriteOutside, Medium, "Unpacks to paths chosen by the archive.")
 		}
 	}
 	c.found.decodes = true
@@ -179,9 +179,9 @@ func (c *call) database() {
 	for _, a := range c.args {
 		switch {
 		case !a.static:
-			c.markArg(a, Computed, Medium, "What is asked of the database is computed.")
+			c.markArg(a, Computed, Medium, "The database statement is computed at run time.")
 		case dropsData.MatchString(a.text):
-			c.markArg(a, Remote, High, "Removes data from a database.")
+			c.markArg(a, Remote, High, "Deletes data from a database.")
 		case databaseRuns.MatchString(a.text):
 			c.markArg(a, Launcher, High, "Runs programs or writes files through the database.")
 		case strings.ContainsAny(a.text, " ;"):
@@ -190,7 +190,7 @@ func (c *call) database() {
 	}
 	c.runStdin(func(text string, at place) {
 		if dropsData.MatchString(text) || databaseRuns.MatchString(text) {
-			c.w.addMark(at, Remote, High, "Removes data from a database, or runs programs through it.")
+			c.w.addMark(at, Remote, High, "Deletes data from a database, or runs programs through it.")
 			return
 		}
 		c.w.addMark(at, Remote, Medium, "Reads or changes a database.")

@@ -59,40 +59,40 @@ func init() { // in init, because a rule may run another one and so refer to thi
 }
 
 func nothing(*call)   {}
-func deletes(c *call) { c.markCommand(Delete, Medium, "Removes files or what is in them.") }
+func deletes(c *call) { c.markCommand(Delete, Medium, "Deletes files or their contents.") }
 func edits(c *call)   { c.mark(Overwrite, Low, "Changes files.") }
 func privileged(c *call) {
-	c.markCommand(Privilege, High, "Runs as another user, or changes who may do what.")
+	c.markCommand(Privilege, High, "Runs as another user, or changes permissions.")
 }
 func disk(c *call) { c.markCommand(Disk, High, "Writes to disks or file systems.") }
 func background(c *call) {
-	c.mark(Background, Medium, "Goes on in the background after the call has ended.")
+	c.mark(Background, Medium, "Keeps running in the background after the call ends.")
 }
 func persists(c *call) {
-	c.markCommand(Persist, High, "Arranges that something runs later, without a question.")
+	c.markCommand(Persist, High, "Schedules code to run later without asking.")
 }
 func system(c *call)      { c.markCommand(System, High, "Changes this machine.") }
-func usesNetwork(c *call) { c.markCommand(Network, Medium, "Talks to another machine.") }
+func usesNetwork(c *call) { c.markCommand(Network, Medium, "Connects to another machine.") }
 func uploads(c *call)     { c.markCommand(Upload, High, "Sends data to another machine.") }
 func installs(c *call) {
-	c.markCommand(Install, Medium, "Installs code of others, which may run at once.")
+	c.markCommand(Install, Medium, "Installs third-party code, which may run immediately.")
 }
 func remotely(c *call)  { c.markCommand(Remote, High, "Changes other machines or services.") }
-func evaluates(c *call) { c.markCommand(Evaluated, High, "Runs a text as a command.") }
-func history(c *call)   { c.mark(Evaluated, Medium, "Reads or runs former commands.") }
+func evaluates(c *call) { c.markCommand(Evaluated, High, "Runs text as a command.") }
+func history(c *call)   { c.mark(Evaluated, Medium, "Reads or runs earlier commands.") }
 func opens(c *call) {
-	c.mark(Launcher, Medium, "Opens a file or an address with whatever program is set for it.")
+	c.mark(Launcher, Medium, "Opens a file or an address with its default program.")
 }
-func runsFile(c *call)        { c.mark(Script, Low, "Runs a program of the project.") }
+func runsFile(c *call)        { c.mark(Script, Low, "Runs one of the project’s programs.") }
 func fetches(c *call)         { c.found.fetches = true; usesNetwork(c) }
 func packs(c *call)           { c.markDecoder(); c.mark(Overwrite, Low, "Packs or unpacks files.") }
 func decodes(c *call)         { c.found.decodes = true }
 func unknownFolder(c *call)   { c.w.cwd = "?" }
-func removesDatabase(c *call) { c.markCommand(Remote, High, "Removes data from a database.") }
+func removesDatabase(c *call) { c.markCommand(Remote, High, "Deletes data from a database.") }
 func downloadsProgram(c *call) {
-	c.markCommand(Install, Medium, "Fetches a program from the network, if it is not there, and runs it.")
+	c.markCommand(Install, Medium, "Runs a program, and downloads it first if necessary.")
 }
 
 func (c *call) wrapper()     { c.launch(0, "") }
-func (c *call) wrapperless() { c.markCommand(Network, Medium, "Reads what goes over the network.") }
+func (c *call) wrapperless() { c.markCommand(Network, Medium, "Captures network traffic.") }
 func (c *call) markDecoder() { c.found.decodes = c.found.decodes || c.has("d") }

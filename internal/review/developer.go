@@ -26,7 +26,7 @@ func (c *call) remote() {
 		verb := strings.ToLower(a.text)
 		switch {
 		case removingVerbs[verb] || strings.HasPrefix(verb, "delete-") || strings.HasPrefix(verb, "terminate-") || strings.HasPrefix(verb, "remove-"):
-			c.markCommand(Remote, High, "Removes something on another machine or service.")
+			c.markCommand(Remote, High, "Deletes data on another machine or service.")
 			return
 		case changingVerbs[verb] || strings.HasPrefix(verb, "create-") || strings.HasPrefix(verb, "put-") || strings.HasPrefix(verb, "update-") || strings.HasPrefix(verb, "run-"):
 			level = atLeast(level, Medium)
@@ -34,9 +34,9 @@ func (c *call) remote() {
 	}
 	switch level {
 	case High, Medium:
-		c.markCommand(Remote, level, "Changes something on another machine or service.")
+		c.markCommand(Remote, level, "Changes data on another machine or service.")
 	default:
-		c.markCommand(Network, Medium, "Talks to another machine or service.")
+		c.markCommand(Network, Medium, "Connects to another machine or service.")
 	}
 }
 
@@ -51,16 +51,16 @@ func (c *call) gh() {
 				}
 			}
 			if method == "DELETE" || c.word("graphql") && slices.ContainsFunc(c.args, func(f field) bool { return strings.Contains(f.text, "mutation") }) {
-				c.markCommand(Remote, High, "Asks the service to remove or change something.")
+				c.markCommand(Remote, High, "Asks the service to delete or change data.")
 				return
 			}
 			if method != "" && method != "GET" || c.has("fF", "field", "raw-field", "input") {
-				c.markCommand(Remote, Medium, "Asks the service to change something.")
+				c.markCommand(Remote, Medium, "Asks the service to change data.")
 				return
 			}
 		case "alias", "extension":
 			if i == 0 {
-				c.markCommand(Install, High, "Adds commands that run code of others.")
+				c.markCommand(Install, High, "Adds commands that run third-party code.")
 				return
 			}
 		case "auth":
@@ -90,18 +90,18 @@ func (c *call) docker() {
 		}
 		switch {
 		case a.text == "--privileged" || strings.HasPrefix(a.text, "--cap-add") || strings.HasPrefix(a.text, "--device") || strings.HasPrefix(a.text, "--pid") && value == "host" || strings.HasPrefix(a.text, "--security-opt"):
-			c.markArg(a, Privilege, High, "Lets the container reach the machine.")
+			c.markArg(a, Privilege, High, "Gives the container access to this machine.")
 		case a.text == "-v" || strings.HasPrefix(a.text, "--volume") || strings.HasPrefix(a.text, "--mount"):
 			from, _, _ := strings.Cut(value, ":")
 			if strings.Contains(value, "docker.sock") || from == "/" || strings.HasPrefix(from, "~") || path.IsAbs(from) && !c.w.inFolder(path.Clean(from)) {
-				c.markArg(a, Privilege, High, "Lets the container reach files outside the folder of the session.")
+				c.markArg(a, Privilege, High, "Gives the container access to files outside the session folder.")
 			}
 		}
 	}
 	sub, rest := c.subcommand("-H", "--host", "--context", "-f", "--file", "-p", "--project-name")
 	for _, a := range append([]field{{text: sub}}, rest...) {
 		if removingVerbs[a.text] || a.text == "rmi" || a.text == "kill" {
-			c.markCommand(Delete, High, "Removes containers, images or their data.")
+			c.markCommand(Delete, High, "Deletes containers, images or their data.")
 			return
 		}
 	}
@@ -110,9 +110,9 @@ func (c *call) docker() {
 	case "exec":
 		c.markCommand(Launcher, Medium, "Runs a command in a container.")
 	case "push", "login":
-		c.markCommand(Remote, Medium, "Sends something to another machine.")
+		c.markCommand(Remote, Medium, "Sends data to another machine.")
 	default:
-		c.markCommand(Install, Medium, "Runs or fetches containers.")
+		c.markCommand(Install, Medium, "Runs or downloads containers.")
 	}
 }
 
@@ -130,12 +130,12 @@ func (c *call) git() {
 		case a.text == "-C":
 			if len(args) > 0 {
 				if full := c.w.resolve(args[0].text); !args[0].static || full == "?" || !c.w.inFolder(full) {
-					c.markArg(args[0], WriteOutside, Medium, "Works outside the folder of the session.")
+					c.markArg(args[0], WriteOutside, Medium, "Works outside the session folder.")
 				}
 				args = args[1:]
 			}
 		case strings.HasPrefix(a.text, "--exec-path="):
-			c.markArg(a, Launcher, High, "Runs programs from the folder that an option names.")
+			c.markArg(a, Launcher, High, "Runs programs from the folder named in an option.")
 		case a.text == "--git-dir" || a.text == "--work-tree" || a.text == "--namespace":
 			args = args[min(1, len(args)):]
 		case strings.HasPrefix(a.text, "-c"):
@@ -147,14 +147,14 @@ func (c *call) git() {
 		return
 	}
 	if !args[0].static {
-		c.markArg(args[0], Computed, High, "The Git command is computed when the command runs.")
+		c.markArg(args[0], Computed, High, "The Git command is computed at run time.")
 		return
 	}
 	sub := &call{w: c.w, name: "git " + args[0].text, args: args[1:], place: c.place}
 	sub.gitVerb(args[0].text)
 	for _, a := range sub.args {
 		if strings.HasPrefix(a.text, "--upload-pack") || strings.HasPrefix(a.text, "--receive-pack") || strings.HasPrefix(a.text, "--exec=") || strings.HasPrefix(a.text, "ext::") || strings.HasPrefix(a.text, "--open-files-in-pager") || strings.HasPrefix(a.text, "--ext-diff") || args[0].text == "grep" && strings.HasPrefix(a.text, "-O") {
-			c.markArg(a, Launcher, High, "Runs the program that an option names.")
+			c.markArg(a, Launcher, High, "Runs the program named in an option.")
 		}
 		if to, ok := strings.CutPrefix(a.text, "--output="); ok {
 			a.text = to
@@ -168,15 +168,15 @@ func (c *call) gitConfig(a field) {
 	name := strings.ToLower(a.text)
 	for _, part := range []string{"alias.", "core.sshcommand", "core.pager", "core.editor", "core.hookspath", "core.fsmonitor", "core.askpass", "core.gitproxy", "credential.", "diff.external", ".textconv", ".command", ".cmd", "pager.", "gpg.", "filter.", "sequence.editor", "uploadpack.", "protocol.ext", "include", "url.", "init.templatedir", ".process", ".clean", ".smudge", ".driver"} {
 		if strings.Contains(name, part) {
-			c.markArg(a, Launcher, High, "A setting of git that runs programs, or changes where it goes.")
+			c.markArg(a, Launcher, High, "A Git setting that can run programs or change the remote.")
 			return
 		}
 	}
 	if !a.static {
-		c.markArg(a, Computed, High, "A setting of git that is computed.")
+		c.markArg(a, Computed, High, "A Git setting computed at run time.")
 		return
 	}
-	c.markArg(a, Redefine, Low, "A setting of git.")
+	c.markArg(a, Redefine, Low, "A Git setting.")
 }
 
 func (c *call) gitVerb(verb string) {
@@ -184,7 +184,7 @@ func (c *call) gitVerb(verb string) {
 	switch verb {
 	case "status", "log", "diff", "show", "blame", "ls-files", "ls-tree", "rev-parse", "rev-list", "describe", "shortlog", "cat-file", "grep", "name-rev", "merge-base", "for-each-ref", "show-ref", "symbolic-ref", "whatchanged", "range-diff", "cherry", "count-objects", "fsck", "help", "version", "--version", "var", "check-ignore", "check-attr", "show-branch", "diff-tree", "diff-index", "diff-files", "hash-object", "ls-remote", "add", "commit", "mv", "init", "notes", "apply", "am", "merge", "cherry-pick", "revert", "archive", "bundle", "fetch", "pull", "clone", "sparse-checkout", "maintenance", "stage", "format-patch", "difftool", "mergetool", "reflog", "stash", "branch", "tag", "remote", "checkout", "switch", "restore", "reset", "clean", "push", "rebase", "config", "submodule", "worktree", "rm", "bisect", "filter-branch", "filter-repo", "gc", "prune", "update-ref", "send-email", "daemon", "instaweb", "replace", "lfs", "read-tree", "checkout-index", "update-index":
 	default:
-		c.mark(Unknown, Medium, "A command of git that is not known here; it may be an alias.")
+		c.mark(Unknown, Medium, "An unknown Git command, possibly an alias.")
 		return
 	}
 	first := ""
@@ -196,60 +196,60 @@ func (c *call) gitVerb(verb string) {
 	case "push":
 		switch {
 		case force || c.has("", "force-with-lease", "mirror", "delete", "prune") || c.has("d") || slices.ContainsFunc(c.operands(), func(a field) bool { return strings.HasPrefix(a.text, "+") || strings.HasPrefix(a.text, ":") }):
-			c.markCommand(GitForce, High, "Replaces or removes what is on the other side.")
+			c.markCommand(GitForce, High, "Overwrites or deletes data on the remote.")
 		case c.hasComputedArg():
-			c.markCommand(GitForce, High, "What is pushed, and how, is computed.")
+			c.markCommand(GitForce, High, "The push target or its options are computed at run time.")
 		default:
-			c.markCommand(GitPush, Medium, "Sends work to another machine.")
+			c.markCommand(GitPush, Medium, "Pushes commits to another machine.")
 		}
 	case "reset":
 		if c.has("", "hard", "merge", "keep") {
-			discard(High, "Throws away changes that are not committed.")
+			discard(High, "Discards uncommitted changes.")
 		} else {
 			discard(Low, "Moves the branch or the index.")
 		}
 	case "clean":
 		if force || c.has("f") {
-			discard(High, "Removes files that git does not know.")
+			discard(High, "Deletes untracked files.")
 		}
 	case "checkout", "restore", "switch":
 		all := slices.ContainsFunc(c.args, func(a field) bool { return a.text == "." || a.text == "--" || a.text == ":/" || a.text == "*" })
 		switch {
 		case force || c.has("", "discard-changes"):
-			discard(High, "Throws away changes that are not committed.")
+			discard(High, "Discards uncommitted changes.")
 		case verb == "restore" && !(c.has("S", "staged") && !c.has("W", "worktree")) || verb == "checkout" && all:
-			discard(High, "Throws away changes of files that are not committed.")
+			discard(High, "Discards uncommitted changes to files.")
 		case verb != "restore":
-			discard(Low, "Changes what is in the folder.")
+			discard(Low, "Changes files in the work tree.")
 		}
 	case "stash":
 		if first == "drop" || first == "clear" {
-			discard(High, "Throws away what was put aside.")
+			discard(High, "Discards stashed changes.")
 		} else if first != "list" && first != "show" {
-			discard(Low, "Puts changes aside or takes them back.")
+			discard(Low, "Stashes changes or restores stashed ones.")
 		}
 	case "branch":
 		if c.has("D") || force && c.has("dM", "delete") {
-			discard(High, "Removes a branch, merged or not.")
+			discard(High, "Deletes a branch, even if it is not merged.")
 		} else if c.has("dmM", "delete", "move") {
-			discard(Medium, "Removes or renames a branch.")
+			discard(Medium, "Deletes or renames a branch.")
 		}
 	case "tag":
 		if c.has("d", "delete") || force {
-			discard(Medium, "Removes or moves a tag.")
+			discard(Medium, "Deletes or moves a tag.")
 		}
 	case "reflog":
 		if first == "expire" || first == "delete" {
-			discard(High, "Throws away the way back.")
+			discard(High, "Deletes the reflog, so commits can no longer be recovered.")
 		}
 	case "filter-branch", "filter-repo":
-		discard(High, "Rewrites the whole history, and runs commands for it.")
+		discard(High, "Rewrites the whole history, running commands.")
 	case "gc", "prune":
 		if c.has("", "prune") || verb == "prune" {
-			discard(High, "Throws away what could still be got back.")
+			discard(High, "Deletes commits that could still be recovered.")
 		}
 	case "update-ref", "replace", "read-tree", "checkout-index", "update-index":
-		discard(Medium, "Changes the repository below the usual commands.")
+		discard(Medium, "Changes the repository’s internal data directly.")
 	case "rebase":
 		if c.has("x", "exec") {
 			c.markCommand(Launcher, High, "Runs a command for each commit.")
@@ -266,40 +266,40 @@ func (c *call) gitVerb(verb string) {
 				if a.static {
 					c.w.walkNested(a.text, a.place)
 				} else {
-					c.markArg(a, Evaluated, High, "Runs a text that is computed.")
+					c.markArg(a, Evaluated, High, "Runs text computed at run time.")
 				}
 			}
 		} else if first == "add" || first == "update" {
-			c.markCommand(Install, Medium, "Fetches code of others.")
+			c.markCommand(Install, Medium, "Downloads third-party code.")
 		}
 	case "config":
 		if c.has("l", "list", "get", "get-all", "get-regexp") || len(c.operands()) < 2 {
 			return
 		}
 		if c.has("", "global", "system") {
-			c.markCommand(Redefine, High, "Changes the settings of git outside this repository.")
+			c.markCommand(Redefine, High, "Changes Git settings outside this repository.")
 		}
 		c.gitConfig(c.operands()[0])
 	case "remote":
 		if first == "set-url" || first == "add" || first == "remove" || first == "rm" {
-			c.markCommand(Redefine, Medium, "Changes where git sends and fetches.")
+			c.markCommand(Redefine, Medium, "Changes which remote Git uses.")
 		}
 	case "clone", "fetch", "pull", "ls-remote":
 		c.markCommand(Network, Low, "Fetches from another machine.")
 	case "rm":
 		if c.has("r") || force {
-			c.markCommand(Delete, Medium, "Removes files.")
+			c.markCommand(Delete, Medium, "Deletes files.")
 		}
 	case "worktree":
 		if first == "remove" || first == "prune" {
-			discard(Medium, "Removes a work tree.")
+			discard(Medium, "Deletes a worktree.")
 		}
 	case "commit":
 		if c.has("", "amend") {
 			discard(Low, "Replaces the last commit.")
 		}
 		if c.has("n", "no-verify") {
-			c.markCommand(Redefine, Low, "Leaves out the checks before a commit.")
+			c.markCommand(Redefine, Low, "Skips the commit hooks.")
 		}
 	case "send-email", "daemon", "instaweb":
 		uploads(c)
@@ -316,15 +316,15 @@ func (c *call) npm() {
 			installs(c)
 		}
 	case "publish", "unpublish", "deprecate", "dist-tag", "owner", "access", "team", "token", "adduser", "login", "logout", "unstar", "star":
-		c.markCommand(Remote, High, "Changes what others get from the registry, or who may.")
+		c.markCommand(Remote, High, "Changes packages in the registry, or access to them.")
 	case "exec", "x", "dlx", "create", "init":
 		downloadsProgram(c)
 	case "config", "set":
-		c.markCommand(Redefine, Medium, "Changes the settings of the package tool.")
+		c.markCommand(Redefine, Medium, "Changes the package manager’s settings.")
 	default:
 		if c.name == "yarn" || c.name == "pnpm" || c.name == "bun" {
 			if sub != "add" && sub != "install" && sub != "i" && sub != "remove" && sub != "up" && sub != "upgrade" && sub != "update" && sub != "link" && sub != "global" {
-				c.mark(Script, Low, "Runs a script of the project.")
+				c.mark(Script, Low, "Runs a project script.")
 				return
 			}
 		}
@@ -342,7 +342,7 @@ func (c *call) pip() {
 	case "tool", "x":
 		downloadsProgram(c)
 	case "publish", "push", "yank", "nuget":
-		c.markCommand(Remote, High, "Changes what others get from the registry.")
+		c.markCommand(Remote, High, "Changes packages in the registry.")
 	default:
 		installs(c)
 	}
@@ -356,7 +356,7 @@ func (c *call) cargo() {
 			c.markCommand(Launcher, High, "A setting that can run programs.")
 		}
 	case "publish", "yank", "owner", "login", "logout":
-		c.markCommand(Remote, High, "Changes what others get from the registry, or who may.")
+		c.markCommand(Remote, High, "Changes packages in the registry, or access to them.")
 	default:
 		installs(c)
 	}
@@ -366,7 +366,7 @@ func (c *call) golang() {
 	sub, rest := c.subcommand("-C")
 	for i, a := range c.args {
 		if a.text == "-exec" || a.text == "-toolexec" || strings.HasPrefix(a.text, "-exec=") || strings.HasPrefix(a.text, "-toolexec=") || strings.HasPrefix(a.text, "--exec") || strings.HasPrefix(a.text, "--toolexec") || a.text == "-vettool" || strings.HasPrefix(a.text, "-vettool=") || strings.HasPrefix(a.text, "-overlay") {
-			c.markCommand(Launcher, High, "Runs the program that an option names.")
+			c.markCommand(Launcher, High, "Runs the program named in an option.")
 			return
 		}
 		if a.text == "-o" && i+1 < len(c.args) {
@@ -376,16 +376,16 @@ func (c *call) golang() {
 	switch sub {
 	case "test", "build", "vet", "fmt", "list", "doc", "version", "env", "mod", "work", "clean", "fix", "help", "":
 		if sub == "env" && c.has("wu") {
-			c.markCommand(Redefine, High, "Changes the settings of Go for everything that follows.")
+			c.markCommand(Redefine, High, "Changes Go settings permanently.")
 		}
 	case "run":
 		if len(rest) > 0 && slices.ContainsFunc(rest, func(a field) bool { return strings.Contains(a.text, "@") }) {
 			downloadsProgram(c)
 			return
 		}
-		c.mark(Script, Low, "Runs a program of the project.")
+		c.mark(Script, Low, "Runs one of the project’s programs.")
 	case "generate", "tool":
-		c.mark(Script, Medium, "Runs the commands that stand in the project's files.")
+		c.mark(Script, Medium, "Runs commands from the project’s files.")
 	default:
 		installs(c)
 	}
@@ -395,7 +395,7 @@ func (c *call) build() {
 	for _, a := range c.args {
 		switch a.text {
 		case "deploy", "publish", "upload", "release":
-			c.markCommand(Remote, High, "Changes what others get.")
+			c.markCommand(Remote, High, "Publishes changes that others will install.")
 			return
 		}
 	}
@@ -406,13 +406,13 @@ func (c *call) make() {
 		name, _, ok := strings.Cut(a.text, "=")
 		switch {
 		case ok && !strings.HasPrefix(a.text, "-") && (name == "SHELL" || name == "MAKEFLAGS" || strings.HasPrefix(name, ".")):
-			c.markArg(a, Launcher, High, "Decides which program runs the commands.")
+			c.markArg(a, Launcher, High, "Sets the program that runs the commands.")
 		case strings.HasPrefix(a.text, "--eval") || strings.HasPrefix(a.text, "-E"):
-			c.markArg(a, Evaluated, High, "Runs a text as part of the makefile.")
+			c.markArg(a, Evaluated, High, "Runs text as part of the makefile.")
 		case a.text == "-f" || strings.HasPrefix(a.text, "--file") || strings.HasPrefix(a.text, "--makefile"):
 			c.markArg(a, Script, Medium, "Runs a file that is not shown here.")
 		case a.text == "install" || a.text == "uninstall" || a.text == "deploy" || a.text == "publish" || a.text == "release":
-			c.markArg(a, System, Medium, "Changes more than the folder of the session.")
+			c.markArg(a, System, Medium, "Affects more than the session folder.")
 		}
 	}
 	if c.word("-f-", "-") {

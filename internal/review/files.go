@@ -14,17 +14,17 @@ func (c *call) rm() {
 	if recursive || c.hasComputedArg() && !c.word("--") {
 		c.tree()
 	} else {
-		c.markCommand(Delete, Medium, "Removes files.")
+		c.markCommand(Delete, Medium, "Deletes files.")
 	}
 	for _, a := range c.operands() {
 		if a.glob {
-			c.markArg(a, Delete, Medium, "A pattern: it may match more than it seems.")
+			c.markArg(a, Delete, Medium, "A pattern may match more files than expected.")
 		}
 	}
 	c.targets(recursive)
 }
 
-func (c *call) tree() { c.markCommand(DeleteTree, High, "Removes folders with all that is in them.") }
+func (c *call) tree() { c.markCommand(DeleteTree, High, "Deletes folders and everything in them.") }
 
 // targets marks paths outside the session's folder, and the folder as a whole.
 func (c *call) targets(recursive bool) {
@@ -32,11 +32,11 @@ func (c *call) targets(recursive bool) {
 		full := c.w.resolve(strings.TrimSuffix(strings.TrimSuffix(a.text, "*"), "/"))
 		switch {
 		case !a.static:
-			c.markArg(a, Computed, Medium, "Which file is meant is computed.")
+			c.markArg(a, Computed, Medium, "The file name is computed at run time.")
 		case full == "?" || !c.w.inFolder(full) && !strings.HasPrefix(full, "/tmp/"):
-			c.markArg(a, WriteOutside, High, "Outside the folder of the session.")
+			c.markArg(a, WriteOutside, High, "Outside the session folder.")
 		case recursive && full == c.w.root:
-			c.markArg(a, DeleteTree, High, "All of the folder of the session.")
+			c.markArg(a, DeleteTree, High, "The whole session folder.")
 		case whySensitive(full) != "":
 			c.markArg(a, WriteSensitive, High, whySensitive(full))
 		}
@@ -44,10 +44,10 @@ func (c *call) targets(recursive bool) {
 }
 
 func (c *call) moves() {
-	c.mark(Overwrite, Low, "Moves files, and replaces what is where they go.")
+	c.mark(Overwrite, Low, "Moves files, and overwrites existing ones.")
 	for _, a := range c.operands() {
 		if !a.static {
-			c.markArg(a, Computed, Medium, "Which file is meant is computed.")
+			c.markArg(a, Computed, Medium, "The file name is computed at run time.")
 		} else {
 			c.w.markWriteTo(a)
 		}
@@ -69,14 +69,14 @@ func (c *call) copies() {
 		}
 	}
 	if !last.static {
-		c.markArg(last, Computed, Medium, "Which file is written is computed.")
+		c.markArg(last, Computed, Medium, "The name of the file to write is computed at run time.")
 	} else if !c.w.markWriteTo(last) {
-		c.mark(Overwrite, Low, "Replaces what is where it goes.")
+		c.mark(Overwrite, Low, "Overwrites the target if it exists.")
 	}
 	if c.name == "ln" {
 		for _, a := range list[:len(list)-1] {
 			if full := c.w.resolve(a.text); !a.static || !c.w.inFolder(full) {
-				c.markArg(a, WriteOutside, Medium, "Leads from the folder of the session to a place outside.")
+				c.markArg(a, WriteOutside, Medium, "A link from the session folder to a place outside it.")
 			}
 		}
 	}
@@ -88,7 +88,7 @@ func (c *call) copies() {
 func (c *call) makes() {
 	for _, a := range c.operands() {
 		if !a.static {
-			c.markArg(a, Computed, Low, "Which file is meant is computed.")
+			c.markArg(a, Computed, Low, "The file name is computed at run time.")
 		} else {
 			c.w.markWriteTo(a)
 		}
@@ -98,19 +98,19 @@ func (c *call) makes() {
 func (c *call) tee() {
 	for _, a := range c.operands() {
 		if !a.static {
-			c.markArg(a, Computed, Medium, "Which file is written is computed.")
+			c.markArg(a, Computed, Medium, "The name of the file to write is computed at run time.")
 		} else if !c.w.markWriteTo(a) && !c.has("a", "append") {
-			c.markArg(a, Overwrite, Low, "Replaces the file, if there is one.")
+			c.markArg(a, Overwrite, Low, "Overwrites the file if it exists.")
 		}
 	}
 }
 
 func (c *call) rsync() {
 	if c.has("", "delete", "remove-source-files") || c.word("--del") {
-		c.markCommand(DeleteTree, High, "Removes what is not on the other side.")
+		c.markCommand(DeleteTree, High, "Deletes files that do not exist on the other side.")
 	}
 	if c.has("e", "rsh", "rsync-path") {
-		c.markCommand(Launcher, High, "Runs the program that an option names.")
+		c.markCommand(Launcher, High, "Runs the program named in an option.")
 	}
 	list := c.operands()
 	for i, a := range list {
@@ -138,12 +138,12 @@ func (c *call) sed() {
 	for _, a := range c.args {
 		switch {
 		case !a.static:
-			c.markArg(a, Computed, Low, "What is changed is computed.")
+			c.markArg(a, Computed, Low, "The target of the change is computed at run time.")
 		case strings.HasPrefix(a.text, "-") && !strings.HasPrefix(a.text, "-e"):
 		case sedRuns.MatchString(a.text):
-			c.markArg(a, InlineCode, High, "Text that runs as a command: e of sed.")
+			c.markArg(a, InlineCode, High, "Runs text as a command (sed command e).")
 		case sedWrites.MatchString(a.text):
-			c.markArg(a, WriteOutside, Medium, "Writes to a file that its text names: w of sed.")
+			c.markArg(a, WriteOutside, Medium, "Writes to a file (sed command w).")
 		}
 	}
 	if c.has("f", "file") {
@@ -152,7 +152,7 @@ func (c *call) sed() {
 }
 
 func (c *call) editor() {
-	c.markCommand(InlineCode, Medium, "An editor, which can also run commands.")
+	c.markCommand(InlineCode, Medium, "An editor can also run commands.")
 }
 
 func (c *call) find() {
@@ -160,9 +160,9 @@ func (c *call) find() {
 		a := c.args[i]
 		switch a.text {
 		case "-delete":
-			c.markCommand(DeleteTree, High, "Removes every file that it finds.")
+			c.markCommand(DeleteTree, High, "Deletes every file it finds.")
 		case "-exec", "-execdir", "-ok", "-okdir":
-			c.markArg(a, Launcher, Low, "Runs a command for every file that it finds.")
+			c.markArg(a, Launcher, Low, "Runs a command for every file it finds.")
 			end := i + 1
 			for end < len(c.args) && c.args[end].text != ";" && c.args[end].text != "+" {
 				end++
@@ -182,7 +182,7 @@ func (c *call) find() {
 			}
 		}
 		if !a.static && a.open {
-			c.markArg(a, Computed, Medium, "What is looked for, or done with it, is computed.")
+			c.markArg(a, Computed, Medium, "The search, or what runs for its results, is computed at run time.")
 		}
 	}
 }
@@ -200,7 +200,7 @@ func (c *call) run(args []field) {
 func (c *call) fd() {
 	for i, a := range c.args {
 		if slices.Contains([]string{"-x", "-X", "--exec", "--exec-batch"}, a.text) {
-			c.markArg(a, Launcher, Low, "Runs a command for every file that it finds.")
+			c.markArg(a, Launcher, Low, "Runs a command for every file it finds.")
 			c.run(c.args[i+1:])
 			return
 		}
@@ -232,7 +232,7 @@ func (c *call) sort() {
 
 func (c *call) pager() {
 	if c.has("P", "pager") && c.name == "man" || c.has("K") && c.name == "less" {
-		c.markCommand(Launcher, High, "Runs a program that an option names.")
+		c.markCommand(Launcher, High, "Runs a program named in an option.")
 	}
 }
 
@@ -250,7 +250,7 @@ func (c *call) xargs() {
 	if sure {
 		rest = found
 	}
-	c.mark(Launcher, Low, "Runs a command with arguments that another one prints.")
+	c.mark(Launcher, Low, "Runs a command with arguments printed by another one.")
 	if len(rest) == 0 {
 		if c.name == "parallel" {
 			c.found.runsInput, c.found.inputAt = true, c.place
@@ -271,10 +271,10 @@ func (c *call) xargs() {
 		c.found.runsInput, c.found.inputAt = true, c.place
 	}
 	if name == "rm" || name == "rmdir" || name == "unlink" || name == "shred" {
-		c.markCommand(DeleteTree, High, "Removes whatever another command prints.")
+		c.markCommand(DeleteTree, High, "Deletes the files that another command names.")
 	}
 	if rest[0].static && strings.Contains(rest[0].text, "{}") {
-		c.markArg(rest[0], Computed, High, "Which command runs is computed.")
+		c.markArg(rest[0], Computed, High, "The command is computed at run time.")
 	}
 }
 
@@ -301,6 +301,6 @@ func (c *call) replaced(options int) (string, bool) {
 
 func (c *call) fzf() {
 	if c.has("", "bind", "preview", "execute") {
-		c.markCommand(Launcher, High, "Runs commands that its options name.")
+		c.markCommand(Launcher, High, "Runs commands named in its options.")
 	}
 }

@@ -12,16 +12,16 @@ var opensFile = lazyregexp.New(`(^|,)[ugoa]*[+=][rwxXt]*s|^[2467][0-7]{3}$|^0?[0
 func (c *call) chmodMode() {
 	for _, a := range c.args {
 		if opensFile.MatchString(a.text) {
-			c.markArg(a, Permissions, High, "Lets everybody change it, or run it with the rights of its owner.")
+			c.markArg(a, Permissions, High, "Lets everyone change it, or run it with its owner’s permissions.")
 		}
 	}
 }
 
 func (c *call) chmod() {
 	if c.has("R", "recursive") {
-		c.markCommand(Permissions, High, "Changes the permissions of a folder with all that is in it.")
+		c.markCommand(Permissions, High, "Changes the permissions of a folder and everything in it.")
 	} else {
-		c.mark(Permissions, Low, "Changes who may read, write or run a file.")
+		c.mark(Permissions, Low, "Changes file permissions.")
 	}
 	c.chmodMode()
 	c.owned()
@@ -32,7 +32,7 @@ func (c *call) chown() {
 	if c.has("R", "recursive") || c.has("b", "restore") {
 		level = High
 	}
-	c.markCommand(Permissions, level, "Changes who owns files, or what may be done with them.")
+	c.markCommand(Permissions, level, "Changes the owner or attributes of files.")
 	c.owned()
 }
 
@@ -42,10 +42,10 @@ func (c *call) owned() {
 		switch {
 		case i == 0:
 		case !a.static:
-			c.markArg(a, Computed, Medium, "Which file is meant is computed.")
+			c.markArg(a, Computed, Medium, "The file name is computed at run time.")
 		default:
 			if full := c.w.resolve(a.text); full == "?" || !c.w.inFolder(full) {
-				c.markArg(a, Permissions, High, "Outside the folder of the session.")
+				c.markArg(a, Permissions, High, "Outside the session folder.")
 			}
 		}
 	}
@@ -54,15 +54,15 @@ func (c *call) owned() {
 func (c *call) dd() {
 	for _, a := range c.args {
 		if strings.HasPrefix(a.text, "of=") {
-			c.markArg(a, Disk, High, "Writes raw data over a file or a disk.")
+			c.markArg(a, Disk, High, "Overwrites a file or disk with raw data.")
 			return
 		}
 		if !a.static {
-			c.markArg(a, Disk, High, "Writes raw data, where to is computed.")
+			c.markArg(a, Disk, High, "Writes raw data to a target computed at run time.")
 			return
 		}
 		if from, ok := strings.CutPrefix(a.text, "if=/dev/"); ok && !strings.HasPrefix(from, "zero") && !strings.HasPrefix(from, "urandom") && !strings.HasPrefix(from, "random") && !strings.HasPrefix(from, "null") {
-			c.markArg(a, ReadSecret, High, "Reads a disk raw.")
+			c.markArg(a, ReadSecret, High, "Reads raw data from a disk.")
 		}
 	}
 	c.mark(Disk, Medium, "Copies raw data.")
@@ -113,12 +113,12 @@ func (c *call) system() {
 			return
 		}
 	case "remove", "purge", "autoremove", "uninstall", "erase", "cleanup":
-		c.markCommand(System, High, "Removes programs from this machine.")
+		c.markCommand(System, High, "Uninstalls software.")
 		return
 	case "":
 		if !c.has("SUiRrD") {
 			return
 		}
 	}
-	c.markCommand(Install, High, "Changes the programs of this machine.")
+	c.markCommand(Install, High, "Changes the software installed on this machine.")
 }

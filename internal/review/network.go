@@ -7,7 +7,7 @@ import (
 
 func (c *call) curl() {
 	c.found.fetches = true
-	level, kind, why := Medium, Network, "Talks to another machine."
+	level, kind, why := Medium, Network, "Connects to another machine."
 	for i, a := range c.args {
 		next := field{static: true}
 		if i+1 < len(c.args) {
@@ -23,7 +23,7 @@ func (c *call) curl() {
 			a.text = a.text[2:]
 			c.fetchedTo(a)
 		case a.text == "-K" || a.text == "--config":
-			c.markArg(a, Script, Medium, "Its options stand in a file that is not shown here.")
+			c.markArg(a, Script, Medium, "Its options are in a file that is not shown here.")
 		case a.text == "-T" || strings.HasPrefix(a.text, "--upload"):
 			level, kind, why = High, Upload, "Sends a file to another machine."
 		case a.text == "-F" || strings.HasPrefix(a.text, "--form") || strings.HasPrefix(a.text, "--data") || strings.HasPrefix(a.text, "-d") || strings.HasPrefix(a.text, "--json") || strings.HasPrefix(a.text, "-F"):
@@ -42,15 +42,15 @@ func (c *call) curl() {
 				level, kind, why = High, Upload, "Sends files or computed data to another machine."
 			}
 		case (a.text == "-X" || a.text == "--request") && (next.text == "DELETE" || next.text == "delete"):
-			level, kind, why = High, Remote, "Asks another machine to remove something."
+			level, kind, why = High, Remote, "Asks another machine to delete data."
 		case strings.HasPrefix(a.text, "-") && strings.Contains(a.text, "O") && !strings.HasPrefix(a.text, "--"), a.text == "--remote-name":
 			for _, url := range c.operands() {
 				c.w.fetched[c.w.resolve(path.Base(url.text))] = true
 			}
 		case strings.HasPrefix(a.text, "file:"):
-			c.markArg(a, ReadSecret, Medium, "Reads a file of this machine.")
+			c.markArg(a, ReadSecret, Medium, "Reads a file on this machine.")
 		case !a.static && a.open:
-			c.markArg(a, Upload, Medium, "What goes to another machine is computed.")
+			c.markArg(a, Upload, Medium, "The data sent to another machine is computed at run time.")
 		case !a.static && strings.Contains(a.text, "?"), !a.static && strings.Contains(a.text, "="):
 			level, kind, why = High, Upload, "Sends computed data to another machine."
 		}
@@ -99,12 +99,12 @@ func (c *call) netcat() {
 		c.markCommand(Launcher, High, "Lets another machine run commands on this one.")
 		return
 	}
-	c.markCommand(Network, High, "Opens a bare connection to or from another machine.")
+	c.markCommand(Network, High, "Opens a raw network connection.")
 }
 
 func (c *call) socat() {
 	c.found.fetches = true
-	c.markCommand(Network, High, "Connects programs, files and other machines with each other.")
+	c.markCommand(Network, High, "Connects programs, files and other machines.")
 }
 
 func (c *call) ssh() {
@@ -113,10 +113,10 @@ func (c *call) ssh() {
 	for _, a := range c.args {
 		lower := strings.ToLower(a.text)
 		if strings.Contains(lower, "proxycommand") || strings.Contains(lower, "localcommand") || a.text == "-F" {
-			c.markCommand(Launcher, High, "Runs the program that an option names.")
+			c.markCommand(Launcher, High, "Runs the program named in an option.")
 		}
 		if a.text == "-R" || a.text == "-L" || a.text == "-D" || strings.HasPrefix(a.text, "-R") {
-			c.markArg(a, Network, High, "Opens a way between networks.")
+			c.markArg(a, Network, High, "Connects two networks.")
 		}
 	}
 	rest := c.args
@@ -150,7 +150,7 @@ func (c *call) ssh() {
 
 func (c *call) scp() {
 	if c.has("So") {
-		c.markCommand(Launcher, High, "Runs the program that an option names.")
+		c.markCommand(Launcher, High, "Runs the program named in an option.")
 	}
 	list := c.operands()
 	if len(list) == 0 {

@@ -97,11 +97,11 @@ func (c *readerCall) parseOptions() bool {
 			a.glob, a.text = false, name+"="+value
 		}
 		if !over && (a.glob || a.each != nil) && !c.cannotBecomeOption(a) {
-			return c.reject(a, Wildcard, "A file whose name begins with a dash would count as an option.")
+			return c.reject(a, Wildcard, "A file name that begins with a dash would be read as an option.")
 		}
 		if over || !a.plain() || len(a.text) < 2 || a.text[0] != '-' {
 			if !a.plain() && !over && a.computed && !c.spec.prints {
-				return c.reject(a, Computed, "This argument is computed when the command runs.")
+				return c.reject(a, Computed, "This argument is computed at run time.")
 			}
 			over = over || c.spec.posix
 			plain = append(plain, a)
@@ -225,7 +225,7 @@ func (c *readerCall) hasKind(k kind, a operand) bool {
 		return true
 	case text:
 		if !a.plain() && !c.spec.prints && a.each == nil {
-			return c.reject(a, Computed, "This argument is computed when the command runs.")
+			return c.reject(a, Computed, "This argument is computed at run time.")
 		}
 		if strings.Contains(a.text, "%G") || strings.Contains(a.text, "signature") && c.spec.git {
 			return c.reject(a, Launcher, "Starts a program to check signatures.")
@@ -233,7 +233,7 @@ func (c *readerCall) hasKind(k kind, a operand) bool {
 		return true
 	case pattern, glob:
 		if !a.plain() {
-			return c.reject(a, Computed, "This argument is computed when the command runs.")
+			return c.reject(a, Computed, "This argument is computed at run time.")
 		}
 		return true
 	case number:
@@ -313,7 +313,7 @@ func (c *readerCall) parseGit() bool {
 		a := c.args[0]
 		switch {
 		case !a.plain():
-			return c.reject(a, Computed, "The Git command is computed when the command runs.")
+			return c.reject(a, Computed, "The Git command is computed at run time.")
 		case a.text == "--no-pager" || a.text == "--no-optional-locks" || a.text == "-P":
 			c.args = c.args[1:]
 			continue
@@ -365,10 +365,10 @@ func findExpression(c *readerCall) string {
 	for i := 0; i < len(c.operands); i++ {
 		a := c.operands[i].operand
 		if !a.plain() && a.each == nil && !a.glob {
-			return "What find looks for is computed when the command runs."
+			return "What find searches for is computed at run time."
 		}
 		if (a.glob || a.each != nil) && !c.cannotBecomeOption(a) {
-			return "A file whose name begins with a dash would count as an option."
+			return "A file name that begins with a dash would be read as an option."
 		}
 		k, known := findTests[a.text]
 		switch {
@@ -383,7 +383,7 @@ func findExpression(c *readerCall) string {
 			}
 			v := c.operands[i].operand
 			if !v.plain() {
-				return "What find looks for is computed when the command runs."
+				return "What find searches for is computed at run time."
 			}
 			if !c.hasKind(k, v) {
 				return "Not on the list of read-only expressions."
@@ -413,7 +413,7 @@ func checkSearch(c *readerCall) string {
 	below := c.has("-r", "--recursive") || c.spec.git || c.name == "rg" && (len(files) > 0 || !c.piped)
 	for _, p := range patterns {
 		if !p.plain() {
-			return "The search pattern is computed when the command runs."
+			return "The search pattern is computed at run time."
 		}
 	}
 	for _, f := range files {

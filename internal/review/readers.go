@@ -133,7 +133,7 @@ func version(options string) reader {
 func hasOption(names ...string) func(*readerCall) string {
 	return func(c *readerCall) string {
 		if !c.has(names...) || len(c.args) != 1 {
-			return "Runs code unless asked for its version."
+			return "Runs code unless only its version is requested."
 		}
 		return ""
 	}
@@ -264,7 +264,7 @@ func printfFormat(c *readerCall) string {
 	}
 	format := c.operands[0]
 	if !format.plain() || strings.HasPrefix(format.text, "-") {
-		return "The format is computed."
+		return "The format is computed at run time."
 	}
 	if strings.Contains(plainConversions.ReplaceAllString(format.text, ""), "%") {
 		for _, a := range c.operands[1:] {
@@ -287,7 +287,7 @@ func testOperands(c *readerCall) string {
 	for i, a := range c.operands {
 		// A computed operand can be -v itself.
 		if !a.plain() && !a.counts() && !(len(list) == 2 && i == 1 && list[0].plain() && list[0].text != "-v") && !(len(list) == 3 && i != 1 && list[1].plain() && (list[1].text == "=" || list[1].text == "==" || list[1].text == "!=")) {
-			return "What is tested is computed when the command runs."
+			return "The condition is computed at run time."
 		}
 		before := ""
 		if i > 0 {
@@ -302,7 +302,7 @@ func testOperands(c *readerCall) string {
 		}
 		switch {
 		case a.glob || a.many():
-			return "What is tested is computed when the command runs."
+			return "The condition is computed at run time."
 		case a.plain() && testOperators[a.text]:
 			files = files || len(a.text) == 2 && strings.Contains("fderwxsLh", a.text[1:]) || len(a.text) == 3 && strings.Contains("-nt -ot -ef", a.text)
 		case (compares(before) || compares(after)) && !a.counts() && !(a.plain() && numbers.MatchString(a.text)):

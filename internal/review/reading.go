@@ -86,7 +86,7 @@ func (r *reading) statement(s *syntax.Stmt, piped bool) {
 		return
 	}
 	if s.Background || s.Coprocess || s.Disown {
-		r.reject(s, Background, "Continues in the background after the call has ended.")
+		r.reject(s, Background, "Keeps running in the background after the call ends.")
 	}
 	for _, d := range s.Redirs {
 		given := r.redirect(d)
@@ -119,7 +119,7 @@ func (r *reading) statement(s *syntax.Stmt, piped bool) {
 	case *syntax.TestClause:
 		r.test(c.X)
 	case *syntax.FuncDecl:
-		r.reject(c, Redefine, "Defines a function, which can give a command another meaning.")
+		r.reject(c, Redefine, "Defines a function, which can replace a command.")
 	case *syntax.ArithmCmd, *syntax.LetClause:
 		r.reject(s, Evaluated, "Bash evaluates this arithmetic, which can run commands.")
 	case *syntax.DeclClause:
@@ -152,7 +152,7 @@ func (r *reading) redirect(d *syntax.Redirect) bool {
 		switch {
 		case !ok:
 		case len(list) != 1 || !list[0].plain() || list[0].text == "-":
-			r.reject(d, Computed, "The file name is computed when the command runs.")
+			r.reject(d, Computed, "The file name is computed at run time.")
 		default:
 			r.checkPath(list[0], r.whyNotReadable(list[0], true))
 			return list[0].text != "/dev/null"
@@ -208,14 +208,14 @@ func (r *reading) loop(c *syntax.ForClause) {
 		}
 		for _, o := range list {
 			if o.computed || o.stream || o.each != nil {
-				r.reject(item, Computed, "What the loop goes through is computed when the command runs.")
+				r.reject(item, Computed, "The values of the loop are computed at run time.")
 				return
 			}
 			each = append(each, o)
 		}
 	}
 	if len(each) == 0 || len(each) > 100 {
-		r.reject(c, Computed, "What the loop goes through is computed when the command runs.")
+		r.reject(c, Computed, "The values of the loop are computed at run time.")
 		return
 	}
 	r.loops[name] = each
@@ -236,7 +236,7 @@ func (r *reading) test(x syntax.TestExpr) {
 		case syntax.TsExists, syntax.TsRegFile, syntax.TsDirect, syntax.TsSmbLink, syntax.TsRead, syntax.TsWrite, syntax.TsExec, syntax.TsNoEmpty:
 			for _, o := range r.tested(x.X) {
 				if o.computed || o.glob {
-					r.reject(x, Computed, "What is tested is computed when the command runs.")
+					r.reject(x, Computed, "The condition is computed at run time.")
 				} else {
 					r.checkPath(o, r.whyNotReadable(o, false))
 				}
@@ -255,7 +255,7 @@ func (r *reading) test(x syntax.TestExpr) {
 		case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
 			for _, o := range append(r.tested(x.X), r.tested(x.Y)...) {
 				if !o.count && !(o.plain() && numbers.MatchString(o.text)) {
-					r.reject(x, Evaluated, "Bash evaluates the numbers that it compares, which can run commands.")
+					r.reject(x, Evaluated, "Bash evaluates the numbers it compares, which can run commands.")
 				}
 			}
 		default:
@@ -303,7 +303,7 @@ func (r *reading) call(c *syntax.CallExpr, piped bool) {
 		rc.args = append(rc.args, list...)
 	}
 	if len(rc.args) > maxFields {
-		r.reject(c, Unreadable, "It has too many arguments to be read by machine.")
+		r.reject(c, Unreadable, "It has too many arguments to analyze.")
 		return
 	}
 	if head == "git" && !rc.parseGit() {
@@ -320,7 +320,7 @@ func (r *reading) call(c *syntax.CallExpr, piped bool) {
 			}
 		}
 		if len(r.dirs) > 20 {
-			r.reject(c, Unreadable, "Changes the folder too often.")
+			r.reject(c, Unreadable, "Too many changes of folder to analyze.")
 			r.dirs = r.dirs[:20]
 		}
 	}
@@ -362,14 +362,14 @@ func (r *reading) word(word *syntax.Word) ([]operand, bool) {
 		bare := unescaped(value)
 		glob = glob || strings.ContainsAny(bare, "*?[")
 		if strings.Contains(bare, "{") && (strings.Contains(bare, ",") || strings.Contains(bare, "..") || len(word.Parts) > 1) && !(len(word.Parts) == 1 && simpleBraces.MatchString(value)) {
-			r.reject(word, Computed, "These braces are not expanded here.")
+			r.reject(word, Computed, "sayso does not expand these braces.")
 			return nil, false
 		}
 	}
 	var out []operand
 	for _, f := range r.w.fields(word) {
 		if plain && !f.static {
-			r.reject(word, Computed, "These braces are not expanded here.")
+			r.reject(word, Computed, "sayso does not expand these braces.")
 			return nil, false
 		}
 		out = append(out, operand{text: f.text, glob: glob, computed: !plain, node: word})
@@ -471,13 +471,13 @@ func (r *reading) parts(parts []syntax.WordPart, heredoc bool) (plain bool) {
 			}
 		case *syntax.DblQuoted:
 			if p.Dollar {
-				r.reject(p, Unproven, "Bash translates this text before it uses it.")
+				r.reject(p, Unproven, "Bash translates this text before using it.")
 			}
 			plain = r.parts(p.Parts, heredoc) && plain
 		case *syntax.ParamExp:
 			plain = false
 			if _, loop := r.loops[paramName(p)]; !simpleParam(p) || !loop && !harmlessParams[p.Param.Value] {
-				r.reject(p, Computed, "The value of this variable is not known.")
+				r.reject(p, Computed, "The value of this variable is unknown.")
 			}
 		case *syntax.CmdSubst:
 			plain = false
@@ -522,11 +522,11 @@ func literalArithmetic(x syntax.ArithmExpr) bool {
 }
 
 const (
-	outsideFolder = "Reads outside the session's folder."
-	looksSecret   = "Reads a file that may hold secrets."
+	outsideFolder = "Reads outside the session folder."
+	looksSecret   = "Reads a file that may contain secrets."
 	serverState   = "Reads sayso's own files."
-	patternFits   = "This pattern can match a file with secrets."
-	computedFile  = "The file name is computed when the command runs."
+	patternFits   = "This pattern can match a file that contains secrets."
+	computedFile  = "The file name is computed at run time."
 )
 
 // whyNotReadable says why reading a file, or its attributes, is not low, or returns "".

@@ -61,29 +61,29 @@ func ReadRule(r rule.Rule, cwd string) Reach {
 	case strings.HasPrefix(r.Tool, "mcp__"):
 		server, tool, named := strings.Cut(strings.TrimPrefix(r.Tool, "mcp__"), "__")
 		if !named || tool == "*" || strings.Contains(r.Tool, "*") {
-			return Reach{Form: ServerRule, Text: server, Level: High, Kind: WholeTool, Reason: "Every tool of this MCP server, also those that it will have later."}
+			return Reach{Form: ServerRule, Text: server, Level: High, Kind: WholeTool, Reason: "Every tool of this MCP server, including future ones."}
 		}
-		return Reach{Form: ToolRule, Text: r.Tool, Level: Medium, Kind: WholeTool, Reason: "This tool with any input."}
+		return Reach{Form: ToolRule, Text: r.Tool, Level: Medium, Kind: WholeTool, Reason: "Any use of this tool."}
 	case r.Tool == "WebFetch":
 		if host, ok := strings.CutPrefix(content, "domain:"); ok && host != "" && !strings.Contains(host, "*") {
 			return Reach{Form: DomainRule, Text: host, Level: Low, WouldAllow: []string{"https://" + host + "/any/page?any=words"}}
 		}
-		return Reach{Form: ToolRule, Text: r.Tool, Level: Medium, Kind: WholeTool, Reason: "Every page of every host, so that what Claude read can be sent anywhere in an address."}
+		return Reach{Form: ToolRule, Text: r.Tool, Level: Medium, Kind: WholeTool, Reason: "Every page on every host, so the URL can carry what Claude read to anyone."}
 	case rule.Edits(r.Tool):
-		return fileRule(content, "Every file, also settings of the project and of programs that run by themselves.")
+		return fileRule(content, "Every file, including project settings and those of programs that run automatically.")
 	case rule.Reads(r.Tool):
-		reach := fileRule(content, "Every file that this server may read.")
+		reach := fileRule(content, "Every file that this server can read.")
 		if reach.Level == High {
 			reach.Level = Medium
 		}
 		return reach
 	case strings.Contains(r.Tool, "*"):
-		return Reach{Form: ToolRule, Text: r.Tool, Level: High, Kind: Wildcard, Reason: "A wildcard in the name of a tool."}
+		return Reach{Form: ToolRule, Text: r.Tool, Level: High, Kind: Wildcard, Reason: "A wildcard in a tool name."}
 	}
 	if content != "" {
 		return Reach{Form: ExactRule, Text: content, Level: Low}
 	}
-	return Reach{Form: ToolRule, Text: r.Tool, Level: Medium, Kind: WholeTool, Reason: "This tool with any input."}
+	return Reach{Form: ToolRule, Text: r.Tool, Level: Medium, Kind: WholeTool, Reason: "Any use of this tool."}
 }
 
 func fileRule(content, all string) Reach {
@@ -94,9 +94,9 @@ func fileRule(content, all string) Reach {
 	case strings.Trim(trimmed, "*?/[]{}") == "":
 		return Reach{Form: PatternRule, Text: content, Level: High, Kind: Wildcard, Reason: all}
 	case strings.ContainsAny(content, "*?[{"):
-		reach := Reach{Form: PatternRule, Text: content, Level: Medium, Kind: AnyArguments, Reason: "Every file that the pattern fits."}
+		reach := Reach{Form: PatternRule, Text: content, Level: Medium, Kind: AnyArguments, Reason: "Every file that matches the pattern."}
 		if whySensitive(path.Clean("/"+strings.TrimLeft(content, "/~"))) != "" || strings.HasPrefix(content, "//") || strings.HasPrefix(content, "~") {
-			reach.Level, reach.Kind, reach.Reason = High, WriteSensitive, "Files that others trust, or that lie outside the folder of the session."
+			reach.Level, reach.Kind, reach.Reason = High, WriteSensitive, "Files that other programs trust, or that are outside the session folder."
 		}
 		return reach
 	}
@@ -130,7 +130,7 @@ func bashRule(content, cwd string) Reach {
 		if i := slices.IndexFunc(found.Marks, func(m Mark) bool { return m.Level == found.Level }); i >= 0 && found.Level != Low {
 			reach.Kind, reach.Reason = found.Marks[i].Kind, found.Marks[i].Reason
 		} else if found.Level != Low {
-			reach.Kind, reach.Reason = Unreadable, "It could not be read."
+			reach.Kind, reach.Reason = Unreadable, "It could not be analyzed."
 		}
 		return reach
 	}
@@ -144,11 +144,11 @@ func bashRule(content, cwd string) Reach {
 	switch {
 	case trimmed == "" || len(words) == 0 || !isPrefix && !strings.ContainsAny(strings.TrimLeft(prefix, " \t"), " \t"):
 		// "r*" or "*": the wildcard is part of the program's name.
-		raise(High, Wildcard, "The wildcard is in the place of the command, so it matches any command.")
+		raise(High, Wildcard, "The wildcard stands for the command name, so it matches any command.")
 		reach.WouldAllow = append(reach.WouldAllow, strings.Replace(reach.Text, "*", "rm -rf ~", 1))
 		return reach
 	case strings.ContainsFunc(trimmed, func(c rune) bool { return c > unicode.MaxASCII || unicode.IsControl(c) }):
-		raise(High, Hidden, "It has characters that look like others or are invisible.")
+		raise(High, Hidden, "It contains lookalike or invisible characters.")
 	}
 	for len(words) > 0 && strings.Contains(words[0], "=") && !strings.HasPrefix(words[0], "=") {
 		name, _, _ := strings.Cut(words[0], "=")
@@ -158,7 +158,7 @@ func bashRule(content, cwd string) Reach {
 		words = words[1:]
 	}
 	if len(words) == 0 {
-		raise(High, Wildcard, "Any command may follow it.")
+		raise(High, Wildcard, "Any command can follow it.")
 		return reach
 	}
 	level, kind, reason, examples := prefixRisk(words, trimmed)
@@ -185,7 +185,7 @@ func bashRule(content, cwd string) Reach {
 	if i := slices.IndexFunc(worst.Marks, func(m Mark) bool { return m.Level == worst.Level }); i >= 0 && worst.Level != Low {
 		raise(worst.Level, worst.Marks[i].Kind, worst.Marks[i].Reason)
 	} else if worst.Level != Low {
-		raise(worst.Level, Unreadable, "It could not be read.")
+		raise(worst.Level, Unreadable, "It could not be analyzed.")
 	}
 	if len(reach.WouldAllow) == 0 {
 		reach.WouldAllow = []string{trimmed + " …"}
@@ -203,19 +203,19 @@ func prefixRisk(words []string, prefix string) (level Level, kind Risk, reason s
 	_, interpretsBare := interpreters[bare]
 	switch {
 	case strings.ContainsAny(words[0], "*?[]{}$`;|&()<>"):
-		return High, Computed, "The command is computed.", nil
+		return High, Computed, "The command is computed at run time.", nil
 	case shells[name] || shells[bare]:
-		return High, Evaluated, "A shell, which runs any command.", []string{prefix + " -c 'rm -rf ~'"}
+		return High, Evaluated, "A shell can run any command.", []string{prefix + " -c 'rm -rf ~'"}
 	case (interprets || interpretsBare) && name != "jq" && len(words) == 1, (interprets || interpretsBare) && len(words) > 1 && strings.HasPrefix(words[1], "-") && words[1] != "-m":
 		flag := "-e"
 		if bare == "python" {
 			flag = "-c"
 		}
-		return High, InlineCode, "An interpreter, which runs any code.", []string{prefix + " " + flag + " '…'"}
+		return High, InlineCode, "An interpreter can run any code.", []string{prefix + " " + flag + " '…'"}
 	case name == "sudo" || name == "doas" || name == "su" || name == "pkexec" || name == "runuser":
-		return High, Privilege, "Runs as another user, with other rights.", []string{prefix + " rm -rf /"}
+		return High, Privilege, "Runs as another user with different permissions.", []string{prefix + " rm -rf /"}
 	case name == "rm" || name == "rmdir" || name == "shred" || name == "unlink" || name == "rimraf" || name == "dd" || strings.HasPrefix(name, "mkfs"):
-		return High, DeleteTree, "Deletes any files.", []string{prefix + " -rf ~"}
+		return High, DeleteTree, "Can delete any file.", []string{prefix + " -rf ~"}
 	case wrappers[name] && len(words) == 1:
 		example := "rm -rf ~"
 		if name == "make" || name == "gmake" {
@@ -285,9 +285,9 @@ func ReadDirectory(dir, cwd string) Reach {
 	case path.IsAbs(clean) && newWalker(cwd).inFolder(clean):
 		return Reach{Form: PrefixRule, Text: dir, Level: Low}
 	case clean == "/" || clean == "~" || clean == "." && dir != "." || strings.Count(clean, "/") < 2 || strings.HasPrefix(clean, "/home/") && strings.Count(clean, "/") == 2 || strings.HasPrefix(clean, "/Users/") && strings.Count(clean, "/") == 2:
-		return Reach{Form: PrefixRule, Text: dir, Level: High, Kind: WholeTool, Reason: "A folder that holds most of what is on this machine."}
+		return Reach{Form: PrefixRule, Text: dir, Level: High, Kind: WholeTool, Reason: "This folder contains most of this machine’s files."}
 	case whySensitive(clean+"/") != "" || whySensitive(clean) != "":
-		return Reach{Form: PrefixRule, Text: dir, Level: High, Kind: WriteSensitive, Reason: "Files that others trust."}
+		return Reach{Form: PrefixRule, Text: dir, Level: High, Kind: WriteSensitive, Reason: "Files that other programs trust."}
 	}
 	return Reach{Form: PrefixRule, Text: dir, Level: Medium, Kind: AnyArguments, Reason: "Every file in this folder."}
 }

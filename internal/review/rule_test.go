@@ -46,9 +46,9 @@ func TestReachOfRules(t *testing.T) {
 		"Bash(touch a)":                {Form: review.ExactRule, Text: "touch a", Level: review.Low},
 		"WebFetch(domain:example.com)": {Form: review.DomainRule, Text: "example.com", Level: review.Low, WouldAllow: []string{"https://example.com/any/page?any=words"}},
 		"Edit(src/a.go)":               {Form: review.ExactRule, Text: "src/a.go", Level: review.Low},
-		"Edit(src/**)":                 {Form: review.PatternRule, Text: "src/**", Level: review.Medium, Kind: review.AnyArguments, Reason: "Every file that the pattern fits."},
-		"mcp__s__read":                 {Form: review.ToolRule, Text: "mcp__s__read", Level: review.Medium, Kind: review.WholeTool, Reason: "This tool with any input."},
-		"WebFetch":                     {Form: review.ToolRule, Text: "WebFetch", Level: review.Medium, Kind: review.WholeTool, Reason: "Every page of every host, so that what Claude read can be sent anywhere in an address."},
+		"Edit(src/**)":                 {Form: review.PatternRule, Text: "src/**", Level: review.Medium, Kind: review.AnyArguments, Reason: "Every file that matches the pattern."},
+		"mcp__s__read":                 {Form: review.ToolRule, Text: "mcp__s__read", Level: review.Medium, Kind: review.WholeTool, Reason: "Any use of this tool."},
+		"WebFetch":                     {Form: review.ToolRule, Text: "WebFetch", Level: review.Medium, Kind: review.WholeTool, Reason: "Every page on every host, so the URL can carry what Claude read to anyone."},
 	} {
 		got := review.ReadRule(rule.Parse(text), folder)
 		if got.Form != want.Form || got.Text != want.Text || got.Level != want.Level || got.Kind != want.Kind || got.Reason != want.Reason || !slices.Equal(got.WouldAllow, want.WouldAllow) {

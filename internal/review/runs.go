@@ -6,7 +6,7 @@ import (
 )
 
 func (c *call) sudo() {
-	c.markCommand(Privilege, High, "Runs as another user, with other rights.")
+	c.markCommand(Privilege, High, "Runs as another user with different permissions.")
 	if c.has("si", "shell", "login") {
 		rest := c.operands()
 		if len(rest) == 0 {
@@ -35,7 +35,7 @@ func (c *call) sudo() {
 }
 
 func (c *call) su() {
-	c.markCommand(Privilege, High, "Runs as another user, with other rights.")
+	c.markCommand(Privilege, High, "Runs as another user with different permissions.")
 	for i, a := range c.args {
 		if (a.text == "-c" || a.text == "--command") && i+1 < len(c.args) {
 			c.text(c.args[i+1])
@@ -48,7 +48,7 @@ func (c *call) su() {
 // text assesses an argument that runs as a shell command.
 func (c *call) text(a field) {
 	if !a.static {
-		c.markArg(a, Evaluated, High, "Runs a text that is computed.")
+		c.markArg(a, Evaluated, High, "Runs text computed at run time.")
 		return
 	}
 	c.w.calls.incomplete = c.w.calls.incomplete || !a.isLiteral()
@@ -57,13 +57,13 @@ func (c *call) text(a field) {
 
 func (c *call) shell() {
 	if c.name == "nu" || c.name == "pwsh" || c.name == "powershell" || c.name == "elvish" || c.name == "fish" || c.name == "csh" || c.name == "tcsh" {
-		c.markCommand(InlineCode, High, "Runs a language that is not read here.")
+		c.markCommand(InlineCode, High, "Runs code in a language that sayso cannot analyze.")
 	}
 	for i := 0; i < len(c.args); i++ {
 		a := c.args[i]
 		switch {
 		case !a.static && a.proc == nil:
-			c.markArg(a, Evaluated, High, "Runs a text that is computed.")
+			c.markArg(a, Evaluated, High, "Runs text computed at run time.")
 			return
 		case a.text == "--rcfile" || a.text == "--init-file" || a.text == "-o" || a.text == "+o" || a.text == "-O" || a.text == "+O":
 			i++
@@ -101,13 +101,13 @@ func (c *call) file(a field) {
 	case a.text == "-" || full == "/dev/stdin" || full == "/dev/fd/0" || full == "/proc/self/fd/0":
 		c.runStdin(c.w.walkNested)
 	case !a.static:
-		c.markArg(a, Computed, High, "Which file runs is computed.")
+		c.markArg(a, Computed, High, "The file to run is computed at run time.")
 	case strings.HasPrefix(full, "/dev/tcp/"):
-		c.markArg(a, DownloadRun, High, "Runs what comes from the network, unseen.")
+		c.markArg(a, DownloadRun, High, "Runs code downloaded from the network.")
 	case c.w.fetched[full]:
-		c.markArg(a, DownloadRun, High, "Runs a file that this command fetches from the network.")
+		c.markArg(a, DownloadRun, High, "Runs a file that this command downloads.")
 	case full == "?" || !c.w.inFolder(full):
-		c.markArg(a, Script, High, "Runs a file from outside the folder of the session.")
+		c.markArg(a, Script, High, "Runs a file outside the session folder.")
 	default:
 		c.markArg(a, Script, Medium, "Runs a file that is not shown here.")
 	}
@@ -117,13 +117,13 @@ func (c *call) eval() {
 	var words []string
 	for _, a := range c.args {
 		if !a.static {
-			c.markCommand(Evaluated, High, "Runs a text that is computed.")
+			c.markCommand(Evaluated, High, "Runs text computed at run time.")
 			return
 		}
 		words = append(words, a.text)
 	}
 	cut := c.w.calls.incomplete
-	c.mark(Evaluated, Medium, "Runs a text as a command.")
+	c.mark(Evaluated, Medium, "Runs text as a command.")
 	c.w.calls.incomplete = cut || slices.ContainsFunc(c.args, func(a field) bool { return !a.isLiteral() })
 	if len(c.args) > 0 {
 		at := c.args[0].place
@@ -141,7 +141,7 @@ func (c *call) source() {
 	}
 	a := c.args[0]
 	if a.static && a.proc == nil && a.text != "-" && !strings.HasPrefix(c.w.resolve(a.text), "/dev/") && c.w.inFolder(c.w.resolve(a.text)) && !c.w.fetched[c.w.resolve(a.text)] {
-		c.markArg(a, Evaluated, Medium, "Runs a file in this shell, which is not shown here.")
+		c.markArg(a, Evaluated, Medium, "Runs a file in this shell, and the file is not shown here.")
 		c.w.calls.incomplete = true
 		return
 	}
@@ -152,7 +152,7 @@ func (c *call) exec() {
 	if len(c.args) == 0 {
 		return // only its redirections count
 	}
-	c.mark(Launcher, Low, "Goes on as another program.")
+	c.mark(Launcher, Low, "Replaces itself with another program.")
 	c.launch(0, "a")
 }
 
@@ -233,7 +233,7 @@ func (c *call) envRuns() {
 
 func (c *call) environment() {
 	if len(c.operands()) == 0 {
-		c.mark(ReadSecret, Medium, "Prints the environment, which may hold secrets.")
+		c.mark(ReadSecret, Medium, "Prints the environment, which may contain secrets.")
 	}
 }
 
@@ -264,7 +264,7 @@ func (c *call) watch() {
 	}
 	for _, a := range rest {
 		if !a.static {
-			c.markArg(a, Evaluated, High, "Runs a text that is computed.")
+			c.markArg(a, Evaluated, High, "Runs text computed at run time.")
 			return
 		}
 		words = append(words, a.text)
@@ -290,14 +290,14 @@ func (c *call) script() {
 }
 
 func (c *call) terminal() {
-	c.markCommand(Background, Medium, "Goes on in a terminal of its own after the call has ended.")
+	c.markCommand(Background, Medium, "Keeps running in its own terminal after the call ends.")
 	for _, a := range c.args {
 		if a.static && strings.ContainsAny(a.text, " ;|&") {
 			c.w.walkNested(a.text, a.place)
 		}
 	}
 	if c.word("-X", "-S", "send-keys", "run-shell") {
-		c.markCommand(Evaluated, High, "Runs a text as a command in another terminal.")
+		c.markCommand(Evaluated, High, "Runs text as a command in another terminal.")
 		return
 	}
 	if c.name == "screen" {
@@ -307,7 +307,7 @@ func (c *call) terminal() {
 
 func (c *call) trap() {
 	if list := c.operands(); len(list) > 1 {
-		c.markArg(list[0], Evaluated, Low, "Runs when the shell ends or gets a signal.")
+		c.markArg(list[0], Evaluated, Low, "Runs when the shell exits or receives a signal.")
 		unsure := c.w.cwdUncertain
 		c.w.cwdUncertain = true // it runs in whatever folder the shell is then
 		c.text(list[0])
@@ -331,20 +331,20 @@ func (c *call) alias() {
 
 func (c *call) enable() {
 	if c.has("fn") {
-		c.markCommand(Redefine, High, "Gives a command of the shell another meaning.")
+		c.markCommand(Redefine, High, "Changes the meaning of a shell command.")
 	}
 }
 
 func (c *call) hash() {
 	if c.has("p") {
-		c.markCommand(Redefine, High, "Gives a command another meaning.")
+		c.markCommand(Redefine, High, "Changes the meaning of a command.")
 	}
 }
 
 func (c *call) mapfile() {
 	for i, a := range c.args {
 		if a.text == "-C" && i+1 < len(c.args) {
-			c.markArg(c.args[i+1], Evaluated, High, "Runs a text as a command.")
+			c.markArg(c.args[i+1], Evaluated, High, "Runs text as a command.")
 		}
 	}
 }

@@ -15,19 +15,19 @@ func whySensitive(full string) string {
 	within := func(dir string) bool { return strings.Contains(p+"/", "/"+dir+"/") }
 	switch {
 	case within(".git/hooks") || strings.HasSuffix(p, ".git/config") || strings.Contains(p, ".git/info") || within(".husky"):
-		return "Git runs programs that this file names."
+		return "Git runs programs named in this file."
 	case within(".ssh"), within(".gnupg"):
-		return "Keys, and who may sign in with them."
+		return "SSH keys, and who can sign in with them."
 	case within(".aws"), within(".kube"), within(".docker"), base == ".netrc", base == ".npmrc", base == ".pypirc":
-		return "Keys to other services."
+		return "Credentials for other services."
 	case slices.Contains([]string{".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".kshrc", ".cshrc", ".inputrc", ".vimrc", ".gitconfig", ".tmux.conf", ".screenrc", "config.fish", ".envrc", ".pythonrc", ".curlrc", ".wgetrc"}, base):
-		return "This file runs, or is read, whenever a program starts."
+		return "Programs run or read this file when they start."
 	case within(".claude") || base == ".mcp.json" || base == ".claude.json":
-		return "Settings of Claude itself: what it may do without being asked."
+		return "Claude’s own settings, including what it may do without asking."
 	case strings.HasPrefix(p, "/etc/"), p == "/etc", strings.HasPrefix(p, "/usr/"), strings.HasPrefix(p, "/bin/"), strings.HasPrefix(p, "/sbin/"), strings.HasPrefix(p, "/lib"), strings.HasPrefix(p, "/boot"), strings.HasPrefix(p, "/system/"), strings.HasPrefix(p, "/library/"), strings.HasPrefix(p, "/proc/"), strings.HasPrefix(p, "/sys/"), strings.HasPrefix(p, "/var/spool/cron"), strings.HasPrefix(p, "/opt/"), p == "/":
-		return "A file of the system."
+		return "A system file."
 	case within("launchagents"), within("launchdaemons"), within(".config/systemd"), within(".config/autostart"), within("cron.d"):
-		return "What stands here runs by itself."
+		return "Files here run automatically."
 	}
 	return ""
 }

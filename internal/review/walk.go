@@ -51,13 +51,13 @@ func newWalker(cwd string) *walker {
 func (w *walker) parse(src string, at *place, depth int) found {
 	switch {
 	case depth > maxDepth:
-		w.unreadable("It holds commands inside commands, too deep to be followed.", at)
+		w.unreadable("Its commands are nested too deeply to analyze.", at)
 		return found{}
 	case len(src) > MaxCommand || at != nil && *w.nestedBytes > 4*MaxCommand:
-		w.unreadable("It is too long to be read by machine.", at)
+		w.unreadable("It is too long to analyze.", at)
 		return found{}
 	case brackets(src) > maxNesting:
-		w.unreadable("It has too many brackets to be read by machine.", at)
+		w.unreadable("It has too many brackets to analyze.", at)
 		return found{}
 	}
 	if at != nil {
@@ -65,7 +65,7 @@ func (w *walker) parse(src string, at *place, depth int) found {
 	}
 	file, err := parseBash(src)
 	if err != nil {
-		w.unreadable("It is not a command that a shell would read as a whole.", at)
+		w.unreadable("It is not a complete shell command.", at)
 		return found{}
 	}
 	w.calls.incomplete = w.calls.incomplete || evaluatesAgain(file)
@@ -86,7 +86,7 @@ func (w *walker) unreadable(why string, at *place) {
 	w.problem = why
 	w.calls.incomplete = true
 	if at != nil {
-		w.addMark(*at, Unreadable, High, "This text runs as a command, and could not be read.")
+		w.addMark(*at, Unreadable, High, "This text runs as a command but could not be analyzed.")
 	}
 }
 
@@ -130,7 +130,7 @@ func (w *walker) markHidden(s string) {
 		case r == '\n' || r == '\t':
 		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), unicode.Is(unicode.Co, r), unicode.Is(unicode.Zl, r), unicode.Is(unicode.Zp, r),
 			r > ' ' && unicode.Is(unicode.Zs, r), r == 0x034f, r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0, r == 0x2800:
-			w.addMark(place{at, at + n}, Hidden, High, "A character that cannot be seen.")
+			w.addMark(place{at, at + n}, Hidden, High, "Contains an invisible character.")
 		}
 		at += n
 	}
@@ -175,7 +175,7 @@ func (w *walker) walkStmt(s *syntax.Stmt) (f found) {
 		return f
 	}
 	if s.Background || s.Coprocess {
-		w.addMark(w.placeOf(s), Background, Medium, "Goes on in the background after the call has ended.")
+		w.addMark(w.placeOf(s), Background, Medium, "Keeps running in the background after the call ends.")
 	}
 	outer := w.files
 	w.files = w.redirections(s.Redirs)
@@ -225,7 +225,7 @@ func (w *walker) walkStmt(s *syntax.Stmt) (f found) {
 	case *syntax.TimeClause:
 		f = w.walkStmt(c.Stmt)
 	case *syntax.CoprocClause:
-		w.addMark(w.placeOf(c), Background, Medium, "Goes on in the background after the call has ended.")
+		w.addMark(w.placeOf(c), Background, Medium, "Keeps running in the background after the call ends.")
 		f = w.walkStmt(c.Stmt)
 	case nil:
 		w.calls.add(Invocation{Dir: w.dir(), Redirections: w.files})
@@ -326,11 +326,11 @@ func isAndList(c *syntax.BinaryCmd) bool {
 func (w *walker) markRunsOutput(at place, from found) {
 	switch {
 	case from.fetches:
-		w.addMark(at, DownloadRun, High, "Runs what comes from the network, unseen.")
+		w.addMark(at, DownloadRun, High, "Runs code downloaded from the network.")
 	case from.decodes:
-		w.addMark(at, DecodeRun, High, "Runs what was decoded, unseen.")
+		w.addMark(at, DecodeRun, High, "Runs decoded code that is not shown here.")
 	default:
-		w.addMark(at, PipeRun, High, "Runs what another command prints, unseen.")
+		w.addMark(at, PipeRun, High, "Runs the output of another command.")
 	}
 }
 
@@ -369,11 +369,11 @@ func (w *walker) redirect(r *syntax.Redirect, f found, alone bool) {
 func (w *walker) markWrite(word *syntax.Word, appends bool) {
 	for _, f := range w.fields(word) {
 		if !f.static {
-			w.addMark(w.placeOf(word), WriteOutside, Medium, "Writes to a file whose name is computed.")
+			w.addMark(w.placeOf(word), WriteOutside, Medium, "Writes to a file whose name is computed at run time.")
 			continue
 		}
 		if !w.markWriteTo(f) && !appends {
-			w.addMark(f.place, Overwrite, Low, "Replaces the file, if there is one.")
+			w.addMark(f.place, Overwrite, Low, "Overwrites the file if it exists.")
 		}
 	}
 }
@@ -391,13 +391,13 @@ func (w *walker) markWriteTo(f field) bool {
 	case why != "":
 		w.addMark(f.place, WriteSensitive, High, why)
 	case full == "?":
-		w.addMark(f.place, WriteOutside, Medium, "Writes to a file in a folder that is computed.")
+		w.addMark(f.place, WriteOutside, Medium, "Writes to a file in a folder computed at run time.")
 	// A session may itself run below one of these folders; its own files are not outside
 	// then.
 	case !w.inFolder(full) && (strings.HasPrefix(full, "/tmp/") || strings.HasPrefix(full, "/var/tmp/")):
-		w.addMark(f.place, WriteOutside, Low, "Writes to a folder for temporary files.")
+		w.addMark(f.place, WriteOutside, Low, "Writes to a temporary folder.")
 	case !w.inFolder(full):
-		w.addMark(f.place, WriteOutside, Medium, "Writes outside the folder of the session.")
+		w.addMark(f.place, WriteOutside, Medium, "Writes outside the session folder.")
 	default:
 		return false
 	}
@@ -408,9 +408,9 @@ func (w *walker) markRead(f field) {
 	full := w.resolve(f.text)
 	switch {
 	case strings.HasPrefix(full, "/dev/tcp/"), strings.HasPrefix(full, "/dev/udp/"):
-		w.addMark(f.place, Network, High, "Talks to another machine.")
+		w.addMark(f.place, Network, High, "Connects to another machine.")
 	case f.text != "" && w.isSecret(full):
-		w.addMark(f.place, ReadSecret, Medium, "Reads what looks like a secret.")
+		w.addMark(f.place, ReadSecret, Medium, "Reads what is likely a secret.")
 	}
 }
 
@@ -483,18 +483,18 @@ func (w *walker) walkWords(n syntax.Node) {
 			f := w.walkSubshell(n.Stmts)
 			w.procs[n] = f
 			if n.Op == syntax.CmdOut && f.runsInput {
-				w.addMark(w.placeOf(n), PipeRun, High, "Runs what another command prints, unseen.")
+				w.addMark(w.placeOf(n), PipeRun, High, "Runs the output of another command.")
 			}
 			return false
 		case *syntax.ParamExp:
 			if n.Param != nil && isSecretVariable(n.Param.Value) {
-				w.addMark(w.placeOf(n), ReadSecret, Medium, "A variable that looks like it holds a secret.")
+				w.addMark(w.placeOf(n), ReadSecret, Medium, "The name suggests that this variable contains a secret.")
 			}
 			if n.Excl && n.Names == 0 {
-				w.addMark(w.placeOf(n), Computed, Medium, "The name of the variable is computed.")
+				w.addMark(w.placeOf(n), Computed, Medium, "The variable name is computed at run time.")
 			}
 			if n.Exp != nil && n.Exp.Op == syntax.OtherParamOps && n.Exp.Word != nil && n.Exp.Word.Lit() == "P" {
-				w.addMark(w.placeOf(n), Evaluated, High, "Runs commands that stand in a variable.")
+				w.addMark(w.placeOf(n), Evaluated, High, "Runs commands from a variable.")
 			}
 		}
 		return true
@@ -544,13 +544,13 @@ func variableRisk(name string) (Level, string) {
 	case "LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "BASH_ENV", "ENV", "PROMPT_COMMAND", "SHELLOPTS", "BASHOPTS", "PS4", "IFS",
 		"GIT_SSH_COMMAND", "GIT_SSH", "GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_EDITOR", "GIT_ASKPASS", "GIT_PROXY_COMMAND", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR",
 		"PERL5OPT", "PERL5LIB", "RUBYOPT", "PYTHONSTARTUP", "PYTHONINSPECT", "NODE_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "RUSTC_WRAPPER", "MAKEFLAGS", "LESSOPEN", "LESSCLOSE":
-		return High, "This variable makes other programs run code."
+		return High, "This variable can make other programs run code."
 	case "PATH", "PYTHONPATH", "NODE_PATH", "RUBYLIB", "CLASSPATH", "EDITOR", "VISUAL", "PAGER", "BROWSER", "SHELL", "HOME", "CDPATH", "GOFLAGS", "CC", "CXX", "MANPAGER", "SUDO_ASKPASS", "SSH_ASKPASS":
-		return Medium, "This variable decides which programs run."
+		return Medium, "This variable controls which programs run."
 	}
 	switch {
 	case strings.HasPrefix(name, "DYLD_"), strings.HasPrefix(name, "GIT_CONFIG_"), strings.HasPrefix(name, "BASH_FUNC_"):
-		return High, "This variable makes other programs run code."
+		return High, "This variable can make other programs run code."
 	case strings.HasPrefix(name, "ANTHROPIC_"), strings.HasPrefix(name, "CLAUDE_"):
 		return Medium, "This variable changes how Claude works."
 	}
