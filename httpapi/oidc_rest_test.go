@@ -65,7 +65,7 @@ func enterBy(h *harness, p *oidctest.Provider, ways ...apitest.RequestOption) ap
 }
 
 func groups(p *oidctest.Provider, subject, name string, values ...string) {
-	p.Change(func(p *oidctest.Provider) {
+	p.Update(func(p *oidctest.Provider) {
 		p.Claims = map[string]any{"sub": subject, "preferred_username": name, "email": "ada@example.org", "groups": values}
 	})
 }
@@ -140,7 +140,7 @@ func TestSignInsAtAProviderThatAreRefused(t *testing.T) {
 	meOf(h, h.Call("POST", "/api/login/oidc", mine, publicHost, cookie))
 	checkUncookied(t, h.Call("POST", "/api/login/oidc", mine, publicHost, cookie), 400, "begin_again")
 
-	p.Change(func(p *oidctest.Provider) { p.Spoil = func(_, claims map[string]any) { claims["aud"] = "another" } })
+	p.Update(func(p *oidctest.Provider) { p.AlterToken = func(_, claims map[string]any) { claims["aud"] = "another" } })
 	for range account.DefaultLimits.PerAddress {
 		checkUncookied(t, enterBy(h, p, from("192.0.2.2")), 401, "oidc_invalid")
 	}

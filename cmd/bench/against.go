@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// turnSamples is how many approvals one program is given before the other has its
-// turn: few enough that both have the same of what else the machine does.
-const turnSamples = 20
+// samplesPerTurn is the number of approvals measured of one program before the other has its turn. It
+// is small, so that other load on the machine affects both equally.
+const samplesPerTurn = 20
 
-// way is one program's side of a comparison.
-type way struct {
+// contender is one of the two programs of a comparison.
+type contender struct {
 	name        string
 	v           *server
 	t           *tab
@@ -24,20 +24,19 @@ type way struct {
 	processor   time.Duration
 }
 
-// benchAgainst measures the way of an approval of two programs in turn. On a
-// machine that does other things too, the first percentiles of such a comparison
-// and the time on the processor say what changed.
+// benchAgainst measures the latency of approvals of two programs in turn. On a busy machine,
+// compare the low percentiles and the CPU time.
 func benchAgainst(ctx context.Context, s settings, other string) error {
 	folder, err := os.MkdirTemp("", "sayso-bench-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	var ways []*way
+	var ways []*contender
 	for i, path := range []string{other, s.sayso} {
 		of := s
 		of.sayso = path
-		w := &way{name: []string{"the other", "this"}[i]}
+		w := &contender{name: []string{"the other", "this"}[i]}
 		own := filepath.Join(folder, fmt.Sprint(i))
 		if err := os.Mkdir(own, 0o700); err != nil {
 			return err
@@ -58,10 +57,10 @@ func benchAgainst(ctx context.Context, s settings, other string) error {
 		}
 		ways = append(ways, w)
 	}
-	for round := range s.rounds * samples / turnSamples {
+	for round := range s.rounds * samples / samplesPerTurn {
 		order := slices.Clone(ways)
 		if round%2 == 1 {
-			slices.Reverse(order) // what the one leaves to be done falls on the other
+			slices.Reverse(order) // so that neither always runs after the other
 		}
 		for _, w := range order {
 			before := w.v.processor()
@@ -87,12 +86,12 @@ func row(what string, other, this time.Duration) {
 	fmt.Printf("| %s | %d | %d | %.2f |\n", what, other.Microseconds(), this.Microseconds(), ratio(this, other))
 }
 
-func (w *way) turn(ctx context.Context, name string) error {
+func (w *contender) turn(ctx context.Context, name string) error {
 	file := filepath.Join(w.v.folder, name)
-	if _, err := w.v.post(ctx, "/api/sessions/"+w.session+"/messages", map[string]any{"text": fmt.Sprintf("ask %d %s %s", turnSamples, gap, file)}); err != nil {
+	if _, err := w.v.post(ctx, "/api/sessions/"+w.session+"/messages", map[string]any{"text": fmt.Sprintf("ask %d %s %s", samplesPerTurn, gap, file)}); err != nil {
 		return err
 	}
-	arrived, err := answerTurn(ctx, w.t, w.session, turnSamples)
+	arrived, err := answerTurn(ctx, w.t, w.session, samplesPerTurn)
 	if err != nil {
 		return err
 	}
@@ -103,12 +102,11 @@ func (w *way) turn(ctx context.Context, name string) error {
 
 func (v *server) processor() time.Duration { return processor(v.PID()) }
 
-// processor is how long the threads of a process ran so far; 0 where the system does not
-// say.
+// processor returns the CPU time of a process so far; 0 if the system does not report it.
 func processor(pid int) (ran time.Duration) {
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	for _, task := range tasks {
-		text, _ := os.ReadFile(task) // a thread may end meanwhile
+		text, _ := os.ReadFile(task) // a thread may have ended
 		var ns int64
 		_, _ = fmt.Sscan(strings.TrimSpace(string(text)), &ns)
 		ran += time.Duration(ns)

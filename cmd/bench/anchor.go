@@ -52,7 +52,7 @@ func pipeRoundTrips(ctx context.Context, s settings) ([]time.Duration, error) {
 		return nil, err
 	}
 	lines := bufio.NewReader(out)
-	took, err := apart(func() error {
+	took, err := timeSpaced(func() error {
 		if _, err := io.WriteString(in, kilobyte+"\n"); err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func webSocketRoundTrips(ctx context.Context, s settings) ([]time.Duration, erro
 	if err != nil {
 		return nil, err
 	}
-	took, err := apart(func() error {
+	took, err := timeSpaced(func() error {
 		if err := c.Write(ctx, websocket.MessageText, []byte(kilobyte)); err != nil {
 			return err
 		}
@@ -138,7 +138,7 @@ func syncedWrites(context.Context, settings) ([]time.Duration, error) {
 	}
 	defer f.Close()
 	page := make([]byte, 4096)
-	return apart(func() error {
+	return timeSpaced(func() error {
 		if _, err := f.Write(page); err != nil {
 			return err
 		}
@@ -146,8 +146,8 @@ func syncedWrites(context.Context, settings) ([]time.Duration, error) {
 	})
 }
 
-// apart takes the time of something, again and again with the gap between.
-func apart(do func() error) ([]time.Duration, error) {
+// timeSpaced takes the time of something, again and again with the gap between.
+func timeSpaced(do func() error) ([]time.Duration, error) {
 	const warmUp = 10
 	took := make([]time.Duration, 0, samples)
 	for n := range samples + warmUp {

@@ -20,7 +20,7 @@ func benchCLI(ctx context.Context, s settings) error {
 		fmt.Println("\nThe share of the real CLI is not measured: SAYSO_TEST_CLAUDE_NEW does not name it")
 		return nil
 	}
-	s.report.Versions["claude"] = said(cli, "--version")
+	s.report.Versions["claude"] = firstLine(cli, "--version")
 	const asked = 20 // of a round
 	api, err := scriptedmodel.Listen("127.0.0.1:0", scriptedmodel.New(scriptedmodel.Options{}))
 	if err != nil {
@@ -68,7 +68,7 @@ func benchCLI(ctx context.Context, s settings) error {
 	var rounds []round
 	for n := range s.rounds {
 		file := filepath.Join(stubbed, fmt.Sprintf("round-%d", n))
-		if err := v.say(ctx, ids[0], fmt.Sprintf("ask %d %s %s", samples, gap, file)); err != nil {
+		if err := v.send(ctx, ids[0], fmt.Sprintf("ask %d %s %s", samples, gap, file)); err != nil {
 			return err
 		}
 		if _, err := answerTurn(ctx, t, ids[0], samples); err != nil {
@@ -82,8 +82,8 @@ func benchCLI(ctx context.Context, s settings) error {
 		if err != nil {
 			return err
 		}
-		ours := in(time.Microsecond, trip)
-		theirs := in(time.Microsecond, between)
+		ours := inUnit(time.Microsecond, trip)
+		theirs := inUnit(time.Microsecond, between)
 		for i := range theirs { // what a tab sees holds ours
 			theirs[i] -= quantile(ours, 50)
 		}
@@ -115,7 +115,7 @@ func realTurn(ctx context.Context, v *server, count int) (between []time.Duratio
 	seen := map[string]bool{}
 	var answered time.Time
 	for len(seen) < count {
-		if err := t.next(ctx, func(f frame) error {
+		if err := t.nextFrames(ctx, func(f frame) error {
 			if f.Type != "process_state" || f.SessionID != session {
 				return nil
 			}

@@ -66,7 +66,7 @@ func tabCurve(ctx context.Context, s settings, folder string) (curve, error) {
 			return c, err
 		}
 		file := filepath.Join(folder, fmt.Sprint(want))
-		if err := v.say(ctx, ids[0], fmt.Sprintf("ask 50 20ms %s", file)); err != nil {
+		if err := v.send(ctx, ids[0], fmt.Sprintf("ask 50 20ms %s", file)); err != nil {
 			return c, err
 		}
 		took, err := answerTurn(ctx, last, ids[0], 50)
@@ -74,7 +74,7 @@ func tabCurve(ctx context.Context, s settings, folder string) (curve, error) {
 		if err != nil {
 			return c, err
 		}
-		c.Points = append(c.Points, point{X: float64(want), Samples: in(time.Millisecond, took)})
+		c.Points = append(c.Points, point{X: float64(want), Samples: inUnit(time.Millisecond, took)})
 	}
 	return c, nil
 }
@@ -101,19 +101,19 @@ func deltaCurve(ctx context.Context, s settings, folder string) (curve, error) {
 		each := time.Second * time.Duration(writers) / time.Duration(rate)
 		const lasting = 4 * time.Second
 		for _, id := range ids[1 : writers+1] {
-			if err := v.say(ctx, id, fmt.Sprintf("deltas %d %s 40", max(1, lasting/each), each)); err != nil {
+			if err := v.send(ctx, id, fmt.Sprintf("deltas %d %s 40", max(1, lasting/each), each)); err != nil {
 				return c, err
 			}
 		}
 		file := filepath.Join(folder, fmt.Sprint(rate))
-		if err := v.say(ctx, ids[0], fmt.Sprintf("ask 200 5ms %s", file)); err != nil {
+		if err := v.send(ctx, ids[0], fmt.Sprintf("ask 200 5ms %s", file)); err != nil {
 			return c, err
 		}
 		took, err := answerTurn(ctx, t, ids[0], 200)
 		if err != nil {
 			return c, err
 		}
-		c.Points = append(c.Points, point{X: float64(rate), Samples: in(time.Millisecond, took)})
+		c.Points = append(c.Points, point{X: float64(rate), Samples: inUnit(time.Millisecond, took)})
 		time.Sleep(lasting)
 	}
 	return c, nil
@@ -201,7 +201,7 @@ func requestCurve(ctx context.Context, s settings, folder string) (curve, error)
 			}
 			known := false
 			for !known {
-				if err := t.next(ctx, func(f frame) error {
+				if err := t.nextFrames(ctx, func(f frame) error {
 					known = known || f.Type == "active_processes"
 					return nil
 				}); err != nil {
@@ -211,7 +211,7 @@ func requestCurve(ctx context.Context, s settings, folder string) (curve, error)
 			took = append(took, time.Since(began))
 			t.conn.CloseNow()
 		}
-		c.Points = append(c.Points, point{X: float64(want), Samples: in(time.Millisecond, took)})
+		c.Points = append(c.Points, point{X: float64(want), Samples: inUnit(time.Millisecond, took)})
 	}
 	return c, nil
 }

@@ -158,7 +158,7 @@ func benchDatabase(ctx context.Context, s settings) error {
 				return err
 			}
 			fmt.Fprintf(os.Stderr, "bench: %d sessions and %d MB of transcripts were written, after %s\n", step.sessions, step.mb, time.Since(began).Round(time.Second))
-			found, err := lookUp(ctx, s, folder, to.recent)
+			found, err := benchReads(ctx, s, folder, to.recent)
 			if err != nil {
 				return err
 			}
@@ -218,8 +218,8 @@ func samplesOf(rounds []round) (all []float64) {
 	return all
 }
 
-// lookUp starts a server on the database that the settings name, and measures what reads it.
-func lookUp(ctx context.Context, s settings, folder string, recent time.Time) (found map[string]measurement, err error) {
+// benchReads starts a server on the database that the settings name, and measures what reads it.
+func benchReads(ctx context.Context, s settings, folder string, recent time.Time) (found map[string]measurement, err error) {
 	found = map[string]measurement{}
 	var starts []float64
 	for n := range s.rounds {
@@ -227,7 +227,7 @@ func lookUp(ctx context.Context, s settings, folder string, recent time.Time) (f
 		if err != nil {
 			return nil, err
 		}
-		starts = append(starts, in(time.Millisecond, []time.Duration{v.took})...)
+		starts = append(starts, inUnit(time.Millisecond, []time.Duration{v.took})...)
 		if n < s.rounds-1 {
 			if err := v.stop(); err != nil {
 				return nil, err

@@ -26,8 +26,8 @@ const (
 	idleTabs      = 1000
 )
 
-// publisher is a server that sends a message to every tab when it is told to: an anchor,
-// the hub alone, or the whole server with a stub of the CLI.
+// publisher is a server that sends messages to every tab on command: an anchor, the hub alone, or
+// the whole server with a stub of the CLI.
 type publisher struct {
 	name    string
 	pid     int
@@ -36,19 +36,19 @@ type publisher struct {
 	token   string // or ""
 	hello   string // what a tab must send first, or ""
 	// one publishes messages one after the other, fanOutGap apart, to the tabs of a crowd.
-	one  func(ctx context.Context, c *crowd, count int) error
-	told io.Writer // takes "COUNT TIME"; nil for the whole server
-	stop func() error
+	publish  func(ctx context.Context, c *crowd, count int) error
+	commands io.Writer // takes "COUNT TIME"; nil for the whole server
+	stop     func() error
 }
 
-// fanOutRound is what one publisher did in one round.
+// fanOutRound is the result of one publisher in one round.
 type fanOutRound struct {
 	took       []float64 // from where a message was written to each tab, in µs
 	one, burst float64   // CPU of the server for a delivery, in µs
 	idle       float64   // memory that an idle tab takes, in KB
 }
 
-// memoryRounds is how often memory is measured, which takes long and varies little.
+// memoryRounds is how often memory is measured. It takes long and varies little.
 const memoryRounds = 3
 
 // benchFanOut measures how a change reaches many tabs: of the whole server and of package
@@ -103,8 +103,8 @@ func benchFanOut(ctx context.Context, s settings) error {
 	return nil
 }
 
-// thin returns values that stand for the distribution of many.
-func thin(all []float64) []float64 {
+// sampleDown returns values that stand for the distribution of many.
+func sampleDown(all []float64) []float64 {
 	const kept = 400
 	slices.Sort(all)
 	out := make([]float64, 0, kept)
@@ -131,7 +131,7 @@ func measureFanOut(ctx context.Context, s settings, names []string, rounds map[s
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		defer c.close()
-		if err := p.one(ctx, c, 10); err != nil { // to warm up
+		if err := p.publish(ctx, c, 10); err != nil { // to warm up
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		sides = append(sides, side{p, c})
@@ -139,7 +139,7 @@ func measureFanOut(ctx context.Context, s settings, names []string, rounds map[s
 	for round := range s.rounds {
 		order := slices.Clone(sides)
 		if round%2 == 1 {
-			slices.Reverse(order) // what the one leaves to be done falls on the other
+			slices.Reverse(order) // so that none always runs after the same one
 		}
 		for _, at := range order {
 			r, err := at.p.round(ctx, at.c)
@@ -147,7 +147,7 @@ func measureFanOut(ctx context.Context, s settings, names []string, rounds map[s
 				return fmt.Errorf("%s: %w", at.p.name, err)
 			}
 			rounds[at.p.name] = append(rounds[at.p.name], r)
-			for _, other := range sides { // they answer pings, or sayso takes them for gone
+			for _, other := range sides { // they must answer pings
 				if err := other.c.settle(); err != nil {
 					return fmt.Errorf("%s: %w", other.p.name, err)
 				}
@@ -160,21 +160,21 @@ func measureFanOut(ctx context.Context, s settings, names []string, rounds map[s
 func (p *publisher) round(ctx context.Context, c *crowd) (r fanOutRound, err error) {
 	c.frames, c.took = 0, nil
 	before := processor(p.pid)
-	if err := p.one(ctx, c, fanOutSamples); err != nil {
+	if err := p.publish(ctx, c, fanOutSamples); err != nil {
 		return r, err
 	}
 	r.one = float64(processor(p.pid)-before) / float64(time.Microsecond) / float64(c.frames)
 	if len(c.took) == 0 {
 		return r, errors.New("no message says when it was written")
 	}
-	r.took = thin(in(time.Microsecond, c.took))
-	if p.told == nil {
+	r.took = sampleDown(inUnit(time.Microsecond, c.took))
+	if p.commands == nil {
 		return r, nil
 	}
 	c.frames = 0
 	before = processor(p.pid)
 	for n := range bursts {
-		if _, err := fmt.Fprintf(p.told, "%d %d\n", burst, time.Now().UnixNano()); err != nil {
+		if _, err := fmt.Fprintf(p.commands, "%d %d\n", burst, time.Now().UnixNano()); err != nil {
 			return r, err
 		}
 		if err := c.await((n + 1) * burst * fanOutTabs); err != nil {
@@ -206,7 +206,7 @@ func idleTab(ctx context.Context, s settings, name string) (float64, error) {
 		return 0, err
 	}
 	defer c.close()
-	for range 30 { // seconds, over which the server gives back what the dialing took
+	for range 30 { // seconds, in which the server frees the memory of the dials
 		if err := c.settle(); err != nil {
 			return 0, err
 		}
@@ -252,8 +252,8 @@ func (p *publisher) startProgram(path string, args ...string) (*publisher, error
 	if err != nil {
 		return nil, err
 	}
-	p.pid, p.address, p.told = cmd.Process.Pid, strings.TrimSpace(address), in
-	p.one = func(_ context.Context, c *crowd, count int) error {
+	p.pid, p.address, p.commands = cmd.Process.Pid, strings.TrimSpace(address), in
+	p.publish = func(_ context.Context, c *crowd, count int) error {
 		for range count {
 			want := c.frames + len(c.members)
 			if _, err := fmt.Fprintf(in, "1 %d\n", time.Now().UnixNano()); err != nil {
@@ -284,7 +284,7 @@ func startServerToPublish(ctx context.Context, s settings, p *publisher) (*publi
 		defer os.RemoveAll(folder)
 		return v.stop()
 	}
-	for v.Do(ctx, http.MethodGet, "/readyz", nil, nil) != nil { // tabs are served a little after the page
+	for v.Do(ctx, http.MethodGet, "/readyz", nil, nil) != nil { // tabs are served a moment later than pages
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-ctx.Done():
@@ -293,7 +293,7 @@ func startServerToPublish(ctx context.Context, s settings, p *publisher) (*publi
 	}
 	p.pid, p.address, p.path, p.token = v.PID(), strings.TrimPrefix(v.URL, "http://"), "/ws", blackbox.Token
 	var session string
-	p.one = func(ctx context.Context, c *crowd, count int) error {
+	p.publish = func(ctx context.Context, c *crowd, count int) error {
 		t, err := v.tab(ctx)
 		if err != nil {
 			return err

@@ -95,7 +95,7 @@ func benchWholeIngest(ctx context.Context, s settings) error {
 	var rounds []round
 	for range s.rounds {
 		began := time.Now()
-		if err := v.say(ctx, ids[0], prompt); err != nil {
+		if err := v.send(ctx, ids[0], prompt); err != nil {
 			return err
 		}
 		if err := turnEnd(ctx, t, ids[0]); err != nil {
@@ -125,7 +125,7 @@ func turnEnd(ctx context.Context, t *tab, session string) error {
 	defer cancel()
 	begun, over := false, false
 	for !over {
-		if err := t.next(ctx, func(f frame) error {
+		if err := t.nextFrames(ctx, func(f frame) error {
 			if f.Type == "process_state" && f.SessionID == session {
 				begun = begun || f.State == "assistant_turn"
 				over = begun && f.State == "user_turn"

@@ -63,11 +63,11 @@ func benchLoad(ctx context.Context, s settings) error {
 	}
 	// The tab that answers hears of every session; what it must not do is wait for them.
 	approvals := func(name string) ([]float64, error) {
-		if err := v.say(ctx, asker, fmt.Sprintf("ask %d %s %s", samples, gap, filepath.Join(folder, name))); err != nil {
+		if err := v.send(ctx, asker, fmt.Sprintf("ask %d %s %s", samples, gap, filepath.Join(folder, name))); err != nil {
 			return nil, err
 		}
 		took, err := answerTurn(ctx, t, asker, samples)
-		return in(time.Microsecond, took), err
+		return inUnit(time.Microsecond, took), err
 	}
 	pids, err := v.shims(ctx)
 	if err != nil {
@@ -76,7 +76,7 @@ func benchLoad(ctx context.Context, s settings) error {
 	pids = append(pids, v.PID())
 	write := func() error {
 		for _, id := range writers {
-			if err := v.say(ctx, id, fmt.Sprintf("deltas %d %s %d", busyDeltas, deltaGap, deltaBytes)); err != nil {
+			if err := v.send(ctx, id, fmt.Sprintf("deltas %d %s %d", busyDeltas, deltaGap, deltaBytes)); err != nil {
 				return err
 			}
 		}
@@ -147,7 +147,7 @@ func startIdle(ctx context.Context, v *server, t *tab, count int) (ids []string,
 		if err != nil {
 			return nil, err
 		}
-		if err := atRest(ctx, t, id); err != nil {
+		if err := awaitUserTurns(ctx, t, id); err != nil {
 			return nil, err
 		}
 		ids = append(ids, id)
@@ -155,8 +155,8 @@ func startIdle(ctx context.Context, v *server, t *tab, count int) (ids []string,
 	return ids, nil
 }
 
-// benchGrowing measures what a tab is sent of a message that grows to 58 KB.
-func benchGrowing(ctx context.Context, s settings) error {
+// benchGrowingMessage measures what a tab is sent of a message that grows to 58 KB.
+func benchGrowingMessage(ctx context.Context, s settings) error {
 	const count, size = 2900, 20
 	folder, err := os.MkdirTemp("", "sayso-bench-")
 	if err != nil {
@@ -204,7 +204,7 @@ func benchGrowing(ctx context.Context, s settings) error {
 
 // bytesOf has a session say one message and returns how many bytes the tab gets of it.
 func (t *tab) bytesOf(ctx context.Context, v *server, session string, count, size int) (sent int, err error) {
-	if err := v.say(ctx, session, fmt.Sprintf("deltas %d 2ms %d", count, size)); err != nil {
+	if err := v.send(ctx, session, fmt.Sprintf("deltas %d 2ms %d", count, size)); err != nil {
 		return 0, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
@@ -216,7 +216,7 @@ func (t *tab) bytesOf(ctx context.Context, v *server, session string, count, siz
 			return 0, err
 		}
 		sent += len(message)
-		if err := see(message, func(f frame) error {
+		if err := forEachFrame(message, func(f frame) error {
 			if f.Type == "process_state" && f.SessionID == session {
 				begun = begun || f.State == "assistant_turn"
 				over = begun && f.State == "user_turn"

@@ -1,9 +1,8 @@
-// Command bench measures what sayso promises to be quick at. It starts the real
-// server with itself as the CLI, and plays the tabs. Every figure stands beside
-// an anchor that was measured in the same run, because machines differ and
-// ratios do not.
+// Command bench measures the performance goals of sayso. It starts the built server with itself
+// as the CLI, and acts as the tabs. Every figure is compared with an anchor measured in the same
+// run, because ratios depend less on the machine than times do.
 //
-// It is also the programs that it starts: a stub of the CLI, and two echoes.
+// The program is also the ones that it starts: a stub of the CLI and two echo servers.
 package main
 
 import (
@@ -26,8 +25,8 @@ func main() {
 	}
 }
 
-// run refuses what it does not know. The server asks its CLI this and that, and
-// a CLI that answered by measuring would start servers without end.
+// run rejects unknown arguments. The server runs its CLI with various arguments, and a CLI that
+// started to measure would start servers without end.
 func run(args []string) error {
 	verb := ""
 	if len(args) > 0 {
@@ -46,7 +45,7 @@ func run(args []string) error {
 	case verb == "websocket-echo":
 		return webSocketEcho(os.Stdin, os.Stdout)
 	case verb == "measure":
-		// Whoever stops reading what this prints must not leave servers behind.
+		// No server must be left if the reader of the output goes away.
 		signal.Ignore(syscall.SIGPIPE)
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
@@ -55,10 +54,10 @@ func run(args []string) error {
 	return fmt.Errorf("no such command %q; measure is for people", args)
 }
 
-// isCLIFlag tells that whoever starts this program takes it for the CLI.
+// isCLIFlag is an argument with which the program is the CLI.
 func isCLIFlag(arg string) bool { return strings.HasPrefix(arg, "--output-format") }
 
-// settings of one run.
+// settings configures a run.
 type settings struct {
 	self   string // path of this program
 	sayso  string
@@ -68,19 +67,19 @@ type settings struct {
 	anchors string
 	report  *report
 
-	// Of the servers that are started; the stub and nothing else unless set.
+	// Of the servers; only the stub unless set.
 	claude  string
 	flags   []string // of serve
 	environ []string // KEY=value
 }
 
-// parts are what -only takes, in the order in which they are measured.
+// parts lists the values of -only, in the order of the run.
 var parts = []struct {
 	name string
 	run  func(context.Context, settings) error
 }{
 	{"start", benchStart}, {"path", benchPath}, {"memory", benchMemory}, {"ingest", benchIngest}, {"fanout", benchFanOut},
-	{"sessions", benchSessions}, {"load", benchLoad}, {"growing", benchGrowing}, {"cli", benchCLI},
+	{"sessions", benchSessions}, {"load", benchLoad}, {"growing", benchGrowingMessage}, {"cli", benchCLI},
 	{"database", benchDatabase}, {"postgres", benchPostgres}, {"curves", benchCurves},
 }
 
@@ -110,7 +109,7 @@ func measure(ctx context.Context, args []string) error {
 	if *only != "" && !slices.Contains(names, *only) {
 		return fmt.Errorf("no part is named %q", *only)
 	}
-	var failed []error // no reason to leave out what comes after
+	var failed []error // the other parts still run
 	for _, part := range parts {
 		if *only != "" && *only != part.name {
 			continue
@@ -118,7 +117,7 @@ func measure(ctx context.Context, args []string) error {
 		if err := part.run(ctx, s); err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", part.name, err))
 		}
-		if *file != "" { // after each part: whoever interrupts has what was measured
+		if *file != "" { // after each part, so that an interrupted run keeps its figures
 			failed = append(failed, s.report.write(*file))
 		}
 		if ctx.Err() != nil {

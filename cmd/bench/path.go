@@ -13,17 +13,17 @@ import (
 	"github.com/google/uuid"
 )
 
-// The CLI is idle between requests, and so is every hop: each pays for being
-// woken. Back to back would measure something that does not happen.
+// The CLI is idle between requests, so every hop pays for waking up. Requests without gaps
+// would measure what does not happen.
 const gap = 5 * time.Millisecond
 
-// samples of a round; five rounds make enough for a p99.
+// samples of a round; five rounds are enough for a p99.
 const samples = 220
 
-// benchPath measures the way of an approval: the stub writes a request, one tab
-// gets the frame and answers at once, the stub reads the answer. The answer is
-// synced to disk on the way. The anchor is a round trip over a pipe, one over a
-// WebSocket, and a write of 4 KiB with fdatasync, in turn with it.
+// benchPath measures the latency of an approval: the stub writes a request, one tab receives the
+// frame and answers at once, and the stub reads the answer, which was synced to disk before. The
+// anchor is the sum of a round trip over a pipe, one over a WebSocket, and a write of 4 KiB with
+// fdatasync, measured in turn with it.
 func benchPath(ctx context.Context, s settings) error {
 	folder, err := os.MkdirTemp("", "sayso-bench-")
 	if err != nil {
@@ -60,7 +60,7 @@ func benchPath(ctx context.Context, s settings) error {
 			if err != nil {
 				return err
 			}
-			hops[hop.name] = in(time.Microsecond, took)
+			hops[hop.name] = inUnit(time.Microsecond, took)
 		}
 		file := filepath.Join(folder, fmt.Sprintf("round-%d", n))
 		if _, err := v.post(ctx, "/api/sessions/"+session+"/messages", map[string]any{"text": fmt.Sprintf("ask %d %s %s", samples, gap, file)}); err != nil {
@@ -74,10 +74,10 @@ func benchPath(ctx context.Context, s settings) error {
 		if err != nil {
 			return err
 		}
-		wakeUps := sumRanks(hops["pipe"], hops["socket"])
-		toFrame = append(toFrame, round{Samples: in(time.Microsecond, arrived)})
-		unsynced = append(unsynced, round{in(time.Microsecond, took), wakeUps})
-		trip = append(trip, round{in(time.Microsecond, took), sumRanks(wakeUps, hops["disk"])})
+		wakeUps := addDistributions(hops["pipe"], hops["socket"])
+		toFrame = append(toFrame, round{Samples: inUnit(time.Microsecond, arrived)})
+		unsynced = append(unsynced, round{inUnit(time.Microsecond, took), wakeUps})
+		trip = append(trip, round{inUnit(time.Microsecond, took), addDistributions(wakeUps, hops["disk"])})
 	}
 
 	measurementHead(fmt.Sprintf("The way of an approval, one tab, %s apart", gap))
@@ -89,9 +89,9 @@ func benchPath(ctx context.Context, s settings) error {
 	return nil
 }
 
-// sumRanks adds what is as frequent on both sides, so that each percentile of the sum is
-// the sum of the percentiles.
-func sumRanks(a, b []float64) []float64 {
+// sumRanks adds two distributions rank by rank, so that each percentile of the sum is the sum
+// of the percentiles.
+func addDistributions(a, b []float64) []float64 {
 	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
 	sum := make([]float64, min(len(a), len(b)))
 	for i := range sum {
@@ -100,16 +100,15 @@ func sumRanks(a, b []float64) []float64 {
 	return sum
 }
 
-// answerTurn allows every request of a turn of count requests as soon as its
-// frame is there, and returns how long each took from the stub to here. It ends
-// with the turn.
+// answerTurn allows each of the count requests of a turn when its frame arrives, and returns the
+// time of each from the stub to here. It returns at the end of the turn.
 func answerTurn(ctx context.Context, t *tab, session string, count int) ([]time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	var took []time.Duration
 	seen := map[string]bool{}
 	for over := false; !over; {
-		err := t.next(ctx, func(f frame) error {
+		err := t.nextFrames(ctx, func(f frame) error {
 			if f.Type == "ack" && f.Result != "applied" {
 				return fmt.Errorf("an answer was not applied: %s %s", f.Result, f.Error)
 			}

@@ -47,7 +47,7 @@ func benchPostgres(ctx context.Context, s settings) (err error) {
 		}
 		of := s
 		of.flags = []string{"--database", way.dsn}
-		if read[way.name], err = lookUp(ctx, of, own, recent); err != nil {
+		if read[way.name], err = benchReads(ctx, of, own, recent); err != nil {
 			return fmt.Errorf("%s: %w", way.shown, err)
 		}
 	}
@@ -106,12 +106,12 @@ func approvals(ctx context.Context, s settings, folder string) (took []float64, 
 		return nil, err
 	}
 	file := filepath.Join(folder, "round")
-	if err := v.say(ctx, session, fmt.Sprintf("ask %d %s %s", samples, gap, file)); err != nil {
+	if err := v.send(ctx, session, fmt.Sprintf("ask %d %s %s", samples, gap, file)); err != nil {
 		return nil, err
 	}
 	if _, err := answerTurn(ctx, t, session, samples); err != nil {
 		return nil, err
 	}
 	trips, err := readDurations(file)
-	return in(time.Microsecond, trips), err
+	return inUnit(time.Microsecond, trips), err
 }

@@ -132,9 +132,9 @@ func (m measurement) String() string {
 		return shown
 	}
 	ratio := orNone(m.Ratio, fmt.Sprintf("%.2f (p%d)", m.Ratio, m.Percentile))
-	return fmt.Sprintf("| %s | %s, %s %s | %s | %s | %s | %s | %s |", m.What, short(m.P50), short(m.P99), m.Unit,
-		orNone(m.AnchorP50, fmt.Sprintf("%s: %s, %s", m.Anchor, short(m.AnchorP50), short(m.AnchorP99))), ratio,
-		orNone(m.Floor, short(m.Floor)), orNone(m.Target, short(m.Target)), verdict)
+	return fmt.Sprintf("| %s | %s, %s %s | %s | %s | %s | %s | %s |", m.What, formatFigure(m.P50), formatFigure(m.P99), m.Unit,
+		orNone(m.AnchorP50, fmt.Sprintf("%s: %s, %s", m.Anchor, formatFigure(m.AnchorP50), formatFigure(m.AnchorP99))), ratio,
+		orNone(m.Floor, formatFigure(m.Floor)), orNone(m.Target, formatFigure(m.Target)), verdict)
 }
 
 // measurementHead begins a table of measurements.
@@ -153,7 +153,7 @@ func (r *report) draw(c curve) {
 	fmt.Printf("\n%s\n\n", c.What)
 	header(c.X, "p50 "+c.Unit, "p99 "+c.Unit)
 	for _, p := range c.Points {
-		fmt.Printf("| %s | %s | %s |\n", short(p.X), short(p.P50), short(p.P99))
+		fmt.Printf("| %s | %s | %s |\n", formatFigure(p.X), formatFigure(p.P50), formatFigure(p.P99))
 	}
 }
 
@@ -170,10 +170,10 @@ func (r *report) belowFloor() (names []string) {
 // newReport describes the machine and what is measured.
 func newReport() *report {
 	r := &report{
-		Time: time.Now().UTC(), Commit: said("git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"),
+		Time: time.Now().UTC(), Commit: firstLine("git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"),
 		Versions: map[string]string{"go": runtime.Version()}, Curves: []curve{},
 	}
-	r.Machine = machine{OS: runtime.GOOS, Arch: runtime.GOARCH, Processors: runtime.NumCPU(), Kernel: said("uname", "-r")}
+	r.Machine = machine{OS: runtime.GOOS, Arch: runtime.GOARCH, Processors: runtime.NumCPU(), Kernel: firstLine("uname", "-r")}
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
 		r.Machine.Processor = after(string(text), "model name")
 	}
@@ -187,7 +187,7 @@ func newReport() *report {
 			}
 		}
 	}
-	if node := said("node", "--version"); node != "" {
+	if node := firstLine("node", "--version"); node != "" {
 		r.Versions["node"] = node
 	}
 	return r
@@ -229,8 +229,8 @@ func readReport(file string) (r report, err error) {
 	return r, json.Unmarshal(text, &r)
 }
 
-// said is the first line that a program prints; empty when it cannot run.
-func said(name string, args ...string) string {
+// firstLine returns the first line that a program prints; empty if it cannot run.
+func firstLine(name string, args ...string) string {
 	out, err := exec.Command(name, args...).Output()
 	if err != nil {
 		return ""
@@ -239,7 +239,7 @@ func said(name string, args ...string) string {
 	return strings.TrimSpace(line)
 }
 
-// after is what stands behind the name and colon in a file of /proc.
+// after returns the text after a name and colon in a file of /proc.
 func after(text, name string) string {
 	for line := range strings.Lines(text) {
 		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == name {
@@ -249,7 +249,7 @@ func after(text, name string) string {
 	return ""
 }
 
-// quantile is the value below which so many percent of all lie; 0 of none.
+// quantile returns a percentile of values; 0 if there are none.
 func quantile(all []float64, percent int) float64 {
 	if len(all) == 0 {
 		return 0
@@ -258,8 +258,8 @@ func quantile(all []float64, percent int) float64 {
 	return sorted[min(len(sorted)-1, len(sorted)*percent/100)]
 }
 
-// in returns durations in a unit.
-func in(unit time.Duration, all []time.Duration) []float64 {
+// inUnit converts durations to a unit.
+func inUnit(unit time.Duration, all []time.Duration) []float64 {
 	out := make([]float64, len(all))
 	for i, d := range all {
 		out[i] = float64(d) / float64(unit)
@@ -267,8 +267,8 @@ func in(unit time.Duration, all []time.Duration) []float64 {
 	return out
 }
 
-// short shows a number with as many digits as mean something.
-func short(n float64) string {
+// formatFigure formats a number with its significant digits.
+func formatFigure(n float64) string {
 	switch {
 	case n == float64(int64(n)), n >= 100 || n <= -100:
 		return fmt.Sprintf("%.0f", n)

@@ -27,8 +27,8 @@ type server struct {
 	took   time.Duration // from exec to listening
 }
 
-// startServer starts in a folder that holds its state; the same folder again is
-// a restart.
+// startServer starts a server with its state in a folder. Starting in the same folder again is a
+// restart.
 func startServer(ctx context.Context, s settings, folder string) (*server, error) {
 	address, err := blackbox.FreeAddress()
 	if err != nil {
@@ -41,7 +41,7 @@ func startServer(ctx context.Context, s settings, folder string) (*server, error
 		return nil, err
 	}
 	v := &server{Server: started, folder: folder, took: started.Listening.Sub(started.Started)}
-	// It answers a moment before it takes connections of tabs.
+	// It responds a moment before it accepts connections of tabs.
 	ready, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	for {
@@ -57,7 +57,7 @@ func startServer(ctx context.Context, s settings, folder string) (*server, error
 	}
 }
 
-// stop ends the server, and the sessions that would go on without it.
+// stop ends the server and its sessions.
 func (v *server) stop() error { return errors.Join(v.Stop(), v.KillAll()) }
 
 func (v *server) post(ctx context.Context, path string, body any) (map[string]any, error) {
@@ -65,7 +65,7 @@ func (v *server) post(ctx context.Context, path string, body any) (map[string]an
 	return out, v.Do(ctx, http.MethodPost, path, body, &out)
 }
 
-// session starts one with a prompt and returns its id.
+// session starts a session with a prompt and returns its id.
 func (v *server) session(ctx context.Context, prompt string) (string, error) {
 	made, err := v.post(ctx, "/api/sessions", map[string]any{"cwd": filepath.Join(v.folder, "work"), "prompt": prompt})
 	if err != nil {
@@ -75,8 +75,8 @@ func (v *server) session(ctx context.Context, prompt string) (string, error) {
 	return id, nil
 }
 
-// atRest waits until all these sessions wait for a person, as the tab hears.
-func atRest(ctx context.Context, t *tab, sessions ...string) error {
+// awaitUserTurns reads frames until all these sessions wait for a person.
+func awaitUserTurns(ctx context.Context, t *tab, sessions ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	busy := map[string]bool{}
@@ -84,7 +84,7 @@ func atRest(ctx context.Context, t *tab, sessions ...string) error {
 		busy[id] = true
 	}
 	for len(busy) > 0 {
-		if err := t.next(ctx, func(f frame) error {
+		if err := t.nextFrames(ctx, func(f frame) error {
 			if f.Type == "process_state" && f.State == "user_turn" {
 				delete(busy, f.SessionID)
 			}
@@ -96,7 +96,7 @@ func atRest(ctx context.Context, t *tab, sessions ...string) error {
 	return nil
 }
 
-// get reads a path and returns how long that took.
+// get requests a path and returns the duration.
 func (v *server) get(ctx context.Context, path string) (time.Duration, error) {
 	started := time.Now()
 	var body json.RawMessage
@@ -104,7 +104,7 @@ func (v *server) get(ctx context.Context, path string) (time.Duration, error) {
 	return time.Since(started), err
 }
 
-// gets reads a path again and again, in ms.
+// gets requests a path repeatedly and returns the durations in ms.
 func (v *server) gets(ctx context.Context, path string, count int) ([]float64, error) {
 	var took []time.Duration
 	for range count {
@@ -114,11 +114,11 @@ func (v *server) gets(ctx context.Context, path string, count int) ([]float64, e
 		}
 		took = append(took, d)
 	}
-	return in(time.Millisecond, took), nil
+	return inUnit(time.Millisecond, took), nil
 }
 
-// say has a session's stub do something.
-func (v *server) say(ctx context.Context, session, orders string) error {
+// send sends commands to the stub of a session.
+func (v *server) send(ctx context.Context, session, orders string) error {
 	_, err := v.post(ctx, "/api/sessions/"+session+"/messages", map[string]any{"text": orders})
 	return err
 }
@@ -168,7 +168,7 @@ func procValue(pid int, file string, names ...string) (sum int, err error) {
 	return sum, nil
 }
 
-// memory is what the server alone holds resident, in bytes.
+// memory returns the resident memory of the server alone, in bytes.
 func (v *server) memory() (int, error) { return residentMemory(v.PID()) }
 
 func residentMemory(pid int) (int, error) {
@@ -191,7 +191,7 @@ func (v *server) tab(ctx context.Context) (*tab, error) {
 	return &tab{conn}, nil
 }
 
-// frame is what the measurements read of any frame.
+// frame holds the fields that the measurements read.
 type frame struct {
 	Type            string  `json:"type"`
 	SessionID       string  `json:"session_id"`
@@ -209,17 +209,17 @@ type frame struct {
 	Error  json.RawMessage `json:"error"`
 }
 
-// next calls look for each frame of the next message.
-func (t *tab) next(ctx context.Context, look func(frame) error) error {
+// nextFrames calls look for each frame of the next message.
+func (t *tab) nextFrames(ctx context.Context, look func(frame) error) error {
 	_, message, err := t.conn.Read(ctx)
 	if err != nil {
 		return err
 	}
-	return see(message, look)
+	return forEachFrame(message, look)
 }
 
-// see calls look for each frame of a message.
-func see(message []byte, look func(frame) error) error {
+// forEachFrame calls look for each frame of a message.
+func forEachFrame(message []byte, look func(frame) error) error {
 	var f frame
 	if err := json.Unmarshal(message, &f); err != nil {
 		return err
@@ -232,12 +232,12 @@ func see(message []byte, look func(frame) error) error {
 	return look(f)
 }
 
-// subscribe has the tab read the transcript of a session.
+// subscribe subscribes the tab to the transcript of a session.
 func (t *tab) subscribe(ctx context.Context, session string) error {
 	return t.send(ctx, map[string]any{"type": "subscribe", "command_id": uuid.NewString(), "session_id": session, "live_append": true})
 }
 
-// discard reads what comes until the connection ends.
+// discard reads and ignores frames until the connection ends.
 func (t *tab) discard(ctx context.Context) {
 	for {
 		if _, _, err := t.conn.Read(ctx); err != nil {

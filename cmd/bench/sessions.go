@@ -81,7 +81,7 @@ func idleSessions(ctx context.Context, s settings, points []point, held map[int]
 			if err != nil {
 				return nil, err
 			}
-			if err := atRest(ctx, t, id); err != nil {
+			if err := awaitUserTurns(ctx, t, id); err != nil {
 				return nil, err
 			}
 		}

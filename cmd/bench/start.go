@@ -26,7 +26,7 @@ func benchStart(ctx context.Context, s settings) error {
 			if err != nil {
 				return err
 			}
-			*to = append(*to, round{Samples: in(time.Millisecond, []time.Duration{v.took})})
+			*to = append(*to, round{Samples: inUnit(time.Millisecond, []time.Duration{v.took})})
 			if err := v.stop(); err != nil {
 				return err
 			}
@@ -72,7 +72,7 @@ func benchMemory(ctx context.Context, s settings) error {
 		reading, stop := context.WithTimeout(ctx, 20*time.Second)
 		defer stop()
 		for quiet := false; !quiet; {
-			if err := t.next(reading, func(f frame) error {
+			if err := t.nextFrames(reading, func(f frame) error {
 				quiet = quiet || f.Type == "process_state" && f.SessionID == session && f.State == "user_turn"
 				return nil
 			}); err != nil {
@@ -80,7 +80,7 @@ func benchMemory(ctx context.Context, s settings) error {
 			}
 		}
 		go func() { // until the connection is closed
-			for t.next(ctx, func(frame) error { return nil }) == nil {
+			for t.nextFrames(ctx, func(frame) error { return nil }) == nil {
 			}
 		}()
 	}
@@ -149,7 +149,7 @@ func peakOfLine(ctx context.Context, s settings) (int, error) {
 	reading, stop := context.WithTimeout(ctx, time.Minute)
 	defer stop()
 	for over := false; !over; {
-		if err := t.next(reading, func(f frame) error {
+		if err := t.nextFrames(reading, func(f frame) error {
 			over = over || f.Type == "process_state" && f.SessionID == session && f.State == "user_turn"
 			return nil
 		}); err != nil {

@@ -12,18 +12,18 @@ import (
 	"time"
 )
 
-// The stub's orders come in the prompt, one a line:
+// The prompt contains the stub's commands, one on each line:
 //
 //	ask COUNT GAP FILE   COUNT requests, each GAP after the answer to the one
 //	                     before; FILE gets the round trips in ns, one a line
 //	flood LINES BYTES    LINES messages of about BYTES each
 //	deltas COUNT GAP BYTES  one message that grows COUNT times by BYTES, GAP apart
-//	open COUNT           COUNT requests at once, and then nothing
+//	open COUNT           COUNT requests at once
 //
 // A request carries in its input, as written_at, the Unix nanosecond at which it
 // was written; the result of a flood that of its first line, as its text.
 
-// stub plays the CLI on the given streams until its input ends.
+// stub is the CLI on the given streams. It returns when its input ends.
 func stub(in io.Reader, out io.Writer) error {
 	lines := bufio.NewReaderSize(in, 1<<20)
 	w := &stubOutput{w: out}
@@ -58,14 +58,14 @@ func stub(in io.Reader, out io.Writer) error {
 	}
 }
 
-// promptOf is the text of a message: a string, or blocks of text.
+// promptOf returns the text of a message: a string, or blocks of text.
 func promptOf(content json.RawMessage) string {
 	var plain string
 	if json.Unmarshal(content, &plain) == nil {
 		return plain
 	}
 	var blocks []struct{ Text string }
-	_ = json.Unmarshal(content, &blocks) // then there are no orders
+	_ = json.Unmarshal(content, &blocks) // without text there are no commands
 	var all []string
 	for _, b := range blocks {
 		all = append(all, b.Text)
@@ -146,7 +146,7 @@ func (w *stubOutput) ask(count int, gap time.Duration, file string, answers *buf
 			}
 		}
 		trips = append(trips, strconv.FormatInt(time.Since(started).Nanoseconds(), 10))
-		// The CLI runs the tool then; until its result the server keeps the answer in mind.
+		// The CLI would run the tool now; the server remembers the answer until its result.
 		w.line(`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d","content":"done"}]},"parent_tool_use_id":null,"session_id":%q,"uuid":"u"}`, w.ids, stubSession)
 		time.Sleep(gap)
 	}
@@ -161,7 +161,7 @@ func (w *stubOutput) request() string {
 	return id
 }
 
-// deltas says one message of count pieces of about so many bytes each, with a gap after each.
+// deltas writes one message as count pieces of about size bytes, with a gap after each.
 func (w *stubOutput) deltas(count int, gap time.Duration, size int) {
 	w.ids++
 	event := func(format string, args ...any) {

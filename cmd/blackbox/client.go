@@ -12,22 +12,22 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Client speaks to a server with the token of one user.
+// Client sends requests to a server with the token of one user.
 type Client struct {
 	URL   string // http://host:port
 	Token string
 }
 
-// Refused is an answer that says no.
-type Refused struct {
+// StatusError is a response with a status of 300 or above.
+type StatusError struct {
 	Status int
 	Body   []byte
 }
 
-func (r *Refused) Error() string { return fmt.Sprintf("status %d: %s", r.Status, r.Body) }
+func (r *StatusError) Error() string { return fmt.Sprintf("status %d: %s", r.Status, r.Body) }
 
-// Do sends body as JSON, unless it is nil, and decodes the answer into out,
-// unless that is nil. A status of 300 and above is a [Refused].
+// Do sends body as JSON, unless it is nil, and decodes the response into out, unless that
+// is nil. For a status of 300 or above it returns a [*StatusError].
 func (c Client) Do(ctx context.Context, method, path string, body, out any) error {
 	var text io.Reader
 	if body != nil {
@@ -45,26 +45,25 @@ func (c Client) Do(ctx context.Context, method, path string, body, out any) erro
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	answer, err := http.DefaultClient.Do(r)
+	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return err
 	}
-	defer answer.Body.Close()
-	said, err := io.ReadAll(answer.Body)
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return err
 	}
-	if answer.StatusCode >= 300 {
-		return fmt.Errorf("%s %s: %w", method, path, &Refused{Status: answer.StatusCode, Body: said})
+	if resp.StatusCode >= 300 {
+		return fmt.Errorf("%s %s: %w", method, path, &StatusError{Status: resp.StatusCode, Body: data})
 	}
 	if out == nil {
 		return nil
 	}
-	return json.Unmarshal(said, out)
+	return json.Unmarshal(data, out)
 }
 
-// Dial opens a WebSocket as a tab does. Messages may be large: a tab has no
-// limit either.
+// Dial opens a WebSocket. Its read limit is 64 MiB, because a browser has none.
 func (c Client) Dial(ctx context.Context) (*websocket.Conn, error) {
 	conn, _, err := websocket.Dial(ctx, strings.Replace(c.URL, "http", "ws", 1)+"/ws", &websocket.DialOptions{
 		HTTPHeader: http.Header{"Authorization": {"Bearer " + c.Token}},
@@ -76,7 +75,7 @@ func (c Client) Dial(ctx context.Context) (*websocket.Conn, error) {
 	return conn, nil
 }
 
-// Say sends one frame over a connection that Dial made.
-func Say(ctx context.Context, conn *websocket.Conn, frame []byte) error {
+// Send writes one frame to a connection of Dial.
+func Send(ctx context.Context, conn *websocket.Conn, frame []byte) error {
 	return conn.Write(ctx, websocket.MessageText, frame)
 }

@@ -1,6 +1,5 @@
-// Package blackbox starts the real server as a process of its own and speaks to
-// it as a stranger does: over HTTP and the WebSocket, with a token. The programs
-// that look at sayso from outside share it.
+// Package blackbox starts the built server as a process and uses it only over HTTP and the
+// WebSocket, with a token. cmd/torture, cmd/bench and the tests of cmd/sayso share it.
 package blackbox
 
 import (
@@ -21,50 +20,49 @@ import (
 const Token = "a-token-for-black-box-programs-only"
 
 const (
-	startPatience = 20 * time.Second
-	stopPatience  = 30 * time.Second
+	startTimeout = 20 * time.Second
+	stopTimeout  = 30 * time.Second
 )
 
-// Options says how a server is started.
+// Options configures a server.
 type Options struct {
-	Path     string   // of sayso
-	Folder   string   // keeps state, work and log; the same folder again is a restart
+	Path     string   // of the program sayso
+	Folder   string   // of the state, the work folder and the log; starting in the same folder again is a restart
 	Address  string   // host:port on loopback
 	Claude   string   // path of the CLI
-	Settings []string // further flags of serve
-	Environ  []string // KEY=value, beside what every server gets
+	Settings []string // more flags of serve
+	Environ  []string // KEY=value, added to the environment of every server
 }
 
-// Work is the folder in which sessions may work.
+// Work returns the workspace root.
 func (o Options) Work() string { return filepath.Join(o.Folder, "work") }
 
-// StateDir is the folder that the server keeps its state in.
+// StateDir returns the state folder.
 func (o Options) StateDir() string { return filepath.Join(o.Folder, "state") }
 
 // Server is a running `sayso serve`.
 type Server struct {
 	Client
-	Started   time.Time // just before it was executed
-	Listening time.Time // when it first answered
+	Started   time.Time // just before exec
+	Listening time.Time // when it first responded
 	options   Options
 	cmd       *exec.Cmd
 	exited    chan struct{} // closed once err is set
 	err       error
 }
 
-// ports are those that FreeAddress may give away, below those that the kernel
-// gives away by itself.
+// FreeAddress chooses from these ports, which are below the kernel's ephemeral ports.
 const firstPort, ports = 20000, 12000
 
-// given counts the ports that were tried.
-var given atomic.Int64
+// portsTried counts the ports that were tried.
+var portsTried atomic.Int64
 
-// FreeAddress finds a port that is free, that no outgoing connection takes while
-// the server on it is down, and that no other call has given.
+// FreeAddress returns an address with a free port that no outgoing connection takes while
+// the server is down, and that no other call of this process has returned.
 func FreeAddress() (string, error) {
 	var err error
 	for range ports {
-		port := firstPort + (int64(os.Getpid())*37+given.Add(1))%ports
+		port := firstPort + (int64(os.Getpid())*37+portsTried.Add(1))%ports
 		var l net.Listener
 		if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
 			return l.Addr().String(), l.Close()
@@ -73,8 +71,8 @@ func FreeAddress() (string, error) {
 	return "", fmt.Errorf("no port is free: %w", err)
 }
 
-// Start starts a server and returns once it answers. Its environment holds
-// nothing of this process's but PATH.
+// Start starts a server and returns when it responds. Of this process's environment, it
+// inherits only PATH.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	if err := os.MkdirAll(o.Work(), 0o700); err != nil {
 		return nil, err
@@ -89,7 +87,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	cmd := exec.Command(o.Path, args...)
 	cmd.Env = o.environ()
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt at the terminal is ours to handle
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // this process handles an interrupt at the terminal
 	s := &Server{
 		Client:  Client{URL: "http://" + o.Address, Token: Token},
 		Started: time.Now(), options: o, cmd: cmd, exited: make(chan struct{}),
@@ -108,7 +106,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 }
 
 func (s *Server) awaitAnswer(ctx context.Context) error {
-	// A connection that is kept would be one to a server that is dead by then.
+	// A connection that was kept alive could belong to a server that was killed since.
 	probe := &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	for {
 		if answer, err := probe.Get(s.URL + "/healthz"); err == nil {
@@ -120,25 +118,25 @@ func (s *Server) awaitAnswer(ctx context.Context) error {
 		}
 		select {
 		case <-s.exited:
-			return fmt.Errorf("the server exited (%v) before it answered; it said:\n%s", s.err, s.LastWords())
+			return fmt.Errorf("the server exited (%v) before it responded; its log ends with:\n%s", s.err, s.LogTail())
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-time.After(time.Millisecond):
 		}
-		if time.Since(s.Started) > startPatience {
-			return fmt.Errorf("the server does not answer within %s; it said:\n%s", startPatience, s.LastWords())
+		if time.Since(s.Started) > startTimeout {
+			return fmt.Errorf("the server does not respond within %s; its log ends with:\n%s", startTimeout, s.LogTail())
 		}
 	}
 }
 
-// PID is the server's process id.
+// PID returns the server's process id.
 func (s *Server) PID() int { return s.cmd.Process.Pid }
 
-// Exited is closed when the server is gone, whoever ended it.
+// Exited returns a channel that is closed when the process has exited.
 func (s *Server) Exited() <-chan struct{} { return s.exited }
 
-// Kill ends the server with SIGKILL, it and nothing else, and waits until it is
-// gone. It is no error that it was.
+// Kill kills the server, but none of its children, and waits until it has exited. It
+// returns no error if the server has already exited.
 func (s *Server) Kill() error {
 	if err := s.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
@@ -147,7 +145,7 @@ func (s *Server) Kill() error {
 	return nil
 }
 
-// Stop asks the server to end and waits for it, in the end with force.
+// Stop sends SIGTERM and waits for the server to exit. It kills it after stopTimeout.
 func (s *Server) Stop() error {
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
@@ -155,13 +153,12 @@ func (s *Server) Stop() error {
 	select {
 	case <-s.exited:
 		return s.err
-	case <-time.After(stopPatience):
-		return errors.Join(fmt.Errorf("the server did not stop within %s", stopPatience), s.Kill())
+	case <-time.After(stopTimeout):
+		return errors.Join(fmt.Errorf("the server did not stop within %s", stopTimeout), s.Kill())
 	}
 }
 
-// KillAll ends the sessions that go on without the server, by sayso itself, once
-// the server is stopped.
+// KillAll runs `sayso kill-all`, which ends the sessions of a stopped server.
 func (o Options) KillAll() error {
 	cmd := exec.Command(o.Path, "kill-all", "--state-dir", o.StateDir())
 	cmd.Env = o.environ()
@@ -171,7 +168,7 @@ func (o Options) KillAll() error {
 	return nil
 }
 
-// KillAll is that of the server's options.
+// KillAll calls [Options.KillAll].
 func (s *Server) KillAll() error { return s.options.KillAll() }
 
 func (o Options) environ() []string {
@@ -180,12 +177,12 @@ func (o Options) environ() []string {
 
 func (o Options) log() string { return filepath.Join(o.Folder, "log") }
 
-// LastWords is the end of the server's log.
-func (s *Server) LastWords() string {
-	const enough = 4 << 10
+// LogTail returns the last 4 KiB of the server's log.
+func (s *Server) LogTail() string {
+	const size = 4 << 10
 	text, err := os.ReadFile(s.options.log())
 	if err != nil {
 		return err.Error()
 	}
-	return string(text[max(0, len(text)-enough):])
+	return string(text[max(0, len(text)-size):])
 }

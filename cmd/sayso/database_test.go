@@ -175,6 +175,8 @@ func TestDatabaseHangs(t *testing.T) {
 	question := s.asks(answered)
 	s.asks(ended)
 	pid := s.pid(ended)
+	// A tab that has no snapshot yet gets none while the database hangs.
+	eventually(t, "the tab shows both requests", func() bool { return len(tab.forms()) == 2 })
 
 	resume := db.Hang()
 	began := time.Now()
@@ -249,7 +251,7 @@ func TestDatabaseFailsUnderLoad(t *testing.T) {
 				// Each answer has one id, however often it is sent.
 				answer := map[string]any{"request_type": "tool_approval", "decision": "allow", "command_id": uuid.NewSHA1(uuid.Nil, []byte(id)).String()}
 				err := s.Do(ctx, "POST", "/api/pending/"+id+"/response", answer, nil)
-				var refused *blackbox.Refused
+				var refused *blackbox.StatusError
 				switch {
 				case err == nil:
 					done[id] = true

@@ -44,7 +44,7 @@ func TestFullDisk(t *testing.T) {
 
 	s.limitFiles(1)
 	err := s.Do(t.Context(), "POST", "/api/pending/"+question+"/response", map[string]any{"request_type": "tool_approval", "decision": "allow"}, nil)
-	var refused *blackbox.Refused
+	var refused *blackbox.StatusError
 	if !errors.As(err, &refused) || refused.Status != 503 {
 		t.Fatalf("an answer on a full disk: %v, want 503", err)
 	}

@@ -538,7 +538,7 @@ func (s *server) do(method, path string, body, out any) {
 func (s *server) status(method, path string, body, out any) int {
 	s.h.t.Helper()
 	err := s.Do(s.h.t.Context(), method, path, body, nil)
-	var refused *blackbox.Refused
+	var refused *blackbox.StatusError
 	switch {
 	case err == nil:
 		return 200
@@ -653,7 +653,7 @@ func (s *server) tab() *tab {
 		s.h.t.Fatal(err)
 	}
 	t := &tab{frames: make(chan map[string]any), ended: make(chan error, 1), cut: conn.CloseNow}
-	t.write = func(ctx context.Context, frame []byte) error { return blackbox.Say(ctx, conn, frame) }
+	t.write = func(ctx context.Context, frame []byte) error { return blackbox.Send(ctx, conn, frame) }
 	var reading sync.WaitGroup
 	s.h.t.Cleanup(func() { cancel(); reading.Wait() })
 	reading.Go(func() {

@@ -22,7 +22,7 @@ func (s *server) insist(path string, body map[string]any, out any) {
 	var last error
 	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		err := s.Do(s.h.t.Context(), "POST", path, body, out)
-		var refused *blackbox.Refused
+		var refused *blackbox.StatusError
 		if err == nil {
 			return
 		}

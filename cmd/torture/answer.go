@@ -29,18 +29,17 @@ type form struct {
 	} `json:"form"`
 }
 
-// answer is what a tab gives: the command as it goes over the wire, and the
-// words that the CLI must hear if this tab wins.
+// answer is the answer of a tab: the command as it is sent, and the canonical answer that
+// the CLI must receive if this tab wins.
 type answer struct {
 	CommandID string
 	Command   map[string]any
-	Words     string
+	Expected  string
 }
 
-// newAnswer decides how a tab answers a form. Each answer carries the tab and
-// the request in its text, so that it can be told from every other wherever it
-// turns up; only the first tab also gives a plain approval, whose words are the
-// input itself.
+// newAnswer chooses how a tab answers a form. The text of each answer names the tab and the
+// request, so that it is unique. Only the first tab also sends plain approvals, which have
+// no text.
 func newAnswer(tab int, name, sessionID string, f form, random *rand.Rand) (answer, error) {
 	a := answer{CommandID: uuid.NewString()}
 	a.Command = map[string]any{
@@ -56,24 +55,24 @@ func newAnswer(tab int, name, sessionID string, f form, random *rand.Rand) (answ
 	switch {
 	case choice == 0:
 		a.Command["decision"], a.Command["message"] = "deny", mark
-		a.Words = words("deny", nil, mark)
+		a.Expected = canonicalAnswer("deny", nil, mark)
 	case f.RequestType == "ask_user_question":
 		if err := a.fillIn(f, input, mark, choice == 1); err != nil {
 			return answer{}, err
 		}
 	case choice == 1 && tab == 0:
 		a.Command["decision"] = "allow"
-		a.Words = words("allow", f.ToolInput, "")
+		a.Expected = canonicalAnswer("allow", f.ToolInput, "")
 	default:
 		input["command"] = encode(mark)
 		a.Command["decision"], a.Command["updated_input"] = "allow", input
-		a.Words = words("allow", encode(input), "")
+		a.Expected = canonicalAnswer("allow", encode(input), "")
 	}
 	return a, nil
 }
 
-// fillIn answers the questions of a form: options where there are some, and the
-// mark as the free text of the last. short is the form keyed by question text.
+// fillIn answers the questions of a form with their first options, and the last one with the
+// mark as free text. If short is set, the answers are keyed by the text of the question.
 func (a *answer) fillIn(f form, input map[string]json.RawMessage, mark string, short bool) error {
 	if f.Form == nil || len(f.Form.Questions) == 0 {
 		return fmt.Errorf("request %s is a question without a form", f.RequestID)
@@ -102,11 +101,11 @@ func (a *answer) fillIn(f form, input map[string]json.RawMessage, mark string, s
 		a.Command["responses"] = responses
 	}
 	input["answers"] = encode(answers)
-	a.Words = words("allow", encode(input), "")
+	a.Expected = canonicalAnswer("allow", encode(input), "")
 	return nil
 }
 
-// encode is v as JSON; v holds nothing that cannot be encoded.
+// encode returns v as JSON. It panics if v cannot be encoded.
 func encode(v any) json.RawMessage {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -20,14 +20,13 @@ import (
 	"github.com/sayso-dev/sayso/claude/claudetest"
 )
 
-// entry is one line of what a CLI records about itself. It is written before the
-// thing is said and after it is heard, and never buffered: whoever dies next,
-// the line is there.
+// entry is one line of the record of a CLI. It is written, unbuffered, before the CLI prints
+// something and after it has read something, so no kill can lose it.
 type entry struct {
 	Kind      string          `json:"kind"` // start, child, user, said, asked, withdrew, heard, eof or exit
 	AtNS      int64           `json:"at_ns"`
 	PID       int             `json:"pid,omitempty"`        // of start and child
-	Parent    int             `json:"parent,omitempty"`     // of start: whoever keeps the CLI
+	Parent    int             `json:"parent,omitempty"`     // of start: the parent process, which is the shim
 	SessionID string          `json:"session_id,omitempty"` // of start
 	RequestID string          `json:"request_id,omitempty"` // as the CLI names it
 	ToolUseID string          `json:"tool_use_id,omitempty"`
@@ -59,15 +58,15 @@ func (r *recorder) put(e entry) {
 		r.mu.Unlock()
 	}
 	if err != nil {
-		panic(err) // a record with a gap would prove what did not happen
+		panic(err) // a record with a gap would lead to wrong faults
 	}
 }
 
-// asCLI is the first argument of this program when it is to play the CLI.
+// asCLI is the first argument with which this program is the CLI.
 const asCLI = "cli"
 
-// wrapCLI writes the executable that the server takes for the CLI. With children
-// each CLI starts processes that hold its output and outlive it.
+// wrapCLI writes the script that the server starts as the CLI. With children, each CLI starts
+// processes that hold its stdout open and outlive it.
 func wrapCLI(self, folder string, children bool) (path, records string, err error) {
 	path, records = filepath.Join(folder, "claude"), filepath.Join(folder, "records")
 	if err := os.MkdirAll(records, 0o700); err != nil {
@@ -77,8 +76,8 @@ func wrapCLI(self, folder string, children bool) (path, records string, err erro
 	return path, records, os.WriteFile(path, []byte(text), 0o700)
 }
 
-// playCLI is a CLI on the standard streams, which records what it does in a
-// folder; it returns the exit status.
+// playCLI runs a scripted CLI on the standard streams, which records in a folder what it does.
+// It returns the exit status.
 func playCLI(args []string) int {
 	if len(args) < 2 {
 		fmt.Fprintln(os.Stderr, "torture: cli needs the folder of the records")
@@ -140,7 +139,7 @@ func playCLI(args []string) int {
 	return c.Run(ctx)
 }
 
-// promptOf is the first line of a user message.
+// promptOf returns the first line of a user message.
 func promptOf(line json.RawMessage) string {
 	var m struct {
 		Message struct{ Content json.RawMessage }
@@ -160,7 +159,7 @@ func promptOf(line json.RawMessage) string {
 	return first
 }
 
-// streams is a transport over the standard streams that records what goes out.
+// streams is a transport over the standard streams that records what is sent.
 type streams struct {
 	record *recorder
 	out    io.Writer
@@ -172,7 +171,7 @@ type streams struct {
 
 func newStreams(in io.Reader, out io.Writer, record *recorder) *streams {
 	s := &streams{record: record, out: out, lines: make(chan []byte), closed: make(chan struct{})}
-	go func() { // until the process ends: a read of stdin cannot be called off
+	go func() { // until the process ends, because a read of stdin cannot be cancelled
 		defer close(s.lines)
 		for r := bufio.NewReaderSize(in, 64<<10); ; {
 			line, err := r.ReadBytes('\n')
@@ -219,8 +218,7 @@ func (s *streams) Send(line []byte) error {
 			Content []struct{ Type, Text string } `json:"content"`
 		} `json:"message"`
 	}
-	// What does not fit, such as a message whose content is a string, is of no
-	// interest.
+	// Other messages, such as one whose content is a string, are ignored.
 	_ = json.Unmarshal(line, &m)
 	switch m.Type {
 	case "control_request":

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	lookahead    = 60                    // requests that are given to the CLIs beyond what is due
-	perMessage   = 10                    // most requests of one message
-	window       = 20                    // kills after which progress is looked at
-	longestPause = 2 * time.Second       // that the guarantee of progress adds to a life
-	poll         = 50 * time.Millisecond // how often the drain looks
+	lookahead     = 60                    // requests that the CLIs may ask before they are due
+	maxPerMessage = 10                    // requests of one message
+	window        = 20                    // kills between two checks of the progress
+	maxPause      = 2 * time.Second       // upper limit of pause
+	pollInterval  = 50 * time.Millisecond // of the drain
 )
 
-// crash is one run of R1: kills, and then a drain without.
+// crash is one run of R1: kills, then a drain without kills.
 type crash struct {
 	*harness
 	tabs     []*tab
@@ -29,23 +29,23 @@ type crash struct {
 
 	mu       sync.Mutex // protects following
 	restores []time.Duration
-	openMost int
-	deaths   map[string]fault // by session: that was seen dead
-	due      int              // requests that may be out by now
-	fed      bool             // all messages are out
+	maxOpen  int
+	deaths   map[string]fault // by session: dead in a tab
+	due      int              // requests that may have been asked so far
+	allSent  bool             // all messages are sent
 
 	kills   int             // done
-	failed  map[string]int  // outages done, by their names
-	agreed  []time.Duration // from a return of the database to equal tabs
-	shown   []int           // forms in all tabs at a return
-	refused []fault         // starts that failed, and returns that came late
+	failed  map[string]int  // finished outages, by name
+	agreed  []time.Duration // from each return of the database until the tabs agreed
+	shown   []int           // forms in all tabs at each return
+	refused []fault         // failed starts and late returns
 	pause   time.Duration
 	took    time.Duration // kills alone
 	drains  time.Duration
 	sum     tally
 }
 
-// runCrash proves R1, prints what came out and returns what must not be.
+// runCrash proves R1. It prints a report and returns the faults.
 func runCrash(ctx context.Context, s settings) ([]fault, error) {
 	h, err := openHarness(ctx, s, false)
 	if err != nil {
@@ -54,7 +54,7 @@ func runCrash(ctx context.Context, s settings) ([]fault, error) {
 	c := &crash{harness: h, messages: map[string][]string{}, deaths: map[string]fault{}, failed: map[string]int{}, writer: writer{random: s.random(1), left: s.requests}}
 	faults, err := c.run(ctx)
 	if err != nil {
-		faults = append(faults, fault{other, "run", err.Error()})
+		faults = append(faults, fault{otherFaults, "run", err.Error()})
 	}
 	faults = h.close(ctx, c.sessions, faults)
 	c.report(faults)
@@ -68,8 +68,8 @@ func (c *crash) run(ctx context.Context) ([]fault, error) {
 	}
 	for i := range c.settings.tabs {
 		t, err := c.tab(ctx, i, tabOptions{
-			answers: true, holds: c.holds, think: think, first: 4 * time.Millisecond, longest: 15 * time.Millisecond,
-			started: c.startedAt, snapshot: c.restored, died: c.died,
+			answers: true, holds: c.holds, maxDelay: think, first: 4 * time.Millisecond, longest: 15 * time.Millisecond,
+			started: c.startedAt, snapshot: c.recordRestore, died: c.recordDeath,
 		})
 		if err != nil {
 			return nil, err
@@ -96,7 +96,7 @@ func (c *crash) run(ctx context.Context) ([]fault, error) {
 		players.Go(func() { t.run(playing) })
 	}
 	feeding := make(chan error, 1)
-	go func() { feeding <- c.feed(playing) }()
+	go func() { feeding <- c.sendMessages(playing) }()
 	began := time.Now()
 	act := c.killAll
 	if c.settings.outages > 0 {
@@ -127,9 +127,8 @@ func (c *crash) run(ctx context.Context) ([]fault, error) {
 	return append(faults, found...), nil
 }
 
-// awaitCLIs waits until each session has a CLI that has got its first message:
-// the death of a server amid the start of a session is not what is looked at
-// here.
+// awaitCLIs waits until the CLI of each session has received its first message, because this
+// run does not test kills during the start of a session.
 func (c *crash) awaitCLIs(ctx context.Context) error {
 	for began := time.Now(); ; {
 		clis, err := readRecords(c.records)
@@ -153,13 +152,13 @@ func (c *crash) awaitCLIs(ctx context.Context) error {
 				}
 			}
 		}
-		if err := c.sleep(ctx, poll); err != nil {
+		if err := c.sleep(ctx, pollInterval); err != nil {
 			return err
 		}
 	}
 }
 
-// sleep waits, but not for a server that has gone by itself.
+// sleep waits. It fails if the server exits by itself.
 func (c *crash) sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -167,15 +166,14 @@ func (c *crash) sleep(ctx context.Context, d time.Duration) error {
 	case <-timer.C:
 		return nil
 	case <-c.server.Exited():
-		return fmt.Errorf("the server ended by itself; it said:\n%s", c.server.LastWords())
+		return fmt.Errorf("the server exited by itself; its log ends with:\n%s", c.server.LogTail())
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-// feed gives out messages as they become due, and all of them when the kills
-// are over.
-func (c *crash) feed(ctx context.Context) error {
+// sendMessages sends messages when their requests become due, and all others after the kills.
+func (c *crash) sendMessages(ctx context.Context) error {
 	random := c.random(2)
 	out := c.requests - c.writer.left
 	numbers := map[string]int{}
@@ -194,7 +192,7 @@ func (c *crash) feed(ctx context.Context) error {
 		i := random.IntN(len(c.sessions))
 		id := c.sessions[i]
 		numbers[id]++
-		m := c.writer.next(i, numbers[id]+1, perMessage)
+		m := c.writer.next(i, numbers[id]+1, maxPerMessage)
 		if err := c.persist(ctx, "/api/sessions/"+id+"/messages", map[string]any{"text": m.Text}, nil); err != nil {
 			return err
 		}
@@ -204,29 +202,29 @@ func (c *crash) feed(ctx context.Context) error {
 		c.mu.Unlock()
 	}
 	c.mu.Lock()
-	c.fed = true
+	c.allSent = true
 	c.mu.Unlock()
 	return nil
 }
 
-// demand makes as many requests due as belong to the part of the run that is done, and
-// reports whether all sessions still live.
-func (c *crash) demand(done, of int) bool {
+// releaseRequests makes requests due in proportion to the finished part of the run. It reports
+// whether no session has died.
+func (c *crash) releaseRequests(done, of int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.due = lookahead + c.requests*done/of
 	return len(c.deaths) == 0
 }
 
-// killAll kills the server as often as it should be, some instants after it
-// answers. When too few answers get through, its lives become longer: what must
-// be shown is that nothing is lost, not that nothing can be done.
+// killAll kills the server repeatedly, each time shortly after it responds. If too few answers
+// get through, the time between kills grows: the run must show that nothing is lost, so
+// something must happen.
 func (c *crash) killAll(ctx context.Context) error {
 	random := c.random(3)
 	settled := 0
 	for c.kills = 0; c.kills < c.settings.kills; {
-		if !c.demand(c.kills, c.settings.kills) {
-			break // what follows says nothing more
+		if !c.releaseRequests(c.kills, c.settings.kills) {
+			break // the rest of the run would prove nothing
 		}
 		if err := c.sleep(ctx, c.uptime(random)); err != nil {
 			return err
@@ -241,14 +239,14 @@ func (c *crash) killAll(ctx context.Context) error {
 				now += t.settled()
 				open += t.showing()
 			}
-			// A quarter of what would be its part if all got through evenly; but
-			// only if there is something to answer.
+			// Progress is too slow below a quarter of the average, if there is something to
+			// answer.
 			if open > 0 && now-settled < max(1, len(c.tabs)*c.requests*window/c.settings.kills/4) {
-				c.pause = min(longestPause, c.pause*3/2+5*time.Millisecond)
+				c.pause = min(maxPause, c.pause*3/2+5*time.Millisecond)
 			}
 			settled = now
 		}
-		if err := c.startAgain(ctx); err != nil {
+		if err := c.restart(ctx); err != nil {
 			return err
 		}
 	}
@@ -258,16 +256,15 @@ func (c *crash) killAll(ctx context.Context) error {
 	return nil
 }
 
-// startAgain starts the server after a kill. One that does not come up is a
-// fault; the next try shows whether the rest holds.
-func (c *crash) startAgain(ctx context.Context) error {
+// restart starts the server after a kill. A failed start is a fault, and is tried again.
+func (c *crash) restart(ctx context.Context) error {
 	const tries = 10 // in the whole run
 	for {
 		err := c.start(ctx)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		c.refused = append(c.refused, fault{down, fmt.Sprintf("kill %d", c.kills), err.Error()})
+		c.refused = append(c.refused, fault{failedStarts, fmt.Sprintf("kill %d", c.kills), err.Error()})
 		if len(c.refused) == tries {
 			return errors.New("the server does not come up any more")
 		}
@@ -275,11 +272,11 @@ func (c *crash) startAgain(ctx context.Context) error {
 }
 
 func (c *crash) uptime(random *rand.Rand) time.Duration {
-	return c.least + time.Duration(random.Float64()*float64(c.most-c.least)) + c.pause
+	return c.minUptime + time.Duration(random.Float64()*float64(c.maxUptime-c.minUptime)) + c.pause
 }
 
-// drain waits until every request is asked and settled. Not getting there is no
-// error: the ledgers say what is missing.
+// drain waits until every request is asked and settled. It returns no error if progress stops
+// before that, because the ledgers show what is missing.
 func (c *crash) drain(ctx context.Context) error {
 	progress, last := time.Now(), -1
 	for {
@@ -290,7 +287,7 @@ func (c *crash) drain(ctx context.Context) error {
 		asked, settled := 0, 0
 		for _, cli := range clis {
 			asked += len(cli.Asked)
-			settled += len(cli.Heard)
+			settled += len(cli.Received)
 			for _, a := range cli.Asked {
 				if a.Withdrawn {
 					settled++
@@ -302,12 +299,12 @@ func (c *crash) drain(ctx context.Context) error {
 			idle = idle && t.idle()
 		}
 		c.mu.Lock()
-		fed, dead := c.fed, len(c.deaths)
+		fed, dead := c.allSent, len(c.deaths)
 		c.mu.Unlock()
 		if dead > 0 {
 			return nil
 		}
-		if fed && idle && asked >= c.requests && settled >= asked && c.quiet(clis) {
+		if fed && idle && asked >= c.requests && settled >= asked && c.allFinished(clis) {
 			return nil
 		}
 		if asked+settled != last {
@@ -315,15 +312,14 @@ func (c *crash) drain(ctx context.Context) error {
 		} else if time.Since(progress) > c.settle {
 			return nil
 		}
-		if err := c.sleep(ctx, poll); err != nil {
+		if err := c.sleep(ctx, pollInterval); err != nil {
 			return err
 		}
 	}
 }
 
-// quiet reports whether every session has said the last line of its last
-// message.
-func (c *crash) quiet(clis []*cliLedger) bool {
+// allFinished reports whether every session has printed the last line of its last turn.
+func (c *crash) allFinished(clis []*cliLedger) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, cli := range clis {
@@ -335,10 +331,9 @@ func (c *crash) quiet(clis []*cliLedger) bool {
 	return true
 }
 
-// collect asks the server for its account, and reads the others, once nobody
-// plays any more.
+// collect reads the three ledgers after the tabs have stopped.
 func (c *crash) collect(ctx context.Context) (ledgers, error) {
-	// The last lines of a CLI are on their way to the transcript.
+	// The last lines of the CLIs must reach the transcript.
 	if err := c.sleep(ctx, time.Second); err != nil {
 		return ledgers{}, err
 	}
@@ -373,9 +368,8 @@ func (c *crash) collect(ctx context.Context) (ledgers, error) {
 	return l, nil
 }
 
-// restored measures how long after its start the server has told a tab of all
-// that runs.
-func (c *crash) restored(f frame, took time.Duration) {
+// recordRestore records how long after its start the server sent a tab all sessions.
+func (c *crash) recordRestore(f frame, took time.Duration) {
 	running, open := map[string]bool{}, 0
 	for _, p := range f.Processes {
 		running[p.SessionID] = p.State != "dead"
@@ -389,13 +383,13 @@ func (c *crash) restored(f frame, took time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.restores = append(c.restores, took)
-	c.openMost = max(c.openMost, open)
+	c.maxOpen = max(c.maxOpen, open)
 }
 
-func (c *crash) died(sessionID, why string) {
+func (c *crash) recordDeath(sessionID, why string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.deaths[sessionID] = fault{ended, sessionID, "a tab was told that the session is dead: " + why}
+	c.deaths[sessionID] = fault{endedSessions, sessionID, "the session is dead in a tab: " + why}
 }
 
 func (c *crash) report(faults []fault) {
@@ -405,20 +399,20 @@ func (c *crash) report(faults []fault) {
 	} else {
 		fmt.Fprintf(c.out, "\n## The server killed %d times, seed %d\n\n", c.kills, c.seed)
 		c.header("what", "")
-		fmt.Fprintf(c.out, "| kills, %s to %s after it answered%s | %d in %.0f s, then %.1f s of drain |\n", c.least, c.most, c.paused(), c.kills, c.took.Seconds(), c.drains.Seconds())
+		fmt.Fprintf(c.out, "| kills, %s to %s after it answered%s | %d in %.0f s, then %.1f s of drain |\n", c.minUptime, c.maxUptime, c.paused(), c.kills, c.took.Seconds(), c.drains.Seconds())
 	}
 	fmt.Fprintf(c.out, "| sessions | %d |\n| requests asked | %d |\n| answered by both tabs | %d |\n", len(c.sessions), sum.Asked, sum.Raced)
 	for _, t := range c.tabs {
 		fmt.Fprintf(c.out, "| won by %s | %d |\n", t.ledger.Name, sum.Wins[t.ledger.Name])
 	}
-	fmt.Fprintf(c.out, "| withdrawn by the CLI, of these after an answer was applied | %d, %d |\n", sum.Withdrawn, sum.Late)
+	fmt.Fprintf(c.out, "| withdrawn by the CLI, of these after an answer was applied | %d, %d |\n", sum.Withdrawn, sum.WithdrawnLate)
 	if h := sum.Holds; c.holds {
-		fmt.Fprintf(c.out, "| answers to be held, of these their tab was told so | %d, %d |\n", h.Asked, h.Told)
-		fmt.Fprintf(c.out, "| of these counted, taken back, withdrawn by the CLI, later than another's | %d, %d, %d, %d |\n", h.Counted, h.Back, h.Gone, h.Late)
-		fmt.Fprintf(c.out, "| undos, of these in vain | %d, %d |\n| refusals while another's answer was held | %d |\n", h.Undos, h.Vain, h.Barred)
+		fmt.Fprintf(c.out, "| answers to be held, of these acked as held | %d, %d |\n", h.Asked, h.Acked)
+		fmt.Fprintf(c.out, "| of these counted, undone, withdrawn by the CLI, later than another answer | %d, %d, %d, %d |\n", h.Counted, h.Undone, h.Withdrawn, h.Late)
+		fmt.Fprintf(c.out, "| undos, of these without effect | %d, %d |\n| answers refused while another one was held | %d |\n", h.Undos, h.FailedUndos, h.Refused)
 	}
-	fmt.Fprintf(c.out, "| lines said by the CLIs | %d |\n", sum.Texts)
-	fmt.Fprintf(c.out, "| server started → tab has all sessions (%d times), ms | %s |\n| open in one of these, at most | %d |\n", len(c.restores), spread(c.restores), c.openMost)
+	fmt.Fprintf(c.out, "| lines of the CLIs | %d |\n", sum.Texts)
+	fmt.Fprintf(c.out, "| server started → tab has all sessions (%d times), ms | %s |\n| open in one of these, at most | %d |\n", len(c.restores), summary(c.restores), c.maxOpen)
 	printFaults(c.out, faults)
 }
 

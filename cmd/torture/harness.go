@@ -19,53 +19,51 @@ import (
 	"github.com/sayso-dev/sayso/store/postgrestest"
 )
 
-// settings of one run.
+// settings configures a run.
 type settings struct {
 	self     string   // path of this program
 	builds   []string // paths of sayso; each start takes the next
-	database string   // postgres for a cluster of the run's own, "" for the server's own choice
+	database string   // postgres for a cluster of this run, "" for the server's default
 	seed     uint64
-	keep     bool // keeps the folder also when all is well
+	keep     bool // keeps the folder of a run without faults
 	out      io.Writer
 
-	holds           bool // tabs have answers held, and take some back
-	sessions, tabs  int
-	kills, requests int
-	least, most     time.Duration // from answering to being killed
-	settle          time.Duration // longest time without progress in the drain
-	open            int           // requests of the restore run
-	rounds          int           // kills of the restore run
-	shimKills       int
-	outages         int // of the database, instead of kills
-	soakFor         time.Duration
-	// slack is how many times longer than its goal something may take before that is
-	// a fault: 1 for the proof, more where others work on the machine.
+	holds                bool // tabs hold answers, and undo some
+	sessions, tabs       int
+	kills, requests      int
+	minUptime, maxUptime time.Duration // from the first response to the kill
+	settle               time.Duration // longest time without progress in the drain
+	open                 int           // requests of the restore run
+	rounds               int           // kills of the restore run
+	shimKills            int
+	outages              int // of the database, instead of kills
+	soakFor              time.Duration
+	// slack multiplies the time limits: 1 for the proof, more on a busy machine.
 	slack time.Duration
 }
 
-// harness is a server that is started again and again in one folder, with all
-// that was made on it.
+// harness starts a server repeatedly in one folder.
 type harness struct {
 	settings
 	folder  string
 	options blackbox.Options
 	records string // folder
 	admin   blackbox.Client
-	// postgres is the database of the server when that is the run's own.
+	// postgres is the cluster of this run, nil without one.
 	postgres *postgrestest.Instance
 
 	mu      sync.Mutex       // protects following
-	server  *blackbox.Server // read without it by whoever starts and kills
+	server  *blackbox.Server // the goroutine that starts and kills it reads it without mu
 	starts  int
 	started time.Time // when the present server was executed
 }
 
-// random returns the source of one actor: what it decides depends on the seed
-// and on nothing that the others do.
+// random returns the random source of one actor. It depends only on the seed, so other actors
+// do not change its decisions.
 func (s settings) random(actor uint64) *rand.Rand { return rand.New(rand.NewPCG(s.seed, actor)) }
 
-// openHarness makes the folder and starts the first server. With children each CLI
-// starts processes that outlive it.
+// openHarness creates the folder and starts the first server. With children, each CLI starts
+// processes that outlive it.
 func openHarness(ctx context.Context, s settings, children bool) (*harness, error) {
 	folder, err := os.MkdirTemp("", "sayso-torture-")
 	if err != nil {
@@ -94,12 +92,12 @@ func openHarness(ctx context.Context, s settings, children bool) (*harness, erro
 	}
 	h.admin = blackbox.Client{URL: "http://" + h.options.Address, Token: blackbox.Token}
 	if err := h.start(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("%w\n(everything is in %s)", err, folder), h.closeDatabase())
+		return nil, errors.Join(fmt.Errorf("%w\n(the files are in %s)", err, folder), h.closeDatabase())
 	}
 	return h, nil
 }
 
-// closeDatabase ends the cluster of the run, if it has one.
+// closeDatabase stops the cluster of this run, if it has one.
 func (h *harness) closeDatabase() error {
 	if h.postgres == nil {
 		return nil
@@ -107,7 +105,7 @@ func (h *harness) closeDatabase() error {
 	return h.postgres.Close()
 }
 
-// start starts the server, by the next build in turn.
+// start starts the server with the next build.
 func (h *harness) start(ctx context.Context) error {
 	h.mu.Lock()
 	h.options.Path = h.builds[h.starts%len(h.builds)]
@@ -136,7 +134,7 @@ func (h *harness) startsNow() int {
 	return h.starts
 }
 
-// tab makes a tab with a user of its own, so that the server can say who won.
+// tab returns a tab with its own user, so that the server can name the winner.
 func (h *harness) tab(ctx context.Context, index int, o tabOptions) (*tab, error) {
 	name := fmt.Sprintf("tab-%d", index+1)
 	var made struct {
@@ -150,13 +148,13 @@ func (h *harness) tab(ctx context.Context, index int, o tabOptions) (*tab, error
 	return newTab(name, o), nil
 }
 
-// persist repeats a command until the server has taken it, whoever dies in
-// between. The command carries its id, so that repeating it changes nothing.
+// persist repeats a command until the server has accepted it. It always has the same id, so
+// that repeating it has no effect.
 func (h *harness) persist(ctx context.Context, path string, body map[string]any, out any) error {
 	body["command_id"] = uuid.NewString()
 	for {
 		err := h.admin.Do(ctx, http.MethodPost, path, body, out)
-		var refused *blackbox.Refused
+		var refused *blackbox.StatusError
 		if err == nil || errors.As(err, &refused) && refused.Status != http.StatusServiceUnavailable && refused.Status != http.StatusInternalServerError {
 			return err
 		}
@@ -168,7 +166,7 @@ func (h *harness) persist(ctx context.Context, path string, body map[string]any,
 	}
 }
 
-// session starts one and returns its id.
+// session starts a session and returns its id.
 func (h *harness) session(ctx context.Context, m message) (string, error) {
 	var made struct {
 		SessionID string `json:"session_id"`
@@ -192,8 +190,8 @@ func (h *harness) pending(ctx context.Context) (map[string]bool, error) {
 	return ids, nil
 }
 
-// transcript reads what a session's transcript says of resolved requests, by
-// request id, and what the CLI said.
+// transcript reads the transcript of a session. It adds the outcomes of its requests to items,
+// by request id, and returns the texts of the CLI.
 func (h *harness) transcript(ctx context.Context, sessionID string, items map[string][]row) (texts []string, err error) {
 	for after := int64(0); ; {
 		var page struct {
@@ -226,7 +224,7 @@ func (h *harness) transcript(ctx context.Context, sessionID string, items map[st
 	}
 }
 
-// state says what a session does, for a sentence.
+// state describes the state of a session for a message.
 func (h *harness) state(ctx context.Context, sessionID string) (string, error) {
 	var s struct {
 		ProcessState struct {
@@ -247,29 +245,28 @@ func (h *harness) state(ctx context.Context, sessionID string) (string, error) {
 	return text, err
 }
 
-// verdict asks the server how a request ended: it answers it once more, and is
-// told who was first. That this answer is taken is the end of a request that
-// nobody had answered.
+// verdict asks the server how a request ended, by answering it again. If that answer is
+// applied, nobody had answered the request.
 func (h *harness) verdict(ctx context.Context, requestID string) (row, error) {
 	body := map[string]any{"request_type": "tool_approval", "decision": "deny", "message": "asked afterwards by the torture", "command_id": uuid.NewString()}
-	var refused *blackbox.Refused
+	var refused *blackbox.StatusError
 	switch err := h.admin.Do(ctx, http.MethodPost, "/api/pending/"+requestID+"/response", body, nil); {
 	case err == nil:
 		return row{Outcome: "still open"}, nil
 	case !errors.As(err, &refused):
 		return row{}, err
 	}
-	var said struct {
+	var refusal struct {
 		Resolved *resolved `json:"resolved"`
 	}
-	if err := decode(refused.Body, &said); err != nil || said.Resolved == nil {
+	if err := decode(refused.Body, &refusal); err != nil || refusal.Resolved == nil {
 		return row{Outcome: refused.Error()}, nil
 	}
-	return row{said.Resolved.Outcome, said.Resolved.By}, nil
+	return row{refusal.Resolved.Outcome, refusal.Resolved.By}, nil
 }
 
-// close ends every session, looks that nothing is left of them, and stops the
-// server. The folder stays when there are faults to be looked into.
+// close ends every session, checks that no process is left, and stops the server. It keeps the
+// folder if there are faults.
 func (h *harness) close(ctx context.Context, sessions []string, faults []fault) []fault {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
@@ -282,7 +279,7 @@ func (h *harness) close(ctx context.Context, sessions []string, faults []fault) 
 	}
 	clis, err := readRecords(h.records)
 	if err != nil {
-		faults = append(faults, fault{other, h.records, err.Error()})
+		faults = append(faults, fault{otherFaults, h.records, err.Error()})
 	}
 	var left []process
 	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
@@ -293,10 +290,10 @@ func (h *harness) close(ctx context.Context, sessions []string, faults []fault) 
 	}
 	if h.server != nil {
 		if err := h.server.Stop(); err != nil {
-			faults = append(faults, fault{other, "server", fmt.Sprintf("it did not stop properly: %v", err)})
+			faults = append(faults, fault{otherFaults, "server", fmt.Sprintf("it did not stop properly: %v", err)})
 		}
 		if len(left) > 0 {
-			// What is left is blamed all the same.
+			// The processes that are left are faults anyway.
 			if err := h.server.KillAll(); err != nil {
 				faults = append(faults, fault{leftBehind, h.folder, err.Error()})
 			}
@@ -325,7 +322,7 @@ func (h *harness) remove(faulty bool) error {
 	return os.RemoveAll(h.folder)
 }
 
-// header begins a table.
+// header prints the head of a table.
 func (s settings) header(names ...string) {
 	fmt.Fprintf(s.out, "| %s |\n|---|%s\n", strings.Join(names, " | "), strings.Repeat("---:|", len(names)-1))
 }

@@ -10,31 +10,29 @@ import (
 const (
 	shortestHold = 20 * time.Millisecond
 	longestHold  = 400 * time.Millisecond
-	mostUndos    = 3                     // of one answer
-	soon         = 20 * time.Millisecond // after which something is said again
+	maxUndos     = 3                     // of one answer
+	resendDelay  = 20 * time.Millisecond // before a command is sent again
 )
 
-// undo is a command that takes an answer back, and whether its tab was told what
-// became of it.
+// undo is an undo command, and whether it was acked.
 type undo struct {
-	of      *given
+	of      *sentAnswer
 	command map[string]any
 	acked   bool
 }
 
-// holding is what a tab has in mind with an answer that is to be held.
-type holding struct {
-	change  time.Duration // after so long the tab takes it back; 0 for never
-	planned bool          // the undo is on its way, or will be in a moment
-	asked   bool          // the answer will be said again in a moment
-	open    int           // undos that are not acked
-	decided bool          // what comes after it was taken back
+// holdPlan is what a tab plans to do with a held answer.
+type holdPlan struct {
+	undoAfter     time.Duration // when the tab undoes it; 0 for never
+	undoPlanned   bool          // an undo is scheduled or in flight
+	resendPlanned bool          // sending the answer again is scheduled
+	openUndos     int           // undos without an ack
+	answeredAgain bool          // the tab has decided what to do after the undo
 }
 
-// hold makes a third of all answers such as are held, and has a third of those
-// taken back. Some of these undos do not wait until the tab knows that anything is
-// held.
-func (t *tab) hold(ctx context.Context, g *given) {
+// hold makes a third of all answers held ones, and schedules an undo for a third of those.
+// Some undos do not wait for the ack of the answer.
+func (t *tab) hold(ctx context.Context, g *sentAnswer) {
 	if !t.holds || t.random.IntN(3) > 0 {
 		return
 	}
@@ -43,19 +41,19 @@ func (t *tab) hold(ctx context.Context, g *given) {
 	if t.random.IntN(3) > 0 {
 		return
 	}
-	g.change = 1 + time.Duration(t.random.Float64()*float64(g.Hold))
+	g.undoAfter = 1 + time.Duration(t.random.Float64()*float64(g.Hold))
 	if t.random.IntN(4) == 0 {
-		t.takeBack(ctx, g)
+		t.scheduleUndo(ctx, g)
 	}
 }
 
-// takeBack asks for an answer back in a moment. t.mu is held.
-func (t *tab) takeBack(ctx context.Context, g *given) {
-	if g.change == 0 || g.planned || g.Undos == mostUndos {
+// scheduleUndo schedules the undo of an answer. The caller holds t.mu.
+func (t *tab) scheduleUndo(ctx context.Context, g *sentAnswer) {
+	if g.undoAfter == 0 || g.undoPlanned || g.Undos == maxUndos {
 		return
 	}
-	g.planned = true
-	t.after(g.change, func() {
+	g.undoPlanned = true
+	t.after(g.undoAfter, func() {
 		u := &undo{of: g, command: map[string]any{
 			"type": "undo", "command_id": uuid.NewString(), "session_id": g.SessionID, "request_id": g.RequestID,
 		}}
@@ -65,32 +63,32 @@ func (t *tab) takeBack(ctx context.Context, g *given) {
 			return
 		}
 		g.Undos++
-		g.open++
+		g.openUndos++
 		t.undos[u.command["command_id"].(string)] = u
 		t.mu.Unlock()
 		t.send(ctx, u.command)
 	})
 }
 
-// passing takes in an ack that is not the last of its answer, and has the answer
-// said again. t.mu is held.
-func (t *tab) passing(ctx context.Context, g *given, a ack) {
-	wait := soon
+// handleProvisionalAck handles an ack that is not final, and schedules sending the answer
+// again. The caller holds t.mu.
+func (t *tab) handleProvisionalAck(ctx context.Context, g *sentAnswer, a ack) {
+	wait := resendDelay
 	if a.HeldUntil != nil {
 		g.Held = true
 		wait += time.Until(time.UnixMilli(int64(*a.HeldUntil * 1000)))
-		t.takeBack(ctx, g)
+		t.scheduleUndo(ctx, g)
 	} else if a.Code == "held" {
-		t.ledger.Barred++
+		t.ledger.RefusedWhileHeld++
 	}
-	if g.asked {
+	if g.resendPlanned {
 		return
 	}
-	g.asked = true
+	g.resendPlanned = true
 	t.after(wait, func() {
 		t.mu.Lock()
-		g.asked = false
-		done := len(g.Acks) > 0 && !t.again[g.CommandID]
+		g.resendPlanned = false
+		done := len(g.Acks) > 0 && !t.resend[g.CommandID]
 		t.mu.Unlock()
 		if !done {
 			t.send(ctx, g.Command)
@@ -98,10 +96,9 @@ func (t *tab) passing(ctx context.Context, g *given, a ack) {
 	})
 }
 
-// undoAcked takes in the fate of an undo. Whatever it is, the answer is said again:
-// what was taken back must stay so, and only its own ack tells what became of it
-// when the ack of an earlier undo was lost.
-func (t *tab) undoAcked(ctx context.Context, u *undo, a ack) {
+// handleUndoAck handles the ack of an undo. The answer is always sent again: an undone answer
+// must stay undone, and its own ack is the only evidence if the ack of an earlier undo was lost.
+func (t *tab) handleUndoAck(ctx context.Context, u *undo, a ack) {
 	t.mu.Lock()
 	g := u.of
 	if u.acked {
@@ -110,43 +107,43 @@ func (t *tab) undoAcked(ctx context.Context, u *undo, a ack) {
 	}
 	if a.unsure() {
 		t.mu.Unlock()
-		t.after(soon, func() { t.send(ctx, u.command) })
+		t.after(resendDelay, func() { t.send(ctx, u.command) })
 		return
 	}
 	u.acked = true
-	g.open--
+	g.openUndos--
 	switch {
 	case a.Result == "applied":
 		g.Undone = true
 	case a.Code == "nothing_held":
-		g.planned = false // it may not have been held yet
+		g.undoPlanned = false // the answer may not have been held yet
 	}
-	t.decideAnew(ctx, g)
+	t.answerAgain(ctx, g)
 	t.mu.Unlock()
 	t.send(ctx, g.Command)
 }
 
-// decideAnew has a request answered once more whose answer was taken back: at once,
-// or much later if nobody else did. An undo names no answer, so it waits until none
-// can meet the next one. t.mu is held.
-func (t *tab) decideAnew(ctx context.Context, g *given) {
-	if g.decided || g.open > 0 || !g.takenBack() {
+// answerAgain schedules another answer to a request whose answer was undone: at once, or much
+// later if nobody else has answered. An undo names the request, not the answer, so this waits
+// until no undo is open. The caller holds t.mu.
+func (t *tab) answerAgain(ctx context.Context, g *sentAnswer) {
+	if g.answeredAgain || g.openUndos > 0 || !g.wasUndone() {
 		return
 	}
-	g.decided = true
-	wait, careful := t.think, false
+	g.answeredAgain = true
+	wait, careful := t.maxDelay, false
 	if t.random.IntN(2) == 0 {
 		wait, careful = time.Second, true
 	}
-	t.giveIn(ctx, time.Duration(t.random.Float64()*float64(wait)), careful, t.ledger.Shown[g.RequestID])
+	t.scheduleAnswer(ctx, time.Duration(t.random.Float64()*float64(wait)), careful, t.ledger.Shown[g.RequestID])
 }
 
-// takenBack reports whether the tab knows that its answer will never count.
-func (g *given) takenBack() bool {
+// wasUndone reports whether the tab knows that its answer will never count.
+func (g *sentAnswer) wasUndone() bool {
 	return g.Undone || len(g.Acks) > 0 && g.Acks[0].Code == "taken_back"
 }
 
-// after does something in a while, also when the tab is no longer connected then.
+// after calls f after a delay, even if the tab is disconnected by then.
 func (t *tab) after(wait time.Duration, do func()) {
 	t.work.Add(1)
 	time.AfterFunc(wait, func() {

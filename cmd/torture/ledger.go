@@ -6,83 +6,82 @@ import (
 	"strings"
 )
 
-// The kinds of faults, in the order in which they are shown.
+// The kinds of faults, in the order of the report.
 const (
-	lost        = "lost"                         // asked, never answered nor withdrawn, and nobody can answer it
-	twice       = "answered twice"               // the CLI heard two answers to one request
-	misrouted   = "misrouted"                    // an answer at another request or session than it was given to
-	differs     = "other answer"                 // the CLI heard another answer than the one whose tab was told applied
-	twoWinners  = "two winners"                  // two tabs were told applied
-	undelivered = "applied and never heard"      // told applied, and the CLI heard nothing
-	revoked     = "taken back and yet given"     // an undo was acked, and the answer counted or was heard
-	ended       = "sessions ended"               // though nobody but the server was killed
-	down        = "starts that failed"           // of the server, after a kill
-	text        = "transcript lines"             // of the CLI, missing, doubled or out of order
-	spoken      = "messages to the CLI"          // lost, doubled or out of order
-	told        = "acks that contradict"         // an ack is missing, changes, or does not fit the end of the request
-	stored      = "rows that contradict"         // what the server says of a request afterwards does not fit
-	leftBehind  = "processes left behind"        // at the end, when all was ended
-	other       = "other faults"                 //
-	late        = "missed a time limit"          // of R2 or R23
-	grown       = "grows with time"              // in a soak
-	touched     = "bystanders that were touched" // of R23
+	lostRequests      = "lost"                       // asked, but neither answered, withdrawn nor answerable
+	answeredTwice     = "answered twice"             // the CLI received two answers to one request
+	misrouted         = "misrouted"                  // an answer reached another request or session
+	wrongAnswer       = "other answer"               // the CLI did not receive the answer that was acked as applied
+	twoWinners        = "two winners"                // two answers were acked as applied
+	undelivered       = "applied but never received" // acked as applied, but the CLI received nothing
+	undoneAnswers     = "undone but delivered"       // an undo was acked, but the answer counted or was received
+	endedSessions     = "sessions ended"             // although only the server was killed
+	failedStarts      = "failed starts"              // of the server, after a kill
+	transcriptLines   = "transcript lines"           // of the CLI, missing, doubled or out of order
+	userMessages      = "messages to the CLI"        // lost, doubled or out of order
+	contradictoryAcks = "contradictory acks"         // an ack is missing, changes, or does not fit the end of the request
+	contradictoryRows = "contradictory rows"         // the outcome at the server does not match
+	leftBehind        = "processes left behind"      // after every session was ended
+	otherFaults       = "other faults"               //
+	missedLimits      = "missed a time limit"        // of R2 or R23
+	growth            = "grows with time"            // in a soak
+	disturbed         = "other sessions disturbed"   // of R23
 )
 
-var kinds = []string{lost, twice, misrouted, differs, twoWinners, undelivered, revoked, ended, down, text, spoken, told, stored, leftBehind, late, grown, touched, other}
+var kinds = []string{lostRequests, answeredTwice, misrouted, wrongAnswer, twoWinners, undelivered, undoneAnswers, endedSessions, failedStarts, transcriptLines, userMessages, contradictoryAcks, contradictoryRows, leftBehind, missedLimits, growth, disturbed, otherFaults}
 
-// fault is one thing that must not be.
+// fault is a violation of what the run proves.
 type fault struct {
-	Kind     string
-	ID       string // of the request or session
-	Sentence string
+	Kind    string
+	ID      string // of the request or session
+	Message string
 }
 
-// row is what the server says of a request once it is over.
+// row is how a request ended, according to the server.
 type row struct {
 	Outcome string
 	By      string
 }
 
-// ledgers are the three accounts of one run.
+// ledgers are the records of one run by the tabs, the server and the CLIs.
 type ledgers struct {
-	Tabs []*tabLedger // what tabs saw, gave and were told
-	// Of the server: what each transcript says of resolved requests, what a
-	// further answer to each is told, what can still be answered, and the texts.
+	Tabs []*tabLedger // requests shown, answers sent, acks received
+	// Of the server: the resolved requests in the transcripts, the result of another answer
+	// to each, what can still be answered, and the texts in the transcripts.
 	Items   map[string][]row // by request id
-	Rows    map[string]row   // by request id; of each that a tab was shown
+	Rows    map[string]row   // by request id; of each that a tab showed
 	Pending map[string]bool  // request ids
 	Texts   map[string][]string
-	CLIs    []*cliLedger      // what the CLIs asked and heard
-	States  map[string]string // of the sessions, as a person would tell it
-	// Messages are the titles of what was said to each session.
+	CLIs    []*cliLedger      // requests asked, answers received
+	States  map[string]string // of the sessions, for messages
+	// Messages are the titles of the messages sent to each session.
 	Messages map[string][]string
 }
 
-// tally is what the ledgers come to when all is well.
+// tally counts what the ledgers contain.
 type tally struct {
 	Asked, Withdrawn, Raced int
-	Late                    int // applied, and the CLI had withdrawn
+	WithdrawnLate           int // applied after the CLI had withdrawn the request
 	Wins                    map[string]int
 	Texts                   int
 	Holds                   holds
 }
 
-// holds counts the answers that asked to be held.
+// holds counts the answers that were sent to be held.
 type holds struct {
-	Asked, Told               int // of these, their tab was told so
-	Counted, Back, Gone, Late int // applied, taken back, withdrawn by the CLI, after another's
-	Undos, Vain               int // commands, and those that took nothing back
-	Barred                    int // refusals of answers while another's was held
+	Asked, Acked                     int // sent, and acked as held
+	Counted, Undone, Withdrawn, Late int // applied, undone, withdrawn by the CLI, later than another answer
+	Undos, FailedUndos               int // undo commands, and those without effect
+	Refused                          int // answers refused while another one was held
 }
 
-// compare holds the ledgers against each other and returns everything that does
-// not fit.
+// compare compares the ledgers and returns every contradiction.
 func compare(l ledgers) ([]fault, tally) {
 	c := comparison{ledgers: l, tally: tally{Wins: map[string]int{}},
-		asked: map[string]*asked{}, heard: map[*asked][]heard{}, ended: map[string]bool{},
-		given: map[string][]claim{}, words: map[string][]claim{}, ids: map[string][]string{}}
+		asked: map[string]*asked{}, received: map[*asked][]received{}, ended: map[string]bool{},
+		sent: map[string][]claim{}, expected: map[string][]claim{}, ids: map[string][]string{}}
 	for _, t := range l.Tabs {
-		c.tally.Holds.Barred += t.Barred
+		c.tally.Holds.Refused += t.RefusedWhileHeld
 		c.faults = append(c.faults, t.Faults...)
 	}
 	c.readCLIs()
@@ -93,20 +92,20 @@ func compare(l ledgers) ([]fault, tally) {
 		}
 	}
 	for id := range l.Pending {
-		c.blame(stored, id, "the request can still be answered after all was settled")
+		c.addFault(contradictoryRows, id, "the request can still be answered after all was settled")
 	}
 	c.lines()
 	return c.faults, c.tally
 }
 
-// claim is an answer and whose it is.
+// claim is an answer and its tab.
 type claim struct {
-	*given
+	*sentAnswer
 	tab string
 }
 
-// told is what the claim's tab was told first.
-func (c claim) told() string {
+// firstAck returns the first ack of the answer, for messages.
+func (c claim) firstAck() string {
 	if len(c.Acks) == 0 {
 		return "nothing"
 	}
@@ -117,18 +116,18 @@ func (c claim) won() bool { return len(c.Acks) > 0 && c.Acks[0].Result == "appli
 
 type comparison struct {
 	ledgers
-	faults []fault
-	tally  tally
-	asked  map[string]*asked   // by tool use id
-	heard  map[*asked][]heard  // answers that arrived at the CLI under the request's id
-	ended  map[string]bool     // sessions whose CLI ended
-	given  map[string][]claim  // by tool use id
-	words  map[string][]claim  // by what the CLI would have to hear
-	ids    map[string][]string // request ids by tool use id
+	faults   []fault
+	tally    tally
+	asked    map[string]*asked     // by tool use id
+	received map[*asked][]received // answers that the CLI received with the request's id
+	ended    map[string]bool       // sessions whose CLI ended
+	sent     map[string][]claim    // by tool use id
+	expected map[string][]claim    // by the canonical answer that the CLI would receive
+	ids      map[string][]string   // request ids by tool use id
 }
 
-func (c *comparison) blame(kind, id, format string, args ...any) {
-	c.faults = append(c.faults, fault{Kind: kind, ID: id, Sentence: fmt.Sprintf(format, args...)})
+func (c *comparison) addFault(kind, id, format string, args ...any) {
+	c.faults = append(c.faults, fault{Kind: kind, ID: id, Message: fmt.Sprintf(format, args...)})
 }
 
 func (c *comparison) readCLIs() {
@@ -136,11 +135,11 @@ func (c *comparison) readCLIs() {
 	processes := map[string]int{}
 	for _, cli := range c.CLIs {
 		if processes[cli.SessionID]++; processes[cli.SessionID] == 2 {
-			c.blame(ended, cli.SessionID, "the session has a second CLI")
+			c.addFault(endedSessions, cli.SessionID, "the session has a second CLI")
 		}
 		if cli.EOF || cli.Exit {
 			c.ended[cli.SessionID] = true
-			c.blame(ended, cli.SessionID, "the CLI of the session ended (process %d)", cli.PID)
+			c.addFault(endedSessions, cli.SessionID, "the CLI of the session ended (process %d)", cli.PID)
 		}
 		for _, a := range cli.Asked {
 			c.tally.Asked++
@@ -153,17 +152,17 @@ func (c *comparison) readCLIs() {
 		for _, a := range cli.Asked {
 			own[a.RequestID] = a
 		}
-		for _, h := range cli.Heard {
+		for _, h := range cli.Received {
 			a := own[h.RequestID]
 			if a == nil {
 				whose := owner[h.RequestID]
 				if whose == "" {
 					whose = "nobody"
 				}
-				c.blame(misrouted, h.RequestID, "the CLI of session %s heard an answer to a request that %s asked: %s", cli.SessionID, whose, h.Words)
+				c.addFault(misrouted, h.RequestID, "the CLI of session %s received an answer to a request that %s asked: %s", cli.SessionID, whose, h.Answer)
 				continue
 			}
-			c.heard[a] = append(c.heard[a], h)
+			c.received[a] = append(c.received[a], h)
 		}
 	}
 }
@@ -175,7 +174,7 @@ func (c *comparison) readTabs() {
 			first, again := seen[id]
 			if again {
 				if first.ToolUseID != s.ToolUseID || first.SessionID != s.SessionID {
-					c.blame(misrouted, id, "two tabs were shown different requests under this id")
+					c.addFault(misrouted, id, "two tabs were shown different requests under this id")
 				}
 				continue
 			}
@@ -183,30 +182,30 @@ func (c *comparison) readTabs() {
 			c.ids[s.ToolUseID] = append(c.ids[s.ToolUseID], id)
 			switch a := c.asked[s.ToolUseID]; {
 			case a == nil:
-				c.blame(misrouted, id, "%s was shown a request that no CLI asked (%s)", t.Name, s.ToolUseID)
+				c.addFault(misrouted, id, "%s was shown a request that no CLI asked (%s)", t.Name, s.ToolUseID)
 			case a.SessionID != s.SessionID:
-				c.blame(misrouted, id, "%s was shown the request in session %s, but session %s asked it", t.Name, s.SessionID, a.SessionID)
+				c.addFault(misrouted, id, "%s was shown the request in session %s, but session %s asked it", t.Name, s.SessionID, a.SessionID)
 			case canonical(a.Input) != canonical(s.ToolInput):
-				c.blame(misrouted, id, "%s was shown other input than the CLI asked with", t.Name)
+				c.addFault(misrouted, id, "%s was shown other input than the CLI asked with", t.Name)
 			}
 		}
-		for _, g := range t.Given {
+		for _, g := range t.Sent {
 			m := claim{g, t.Name}
-			c.given[g.ToolUseID] = append(c.given[g.ToolUseID], m)
-			c.words[g.Words] = append(c.words[g.Words], m)
+			c.sent[g.ToolUseID] = append(c.sent[g.ToolUseID], m)
+			c.expected[g.Expected] = append(c.expected[g.Expected], m)
 		}
 	}
 }
 
-// request checks all that is known of one request.
+// request checks everything known about one request.
 func (c *comparison) request(a *asked) {
 	id := a.ToolUseID
 	if ids := c.ids[id]; len(ids) > 1 {
-		c.blame(twice, id, "one request of the CLI was shown under %d ids: %s", len(ids), strings.Join(ids, ", "))
+		c.addFault(answeredTwice, id, "one request of the CLI was shown under %d ids: %s", len(ids), strings.Join(ids, ", "))
 	} else if len(ids) == 1 {
 		id = ids[0]
 	}
-	claims, answers := c.given[a.ToolUseID], c.heard[a]
+	claims, answers := c.sent[a.ToolUseID], c.received[a]
 	var winners []claim
 	for _, m := range claims {
 		if m.won() {
@@ -222,10 +221,10 @@ func (c *comparison) request(a *asked) {
 		c.tally.Withdrawn++
 	}
 	if len(winners) > 1 {
-		c.blame(twoWinners, id, "%s and %s were both told applied", winners[0].tab, winners[1].tab)
+		c.addFault(twoWinners, id, "%s and %s were both acked as applied", winners[0].tab, winners[1].tab)
 	}
 	if len(answers) > 1 {
-		c.blame(twice, id, "the CLI heard %d answers: %s; %s", len(answers), answers[0].Words, answers[1].Words)
+		c.addFault(answeredTwice, id, "the CLI received %d answers: %s; %s", len(answers), answers[0].Answer, answers[1].Answer)
 	}
 	for _, h := range answers {
 		c.answer(id, a, h, claims, winners)
@@ -234,12 +233,12 @@ func (c *comparison) request(a *asked) {
 	switch {
 	case len(answers) > 0 || visible:
 	case a.Withdrawn && len(winners) > 0:
-		c.tally.Late++
+		c.tally.WithdrawnLate++
 	case a.Withdrawn:
 	case len(winners) > 0:
-		c.blame(undelivered, id, "%s was told applied, and the CLI of session %s never heard it", winners[0].tab, a.SessionID)
+		c.addFault(undelivered, id, "%s was acked as applied, but the CLI of session %s never received it", winners[0].tab, a.SessionID)
 	default:
-		c.blame(lost, id, "session %s asked it (%s), nobody's answer reached its CLI, and nobody can answer it%s", a.SessionID, a.ToolUseID, c.known(a))
+		c.addFault(lostRequests, id, "session %s asked it (%s), nobody's answer reached its CLI, and nobody can answer it%s", a.SessionID, a.ToolUseID, c.known(a))
 	}
 	for _, m := range claims {
 		c.acks(id, a, m, winners)
@@ -249,88 +248,88 @@ func (c *comparison) request(a *asked) {
 	}
 }
 
-// known says who knows of a request that was lost.
+// known describes who knows of a lost request.
 func (c *comparison) known(a *asked) string {
 	switch {
 	case c.ended[a.SessionID]:
 		return "; its CLI ended"
 	case len(c.ids[a.ToolUseID]) == 0:
 		return "; no tab was ever shown it"
-	case len(c.given[a.ToolUseID]) == 0:
+	case len(c.sent[a.ToolUseID]) == 0:
 		return "; it was shown, and no tab answered"
 	}
-	m := c.given[a.ToolUseID][0]
-	return "; " + m.tab + " answered and was told " + m.told()
+	m := c.sent[a.ToolUseID][0]
+	return "; " + m.tab + " answered and got the ack " + m.firstAck()
 }
 
-// answer checks one answer that a CLI heard.
-func (c *comparison) answer(id string, a *asked, h heard, claims, winners []claim) {
+// answer checks one answer that a CLI received.
+func (c *comparison) answer(id string, a *asked, h received, claims, winners []claim) {
 	if h.ToolUseID != a.ToolUseID {
-		c.blame(misrouted, id, "the answer that the CLI heard names the tool use %q, not %s", h.ToolUseID, a.ToolUseID)
+		c.addFault(misrouted, id, "the answer that the CLI received names the tool use %q, not %s", h.ToolUseID, a.ToolUseID)
 	}
-	said := func(m claim) bool { return m.Words == h.Words }
+	same := func(m claim) bool { return m.Expected == h.Answer }
 	switch {
-	case slices.ContainsFunc(winners, said):
-	case slices.ContainsFunc(claims, func(m claim) bool { return said(m) && m.takenBack() }):
-		c.blame(revoked, id, "the CLI heard an answer that was taken back: %s", h.Words)
-	case slices.ContainsFunc(claims, said) && len(winners) > 0:
-		c.blame(differs, id, "%s was told applied, but the CLI heard another tab's answer: %s", winners[0].tab, h.Words)
-	case slices.ContainsFunc(claims, said):
-		m := claims[slices.IndexFunc(claims, said)]
-		c.blame(told, id, "the CLI heard the answer of %s, which was told %s", m.tab, m.told())
-	case len(c.words[h.Words]) > 0:
-		m := c.words[h.Words][0]
-		c.blame(misrouted, id, "the CLI heard the answer that %s gave to %s", m.tab, m.RequestID)
+	case slices.ContainsFunc(winners, same):
+	case slices.ContainsFunc(claims, func(m claim) bool { return same(m) && m.wasUndone() }):
+		c.addFault(undoneAnswers, id, "the CLI received an undone answer: %s", h.Answer)
+	case slices.ContainsFunc(claims, same) && len(winners) > 0:
+		c.addFault(wrongAnswer, id, "%s was acked as applied, but the CLI received another tab's answer: %s", winners[0].tab, h.Answer)
+	case slices.ContainsFunc(claims, same):
+		m := claims[slices.IndexFunc(claims, same)]
+		c.addFault(contradictoryAcks, id, "the CLI received the answer of %s, whose ack was %s", m.tab, m.firstAck())
+	case len(c.expected[h.Answer]) > 0:
+		m := c.expected[h.Answer][0]
+		c.addFault(misrouted, id, "the CLI received the answer of %s to %s", m.tab, m.RequestID)
 	case len(winners) > 0:
-		c.blame(differs, id, "%s was told applied for %q, but the CLI heard %q", winners[0].tab, winners[0].Words, h.Words)
+		c.addFault(wrongAnswer, id, "%s was acked as applied for %q, but the CLI received %q", winners[0].tab, winners[0].Expected, h.Answer)
 	default:
-		c.blame(differs, id, "the CLI heard what nobody answered: %s", h.Words)
+		c.addFault(wrongAnswer, id, "the CLI received an answer that nobody sent: %s", h.Answer)
 	}
 }
 
-// acks checks what a tab was told about its answer.
+// acks checks the acks of an answer.
 func (c *comparison) acks(id string, a *asked, m claim, winners []claim) {
 	if len(m.Acks) == 0 {
-		c.blame(told, id, "%s answered and never got an ack", m.tab)
+		c.addFault(contradictoryAcks, id, "%s answered and never got an ack", m.tab)
 		return
 	}
 	for _, again := range m.Acks[1:] {
-		// What was taken back is told how the request ended once it has.
+		// Once the request has ended, an undone answer gets the outcome.
 		over := m.Acks[0].Code == "taken_back" && (again.Result == "already_resolved" || again.Result == "stale")
 		if again.String() != m.Acks[0].String() && !over {
-			c.blame(told, id, "%s was told %q and, asking again, %q", m.tab, m.Acks[0], again)
+			c.addFault(contradictoryAcks, id, "%s got the ack %q and, sending again, %q", m.tab, m.Acks[0], again)
 			break
 		}
 	}
 	first := m.Acks[0]
-	// A denial ends an approval that is held; nothing else may.
-	denied := strings.HasPrefix(m.Words, "allow ") && first.Resolved != nil && first.Resolved.Outcome == "denied"
+	// Only a denial ends a held approval.
+	denied := strings.HasPrefix(m.Expected, "allow ") && first.Resolved != nil && first.Resolved.Outcome == "denied"
 	if m.Held && m.Undos == 0 && first.Result == "already_resolved" && !denied {
-		c.blame(told, id, "%s was told that its answer is held, never took it back, and was told %q", m.tab, first)
+		c.addFault(contradictoryAcks, id, "%s got an ack for a held answer, never undid it, and got the ack %q", m.tab, first)
 	}
 	switch first.Result {
 	case "applied":
 		if m.Undone {
-			c.blame(revoked, id, "%s was told that its answer is taken back, and %q", m.tab, first)
+			c.addFault(undoneAnswers, id, "%s got an ack for its undo, and the ack %q", m.tab, first)
 		}
 	case "already_resolved":
 		if len(winners) == 0 {
-			c.blame(told, id, "%s was told %q, but nobody was told applied", m.tab, first)
+			c.addFault(contradictoryAcks, id, "%s got the ack %q, but nobody got the ack applied", m.tab, first)
 		} else if first.Resolved == nil || first.Resolved.By != winners[0].tab || first.Resolved.Outcome != winners[0].outcome() {
-			c.blame(told, id, "%s was told %q, but %s was told applied for %q", m.tab, first, winners[0].tab, winners[0].Words)
+			c.addFault(contradictoryAcks, id, "%s got the ack %q, but %s got the ack applied for %q", m.tab, first, winners[0].tab, winners[0].Expected)
 		}
 	case "stale":
 		if !a.Withdrawn || first.Resolved == nil || first.Resolved.Outcome != "withdrawn" {
-			c.blame(told, id, "%s was told %q; the CLI withdrew it: %t", m.tab, first, a.Withdrawn)
+			c.addFault(contradictoryAcks, id, "%s got the ack %q; the CLI withdrew it: %t", m.tab, first, a.Withdrawn)
 		}
 	default:
 		if first.Code != "taken_back" || m.Undos == 0 {
-			c.blame(told, id, "%s was told %q", m.tab, first)
+			c.addFault(contradictoryAcks, id, "%s got the ack %q", m.tab, first)
 		}
 	}
 }
 
-// count adds a claim to what is told of holds.
+// count adds an answer to the counts of held answers.
 func (c *comparison) count(m claim) {
 	if m.Hold == 0 {
 		return
@@ -339,69 +338,69 @@ func (c *comparison) count(m claim) {
 	sum.Asked++
 	sum.Undos += m.Undos
 	if m.Held {
-		sum.Told++
+		sum.Acked++
 	}
-	sum.Vain += m.Undos
+	sum.FailedUndos += m.Undos
 	switch {
-	case m.takenBack():
-		sum.Back++
-		sum.Vain-- // an undo whose ack was lost is one that took something back
+	case m.wasUndone():
+		sum.Undone++
+		sum.FailedUndos-- // even if the ack of that undo was lost
 	case m.won():
 		sum.Counted++
 	case len(m.Acks) > 0 && m.Acks[0].Result == "stale":
-		sum.Gone++
+		sum.Withdrawn++
 	default:
 		sum.Late++
 	}
 }
 
-// outcome is how a request ends that this answer resolves.
+// outcome returns the outcome of a request that this answer resolves.
 func (c claim) outcome() string {
-	if strings.HasPrefix(c.Words, "deny") {
+	if strings.HasPrefix(c.Expected, "deny") {
 		return "denied"
 	}
 	return "answered"
 }
 
-// row checks what the server says of a request afterwards.
+// row checks the outcome at the server.
 func (c *comparison) row(id string, a *asked, winners []claim) {
 	if c.Pending[id] {
-		return // blamed already
+		return // already a fault
 	}
 	want := row{Outcome: "withdrawn"}
 	if len(winners) > 0 {
 		want = row{Outcome: winners[0].outcome(), By: winners[0].tab}
 	} else if !a.Withdrawn {
-		return // lost or ended, and blamed already
+		return // lost or ended, and already a fault
 	}
 	if got := c.Rows[id]; got != want {
-		c.blame(stored, id, "the server says %+v, but it ended as %+v", got, want)
+		c.addFault(contradictoryRows, id, "the server says %+v, but it ended as %+v", got, want)
 	}
 	switch items := c.Items[id]; {
 	case len(items) == 0:
-		c.blame(stored, id, "the transcript of session %s does not say how it ended", a.SessionID)
+		c.addFault(contradictoryRows, id, "the transcript of session %s does not say how it ended", a.SessionID)
 	case len(items) > 1:
-		c.blame(stored, id, "the transcript of session %s says %d times how it ended", a.SessionID, len(items))
+		c.addFault(contradictoryRows, id, "the transcript of session %s says %d times how it ended", a.SessionID, len(items))
 	case items[0] != want:
-		c.blame(stored, id, "the transcript of session %s says %+v, but it ended as %+v", a.SessionID, items[0], want)
+		c.addFault(contradictoryRows, id, "the transcript of session %s says %+v, but it ended as %+v", a.SessionID, items[0], want)
 	}
 }
 
-// lines checks what was said both ways.
+// lines checks the messages to the CLIs and the texts from them.
 func (c *comparison) lines() {
-	said, users := map[string][]string{}, map[string][]string{}
+	texts, users := map[string][]string{}, map[string][]string{}
 	for _, cli := range c.CLIs {
-		said[cli.SessionID] = append(said[cli.SessionID], cli.Said...)
+		texts[cli.SessionID] = append(texts[cli.SessionID], cli.Said...)
 		users[cli.SessionID] = append(users[cli.SessionID], cli.Users...)
 		c.tally.Texts += len(cli.Said)
 	}
 	for id, messages := range c.Messages {
-		c.same(spoken, id, "message", messages, users[id])
-		c.same(text, id, "line", said[id], c.Texts[id])
+		c.same(userMessages, id, "message", messages, users[id])
+		c.same(transcriptLines, id, "line", texts[id], c.Texts[id])
 	}
 }
 
-// same blames a list for each way in which it is not the wanted one.
+// same adds a fault for each difference between two lists.
 func (c *comparison) same(kind, id, what string, want, got []string) {
 	counts := map[string]int{}
 	for _, s := range got {
@@ -416,19 +415,19 @@ func (c *comparison) same(kind, id, what string, want, got []string) {
 			whole = false
 		case 1:
 		default:
-			c.blame(kind, id, "the %s %q arrived %d times", what, s, n)
+			c.addFault(kind, id, "the %s %q arrived %d times", what, s, n)
 			whole = false
 		}
 		delete(counts, s)
 	}
 	if len(missing) > 0 {
-		c.blame(kind, id, "%d %ss never arrived, the first is %q; the session is in %s", len(missing), what, missing[0], c.States[id])
+		c.addFault(kind, id, "%d %ss never arrived, the first is %q; the session is in %s", len(missing), what, missing[0], c.States[id])
 	}
 	for s := range counts {
-		c.blame(kind, id, "the %s %q arrived, which nobody said", what, s)
+		c.addFault(kind, id, "the %s %q arrived, which nobody sent", what, s)
 		whole = false
 	}
 	if whole && !slices.Equal(want, got) {
-		c.blame(kind, id, "the %ss arrived in another order than they were said", what)
+		c.addFault(kind, id, "the %ss arrived in another order than they were sent", what)
 	}
 }

@@ -1,52 +1,50 @@
-// Command torture proves that the server may die at any instant. It knows the
-// product through the wire, the command line and what scripted CLIs record, and
-// through nothing else.
+// Command torture proves that the server may die at any instant. It uses the product only over
+// the wire and the command line, and reads the records of scripted CLIs.
 //
 //	torture -sayso bin/sayso                         1,000 kills, 3,000 requests
 //	torture -sayso bin/sayso -kills 50 -requests 200 in a few seconds
 //	torture -sayso bin/sayso -other old/sayso        two builds in turn: an upgrade and back, each time
 //	torture -sayso bin/sayso -shim-kills 10          kills shims, not the server
 //	torture -sayso bin/sayso -outages 100 [-database postgres]
-//	                                                 lets the database fail, not the server
-//	torture -sayso bin/sayso -soak 1h                says what grows while sessions and tabs come and go
-//	torture -sayso bin/sayso -r2 -open 1000 -tabs 50 times the return of all forms
+//	                                                 makes the database fail, not the server
+//	torture -sayso bin/sayso -soak 1h                finds what grows while sessions and tabs come and go
+//	torture -sayso bin/sayso -r2 -open 1000 -tabs 50 measures how fast all forms return
 //
-// The first is the proof of R1. Some sessions work on scripts that ask all the
-// time: approvals and questions, several at once, some withdrawn again. Tabs,
-// each of a user of its own, answer everything that they are shown, each
-// differently, keep what was not acked and say it again on the next connection,
-// as the web app does. A third of the answers they have held for some time, and a
-// third of those they take back; then they answer once more, or leave it to the
-// others for a while. Meanwhile the server is killed with SIGKILL again and
-// again some milliseconds after it has come up, and started at once. Messages
-// to the sessions come in all the while. When too few answers get through, the
-// server is left alone a little longer each time. A phase without kills lets
-// everything be settled.
+// The first command proves R1. Several sessions ask continuously: approvals and questions,
+// several at once, some of them withdrawn. Tabs, each with its own user, answer every request
+// in different ways. Like the web app, they keep an answer until it is acked and send it again
+// on the next connection. They hold a third of the answers and undo a third of those; then they
+// answer again, or leave that to others for a while. Meanwhile the server is killed repeatedly
+// with SIGKILL, milliseconds after it is up, and restarted, and messages to the sessions keep
+// coming. If too few answers get through, the time between kills grows. The last phase, without
+// kills, settles everything.
 //
-// Then three ledgers are held against each other: what the tabs were told, what
-// the server says over REST (transcripts, open requests, and to whom a further
-// answer to each request is said to have lost), and what the CLIs recorded. It
-// is a fault if a request is lost; if a CLI hears two answers to one, or another
-// answer than the one whose tab was told applied, or one that was given to
-// another request; if two tabs are told applied, or one and the CLI hears
-// nothing; if an answer counts or is heard that was taken back, or one that was
-// held and not taken back gives way to another; if a CLI ends though only the server was killed; if an ack changes or
-// is missing; if what is stored says otherwise; if a line of a CLI or a message
-// to one is missing or doubled; and if a process is left when all is over.
+// Then the command compares three ledgers: the acks of the tabs, the server's REST API
+// (transcripts, open requests, and the winner that it names when each request is answered
+// again), and the records of the CLIs. These are faults:
 //
-// With -outages the server lives on and its database fails: a PostgreSQL of the run's own
-// is stopped at once and started, loses a backend to SIGKILL, or hangs; for SQLite the disk
-// is full, or another program holds the file. It is then also a fault if a tab differs from
-// what is stored 3 seconds after the database is back, or if no answer gets through.
+//   - A request is lost.
+//   - A CLI receives two answers to a request, an answer to another request, or another answer
+//     than the one that was acked as applied.
+//   - Two answers are acked as applied, or one that the CLI does not receive.
+//   - An undone answer counts, or a held one that was not undone gives way to another.
+//   - A CLI ends, although only the server was killed.
+//   - An ack is missing or changes, or the stored outcome differs.
+//   - A line of a CLI or a message to one is missing or doubled.
+//   - A process is left at the end.
 //
-// An answer that was applied at the very time at which the CLI withdrew the
-// request may be heard or not; it is counted and no fault.
+// With -outages, the database fails instead of the server: a PostgreSQL of this run is stopped
+// immediately and started, loses a backend to SIGKILL, or hangs; for SQLite the disk is full, or
+// another program locks the file. It is then also a fault if a tab differs from the database 3
+// seconds after it is back, or if no answer gets through.
 //
-// The exit status is 1 when there is a fault, and everything is then left for
-// inspection. Decisions follow from the printed seed; the instants at which they
-// fall do not.
+// If the CLI withdraws a request at the same moment as an answer is applied, the CLI may receive
+// it or not. Such answers are counted, and are no faults.
 //
-// It is also the CLI that it has the server start, see playCLI.
+// The exit status is 1 if there is a fault; the files are then kept. The printed seed determines
+// the decisions, but not their times.
+//
+// The program is also the CLI that the server starts, see playCLI.
 package main
 
 import (
@@ -66,7 +64,7 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == asCLI {
 		os.Exit(playCLI(os.Args[2:]))
 	}
-	// Whoever stops reading what this prints must not leave processes behind.
+	// No process must be left if the reader of the output goes away.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	faulty, err := torture(ctx, os.Args[1:])
@@ -81,7 +79,7 @@ func main() {
 	}
 }
 
-// torture reads the command line and runs what it asks for.
+// torture parses the command line and runs the command.
 func torture(ctx context.Context, args []string) (faulty bool, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -98,8 +96,8 @@ func torture(ctx context.Context, args []string) (faulty bool, err error) {
 	flags.IntVar(&s.kills, "kills", s.kills, "how often the server is killed")
 	flags.IntVar(&s.requests, "requests", s.requests, "how many requests the CLIs ask")
 	flags.BoolVar(&s.holds, "holds", s.holds, "have a third of the answers held, and take some back; -holds=false for an -other that cannot")
-	flags.DurationVar(&s.least, "least", s.least, "shortest life of a server after it has come up")
-	flags.DurationVar(&s.most, "most", s.most, "longest life")
+	flags.DurationVar(&s.minUptime, "least", s.minUptime, "shortest life of a server after it has come up")
+	flags.DurationVar(&s.maxUptime, "most", s.maxUptime, "longest life")
 	flags.DurationVar(&s.settle, "settle", s.settle, "how long the phase without kills waits without progress")
 	limit := flags.Duration("limit", 30*time.Minute, "of the whole run")
 	flags.IntVar(&s.tabs, "tabs", 0, "tabs (default 2, with -r2 and -soak 50)")
@@ -132,7 +130,7 @@ func torture(ctx context.Context, args []string) (faulty bool, err error) {
 		*limit = max(*limit, s.soakFor+10*time.Minute)
 	}
 	s.sessions = orElse(s.sessions, 20)
-	if s.sessions < 1 || s.kills < 1 || s.requests < s.sessions || s.least > s.most {
+	if s.sessions < 1 || s.kills < 1 || s.requests < s.sessions || s.minUptime > s.maxUptime {
 		return false, errors.New("there must be a session, a kill, and a request for each session")
 	}
 	if s.outages > 0 {
@@ -142,10 +140,10 @@ func torture(ctx context.Context, args []string) (faulty bool, err error) {
 		given := map[string]bool{}
 		flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
 		if !given["least"] {
-			s.least = 50 * time.Millisecond
+			s.minUptime = 50 * time.Millisecond
 		}
 		if !given["most"] {
-			s.most = 500 * time.Millisecond
+			s.maxUptime = 500 * time.Millisecond
 		}
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, *limit, fmt.Errorf("the run took longer than %s", *limit))
@@ -174,11 +172,11 @@ func torture(ctx context.Context, args []string) (faulty bool, err error) {
 	return len(faults) > 0, nil
 }
 
-// defaults are those of the proof.
+// defaults returns the settings of the proof.
 func defaults(self string) settings {
 	return settings{
 		self: self, out: os.Stdout, holds: true, sessions: 20, kills: 1000, requests: 3000,
-		least: 5 * time.Millisecond, most: 30 * time.Millisecond, settle: 30 * time.Second,
+		minUptime: 5 * time.Millisecond, maxUptime: 30 * time.Millisecond, settle: 30 * time.Second,
 		open: 1000, rounds: 1, slack: 1,
 	}
 }

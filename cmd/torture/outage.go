@@ -16,10 +16,10 @@ import (
 
 // The limits of outages.
 const (
-	agreedIn    = 3 * time.Second // from the return of the database to equal tabs
-	longestHang = 7 * time.Second // longer than the server waits for a call
+	agreeLimit  = 3 * time.Second // from the return of the database until the tabs agree
+	maxHang     = 7 * time.Second // longer than the server's limit for a call
 	longestFull = 2 * time.Second
-	goesOnIn    = 30 * time.Second // from the return to an answer that gets through
+	answerLimit = 30 * time.Second // from the return until an answer gets through
 )
 
 // An outage is a way in which the database fails. do returns once the database is back.
@@ -28,7 +28,7 @@ type outage struct {
 	do   func(context.Context, *rand.Rand) error
 }
 
-// outages are the ways that the database of the run has.
+// outages returns the outages of the run's database.
 func (h *harness) outages() []outage {
 	if p := h.postgres; p != nil {
 		return []outage{
@@ -40,7 +40,7 @@ func (h *harness) outages() []outage {
 					defer resume()
 				}
 				if err == nil {
-					err = pause(ctx, upTo(random, longestHang))
+					err = pause(ctx, randomWait(random, maxHang))
 				}
 				return err
 			}},
@@ -51,7 +51,7 @@ func (h *harness) outages() []outage {
 			if err := limitFiles(h.serverPID(), 1); err != nil {
 				return err
 			}
-			err := pause(ctx, upTo(random, longestFull))
+			err := pause(ctx, randomWait(random, longestFull))
 			return errors.Join(err, limitFiles(h.serverPID(), ^uint64(0)))
 		}},
 		{"locked by another program", func(ctx context.Context, random *rand.Rand) (err error) {
@@ -64,15 +64,15 @@ func (h *harness) outages() []outage {
 			if _, err := db.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 				return err
 			}
-			err = pause(ctx, upTo(random, longestHang))
+			err = pause(ctx, randomWait(random, maxHang))
 			_, ended := db.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
 			return errors.Join(err, ended)
 		}},
 	}
 }
 
-// upTo is a time to wait, mostly a short one.
-func upTo(random *rand.Rand, most time.Duration) time.Duration {
+// randomWait returns a random time, mostly a short one.
+func randomWait(random *rand.Rand, most time.Duration) time.Duration {
 	f := random.Float64()
 	return time.Duration(f * f * float64(most))
 }
@@ -86,13 +86,13 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// failAll has the database fail as often as it should, and looks each time that the tabs
-// soon show what is stored and that answers get through again.
+// failAll makes the database fail repeatedly. After each outage it checks that the tabs soon
+// agree with the database and that answers get through.
 func (c *crash) failAll(ctx context.Context) error {
 	random, ways := c.random(3), c.outages()
 	for n := range c.settings.outages {
-		if !c.demand(n, c.settings.outages) {
-			break // what follows says nothing more
+		if !c.releaseRequests(n, c.settings.outages) {
+			break // the rest of the run would prove nothing
 		}
 		if err := c.sleep(ctx, c.uptime(random)); err != nil {
 			return err
@@ -112,7 +112,7 @@ func (c *crash) failAll(ctx context.Context) error {
 	return nil
 }
 
-// returns watches what becomes of the tabs when the database is back.
+// returns watches the tabs when the database is back.
 func (c *crash) returns(ctx context.Context, what string) error {
 	began, settled, shown := time.Now(), 0, 0
 	for _, t := range c.tabs {
@@ -128,8 +128,8 @@ func (c *crash) returns(ctx context.Context, what string) error {
 			if why = c.disagreement(ctx); why == "" {
 				agreed = true
 				c.agreed = append(c.agreed, took)
-				if took > agreedIn*c.slack {
-					c.refused = append(c.refused, fault{late, what, fmt.Sprintf("the tabs show what is stored after %s", took.Round(time.Millisecond))})
+				if took > agreeLimit*c.slack {
+					c.refused = append(c.refused, fault{missedLimits, what, fmt.Sprintf("the tabs show what is stored after %s", took.Round(time.Millisecond))})
 				}
 			}
 		}
@@ -142,8 +142,8 @@ func (c *crash) returns(ctx context.Context, what string) error {
 		if agreed && goesOn {
 			return nil
 		}
-		if took > goesOnIn*c.slack {
-			c.refused = append(c.refused, fault{late, what, fmt.Sprintf("after %s the tabs agree with the store: %t %s; an answer got through: %t", took.Round(time.Second), agreed, why, goesOn)})
+		if took > answerLimit*c.slack {
+			c.refused = append(c.refused, fault{missedLimits, what, fmt.Sprintf("after %s the tabs agree with the store: %t %s; an answer got through: %t", took.Round(time.Second), agreed, why, goesOn)})
 			return nil
 		}
 		if err := c.sleep(ctx, 5*time.Millisecond); err != nil {
@@ -152,8 +152,8 @@ func (c *crash) returns(ctx context.Context, what string) error {
 	}
 }
 
-// disagreement says how a tab differs from what is stored, "" for not at all. What is
-// asked or settled meanwhile may be in one of them alone.
+// disagreement describes how a tab differs from the database, "" if it does not. Requests that
+// are asked or settled meanwhile may be in only one of them.
 func (c *crash) disagreement(ctx context.Context) string {
 	var before, after []map[string]bool
 	for _, t := range c.tabs {
@@ -181,7 +181,7 @@ func (c *crash) disagreement(ctx context.Context) string {
 	return ""
 }
 
-// reportOutages begins the table of a run of outages.
+// reportOutages prints the head of the table of a run with outages.
 func (c *crash) reportOutages() {
 	fmt.Fprintf(c.out, "\n## The database failed %d times, seed %d\n\n", len(c.agreed), c.seed)
 	c.header("what", "")
@@ -189,7 +189,7 @@ func (c *crash) reportOutages() {
 		fmt.Fprintf(c.out, "| %s | %d |\n", name, c.failed[name])
 	}
 	fmt.Fprintf(c.out, "| in all | %.0f s, then %.1f s of drain |\n", c.took.Seconds(), c.drains.Seconds())
-	fmt.Fprintf(c.out, "| the database is back → every tab shows what is stored, ms | %s |\n", spread(c.agreed))
+	fmt.Fprintf(c.out, "| the database is back → every tab shows what is stored, ms | %s |\n", summary(c.agreed))
 	shown := slices.Sorted(slices.Values(c.shown))
 	if n := len(shown); n > 0 {
 		fmt.Fprintf(c.out, "| forms in all tabs at that time | min %d, p50 %d, max %d |\n", shown[0], shown[n/2], shown[n-1])

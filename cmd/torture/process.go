@@ -10,16 +10,14 @@ import (
 	"syscall"
 )
 
-// process is one that this run brought about, directly or not.
+// process is a process that this run started, directly or indirectly.
 type process struct {
 	pid  int
 	args string
 }
 
-// alive returns which processes of the CLIs are there: they themselves, their
-// children, and what kept them. What is dead and was not waited for is not
-// there. A process that has taken over the id of another is told by its
-// arguments.
+// alive returns the running processes among the CLIs, their children and their shims. Zombies
+// do not count. Its arguments distinguish a process from another one with a reused id.
 func (h *harness) alive(clis []*cliLedger) []process {
 	var all []process
 	for _, c := range clis {
@@ -27,7 +25,7 @@ func (h *harness) alive(clis []*cliLedger) []process {
 		if c.Parent > 1 && c.Parent != h.serverPID() {
 			marks := []string{filepath.Join(h.options.StateDir(), "program", "sayso-shim-")}
 			for _, build := range h.builds {
-				marks = append(marks, build+" shim") // what one is when it cannot be a program of its own
+				marks = append(marks, build+" shim") // a shim without a program of its own
 			}
 			all = append(all, alive(c.Parent, marks...)...)
 		}
@@ -54,7 +52,7 @@ func alive(pid int, marks ...string) []process {
 	}
 	out, err := exec.Command("ps", "-o", "stat=,args=", "-p", strconv.Itoa(pid)).Output()
 	if err != nil {
-		return nil // it went meanwhile
+		return nil // it has exited meanwhile
 	}
 	state, args, _ := strings.Cut(strings.TrimSpace(string(out)), " ")
 	if strings.HasPrefix(state, "Z") || !slices.ContainsFunc(marks, func(m string) bool { return strings.Contains(args, m) }) {
@@ -63,12 +61,12 @@ func alive(pid int, marks ...string) []process {
 	return []process{{pid, strings.TrimSpace(args)}}
 }
 
-// kill ends a process that was just found alive.
-func (p process) kill() { _ = syscall.Kill(p.pid, syscall.SIGKILL) } // it may have gone
+// kill kills a process that was just found alive.
+func (p process) kill() { _ = syscall.Kill(p.pid, syscall.SIGKILL) } // it may have exited
 
 func decode(text []byte, into any) error { return json.Unmarshal(text, into) }
 
-// pids lists the ids, for a sentence.
+// pids lists the ids for a message.
 func pids(all []process) string {
 	ids := make([]string, 0, len(all))
 	for _, p := range all {

@@ -9,34 +9,34 @@ import (
 	"slices"
 )
 
-// cliLedger is what one CLI process recorded: the third of the ledgers.
+// cliLedger is the record of one CLI process.
 type cliLedger struct {
 	SessionID string
 	PID       int
 	Parent    int
 	Children  []int
 	Asked     []*asked // in order
-	Heard     []heard
-	Users     []string // first lines of the messages that it got
+	Received  []received
+	Users     []string // first lines of the messages it received
 	Said      []string
 	EOF, Exit bool
 }
 
-// asked is a request as its CLI knows it.
+// asked is a request of a CLI.
 type asked struct {
 	SessionID string
-	RequestID string // as the CLI names it
-	ToolUseID string // names the request on both sides of the server
+	RequestID string // of the CLI
+	ToolUseID string // identifies the request on both sides of the server
 	ToolName  string
 	Input     json.RawMessage
 	Withdrawn bool
 }
 
-// heard is an answer as a CLI got it.
-type heard struct {
+// received is an answer that a CLI received.
+type received struct {
 	RequestID string
 	ToolUseID string // "" in an error
-	Words     string // see words
+	Answer    string // see canonicalAnswer
 	Known     bool   // the request was open
 }
 
@@ -68,7 +68,7 @@ func readRecord(text []byte) (*cliLedger, error) {
 	for {
 		line, rest, whole := bytes.Cut(text, []byte("\n"))
 		if !whole {
-			return c, nil // what is left is being written
+			return c, nil // the rest is being written
 		}
 		text = rest
 		var e entry
@@ -93,7 +93,7 @@ func readRecord(text []byte) (*cliLedger, error) {
 			if err != nil {
 				return nil, err
 			}
-			c.Heard = append(c.Heard, h)
+			c.Received = append(c.Received, h)
 		case "user":
 			c.Users = append(c.Users, e.Text)
 		case "said":
@@ -106,7 +106,7 @@ func readRecord(text []byte) (*cliLedger, error) {
 	}
 }
 
-func heardOf(e entry) (heard, error) {
+func heardOf(e entry) (received, error) {
 	var m struct {
 		Response struct {
 			Subtype  string          `json:"subtype"`
@@ -115,11 +115,11 @@ func heardOf(e entry) (heard, error) {
 		} `json:"response"`
 	}
 	if err := json.Unmarshal(e.Line, &m); err != nil {
-		return heard{}, err
+		return received{}, err
 	}
-	h := heard{RequestID: e.RequestID, Known: e.Known}
+	h := received{RequestID: e.RequestID, Known: e.Known}
 	if m.Response.Subtype != "success" {
-		h.Words = "error " + m.Response.Error
+		h.Answer = "error " + m.Response.Error
 		return h, nil
 	}
 	var p struct {
@@ -130,26 +130,26 @@ func heardOf(e entry) (heard, error) {
 		ToolUseID    string          `json:"toolUseID"`
 	}
 	if err := json.Unmarshal(m.Response.Response, &p); err != nil {
-		return heard{}, err
+		return received{}, err
 	}
 	h.ToolUseID = p.ToolUseID
-	h.Words = words(p.Behavior, p.UpdatedInput, p.Message)
+	h.Answer = canonicalAnswer(p.Behavior, p.UpdatedInput, p.Message)
 	if p.Interrupt {
-		h.Words += " and interrupt"
+		h.Answer += " and interrupt"
 	}
 	return h, nil
 }
 
-// words is an answer in one canonical line, by which what a tab gave and what a
-// CLI heard are compared.
-func words(behavior string, input json.RawMessage, message string) string {
+// canonicalAnswer returns an answer as one canonical line, to compare what a tab sent with what
+// a CLI received.
+func canonicalAnswer(behavior string, input json.RawMessage, message string) string {
 	if behavior == "allow" {
 		return "allow " + canonical(input)
 	}
 	return behavior + " " + message
 }
 
-// canonical is JSON with its keys in order and no space.
+// canonical returns JSON with sorted keys and without spaces.
 func canonical(raw json.RawMessage) string {
 	var v any
 	if err := json.Unmarshal(raw, &v); err != nil {

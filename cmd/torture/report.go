@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// spread is min/p50/p99/max in milliseconds.
-func spread(all []time.Duration) string {
+// summary returns min/p50/p99/max in milliseconds.
+func summary(all []time.Duration) string {
 	if len(all) == 0 {
 		return "none"
 	}
@@ -16,8 +16,7 @@ func spread(all []time.Duration) string {
 	return fmt.Sprintf("min %d, p50 %d, p99 %d, max %d", at(0), at(50), at(99), at(100))
 }
 
-// printFaults ends a table with the number of faults of each kind, and then
-// names them.
+// printFaults prints the number of faults of each kind as the end of a table, then the faults.
 func printFaults(out io.Writer, faults []fault) {
 	counts := map[string]int{}
 	for _, f := range faults {
@@ -35,7 +34,7 @@ func nameFaults(out io.Writer, faults []fault) {
 	for _, f := range faults {
 		switch named[f.Kind]++; {
 		case named[f.Kind] <= most:
-			fmt.Fprintf(out, "\n%s: %s: %s", f.Kind, f.ID, f.Sentence)
+			fmt.Fprintf(out, "\n%s: %s: %s", f.Kind, f.ID, f.Message)
 		case named[f.Kind] == most+1:
 			fmt.Fprintf(out, "\n%s: and more", f.Kind)
 		}

@@ -28,16 +28,15 @@ const (
 	longestBackoff = 15 * time.Second
 )
 
-// restored is when a watcher had all forms.
+// restored records when a watcher had all forms.
 type restored struct {
 	start     int // of the server
 	connected time.Time
 	complete  time.Time
 }
 
-// watcher is a tab that only looks. It searches messages for ids and does not
-// decode them: 50 tabs that share a machine with their server are to measure the
-// server.
+// watcher is a tab that only reads. It searches messages for ids without decoding them, because
+// 50 tabs on the server's machine must not distort the measurement.
 type watcher struct {
 	client blackbox.Client
 	random *rand.Rand
@@ -60,7 +59,7 @@ func (w watcher) run(ctx context.Context) {
 	}
 }
 
-// watch plays one connection and reports whether the server spoke.
+// watch serves one connection and reports whether the server sent anything.
 func (w watcher) watch(ctx context.Context) (greeted bool) {
 	conn, err := w.client.Dial(ctx)
 	if err != nil {
@@ -83,7 +82,7 @@ func (w watcher) watch(ctx context.Context) (greeted bool) {
 	}
 }
 
-// awaitAll reads until every wanted request was shown.
+// awaitAll reads until every wanted request has appeared.
 func (w watcher) awaitAll(ctx context.Context, conn *websocket.Conn) error {
 	seen := make(map[string]bool, len(w.wanted))
 	for len(seen) < len(w.wanted) {
@@ -115,7 +114,7 @@ func runRestore(ctx context.Context, s settings) ([]fault, error) {
 	var sessions []string
 	faults, err := restoreAll(ctx, h, &sessions)
 	if err != nil {
-		faults = append(faults, fault{other, "run", err.Error()})
+		faults = append(faults, fault{otherFaults, "run", err.Error()})
 	}
 	faults = h.close(ctx, sessions, faults)
 	nameFaults(s.out, faults)
@@ -126,7 +125,7 @@ func restoreAll(ctx context.Context, h *harness, sessions *[]string) ([]fault, e
 	texts := writer{random: h.random(1)}
 	for i := range h.sessions {
 		texts.steps++
-		count := (h.open - i + h.sessions - 1) / h.sessions // evenly, the first a little more
+		count := (h.open - i + h.sessions - 1) / h.sessions // evenly; the first sessions get one more
 		if count <= 0 {
 			continue
 		}
@@ -171,7 +170,7 @@ func restoreAll(ctx context.Context, h *harness, sessions *[]string) ([]fault, e
 			return nil, err
 		}
 		for _, r := range tabs {
-			// A tab can be served an instant before this program has noticed.
+			// A tab may be served just before this program notices that the server is up.
 			all = append(all, max(0, r.complete.Sub(h.server.Listening)))
 			each = append(each, r.complete.Sub(r.connected))
 		}
@@ -185,9 +184,9 @@ func restoreAll(ctx context.Context, h *harness, sessions *[]string) ([]fault, e
 
 	fmt.Fprintf(h.out, "\n## %d open requests in %d sessions, %d tabs, the server killed %d times, seed %d\n\n", len(wanted), len(*sessions), h.tabs, h.rounds, h.seed)
 	h.header("what, ms", "")
-	fmt.Fprintf(h.out, "| server answers → a tab has all forms, with the web app's pauses before connecting | %s |\n", spread(all))
-	fmt.Fprintf(h.out, "| of it: connected → a tab has all forms, all tabs at once | %s |\n", spread(each))
-	fmt.Fprintf(h.out, "| one tab alone: connecting → all forms | %s |\n", spread(single))
+	fmt.Fprintf(h.out, "| server answers → a tab has all forms, with the web app's pauses before connecting | %s |\n", summary(all))
+	fmt.Fprintf(h.out, "| of it: connected → a tab has all forms, all tabs at once | %s |\n", summary(each))
+	fmt.Fprintf(h.out, "| one tab alone: connecting → all forms | %s |\n", summary(single))
 	var faults []fault
 	for _, limit := range []struct {
 		what       string
@@ -198,7 +197,7 @@ func restoreAll(ctx context.Context, h *harness, sessions *[]string) ([]fault, e
 		{"p99 of one tab", percentile(single, 99), reconnectP99},
 	} {
 		if limit.took > limit.most*h.slack {
-			faults = append(faults, fault{late, limit.what, fmt.Sprintf("%s, and %s is the limit", limit.took.Round(time.Millisecond), limit.most)})
+			faults = append(faults, fault{missedLimits, limit.what, fmt.Sprintf("%s, and %s is the limit", limit.took.Round(time.Millisecond), limit.most)})
 		}
 	}
 	now, err := h.pending(ctx)
@@ -207,13 +206,13 @@ func restoreAll(ctx context.Context, h *harness, sessions *[]string) ([]fault, e
 	}
 	for id := range wanted {
 		if !now[id] {
-			faults = append(faults, fault{lost, id, "it was open before the server was killed and is not now"})
+			faults = append(faults, fault{lostRequests, id, "it was open before the server was killed and is not now"})
 		}
 	}
 	return faults, nil
 }
 
-// awaitOpen waits until so many requests are open and returns their ids.
+// awaitOpen waits until n requests are open and returns their ids.
 func (h *harness) awaitOpen(ctx context.Context, count int) (map[string]bool, error) {
 	for began := time.Now(); ; {
 		ids, err := h.pending(ctx)
@@ -226,7 +225,7 @@ func (h *harness) awaitOpen(ctx context.Context, count int) (map[string]bool, er
 		select {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
-		case <-time.After(poll):
+		case <-time.After(pollInterval):
 		}
 	}
 }

@@ -7,22 +7,22 @@ import (
 	"github.com/sayso-dev/sayso/claude/claudetest"
 )
 
-// writer makes up what the CLIs are told to do. Everything it makes is
-// numbered, so that what is lost or doubled has a name.
+// writer generates the prompts of the CLIs. Everything in them is numbered, so that faults can
+// name what is lost or doubled.
 type writer struct {
 	random *rand.Rand
 	left   int // requests yet to be asked
-	steps  int // given so far
+	steps  int // generated so far
 }
 
-// message is one message to one session, and the turn that it leads to.
+// message is a message to a session, with the turn that it causes.
 type message struct {
 	Title    string // its first line
 	Text     string
 	Requests int
 }
 
-// next is the next message; most bounds its requests.
+// next returns the next message, with at most most requests.
 func (w *writer) next(session, number, most int) message {
 	m := message{Title: fmt.Sprintf("session %d message %d", session, number)}
 	var steps []claudetest.Step

@@ -15,8 +15,7 @@ import (
 	"github.com/sayso-dev/sayso/claude/claudetest"
 )
 
-// The limits of R23, and how long is waited beyond them to say how much they
-// were missed by.
+// The limits of R23, and how long to wait beyond them to measure by how much they are missed.
 const (
 	orphanedIn = 2 * time.Second
 	goneIn     = 5 * time.Second
@@ -45,14 +44,14 @@ func runShimKills(ctx context.Context, s settings) ([]fault, error) {
 	}
 	r := &shimRun{harness: h, random: s.random(4).IntN}
 	if err := r.run(ctx); err != nil {
-		r.blame(other, "run", "%v", err)
+		r.blame(otherFaults, "run", "%v", err)
 	}
 	faults := h.close(ctx, r.sessions, r.faults)
 	fmt.Fprintf(s.out, "\n## Shims killed %d times, seed %d\n\n", len(r.orphaned), s.seed)
 	s.header("what, ms", "")
-	fmt.Fprintf(s.out, "| killed → session dead and its requests orphaned, in a tab | %s |\n", spread(r.orphaned))
-	fmt.Fprintf(s.out, "| killed → CLI and its children gone | %s |\n", spread(r.gone))
-	fmt.Fprintf(s.out, "| asked to resume → running again | %s |\n", spread(r.resumed))
+	fmt.Fprintf(s.out, "| killed → session dead and its requests orphaned, in a tab | %s |\n", summary(r.orphaned))
+	fmt.Fprintf(s.out, "| killed → CLI and its children gone | %s |\n", summary(r.gone))
+	fmt.Fprintf(s.out, "| asked to resume → running again | %s |\n", summary(r.resumed))
 	printFaults(s.out, faults)
 	return faults, nil
 }
@@ -110,8 +109,7 @@ func (r *shimRun) cliOf(id string) (*cliLedger, error) {
 	return nil, fmt.Errorf("session %s has no CLI", id)
 }
 
-// killOne kills the shim of a session and holds what follows against R23; the
-// others are to stay as they are.
+// killOne kills the shim of a session and checks R23, and that other sessions are not affected.
 func (r *shimRun) killOne(ctx context.Context, id string, others []string, resume bool) error {
 	cli, err := r.cliOf(id)
 	if err != nil {
@@ -132,7 +130,7 @@ func (r *shimRun) killOne(ctx context.Context, id string, others []string, resum
 	r.orphaned = append(r.orphaned, took)
 	if took > orphanedIn*r.settings.slack {
 		dead, n := r.stateOf(id)
-		r.blame(late, id, "after %s dead: %t, orphaned requests: %d of %d", took.Round(time.Millisecond), dead, n, perSession)
+		r.blame(missedLimits, id, "after %s dead: %t, orphaned requests: %d of %d", took.Round(time.Millisecond), dead, n, perSession)
 	}
 	tree := &cliLedger{PID: cli.PID, Children: cli.Children}
 	if took, err = r.until(ctx, at, func() bool { return len(r.alive([]*cliLedger{tree})) == 0 }); err != nil {
@@ -140,7 +138,7 @@ func (r *shimRun) killOne(ctx context.Context, id string, others []string, resum
 	}
 	r.gone = append(r.gone, took)
 	if left := r.alive([]*cliLedger{tree}); took > goneIn*r.settings.slack {
-		r.blame(late, id, "%s after its shim was killed, of the CLI %d and its children %v there was left: %s", took.Round(time.Millisecond), cli.PID, cli.Children, pids(left))
+		r.blame(missedLimits, id, "%s after its shim was killed, of the CLI %d and its children %v there was left: %s", took.Round(time.Millisecond), cli.PID, cli.Children, pids(left))
 	}
 	for _, other := range others {
 		if err := r.checkUntouched(other); err != nil {
@@ -152,7 +150,7 @@ func (r *shimRun) killOne(ctx context.Context, id string, others []string, resum
 	}
 	at = time.Now()
 	if err := r.admin.Do(ctx, http.MethodPost, "/api/sessions/"+id+"/resume", map[string]any{}, nil); err != nil {
-		r.blame(other, id, "it cannot be resumed: %v", err)
+		r.blame(otherFaults, id, "it cannot be resumed: %v", err)
 		return nil
 	}
 	took, err = r.until(ctx, at, func() bool {
@@ -162,13 +160,13 @@ func (r *shimRun) killOne(ctx context.Context, id string, others []string, resum
 	})
 	r.resumed = append(r.resumed, took)
 	if took > resumedIn*r.settings.slack {
-		r.blame(late, id, "%s after it was resumed it does not run", took.Round(time.Millisecond))
+		r.blame(missedLimits, id, "%s after it was resumed it does not run", took.Round(time.Millisecond))
 	}
 	return err
 }
 
-// until waits for a condition and returns how long after at it held, or the
-// whole patience when it never did.
+// until waits for a condition and returns the time since at, or the whole timeout if the
+// condition was never met.
 func (r *shimRun) until(ctx context.Context, at time.Time, holds func() bool) (time.Duration, error) {
 	for {
 		switch took := time.Since(at); {
@@ -180,14 +178,14 @@ func (r *shimRun) until(ctx context.Context, at time.Time, holds func() bool) (t
 		select {
 		case <-time.After(5 * time.Millisecond):
 		case <-r.server.Exited():
-			return 0, errors.New("the server ended by itself; it said:\n" + r.server.LastWords())
+			return 0, errors.New("the server ended by itself; it said:\n" + r.server.LogTail())
 		case <-ctx.Done():
 			return 0, context.Cause(ctx)
 		}
 	}
 }
 
-// stateOf is what the tab knows of a session.
+// stateOf returns the state of a session in the tab.
 func (r *shimRun) stateOf(id string) (dead bool, orphaned int) {
 	r.tab.mu.Lock()
 	defer r.tab.mu.Unlock()
@@ -199,7 +197,7 @@ func (r *shimRun) isOrphaned(id string) bool {
 	return dead && orphaned == perSession
 }
 
-// checkUntouched holds a session whose shim was not killed to what it was.
+// checkUntouched checks that a session whose shim was not killed has not changed.
 func (r *shimRun) checkUntouched(id string) error {
 	cli, err := r.cliOf(id)
 	if err != nil {
@@ -215,12 +213,12 @@ func (r *shimRun) checkUntouched(id string) error {
 	r.tab.mu.Unlock()
 	dead, orphaned := r.stateOf(id)
 	if dead || orphaned > 0 || open != perSession || cli.EOF || cli.Exit || len(r.alive([]*cliLedger{cli})) != 2+len(cli.Children) {
-		r.blame(touched, id, "dead %t, orphaned %d, open %d of %d, its CLI ended %t", dead, orphaned, open, perSession, cli.EOF || cli.Exit)
+		r.blame(disturbed, id, "dead %t, orphaned %d, open %d of %d, its CLI ended %t", dead, orphaned, open, perSession, cli.EOF || cli.Exit)
 	}
 	return nil
 }
 
-// parentOf is the process id of a process's parent, 0 when it is gone.
+// parentOf returns the process id of a process's parent, 0 if the process has exited.
 func parentOf(pid int) int {
 	out, err := exec.Command("ps", "-o", "ppid=", "-p", strconv.Itoa(pid)).Output()
 	if err != nil {

@@ -22,10 +22,10 @@ import (
 
 const (
 	soakActions = 100 * time.Millisecond // between two actions
-	soakForms   = 100                    // open forms, beyond which no session asks for more
+	soakForms   = 100                    // open forms; above this, no session asks for more
 	soakBlocks  = 10                     // of samples, after the warm-up
-	warmUp      = 0.3                    // of the time, in which caches and pools grow
-	longestLook = time.Minute            // that a tab stays open without answering
+	warmUp      = 0.3                    // part of the time, in which caches and pools grow
+	maxVisit    = time.Minute            // of a tab that only reads
 )
 
 // A gauge is a measure that must not grow while sessions and tabs come and go.
@@ -90,7 +90,7 @@ type soak struct {
 	did      map[string]int
 }
 
-// runSoak lets a server work for a long time and returns what has grown.
+// runSoak runs a server for a long time and returns what has grown.
 func runSoak(ctx context.Context, s settings) ([]fault, error) {
 	h, err := openHarness(ctx, s, false)
 	if err != nil {
@@ -99,7 +99,7 @@ func runSoak(ctx context.Context, s settings) ([]fault, error) {
 	k := &soak{harness: h, random: s.random(5), writer: writer{random: s.random(1)}, did: map[string]int{}}
 	faults, err := k.run(ctx)
 	if err != nil {
-		faults = append(faults, fault{other, "run", err.Error()})
+		faults = append(faults, fault{otherFaults, "run", err.Error()})
 	}
 	faults = h.close(ctx, k.sessions, faults)
 	nameFaults(s.out, faults)
@@ -108,7 +108,7 @@ func runSoak(ctx context.Context, s settings) ([]fault, error) {
 
 func (k *soak) run(ctx context.Context) ([]fault, error) {
 	for i := range 2 {
-		t, err := k.tab(ctx, i, tabOptions{answers: true, holds: k.holds, think: 200 * time.Millisecond, first: firstBackoff, longest: longestBackoff})
+		t, err := k.tab(ctx, i, tabOptions{answers: true, holds: k.holds, maxDelay: 200 * time.Millisecond, first: firstBackoff, longest: longestBackoff})
 		if err != nil {
 			return nil, err
 		}
@@ -125,12 +125,12 @@ func (k *soak) run(ctx context.Context) ([]fault, error) {
 		random := k.settings.random(200 + uint64(i))
 		players.Go(func() {
 			for playing.Err() == nil {
-				k.look(playing, random)
+				k.visit(playing, random)
 			}
 		})
 	}
 	for range k.settings.sessions {
-		if err := k.begin(ctx); err != nil {
+		if err := k.startSession(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -149,7 +149,7 @@ func (k *soak) run(ctx context.Context) ([]fault, error) {
 		select {
 		case <-time.After(soakActions):
 		case <-k.server.Exited():
-			return nil, errors.New("the server ended by itself; it said:\n" + k.server.LastWords())
+			return nil, errors.New("the server ended by itself; it said:\n" + k.server.LogTail())
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
@@ -157,8 +157,8 @@ func (k *soak) run(ctx context.Context) ([]fault, error) {
 	return k.verdict(), nil
 }
 
-// begin starts a session.
-func (k *soak) begin(ctx context.Context) error {
+// startSession starts a session.
+func (k *soak) startSession(ctx context.Context) error {
 	id, err := k.session(ctx, k.message())
 	if err == nil {
 		k.sessions = append(k.sessions, id)
@@ -166,14 +166,14 @@ func (k *soak) begin(ctx context.Context) error {
 	return err
 }
 
-// message leads to a few requests.
+// message sends a message that causes a few requests.
 func (k *soak) message() message {
 	k.writer.left = 1 + k.random.IntN(3)
 	return k.writer.next(len(k.sessions), k.writer.steps, 3)
 }
 
-// act does one of the things that people do. A session that ended goes away only for
-// another one, so that as many live as before.
+// act performs a random action of a person. A session that ends is replaced by a new one, so
+// their number stays the same.
 func (k *soak) act(ctx context.Context) error {
 	showing := 0
 	for _, t := range k.answer {
@@ -189,15 +189,15 @@ func (k *soak) act(ctx context.Context) error {
 			return err
 		}
 		k.sessions = slices.Delete(k.sessions, i, i+1)
-		return k.begin(ctx)
+		return k.startSession(ctx)
 	case n < 2:
 		k.did["processes replaced"]++
 		if err := k.persist(ctx, path+"/kill", map[string]any{"force": true}, nil); err != nil {
 			return err
 		}
-		for { // it is gone a moment later
+		for { // the process exits a moment later
 			err := k.persist(ctx, path+"/resume", map[string]any{}, nil)
-			var refused *blackbox.Refused
+			var refused *blackbox.StatusError
 			if !errors.As(err, &refused) || refused.Status != http.StatusConflict {
 				return err
 			}
@@ -219,9 +219,9 @@ func (k *soak) act(ctx context.Context) error {
 	return nil
 }
 
-// look is a tab that looks for a while and goes, most often without a word.
-func (k *soak) look(ctx context.Context, random *rand.Rand) {
-	ctx, cancel := context.WithTimeout(ctx, time.Second+time.Duration(random.Float64()*float64(longestLook)))
+// visit opens a tab for a while and closes it, mostly without a closing handshake.
+func (k *soak) visit(ctx context.Context, random *rand.Rand) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second+time.Duration(random.Float64()*float64(maxVisit)))
 	defer cancel()
 	conn, err := k.admin.Dial(ctx)
 	if err != nil {
@@ -258,7 +258,7 @@ func (k *soak) measure(ctx context.Context, at time.Duration) error {
 	return nil
 }
 
-// metrics reads those of the server that have no labels.
+// metrics reads the server's metrics without labels.
 func (k *soak) metrics(ctx context.Context) (map[string]float64, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, k.admin.URL+"/metrics", nil)
 	if err != nil {
@@ -281,7 +281,7 @@ func (k *soak) metrics(ctx context.Context) (map[string]float64, error) {
 	return all, lines.Err()
 }
 
-// verdict prints what the gauges did and returns those that have grown.
+// verdict prints the changes of the gauges and returns those that have grown.
 func (k *soak) verdict() (faults []fault) {
 	fmt.Fprintf(k.out, "\n## %s with %d sessions and %d tabs, seed %d\n\n", k.soakFor, k.settings.sessions, k.settings.tabs, k.seed)
 	k.header("what was done", "")
@@ -301,25 +301,25 @@ func (k *soak) verdict() (faults []fault) {
 				at, values = append(at, s.at.Hours()), append(values, s.values[i])
 			}
 		}
-		d := driftOf(at, values)
+		d := fitDrift(at, values)
 		fmt.Fprintf(k.out, "| %s | %.1f | %.1f | %.1f | %+.1f | %.1f |\n", g.name, k.samples[0].values[i], d.first, d.last, d.slope, d.t)
 		if d.grows(g) {
-			faults = append(faults, fault{grown, g.name, fmt.Sprintf("from %.1f to %.1f, %+.1f each hour", d.first, d.last, d.slope)})
+			faults = append(faults, fault{growth, g.name, fmt.Sprintf("from %.1f to %.1f, %+.1f each hour", d.first, d.last, d.slope)})
 		}
 	}
 	return faults
 }
 
-// drift is how something changed over time.
+// drift describes the change of a value over time.
 type drift struct {
-	first, last float64 // of the line through all, at its ends
+	first, last float64 // of the fitted line, at its ends
 	slope       float64 // per hour
-	t           float64 // slope by its standard error
+	t           float64 // slope divided by its standard error
 }
 
-// driftOf fits a line through the medians of blocks of samples: what comes and goes within
-// a block is no drift, and blocks depend on each other less than samples do.
-func driftOf(at, values []float64) drift {
+// fitDrift fits a line through the medians of blocks of samples. A change within a block is no
+// drift, and blocks depend on each other less than samples do.
+func fitDrift(at, values []float64) drift {
 	var x, y []float64
 	for b := range soakBlocks {
 		from, to := len(at)*b/soakBlocks, len(at)*(b+1)/soakBlocks
@@ -353,8 +353,8 @@ func driftOf(at, values []float64) drift {
 	return d
 }
 
-// grows reports whether the slope is above zero by more than chance (99.5 % for ten
-// blocks), and by more than noise.
+// grows reports whether the slope is significantly above zero (99.5 % for ten blocks) and above
+// the noise.
 func (d drift) grows(g gauge) bool {
 	const significant = 3.36
 	return d.t > significant && d.last-d.first > max(g.noise, g.part*d.first)

@@ -14,7 +14,7 @@ import (
 	"github.com/sayso-dev/sayso/cmd/blackbox"
 )
 
-// frame is what a tab reads of any frame.
+// frame holds the fields of all frames that a tab reads.
 type frame struct {
 	Type            string  `json:"type"`
 	SessionID       string  `json:"session_id"`
@@ -26,10 +26,10 @@ type frame struct {
 	KillReason      string  `json:"kill_reason"`
 	CommandID       string  `json:"command_id"`
 	ack
-	Error json.RawMessage `json:"error"` // a sentence in a process_state, a refusal in an ack
+	Error json.RawMessage `json:"error"` // a message in a process_state, a refusal in an ack
 }
 
-// ack is the fate of an answer as its tab was told.
+// ack is the result of an answer.
 type ack struct {
 	Result    string    `json:"result"`
 	Resolved  *resolved `json:"resolved"`
@@ -37,13 +37,13 @@ type ack struct {
 	Code      string    `json:"-"` // of the refusal
 }
 
-// unsure reports whether the server does not know what became of the command.
+// unsure reports whether the server does not know the result of the command.
 func (a ack) unsure() bool {
 	return a.Result == "rejected" && (a.Code == "unavailable" || a.Code == "read_only" || a.Code == "internal")
 }
 
-// last reports whether the same command is told the same from now on. A held answer
-// is not settled, and one that met a held one of somebody else may still be.
+// last reports whether sending the command again gets the same ack. A held answer is not
+// settled, and an answer refused because of a held one may still be applied.
 func (a ack) last() bool { return !a.unsure() && a.HeldUntil == nil && a.Code != "held" }
 
 type resolved struct {
@@ -66,82 +66,80 @@ func (a ack) String() string {
 	return s
 }
 
-// shown is a request as a tab was shown it.
+// shown is a request in a tab.
 type shown struct {
 	SessionID string
 	form
 }
 
-// given is an answer of a tab and what became of it.
-type given struct {
+// sentAnswer is an answer of a tab and its acks.
+type sentAnswer struct {
 	answer
 	SessionID string
-	RequestID string // as the server names it
+	RequestID string // of the server
 	ToolUseID string
-	Acks      []ack // that say something final; each must be the same
+	Acks      []ack // final ones, which must be equal
 
-	Hold   time.Duration // for which it asks to be held; 0 for not at all
-	Held   bool          // the tab was told once that it is held
-	Undos  int           // how often the tab asked for it back
+	Hold   time.Duration // requested hold; 0 for none
+	Held   bool          // an ack reported the hold
+	Undos  int           // undo commands
 	Undone bool          // an undo was acked
-	holding
+	holdPlan
 }
 
-// tabLedger is what one tab saw, gave and was told: the first of the ledgers.
+// tabLedger records the requests, answers and acks of one tab.
 type tabLedger struct {
-	Name   string
-	Shown  map[string]shown  // by request id
-	Given  map[string]*given // by command id
-	Barred int               // answers refused since somebody else's was held
-	Faults []fault           // that can only be seen as they happen
+	Name             string
+	Shown            map[string]shown       // by request id
+	Sent             map[string]*sentAnswer // by command id
+	RefusedWhileHeld int                    // answers refused because another one was held
+	Faults           []fault                // that cannot be detected later
 }
 
-// tabOptions says how a tab behaves.
+// tabOptions configures a tab.
 type tabOptions struct {
-	index   int
-	client  blackbox.Client
-	random  *rand.Rand
-	answers bool             // whether it answers what it is shown
-	holds   bool             // whether it has answers held, and takes some back
-	think   time.Duration    // at most so long it takes over an answer
-	first   time.Duration    // longest pause before the first attempt to connect again
-	longest time.Duration    // longest pause before any
-	started func() time.Time // when the present server was started
-	// snapshot is called with every active_processes and how long after the start
-	// of its server it came.
+	index    int
+	client   blackbox.Client
+	random   *rand.Rand
+	answers  bool             // whether it answers requests
+	holds    bool             // whether it holds answers and undoes some
+	maxDelay time.Duration    // upper limit of the delay before an answer
+	first    time.Duration    // longest pause before the first attempt to connect again
+	longest  time.Duration    // longest pause before any
+	started  func() time.Time // when the present server was started
+	// snapshot is called with every active_processes and the time since the server's start.
 	snapshot func(f frame, took time.Duration)
-	// died is called when a session is seen dead for the first time.
+	// died is called when a session becomes dead.
 	died func(sessionID, why string)
 }
 
-// tab plays one tab of the web app: it drops states that are older than what it
-// has, keeps its answers until they are acked, says them again on each new
-// connection, and connects again whatever happens.
+// tab behaves like a tab of the web app: it ignores old states, keeps its answers until they
+// are acked, sends them again on each new connection, and always reconnects.
 type tab struct {
 	tabOptions
-	work sync.WaitGroup // answers that are thought about
+	work sync.WaitGroup // answers that are scheduled
 
-	mu       sync.Mutex // protects following
-	ledger   tabLedger
-	versions map[string]uint64
-	dead     map[string]time.Time
-	orphaned map[string]map[string]time.Time // by session, then request id: when first seen so
-	open     map[string]bool                 // request ids that are shown now
-	thinking int                             // answers that are thought about
-	conn     *websocket.Conn                 // once the snapshot has come; nil between connections
-	unacked  map[string]*given               // by command id
-	sent     map[string]*given               // by command id: whatever was ever sent
-	again    map[string]bool                 // command ids that are said once more though they are acked
-	undos    map[string]*undo                // by command id: whatever was ever sent
-	stopped  bool
+	mu        sync.Mutex // protects following
+	ledger    tabLedger
+	versions  map[string]uint64
+	dead      map[string]time.Time
+	orphaned  map[string]map[string]time.Time // by session, then request id: when first seen so
+	open      map[string]bool                 // ids of the requests shown now
+	scheduled int                             // answers that are scheduled
+	conn      *websocket.Conn                 // set after the snapshot; nil between connections
+	unacked   map[string]*sentAnswer          // by command id
+	sent      map[string]*sentAnswer          // by command id; all that were sent
+	resend    map[string]bool                 // command ids to send once more although they are acked
+	undos     map[string]*undo                // by command id; all that were sent
+	stopped   bool
 }
 
 func newTab(name string, o tabOptions) *tab {
 	return &tab{
 		tabOptions: o,
-		ledger:     tabLedger{Name: name, Shown: map[string]shown{}, Given: map[string]*given{}},
+		ledger:     tabLedger{Name: name, Shown: map[string]shown{}, Sent: map[string]*sentAnswer{}},
 		versions:   map[string]uint64{}, dead: map[string]time.Time{}, orphaned: map[string]map[string]time.Time{},
-		open: map[string]bool{}, unacked: map[string]*given{}, sent: map[string]*given{}, again: map[string]bool{}, undos: map[string]*undo{},
+		open: map[string]bool{}, unacked: map[string]*sentAnswer{}, sent: map[string]*sentAnswer{}, resend: map[string]bool{}, undos: map[string]*undo{},
 	}
 }
 
@@ -168,7 +166,7 @@ func (t *tab) run(ctx context.Context) {
 	}
 }
 
-// connect plays one connection to its end and reports whether it got anywhere.
+// connect serves one connection until it ends and reports whether it received a snapshot.
 func (t *tab) connect(ctx context.Context) (greeted bool) {
 	var started time.Time
 	if t.started != nil {
@@ -178,7 +176,7 @@ func (t *tab) connect(ctx context.Context) (greeted bool) {
 	if err != nil {
 		return false
 	}
-	// Another server may have been started while this one was dialled.
+	// Another server may have started during the dial.
 	same := t.started != nil && t.started().Equal(started)
 	defer conn.CloseNow()
 	defer func() {
@@ -194,30 +192,30 @@ func (t *tab) connect(ctx context.Context) (greeted bool) {
 		at := time.Now()
 		var f frame
 		if err := json.Unmarshal(text, &f); err != nil {
-			t.blame(fault{Kind: other, ID: t.ledger.Name, Sentence: fmt.Sprintf("a frame cannot be read: %v", err)})
+			t.addFault(fault{Kind: otherFaults, ID: t.ledger.Name, Message: fmt.Sprintf("a frame cannot be read: %v", err)})
 			return greeted
 		}
 		if f.Type == "active_processes" {
 			greeted = true
-			t.greet(ctx, conn, f)
+			t.handleSnapshot(ctx, conn, f)
 			if t.snapshot != nil && same {
 				t.snapshot(f, at.Sub(started))
 			}
 			continue
 		}
-		t.take(ctx, f, at)
+		t.handleFrame(ctx, f, at)
 	}
 }
 
-// greet takes in what is there on a new connection and says everything again
-// that was not acked.
-func (t *tab) greet(ctx context.Context, conn *websocket.Conn, f frame) {
+// handleSnapshot handles the snapshot of a new connection and sends everything again that was
+// not acked.
+func (t *tab) handleSnapshot(ctx context.Context, conn *websocket.Conn, f frame) {
 	at := time.Now()
 	t.mu.Lock()
 	t.conn = conn
 	for _, p := range f.Processes {
 		if known := t.versions[p.SessionID]; p.Version < known {
-			t.ledger.Faults = append(t.ledger.Faults, fault{Kind: other, ID: p.SessionID, Sentence: fmt.Sprintf(
+			t.ledger.Faults = append(t.ledger.Faults, fault{Kind: otherFaults, ID: p.SessionID, Message: fmt.Sprintf(
 				"the version of the session went back from %d to %d, so %s drops its state", known, p.Version, t.ledger.Name)})
 		}
 	}
@@ -225,7 +223,7 @@ func (t *tab) greet(ctx context.Context, conn *websocket.Conn, f frame) {
 	for _, g := range t.unacked {
 		again = append(again, g.Command)
 	}
-	for id := range t.again {
+	for id := range t.resend {
 		again = append(again, t.sent[id].Command)
 	}
 	for _, u := range t.undos {
@@ -235,27 +233,27 @@ func (t *tab) greet(ctx context.Context, conn *websocket.Conn, f frame) {
 	}
 	t.mu.Unlock()
 	for _, p := range f.Processes {
-		t.take(ctx, p, at)
+		t.handleFrame(ctx, p, at)
 	}
 	for _, command := range again {
 		t.send(ctx, command)
 	}
 }
 
-func (t *tab) take(ctx context.Context, f frame, at time.Time) {
+func (t *tab) handleFrame(ctx context.Context, f frame, at time.Time) {
 	switch f.Type {
 	case "batch":
 		for _, inner := range f.Frames {
-			t.take(ctx, inner, at)
+			t.handleFrame(ctx, inner, at)
 		}
 	case "process_state":
-		t.state(ctx, f, at)
+		t.handleState(ctx, f, at)
 	case "ack":
-		t.acked(ctx, f)
+		t.handleAck(ctx, f)
 	}
 }
 
-func (t *tab) state(ctx context.Context, f frame, at time.Time) {
+func (t *tab) handleState(ctx context.Context, f frame, at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if f.Version < t.versions[f.SessionID] {
@@ -289,7 +287,7 @@ func (t *tab) state(ctx context.Context, f frame, at time.Time) {
 		}
 		if _, known := t.ledger.Shown[r.RequestID]; known {
 			if !t.open[r.RequestID] {
-				t.ledger.Faults = append(t.ledger.Faults, fault{Kind: other, ID: r.RequestID, Sentence: t.ledger.Name + " saw the request open again after it was resolved"})
+				t.ledger.Faults = append(t.ledger.Faults, fault{Kind: otherFaults, ID: r.RequestID, Message: t.ledger.Name + " saw the request open again after it was resolved"})
 				t.open[r.RequestID] = true
 			}
 			continue
@@ -297,8 +295,8 @@ func (t *tab) state(ctx context.Context, f frame, at time.Time) {
 		t.ledger.Shown[r.RequestID] = shown{f.SessionID, r}
 		t.open[r.RequestID] = true
 		if t.answers {
-			// Most people do not look whether the form is still there when they click.
-			t.giveIn(ctx, time.Duration(t.random.Float64()*float64(t.think)), t.random.IntN(4) == 0, t.ledger.Shown[r.RequestID])
+			// Most people do not check that the form is still there before they click.
+			t.scheduleAnswer(ctx, time.Duration(t.random.Float64()*float64(t.maxDelay)), t.random.IntN(4) == 0, t.ledger.Shown[r.RequestID])
 		}
 	}
 	for id := range t.open {
@@ -308,36 +306,36 @@ func (t *tab) state(ctx context.Context, f frame, at time.Time) {
 	}
 }
 
-// giveIn has a request answered in a while; who is careful looks then whether the
-// form is still there. The caller holds t.mu.
-func (t *tab) giveIn(ctx context.Context, wait time.Duration, careful bool, r shown) {
-	t.thinking++
+// scheduleAnswer schedules the answer to a request. With careful, the tab first checks that the
+// form is still open. The caller holds t.mu.
+func (t *tab) scheduleAnswer(ctx context.Context, wait time.Duration, careful bool, r shown) {
+	t.scheduled++
 	t.after(wait, func() {
 		t.mu.Lock()
-		t.thinking--
+		t.scheduled--
 		if t.stopped || careful && !t.open[r.RequestID] {
 			t.mu.Unlock()
 			return
 		}
 		a, err := newAnswer(t.index, t.ledger.Name, r.SessionID, r.form, t.random)
 		if err != nil {
-			t.ledger.Faults = append(t.ledger.Faults, fault{Kind: other, ID: r.RequestID, Sentence: err.Error()})
+			t.ledger.Faults = append(t.ledger.Faults, fault{Kind: otherFaults, ID: r.RequestID, Message: err.Error()})
 			t.mu.Unlock()
 			return
 		}
-		g := &given{answer: a, SessionID: r.SessionID, RequestID: r.RequestID, ToolUseID: r.ToolUseID}
+		g := &sentAnswer{answer: a, SessionID: r.SessionID, RequestID: r.RequestID, ToolUseID: r.ToolUseID}
 		t.hold(ctx, g)
-		t.ledger.Given[g.CommandID] = g
+		t.ledger.Sent[g.CommandID] = g
 		t.unacked[g.CommandID], t.sent[g.CommandID] = g, g
 		if t.random.IntN(10) == 0 {
-			t.again[g.CommandID] = true
+			t.resend[g.CommandID] = true
 		}
 		t.mu.Unlock()
 		t.send(ctx, g.Command)
 	})
 }
 
-// send says a command now if there is a connection; the next one says it anyway.
+// send sends a command if there is a connection; otherwise handleSnapshot will.
 func (t *tab) send(ctx context.Context, command map[string]any) {
 	t.mu.Lock()
 	conn := t.conn
@@ -347,10 +345,10 @@ func (t *tab) send(ctx context.Context, command map[string]any) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	_ = conn.Write(ctx, websocket.MessageText, encode(command)) // what fails here ends the connection
+	_ = conn.Write(ctx, websocket.MessageText, encode(command)) // an error ends the connection, too
 }
 
-func (t *tab) acked(ctx context.Context, f frame) {
+func (t *tab) handleAck(ctx context.Context, f frame) {
 	got := f.ack
 	var refusal struct {
 		Code string `json:"code"`
@@ -363,30 +361,29 @@ func (t *tab) acked(ctx context.Context, f frame) {
 	switch {
 	case u != nil:
 		t.mu.Unlock()
-		t.undoAcked(ctx, u, got)
+		t.handleUndoAck(ctx, u, got)
 		return
 	case g == nil:
-		t.ledger.Faults = append(t.ledger.Faults, fault{Kind: misrouted, ID: f.CommandID, Sentence: t.ledger.Name + " got an ack for a command that it never gave"})
+		t.ledger.Faults = append(t.ledger.Faults, fault{Kind: misrouted, ID: f.CommandID, Message: t.ledger.Name + " got an ack for a command that it never sent"})
 		t.mu.Unlock()
 		return
 	case !got.last() && len(g.Acks) > 0 && !got.unsure():
-		// A held ack may still be on its way when an undo is acked, never after the
-		// last word on the answer.
-		t.ledger.Faults = append(t.ledger.Faults, fault{Kind: told, ID: g.RequestID, Sentence: fmt.Sprintf(
+		// A provisional ack may arrive after the ack of an undo, but never after the final ack.
+		t.ledger.Faults = append(t.ledger.Faults, fault{Kind: contradictoryAcks, ID: g.RequestID, Message: fmt.Sprintf(
 			"%s was told %q and, asking again, %q while an answer was held", t.ledger.Name, g.Acks[0], got)})
 		t.mu.Unlock()
 		return
 	case !got.last():
-		t.passing(ctx, g, got)
+		t.handleProvisionalAck(ctx, g, got)
 		t.mu.Unlock()
 		return
 	}
 	g.Acks = append(g.Acks, got)
 	delete(t.unacked, f.CommandID)
-	t.decideAnew(ctx, g)
-	repeat := t.again[f.CommandID] && len(g.Acks) == 1
+	t.answerAgain(ctx, g)
+	repeat := t.resend[f.CommandID] && len(g.Acks) == 1
 	if len(g.Acks) > 1 {
-		delete(t.again, f.CommandID)
+		delete(t.resend, f.CommandID)
 	}
 	t.mu.Unlock()
 	if repeat {
@@ -394,13 +391,13 @@ func (t *tab) acked(ctx context.Context, f frame) {
 	}
 }
 
-func (t *tab) blame(f fault) {
+func (t *tab) addFault(f fault) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.ledger.Faults = append(t.ledger.Faults, f)
 }
 
-// idle reports whether every answer is given and acked and every form gone.
+// idle reports whether every answer is sent and acked, and no form is open.
 func (t *tab) idle() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -409,24 +406,24 @@ func (t *tab) idle() bool {
 			return false
 		}
 	}
-	return t.thinking == 0 && len(t.unacked) == 0 && len(t.open) == 0 && len(t.again) == 0
+	return t.scheduled == 0 && len(t.unacked) == 0 && len(t.open) == 0 && len(t.resend) == 0
 }
 
-// settled counts the answers that were acked.
+// settled returns the number of acked answers.
 func (t *tab) settled() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return len(t.ledger.Given) - len(t.unacked)
+	return len(t.ledger.Sent) - len(t.unacked)
 }
 
-// forms are the ids of the requests that are shown.
+// forms returns the ids of the open requests.
 func (t *tab) forms() map[string]bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return maps.Clone(t.open)
 }
 
-// showing counts the forms that are shown.
+// showing returns the number of open forms.
 func (t *tab) showing() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 		os.Exit(playCLI(os.Args[2:]))
 	}
 	goleak.VerifyTestMain(m,
-		// The pools of the standard library's client.
+		// The connection pool of the standard library's client.
 		goleak.IgnoreTopFunction("net/http.(*persistConn).readLoop"),
 		goleak.IgnoreTopFunction("net/http.(*persistConn).writeLoop"),
 		goleak.Cleanup(func(status int) {
@@ -48,7 +48,7 @@ var build = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// short are the settings of a proof that takes seconds, and where it prints to.
+// short returns the settings of a proof that takes seconds, and its output.
 func short(t *testing.T) (settings, *bytes.Buffer) {
 	t.Helper()
 	self, err := os.Executable()
@@ -65,11 +65,11 @@ func short(t *testing.T) (settings, *bytes.Buffer) {
 	s.seed = rand.Uint64()
 	s.sessions, s.tabs = 6, 2
 	s.settle = time.Minute
-	s.slack = 10 // other tests run beside it
+	s.slack = 10 // other tests run at the same time
 	return s, &out
 }
 
-// proves runs a proof and fails with what it printed.
+// proves runs a proof and fails with its output.
 func proves(t *testing.T, s settings, out *bytes.Buffer, run func(context.Context, settings) ([]fault, error)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -83,7 +83,7 @@ func proves(t *testing.T, s settings, out *bytes.Buffer, run func(context.Contex
 	}
 }
 
-// They run one after the other: each wants the machine for itself.
+// They run one after the other, because each needs the whole machine.
 func TestServerKilledAgainAndAgain(t *testing.T) {
 	s, out := short(t)
 	s.kills, s.requests = 50, 200
@@ -113,14 +113,14 @@ func TestDatabaseFails(t *testing.T) {
 		t.Run(database, func(t *testing.T) {
 			s, out := short(t)
 			s.database, s.outages, s.requests = database, 4, 60
-			s.least, s.most = 50*time.Millisecond, 300*time.Millisecond
+			s.minUptime, s.maxUptime = 50*time.Millisecond, 300*time.Millisecond
 			proves(t, s, out, runCrash)
 		})
 	}
 }
 
-// A line through what stays, through what jumps once in the middle of nowhere, and through
-// what grows.
+// It fits lines through constant values, through values with one outlier, and through growing
+// values.
 func TestGaugeFindsGrowth(t *testing.T) {
 	g := gauge{noise: 3, part: 0.05}
 	for name, c := range map[string]struct {
@@ -141,7 +141,7 @@ func TestGaugeFindsGrowth(t *testing.T) {
 		for i := range 400 {
 			at, values = append(at, float64(i)/400), append(values, c.value(i))
 		}
-		if d := driftOf(at, values); d.grows(g) != c.grows {
+		if d := fitDrift(at, values); d.grows(g) != c.grows {
 			t.Errorf("%s: grows %t, want %t: %+v", name, !c.grows, c.grows, d)
 		}
 	}
@@ -150,7 +150,7 @@ func TestGaugeFindsGrowth(t *testing.T) {
 func TestSoak(t *testing.T) {
 	s, out := short(t)
 	s.soakFor, s.sessions, s.tabs = 3*time.Second, 3, 4
-	// Nothing settles in seconds, so only what is no verdict is held against it.
+	// In seconds no gauge settles, so growth is ignored here.
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	faults, err := runSoak(ctx, s)
@@ -158,7 +158,7 @@ func TestSoak(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range faults {
-		if f.Kind != grown {
+		if f.Kind != growth {
 			t.Errorf("%+v\n%s", f, out)
 		}
 	}

@@ -54,7 +54,7 @@ func TestSignIn(t *testing.T) {
 			t.Fatalf("got %+v %v, want %+v", who, err, want)
 		}
 	}
-	if n := p.Asked(); n != 1 {
+	if n := p.DiscoveryCalls(); n != 1 {
 		t.Errorf("it was asked %d times what it is", n)
 	}
 	// Its keys change while we run, to another kind too.
@@ -82,8 +82,8 @@ func TestRoleClaims(t *testing.T) {
 		{"https://x.example/roles", map[string]any{"https://x.example/roles": []any{"whole"}}, []string{"whole"}},
 		{"", map[string]any{"groups": "a"}, nil},
 	} {
-		p.Change(func(p *oidctest.Provider) {
-			p.Spoil = func(_, claims map[string]any) {
+		p.Update(func(p *oidctest.Provider) {
+			p.AlterToken = func(_, claims map[string]any) {
 				for k, v := range row.claims.(map[string]any) {
 					claims[k] = v
 				}
@@ -130,7 +130,7 @@ func TestTokensThatAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := oidctest.New(t)
-			p.Change(func(p *oidctest.Provider) { p.Spoil, p.Sign = row.spoil, row.sign })
+			p.Update(func(p *oidctest.Provider) { p.AlterToken, p.Sign = row.spoil, row.sign })
 			if who, err := signIn(t, p, client(p)); !errors.Is(err, oidc.ErrInvalid) {
 				t.Errorf("got %+v %v, want it refused", who, err)
 			}

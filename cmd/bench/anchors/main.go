@@ -1,6 +1,6 @@
-// Command anchors is what the fan-out of sayso is compared with: servers that send one
-// message to every WebSocket, each written as the documentation of its library shows. It
-// is a module of its own, so that sayso does not depend on these libraries.
+// Command anchors contains the servers with which the fan-out of sayso is compared. Each sends one
+// message to every WebSocket, in the way that the documentation of its library shows. It is a
+// separate module, so that sayso does not depend on these libraries.
 //
 // It prints its address, then publishes for each line "COUNT TIME" of its input COUNT
 // messages that contain TIME, until the input ends.
@@ -69,7 +69,7 @@ func message(written int64) []byte {
 	return []byte(head + strings.Repeat("x", 1024-len(head)-2) + `"}`)
 }
 
-// clients are connections, or what stands for them.
+// clients is a set of connections.
 type clients[T any] struct {
 	mu  sync.Mutex
 	all []T

@@ -1,5 +1,5 @@
-// Command fanouthub is package wsapi alone, for cmd/bench: the hub that turns changes of
-// sessions into frames, on real sockets, without a store or Claude.
+// Command fanouthub runs the hub of package wsapi alone for cmd/bench: on real sockets, but without
+// a store or Claude.
 //
 // It prints its address, then changes for each line "COUNT TIME" of its input COUNT
 // sessions, whose states contain TIME, until the input ends.
@@ -51,7 +51,7 @@ func run() error {
 	}
 	hub, err := wsapi.New(wsapi.Options{
 		Store: s, Processes: s, People: people{}, Guard: guard, Rules: rules, Commands: commands, Refusals: refusals,
-		Alerts:  new(alert.Alerter), // of viewers who look at nothing
+		Alerts:  new(alert.Alerter), // no tab shows anything
 		Version: "bench", NodeID: "bench", Log: log,
 	})
 	if err != nil {
@@ -89,8 +89,8 @@ type states struct {
 	all map[string]session.ProcessState
 }
 
-// change gives a session a new version, whose frame is as long as that of a message of the
-// anchors, and returns its id.
+// change gives a session a new version and returns its id. Its frame is as long as a message of
+// the anchors.
 func (s *states) change(number int, written int64) string {
 	id := fmt.Sprintf("00000000-0000-4000-8000-%012d", number)
 	s.mu.Lock()

@@ -1,5 +1,5 @@
-// Package oidctest is a small identity provider for tests, on loopback. What it
-// says can be made wrong.
+// Package oidctest is an identity provider for tests, on loopback. It can be made to
+// return wrong tokens.
 package oidctest
 
 import (
@@ -22,7 +22,7 @@ import (
 	"time"
 )
 
-// Client is who may sign people in.
+// The only client that the provider knows.
 const (
 	ClientID = "sayso"
 	Secret   = "a-client-secret-of-the-tests"
@@ -33,20 +33,21 @@ type Provider struct {
 	*httptest.Server
 	t testing.TB
 
-	mu     sync.Mutex // protects following
-	keys   map[string]crypto.Signer
-	newest string
-	next   int
-	codes  map[string]url.Values // what the browser came with
-	asked  int                   // how often it described itself
+	mu             sync.Mutex // protects following
+	keys           map[string]crypto.Signer
+	newest         string
+	next           int
+	codes          map[string]url.Values // queries of the authorization requests, by code
+	discoveryCalls int                   // requests for the discovery document
 
-	// Claims are said of whoever signs in. Spoil changes an ID token before it is
-	// signed; Sign signs it in another way. Down answers nothing well. Set them
-	// before they are needed; Spoil and Sign may be nil.
-	Claims map[string]any
-	Spoil  func(header, claims map[string]any)
-	Sign   func(signed string) []byte
-	Down   bool
+	// Claims are added to every ID token.
+	// AlterToken changes an ID token before it is signed, and Sign replaces the signing;
+	// both may be nil. While Down is set, every response has the status 500.
+	// Change them with Update once requests may arrive.
+	Claims     map[string]any
+	AlterToken func(header, claims map[string]any)
+	Sign       func(signed string) []byte
+	Down       bool
 }
 
 var b64 = base64.RawURLEncoding
@@ -61,7 +62,7 @@ func New(t testing.TB) *Provider {
 	mux.HandleFunc("POST /token", p.token)
 	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if p.down() {
-			http.Error(w, "out of order", http.StatusInternalServerError)
+			http.Error(w, "down", http.StatusInternalServerError)
 			return
 		}
 		mux.ServeHTTP(w, r)
@@ -77,22 +78,22 @@ func (p *Provider) down() bool {
 	return p.Down
 }
 
-// SetDown takes it out of order, or back.
+// SetDown sets Down.
 func (p *Provider) SetDown(down bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.Down = down
 }
 
-// Asked is how often it has described itself.
-func (p *Provider) Asked() int {
+// DiscoveryCalls returns how often the discovery document was requested.
+func (p *Provider) DiscoveryCalls() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.asked
+	return p.discoveryCalls
 }
 
-// Rotate signs with a new key from now on, an RSA key or one of P-256. The old ones
-// are published no more.
+// Rotate replaces the signing key with a new one, on the curve P-256 if elliptical is set,
+// otherwise RSA. The earlier keys are no longer published.
 func (p *Provider) Rotate(elliptical bool) {
 	p.t.Helper()
 	var key crypto.Signer
@@ -121,7 +122,7 @@ func reply(w http.ResponseWriter, status int, v any) {
 
 func (p *Provider) describe(w http.ResponseWriter, _ *http.Request) {
 	p.mu.Lock()
-	p.asked++
+	p.discoveryCalls++
 	p.mu.Unlock()
 	reply(w, http.StatusOK, map[string]any{
 		"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys",
@@ -147,8 +148,8 @@ func (p *Provider) publish(w http.ResponseWriter, _ *http.Request) {
 	reply(w, http.StatusOK, map[string]any{"keys": list})
 }
 
-// SignIn is what a person does at the address that they were sent to: it returns
-// the query with which the browser goes back.
+// SignIn signs a person in at an authorization URL, and returns the query of the redirect
+// to the client.
 func (p *Provider) SignIn(address string) url.Values {
 	p.t.Helper()
 	u, err := url.Parse(address)
@@ -195,7 +196,7 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, map[string]any{"access_token": "x", "token_type": "Bearer", "id_token": p.idToken(asked.Get("nonce"))})
 }
 
-// idToken needs the lock.
+// idToken returns a signed ID token. The caller holds mu.
 func (p *Provider) idToken(nonce string) string {
 	key := p.keys[p.newest]
 	header := map[string]any{"typ": "JWT", "kid": p.newest, "alg": "RS256"}
@@ -205,8 +206,8 @@ func (p *Provider) idToken(nonce string) string {
 	now := time.Now()
 	claims := map[string]any{"iss": p.URL, "aud": ClientID, "nonce": nonce, "iat": now.Unix(), "exp": now.Add(time.Minute).Unix()}
 	maps.Copy(claims, p.Claims)
-	if p.Spoil != nil {
-		p.Spoil(header, claims)
+	if p.AlterToken != nil {
+		p.AlterToken(header, claims)
 	}
 	h, _ := json.Marshal(header)
 	c, _ := json.Marshal(claims)
@@ -226,8 +227,8 @@ func (p *Provider) idToken(nonce string) string {
 	return signed + "." + b64.EncodeToString(signature)
 }
 
-// Change changes what is said from now on.
-func (p *Provider) Change(f func(p *Provider)) {
+// Update calls f with the lock held, so that it can change the exported fields.
+func (p *Provider) Update(f func(p *Provider)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f(p)
