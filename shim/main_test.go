@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience is how long a test waits for what must come at once.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 func within(t testing.TB) context.Context {
 	t.Helper()

@@ -108,7 +108,7 @@ func (term *terminal) awaits(ctx context.Context) <-chan hook.Ending {
 	return ended
 }
 
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 func (term *terminal) gets(ended <-chan hook.Ending, want hook.Ending) {
 	term.t.Helper()
