@@ -236,11 +236,12 @@ var attackList = []attack{
 	proved(141, "a request, a title or a transcript that a terminal obeys, or that looks there like another one or like sayso itself", "cmd/sayso.TestTerminalShowsRequestsInertAndWhole", "visible.TestNothingReachesTheTerminal", "visible.TestHiddenCharactersAreNamed"),
 	proved(142, "the socket of the terminal, opened by another user, or used by Claude by mistake", "cmd/sayso.TestSocketOfTheTerminal"),
 
-	// A runner on another host. Its endpoint is not reachable yet.
+	// A runner on another host.
 	proved(143, "a runner's token that was guessed, revoked, copied to another host, or sent by a page", "runner.TestRunnersThatAreRefused", "runner.TestRequestsThatAreNoRunners"),
 	proved(144, "somebody between a runner and its server, or a redirect that asks for the token", "runner.TestRunnersThatAreRefused/another key", "runner.TestRunnersThatAreRefused/a certificate of nobody", "runner.TestRunnersThatAreRefused/a redirect", "runner.TestAddressesThatAreRefused"),
 	proved(145, "a runner or a server that sends without end, or what the protocol does not allow", "runner/link.TestPeersThatBreakTheProtocolLoseTheirConnection", "runner/link.TestFloodsAreBounded", "runner/link.TestASlowReceiverHoldsUpNobody", "runner/link.TestLongArgumentsAreBounded", "runner/link.TestTooManyCalls"),
 	proved(146, "a server that makes a runner run what its own rules refuse, or reach files beside those of a process", "runner/remote.TestServersThatWantTooMuch", "orchestrator/launch.TestRunnerKeepsToItsOwnRoots"),
+	proved(148, "a runner's token used for REST, a tab, the metrics or MCP", "httpapi.TestTokensOfRunners"),
 
 	// Metrics.
 	proved(147, "a token for the metrics that does anything else, or outlives the rights of its admin", "httpapi.TestMetricsScope"),

@@ -30,7 +30,7 @@ type rule struct {
 var packages = map[string]rule{
 	"cmd/sayso": {
 		layer:    5,
-		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "internal/backup", "claude", "claude/config", "claude/hook", "claude/scriptedmodel", "internal/command", "internal/decision", "internal/job", "frontend", "httpapi", "mcpapi", "migrations", "internal/oidc", "orchestrator", "orchestrator/launch", "pending", "internal/project", "internal/refusal", "session", "shim", "shim/embedded", "store", "wire", "internal/workspace", "wsapi", "internal/problem", "internal/descriptors", "internal/ssrf", "internal/ellipsis", "internal/visible"},
+		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "internal/backup", "claude", "claude/config", "claude/hook", "claude/scriptedmodel", "internal/command", "internal/decision", "internal/job", "frontend", "httpapi", "mcpapi", "migrations", "internal/oidc", "orchestrator", "orchestrator/launch", "pending", "internal/project", "internal/refusal", "runner", "runner/link", "runner/remote", "session", "shim", "shim/embedded", "store", "wire", "internal/workspace", "wsapi", "internal/problem", "internal/descriptors", "internal/ssrf", "internal/ellipsis", "internal/visible"},
 		external: []string{"github.com/BurntSushi/toml", "github.com/coder/websocket", "github.com/google/uuid", "github.com/prometheus/client_golang", "golang.org/x/crypto/acme", "golang.org/x/sync", "golang.org/x/text"},
 		closed:   "it is the top layer: it wires the packages together and nothing imports it",
 	},
@@ -363,7 +363,7 @@ var packages = map[string]rule{
 	},
 	"runner": {
 		layer:    4,
-		ours:     []string{"internal/ssrf", "runner/link"},
+		ours:     []string{"internal/ssrf", "runner/link", "session"},
 		external: []string{"github.com/coder/websocket"},
 		closed:   "it is the edge for runners on other hosts, and their side of it: one edge does not call another",
 	},

@@ -163,7 +163,11 @@ func routes() []route {
 		{method: "GET", pattern: "/api/processes/{id}/diagnostics", policy: asAdmin, serve: (*Server).getDiagnostics},
 		{method: "GET", pattern: "/api/processes/{id}/requests", policy: asAdmin, serve: (*Server).getRequestViews},
 		{method: "GET", pattern: "/api/runners", policy: asAdmin, serve: (*Server).getRunners},
+		{method: "POST", pattern: "/api/runners", policy: asAdmin, serve: (*Server).postRunner},
 		{method: "PATCH", pattern: "/api/runners/{id}", policy: asAdmin, serve: (*Server).patchRunner},
+		{method: "DELETE", pattern: "/api/runners/{id}", policy: asAdmin, serve: (*Server).deleteRunner},
+		{method: "POST", pattern: "/api/runners/{id}/token", policy: asAdmin, serve: (*Server).postRunnerToken},
+		{method: "DELETE", pattern: "/api/runners/{id}/token", policy: asAdmin, serve: (*Server).deleteRunnerToken},
 		// The caller's tokens; admins also see and revoke those of others.
 		{method: "GET", pattern: "/api/tokens", policy: signedIn, serve: (*Server).getTokens},
 		{method: "POST", pattern: "/api/tokens", policy: signedIn, serve: (*Server).postToken},

@@ -125,8 +125,9 @@ type Options struct {
 	NoSetUp bool
 	Version string
 	NodeID  string
-	// RunnerID is the runner inside this server.
+	// RunnerID is the runner inside this server, Runners those on other hosts.
 	RunnerID string
+	Runners  Runners
 	Log      *slog.Logger
 }
 

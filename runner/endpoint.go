@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -25,6 +26,8 @@ const (
 	// maxArgsOfRunner bounds what it says in one call, in bytes: the inventory of some thousand
 	// processes.
 	maxArgsOfRunner = 4 << 20
+	// recheckInterval is how long a token that another program revoked still counts.
+	recheckInterval = 3 * time.Second
 )
 
 // Registry knows the runners of a server.
@@ -63,8 +66,9 @@ type Endpoint struct {
 
 // connected is the connection of one runner.
 type connected struct {
-	conn *link.Conn
-	done chan struct{} // closed when nobody uses it or an earlier one any more
+	conn  *link.Conn
+	token [sha256.Size]byte // its hash
+	done  chan struct{}     // closed when nobody uses it or an earlier one any more
 }
 
 // NewEndpoint returns an Endpoint. Its Run serves.
@@ -81,7 +85,15 @@ func (e *Endpoint) Run(ctx context.Context) error {
 	e.mu.Lock()
 	e.running = true
 	e.mu.Unlock()
-	<-ctx.Done()
+	ticker := time.NewTicker(recheckInterval)
+	defer ticker.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-ticker.C:
+			e.Recheck(ctx)
+		}
+	}
 	e.mu.Lock()
 	e.running = false
 	for _, c := range e.connected {
@@ -90,6 +102,19 @@ func (e *Endpoint) Run(ctx context.Context) error {
 	e.mu.Unlock()
 	e.serving.Wait()
 	return nil
+}
+
+// Recheck ends the connections whose token is no longer that of their runner.
+func (e *Endpoint) Recheck(ctx context.Context) {
+	e.mu.Lock()
+	all := maps.Clone(e.connected)
+	e.mu.Unlock()
+	for runnerID, c := range all {
+		now, err := e.o.Registry.FindToken(ctx, c.token)
+		if errors.Is(err, ErrToken) || err == nil && now != runnerID {
+			c.conn.Close(ErrToken)
+		}
+	}
 }
 
 // ServeHTTP serves a runner until its connection ends.
@@ -105,7 +130,7 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, ErrGoingAway.Error(), http.StatusServiceUnavailable)
 		return
 	}
-	runnerID, status, err := e.identify(r)
+	runnerID, token, status, err := e.identify(r)
 	if err != nil {
 		http.Error(w, err.Error(), status)
 		return
@@ -117,7 +142,7 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // Accept has answered
 	}
-	if err := e.serve(r.Context(), runnerID, socket); err != nil {
+	if err := e.serve(r.Context(), runnerID, token, socket); err != nil {
 		e.o.Log.WarnContext(r.Context(), "the connection of a runner ended", "runner_id", runnerID, "error", err)
 	}
 }
@@ -125,32 +150,33 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // noPong leaves pings of the library without an answer; see [link.WebSocket].
 func noPong(context.Context, []byte) bool { return false }
 
-// identify returns whose token a request has.
-func (e *Endpoint) identify(r *http.Request) (runnerID string, status int, err error) {
+// identify returns whose token a request has, and the hash of it.
+func (e *Endpoint) identify(r *http.Request) (runnerID string, hash [sha256.Size]byte, status int, err error) {
 	if len(r.Header.Values("Origin")) > 0 { // a page in a browser
-		return "", http.StatusForbidden, errors.New("a runner sends no origin")
+		return "", hash, http.StatusForbidden, errors.New("a runner sends no origin")
 	}
 	fields := r.Header.Values("Authorization")
 	if len(fields) != 1 {
-		return "", http.StatusUnauthorized, ErrToken
+		return "", hash, http.StatusUnauthorized, ErrToken
 	}
 	token, ok := strings.CutPrefix(fields[0], "Bearer ")
 	if !ok || !looksLikeToken(token) {
-		return "", http.StatusUnauthorized, ErrToken
+		return "", hash, http.StatusUnauthorized, ErrToken
 	}
-	runnerID, err = e.o.Registry.FindToken(r.Context(), HashToken(token))
+	hash = HashToken(token)
+	runnerID, err = e.o.Registry.FindToken(r.Context(), hash)
 	switch {
 	case errors.Is(err, ErrToken):
-		return "", http.StatusUnauthorized, ErrToken
+		return "", hash, http.StatusUnauthorized, ErrToken
 	case err != nil:
 		e.o.Log.WarnContext(r.Context(), "cannot look up the token of a runner", "error", err)
-		return "", http.StatusServiceUnavailable, errors.New("the server cannot look up the token")
+		return "", hash, http.StatusServiceUnavailable, errors.New("the server cannot look up the token")
 	}
-	return runnerID, 0, nil
+	return runnerID, hash, 0, nil
 }
 
 // serve serves the connection of a runner whose token is right.
-func (e *Endpoint) serve(ctx context.Context, runnerID string, socket *websocket.Conn) error {
+func (e *Endpoint) serve(ctx context.Context, runnerID string, token [sha256.Size]byte, socket *websocket.Conn) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var hello Hello
@@ -172,7 +198,7 @@ func (e *Endpoint) serve(ctx context.Context, runnerID string, socket *websocket
 	if err != nil {
 		return err
 	}
-	here := &connected{conn: conn, done: make(chan struct{})}
+	here := &connected{conn: conn, token: token, done: make(chan struct{})}
 	former := e.join(runnerID, here)
 	defer func() {
 		e.leave(runnerID, here)

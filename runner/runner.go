@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/runner/link"
+	"github.com/sayso-dev/sayso/session"
 )
 
 // Path is where a server serves runners.
@@ -23,12 +24,15 @@ const Path = "/runner"
 type Hello struct {
 	InstallationID string    `json:"installation_id"` // made with the state folder, a UUID
 	Machine        string    `json:"machine"`         // hash of the host's machine id
-	Name           string    `json:"name"`            // by default that of the host
+	Name           string    `json:"name"`            // "" for that of its token
 	Release        string    `json:"release"`         // version of the program
 	Fence          uint64    `json:"fence"`           // highest epoch that has attached to one of its shims
 	Clock          time.Time `json:"clock"`
 	Labels         []string  `json:"labels,omitempty"`
 	Roots          []string  `json:"roots,omitempty"` // folders in which Claude may work there, absolute
+
+	Capacity session.Capacity    `json:"capacity"`
+	CLIs     []session.RunnerCLI `json:"clis,omitempty"`
 }
 
 // Welcome is what a server answers.

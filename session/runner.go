@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"time"
@@ -22,18 +23,49 @@ type Runner struct {
 	Paused         bool   // it takes no new sessions
 	RemovedAt      time.Time
 
+	// Remote: it is on another host, and dials a server with its token. Its first hello decides
+	// which installation it is.
+	Remote   bool
+	HasToken bool // one that was not revoked
+
+	// What it said when it dialed last.
+	Labels    []string
+	Roots     []string // folders in which Claude may work there, absolute
+	Capacity  Capacity
+	CLIs      []RunnerCLI
+	ClockSkew time.Duration // how far its clock was ahead of the database's
+
 	Epoch     uint64    // of the last lease; 0 before the first
 	Server    string    // who took that; "" after its release
 	ExpiresAt time.Time // of the lease, in the time of the database
 	SeenAt    time.Time // last taken or renewed
 }
 
+// Capacity is what a runner has.
+type Capacity struct {
+	Processes int    `json:"processes,omitempty"` // that may run at once; 0 for no limit
+	Memory    uint64 `json:"memory,omitempty"`    // of the host, in bytes; 0 if it is not known
+	Cores     int    `json:"cores,omitempty"`
+}
+
+// RunnerCLI is a Claude Code CLI on a runner.
+type RunnerCLI struct {
+	Path     string `json:"path"`
+	Version  string `json:"version"` // "" if it cannot be run
+	SignedIn bool   `json:"signed_in"`
+}
+
 // Hello is what a runner says to the server that it has dialed.
 type Hello struct {
-	RunnerID, InstallationID, Machine, Name, Release string
-	Server                                           string // the name of that server
+	RunnerID, InstallationID, Machine, Release string
+	Name                                       string // "" for the one that it has
+	Server                                     string // the name of that server
 	// Fence is the highest epoch that has attached to one of its shims, 0 for none.
-	Fence uint64
+	Fence         uint64
+	Labels, Roots []string
+	Capacity      Capacity
+	CLIs          []RunnerCLI
+	Clock         time.Time // of the runner; zero if it is the server's
 }
 
 // Lease is the right to drive a runner. It ends when another one is taken, and by nothing
@@ -60,6 +92,8 @@ var (
 	// the one with that id.
 	ErrOtherInstallation = errors.New("it is a copy of another runner, or was moved to another machine")
 	ErrRunnerRemoved     = errors.New("the runner was removed")
+	// ErrRunnerExists: another runner that was not removed has the name.
+	ErrRunnerExists = errors.New("a runner has this name")
 )
 
 // RunnerStore stores runners and their leases. The store's views for a lease
@@ -69,6 +103,20 @@ type RunnerStore interface {
 	// RegisterRunner stores a new runner; a known id changes nothing. The first runner of a
 	// database of an earlier release becomes that of all sessions of this kind: [Ours].
 	RegisterRunner(ctx context.Context, r Runner) error
+	// CreateRunner stores a new runner on another host, which gets in with the token of this hash,
+	// and writes that to the audit trail. It returns [ErrRunnerExists].
+	CreateRunner(ctx context.Context, r Runner, tokenHash [sha256.Size]byte, by pending.Actor) error
+	// SetRunnerToken replaces the token of a runner on another host, or revokes it (nil), and
+	// writes that to the audit trail. It returns [ErrNoRunner] also for one inside a server, and
+	// for one that was removed.
+	SetRunnerToken(ctx context.Context, runnerID string, tokenHash *[sha256.Size]byte, by pending.Actor) error
+	// RunnerByToken returns the runner whose token has the hash, or [ErrNoRunner]. How long it
+	// takes says nothing about the hashes of others.
+	RunnerByToken(ctx context.Context, tokenHash [sha256.Size]byte) (Runner, error)
+	// RemoveRunner removes a runner on another host for good: it revokes its token, archives its
+	// sessions, whose ids it returns, and writes that to the audit trail. It returns [ErrNoRunner]
+	// also for one inside a server, and for one that was removed.
+	RemoveRunner(ctx context.Context, runnerID string, by pending.Actor) (sessionIDs []string, err error)
 	// Runners returns all runners, also removed ones, by name.
 	Runners(ctx context.Context) ([]Runner, error)
 	// Runner returns one runner, or [ErrNoRunner].

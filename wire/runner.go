@@ -10,6 +10,49 @@ type Runner struct {
 	// Epoch is that of the lease of the server that drives it.
 	Epoch  uint64   `json:"epoch"`
 	SeenAt *float64 `json:"seen_at"` // null before it was first there
+	// Remote: it is on another host and dials with its token, as long as it has one.
+	Remote   bool `json:"remote"`
+	HasToken bool `json:"has_token"`
+	// The rest is what it said when it dialed last.
+	Labels    []string       `json:"labels"`
+	Roots     []string       `json:"roots"` // folders in which Claude may work there
+	CLIs      []RunnerCLI    `json:"clis"`
+	Capacity  RunnerCapacity `json:"capacity"`
+	ClockSkew float64        `json:"clock_skew"` // seconds by which its clock was ahead of the database's
+	Load      *RunnerLoad    `json:"load"`       // null if it is not connected to this server
+}
+
+// RunnerCLI is a Claude Code CLI on a runner.
+type RunnerCLI struct {
+	Path     string `json:"path"`
+	Version  string `json:"version"` // "" if it cannot be run
+	SignedIn bool   `json:"signed_in"`
+}
+
+// RunnerCapacity is what a runner has.
+type RunnerCapacity struct {
+	Processes int    `json:"processes"` // that may run at once; 0 for no limit
+	Memory    uint64 `json:"memory"`    // of the host, in bytes; 0 if it is not known
+	Cores     int    `json:"cores"`
+}
+
+// RunnerLoad is what a runner uses now.
+type RunnerLoad struct {
+	Processes  int     `json:"processes"`   // that run
+	Load       float64 `json:"load"`        // of the host, the average of a minute
+	FreeMemory uint64  `json:"free_memory"` // in bytes; 0 if it is not known
+	FreeDisk   uint64  `json:"free_disk"`   // for its state folder, in bytes; 0 if it is not known
+}
+
+// RunnerCreate names a new runner on another host.
+type RunnerCreate struct {
+	Name string `json:"name"`
+}
+
+// RunnerToken is a new token, which is shown once.
+type RunnerToken struct {
+	RunnerID string `json:"runner_id"`
+	Token    string `json:"token"`
 }
 
 // RunnerState says whether a runner can be used.

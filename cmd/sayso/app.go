@@ -32,6 +32,7 @@ import (
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/runner"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store"
 	"github.com/sayso-dev/sayso/wire"
@@ -84,6 +85,7 @@ type app struct {
 	alerts       *alert.Alerter
 	requests     *pending.Registry
 	orchestrator *orchestrator.Orchestrator
+	runners      *runners // on other hosts
 	indexer      *transcriptIndexer
 	jobs         *job.Leader
 	agents       *mcpapi.Server
@@ -325,14 +327,19 @@ func (a *app) connect(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if a.runners, err = newRunners(a.store, s.NodeID, a.log); err != nil {
+		return err
+	}
+	handlers := agentHandlers(a.agents, adapters)
+	handlers[runner.Path] = a.runners.endpoint
 	a.edge, err = httpapi.New(httpapi.Options{
 		Store: shown, Requests: a.requests, Driver: a.orchestrator, Live: a.tabs,
 		Guard: guard, Rules: a.rules, Commands: commands, Refusals: refusals,
 		Directory: a.directory, Attachments: a.attachments, Alerts: a.alerts, Notifier: notifier,
-		App: frontend.Handler(), Agents: agentHandlers(a.agents, adapters), AllowedHosts: s.AllowedHosts, TLS: s.tls(),
+		App: frontend.Handler(), Agents: handlers, AllowedHosts: s.AllowedHosts, TLS: s.tls(),
 		OIDC:      a.provider,
 		PublicURL: s.PublicURL, TrustedProxies: s.proxies, ProxiesOnly: s.open && !s.tls(),
-		Settings: a.runtime, Version: versionText(), NodeID: s.NodeID, RunnerID: a.runnerID, Log: a.log, NoSetUp: a.in.demo,
+		Settings: a.runtime, Version: versionText(), NodeID: s.NodeID, RunnerID: a.runnerID, Runners: a.runners, Log: a.log, NoSetUp: a.in.demo,
 		SignInLimits: account.Limits{PerAccount: s.SignInFailures, PerAddress: s.AddressSignInFailures},
 		Descriptors:  a.descriptors,
 		Phone:        a.phoneAddresses,
@@ -438,6 +445,7 @@ func (a *app) Run(ctx context.Context) error {
 	start(edges, edgesCtx, "jobs", a.jobs.Run)
 	start(edges, edgesCtx, "agents", a.agents.Run)
 	start(edges, edgesCtx, "recovery", a.recoverFromOutages)
+	start(edges, edgesCtx, "runners", a.runners.endpoint.Run)
 	start(sessions, sessionsCtx, "processes", a.orchestrator.Run)
 	if a.lease != nil {
 		start(sessions, sessionsCtx, "lease", a.keepLease)

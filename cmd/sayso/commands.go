@@ -90,6 +90,7 @@ func commands() []verb {
 				{"--name NAME [--role ROLE] [--expires TIME]", "create an API token"},
 				{"--name NAME --scope metrics", "create a token that reads /metrics and nothing else"},
 				{"--agent NAME [--expires TIME]", "create a token with which an agent can only ask people"},
+				{"--runner NAME", "create a token for a runner on another host, or replace it"},
 			},
 			flags: new(tokenFlags).define,
 			run:   func(ctx context.Context, args []string, std streams) error { return token(ctx, args, std.out, std.err) }},

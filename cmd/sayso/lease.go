@@ -116,6 +116,7 @@ func (a *app) identifyRunner(ctx context.Context) (localRunner, error) {
 		if err != nil {
 			return localRunner{}, err
 		}
+		all = slices.DeleteFunc(all, func(r session.Runner) bool { return r.Remote })
 		if len(all) == 1 {
 			here = localRunner{all[0].RunnerID, all[0].InstallationID}
 		}
@@ -146,7 +147,10 @@ func machine() string {
 
 // keepLease renews the lease until ctx ends. It fails with [session.ErrLeaseLost] when a server
 // with a newer lease drives the runner; then the sessions are let go.
-func (a *app) keepLease(ctx context.Context) error {
+func (a *app) keepLease(ctx context.Context) error { return renewLease(ctx, a.store, *a.lease) }
+
+// renewLease renews a lease until ctx ends, or fails with [session.ErrLeaseLost].
+func renewLease(ctx context.Context, st session.RunnerStore, l session.Lease) error {
 	renewal := time.NewTicker(session.LeaseRenewal)
 	defer renewal.Stop()
 	for {
@@ -155,7 +159,7 @@ func (a *app) keepLease(ctx context.Context) error {
 			return nil
 		case <-renewal.C:
 		}
-		if err := a.store.RenewLease(ctx, *a.lease); errors.Is(err, session.ErrLeaseLost) {
+		if err := st.RenewLease(ctx, l); errors.Is(err, session.ErrLeaseLost) {
 			return err
 		} // the outage of a database is shown elsewhere, and changes nothing of the lease
 	}

@@ -17,6 +17,8 @@ import (
 
 	"github.com/sayso-dev/sayso/claude/config"
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/runner"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -24,6 +26,7 @@ import (
 type tokenFlags struct {
 	signIn      bool
 	agent, name string
+	runner      string
 	role, scope string
 	ttl         time.Duration
 	serverFlags
@@ -32,6 +35,7 @@ type tokenFlags struct {
 func (f *tokenFlags) define(flags *flag.FlagSet) {
 	flags.BoolVar(&f.signIn, "sign-in", false, "print a one-time sign-in link for a browser")
 	flags.StringVar(&f.agent, "agent", "", "create a token for the agent `name`, which can only ask people over MCP")
+	flags.StringVar(&f.runner, "runner", "", "create a token for the runner `name` on another host, or replace the one that it has")
 	flags.StringVar(&f.name, "name", "", "`name` of the token")
 	flags.StringVar(&f.role, "role", "", "`role` of the token: viewer, member or admin; without it, that of the first admin")
 	flags.StringVar(&f.scope, "scope", "", "`scope` of a token of the first admin: viewer, member or admin for their rights, or metrics to read /metrics and nothing else")
@@ -59,6 +63,8 @@ func token(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		wrong = "--sign-in goes with none of --agent, --name, --role, --scope and --expires"
 	case given["agent"] && (given["name"] || given["role"] || given["scope"]):
 		wrong = "--agent goes with none of --name, --role and --scope: it is the name, and an agent has no role"
+	case given["runner"] && (f.signIn || given["agent"] || given["name"] || given["role"] || given["scope"] || given["expires"]):
+		wrong = "--runner goes with no other flag of a token: a runner serves its own sessions and does nothing else"
 	case given["role"] && given["scope"]:
 		wrong = "give either --role, for a user of its own, or --scope"
 	case given["scope"] && !slices.Contains([]string{"viewer", "member", "admin", account.MetricsScope}, f.scope):
@@ -103,6 +109,15 @@ func token(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		fmt.Fprintln(stderr, "Copy this token now. It is shown only once. Give the agent the MCP server "+readAddresses(s).outside+agentsPath+" with the header: Authorization: Bearer TOKEN")
 		return nil
 	}
+	if given["runner"] {
+		secret, err := runnerToken(ctx, opened, admin, f.runner)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(stdout, secret)
+		fmt.Fprintln(stderr, "Copy this token now. It is shown only once. Write it to a file on the other host, and run there: sayso runner --connect "+readAddresses(s).outside+" --token-file FILE")
+		return nil
+	}
 	if f.name == "" {
 		return errors.New("give the token a name with --name, or create a sign-in link with --sign-in, or the token of an agent with --agent NAME")
 	}
@@ -144,6 +159,30 @@ func agentToken(ctx context.Context, sessions session.Store, directory *account.
 		err = directory.NoteAgentToken(ctx, owner, name)
 	}
 	return secret, err
+}
+
+// runnerToken creates a runner with its token, or gives the one of that name another token.
+func runnerToken(ctx context.Context, st session.RunnerStore, admin account.User, name string) (string, error) {
+	name = strings.TrimSpace(name)
+	if name == "" || len(name) > 100 {
+		return "", errors.New("--runner needs a name of 1 to 100 characters, which people see with its sessions")
+	}
+	token, hash := runner.NewToken()
+	by := pending.Actor{UserID: admin.UserID, Name: admin.Name, Device: "command line"}
+	err := st.CreateRunner(ctx, session.Runner{RunnerID: uuid.NewString(), Name: name}, hash, by)
+	if !errors.Is(err, session.ErrRunnerExists) {
+		return token, err
+	}
+	all, err := st.Runners(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, r := range all {
+		if r.Name == name && r.Remote && r.RemovedAt.IsZero() {
+			return token, st.SetRunnerToken(ctx, r.RunnerID, &hash, by)
+		}
+	}
+	return "", fmt.Errorf("the runner inside the server is called %s; give the other one another name", quote(name))
 }
 
 // signInAddress puts the secret after the #, which browsers do not send. next is a path of the

@@ -5,6 +5,8 @@ package apitest
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -131,7 +133,7 @@ func Open(t testing.TB, path string, change ...func(*Options)) *Harness {
 			Store: h.Store, Requests: h.Registry, Driver: h.Driver, Directory: h.Directory, Notifier: h.Notifier,
 			Refusals: &refusal.Table{}, Attachments: shelf, Alerts: alerts,
 			App:     http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<title>sayso</title>") }),
-			Metrics: prometheus.NewRegistry(), Version: "0.0.0-test", NodeID: "node-1", RunnerID: "runner-1", Log: log,
+			Metrics: prometheus.NewRegistry(), Version: "0.0.0-test", NodeID: "node-1", RunnerID: "runner-1", Runners: noRunners{}, Log: log,
 		},
 		Command: command.Options{Store: h.Store, Requests: h.Registry, Driver: h.Driver, Attachments: shelf},
 		Hub:     wsapi.Options{Store: h.Store, Processes: h.Driver, People: h.Directory, Alerts: alerts},
@@ -510,3 +512,15 @@ func CheckHeaders(t *testing.T, got Response) {
 		t.Error("no Permissions-Policy")
 	}
 }
+
+// noRunners are no runners on other hosts.
+type noRunners struct{}
+
+func (noRunners) NewToken() (token string, hash [sha256.Size]byte) {
+	token = rand.Text()
+	return token, sha256.Sum256([]byte(token))
+}
+func (noRunners) Load(context.Context, string) (wire.RunnerLoad, bool) {
+	return wire.RunnerLoad{}, false
+}
+func (noRunners) Recheck(context.Context) {}

@@ -92,6 +92,8 @@ var table = []Entry{
 
 	// Runners.
 	{"runner_unreachable", RunnerUnreachable, "This session runs on {runner}, which can't be reached. What you answer waits for it."},
+	{"runner_name_invalid", Invalid, "Give the runner a name of up to {max} characters."},
+	{"runner_name_taken", Exists, "There is already a runner with this name."},
 	{"runner_paused", classOf("runner_paused", 409), "{runner} takes no new sessions now. An admin can change that."},
 
 	// Projects.

@@ -2,7 +2,11 @@ package sqlstore
 
 import (
 	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -11,20 +15,31 @@ import (
 )
 
 // runnerColumns is the select list that [readRunner] scans.
-const runnerColumns = `runner_id, name, installation_id, machine, release, paused, removed_at, lease_epoch, lease_server, lease_expires_at, seen_at`
+const runnerColumns = `runner_id, name, installation_id, machine, release, paused, removed_at, lease_epoch, lease_server, lease_expires_at, seen_at,
+	remote, token_hash IS NOT NULL, labels, roots, capacity, clis, clock_skew`
 
 // readRunner reads a row of [runnerColumns].
 func readRunner(row Row) (r session.Runner, err error) {
-	var removedAt, epoch, expiresAt, seenAt int64
-	err = row.Scan(&r.RunnerID, &r.Name, &r.InstallationID, &r.Machine, &r.Release, &r.Paused, &removedAt, &epoch, &r.Server, &expiresAt, &seenAt)
+	var removedAt, epoch, expiresAt, seenAt, skew int64
+	var labels, roots, capacity, clis string
+	err = row.Scan(&r.RunnerID, &r.Name, &r.InstallationID, &r.Machine, &r.Release, &r.Paused, &removedAt, &epoch, &r.Server, &expiresAt, &seenAt,
+		&r.Remote, &r.HasToken, &labels, &roots, &capacity, &clis, &skew)
+	if err != nil {
+		return r, err
+	}
 	r.Epoch, r.RemovedAt, r.ExpiresAt, r.SeenAt = uint64(epoch), Time(removedAt), Time(expiresAt), Time(seenAt)
-	return r, err
+	r.ClockSkew = time.Duration(skew) * time.Microsecond
+	return r, errors.Join(json.Unmarshal([]byte(labels), &r.Labels), json.Unmarshal([]byte(roots), &r.Roots),
+		json.Unmarshal([]byte(capacity), &r.Capacity), json.Unmarshal([]byte(clis), &r.CLIs))
 }
 
 const (
-	mayTake   = " WHERE runner_id = $1 AND installation_id = $2 AND (machine IN ('', $3) OR $3 = '') AND removed_at = 0"
-	setHello  = "machine = CASE WHEN $3 = '' THEN machine ELSE $3 END, name = $4, release = $5, lease_server = $6"
-	nowMicros = "(extract(epoch FROM now()) * 1000000)::bigint" // in PostgreSQL
+	mayTake  = " WHERE runner_id = $1 AND (installation_id = $2 OR installation_id = '' AND remote) AND (machine IN ('', $3) OR $3 = '') AND removed_at = 0"
+	setHello = "installation_id = $2, machine = CASE WHEN $3 = '' THEN machine ELSE $3 END, name = CASE WHEN $4 = '' THEN name ELSE $4 END, release = $5, lease_server = $6, " +
+		"labels = $9, roots = $10, capacity = $11, clis = $12"
+	ofRemote   = " WHERE runner_id = $2 AND remote AND removed_at = 0"
+	nameIsFree = "NOT EXISTS (SELECT 1 FROM runners WHERE name = $2 AND removed_at = 0)"
+	nowMicros  = "(extract(epoch FROM now()) * 1000000)::bigint" // in PostgreSQL
 )
 
 // The database of an earlier release has a runner with an empty id until the first one is
@@ -36,13 +51,24 @@ var (
 		AND EXISTS (SELECT 1 FROM runners WHERE runner_id = '')`)
 	claimRunner  = define("UPDATE runners SET runner_id = $1, name = $2, installation_id = $3 WHERE runner_id = ''")
 	insertRunner = define("INSERT INTO runners (runner_id, name, installation_id) VALUES ($1, $2, $3) ON CONFLICT (runner_id) DO NOTHING")
-	setPaused    = define("UPDATE runners SET paused = $1 WHERE runner_id = $2").Require(session.ErrNoRunner)
+	// A name that was used is not taken by another one that was not removed.
+	createRunner = defineBoth(
+		"INSERT INTO runners (runner_id, name, token_hash, remote) SELECT $1, $2, $3, 1 WHERE "+nameIsFree,
+		"INSERT INTO runners (runner_id, name, token_hash, remote) SELECT $1, $2, $3, true WHERE "+nameIsFree).Require(session.ErrRunnerExists)
+	setRunnerToken  = define("UPDATE runners SET token_hash = $1" + ofRemote).Require(session.ErrNoRunner)
+	removeRunner    = define("UPDATE runners SET token_hash = NULL, removed_at = $1" + ofRemote).Require(session.ErrNoRunner)
+	archiveOfRunner = define("UPDATE sessions SET archived = $1 WHERE runner_id = $2 AND NOT archived")
+	bumpOfRunner    = define(`UPDATE processes SET version = version + 1, updated_at = $1
+		WHERE session_id IN (SELECT session_id FROM sessions WHERE runner_id = $2 AND NOT archived)`)
+	sessionsOfRunner = query("SELECT session_id FROM sessions WHERE runner_id = $1 AND NOT archived").long()
+	selectByToken    = query("SELECT token_hash, " + runnerColumns + " FROM runners WHERE token_hash = $1 AND removed_at = 0")
+	setPaused        = define("UPDATE runners SET paused = $1 WHERE runner_id = $2").Require(session.ErrNoRunner)
 	// TakeLease returns the new epoch. It changes no row if the runner may not have the lease.
 	TakeLease = defineBoth(
-		"UPDATE runners SET lease_epoch = max(lease_epoch + 1, $7 + 1, $9), lease_expires_at = $9 + $8, seen_at = $9, "+
-			setHello+mayTake+" RETURNING lease_epoch",
+		"UPDATE runners SET lease_epoch = max(lease_epoch + 1, $7 + 1, $14), lease_expires_at = $14 + $8, seen_at = $14, "+
+			"clock_skew = CASE WHEN $13 = 0 THEN 0 ELSE $13 - $14 END, "+setHello+mayTake+" RETURNING lease_epoch",
 		"UPDATE runners SET lease_epoch = greatest(lease_epoch + 1, $7::bigint + 1, "+nowMicros+"), lease_expires_at = "+nowMicros+
-			" + $8, seen_at = "+nowMicros+", "+setHello+mayTake+" RETURNING lease_epoch")
+			" + $8, seen_at = "+nowMicros+", clock_skew = CASE WHEN $13::bigint = 0 THEN 0 ELSE $13 - "+nowMicros+" END, "+setHello+mayTake+" RETURNING lease_epoch")
 	releaseLease = defineBoth(
 		"UPDATE runners SET lease_server = '', lease_expires_at = seen_at WHERE runner_id = $1 AND lease_epoch = $2",
 		"UPDATE runners SET lease_server = '', lease_expires_at = "+nowMicros+" WHERE runner_id = $1 AND lease_epoch = $2").Require(session.ErrLeaseLost)
@@ -55,10 +81,23 @@ var (
 // maxFence is the highest epoch that leaves room for higher ones in a column.
 const maxFence = 1<<63 - 2
 
-// TakeLeaseValues returns the arguments $1 to $8 of [TakeLease]; in SQLite, $9 is the time.
+// TakeLeaseValues returns the arguments $1 to $13 of [TakeLease]; in SQLite, $14 is the time.
 func TakeLeaseValues(h session.Hello) []any {
 	return []any{h.RunnerID, SanitizeText(h.InstallationID), SanitizeText(h.Machine), SanitizeText(h.Name), SanitizeText(h.Release), SanitizeText(h.Server),
-		int64(min(h.Fence, maxFence)), session.LeaseTTL.Microseconds()}
+		int64(min(h.Fence, maxFence)), session.LeaseTTL.Microseconds(),
+		listText(h.Labels), listText(h.Roots), jsonText(h.Capacity), listText(h.CLIs), Micros(h.Clock)}
+}
+
+// listText returns the column value of a list.
+func listText[T any](list []T) string { return jsonText(append([]T{}, list...)) }
+
+// jsonText returns the column value of what encoding/json can always encode.
+func jsonText(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("sqlstore: encode %T: %v", v, err))
+	}
+	return string(text)
 }
 
 // LeaseRefusal returns why a runner did not get a lease.
@@ -91,9 +130,73 @@ func (s Shared) Runner(ctx context.Context, runnerID string) (session.Runner, er
 	return queryOne(ctx, s, "runner "+runnerID, selectRunner, session.ErrNoRunner, readRunner, runnerID)
 }
 
+// CreateRunner implements [session.RunnerStore].
+func (s Shared) CreateRunner(ctx context.Context, r session.Runner, tokenHash [sha256.Size]byte, by pending.Actor) error {
+	return s.changeRunner(ctx, "runner_created", r.RunnerID, by, step(createRunner, r.RunnerID, SanitizeText(r.Name), s.tokenColumn(&tokenHash)))
+}
+
+// SetRunnerToken implements [session.RunnerStore].
+func (s Shared) SetRunnerToken(ctx context.Context, runnerID string, tokenHash *[sha256.Size]byte, by pending.Actor) error {
+	what := "runner_token_created"
+	if tokenHash == nil {
+		what = "runner_token_revoked"
+	}
+	return s.changeRunner(ctx, what, runnerID, by, step(setRunnerToken, s.tokenColumn(tokenHash), runnerID))
+}
+
+// RemoveRunner implements [session.RunnerStore].
+func (s Shared) RemoveRunner(ctx context.Context, runnerID string, by pending.Actor) (sessionIDs []string, err error) {
+	if sessionIDs, err = queryAll(ctx, s, "sessions of runner "+runnerID, sessionsOfRunner, scanValue[string], runnerID); err != nil {
+		return nil, err
+	}
+	now := time.Now().UnixMicro()
+	return sessionIDs, s.changeRunner(ctx, "runner_removed", runnerID, by, step(removeRunner, now, runnerID),
+		step(bumpOfRunner, now, runnerID), step(archiveOfRunner, true, runnerID))
+}
+
+// tokenColumn returns the column value of the hash of a token.
+func (s Shared) tokenColumn(hash *[sha256.Size]byte) any {
+	if hash == nil {
+		return nil
+	}
+	return s.e.Bind(hex.AppendEncode(nil, hash[:]))
+}
+
+// RunnerByToken implements [session.RunnerStore]. An index finds the hash of a token, which tells
+// nobody how to make one; what it found is compared in constant time all the same.
+func (s Shared) RunnerByToken(ctx context.Context, tokenHash [sha256.Size]byte) (session.Runner, error) {
+	want := hex.AppendEncode(nil, tokenHash[:])
+	return queryOne(ctx, s, "runner of a token", selectByToken, session.ErrNoRunner, func(row Row) (session.Runner, error) {
+		var stored []byte
+		r, err := readRunner(prefixedRow{row, &stored})
+		if err == nil && subtle.ConstantTimeCompare(stored, want) != 1 {
+			err = session.ErrNoRunner
+		}
+		return r, err
+	}, s.e.Bind(want))
+}
+
+// prefixedRow is a row of which the first column goes elsewhere.
+type prefixedRow struct {
+	Row
+	first any
+}
+
+// Scan implements [Row].
+func (r prefixedRow) Scan(dest ...any) error { return r.Row.Scan(append([]any{r.first}, dest...)...) }
+
+// changeRunner makes an audited change of a runner.
+func (s Shared) changeRunner(ctx context.Context, what, runnerID string, by pending.Actor, steps ...Step) error {
+	body, err := json.Marshal(auditRunner{what, Time(Micros(time.Now())), auditPersonOf(by), runnerID})
+	if err != nil {
+		return fmt.Errorf("store: %s %s: %w", what, runnerID, err)
+	}
+	return s.e.Apply(ctx, Change{What: what + " " + runnerID, Durability: Durable, Audit: body, Steps: steps})
+}
+
 // auditRunner is the audit entry for a decision about a runner; docs/operating/audit.md describes it.
 type auditRunner struct {
-	What     string      `json:"what"` // runner_paused, runner_resumed
+	What     string      `json:"what"` // runner_created, runner_paused, runner_resumed, runner_token_created, runner_token_revoked, runner_removed
 	At       time.Time   `json:"at"`
 	By       auditPerson `json:"by"`
 	RunnerID string      `json:"runner_id"`
@@ -105,11 +208,7 @@ func (s Shared) SetRunnerPaused(ctx context.Context, runnerID string, paused boo
 	if paused {
 		what = "runner_paused"
 	}
-	body, err := json.Marshal(auditRunner{what, Time(Micros(time.Now())), auditPersonOf(by), runnerID})
-	if err != nil {
-		return fmt.Errorf("store: pause runner %s: %w", runnerID, err)
-	}
-	return s.e.Apply(ctx, Change{What: "pause runner " + runnerID, Durability: Durable, Audit: body, Steps: []Step{step(setPaused, paused, runnerID)}})
+	return s.changeRunner(ctx, what, runnerID, by, step(setPaused, paused, runnerID))
 }
 
 // ReleaseLease implements [session.RunnerStore].

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"sync"
@@ -49,7 +50,7 @@ func runners(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, st.RegisterRunner(ctx, session.Runner{RunnerID: h.RunnerID, InstallationID: "another", Name: "another"}))
 		all, err := st.Runners(ctx)
 		must(t, err)
-		equal(t, "runners", all, []session.Runner{{RunnerID: h.RunnerID, InstallationID: h.InstallationID, Name: "atlas"}})
+		equal(t, "runners", all, []session.Runner{{RunnerID: h.RunnerID, InstallationID: h.InstallationID, Name: "atlas", Labels: []string{}, Roots: []string{}, CLIs: []session.RunnerCLI{}}})
 	})
 
 	s.run("SessionsKeepTheirRunner", func(t *testing.T, st store.Store) {
@@ -82,7 +83,7 @@ func runners(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 		r.SeenAt, r.ExpiresAt = time.Time{}, time.Time{}
 		equal(t, "runner", r, session.Runner{RunnerID: h.RunnerID, Name: "build", InstallationID: h.InstallationID,
-			Machine: "machine", Release: "2.0", Epoch: l.Epoch, Server: "b"})
+			Machine: "machine", Release: "2.0", Epoch: l.Epoch, Server: "b", Labels: []string{}, Roots: []string{}, CLIs: []session.RunnerCLI{}})
 	})
 
 	s.run("AnotherInstallationIsRefused", func(t *testing.T, st store.Store) {
@@ -148,6 +149,83 @@ func runners(t *testing.T, open func(t *testing.T) store.Store) {
 			must(t, json.Unmarshal(e.Body, &entry))
 			return entry.What
 		}), []string{"runner_paused", "runner_paused", "runner_resumed"})
+	})
+
+	s.run("RemoteRunnersHaveATokenEach", func(t *testing.T, st store.Store) {
+		ada := pending.Actor{UserID: "u1", Name: "Ada"}
+		local := Runner(t, st)
+		hash := func(text string) [sha256.Size]byte { return sha256.Sum256([]byte(text)) }
+		one := session.Runner{RunnerID: uuid.NewString(), Name: "build"}
+		must(t, st.CreateRunner(ctx, one, hash("one"), ada))
+		wantError(t, "the same name", st.CreateRunner(ctx, session.Runner{RunnerID: uuid.NewString(), Name: "build"}, hash("two"), ada), session.ErrRunnerExists)
+		found, err := st.RunnerByToken(ctx, hash("one"))
+		must(t, err)
+		equal(t, "the new runner", found, session.Runner{RunnerID: one.RunnerID, Name: "build", Remote: true, HasToken: true, Labels: []string{}, Roots: []string{}, CLIs: []session.RunnerCLI{}})
+		_, err = st.RunnerByToken(ctx, hash("another"))
+		wantError(t, "another token", err, session.ErrNoRunner)
+
+		// The first installation that says hello is it.
+		h := session.Hello{RunnerID: one.RunnerID, InstallationID: uuid.NewString(), Machine: "machine", Server: "a", Release: "1.0",
+			Labels: []string{"gpu"}, Roots: []string{"/work"}, Capacity: session.Capacity{Processes: 4, Memory: 1 << 34, Cores: 8},
+			CLIs: []session.RunnerCLI{{Path: "/usr/bin/claude", Version: "2.1.329", SignedIn: true}}, Clock: time.Now().Add(time.Hour)}
+		lease := TakeLease(t, st, h)
+		found, err = st.Runner(ctx, one.RunnerID)
+		must(t, err)
+		if d := found.ClockSkew - time.Hour; d.Abs() > 10*time.Minute {
+			t.Errorf("clock skew %s", found.ClockSkew)
+		}
+		found.ClockSkew, found.SeenAt, found.ExpiresAt = 0, time.Time{}, time.Time{}
+		equal(t, "after the hello", found, session.Runner{RunnerID: one.RunnerID, Name: "build", InstallationID: h.InstallationID, Machine: "machine",
+			Release: "1.0", Epoch: lease.Epoch, Server: "a", Remote: true, HasToken: true, Labels: h.Labels, Roots: h.Roots, Capacity: h.Capacity, CLIs: h.CLIs})
+		other := h
+		other.InstallationID = uuid.NewString()
+		_, err = st.TakeLease(ctx, other)
+		wantError(t, "another installation with the token", err, session.ErrOtherInstallation)
+
+		two := hash("two")
+		must(t, st.SetRunnerToken(ctx, one.RunnerID, &two, ada))
+		_, err = st.RunnerByToken(ctx, hash("one"))
+		wantError(t, "the former token", err, session.ErrNoRunner)
+		_, err = st.RunnerByToken(ctx, two)
+		must(t, err)
+		must(t, st.SetRunnerToken(ctx, one.RunnerID, nil, ada))
+		_, err = st.RunnerByToken(ctx, two)
+		wantError(t, "a revoked token", err, session.ErrNoRunner)
+		for what, id := range map[string]string{"an unknown runner": "nobody", "the runner of a server": local.RunnerID} {
+			wantError(t, "the token of "+what, st.SetRunnerToken(ctx, id, &two, ada), session.ErrNoRunner)
+			_, err := st.RemoveRunner(ctx, id, ada)
+			wantError(t, "removing "+what, err, session.ErrNoRunner)
+		}
+
+		must(t, st.SetRunnerToken(ctx, one.RunnerID, &two, ada))
+		theirs, archived := uuid.NewString(), uuid.NewString()
+		for _, id := range []string{theirs, archived} {
+			must(t, st.CreateSession(ctx, session.Session{SessionID: id, RunnerID: one.RunnerID, Archived: id == archived, CreatedAt: begin}))
+		}
+		another := newSession(t, st)
+		before := version(t, st, theirs)
+		ended, err := st.RemoveRunner(ctx, one.RunnerID, ada)
+		must(t, err)
+		equal(t, "archived sessions", ended, []string{theirs})
+		equal(t, "version", version(t, st, theirs) > before, true)
+		for id, want := range map[string]bool{theirs: true, another: false} {
+			s, err := st.Session(ctx, id)
+			must(t, err)
+			equal(t, "archived", s.Archived, want)
+		}
+		_, err = st.RunnerByToken(ctx, two)
+		wantError(t, "the token of a removed runner", err, session.ErrNoRunner)
+		_, err = st.TakeLease(ctx, h)
+		wantError(t, "the lease of a removed runner", err, session.ErrRunnerRemoved)
+		wantError(t, "a token for a removed runner", st.SetRunnerToken(ctx, one.RunnerID, &two, ada), session.ErrNoRunner)
+		must(t, st.CreateRunner(ctx, session.Runner{RunnerID: uuid.NewString(), Name: "build"}, two, ada)) // the name is free again
+		entries, err := st.Audit(ctx, 0, 20)
+		must(t, err)
+		equal(t, "audit entries", ids(entries, func(e account.AuditEntry) string {
+			var entry struct{ What string }
+			must(t, json.Unmarshal(e.Body, &entry))
+			return entry.What
+		}), []string{"runner_created", "runner_token_created", "runner_token_revoked", "runner_token_created", "runner_removed", "runner_created"})
 	})
 
 	s.run("EpochsGrow", func(t *testing.T, st store.Store) {

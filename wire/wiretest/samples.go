@@ -29,7 +29,7 @@ func NewProcessStateFor(p session.ProcessState, book *project.Book, who project.
 // RESTBodies lists a value of every type that only REST uses.
 func RESTBodies() []any {
 	return []any{
-		wire.Login{}, wire.Me{}, wire.SessionList{}, wire.SessionPatch{}, wire.MessageList{}, wire.Upload{}, wire.SearchResults{}, wire.TerminalSessionList{}, wire.TerminalPage{}, wire.TranscriptPage{}, wire.Outcome{}, wire.PendingList{}, wire.RequestFate{}, wire.Preview{}, wire.PreviewQuestion{}, wire.ProcessList{}, wire.RunnerList{}, wire.RunnerChange{},
+		wire.Login{}, wire.Me{}, wire.SessionList{}, wire.SessionPatch{}, wire.MessageList{}, wire.Upload{}, wire.SearchResults{}, wire.TerminalSessionList{}, wire.TerminalPage{}, wire.TranscriptPage{}, wire.Outcome{}, wire.PendingList{}, wire.RequestFate{}, wire.Preview{}, wire.PreviewQuestion{}, wire.ProcessList{}, wire.RunnerList{}, wire.RunnerChange{}, wire.RunnerCreate{}, wire.RunnerToken{},
 		wire.Environment{}, wire.FolderList{}, wire.TokenList{}, wire.TokenCreate{}, wire.TokenCreated{}, wire.Refusal{},
 		wire.SetUp{}, wire.NewPassword{}, wire.SignInList{}, wire.PersonList{}, wire.PersonCreate{}, wire.PersonChange{}, wire.SignInLink{}, wire.AuditPage{},
 		wire.GrantList{}, wire.GrantRevoke{}, wire.Revocation{}, wire.ProjectList{}, wire.LimitList{}, wire.ProjectCreate{}, wire.ProjectChange{},

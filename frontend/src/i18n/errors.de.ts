@@ -129,6 +129,8 @@ export const german: Record<keyof typeof errors, string> = {
   fork_empty: 'Es gibt nichts abzuzweigen: Claude hat in dieser Sitzung noch nicht geantwortet.',
   git_busy: 'In diesem Ordner läuft gerade ein anderer Git-Befehl. Versuche es noch einmal.',
   git_failed: 'Git ist fehlgeschlagen: {detail}.',
+  runner_name_invalid: 'Gib dem Runner einen Namen mit bis zu {max} Zeichen.',
+  runner_name_taken: 'Es gibt schon einen Runner mit diesem Namen.',
   runner_paused: '{runner} nimmt gerade keine neuen Sitzungen an. Ein Admin kann das ändern.',
   runner_unreachable:
     'Diese Sitzung läuft auf {runner} und ist nicht erreichbar. Deine Antworten warten, bis sich das ändert.',

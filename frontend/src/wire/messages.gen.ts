@@ -554,6 +554,15 @@ export interface RunnerChange {
   paused: boolean
 }
 
+export interface RunnerCreate {
+  name: string
+}
+
+export interface RunnerToken {
+  runner_id: string
+  token: string
+}
+
 export interface Environment {
   claude: ClaudeInfo
   demo_available: boolean
@@ -1282,6 +1291,14 @@ export interface Runner {
   release: string
   epoch: number
   seen_at: number | null
+  remote: boolean
+  has_token: boolean
+  labels: string[]
+  roots: string[]
+  clis: RunnerCLI[]
+  capacity: RunnerCapacity
+  clock_skew: number
+  load: RunnerLoad | null
 }
 
 export interface ClaudeInfo {
@@ -1776,6 +1793,25 @@ export interface ProcessSample {
   at: number
   memory: number
   cpu: number
+}
+
+export interface RunnerCLI {
+  path: string
+  version: string
+  signed_in: boolean
+}
+
+export interface RunnerCapacity {
+  processes: number
+  memory: number
+  cores: number
+}
+
+export interface RunnerLoad {
+  processes: number
+  load: number
+  free_memory: number
+  free_disk: number
 }
 
 export type GrantKind = 'rule' | 'directory' | 'mode'

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/sayso-dev/sayso/runner"
+	"github.com/sayso-dev/sayso/runner/link"
+	processes "github.com/sayso-dev/sayso/runner/remote"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
+)
+
+// runners are the runners on other hosts that dial this server. It is the [runner.Registry] of the
+// endpoint.
+type runners struct {
+	store    session.RunnerStore
+	server   string // the name of this server
+	log      *slog.Logger
+	endpoint *runner.Endpoint
+
+	mu        sync.Mutex
+	connected map[string]*link.Conn // by the id of the runner, while it is driven
+}
+
+// newRunners returns the runners of a server. The Run of their endpoint lets them in.
+func newRunners(st session.RunnerStore, server string, log *slog.Logger) (r *runners, err error) {
+	r = &runners{store: st, server: server, log: log, connected: map[string]*link.Conn{}}
+	r.endpoint, err = runner.NewEndpoint(runner.EndpointOptions{
+		Registry: r, Drive: r.drive, Codes: processes.Codes(), Log: log,
+		Serve: func(context.Context, string, *link.Call) (any, error) { return nil, link.ErrUnknown },
+	})
+	return r, err
+}
+
+// FindToken implements [runner.Registry].
+func (r *runners) FindToken(ctx context.Context, hash [sha256.Size]byte) (string, error) {
+	known, err := r.store.RunnerByToken(ctx, hash)
+	if errors.Is(err, session.ErrNoRunner) {
+		return "", runner.ErrToken
+	}
+	return known.RunnerID, err
+}
+
+// TakeLease implements [runner.Registry].
+func (r *runners) TakeLease(ctx context.Context, runnerID string, h runner.Hello) (runner.Welcome, error) {
+	lease, err := r.store.TakeLease(ctx, session.Hello{
+		RunnerID: runnerID, InstallationID: h.InstallationID, Machine: h.Machine, Name: h.Name, Release: h.Release, Server: r.server,
+		Fence: h.Fence, Labels: h.Labels, Roots: h.Roots, Capacity: h.Capacity, CLIs: h.CLIs, Clock: h.Clock,
+	})
+	switch {
+	case errors.Is(err, session.ErrOtherInstallation):
+		r.log.ErrorContext(ctx, "a runner was refused: its token is used by another installation or on another machine", "runner_id", runnerID, "machine", h.Machine)
+		return runner.Welcome{}, runner.ErrInstallation
+	case errors.Is(err, session.ErrRunnerRemoved):
+		return runner.Welcome{}, runner.ErrRemoved
+	case err != nil:
+		return runner.Welcome{}, err
+	}
+	known, err := r.store.Runner(ctx, runnerID)
+	return runner.Welcome{RunnerID: runnerID, Epoch: lease.Epoch, Time: known.SeenAt}, err
+}
+
+// drive uses a runner until its connection ends or another server has it.
+func (r *runners) drive(ctx context.Context, w runner.Welcome, _ runner.Hello, c *link.Conn) error {
+	r.mu.Lock()
+	r.connected[w.RunnerID] = c
+	r.mu.Unlock()
+	lease := session.Lease{RunnerID: w.RunnerID, Epoch: w.Epoch}
+	defer func() {
+		r.mu.Lock()
+		delete(r.connected, w.RunnerID)
+		r.mu.Unlock()
+		releasing, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
+		defer cancel()
+		if err := r.store.ReleaseLease(releasing, lease); err != nil {
+			r.log.DebugContext(ctx, "the lease of a runner runs out instead of being released", "runner_id", w.RunnerID, "error", err)
+		}
+	}()
+	r.log.InfoContext(ctx, "a runner is connected", "runner_id", w.RunnerID, "epoch", w.Epoch)
+	err := renewLease(ctx, r.store, lease)
+	if errors.Is(err, session.ErrLeaseLost) {
+		return runner.ErrLeaseLost
+	}
+	return err
+}
+
+// NewToken implements [httpapi.Runners].
+func (r *runners) NewToken() (token string, hash [sha256.Size]byte) { return runner.NewToken() }
+
+// Recheck implements [httpapi.Runners].
+func (r *runners) Recheck(ctx context.Context) { r.endpoint.Recheck(ctx) }
+
+// loadTimeout bounds how long a list of runners waits for one.
+const loadTimeout = time.Second
+
+// Load implements [httpapi.Runners].
+func (r *runners) Load(ctx context.Context, runnerID string) (load wire.RunnerLoad, connected bool) {
+	r.mu.Lock()
+	c := r.connected[runnerID]
+	r.mu.Unlock()
+	if c == nil {
+		return load, false
+	}
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	if err := c.Call(ctx, callLoad, nil, &load); err != nil {
+		r.log.DebugContext(ctx, "a runner does not say its load", "runner_id", runnerID, "error", err)
+	}
+	return load, true
+}
+
+// callLoad asks a runner for its [wire.RunnerLoad].
+const callLoad = "load"
