@@ -241,10 +241,12 @@ var attackList = []attack{
 	proved(144, "somebody between a runner and its server, or a redirect that asks for the token", "runner.TestRunnersThatAreRefused/another key", "runner.TestRunnersThatAreRefused/a certificate of nobody", "runner.TestRunnersThatAreRefused/a redirect", "runner.TestAddressesThatAreRefused"),
 	proved(145, "a runner or a server that sends without end, or what the protocol does not allow", "runner/link.TestPeersThatBreakTheProtocolLoseTheirConnection", "runner/link.TestFloodsAreBounded", "runner/link.TestASlowReceiverHoldsUpNobody", "runner/link.TestLongArgumentsAreBounded", "runner/link.TestTooManyCalls"),
 	proved(146, "a server that makes a runner run what its own rules refuse, or reach files beside those of a process", "runner/remote.TestServersThatWantTooMuch", "orchestrator/launch.TestRunnerKeepsToItsOwnRoots"),
-	proved(148, "a runner's token used for REST, a tab, the metrics or MCP", "httpapi.TestTokensOfRunners"),
 
 	// Metrics.
 	proved(147, "a token for the metrics that does anything else, or outlives the rights of its admin", "httpapi.TestMetricsScope"),
+
+	// A runner on another host, whose token is no other credential.
+	proved(148, "a runner's token used for REST, a tab, the metrics or MCP", "httpapi.TestTokensOfRunners"),
 }
 
 // TestEveryAttackHasItsAnswer checks that the tests in the list exist, so that
