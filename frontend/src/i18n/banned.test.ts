@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 // Phrases that earlier texts had in place of the usual term.
 const BANNED = {
   en: /put off|taken? back|takes? effect|wait(s|ing)? for you\b(?! today)|no longer put|sign-in address|line ends?\b|for ever\b|shut out|let in\b|may at most|good for|as the browser|as it was|is told|by now|of its own|\bstands\b|\blies\b|keys of one|goes out when|said before|what waits|waits elsewhere|look closely|ask nothing/i,
-  de: /freigeb|freigab|freigib|erlaubnis|zustimm|zugestimmt|zurückgenommen|zurücknehm|anmeldeadresse|anmeldedienst|\b(Zug|Zugs|Züge)(?=[ .,]|$)|aus(ge)?sperr|für immer|versiegel|schon gesagt|darf höchstens|gilt gleich|wartet anderswo|lebenszeichen|von selbst|einzelheiten|vorlage|telefon|gespräch|grenzen?\b|benutzt|benutzen|geht (raus|hinaus)|stehen geblieben|etwas zu warten/i,
+  de: /freigeb|freigab|freigib|erlaubnis|zustimm|zugestimmt|zurückgenommen|zurücknehm|anmeldeadresse|anmeldedienst|\b(Zug|Zugs|Züge)(?=[ .,]|$)|aus(ge)?sperr|für immer|versiegel|schon gesagt|darf höchstens|gilt gleich|wartet anderswo|lebenszeichen|von selbst|einzelheiten|vorlage|telefon|gespräch|grenzen?\b|benutzt|benutzen|geht (raus|hinaus)|stehen geblieben|etwas zu warten|^zeigen?\b|verzweig|[a-zäöüß]…/i,
 }
 type Language = keyof typeof BANNED
 
@@ -35,6 +35,7 @@ it.each(['en', 'de'] as const)('the catalogs in %s use the usual terms', (langua
 it('finds a banned phrase', () => {
   const english = "  // it was put off\n  snooze: 'Put off 10 min',\n  of: (n) => `${n} requests wait for you`,"
   expect(banned('en', english)).toEqual(['Put off 10 min', '${n} requests wait for you'])
-  const german = "  // Freigabe\n  approve: 'Freigeben',\n  link: \"Anmeldeadresse\",\n  ok: 'Genehmigen',"
-  expect(banned('de', german)).toEqual(['Freigeben', 'Anmeldeadresse'])
+  const german =
+    "  // Freigabe\n  approve: 'Freigeben',\n  link: \"Anmeldeadresse\",\n  ok: 'Genehmigen',\n  more: 'Mehr…', all: 'Zeige alle', hint: 'Das zeigt sayso hier.',"
+  expect(banned('de', german)).toEqual(['Freigeben', 'Anmeldeadresse', 'Mehr…', 'Zeige alle'])
 })
