@@ -603,10 +603,16 @@ func (s *server) allow(requestID string) {
 	s.do("POST", "/api/pending/"+requestID+"/response", map[string]any{"request_type": "tool_approval", "decision": "allow"}, nil)
 }
 
-// pid is that of the session's CLI.
+// pid returns the process id of the session's CLI. It waits until the server has stored
+// it, which after a recovery may be later than the first request.
 func (s *server) pid(sessionID string) int {
 	s.h.t.Helper()
-	return s.processes()[sessionID].PID
+	var pid int
+	eventually(s.h.t, "the process id is known", func() bool {
+		pid = s.processes()[sessionID].PID
+		return pid != 0
+	})
+	return pid
 }
 
 // processes are those that run, by session.
