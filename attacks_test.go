@@ -247,6 +247,7 @@ var attackList = []attack{
 
 	// A runner on another host, whose token is no other credential.
 	proved(148, "a runner's token used for REST, a tab, the metrics or MCP", "httpapi.TestTokensOfRunners"),
+	proved(149, "a server that makes a runner work outside the runner's own roots, or set variables that take effect outside its sandbox", "orchestrator/launch.TestARunnerChecksWhatItStarts", "runner/remote.TestServersThatWantTooMuch", "orchestrator/launch.TestErrorsKeepTheirMeaningWhenTheyTravel"),
 }
 
 // TestEveryAttackHasItsAnswer checks that the tests in the list exist, so that

@@ -75,7 +75,7 @@ func (o *Orchestrator) settleDead(ctx context.Context) error {
 		if err := o.settleMessage(ctx, s); err != nil {
 			return err
 		}
-		if err := o.starter.RevokeTokens(ctx, s.SessionID); err != nil {
+		if err := o.revokeTokens(ctx, s.SessionID); err != nil {
 			return err
 		}
 		s.State, s.StateChangedAt = session.Dead, time.Now()

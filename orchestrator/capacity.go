@@ -28,10 +28,8 @@ func (o *Orchestrator) reserve(ctx context.Context, s session.Session) (release 
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if o.o.CheckMachine != nil {
-		if err := o.o.CheckMachine(); err != nil {
-			return nil, err
-		}
+	if err := o.o.Launcher.CheckMachine(ctx); err != nil {
+		return nil, err
 	}
 	return o.admission.Reserve(ctx, s.SessionID, s.CWD, s.OwnerID)
 }

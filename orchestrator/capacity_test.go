@@ -272,7 +272,7 @@ func TestCostIsCountedOnce(t *testing.T) {
 			}
 			b.wait(id, in(session.UserTurn))
 			b.hasSpent(0)
-		}, func(o *orchestrator.Options) { o.Demo = &orchestrator.Demo{Folder: o.Rules.Roots[0], Prompt: "hello"} })
+		}, func(o *orchestrator.Options) { o.Demo = &launch.Demo{Folder: o.Rules.Roots[0], Prompt: "hello"} })
 	})
 }
 

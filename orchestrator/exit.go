@@ -59,7 +59,7 @@ func (p *process) finalize(ctx context.Context, stop, reason string) {
 	if err != nil {
 		p.log.ErrorContext(ctx, "cannot settle the requests of a dead process", "error", err)
 	}
-	err = retryStore(ctx, p.log, "the end of the token of a dead process", func() error { return p.o.starter.RevokeTokens(lasting, p.session.SessionID) })
+	err = retryStore(ctx, p.log, "the end of the token of a dead process", func() error { return p.o.revokeTokens(lasting, p.session.SessionID) })
 	if err != nil {
 		p.log.ErrorContext(ctx, "cannot end the token of a dead process", "error", err)
 	}

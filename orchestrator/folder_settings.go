@@ -74,8 +74,8 @@ func (o *node) readFolder(ctx context.Context, cwd string) (folder.Found, error)
 		return folder.Found{}, err
 	}
 	found, err := o.runner.FolderSettings(ctx, cwd, granted)
-	if errors.Is(err, syscall.EMFILE) && o.o.CheckMachine != nil {
-		if short := o.o.CheckMachine(); short != nil {
+	if errors.Is(err, syscall.EMFILE) {
+		if short := o.o.Launcher.CheckMachine(ctx); short != nil {
 			return folder.Found{}, short
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/sayso-dev/sayso/claude/claudetest"
 	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/orchestrator"
-	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -53,7 +52,7 @@ func (t *tokens) counts() (minted, revoked int) {
 func overMCP(t *tokens) func(*orchestrator.Options) {
 	return func(o *orchestrator.Options) {
 		o.Launcher.(*launcher).folder = "/run/shims"
-		o.MCP = &launch.MCP{Exe: "/opt/sayso", URL: "http://127.0.0.1:1/mcp", Tools: []string{"ask_user", "AskUser"}, Tokens: t}
+		o.MCP = &orchestrator.MCP{Tools: []string{"ask_user", "AskUser"}, Tokens: t}
 	}
 }
 

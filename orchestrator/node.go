@@ -22,7 +22,6 @@ type node struct {
 	lastCatalog atomic.Pointer[Catalog]         // see [Orchestrator.LastCatalog]
 	admission   *admission.Control
 	runner      launch.Runner
-	starter     *launch.Starter
 	fenced      chan struct{} // a shim has a newer lease; capacity 1, never closed
 }
 
@@ -58,6 +57,26 @@ func isOverMCP(r pending.Request) bool { return r.Source == pending.SourceMCP }
 // orchestrator is its asker.
 func isFromCLI(r pending.Request) bool {
 	return r.Source == pending.SourceClaude || r.Source == pending.SourceElicitation
+}
+
+// newAgent mints the token with which the CLI of a session asks over MCP.
+func (o *node) newAgent(ctx context.Context, sessionID string) (launch.Agent, error) {
+	if o.o.MCP == nil {
+		return launch.Agent{}, nil
+	}
+	token, err := o.o.MCP.Tokens.MintAgent(ctx, sessionID, "", 0)
+	if err != nil {
+		return launch.Agent{}, fmt.Errorf("orchestrator: token to ask with: %w", err)
+	}
+	return launch.Agent{Token: token, Tools: o.o.MCP.Tools}, nil
+}
+
+// revokeTokens revokes the tokens of a session whose process is dead.
+func (o *node) revokeTokens(ctx context.Context, sessionID string) error {
+	if o.o.MCP == nil {
+		return nil
+	}
+	return o.o.MCP.Tokens.RevokeAgents(ctx, sessionID)
 }
 
 // withdrawMCP withdraws the open questions over MCP that match.

@@ -51,27 +51,30 @@ type Options struct {
 	RunnerID string
 	NodeID   string // name of that runner
 	// Demo is nil without a scripted model.
-	Demo *Demo `optional:"true"`
+	Demo *launch.Demo `optional:"true"`
 	// MCP is nil when sessions do not ask over MCP.
-	MCP *launch.MCP `optional:"true"`
-	// Sandbox is nil when CLIs run without one.
-	Sandbox *launch.Sandbox `optional:"true"`
+	MCP *MCP `optional:"true"`
 	// Attachments reads the attached files of messages.
 	Attachments Attachments
-	// CheckMachine returns why this machine cannot run another process, as a [problem.Error].
-	// It may be nil.
-	CheckMachine func() error `optional:"true"`
 	// OnDelivered receives the time from each answer to its arrival on Claude's stdin. It
 	// must not block. It may be nil.
 	OnDelivered func(took time.Duration) `optional:"true"`
 	Log         *slog.Logger
 }
 
-// Demo is the scripted model that demo sessions talk to.
-type Demo struct {
-	Environ map[string]string // on top of the CLI's environment
-	Folder  string            // folder of demo sessions, created if missing
-	Prompt  string            // the default prompt
+// MCP lets the CLIs of sessions ask over MCP.
+type MCP struct {
+	Tools  []string // by name
+	Tokens Tokens
+}
+
+// Tokens let the CLI of one session ask, and do nothing else.
+type Tokens interface {
+	// MintAgent makes a token for a session. The name is for people, "" for the
+	// session's own Claude; ttl 0 never expires.
+	MintAgent(ctx context.Context, sessionID, name string, ttl time.Duration) (secret string, err error)
+	// RevokeAgents revokes all tokens of a session. There may be none.
+	RevokeAgents(ctx context.Context, sessionID string) error
 }
 
 // Attachments reads attached files by id.

@@ -44,7 +44,7 @@ func New(o Options) (*Orchestrator, error) {
 		return nil, err
 	}
 	made := &Orchestrator{
-		node:            &node{o: o, runner: runner, fenced: make(chan struct{}, 1), starter: &launch.Starter{CLI: o.CLI, Launcher: o.Launcher, Sandbox: o.Sandbox, MCP: o.MCP}},
+		node:            &node{o: o, runner: runner, fenced: make(chan struct{}, 1)},
 		launches:        make(chan *process),
 		settled:         make(chan struct{}),
 		closing:         make(chan struct{}),

@@ -89,6 +89,10 @@ func withBenchAlone(t *testing.T, script claudetest.Script, limits func(*orchest
 			f(&options)
 		}
 		b.rules = options.Rules
+		b.launcher.starter = launch.Starter{
+			CLI: options.CLI, Commands: b.launcher, Roots: func() workspace.Roots { return options.Rules.Roots }, Demo: options.Demo,
+			MCP: &launch.MCP{Exe: "/opt/sayso", URL: "http://127.0.0.1:1/mcp"},
+		}
 		if b.Orchestrator, err = orchestrator.New(options); err != nil {
 			t.Fatal(err)
 		}
@@ -537,6 +541,8 @@ type launcher struct {
 	late time.Duration // until a message reaches it
 	// folder is that of the processes' folders, "" for none; nothing is put there.
 	folder string
+	// starter has the settings by which processes are started.
+	starter launch.Starter
 
 	mu       sync.Mutex
 	launched []claude.Command
@@ -594,6 +600,16 @@ func (l *launcher) killLast() {
 }
 
 func (l *launcher) Leftovers(context.Context) ([]launch.Leftover, error) { return nil, nil }
+
+func (l *launcher) Open(ctx context.Context, p launch.Process) (launch.Conn, error) {
+	return l.starter.Open(ctx, p)
+}
+
+func (l *launcher) ConnectAgent(ctx context.Context, id launch.ID, token string) error {
+	return l.starter.ConnectAgent(ctx, id, token)
+}
+
+func (l *launcher) CheckMachine(context.Context) error { return nil }
 
 func (l *launcher) Folder(id launch.ID) string {
 	if l.folder == "" {

@@ -72,7 +72,12 @@ func (o *Orchestrator) recoverProcess(ctx context.Context, left launch.Leftover,
 	if err := o.addSaved(ctx, s); err != nil {
 		return nil, err
 	}
-	if err := o.starter.RenewAgent(ctx, id); err != nil {
+	// Its own token is unknown to the database.
+	agent, err := o.newAgent(ctx, id.SessionID)
+	if err == nil {
+		err = o.o.Launcher.ConnectAgent(ctx, id, agent.Token)
+	}
+	if err != nil {
 		o.o.Log.ErrorContext(ctx, "Claude cannot ask over MCP", "session_id", id.SessionID, "error", err)
 	}
 	p := newProcess(o.node, s, launchOf(s), left)

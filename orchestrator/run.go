@@ -3,8 +3,6 @@ package orchestrator
 import (
 	"context"
 	"errors"
-	"maps"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -105,11 +103,11 @@ func (p *process) start(ctx context.Context) (conn launch.Conn, err error) {
 		ID: launch.ID{SessionID: s.SessionID, ProcessID: p.processID}, Folder: s.CWD,
 		NewSession: p.plan.SessionID, Resume: p.plan.Resume, Fork: p.plan.Fork, ResumeAt: p.plan.ResumeAt, ContinueTurn: p.plan.ContinueTurn,
 		Model: s.Model, PermissionMode: s.PermissionMode, AllowBypass: s.PermissionMode == bypass, AllowedTools: s.AllowedTools,
-		Writable: p.o.rules().Roots, Environ: map[string]string{},
+		Demo: s.Demo && p.o.o.Demo != nil,
 	}
 	if p.o.rules().asksIn(s.CWD) {
 		if err := retryStore(ctx, p.log, "the token with which Claude asks over MCP", func() (err error) {
-			spec.Agent, err = p.o.starter.ConnectAgent(ctx, spec.ID)
+			spec.Agent, err = p.o.newAgent(ctx, s.SessionID)
 			return err
 		}); err != nil {
 			// A session that cannot ask over MCP is better than none.
@@ -125,13 +123,8 @@ func (p *process) start(ctx context.Context) (conn launch.Conn, err error) {
 	}); err != nil {
 		return nil, err
 	}
-	spec.UserSettingsOnly = p.plan.settings.leaveOut
-	maps.Copy(spec.Environ, p.plan.settings.variables)
-	if s.Demo && p.o.o.Demo != nil {
-		maps.Copy(spec.Environ, p.o.o.Demo.Environ)
-		spec.Own = []string{filepath.Dir(p.o.o.Demo.Folder)} // inside the state folder
-	}
-	return p.o.starter.Start(ctx, spec)
+	spec.UserSettingsOnly, spec.Overrides = p.plan.settings.leaveOut, p.plan.settings.variables
+	return p.o.o.Launcher.Open(ctx, spec)
 }
 
 // startMessage says for people why the CLI could not be started.
@@ -161,7 +154,7 @@ func (p *process) attach(ctx context.Context) (launch.Conn, error) {
 	if err := failpoint.Hit("adopt.before_attach"); err != nil {
 		return nil, err
 	}
-	if err := p.o.starter.ReconnectAgent(p.leftover.ID()); err != nil {
+	if err := p.o.o.Launcher.ConnectAgent(ctx, p.leftover.ID(), ""); err != nil {
 		p.log.ErrorContext(ctx, "Claude cannot ask over MCP", "error", err)
 	}
 	conn, err := p.leftover.Attach(ctx, p.snapshot().offset)

@@ -16,7 +16,6 @@ import (
 	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator"
-	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -195,7 +194,7 @@ func TestSettingsThatChangeBeforeTheExec(t *testing.T) {
 			b.t.Errorf("got %q, and %d processes", s.Error, len(b.launcher.commands()))
 		}
 	}, func(o *orchestrator.Options) {
-		o.MCP = &launch.MCP{Exe: "/bin/false", Tokens: changing{func() { b.settings(hookOf("touch a")) }}}
+		o.MCP = &orchestrator.MCP{Tokens: changing{func() { b.settings(hookOf("touch a")) }}}
 		o.Launcher.(*launcher).folder = "/nowhere"
 	})
 }

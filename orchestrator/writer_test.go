@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/claude/claudetest"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
@@ -21,8 +20,8 @@ type journaled struct {
 	last *journaledConn
 }
 
-func (l *journaled) Launch(ctx context.Context, id launch.ID, c claude.Command, files map[string][]byte) (launch.Conn, error) {
-	conn, err := l.launcher.Launch(ctx, id, c, files)
+func (l *journaled) Open(ctx context.Context, p launch.Process) (launch.Conn, error) {
+	conn, err := l.launcher.Open(ctx, p)
 	l.last = &journaledConn{Conn: conn}
 	return l.last, err
 }

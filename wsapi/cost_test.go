@@ -46,11 +46,13 @@ type scripted struct {
 }
 
 func (s *scripted) Leftovers(context.Context) ([]launch.Leftover, error) { return nil, nil }
-func (s *scripted) Folder(launch.ID) string                              { return "" }
+func (s *scripted) CheckMachine(context.Context) error                   { return nil }
 func (s *scripted) Vitals(context.Context) ([]launch.Vitals, error)      { return nil, nil }
 func (s *scripted) Damaged(context.Context) ([]string, error)            { return nil, nil }
 
-func (s *scripted) Launch(context.Context, launch.ID, claude.Command, map[string][]byte) (launch.Conn, error) {
+func (s *scripted) ConnectAgent(context.Context, launch.ID, string) error { return nil }
+
+func (s *scripted) Open(context.Context, launch.Process) (launch.Conn, error) {
 	host, cli := claudetest.Pipe()
 	s.cli = cli
 	ctx, kill := context.WithCancel(context.Background())

@@ -314,6 +314,20 @@ func cutSection(text string) (section, rest string, ok bool) {
 	return "", "", false
 }
 
+// IsOverrideVariable reports whether OverrideVariables returns variables of this name.
+func IsOverrideVariable(name string) bool {
+	for _, prefix := range []string{"GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"} {
+		if number, ok := strings.CutPrefix(name, prefix); ok {
+			_, err := strconv.ParseUint(number, 10, 16)
+			return err == nil
+		}
+	}
+	return name == "GIT_CONFIG_COUNT" || name == disableTasks
+}
+
+// disableTasks is a variable that disables the scheduled tasks of a folder.
+const disableTasks = "CLAUDE_CODE_DISABLE_CRON"
+
 // OverrideVariables returns environment variables that disable what the CLI's flags cannot:
 // Git runs nothing of what was found, even in commands that the CLI allows without asking,
 // and no scheduled task of the folder starts a turn. ok is false when some of it cannot be
@@ -339,8 +353,8 @@ func (f Found) OverrideVariables() (variables map[string]string, ok bool) {
 		}
 	}
 	variables = map[string]string{
-		"CLAUDE_CODE_DISABLE_CRON": "1",
-		"GIT_CONFIG_COUNT":         strconv.Itoa(len(overrides)),
+		disableTasks:       "1",
+		"GIT_CONFIG_COUNT": strconv.Itoa(len(overrides)),
 	}
 	for i, o := range overrides {
 		variables["GIT_CONFIG_KEY_"+strconv.Itoa(i)], variables["GIT_CONFIG_VALUE_"+strconv.Itoa(i)] = o.key, o.value

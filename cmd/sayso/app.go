@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -28,6 +29,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/descriptors"
 	"github.com/sayso-dev/sayso/internal/job"
 	"github.com/sayso-dev/sayso/internal/refusal"
+	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/mcpapi"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
@@ -72,12 +74,13 @@ type app struct {
 
 	runAs   *claude.RunAs // nil: Claude runs as the server's user
 	model   *scriptedmodel.Server
-	demo    *orchestrator.Demo
+	demo    *launch.Demo
 	sandbox *launch.Sandbox
 
-	shims    *launch.Shims  // of the runner inside this server
-	runnerID string         // of that runner
-	lease    *session.Lease // of that runner; nil if the disk did not take it
+	shims    *launch.Shims                   // of the runner inside this server
+	roots    atomic.Pointer[workspace.Roots] // of that runner
+	runnerID string                          // of that runner
+	lease    *session.Lease                  // of that runner; nil if the disk did not take it
 
 	runtime      *runtimeSettings
 	policy       *askPolicy
@@ -258,6 +261,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	a.roots.Store(&rules.Roots)
 	a.policy = &askPolicy{projects: a.store.Projects}
 	a.policy.set(now.Ask)
 
@@ -285,12 +289,13 @@ func (a *app) connect(ctx context.Context) (err error) {
 	cli := &launch.CLI{Path: s.Claude, Environ: a.runAs.Environ(a.in.environ), RunAs: a.runAs, Exe: a.in.exe}
 	a.orchestrator, err = orchestrator.New(orchestrator.Options{
 		Store: a.driving, Registry: a.requests.WithStore(a.driving), Notifier: notifier,
-		Launcher:     a.shims,
-		CLI:          cli,
-		MCP:          &launch.MCP{Exe: a.in.exe, URL: a.localURL + agentsPath, Tools: mcpapi.ToolNames(), Tokens: a.directory},
-		Sandbox:      a.sandbox,
-		CheckMachine: a.descriptors.CheckConnection,
-		Rules:        rules, RunnerID: a.runnerID, NodeID: s.NodeID, Demo: a.demo, Attachments: a.attachments, OnDelivered: a.metrics.onDelivered, Log: a.log,
+		Launcher: &launch.Starter{
+			CLI: cli, Commands: a.shims, Roots: func() workspace.Roots { return *a.roots.Load() }, Sandbox: a.sandbox,
+			MCP: &launch.MCP{Exe: a.in.exe, URL: a.localURL + agentsPath}, Demo: a.demo, Check: a.descriptors.CheckConnection,
+		},
+		CLI:   cli,
+		MCP:   &orchestrator.MCP{Tools: mcpapi.ToolNames(), Tokens: a.directory},
+		Rules: rules, RunnerID: a.runnerID, NodeID: s.NodeID, Demo: a.demo, Attachments: a.attachments, OnDelivered: a.metrics.onDelivered, Log: a.log,
 	})
 	if err != nil {
 		return err
@@ -372,6 +377,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 	a.runtime.apply = func(now settings) error {
 		rules, err := rulesOf(now)
 		if err == nil {
+			a.roots.Store(&rules.Roots)
 			a.orchestrator.SetRules(rules)
 			a.policy.set(now.Ask)
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/claude/scriptedmodel"
-	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
 )
 
 // demoModel listens at its previous address if possible, because a demo session that outlived
@@ -33,7 +33,7 @@ func demoModel(s settings) (*scriptedmodel.Server, error) {
 
 // demoOf configures demo sessions. They have a separate folder and home, so that they
 // change nothing in the person's account or settings.
-func demoOf(s settings, model *scriptedmodel.Server, runAs *claude.RunAs) (*orchestrator.Demo, error) {
+func demoOf(s settings, model *scriptedmodel.Server, runAs *claude.RunAs) (*launch.Demo, error) {
 	place := filepath.Join(s.StateDir, "demo")
 	if runAs != nil { // the other user cannot enter it
 		place = filepath.Join(privateIn(s.StateDir), "demo")
@@ -74,5 +74,5 @@ func demoOf(s settings, model *scriptedmodel.Server, runAs *claude.RunAs) (*orch
 			}
 		}
 	}
-	return &orchestrator.Demo{Environ: environ, Folder: folder, Prompt: scriptedmodel.DemoPrompt}, nil
+	return &launch.Demo{Environ: environ, Folder: folder, Prompt: scriptedmodel.DemoPrompt}, nil
 }

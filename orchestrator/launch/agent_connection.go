@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
-	"time"
 )
 
 // MCPServer is the name by which a CLI knows the MCP server through which it asks.
@@ -17,23 +17,12 @@ const MCPServer = "sayso"
 // MCPToolPrefix starts the names of the tools of that server.
 const MCPToolPrefix = "mcp__" + MCPServer + "__"
 
-// MCP configures how the CLIs of this node ask over MCP. Each runs a program that
+// MCP configures how the CLIs of this runner ask over MCP. Each runs a program that
 // speaks MCP over stdio and reads at each connect where the server is and with which
 // token.
 type MCP struct {
-	Exe    string // of sayso, absolute: `sayso mcp --connect FILE`
-	URL    string // of the MCP endpoint, as this machine reaches it
-	Tools  []string
-	Tokens Tokens
-}
-
-// Tokens let the CLI of one session ask, and do nothing else.
-type Tokens interface {
-	// MintAgent makes a token for a session. The name is for people, "" for the
-	// session's own Claude; ttl 0 never expires.
-	MintAgent(ctx context.Context, sessionID, name string, ttl time.Duration) (secret string, err error)
-	// RevokeAgents revokes all tokens of a session. There may be none.
-	RevokeAgents(ctx context.Context, sessionID string) error
+	Exe string // of sayso, absolute: `sayso mcp --connect FILE`
+	URL string // of the MCP endpoint, as this machine reaches it
 }
 
 // The files in the folder of a process.
@@ -56,61 +45,47 @@ const askPrompt = "A person watches this session from elsewhere and can answer q
 // alone, where it overrides MCP_TOOL_TIMEOUT: other servers are cut off as usual.
 const toolTimeout = 2_000_000_000
 
-// AgentConnection is what lets a CLI ask over MCP. The zero AgentConnection is of a
-// CLI that does not.
-type AgentConnection struct {
+// Agent lets a CLI ask over MCP. The zero Agent is of a CLI that does not.
+type Agent struct {
+	Token string   `json:"token,omitempty"`
+	Tools []string `json:"tools,omitempty"` // of the server, by name; asking with them needs no permission
+}
+
+// agentFiles is what makes a CLI ask over MCP. The zero agentFiles is of a CLI that does not.
+type agentFiles struct {
 	configPath string
-	tools      []string // permission rules, so that asking needs no permission
+	tools      []string // permission rules
 	prompt     string
 	files      map[string][]byte // of the folder of the process, by name
 }
 
-// ConnectAgent mints the token of a process that will be started and makes its files.
-func (s *Starter) ConnectAgent(ctx context.Context, id ID) (AgentConnection, error) {
-	folder := s.Launcher.Folder(id)
-	if s.MCP == nil || folder == "" {
-		return AgentConnection{}, nil
-	}
-	token, err := s.MCP.Tokens.MintAgent(ctx, id.SessionID, "", 0)
-	if err != nil {
-		return AgentConnection{}, fmt.Errorf("launch: token to ask with: %w", err)
+// agentFiles makes the files of a process that will be started.
+func (s *Starter) agentFiles(p Process) (agentFiles, error) {
+	folder := s.Folder(p.ID)
+	if s.MCP == nil || folder == "" || p.Agent.Token == "" {
+		return agentFiles{}, nil
 	}
 	config := map[string]any{"mcpServers": map[string]any{MCPServer: map[string]any{
 		"type": "stdio", "command": s.MCP.Exe, "args": []string{"mcp", "--connect", filepath.Join(folder, connectionFile)},
 		"timeout": toolTimeout,
 	}}}
-	a := AgentConnection{configPath: filepath.Join(folder, configFile), prompt: askPrompt, files: map[string][]byte{}}
+	a := agentFiles{configPath: filepath.Join(folder, configFile), prompt: askPrompt, files: map[string][]byte{}}
+	var err error
 	if a.files[configFile], err = json.Marshal(config); err == nil {
-		a.files[connectionFile], err = json.Marshal(connection{URL: s.MCP.URL, Token: token})
+		a.files[connectionFile], err = json.Marshal(connection{URL: s.MCP.URL, Token: p.Agent.Token})
 	}
 	if err != nil {
-		return AgentConnection{}, fmt.Errorf("launch: files of a process: %w", err)
+		return agentFiles{}, fmt.Errorf("launch: files of a process: %w", err)
 	}
-	for _, tool := range s.MCP.Tools {
+	for _, tool := range p.Agent.Tools {
 		a.tools = append(a.tools, MCPToolPrefix+tool)
 	}
 	return a, nil
 }
 
-// ReconnectAgent tells an adopted process where this server is, if that has changed.
-func (s *Starter) ReconnectAgent(id ID) error {
-	return s.changeConnection(id, func(c *connection) error {
-		c.URL = s.MCP.URL
-		return nil
-	})
-}
-
-// RenewAgent gives a running process a new token, for its own is unknown to the database.
-func (s *Starter) RenewAgent(ctx context.Context, id ID) error {
-	return s.changeConnection(id, func(c *connection) (err error) {
-		c.Token, err = s.MCP.Tokens.MintAgent(ctx, id.SessionID, "", 0)
-		return err
-	})
-}
-
-// changeConnection changes how a process finds its server, if it was started with MCP.
-func (s *Starter) changeConnection(id ID, change func(*connection) error) error {
-	folder := s.Launcher.Folder(id)
+// ConnectAgent implements [Launcher].
+func (s *Starter) ConnectAgent(_ context.Context, id ID, token string) error {
+	folder := s.Folder(id)
 	if s.MCP == nil || folder == "" {
 		return nil
 	}
@@ -119,16 +94,13 @@ func (s *Starter) changeConnection(id ID, change func(*connection) error) error 
 	if errors.Is(err, os.ErrNotExist) {
 		return nil // it was started without
 	}
-	var c connection
+	var before connection
 	if err == nil {
-		err = json.Unmarshal(text, &c)
+		err = json.Unmarshal(text, &before)
 	}
-	before := c
-	if err == nil {
-		err = change(&c)
-	}
-	if err == nil && c != before {
-		if text, err = json.Marshal(c); err == nil {
+	now := connection{URL: s.MCP.URL, Token: cmp.Or(token, before.Token)}
+	if err == nil && now != before {
+		if text, err = json.Marshal(now); err == nil {
 			err = s.replaceFile(path, text)
 		}
 	}
@@ -147,12 +119,7 @@ func (s *Starter) replaceFile(path string, content []byte) error {
 	}
 	defer old.Close()
 	next := path + ".next"
-	write := func() error { return os.WriteFile(next, content, 0o600) }
-	if s.CLI != nil {
-		err = s.CLI.RunAs.InGroup(write)
-	} else {
-		err = write()
-	}
+	err = s.CLI.RunAs.InGroup(func() error { return os.WriteFile(next, content, 0o600) })
 	if err == nil {
 		err = copyAccess(old, next)
 	}
@@ -185,12 +152,4 @@ func copyAccess(from *os.File, path string) error {
 		}
 	}
 	return os.Chmod(path, info.Mode().Perm())
-}
-
-// RevokeTokens revokes the tokens of a session whose process is dead.
-func (s *Starter) RevokeTokens(ctx context.Context, sessionID string) error {
-	if s.MCP == nil {
-		return nil
-	}
-	return s.MCP.Tokens.RevokeAgents(ctx, sessionID)
 }

@@ -3,6 +3,7 @@ package launch
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"syscall"
 
@@ -15,6 +16,7 @@ import (
 // ErrorCodes are the errors of a runner that a server distinguishes, as they travel. A code never
 // changes its meaning: runners and servers of several releases work together.
 var ErrorCodes = []link.ErrorCode{
+	{Code: "refused", Detail: refusedDetail, Restore: restoreRefused},
 	{Code: "start", Detail: startDetail, Restore: restoreStart},
 	{Code: "problem", Detail: problemDetail, Restore: restoreProblem},
 	{Code: "hung", Err: ErrHung},
@@ -29,6 +31,20 @@ var ErrorCodes = []link.ErrorCode{
 	{Code: "too_many_files", Err: syscall.EMFILE},
 	{Code: "no_snapshot", Err: workingtree.ErrNoSnapshot},
 	{Code: "not_exist", Err: fs.ErrNotExist},
+}
+
+// refusedDetail is that of [ErrRefused]: what is wrong, if that is a problem.
+func refusedDetail(err error) (any, bool) {
+	p, _ := problemDetail(err)
+	return p, errors.Is(err, ErrRefused)
+}
+
+func restoreRefused(detail json.RawMessage) (error, error) {
+	p, err := restoreProblem(detail)
+	if p == nil || p.Error() == "" {
+		return ErrRefused, err
+	}
+	return fmt.Errorf("%w: %w", ErrRefused, p), err
 }
 
 func startDetail(err error) (any, bool) {

@@ -57,6 +57,13 @@ func TestErrorsKeepTheirMeaningWhenTheyTravel(t *testing.T) {
 			}
 		}
 	}
+	for _, cause := range []error{nil, errors.New("the variable HOME"), problem.New("no_demo")} {
+		var p *problem.Error
+		got := travel(t, errors.Join(launch.ErrRefused, cause))
+		if !errors.Is(got, launch.ErrRefused) || errors.As(got, &p) != errors.As(cause, &p) || p != nil && p.Reason != "no_demo" {
+			t.Errorf("a refusal for %v became %v", cause, got)
+		}
+	}
 	var failed *launch.Error
 	if got := travel(t, &launch.Error{Sentence: "There is no Claude CLI.", Err: claude.ErrCLIMissing}); !errors.As(got, &failed) || failed.Sentence != "There is no Claude CLI." || failed.Error() != claude.ErrCLIMissing.Error() {
 		t.Errorf("a failed start became %v", got)

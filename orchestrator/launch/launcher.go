@@ -6,6 +6,7 @@ package launch
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/sayso-dev/sayso/claude"
@@ -14,18 +15,26 @@ import (
 
 // ID names one process of a session.
 type ID struct {
-	SessionID string
-	ProcessID string // UUID
+	SessionID string `json:"session_id"`
+	ProcessID string `json:"process_id"` // UUID
 }
 
-// Launcher starts Claude processes and finds those of earlier servers.
+// Launcher starts Claude processes and finds those of earlier servers. [Starter] is the launcher
+// of this machine. What travels is what encoding/json restores, and errors by their [ErrorCodes].
 type Launcher interface {
-	// Folder returns the absolute path of the folder with the files of a process, ""
-	// when this launcher has none. It exists until the process is removed.
-	Folder(id ID) string
-	// Launch starts one CLI, with files, by name, in its folder. The process outlives
-	// ctx; Conn ends it.
-	Launch(ctx context.Context, id ID, c claude.Command, files map[string][]byte) (Conn, error)
+	// Open starts one CLI as the settings of its runner say. The process outlives ctx; Conn
+	// ends it. The error is an [Error], or [ErrRefused] for what those settings do not allow.
+	Open(ctx context.Context, p Process) (Conn, error)
+	// ConnectAgent tells a running process where it asks over MCP now, and its new token
+	// unless that is "". It does nothing to a process that does not ask.
+	ConnectAgent(ctx context.Context, id ID, token string) error
+	// CheckMachine returns why the machine cannot run another process, as a [problem.Error].
+	CheckMachine(ctx context.Context) error
+	processes
+}
+
+// processes are those of a runner, however they were started.
+type processes interface {
 	// Leftovers lists the processes that an earlier server of this node left, running
 	// or ended. It takes as long as reading a folder.
 	Leftovers(ctx context.Context) ([]Leftover, error)
@@ -37,12 +46,23 @@ type Launcher interface {
 	Damaged(ctx context.Context) (processIDs []string, err error)
 }
 
+// Commands runs commands that outlive the server. [Shims] implements it.
+type Commands interface {
+	// Folder returns the absolute path of the folder with the files of a process, ""
+	// when there is none. It exists until the process is removed.
+	Folder(id ID) string
+	// Launch starts a command, with files, by name, in its folder. The process outlives
+	// ctx; Conn ends it.
+	Launch(ctx context.Context, id ID, c claude.Command, files map[string][]byte) (Conn, error)
+	processes
+}
+
 // Vitals are what a process and all its descendants use at one moment.
 type Vitals struct {
-	ProcessID string
-	Memory    uint64        // resident bytes
-	CPU       time.Duration // since they started, with the children that they have waited for
-	Processes int           // 0 when the CLI is gone
+	ProcessID string        `json:"process_id"`
+	Memory    uint64        `json:"memory"`    // resident bytes
+	CPU       time.Duration `json:"cpu"`       // since they started, with the children that they have waited for
+	Processes int           `json:"processes"` // 0 when the CLI is gone
 }
 
 // Leftover is a process that an earlier server left behind.
@@ -68,6 +88,10 @@ type Origin struct {
 	Folder    string    // where the CLI works, absolute; "" when that is not known
 	StartedAt time.Time // zero when that is not known; an earlier release noted whole seconds
 }
+
+// ErrRefused: the runner does not run this, whatever a server says. The cause may be a
+// [problem.Error].
+var ErrRefused = errors.New("the runner does not run this")
 
 // ErrRepeated is returned by Send of a [JournaledConn] for a line that was sent
 // before, by this server or an earlier one. The CLI got it once.

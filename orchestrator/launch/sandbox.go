@@ -75,25 +75,28 @@ func (s *Sandbox) wrap(c claude.Command, cli *CLI, writable []string, shown []st
 
 // confine wraps the command of a process in the sandbox, if there is one, and makes it
 // run as the user of CLIs.
-func (s *Starter) confine(c claude.Command, p Process) claude.Command {
+func (s *Starter) confine(c claude.Command, p Process, agent agentFiles) claude.Command {
 	if s.Sandbox == nil {
 		return s.CLI.asUser(c)
 	}
-	writable := slices.Clone(p.Writable)
+	writable := slices.Clone([]string(s.Roots()))
 	for _, kv := range c.Env {
 		name, value, _ := strings.Cut(kv, "=")
 		if slices.Contains([]string{"HOME", "CLAUDE_CONFIG_DIR", "TMPDIR"}, name) && filepath.IsAbs(value) {
 			writable = append(writable, filepath.Clean(value))
 		}
 	}
-	folder := s.Launcher.Folder(p.ID)
-	var shown []string
-	for name := range p.Agent.files {
+	folder := s.Folder(p.ID)
+	var shown, own []string
+	for name := range agent.files {
 		shown = append(shown, filepath.Join(folder, name))
 	}
 	slices.Sort(shown)
 	if s.Sandbox.Private != "" && len(shown) > 0 { // the whole folder, which only its user may enter
 		shown = []string{folder}
 	}
-	return s.Sandbox.wrap(c, s.CLI, writable, shown, p.Own)
+	if p.Demo {
+		own = []string{filepath.Dir(s.Demo.Folder)} // inside the state folder
+	}
+	return s.Sandbox.wrap(c, s.CLI, writable, shown, own)
 }

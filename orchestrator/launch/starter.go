@@ -5,41 +5,62 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/claude/folder"
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/statement"
+	"github.com/sayso-dev/sayso/internal/workspace"
 )
 
-// Starter starts CLIs. Launcher and CLI are required to start one.
+// Starter starts CLIs on this machine, by its own settings. It implements [Launcher]. CLI, Roots
+// and Commands are required.
 type Starter struct {
-	CLI      *CLI
-	Launcher Launcher
-	Sandbox  *Sandbox // nil when CLIs run as the server does
-	MCP      *MCP     // nil when CLIs do not ask over MCP
+	CLI *CLI
+	Commands
+	// Roots returns the folders inside which processes may work. It is safe for concurrent use.
+	Roots   func() workspace.Roots
+	Sandbox *Sandbox // nil when CLIs run as the server does
+	MCP     *MCP     // nil when CLIs do not ask over MCP
+	Demo    *Demo    // nil without a scripted model
+	// Check is CheckMachine, nil for a machine that always can.
+	Check func() error
 }
 
-// Process describes a process to start.
+// Demo is the scripted model that demo sessions talk to.
+type Demo struct {
+	Environ map[string]string // on top of the CLI's environment
+	Folder  string            // folder of demo sessions, created if missing
+	Prompt  string            // the default prompt
+}
+
+// Process describes a process to start. Whoever runs it adds the rest by its own settings: the
+// CLI, its environment, the sandbox, and the address at which it asks.
 type Process struct {
-	ID     ID
-	Folder string // absolute
+	ID     ID     `json:"id"`
+	Folder string `json:"folder"` // absolute, without symbolic links
 	// NewSession is the id of the conversation to begin, Resume the one to continue;
 	// with Fork, Resume continues under the id NewSession.
-	NewSession, Resume string
-	Fork               bool
-	ResumeAt           string // with Resume: the last entry to continue from, "" for the end
+	NewSession string `json:"new_session,omitempty"`
+	Resume     string `json:"resume,omitempty"`
+	Fork       bool   `json:"fork,omitempty"`
+	ResumeAt   string `json:"resume_at,omitempty"` // with Resume: the last entry to continue from, "" for the end
 	// ContinueTurn makes a turn that was cut off go on by itself.
-	ContinueTurn          bool
-	Model, PermissionMode string
-	AllowBypass           bool
-	AllowedTools          []string
-	// UserSettingsOnly ignores the settings of the folder, but for Environ.
-	UserSettingsOnly bool
-	Environ          map[string]string // added to the environment
-	Agent            AgentConnection
-	// Writable are the folders that a sandbox lets the process change, and Own those
-	// inside hidden folders.
-	Writable, Own []string
+	ContinueTurn   bool     `json:"continue_turn,omitempty"`
+	Model          string   `json:"model,omitempty"`
+	PermissionMode string   `json:"permission_mode"`
+	AllowBypass    bool     `json:"allow_bypass,omitempty"`
+	AllowedTools   []string `json:"allowed_tools,omitempty"`
+	// UserSettingsOnly ignores the settings of the folder, and Overrides are the variables that
+	// disable what this does not cover, see [folder.Found.OverrideVariables].
+	UserSettingsOnly bool              `json:"user_settings_only,omitempty"`
+	Overrides        map[string]string `json:"overrides,omitempty"`
+	// Demo lets it talk to the scripted model of the runner.
+	Demo  bool  `json:"demo,omitempty"`
+	Agent Agent `json:"agent"`
 }
 
 // Error is a failed start.
@@ -67,21 +88,58 @@ func startSentence(cli, folder string, err error) string {
 	return statement.New("not_started", "detail", err.Error())
 }
 
-// Start starts a process, which outlives ctx. The error is an [Error].
-func (s *Starter) Start(ctx context.Context, p Process) (Conn, error) {
-	c, err := s.command(p)
+// Open implements [Launcher].
+func (s *Starter) Open(ctx context.Context, p Process) (Conn, error) {
+	if err := s.allow(p); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	agent, err := s.agentFiles(p)
+	var c claude.Command
+	if err == nil {
+		c, err = s.command(p, agent)
+	}
 	cli := c.Path
 	if err == nil {
 		var conn Conn
-		if conn, err = s.Launcher.Launch(ctx, p.ID, s.confine(c, p), p.Agent.files); err == nil {
+		if conn, err = s.Launch(ctx, p.ID, s.confine(c, p, agent), agent.files); err == nil {
 			return conn, nil
 		}
 	}
 	return nil, &Error{Sentence: startSentence(cli, p.Folder, err), Err: err}
 }
 
+// CheckMachine implements [Launcher].
+func (s *Starter) CheckMachine(context.Context) error {
+	if s.Check == nil {
+		return nil
+	}
+	return s.Check()
+}
+
+// allow returns why this runner does not start a process, nil if it does. Who asks may be another
+// host: what it sends must not lead out of the roots, nor take effect outside of the sandbox. Links
+// in the folder are refused by whoever enters it, see [shim.Enter].
+func (s *Starter) allow(p Process) error {
+	for name := range p.Overrides {
+		if !folder.IsOverrideVariable(name) {
+			return fmt.Errorf("the variable %q", name)
+		}
+	}
+	roots := s.Roots()
+	switch {
+	case p.Demo && s.Demo == nil:
+		return problem.For("demo", "no_demo")
+	case p.Demo:
+		roots = append(slices.Clone(roots), s.Demo.Folder)
+	}
+	if !filepath.IsAbs(p.Folder) || filepath.Clean(p.Folder) != p.Folder || !roots.Contains(p.Folder) {
+		return problem.For("cwd", "folder_outside", "folder", p.Folder, "roots", strings.Join(s.Roots(), ", "))
+	}
+	return nil
+}
+
 // command returns the command line of the CLI, without sandbox.
-func (s *Starter) command(p Process) (claude.Command, error) {
+func (s *Starter) command(p Process, agent agentFiles) (claude.Command, error) {
 	path, err := s.CLI.Find()
 	if err != nil {
 		return claude.Command{}, err
@@ -89,8 +147,8 @@ func (s *Starter) command(p Process) (claude.Command, error) {
 	options := claude.Launch{
 		Path: path, Dir: p.Folder,
 		SessionID: p.NewSession, Resume: p.Resume, Fork: p.Fork, ResumeAt: p.ResumeAt,
-		PermissionMode: p.PermissionMode, AllowBypass: p.AllowBypass, Model: p.Model, AllowedTools: slices.Concat(p.AllowedTools, p.Agent.tools),
-		MCPConfigFile: p.Agent.configPath, AppendSystemPrompt: p.Agent.prompt, IncludePartialMessages: true,
+		PermissionMode: p.PermissionMode, AllowBypass: p.AllowBypass, Model: p.Model, AllowedTools: slices.Concat(p.AllowedTools, agent.tools),
+		MCPConfigFile: agent.configPath, AppendSystemPrompt: agent.prompt, IncludePartialMessages: true,
 	}
 	if p.UserSettingsOnly {
 		options.SettingSources, options.StrictMCPConfig = []string{"user"}, true
@@ -100,7 +158,10 @@ func (s *Starter) command(p Process) (claude.Command, error) {
 		return claude.Command{}, fmt.Errorf("launch: %w", err)
 	}
 	environ := map[string]string{claude.FileCheckpoints: "true"}
-	maps.Copy(environ, p.Environ)
+	maps.Copy(environ, p.Overrides)
+	if p.Demo {
+		maps.Copy(environ, s.Demo.Environ)
+	}
 	if p.ContinueTurn {
 		environ["CLAUDE_CODE_RESUME_INTERRUPTED_TURN"] = "1"
 	}

@@ -9,9 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/internal/problem"
+	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 )
 
@@ -36,39 +37,30 @@ func (r *recorder) Launch(_ context.Context, _ launch.ID, c claude.Command, file
 	return nil, r.err
 }
 
-type tokens struct{ revoked []string }
-
-func (*tokens) MintAgent(context.Context, string, string, time.Duration) (string, error) {
-	return "secret", nil
+// roots are those of a starter.
+func roots(folders ...string) func() workspace.Roots {
+	return func() workspace.Roots { return folders }
 }
 
-func (t *tokens) RevokeAgents(_ context.Context, sessionID string) error {
-	t.revoked = append(t.revoked, sessionID)
-	return nil
-}
+const conversation = "0190b5e0-0000-7000-8000-000000000000"
 
 func TestStartBuildsTheCommandLine(t *testing.T) {
 	t.Parallel()
 	r := &recorder{folder: t.TempDir()}
 	s := launch.Starter{
-		CLI: &launch.CLI{Path: "/bin/sh", Environ: []string{"HOME=/home/ada", "SAYSO_TOKEN=x"}}, Launcher: r,
-		MCP: &launch.MCP{Exe: "/usr/bin/sayso", URL: "http://here/mcp", Tools: []string{"ask_user"}, Tokens: &tokens{}},
+		CLI: &launch.CLI{Path: "/bin/sh", Environ: []string{"HOME=/home/ada", "SAYSO_TOKEN=x"}}, Commands: r, Roots: roots("/work"),
+		MCP: &launch.MCP{Exe: "/usr/bin/sayso", URL: "http://here/mcp"},
 	}
-	id := launch.ID{SessionID: "s", ProcessID: "p"}
-	agent, err := s.ConnectAgent(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = s.Start(t.Context(), launch.Process{
-		ID: id, Folder: "/work", Resume: "0190b5e0-0000-7000-8000-000000000000", ContinueTurn: true, PermissionMode: "plan", Model: "opus",
-		AllowedTools: []string{"Read"}, UserSettingsOnly: true, Environ: map[string]string{"A": "b"}, Agent: agent,
-	})
-	if err != nil {
+	if _, err := s.Open(t.Context(), launch.Process{
+		ID: launch.ID{SessionID: "s", ProcessID: "p"}, Folder: "/work", Resume: conversation, ContinueTurn: true, PermissionMode: "plan", Model: "opus",
+		AllowedTools: []string{"Read"}, UserSettingsOnly: true, Overrides: map[string]string{"GIT_CONFIG_COUNT": "0"},
+		Agent: launch.Agent{Token: "secret", Tools: []string{"ask_user"}},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	c := r.command
 	for name, value := range map[string]string{
-		"--resume": "0190b5e0-0000-7000-8000-000000000000", "--permission-mode": "plan", "--model": "opus", "--setting-sources": "user",
+		"--resume": conversation, "--permission-mode": "plan", "--model": "opus", "--setting-sources": "user",
 		"--mcp-config": filepath.Join(r.folder, "mcp.json"),
 	} {
 		if !slices.Contains(c.Args, name+"="+value) {
@@ -78,7 +70,7 @@ func TestStartBuildsTheCommandLine(t *testing.T) {
 	if args := strings.Join(c.Args, " "); c.Path != "/bin/sh" || c.Dir != "/work" || !strings.Contains(args, "mcp__sayso__ask_user") || !strings.Contains(args, "Read") {
 		t.Errorf("got %+v", c)
 	}
-	for _, kv := range []string{"A=b", "CLAUDE_CODE_RESUME_INTERRUPTED_TURN=1", "HOME=/home/ada"} {
+	for _, kv := range []string{"GIT_CONFIG_COUNT=0", "CLAUDE_CODE_RESUME_INTERRUPTED_TURN=1", "HOME=/home/ada"} {
 		if !slices.Contains(c.Env, kv) {
 			t.Errorf("no %s in %q", kv, c.Env)
 		}
@@ -101,8 +93,8 @@ func TestStartSaysWhatIsMissing(t *testing.T) {
 		"CLI gone":      {"/bin/sh", claude.ErrCLIMissing, "There is no Claude CLI at /bin/sh any more."},
 		"another error": {"/bin/sh", errors.New("no memory"), "Claude could not be started: no memory."},
 	} {
-		s := launch.Starter{CLI: &launch.CLI{Path: c.cli}, Launcher: &recorder{err: c.err}}
-		_, err := s.Start(t.Context(), launch.Process{Folder: "/work", PermissionMode: "default", NewSession: "0190b5e0-0000-7000-8000-000000000000"})
+		s := launch.Starter{CLI: &launch.CLI{Path: c.cli}, Commands: &recorder{err: c.err}, Roots: roots("/work")}
+		_, err := s.Open(t.Context(), launch.Process{Folder: "/work", PermissionMode: "default", NewSession: conversation})
 		var failed *launch.Error
 		if c.err == nil && err == nil || c.err != nil && !errors.Is(err, c.err) {
 			t.Errorf("%s: got %v", name, err)
@@ -112,12 +104,12 @@ func TestStartSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-func TestReconnectAgentReplacesTheAddressAlone(t *testing.T) {
+func TestConnectAgent(t *testing.T) {
 	t.Parallel()
 	r := &recorder{folder: t.TempDir()}
 	file := filepath.Join(r.folder, "connect.json")
-	s := launch.Starter{Launcher: r, MCP: &launch.MCP{URL: "http://new/mcp"}}
-	if err := s.ReconnectAgent(launch.ID{}); err != nil {
+	s := launch.Starter{CLI: &launch.CLI{}, Commands: r, MCP: &launch.MCP{URL: "http://new/mcp"}}
+	if err := s.ConnectAgent(t.Context(), launch.ID{}, ""); err != nil {
 		t.Errorf("without a file: %v", err)
 	}
 	if err := os.WriteFile(file, []byte(`{"url":"http://a-longer-old-address/mcp","token":"secret"}`), 0o640); err != nil {
@@ -128,7 +120,7 @@ func TestReconnectAgentReplacesTheAddressAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer open.Close()
-	if err := s.ReconnectAgent(launch.ID{}); err != nil {
+	if err := s.ConnectAgent(t.Context(), launch.ID{}, ""); err != nil {
 		t.Fatal(err)
 	}
 	const want = `{"url":"http://new/mcp","token":"secret"}`
@@ -143,16 +135,68 @@ func TestReconnectAgentReplacesTheAddressAlone(t *testing.T) {
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
+	if err := s.ConnectAgent(t.Context(), launch.ID{}, "another"); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := os.ReadFile(file); err != nil || string(after) != `{"url":"http://new/mcp","token":"another"}` {
+		t.Errorf("with a new token: %s, %v", after, err)
+	}
+}
+
+// A server cannot make a runner start something outside of the runner's own roots, or with variables
+// that take effect before the sandbox does.
+func TestARunnerChecksWhatItStarts(t *testing.T) {
+	t.Parallel()
+	demo := &launch.Demo{Folder: "/state/demo/work"}
+	for name, c := range map[string]struct {
+		change func(*launch.Process)
+		demo   *launch.Demo
+		reason string // of the problem, "" for none
+		ok     bool
+	}{
+		"the root":                   {func(p *launch.Process) { p.Folder = "/work" }, nil, "", true},
+		"below it":                   {func(p *launch.Process) { p.Folder = "/work/a/b" }, nil, "", true},
+		"the demo":                   {func(p *launch.Process) { p.Folder, p.Demo = "/state/demo/work", true }, demo, "", true},
+		"an override":                {func(p *launch.Process) { p.Overrides = map[string]string{"GIT_CONFIG_KEY_12": "a.b"} }, nil, "", true},
+		"another folder":             {func(p *launch.Process) { p.Folder = "/etc" }, nil, "folder_outside", false},
+		"a folder beside":            {func(p *launch.Process) { p.Folder = "/workers" }, nil, "folder_outside", false},
+		"no folder":                  {func(p *launch.Process) { p.Folder = "" }, nil, "folder_outside", false},
+		"a relative folder":          {func(p *launch.Process) { p.Folder = "work" }, nil, "folder_outside", false},
+		"dots":                       {func(p *launch.Process) { p.Folder = "/work/../etc" }, nil, "folder_outside", false},
+		"the demo's, without":        {func(p *launch.Process) { p.Folder = "/state/demo/work" }, demo, "folder_outside", false},
+		"a demo where there is none": {func(p *launch.Process) { p.Demo = true }, nil, "no_demo", false},
+		"a library":                  {func(p *launch.Process) { p.Overrides = map[string]string{"LD_PRELOAD": "/work/a.so"} }, nil, "", false},
+		"another home":               {func(p *launch.Process) { p.Overrides = map[string]string{"HOME": "/"} }, nil, "", false},
+		"a file of Git":              {func(p *launch.Process) { p.Overrides = map[string]string{"GIT_CONFIG_GLOBAL": "/work/a"} }, nil, "", false},
+		"no number":                  {func(p *launch.Process) { p.Overrides = map[string]string{"GIT_CONFIG_KEY_x": "/work/a"} }, nil, "", false},
+	} {
+		p := launch.Process{Folder: "/work", PermissionMode: "default", NewSession: conversation}
+		c.change(&p)
+		r := &recorder{}
+		s := launch.Starter{CLI: &launch.CLI{Path: "/bin/sh"}, Commands: r, Roots: roots("/other", "/work"), Demo: c.demo}
+		_, err := s.Open(t.Context(), p)
+		var found *problem.Error
+		switch {
+		case c.ok:
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		case !errors.Is(err, launch.ErrRefused) || r.command.Path != "":
+			t.Errorf("%s: %v", name, err)
+		case errors.As(err, &found) != (c.reason != "") || found != nil && found.Reason != c.reason:
+			t.Errorf("%s: %v, want %q", name, err, c.reason)
+		}
+	}
 }
 
 func TestSandboxHidesTheState(t *testing.T) {
 	t.Parallel()
 	r := &recorder{folder: "/state/shims/p"}
 	s := launch.Starter{
-		CLI: &launch.CLI{Path: "/bin/sh", Environ: []string{"HOME=/home/ada"}}, Launcher: r,
+		CLI: &launch.CLI{Path: "/bin/sh", Environ: []string{"HOME=/home/ada"}}, Commands: r, Roots: roots("/work"), Demo: &launch.Demo{Folder: "/state/demo/work"},
 		Sandbox: &launch.Sandbox{Bwrap: "/usr/bin/bwrap", Exe: "/usr/bin/sayso", State: "/state", Hide: []string{"/etc/key"}},
 	}
-	if _, err := s.Start(t.Context(), launch.Process{Folder: "/work", PermissionMode: "default", NewSession: "0190b5e0-0000-7000-8000-000000000000", Writable: []string{"/work"}, Own: []string{"/state/demo"}}); err != nil {
+	if _, err := s.Open(t.Context(), launch.Process{Folder: "/work", PermissionMode: "default", NewSession: conversation, Demo: true}); err != nil {
 		t.Fatal(err)
 	}
 	args := strings.Join(r.command.Args, " ")

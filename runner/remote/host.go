@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 
@@ -17,31 +16,12 @@ import (
 	"github.com/sayso-dev/sayso/runner/link"
 )
 
-var (
-	// ErrNoProcess: the runner has no such process, or is not connected to it.
-	ErrNoProcess = errors.New("the runner has no connection to this process")
-	// ErrRefused: the runner does not run this, whatever a server says.
-	ErrRefused = errors.New("the runner does not run this")
-)
+// ErrNoProcess: the runner has no such process, or is not connected to it.
+var ErrNoProcess = errors.New("the runner has no connection to this process")
 
-// processes is the part of a [launch.Launcher] that a Host serves.
-type processes interface {
-	Launch(ctx context.Context, id launch.ID, c claude.Command, files map[string][]byte) (launch.Conn, error)
-	Leftovers(ctx context.Context) ([]launch.Leftover, error)
-}
-
-// HostOptions configures a Host.
-type HostOptions struct {
-	// Launcher has the epoch of the server's lease.
-	Launcher processes
-	// Check refuses a command that the runner's own roots and rules do not allow, with an error
-	// that is shown to people. The server has no say in it.
-	Check func(ctx context.Context, id launch.ID, c claude.Command) error
-}
-
-// A Host serves processes to the server of one connection.
+// A Host serves the processes of a runner to the server of one connection.
 type Host struct {
-	o HostOptions
+	launcher launch.Launcher
 
 	mu        sync.Mutex
 	conns     map[launch.ID]*process
@@ -73,12 +53,10 @@ func (p *process) detach() {
 	_ = p.Close()
 }
 
-// NewHost checks the options.
-func NewHost(o HostOptions) (*Host, error) {
-	if o.Launcher == nil || o.Check == nil {
-		return nil, errors.New("remote: a host needs a launcher and a check of commands")
-	}
-	return &Host{o: o, conns: map[launch.ID]*process{}, leftovers: map[launch.ID]launch.Leftover{}}, nil
+// NewHost returns the Host of a launcher, which has the epoch of the server's lease, and refuses by its
+// own settings what the server may not start.
+func NewHost(l launch.Launcher) *Host {
+	return &Host{launcher: l, conns: map[launch.ID]*process{}, leftovers: map[launch.ID]launch.Leftover{}}
 }
 
 // Detach ends the connections to all processes, which continue. Call it when the connection to the
@@ -95,8 +73,8 @@ func (h *Host) Detach() {
 
 // Serve answers a call of the server, or returns [link.ErrUnknown].
 func (h *Host) Serve(ctx context.Context, call *link.Call) (any, error) {
-	if call.Name == callLaunch {
-		return h.launch(ctx, call.Args)
+	if call.Name == callOpen {
+		return h.open(ctx, call.Args)
 	}
 	var t target
 	if err := json.Unmarshal(call.Args, &t); err != nil {
@@ -105,6 +83,14 @@ func (h *Host) Serve(ctx context.Context, call *link.Call) (any, error) {
 	switch call.Name {
 	case callLeftovers:
 		return h.list(ctx)
+	case callMachine:
+		return nil, h.launcher.CheckMachine(ctx)
+	case callVitals:
+		return h.launcher.Vitals(ctx)
+	case callDamaged:
+		return h.launcher.Damaged(ctx)
+	case callAgent:
+		return nil, h.connectAgent(ctx, t)
 	case callAttach:
 		return h.attach(ctx, t)
 	case callEnd, callRemove, callWrote:
@@ -149,9 +135,6 @@ func journaled(ctx context.Context, call *link.Call, c *process, t target) (any,
 		return nil, nil
 	case callCommitted:
 		return j.Committed(ctx)
-	case callIntact:
-		i, ok := c.Conn.(interface{ IsIntact() bool })
-		return !ok || i.IsIntact(), nil
 	case callLines:
 		r, ok := c.Conn.(launch.JournalReader)
 		if !ok {
@@ -169,36 +152,28 @@ func journaled(ctx context.Context, call *link.Call, c *process, t target) (any,
 	return nil, fmt.Errorf("%w: %s", link.ErrUnknown, call.Name)
 }
 
-func (h *Host) launch(ctx context.Context, text json.RawMessage) (any, error) {
-	var args launchArgs
-	if err := json.Unmarshal(text, &args); err != nil {
+func (h *Host) open(ctx context.Context, args json.RawMessage) (any, error) {
+	var p launch.Process
+	if err := json.Unmarshal(args, &p); err != nil {
 		return nil, fmt.Errorf("%w: %w", link.ErrProtocol, err)
 	}
-	id := args.Target.id()
-	if err := checkNames(id, args.Files); err != nil {
-		return nil, err
+	// It becomes the name of a folder.
+	if err := uuid.Validate(p.ID.ProcessID); err != nil || len(p.ID.ProcessID) != 36 {
+		return nil, fmt.Errorf("%w: the id of a process is a UUID, not %q", launch.ErrRefused, p.ID.ProcessID)
 	}
-	if err := h.o.Check(ctx, id, args.Command); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
-	}
-	c, err := h.o.Launcher.Launch(ctx, id, args.Command, args.Files)
+	c, err := h.launcher.Open(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	return h.keep(id, c)
+	return h.keep(p.ID, c)
 }
 
-// checkNames refuses names that lead out of the folder of the process, which they become part of.
-func checkNames(id launch.ID, files map[string][]byte) error {
-	if err := uuid.Validate(id.ProcessID); err != nil || len(id.ProcessID) != 36 {
-		return fmt.Errorf("%w: the id of a process is a UUID, not %q", ErrRefused, id.ProcessID)
+// connectAgent is ConnectAgent for a process that the runner has.
+func (h *Host) connectAgent(ctx context.Context, t target) error {
+	if _, err := h.leftover(t); err != nil {
+		return err
 	}
-	for name := range files {
-		if name != filepath.Base(name) || !filepath.IsLocal(name) || name == "." {
-			return fmt.Errorf("%w: a file with the name %q", ErrRefused, name)
-		}
-	}
-	return nil
+	return h.launcher.ConnectAgent(ctx, t.id(), t.Token)
 }
 
 // keep notes a connection, for later calls.
@@ -235,7 +210,7 @@ func (h *Host) conn(t target) (*process, error) {
 }
 
 func (h *Host) list(ctx context.Context) (any, error) {
-	found, err := h.o.Launcher.Leftovers(ctx)
+	found, err := h.launcher.Leftovers(ctx)
 	if err != nil {
 		return nil, err
 	}

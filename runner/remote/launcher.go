@@ -19,16 +19,43 @@ import (
 // callTimeout bounds a call that waits for no CLI.
 const callTimeout = 15 * time.Second
 
-// A Launcher launches processes on the runner of a connection, and finds those that run there.
+// A Launcher starts processes on the runner of a connection, and finds those that run there. It
+// implements [launch.Launcher].
 type Launcher struct{ c *link.Conn }
+
+var _ launch.Launcher = (*Launcher)(nil)
 
 // NewLauncher returns the launcher of the runner at the other end, which serves a [Host]. The
 // connection has Codes among its errors.
 func NewLauncher(c *link.Conn) *Launcher { return &Launcher{c} }
 
-// Launch is that of [launch.Launcher]. It also returns [ErrRefused].
-func (l *Launcher) Launch(ctx context.Context, id launch.ID, c claude.Command, files map[string][]byte) (launch.Conn, error) {
-	return l.open(ctx, id, callLaunch, launchArgs{Target: targetOf(id), Command: c, Files: files}, 0)
+// Open implements [launch.Launcher].
+func (l *Launcher) Open(ctx context.Context, p launch.Process) (launch.Conn, error) {
+	return l.open(ctx, p.ID, callOpen, p, 0)
+}
+
+// ConnectAgent implements [launch.Launcher].
+func (l *Launcher) ConnectAgent(ctx context.Context, id launch.ID, token string) error {
+	t := targetOf(id)
+	t.Token = token
+	return l.c.Call(ctx, callAgent, t, nil)
+}
+
+// CheckMachine implements [launch.Launcher].
+func (l *Launcher) CheckMachine(ctx context.Context) error {
+	return l.c.Call(ctx, callMachine, target{}, nil)
+}
+
+// Vitals implements [launch.Launcher].
+func (l *Launcher) Vitals(ctx context.Context) (all []launch.Vitals, err error) {
+	err = l.c.Call(ctx, callVitals, target{}, &all)
+	return all, err
+}
+
+// Damaged implements [launch.Launcher].
+func (l *Launcher) Damaged(ctx context.Context) (processIDs []string, err error) {
+	err = l.c.Call(ctx, callDamaged, target{}, &processIDs)
+	return processIDs, err
 }
 
 // open has the runner connect to a process, and reads what it prints from then on.
@@ -45,7 +72,7 @@ func (l *Launcher) open(ctx context.Context, id launch.ID, name string, args any
 	return c, nil
 }
 
-// Leftovers is that of [launch.Launcher].
+// Leftovers implements [launch.Launcher].
 func (l *Launcher) Leftovers(ctx context.Context) ([]launch.Leftover, error) {
 	var found []leftover
 	if err := l.c.Call(ctx, callLeftovers, target{}, &found); err != nil {
@@ -264,13 +291,6 @@ func (c *conn) Stderr() (text string) {
 
 // Wrote implements [launch.JournaledConn].
 func (c *conn) Wrote(requestID string) (bool, error) { return wrote(c.link, c.target, requestID) }
-
-// IsIntact reports whether the runner can still give the process to another server.
-func (c *conn) IsIntact() bool {
-	is := true // while nobody knows
-	_ = c.call(callIntact, &is)
-	return is
-}
 
 // Commit implements [launch.JournaledConn]. It does not wait for the runner.
 func (c *conn) Commit(offset int64) {

@@ -16,7 +16,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/runner"
 	"github.com/sayso-dev/sayso/runner/link"
@@ -95,11 +95,12 @@ func (c *cutter) cut() {
 const (
 	messages = 40
 	// talker notes each line that it gets, says that it has got it, and 100 lines of 2 KB more.
-	talker = `while IFS= read -r line; do
-	printf '%s\n' "$line" >>counted
-	printf 'got %s\n' "$line"
+	talker = `#!/bin/sh
+while IFS= read -r line; do
+	echo "$line" >>counted
+	echo "got $line"
 	i=0
-	while [ $i -lt 100 ]; do i=$((i+1)); echo "$line $i $LONG"; done
+	while [ $i -lt 100 ]; do i=$((i+1)); echo "$line $i %s"; done
 done`
 )
 
@@ -117,9 +118,9 @@ func drive(ctx context.Context, d *database, c *link.Conn, folder string, cut fu
 	offset := d.offset
 	d.mu.Unlock()
 	if len(left) == 0 {
-		opened, err = l.Launch(ctx, launch.ID{SessionID: "session", ProcessID: one}, claude.Command{
-			Path: "/bin/sh", Args: []string{"-c", talker}, Dir: folder, Env: []string{"PATH=" + os.Getenv("PATH"), "LONG=" + long},
-		}, nil)
+		opened, err = l.Open(ctx, launch.Process{
+			ID: launch.ID{SessionID: "session", ProcessID: one}, Folder: folder, PermissionMode: "default", NewSession: two,
+		})
 	} else {
 		opened, err = left[0].Attach(ctx, offset)
 	}
@@ -212,6 +213,10 @@ func TestConnectionsAreCutUnderAProcess(t *testing.T) {
 		key := sha256.Sum256(web.Certificate().RawSubjectPublicKeyInfo)
 		servers, pin = append(servers, web.URL), "sha256:"+hex.EncodeToString(key[:])
 	}
+	cli := &launch.CLI{Path: filepath.Join(t.TempDir(), "claude"), Environ: []string{"PATH=" + os.Getenv("PATH")}}
+	if err := os.WriteFile(cli.Path, fmt.Appendf(nil, talker, long), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -221,13 +226,9 @@ func TestConnectionsAreCutUnderAProcess(t *testing.T) {
 		Token: func() (string, error) { return token, nil },
 		Hello: func(context.Context) (runner.Hello, error) { return runner.Hello{}, nil },
 		Begin: func(w runner.Welcome) (runner.Serve, func()) {
-			h, err := remote.NewHost(remote.HostOptions{
-				Launcher: &launch.Shims{Exe: exe, Root: root, Epoch: w.Epoch},
-				Check:    func(context.Context, launch.ID, claude.Command) error { return nil },
+			h := remote.NewHost(&launch.Starter{
+				CLI: cli, Commands: &launch.Shims{Exe: exe, Root: root, Epoch: w.Epoch}, Roots: func() workspace.Roots { return workspace.Roots{folder} },
 			})
-			if err != nil {
-				t.Error(err)
-			}
 			return h.Serve, h.Detach
 		},
 		Greeted: func(ctx context.Context, _ runner.Welcome, _ *link.Conn) error {

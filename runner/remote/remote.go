@@ -8,7 +8,6 @@ import (
 	"encoding/binary"
 	"time"
 
-	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/runner/link"
 )
@@ -17,13 +16,12 @@ import (
 func Codes() []link.ErrorCode {
 	return append([]link.ErrorCode{
 		{Code: "no_process", Err: ErrNoProcess},
-		{Code: "refused", Err: ErrRefused},
 	}, launch.ErrorCodes...)
 }
 
 // Names of the calls. They never change.
 const (
-	callLaunch    = "launch"     // launchArgs → opened
+	callOpen      = "open"       // launch.Process → opened
 	callLeftovers = "leftovers"  // → []leftover
 	callAttach    = "attach"     // target → opened
 	callEnd       = "end"        // target: of a leftover
@@ -35,11 +33,14 @@ const (
 	callKill      = "kill"
 	callStderr    = "stderr"    // target → text
 	callWrote     = "wrote"     // target → whether
-	callIntact    = "is_intact" // target → whether
 	callCommit    = "commit"    // target
 	callCommitted = "committed" // target → offset
 	callDetach    = "detach"
 	callRemove    = "remove"
+	callAgent     = "connect_agent" // target
+	callMachine   = "check_machine"
+	callVitals    = "vitals"  // → []launch.Vitals
+	callDamaged   = "damaged" // → ids of processes
 )
 
 // target names a process, and what a call needs besides.
@@ -48,17 +49,12 @@ type target struct {
 	ProcessID string `json:"process_id"`
 	Offset    int64  `json:"offset,omitempty"`
 	RequestID string `json:"request_id,omitempty"`
+	Token     string `json:"token,omitempty"`
 }
 
 func targetOf(id launch.ID) target { return target{SessionID: id.SessionID, ProcessID: id.ProcessID} }
 
 func (t target) id() launch.ID { return launch.ID{SessionID: t.SessionID, ProcessID: t.ProcessID} }
-
-type launchArgs struct {
-	Target  target            `json:"target"`
-	Command claude.Command    `json:"command"`
-	Files   map[string][]byte `json:"files"`
-}
 
 // opened describes a process to which the runner is connected.
 type opened struct {

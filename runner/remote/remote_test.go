@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +21,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/internal/problem"
+	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/runner/link"
 	"github.com/sayso-dev/sayso/runner/remote"
@@ -35,22 +38,18 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// launcher is the part of [launch.Launcher] that travels.
-type launcher interface {
-	Launch(ctx context.Context, id launch.ID, c claude.Command, files map[string][]byte) (launch.Conn, error)
-	Leftovers(ctx context.Context) ([]launch.Leftover, error)
-}
-
 // scripts are CLIs in memory, each with a journal that outlives connections.
 type scripts struct {
 	mu    sync.Mutex
 	all   map[launch.ID]*script
 	order []launch.ID
+	full  error // see CheckMachine
 }
 
 // script says every line again.
 type script struct {
-	id launch.ID
+	id      launch.ID
+	started launch.Process
 
 	mu        sync.Mutex
 	changed   *sync.Cond
@@ -61,14 +60,18 @@ type script struct {
 	epoch     int // of the last attach
 	committed int64
 	removed   bool
-	files     map[string][]byte
+	token     string // given to a running CLI
 }
 
-func (s *scripts) Launch(_ context.Context, id launch.ID, c claude.Command, files map[string][]byte) (launch.Conn, error) {
-	if c.Path == "missing" {
-		return nil, fmt.Errorf("start: %w", claude.ErrCLIMissing)
+func (s *scripts) Open(_ context.Context, started launch.Process) (launch.Conn, error) {
+	switch started.Folder {
+	case "/missing":
+		return nil, &launch.Error{Sentence: "There is no CLI.", Err: fmt.Errorf("start: %w", claude.ErrCLIMissing)}
+	case "/etc":
+		return nil, fmt.Errorf("%w: %w", launch.ErrRefused, problem.For("cwd", "folder_outside", "folder", "/etc", "roots", "/work"))
 	}
-	p := &script{id: id, files: files}
+	id := started.ID
+	p := &script{id: id, started: started}
 	p.changed = sync.NewCond(&p.mu)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,6 +81,19 @@ func (s *scripts) Launch(_ context.Context, id launch.ID, c claude.Command, file
 	s.all[id], s.order = p, append(s.order, id)
 	return p.attach(0)
 }
+
+func (s *scripts) ConnectAgent(_ context.Context, id launch.ID, token string) error {
+	s.all[id].token = token
+	return nil
+}
+
+func (s *scripts) CheckMachine(context.Context) error { return s.full }
+
+func (s *scripts) Vitals(context.Context) ([]launch.Vitals, error) {
+	return []launch.Vitals{{ProcessID: one, Memory: 1 << 40, CPU: time.Hour, Processes: 3}, {ProcessID: two}}, nil
+}
+
+func (s *scripts) Damaged(context.Context) ([]string, error) { return []string{two}, nil }
 
 func (s *scripts) Leftovers(context.Context) ([]launch.Leftover, error) {
 	s.mu.Lock()
@@ -205,7 +221,6 @@ func (c *scriptConn) Done() <-chan struct{}         { return c.done }
 func (c *scriptConn) ExitError() error              { return c.p.exit }
 func (c *scriptConn) Stderr() string                { return "it says" }
 func (c *scriptConn) Wrote(id string) (bool, error) { return c.p.wrote(id), nil }
-func (c *scriptConn) IsIntact() bool                { return !c.p.removed }
 func (c *scriptConn) IsAhead() bool                 { return c.epoch > 2 }
 func (c *scriptConn) Remove(context.Context) error  { c.p.removed = true; return nil }
 func (c *scriptConn) Offset() int64 {
@@ -233,15 +248,9 @@ func (c *scriptConn) ReadLines(line func([]byte)) (bool, error) {
 }
 
 // connect returns the launcher on the server for one on the runner, and what ends the connection.
-func connect(t *testing.T, local launcher, check func(claude.Command) error) (l *remote.Launcher, lose func()) {
+func connect(t *testing.T, local launch.Launcher) (l *remote.Launcher, lose func()) {
 	t.Helper()
-	host, err := remote.NewHost(remote.HostOptions{
-		Launcher: local,
-		Check:    func(_ context.Context, _ launch.ID, c claude.Command) error { return check(c) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	host := remote.NewHost(local)
 	c, lose := pair(t, host.Serve, host.Detach)
 	return remote.NewLauncher(c), lose
 }
@@ -272,8 +281,6 @@ func pair(t *testing.T, serve func(context.Context, *link.Call) (any, error), en
 	return c, func() { a.Close() }
 }
 
-func anything(claude.Command) error { return nil }
-
 const (
 	one = "11111111-1111-4111-8111-111111111111"
 	two = "22222222-2222-4222-8222-222222222222"
@@ -293,25 +300,54 @@ func TestLauncherThere(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripts{}
-		l, _ := connect(t, s, anything)
+		l, _ := connect(t, s)
 		contract(t, s, l)
 	})
 }
 
-func contract(t *testing.T, s *scripts, l launcher) {
+func contract(t *testing.T, s *scripts, l launch.Launcher) {
 	ctx := t.Context()
 	id := launch.ID{SessionID: "session", ProcessID: one}
-	if _, err := l.Launch(ctx, id, claude.Command{Path: "missing"}, nil); !errors.Is(err, claude.ErrCLIMissing) {
+	var failed *launch.Error
+	if _, err := l.Open(ctx, launch.Process{ID: id, Folder: "/missing"}); !errors.As(err, &failed) || failed.Sentence != "There is no CLI." {
 		t.Errorf("a CLI that is missing: %v", err)
 	}
-	opened, err := l.Launch(ctx, id, claude.Command{Path: "claude"}, map[string][]byte{"token": {0, 255}})
+	var outside *problem.Error
+	if _, err := l.Open(ctx, launch.Process{ID: id, Folder: "/etc"}); !errors.Is(err, launch.ErrRefused) || !errors.As(err, &outside) || outside.Reason != "folder_outside" {
+		t.Errorf("a folder outside of the roots: %v", err)
+	}
+	want := launch.Process{
+		ID: id, Folder: "/work", NewSession: "a", Resume: "b", Fork: true, ResumeAt: "c", ContinueTurn: true, Model: "opus",
+		PermissionMode: "plan", AllowBypass: true, AllowedTools: []string{"Read"}, UserSettingsOnly: true,
+		Overrides: map[string]string{"GIT_CONFIG_COUNT": "0"}, Demo: true, Agent: launch.Agent{Token: "secret", Tools: []string{"ask_user"}},
+	}
+	for i, v := 0, reflect.ValueOf(want); i < v.NumField(); i++ {
+		if v.Field(i).IsZero() {
+			t.Errorf("%s is not tried", v.Type().Field(i).Name)
+		}
+	}
+	opened, err := l.Open(ctx, want)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := opened.(launch.JournalReader)
 	p := s.all[id]
-	if c.PID() != 4711 || !bytes.Equal(p.files["token"], []byte{0, 255}) {
-		t.Errorf("pid %d, files %v", c.PID(), p.files)
+	if c.PID() != 4711 || !reflect.DeepEqual(p.started, want) {
+		t.Errorf("pid %d of %+v", c.PID(), p.started)
+	}
+	if err := l.CheckMachine(ctx); err != nil {
+		t.Errorf("the machine: %v", err)
+	}
+	s.full = problem.New("no_demo")
+	if err := l.CheckMachine(ctx); !errors.As(err, &outside) || outside.Reason != "no_demo" {
+		t.Errorf("a machine that can run no more: %v", err)
+	}
+	vitals, err := l.Vitals(ctx)
+	if err != nil || !reflect.DeepEqual(vitals, []launch.Vitals{{ProcessID: one, Memory: 1 << 40, CPU: time.Hour, Processes: 3}, {ProcessID: two}}) {
+		t.Errorf("vitals %+v, %v", vitals, err)
+	}
+	if damaged, err := l.Damaged(ctx); err != nil || !slices.Equal(damaged, []string{two}) {
+		t.Errorf("damaged: %q, %v", damaged, err)
 	}
 	long := bytes.Repeat([]byte("long "), 300_000)
 	for i, line := range [][]byte{[]byte("first"), {}, long, []byte("\xff no text")} {
@@ -365,6 +401,9 @@ func contract(t *testing.T, s *scripts, l launcher) {
 	if err != nil || len(left) != 1 || left[0].ID() != id {
 		t.Fatalf("leftovers %v, %v", left, err)
 	}
+	if err := l.ConnectAgent(ctx, id, "another"); err != nil || p.token != "another" {
+		t.Errorf("another token: %q, %v", p.token, err)
+	}
 	if o := left[0].Origin(); !o.Alive || o.Folder != "/work" || !o.StartedAt.Equal(time.Unix(1e9, 0)) {
 		t.Errorf("origin %+v", o)
 	}
@@ -417,7 +456,7 @@ func contract(t *testing.T, s *scripts, l launcher) {
 	}
 
 	// One that exits without an error, while Send waits for it.
-	c2, err := l.Launch(ctx, launch.ID{SessionID: "session", ProcessID: two}, claude.Command{Path: "claude"}, nil)
+	c2, err := l.Open(ctx, launch.Process{ID: launch.ID{SessionID: "session", ProcessID: two}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -458,8 +497,8 @@ func TestAConnectionIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripts{}
 		id := launch.ID{SessionID: "session", ProcessID: one}
-		l, lose := connect(t, s, anything)
-		c, err := l.Launch(t.Context(), id, claude.Command{Path: "claude"}, nil)
+		l, lose := connect(t, s)
+		c, err := l.Open(t.Context(), launch.Process{ID: id})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -479,7 +518,7 @@ func TestAConnectionIsLost(t *testing.T) {
 		if err := c.Send([]byte("x")); !errors.Is(err, link.ErrLost) {
 			t.Errorf("Send returned %v", err)
 		}
-		l, _ = connect(t, s, anything)
+		l, _ = connect(t, s)
 		left, err := l.Leftovers(t.Context())
 		if err != nil || len(left) != 1 {
 			t.Fatalf("%v, %v", left, err)
@@ -495,47 +534,53 @@ func TestAConnectionIsLost(t *testing.T) {
 	})
 }
 
-// A server cannot make a runner run what that does not want to, nor reach files beside those of a
-// process.
+// A server cannot make a runner start what its settings do not allow, nor reach files beside those of
+// a process.
 func TestServersThatWantTooMuch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &scripts{}
-		l, _ := connect(t, s, func(c claude.Command) error {
-			if c.Dir != "/work" {
-				return fmt.Errorf("%s is outside of the roots", c.Dir)
-			}
-			return nil
+		l, _ := connect(t, &launch.Starter{
+			CLI: &launch.CLI{Path: "/bin/sh"}, Commands: commands{s}, Roots: func() workspace.Roots { return workspace.Roots{"/work"} },
 		})
-		good := claude.Command{Path: "claude", Dir: "/work"}
+		good := launch.Process{ID: launch.ID{SessionID: "s", ProcessID: one}, Folder: "/work", PermissionMode: "default", NewSession: one}
 		for _, row := range []struct {
-			name, processID string
-			command         claude.Command
-			files           map[string][]byte
-			want            string
+			name   string
+			change func(*launch.Process)
+			want   string
 		}{
-			{"another folder", one, claude.Command{Path: "claude", Dir: "/etc"}, nil, "outside of the roots"},
-			{"the folder of all", "", good, nil, "is a UUID"},
-			{"a folder beside", "../../etc/cron.d", good, nil, "is a UUID"},
-			{"an id with a prefix", "urn:uuid:" + one, good, nil, "is a UUID"},
-			{"a file above", one, good, map[string][]byte{"../x": nil}, `"../x"`},
-			{"a file of the system", one, good, map[string][]byte{"/etc/passwd": nil}, `"/etc/passwd"`},
-			{"a file below", one, good, map[string][]byte{"a/b": nil}, `"a/b"`},
-			{"no file", one, good, map[string][]byte{"": nil}, `""`},
-			{"the folder", one, good, map[string][]byte{".": nil}, `"."`},
-			{"the folder above", one, good, map[string][]byte{"..": nil}, `".."`},
+			{"another folder", func(p *launch.Process) { p.Folder = "/etc" }, "/etc is outside"},
+			{"a way out of a root", func(p *launch.Process) { p.Folder = "/work/../etc" }, "/work/../etc is outside"},
+			{"a variable", func(p *launch.Process) { p.Overrides = map[string]string{"LD_PRELOAD": "/work/a.so"} }, `"LD_PRELOAD"`},
+			{"a demo", func(p *launch.Process) { p.Demo = true }, "no demo"},
+			{"the folder of all", func(p *launch.Process) { p.ID.ProcessID = "" }, "is a UUID"},
+			{"a folder beside", func(p *launch.Process) { p.ID.ProcessID = "../../etc/cron.d" }, "is a UUID"},
+			{"an id with a prefix", func(p *launch.Process) { p.ID.ProcessID = "urn:uuid:" + one }, "is a UUID"},
 		} {
-			_, err := l.Launch(t.Context(), launch.ID{SessionID: "s", ProcessID: row.processID}, row.command, row.files)
-			if !errors.Is(err, remote.ErrRefused) || !strings.Contains(err.Error(), row.want) {
+			p := good
+			row.change(&p)
+			_, err := l.Open(t.Context(), p)
+			if !errors.Is(err, launch.ErrRefused) || !strings.Contains(err.Error(), row.want) {
 				t.Errorf("%s: %v", row.name, err)
 			}
 		}
 		if len(s.all) > 0 {
 			t.Errorf("%d were started", len(s.all))
 		}
-		// What it is not connected to.
-		if _, err := l.Launch(t.Context(), launch.ID{SessionID: "s", ProcessID: one}, good, map[string][]byte{"mcp.json": nil}); err != nil {
+		if err := l.ConnectAgent(t.Context(), launch.ID{SessionID: "s", ProcessID: "../beside"}, "token"); !errors.Is(err, remote.ErrNoProcess) {
+			t.Errorf("a token for files beside: %v", err)
+		}
+		if _, err := l.Open(t.Context(), good); err != nil {
 			t.Errorf("what is allowed: %v", err)
 		}
 	})
+}
+
+// commands starts scripts whatever the command.
+type commands struct{ *scripts }
+
+func (commands) Folder(launch.ID) string { return "" }
+
+func (c commands) Launch(ctx context.Context, id launch.ID, _ claude.Command, _ map[string][]byte) (launch.Conn, error) {
+	return c.Open(ctx, launch.Process{ID: id})
 }
