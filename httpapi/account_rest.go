@@ -55,7 +55,7 @@ func (s *Server) completeSignIn(ctx context.Context, w http.ResponseWriter, r *h
 			s.o.Log.ErrorContext(ctx, "end the former sign-in", "error", err)
 		}
 	}
-	s.limiter.RecordToken(s.remoteAddress(r), account.Hash(secret), true)
+	s.recordToken(r, account.Hash(secret), true)
 	me, err := s.wireMe(ctx, who)
 	if err != nil {
 		return err

@@ -12,13 +12,19 @@ import (
 // beginAttempt counts an attempt to prove an identity, for the account name, or "" if
 // the attempt names none. It returns an error while too many have failed.
 func (s *Server) beginAttempt(r *http.Request, name string) (succeeded func(), err error) {
-	succeeded, wait, ok := s.limiter.BeginAttempt(s.remoteAddress(r), name)
-	if !ok {
-		err := tooManyAttempts(wait)
+	forget, wait, err := s.limiter.BeginAttempt(r.Context(), s.remoteAddress(r), name)
+	if err == nil && wait > 0 {
+		err = tooManyAttempts(wait)
 		s.recordFailure(r, name, err, "")
+	}
+	if err != nil {
 		return nil, err
 	}
-	return succeeded, nil
+	return func() {
+		if err := forget(); err != nil {
+			s.o.Log.ErrorContext(r.Context(), "forget a sign-in that succeeded, which was counted as failed", "error", err)
+		}
+	}, nil
 }
 
 // recordFailure writes a refused sign-in to the audit log, unless the server was at
@@ -34,6 +40,13 @@ func (s *Server) recordFailure(r *http.Request, name string, err error, method a
 	}
 	if err := s.o.Directory.NoteFailure(context.WithoutCancel(r.Context()), name, s.remoteAddress(r), method, limited); err != nil {
 		s.o.Log.ErrorContext(r.Context(), "record a failed sign-in", "error", err)
+	}
+}
+
+// recordToken counts a refused secret.
+func (s *Server) recordToken(r *http.Request, hash []byte, isValid bool) {
+	if err := s.limiter.RecordToken(context.WithoutCancel(r.Context()), s.remoteAddress(r), hash, isValid); err != nil {
+		s.o.Log.ErrorContext(r.Context(), "count a refused token", "error", err)
 	}
 }
 

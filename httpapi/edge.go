@@ -250,13 +250,17 @@ func (s *Server) authenticate(r *http.Request) (who account.Identity, byCookie b
 	who, err := s.o.Directory.Identify(r.Context(), kind, secret)
 	if errors.Is(err, account.ErrRefused) {
 		// A valid secret works even if others fail at the same address.
-		if wait := s.limiter.TokenWait(from, hash); wait > 0 {
+		wait, err := s.limiter.TokenWait(r.Context(), from, hash)
+		if err != nil {
+			return account.Identity{}, byCookie, s.o.Refusals.Of(err)
+		}
+		if wait > 0 {
 			s.recordFailure(r, "", tooManyAttempts(wait), "")
 			return account.Identity{}, byCookie, tooManyAttempts(wait)
 		}
 	}
 	if err == nil || errors.Is(err, account.ErrRefused) {
-		s.limiter.RecordToken(from, hash, err == nil)
+		s.recordToken(r, hash, err == nil)
 	}
 	switch {
 	case errors.Is(err, account.ErrRefused):

@@ -15,6 +15,7 @@ func New(o Options) (*Server, error) {
 	s.setHandlers()
 	s.registry = s.newRegistry()
 	s.SetAllowedHosts(o.AllowedHosts)
+	s.limiter.Failures = o.Store
 	s.limiter.SetLimits(o.SignInLimits)
 	s.handler = s.middleware(s.mux())
 	return s, nil

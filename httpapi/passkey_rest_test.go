@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -129,7 +130,7 @@ func TestPasskeysThatAreRefused(t *testing.T) {
 	bob := newKeyring(t, h, "Bob")
 	bob.register("phone")
 	right := *k.device
-	want := ""
+	want, row := "", 0
 	for name, change := range map[string]func(*authenticator){
 		"an unknown key":            func(a *authenticator) { a.id = make([]byte, 32) },
 		"an unknown user":           func(a *authenticator) { a.user = make([]byte, 16) },
@@ -145,10 +146,11 @@ func TestPasskeysThatAreRefused(t *testing.T) {
 		other := right
 		change(&other)
 		// The limits of each row are its own.
-		k.Server = h.NewServer(t)
-		begun := k.post("/api/login/passkey/challenge", "{}")
+		row++
+		here := from(fmt.Sprint("192.0.2.", row))
+		begun := k.post("/api/login/passkey/challenge", "{}", here)
 		credential := other.get(readChallenge(t, begun))
-		a := k.post("/api/login/passkey", wire.PasskeyLogin{Credential: credential}, cookiesOf(begun))
+		a := k.post("/api/login/passkey", wire.PasskeyLogin{Credential: credential}, cookiesOf(begun), here)
 		if a.Status != 401 || a.Refusal(t).Code != "not_signed_in" {
 			t.Errorf("%s: got %d %s", name, a.Status, a.Body)
 		}

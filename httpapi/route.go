@@ -282,14 +282,19 @@ func (s *Server) serveAgent(w http.ResponseWriter, r *http.Request, handler http
 		return
 	}
 	// The handler authenticates the agent; we limit guesses.
-	hash, from := account.Hash(secret), s.remoteAddress(r)
-	_, unknown := s.o.Directory.Agent(r.Context(), secret)
-	if wait := s.limiter.TokenWait(from, hash); wait > 0 && unknown != nil {
-		s.answerRefusal(w, r, tooManyAttempts(wait))
-		return
+	hash := account.Hash(secret)
+	if _, unknown := s.o.Directory.Agent(r.Context(), secret); unknown != nil {
+		wait, err := s.limiter.TokenWait(r.Context(), s.remoteAddress(r), hash)
+		if err == nil && wait > 0 {
+			err = tooManyAttempts(wait)
+		}
+		if err != nil {
+			s.answerRefusal(w, r, s.o.Refusals.Of(err))
+			return
+		}
 	}
 	handler.ServeHTTP(&statusObserver{ResponseWriter: w, onStatus: func(status int) {
-		s.limiter.RecordToken(from, hash, status != http.StatusUnauthorized)
+		s.recordToken(r, hash, status != http.StatusUnauthorized)
 	}}, r)
 }
 

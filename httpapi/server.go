@@ -38,6 +38,7 @@ type Store interface {
 	bookmarkStore
 	templateStore
 	account.Trail
+	account.Failures
 	previewStore
 	processStore
 	runnerStore

@@ -58,6 +58,7 @@ type Store interface {
 	account.PersonalStore
 	account.BookmarkStore
 	account.SettingStore
+	account.Failures
 	alert.Store
 	job.Store
 	workspace.Trusts

@@ -120,6 +120,16 @@ func (l *failureLog) count(key string, now time.Time) int {
 	return n
 }
 
+// timesAfter returns the part of a sorted list after t.
+func timesAfter(list []time.Time, t time.Time) []time.Time {
+	for i, at := range list {
+		if at.After(t) {
+			return list[i:]
+		}
+	}
+	return nil
+}
+
 // NoteFailure records a failed sign-in, or one that was rate limited. Failures of one
 // address and account are combined into one entry every ten minutes, with at most 60
 // entries an hour in total. The typed name is stored only if a user has it, because it

@@ -2,7 +2,7 @@ package account
 
 // Addresses is how many addresses the limiter remembers.
 func (l *SignInLimiter) Addresses() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.failures)
+	l.memory.mu.Lock()
+	defer l.memory.mu.Unlock()
+	return len(l.memory.failures)
 }

@@ -2,10 +2,13 @@ package account
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"net/netip"
 	"sync"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // Limits are the failed sign-ins allowed in a minute. In an hour, HourlyFactor times as
@@ -28,20 +31,19 @@ const (
 	AccountFactor = 5
 )
 
-// maxAddresses bounds the memory of a [SignInLimiter]: beyond it, the addresses and
-// accounts with the oldest failures are dropped.
-const maxAddresses = 10_000
-
 // A SignInLimiter slows down guessing. It counts failures for each address (for IPv6,
 // each /64 network), each account, and each account from each address. Accounts are
 // compared by canonical name. The zero value is ready and has the [DefaultLimits].
 // Methods are safe for concurrent use.
 type SignInLimiter struct {
-	mu       sync.Mutex
-	limits   Limits                 // zero fields mean those of DefaultLimits
-	failures map[string][]time.Time // key → times within the last hour, oldest first
-	accepted map[string]bool        // hashes of secrets that were accepted
-	refused  map[string]time.Time   // address and hash of a refused secret → when it was counted
+	// Failures counts them; nil for the memory of this server. It must not change.
+	Failures Failures
+
+	memory   MemoryFailures
+	mu       sync.Mutex           // protects following
+	limits   Limits               // zero fields mean those of DefaultLimits
+	accepted map[string]bool      // hashes of secrets that were accepted
+	refused  map[string]time.Time // address and hash of a refused secret → when it was counted
 }
 
 // secretsSuffix marks the key that counts only refused secrets of an address, so that
@@ -55,16 +57,25 @@ func (l *SignInLimiter) SetLimits(limits Limits) {
 	l.limits = limits
 }
 
-// perMinute returns the limit of a key. The caller holds mu.
-func (l *SignInLimiter) perMinute(kind keyKind) int {
+func (l *SignInLimiter) counter() Failures {
+	if l.Failures != nil {
+		return l.Failures
+	}
+	return &l.memory
+}
+
+// key returns a key with its limit.
+func (l *SignInLimiter) key(key string, kind keyKind) FailureKey {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	limits := Limits{PerAccount: cmp.Or(l.limits.PerAccount, DefaultLimits.PerAccount), PerAddress: cmp.Or(l.limits.PerAddress, DefaultLimits.PerAddress)}
 	switch kind {
 	case pairKey:
-		return limits.PerAccount
+		return FailureKey{key, limits.PerAccount}
 	case accountKey:
-		return limits.PerAccount * AccountFactor
+		return FailureKey{key, limits.PerAccount * AccountFactor}
 	default:
-		return limits.PerAddress
+		return FailureKey{key, limits.PerAddress}
 	}
 }
 
@@ -79,137 +90,69 @@ const (
 
 // TokenWait returns how long a refused 256-bit secret must wait, or 0. Callers do not
 // ask for accepted secrets, so failures of others at the same address delay no valid
-// token. A failure that is already counted does not wait either.
-func (l *SignInLimiter) TokenWait(address string, hash []byte) time.Duration {
-	key, now := networkOf(address), time.Now()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.accepted[string(hash)] || now.Sub(l.refused[key+" "+string(hash)]) < time.Hour {
-		return 0
+// token. A failure that this server has already counted does not wait either.
+func (l *SignInLimiter) TokenWait(ctx context.Context, address string, hash []byte) (time.Duration, error) {
+	network := networkOf(address)
+	if l.knows(network, hash) {
+		return 0, nil
 	}
-	return l.waitTime(key+secretsSuffix, addressKey, now)
+	return l.counter().FailureWait(ctx, l.key(network+secretsSuffix, addressKey))
 }
 
-// RecordToken records whether a secret was valid. The same wrong secret counts once, so
-// that a script with an expired token locks out nobody.
-func (l *SignInLimiter) RecordToken(address string, hash []byte, isValid bool) {
-	key, now := networkOf(address), time.Now()
+// knows reports whether a secret was accepted, or refused at this address within the last hour.
+func (l *SignInLimiter) knows(network string, hash []byte) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.failures == nil {
-		l.failures = map[string][]time.Time{}
+	return l.accepted[string(hash)] || time.Since(l.refused[network+" "+string(hash)]) < time.Hour
+}
+
+// RecordToken records whether a secret was valid. The same wrong secret counts once for each
+// server, so that a script with an expired token locks out nobody.
+func (l *SignInLimiter) RecordToken(ctx context.Context, address string, hash []byte, isValid bool) error {
+	network := networkOf(address)
+	if l.knows(network, hash) {
+		return nil
 	}
+	l.mu.Lock()
 	if l.accepted == nil {
 		l.accepted, l.refused = map[string]bool{}, map[string]time.Time{}
 	}
-	pair := key + " " + string(hash)
-	switch {
-	case l.accepted[string(hash)], now.Sub(l.refused[pair]) < time.Hour:
-	case isValid:
+	if isValid {
 		if len(l.accepted) >= maxAddresses {
 			clear(l.accepted) // they are added again when used
 		}
 		l.accepted[string(hash)] = true
-	default:
+	} else {
 		if len(l.refused) >= maxAddresses {
 			clear(l.refused)
 		}
-		l.refused[pair] = now
-		for _, k := range []string{key, key + secretsSuffix} {
-			l.failures[k] = append(timesAfter(l.failures[k], now.Add(-time.Hour)), now)
-		}
-		if len(l.failures) > maxAddresses {
-			l.evict(now)
-		}
+		l.refused[network+" "+string(hash)] = time.Now()
 	}
-}
-
-// waitTime returns how long a key must wait. The caller holds mu.
-func (l *SignInLimiter) waitTime(key string, kind keyKind, now time.Time) (waitTime time.Duration) {
-	list, limit := timesAfter(l.failures[key], now.Add(-time.Hour)), l.perMinute(kind)
-	if n := len(list); n >= limit*HourlyFactor {
-		waitTime = max(waitTime, list[n-limit*HourlyFactor].Add(time.Hour).Sub(now))
+	l.mu.Unlock()
+	if isValid {
+		return nil
 	}
-	if minute := timesAfter(list, now.Add(-time.Minute)); len(minute) >= limit {
-		waitTime = max(waitTime, minute[len(minute)-limit].Add(time.Minute).Sub(now))
-	}
-	return waitTime
+	_, err := l.counter().CountFailure(ctx, uuid.NewString(), FailureKey{Key: network}, FailureKey{Key: network + secretsSuffix})
+	return err
 }
 
 // BeginAttempt counts an attempt as failed in advance, so that parallel attempts cannot
-// exceed the limit. account is the given name, or "". If ok is false, the caller must
-// wait; otherwise it calls succeeded after a success, which removes the failure.
-func (l *SignInLimiter) BeginAttempt(address, account string) (succeeded func(), wait time.Duration, ok bool) {
-	keys := []string{networkOf(address)} // by keyKind
+// exceed the limit. account is the given name, or "". If wait is not 0, the caller must
+// wait; otherwise it calls succeeded after a success, which removes the failure. Where that
+// fails, the failure only delays attempts within the next minutes.
+func (l *SignInLimiter) BeginAttempt(ctx context.Context, address, account string) (succeeded func() error, wait time.Duration, err error) {
+	network := networkOf(address)
+	keys := []FailureKey{l.key(network, addressKey)}
 	if account != "" {
 		sum := sha256.Sum256([]byte(CanonicalName(account))) // of fixed length, and never equal to an address
-		keys = append(keys, string(sum[:]), keys[0]+" "+string(sum[:]))
+		keys = append(keys, l.key(string(sum[:]), accountKey), l.key(network+" "+string(sum[:]), pairKey))
 	}
-	now := time.Now()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.failures == nil {
-		l.failures = map[string][]time.Time{}
+	id := uuid.NewString()
+	wait, err = l.counter().CountFailure(ctx, id, keys...)
+	if err != nil || wait > 0 {
+		return nil, wait, err
 	}
-	for kind, key := range keys {
-		wait = max(wait, l.waitTime(key, keyKind(kind), now))
-	}
-	if wait > 0 {
-		return nil, wait, false
-	}
-	for _, key := range keys {
-		l.failures[key] = append(timesAfter(l.failures[key], now.Add(-time.Hour)), now)
-	}
-	if len(l.failures) > maxAddresses {
-		l.evict(now)
-	}
-	return func() {
-		for _, key := range keys {
-			l.removeFailure(key, now)
-		}
-	}, 0, true
-}
-
-func (l *SignInLimiter) removeFailure(key string, at time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	list := l.failures[key]
-	for i := len(list) - 1; i >= 0; i-- {
-		if list[i].Equal(at) {
-			list = append(list[:i:i], list[i+1:]...)
-			break
-		}
-	}
-	if len(list) == 0 {
-		delete(l.failures, key)
-	} else {
-		l.failures[key] = list
-	}
-}
-
-// evict drops outdated failures and then, while there are too many keys, those with the
-// oldest last failure. The caller holds mu.
-func (l *SignInLimiter) evict(now time.Time) {
-	for _, age := range []time.Duration{time.Hour, time.Minute, 0} {
-		for key, list := range l.failures {
-			if !list[len(list)-1].After(now.Add(-age)) && len(l.failures) > maxAddresses/2 {
-				delete(l.failures, key)
-			}
-		}
-		if len(l.failures) <= maxAddresses {
-			return
-		}
-	}
-}
-
-// timesAfter returns the part of a sorted list after t.
-func timesAfter(list []time.Time, t time.Time) []time.Time {
-	for i, at := range list {
-		if at.After(t) {
-			return list[i:]
-		}
-	}
-	return nil
+	return func() error { return l.counter().ForgetFailure(context.WithoutCancel(ctx), id, keys...) }, 0, nil
 }
 
 // networkOf returns what counts as one address: an IPv4 host or an IPv6 /64.

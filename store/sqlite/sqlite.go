@@ -27,6 +27,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/migrations"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -46,6 +47,8 @@ type Store struct {
 
 // database is what the views of a Store share.
 type database struct {
+	account.MemoryFailures // a file has one server
+
 	path    string
 	mode    string // see newPool
 	writes  *writer

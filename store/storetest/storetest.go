@@ -38,6 +38,7 @@ func Exercise(t *testing.T, open func(t *testing.T) store.Store) {
 		{"Attachments", attachments},
 		{"Accounts", accounts},
 		{"Passkeys", passkeys},
+		{"SignIns", signIns},
 		{"Links", links},
 		{"Personal", personal},
 		{"Bookmarks", bookmarks},

@@ -1,0 +1,93 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/store"
+)
+
+func signIns(t *testing.T, open func(t *testing.T) store.Store) {
+	ctx := context.Background()
+	s := suite{t, open}
+	count := func(t *testing.T, st store.Store, keys ...account.FailureKey) time.Duration {
+		t.Helper()
+		wait, err := st.CountFailure(ctx, uuid.NewString(), keys...)
+		must(t, err)
+		return wait
+	}
+	ada, bob := account.FailureKey{Key: "ada\x00\xff", PerMinute: 3}, account.FailureKey{Key: "bob", PerMinute: 3}
+	here := account.FailureKey{Key: "192.0.2.1", PerMinute: 30}
+
+	s.run("FailuresAreLimitedForEachKey", func(t *testing.T, st store.Store) {
+		for range 3 {
+			equal(t, "wait", count(t, st, here, ada), time.Duration(0))
+		}
+		if wait := count(t, st, here, ada); wait <= 0 || wait > time.Minute {
+			t.Errorf("the fourth waits %v", wait)
+		}
+		wait, err := st.FailureWait(ctx, ada)
+		if err != nil || wait <= 0 || wait > time.Minute {
+			t.Errorf("waits %v, %v", wait, err)
+		}
+		equal(t, "wait of another", count(t, st, here, bob), time.Duration(0))
+		// What was refused is not counted.
+		wait, err = st.FailureWait(ctx, account.FailureKey{Key: here.Key, PerMinute: 5})
+		must(t, err)
+		equal(t, "wait of the address", wait, time.Duration(0))
+		for range 10 { // without a limit
+			equal(t, "wait", count(t, st, account.FailureKey{Key: "free"}), time.Duration(0))
+		}
+		wait, err = st.FailureWait(ctx, account.FailureKey{Key: "free", PerMinute: 10})
+		if err != nil || wait <= 0 {
+			t.Errorf("ten failures wait %v, %v", wait, err)
+		}
+	})
+
+	s.run("FailuresAreForgotten", func(t *testing.T, st store.Store) {
+		equal(t, "wait", count(t, st, here, ada), time.Duration(0))
+		for range 10 {
+			id := uuid.NewString()
+			wait, err := st.CountFailure(ctx, id, here, ada)
+			must(t, err)
+			equal(t, "wait", wait, time.Duration(0))
+			must(t, st.ForgetFailure(ctx, id, here, ada))
+		}
+		must(t, st.ForgetFailure(ctx, uuid.NewString(), here, ada))
+		equal(t, "wait", count(t, st, here, ada), time.Duration(0))
+		equal(t, "wait", count(t, st, here, ada), time.Duration(0))
+		if count(t, st, here, ada) == 0 {
+			t.Error("those that were not forgotten are not counted")
+		}
+	})
+
+	s.run("ConcurrentFailuresAreAllCounted", func(t *testing.T, st store.Store) {
+		var allowed atomic.Int32
+		var wg sync.WaitGroup
+		for i := range 20 {
+			wg.Go(func() {
+				// Keys in any order, so that two calls could wait for each other.
+				keys := []account.FailureKey{ada, {Key: fmt.Sprint("address ", i), PerMinute: 30}, here}
+				if i%2 == 0 {
+					keys[0], keys[2] = keys[2], keys[0]
+				}
+				wait, err := st.CountFailure(ctx, uuid.NewString(), keys...)
+				if err != nil {
+					t.Error(err)
+				}
+				if wait == 0 {
+					allowed.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		equal(t, "allowed", allowed.Load(), int32(3))
+	})
+}
