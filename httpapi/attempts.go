@@ -38,6 +38,7 @@ func (s *Server) recordFailure(r *http.Request, name string, err error, method a
 	default:
 		return
 	}
+	s.failedSignIns.Add(1)
 	if err := s.o.Directory.NoteFailure(context.WithoutCancel(r.Context()), name, s.remoteAddress(r), method, limited); err != nil {
 		s.o.Log.ErrorContext(r.Context(), "record a failed sign-in", "error", err)
 	}

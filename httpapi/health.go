@@ -7,7 +7,7 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/refusal"
-	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 // getHealth reports that the server runs.
@@ -16,14 +16,17 @@ func (s *Server) getHealth(w http.ResponseWriter, _ *http.Request, _ account.Ide
 	return nil
 }
 
-// getReady reports whether the server can work: the hub runs and the store responds.
+// getReady reports whether the server can work: the hub runs, and the store takes answers.
 func (s *Server) getReady(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
 	if !s.o.Live.Running() {
 		return refusal.GoingAway()
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
 	defer cancel()
-	if _, _, err := s.o.Store.Sessions(ctx, session.Query{Limit: 1}); err != nil {
+	if err := s.o.Store.Ping(ctx); err != nil {
+		if s.o.Refusals.StoreProblem(err) == wire.ReadOnly {
+			return err
+		}
 		ref := refusal.New("database_down")
 		ref.Retry, ref.Cause = time.Second, err
 		return ref

@@ -25,6 +25,7 @@ func (s *Server) newRegistry() *prometheus.Registry {
 		r.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help, ConstLabels: labels}, value))
 	}
 	gauge("sayso_tabs", "Open WebSockets.", func() float64 { return float64(s.o.Live.Tabs()) })
+	counter("sayso_failed_sign_ins_total", "Sign-ins that failed, or were refused after too many failures.", nil, func() float64 { return float64(s.failedSignIns.Load()) })
 	gauge("sayso_storing", "1 while answers can be stored, 0 while the disk is full or the database is unreachable.", func() float64 {
 		if s.o.Live.CanStore() {
 			return 1
@@ -62,6 +63,7 @@ func (s *Server) getMetrics(w http.ResponseWriter, r *http.Request, _ account.Id
 var (
 	sessionsDesc     = prometheus.NewDesc("sayso_sessions", "Sessions that run or have an open request, by state.", []string{"state"}, nil)
 	openRequestsDesc = prometheus.NewDesc("sayso_open_requests", "Requests that a person can answer.", nil, nil)
+	oldestDesc       = prometheus.NewDesc("sayso_oldest_open_request_seconds", "Age of the oldest request that a person can answer, 0 without one.", nil, nil)
 	memoryDesc       = prometheus.NewDesc("sayso_sessions_memory_bytes", "Memory of all Claude process trees.", nil, nil)
 )
 
@@ -72,17 +74,21 @@ type sessionCollector []session.ProcessState
 func (c sessionCollector) Describe(descs chan<- *prometheus.Desc) {
 	descs <- sessionsDesc
 	descs <- openRequestsDesc
+	descs <- oldestDesc
 	descs <- memoryDesc
 }
 
 // Collect implements [prometheus.Collector].
 func (c sessionCollector) Collect(metrics chan<- prometheus.Metric) {
 	byState := map[session.State]int{}
-	requests, memory := 0, uint64(0)
+	requests, memory, oldest := 0, uint64(0), time.Duration(0)
 	for _, p := range c {
 		byState[p.State]++
 		requests += len(p.Requests)
 		memory += p.Memory
+		for _, r := range p.Requests {
+			oldest = max(oldest, time.Since(r.CreatedAt))
+		}
 	}
 	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
 		metrics <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
@@ -91,5 +97,6 @@ func (c sessionCollector) Collect(metrics chan<- prometheus.Metric) {
 		gauge(sessionsDesc, float64(byState[state]), string(state))
 	}
 	gauge(openRequestsDesc, float64(requests))
+	gauge(oldestDesc, oldest.Seconds())
 	gauge(memoryDesc, float64(memory))
 }

@@ -45,6 +45,7 @@ type Store interface {
 	sessionStore
 	toolsStore
 	ActiveProcesses(ctx context.Context) ([]session.ProcessState, error)
+	Ping(ctx context.Context) error
 	Session(ctx context.Context, sessionID string) (session.Session, error)
 	Sessions(ctx context.Context, q session.Query) (page []session.Session, next string, err error)
 	SetUserLimits(ctx context.Context, userID, name string, o project.Override, by pending.Actor) error
@@ -150,15 +151,16 @@ type Descriptors interface {
 
 // Server serves HTTP. It is an http.Handler.
 type Server struct {
-	o            Options
-	limiter      account.SignInLimiter
-	ceremonies   *ceremonies
-	handler      http.Handler
-	registry     *prometheus.Registry
-	started      time.Time
-	refusals     atomic.Int64
-	faults       atomic.Int64 // requests that failed inside the server
-	allowedHosts atomic.Pointer[[]string]
+	o             Options
+	limiter       account.SignInLimiter
+	failedSignIns atomic.Uint64
+	ceremonies    *ceremonies
+	handler       http.Handler
+	registry      *prometheus.Registry
+	started       time.Time
+	refusals      atomic.Int64
+	faults        atomic.Int64 // requests that failed inside the server
+	allowedHosts  atomic.Pointer[[]string]
 
 	grantHandlers
 	folderHandlers

@@ -79,6 +79,8 @@ type Store interface {
 	// writes some megabytes in small steps alongside other writes, or nothing if little space is
 	// free. Callers may continue after an error.
 	Reserve(ctx context.Context) error
+	// Size returns how many bytes the database occupies on its disk.
+	Size(ctx context.Context) (int64, error)
 	// Close waits for running writes and releases all resources. Every later call fails.
 	Close() error
 }

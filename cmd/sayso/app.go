@@ -177,6 +177,7 @@ func (a *app) openDatabase(ctx context.Context) (err error) {
 	}
 	a.metrics = newMetrics()
 	a.store = a.metrics.measured(a.opened)
+	a.metrics.watch(a.opened, a.settings.StateDir)
 	a.closers = append(a.closers, func() {
 		if err := a.store.Close(); err != nil {
 			a.log.Error("cannot close the database properly", "error", err)

@@ -49,6 +49,9 @@ func TestFullDisk(t *testing.T) {
 		t.Fatalf("an answer on a full disk: %v, want 503", err)
 	}
 	tab.until(t, waitLimit, "the banner", noticeOf("read_only"))
+	if status := s.status("GET", "/readyz", nil, nil); status != 503 {
+		t.Errorf("ready on a full disk: %d, want 503", status)
+	}
 	if again := s.asks(answered); again != question {
 		t.Errorf("the open request is %s now, was %s", again, question)
 	}
@@ -72,6 +75,7 @@ func TestFullDisk(t *testing.T) {
 
 	s.limitFiles(^uint64(0))
 	tab.until(t, waitLimit, "the banner goes", noticeOf("none"))
+	eventually(t, "it is ready", func() bool { return s.status("GET", "/readyz", nil, nil) == 200 })
 	s.reaches(ended, "dead")
 	s.allow(question)
 	s.reaches(answered, "user_turn")

@@ -255,17 +255,24 @@ const (
 	lowDisk = 1 << 30
 )
 
+// freeDisk returns how many bytes are free for users on the disk of a folder.
+func freeDisk(folder string) (free uint64, disk syscall.Statfs_t, err error) {
+	if err = syscall.Statfs(folder, &disk); err == nil && disk.Blocks == 0 {
+		err = errors.New("the file system does not report its free space")
+	}
+	return uint64(disk.Bavail) * uint64(disk.Bsize), disk, err
+}
+
 // disk checks the free space of the state folder.
 func (e *examination) disk() {
 	const check = "disk"
 	at := existing(e.settings.StateDir)
-	var disk syscall.Statfs_t
-	if err := syscall.Statfs(at, &disk); err != nil || disk.Blocks == 0 {
+	free, disk, err := freeDisk(at)
+	if err != nil {
 		e.ok(check, "free space is unknown")
 		return
 	}
 	const readOnly = 1 // ST_RDONLY
-	free := uint64(disk.Bavail) * uint64(disk.Bsize)
 	clear := []string{"du -xh " + shellWord(at) + " | sort -h | tail"}
 	switch {
 	case runtime.GOOS == "linux" && disk.Flags&readOnly != 0:

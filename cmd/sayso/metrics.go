@@ -38,6 +38,42 @@ func newMetrics() *metrics {
 	return m
 }
 
+// watch adds what is measured when metrics are read: the size of the database, and the free space of
+// the disk with the state folder. What cannot be measured is missing.
+func (m *metrics) watch(s store.Store, stateDir string) {
+	m.registry.MustRegister(measuredAtRead{
+		prometheus.NewDesc("sayso_database_bytes", "Size of the database on its disk.", nil, nil): func() (float64, error) {
+			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+			defer cancel()
+			size, err := s.Size(ctx)
+			return float64(size), err
+		},
+		prometheus.NewDesc("sayso_free_disk_bytes", "Free space for the state folder.", nil, nil): func() (float64, error) {
+			free, _, err := freeDisk(stateDir)
+			return float64(free), err
+		},
+	})
+}
+
+// measuredAtRead is a collector of gauges.
+type measuredAtRead map[*prometheus.Desc]func() (float64, error)
+
+// Describe implements [prometheus.Collector].
+func (g measuredAtRead) Describe(descs chan<- *prometheus.Desc) {
+	for desc := range g {
+		descs <- desc
+	}
+}
+
+// Collect implements [prometheus.Collector].
+func (g measuredAtRead) Collect(values chan<- prometheus.Metric) {
+	for desc, measure := range g {
+		if value, err := measure(); err == nil {
+			values <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value)
+		}
+	}
+}
+
 func (m *metrics) onFrame(took time.Duration)     { m.askToFrame.Observe(took.Seconds()) }
 func (m *metrics) onDelivered(took time.Duration) { m.answerToStdin.Observe(took.Seconds()) }
 

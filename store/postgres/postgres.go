@@ -189,6 +189,16 @@ func (s *Store) Reserve(context.Context) error { return nil }
 // checks its pages itself.
 func (s *Store) Verify(context.Context) error { return nil }
 
+// Size implements store.Store.
+func (s *Store) Size(ctx context.Context) (size int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.callTimeout)
+	defer cancel()
+	if err := s.pool.QueryRow(ctx, "SELECT pg_database_size(current_database())").Scan(&size); err != nil {
+		return 0, fmt.Errorf("postgres: size: %w", classifyRead(ctx, err))
+	}
+	return size, nil
+}
+
 // Ping implements store.Store.
 func (s *Store) Ping(ctx context.Context) error {
 	if s.closed.Load() {

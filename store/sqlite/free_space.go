@@ -1,8 +1,10 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"syscall"
@@ -62,6 +64,21 @@ func (s *Store) tryToWrite() (err error) {
 		return err
 	}
 	return f.Sync() // some file systems allocate space only now
+}
+
+// Size implements store.Store: the database and its log.
+func (s *Store) Size(context.Context) (size int64, err error) {
+	for _, end := range []string{"", "-wal"} {
+		info, err := os.Stat(s.path + end)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return 0, fmt.Errorf("sqlite: size: %w", err)
+		}
+		size += info.Size()
+	}
+	return size, nil
 }
 
 // freeSpace returns how many bytes this process can still write on the disk of a file.
