@@ -28,6 +28,7 @@ type processStore interface {
 type processDriver interface {
 	Environment(ctx context.Context) orchestrator.Environment
 	Vitals(sessionID string) (orchestrator.Vitals, bool)
+	Stderr(ctx context.Context, sessionID string) string
 	RequestViews(ctx context.Context, sessionID string) (orchestrator.RequestViews, error)
 }
 
@@ -179,8 +180,8 @@ func (s *processHandlers) getDiagnostics(w http.ResponseWriter, r *http.Request,
 			first, last := v.Samples[0], v.Samples[n-1]
 			line("memory over the last minutes", fmt.Sprintf("%d MB to %d MB in %s", first.Memory>>20, last.Memory>>20, last.At.Sub(first.At).Round(time.Second)))
 		}
-		if v.Stderr != "" {
-			fmt.Fprintf(&b, "\n## stderr, the last lines\n\n%s\n", v.Stderr)
+		if text := s.driver.Stderr(r.Context(), id); text != "" {
+			fmt.Fprintf(&b, "\n## stderr, the last lines\n\n%s\n", text)
 		}
 	}
 	writeJSON(w, http.StatusOK, wire.Diagnostics{Text: strings.ToValidUTF8(b.String(), "\uFFFD")})

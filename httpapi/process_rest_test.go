@@ -23,8 +23,9 @@ func TestProcessesShowWhatIsWrong(t *testing.T) {
 		running[title] = id
 	}
 	h.Driver.Mu.Lock()
+	h.Driver.Printed = map[string]string{running["well"]: "the last words"}
 	h.Driver.Measured = map[string]orchestrator.Vitals{
-		running["well"]:  {Reached: true, HeardAt: now, Samples: []orchestrator.Sample{{At: now, Memory: 7, CPU: 0.5}}, Stderr: "the last words"},
+		running["well"]:  {Reached: true, HeardAt: now, Samples: []orchestrator.Sample{{At: now, Memory: 7, CPU: 0.5}}},
 		running["stuck"]: {Reached: true}, running["silent"]: {},
 	}
 	h.Driver.Mu.Unlock()

@@ -192,7 +192,7 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left launch.Leftover) (*pro
 		// The earlier server may have sent the answer after it had stored that memo.
 		heard := r.Delivery == pending.Delivered
 		if !heard {
-			if heard, err = left.Wrote(r.AskerRequestID); err != nil {
+			if heard, err = left.Wrote(ctx, r.AskerRequestID); err != nil {
 				return nil, err
 			}
 		}

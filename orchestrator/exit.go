@@ -32,7 +32,7 @@ func (p *process) finalize(ctx context.Context, stop, reason string) {
 	// If a person ended the process, its questions end. If it died by itself, they stay
 	// answerable, and the answers are used when the session continues.
 	lasting := context.WithoutCancel(ctx)
-	var wrote func(requestID string) (bool, error)
+	var wrote func(ctx context.Context, requestID string) (bool, error)
 	if conn, ok := p.conn.(launch.JournaledConn); ok {
 		wrote = conn.Wrote
 	} else if p.conn == nil && p.leftover != nil {
@@ -92,11 +92,11 @@ func (p *process) settleMessage(ctx context.Context) {
 
 // hasNoTranscript reports whether the CLI could not resume because it does not know the
 // conversation.
-func (p *process) hasNoTranscript() bool {
+func (p *process) hasNoTranscript(ctx context.Context) bool {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.conn != nil && !p.state.initialized && p.state.stopReason == "" && p.plan.Resume == p.session.SessionID &&
-		strings.Contains(p.conn.Stderr(), "No conversation found")
+	conn, failed := p.conn, !p.state.initialized && p.state.stopReason == "" && p.plan.Resume == p.session.SessionID
+	p.mu.Unlock()
+	return failed && strings.Contains(p.stderr(ctx, conn), "No conversation found")
 }
 
 // continuesAfterExit reports whether the session should continue with its queued messages
@@ -118,7 +118,7 @@ func (p *process) continuesTurn(next session.Message) bool {
 // exitSentence says for people why a CLI exited that nobody ended.
 func (p *process) exitSentence(ctx context.Context, conn launch.Conn, startError error) string {
 	_, noise := p.noise.seen()
-	output := cmp.Or(lastLine(conn.Stderr()), noise)
+	output := cmp.Or(lastLine(p.stderr(ctx, conn)), noise)
 	switch {
 	case errors.Is(startError, errNotProtocol):
 		return statement.New("wrong_protocol", "output", output)

@@ -702,9 +702,9 @@ func (c *conn) Terminate() error {
 	c.kill()
 	return nil
 }
-func (c *conn) Kill() error           { c.kill(); return nil }
-func (c *conn) Done() <-chan struct{} { return c.done }
-func (c *conn) Stderr() string        { return "" }
+func (c *conn) Kill() error                            { c.kill(); return nil }
+func (c *conn) Done() <-chan struct{}                  { return c.done }
+func (c *conn) Stderr(context.Context) (string, error) { return "", nil }
 func (c *conn) ExitError() error {
 	if c.status != 0 {
 		return errors.New("exit status")

@@ -24,7 +24,7 @@ func (p *process) wasAnswered(ctx context.Context, req pending.Request) (bool, e
 	if p.leftover == nil {
 		return false, nil
 	}
-	if wrote, err := p.leftover.Wrote(req.AskerRequestID); err != nil || !wrote {
+	if wrote, err := p.leftover.Wrote(ctx, req.AskerRequestID); err != nil || !wrote {
 		return false, err
 	}
 	_, err := p.o.o.Registry.Request(ctx, req.SessionID, req.RequestID)

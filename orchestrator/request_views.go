@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -45,7 +44,7 @@ func (o *Orchestrator) RequestViews(ctx context.Context, sessionID string) (Requ
 	v.Waiting = o.o.Registry.Waiting(sessionID)
 	whole := true
 	if conn, ok := p.connection().(launch.JournalReader); ok {
-		if v.Journal, whole, err = p.openInJournal(conn); err != nil {
+		if v.Journal, whole, err = p.openInJournal(ctx, conn); err != nil {
 			return RequestViews{}, fmt.Errorf("orchestrator: requests in the journal: %w", err)
 		}
 	}
@@ -106,32 +105,15 @@ func (v *RequestViews) compare() {
 	}
 }
 
-// openInJournal returns the open requests according to the journal. whole is false when its
-// beginning is gone.
-func (p *process) openInJournal(conn launch.JournalReader) (ids []string, whole bool, err error) {
-	open := map[string]bool{} // by the CLI's id
-	whole, err = conn.ReadLines(func(line []byte) {
-		asked := claude.ReadRequestChange(line)
-		if asked.Opened != "" {
-			open[asked.Opened] = true
-		}
-		delete(open, asked.Withdrawn)
-	})
-	if err != nil {
-		return nil, false, err
-	}
-	ids = []string{}
-	for id := range open {
-		answered, err := conn.Wrote(id)
-		if err != nil {
-			return nil, false, err
-		}
-		if !answered {
-			ids = append(ids, pending.NewRequestID(p.session.SessionID, p.processID, id))
-		}
+// openInJournal returns the open requests according to the journal, nil when they are unknown. whole
+// is false when its beginning is gone.
+func (p *process) openInJournal(ctx context.Context, conn launch.JournalReader) (ids []string, whole bool, err error) {
+	ids, whole, err = conn.OpenRequests(ctx)
+	for i, id := range ids {
+		ids[i] = pending.NewRequestID(p.session.SessionID, p.processID, id)
 	}
 	slices.Sort(ids)
-	return ids, whole, nil
+	return ids, whole, err
 }
 
 // openInCLI asks the CLI for its open requests; nil when it cannot be asked now.

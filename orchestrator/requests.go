@@ -208,7 +208,7 @@ func (rs *requests) listed(r pending.Request) bool {
 // settleDelivered marks the answers that may have reached a dead process as delivered, so
 // that they are not carried over. The server that wrote them may have died before it stored
 // that. wrote reports whether the shim wrote the answer to a request.
-func (rs *requests) settleDelivered(ctx context.Context, wrote func(requestID string) (bool, error)) error {
+func (rs *requests) settleDelivered(ctx context.Context, wrote func(ctx context.Context, requestID string) (bool, error)) error {
 	given, err := rs.o.undelivered(ctx, rs.sessionID)
 	if err != nil {
 		return err
@@ -217,7 +217,7 @@ func (rs *requests) settleDelivered(ctx context.Context, wrote func(requestID st
 		if r.ProcessID != rs.processID {
 			continue
 		}
-		written, err := wrote(r.AskerRequestID)
+		written, err := wrote(ctx, r.AskerRequestID)
 		if err != nil {
 			rs.log.ErrorContext(ctx, "cannot read what was written to a dead process", "error", err)
 			written = true // to be safe: a person decides

@@ -115,7 +115,7 @@ func (o *Orchestrator) continueSession(ctx context.Context, p *process) {
 	if ctx.Err() != nil {
 		return
 	}
-	if p.hasNoTranscript() {
+	if p.hasNoTranscript(ctx) {
 		if err := o.restartAfresh(ctx, p); err != nil && !errors.Is(err, ErrClosing) {
 			p.log.ErrorContext(ctx, "cannot begin the session afresh", "error", err)
 		}

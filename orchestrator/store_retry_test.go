@@ -333,7 +333,7 @@ func (l *left) Attach(ctx context.Context, _ int64) (launch.Conn, error) {
 	return l.from.Launch(ctx, l.id, claude.Command{}, nil)
 }
 
-func (l *left) Wrote(string) (bool, error) { return l.heard, nil }
+func (l *left) Wrote(context.Context, string) (bool, error) { return l.heard, nil }
 
 func (l *left) End(ctx context.Context) error { return l.Remove(ctx) }
 

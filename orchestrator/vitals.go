@@ -26,7 +26,6 @@ type Vitals struct {
 	Offset       int64    // processed part of the journal, in bytes
 	Unwritten    int      // bytes of transcript that are not stored yet
 	RulesRevoked int      // that the CLI may still apply
-	Stderr       string   // the last lines, without what looks like a secret
 }
 
 // Vitals returns the details of a session's process; false when none runs here.
@@ -43,13 +42,31 @@ func (o *Orchestrator) Vitals(sessionID string) (Vitals, bool) {
 	for _, toolName := range p.transcript.RunningCalls() {
 		v.Calls = append(v.Calls, toolName)
 	}
-	conn := p.conn
 	p.mu.Unlock()
 	v.Unreadable, _ = p.noise.seen()
-	if conn != nil {
-		v.Stderr = lastLines(o.o.CLI.Redact(conn.Stderr()), stderrLines)
-	}
 	return v, true
+}
+
+// Stderr returns the last lines that a session's process printed there, without what looks like a
+// secret; "" when none runs here. It asks the runner.
+func (o *Orchestrator) Stderr(ctx context.Context, sessionID string) string {
+	p := o.find(sessionID)
+	if p == nil {
+		return ""
+	}
+	return lastLines(p.stderr(ctx, p.connection()), stderrLines)
+}
+
+// stderr returns the end of what the CLI printed there, "" when that is unknown.
+func (p *process) stderr(ctx context.Context, conn launch.Conn) string {
+	if conn == nil {
+		return ""
+	}
+	text, err := conn.Stderr(ctx)
+	if err != nil {
+		p.log.WarnContext(ctx, "cannot read what Claude printed on stderr", "error", err)
+	}
+	return text
 }
 
 // stderrLines bounds the lines of stderr in a bug report.

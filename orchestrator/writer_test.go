@@ -39,13 +39,13 @@ func (c *journaledConn) Recv() ([]byte, error) {
 	return line, err
 }
 
-func (c *journaledConn) Offset() int64                            { return c.offset.Load() }
-func (c *journaledConn) Commit(offset int64)                      { c.committed.Store(offset) }
-func (c *journaledConn) Committed(context.Context) (int64, error) { return c.committed.Load(), nil }
-func (c *journaledConn) Wrote(string) (bool, error)               { return false, nil }
-func (c *journaledConn) IsAhead() bool                            { return false }
-func (c *journaledConn) Detach() error                            { return c.Conn.Kill() }
-func (c *journaledConn) Remove(context.Context) error             { return nil }
+func (c *journaledConn) Offset() int64                               { return c.offset.Load() }
+func (c *journaledConn) Commit(offset int64)                         { c.committed.Store(offset) }
+func (c *journaledConn) Committed(context.Context) (int64, error)    { return c.committed.Load(), nil }
+func (c *journaledConn) Wrote(context.Context, string) (bool, error) { return false, nil }
+func (c *journaledConn) IsAhead() bool                               { return false }
+func (c *journaledConn) Detach() error                               { return c.Conn.Kill() }
+func (c *journaledConn) Remove(context.Context) error                { return nil }
 
 // counting counts what is written of processes.
 type counting struct {

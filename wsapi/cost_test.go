@@ -78,13 +78,13 @@ type scriptedConn struct {
 	done chan struct{}
 }
 
-func (c *scriptedConn) PID() int              { return 1 << 30 }
-func (c *scriptedConn) CloseInput() error     { return c.Transport.Close() }
-func (c *scriptedConn) Terminate() error      { c.kill(); return nil }
-func (c *scriptedConn) Kill() error           { c.kill(); return nil }
-func (c *scriptedConn) Done() <-chan struct{} { return c.done }
-func (c *scriptedConn) Stderr() string        { return "" }
-func (c *scriptedConn) ExitError() error      { return nil }
+func (c *scriptedConn) PID() int                               { return 1 << 30 }
+func (c *scriptedConn) CloseInput() error                      { return c.Transport.Close() }
+func (c *scriptedConn) Terminate() error                       { c.kill(); return nil }
+func (c *scriptedConn) Kill() error                            { c.kill(); return nil }
+func (c *scriptedConn) Done() <-chan struct{}                  { return c.done }
+func (c *scriptedConn) Stderr(context.Context) (string, error) { return "", nil }
+func (c *scriptedConn) ExitError() error                       { return nil }
 
 // heard is how many answers reached the CLI.
 func (s *scripted) heard() int {

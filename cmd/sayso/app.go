@@ -288,6 +288,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 	}
 	a.requests = pending.NewRegistry(a.store, notifier)
 	cli := &launch.CLI{Path: s.Claude, Environ: a.runAs.Environ(a.in.environ), RunAs: a.runAs, Exe: a.in.exe}
+	a.shims.Redact = cli.Redact
 	a.orchestrator, err = orchestrator.New(orchestrator.Options{
 		Store: a.driving, Registry: a.requests.WithStore(a.driving), Notifier: notifier,
 		Launcher: &launch.Starter{

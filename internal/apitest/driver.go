@@ -32,6 +32,7 @@ type Driver struct {
 	BlockKill chan struct{} // Kill waits for it when set
 	Claude    orchestrator.Environment
 	Measured  map[string]orchestrator.Vitals // by session; set before the first call
+	Printed   map[string]string              // stderr, by session; set before the first call
 	Views     map[string]orchestrator.RequestViews
 	Roots     workspace.Roots                  // of WorkingTree; set before the first call
 	Chosen    [2]string                        // mode and model of LastChoice; set before the first call
@@ -242,6 +243,12 @@ func (d *Driver) Vitals(sessionID string) (orchestrator.Vitals, bool) {
 	defer d.Mu.Unlock()
 	v, ok := d.Measured[sessionID]
 	return v, ok
+}
+
+func (d *Driver) Stderr(_ context.Context, sessionID string) string {
+	d.Mu.Lock()
+	defer d.Mu.Unlock()
+	return d.Printed[sessionID]
 }
 
 func (d *Driver) Live(sessionID string) (session.Live, bool) {

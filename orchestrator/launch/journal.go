@@ -74,11 +74,11 @@ func (c *journalConn) ExitError() error {
 	return errors.New("its shim was killed")
 }
 
-func (c *journalConn) Stderr() string {
+func (c *journalConn) Stderr(context.Context) (string, error) {
 	if e := c.left.bundle.Exit; e != nil {
-		return e.Stderr
+		return c.left.shims.redact(e.Stderr), nil
 	}
-	return ""
+	return "", nil
 }
 
 func (c *journalConn) Send([]byte) error                        { return claude.ErrClosed }
@@ -93,5 +93,8 @@ func (c *journalConn) Detach() error                            { return nil }
 func (c *journalConn) Committed(context.Context) (int64, error) { return 0, nil }
 
 func (c *journalConn) IsAhead() bool                    { return false }
-func (c *journalConn) Wrote(id string) (bool, error)    { return c.left.Wrote(id) }
 func (c *journalConn) Remove(ctx context.Context) error { return c.left.Remove(ctx) }
+
+func (c *journalConn) Wrote(ctx context.Context, requestID string) (bool, error) {
+	return c.left.Wrote(ctx, requestID)
+}

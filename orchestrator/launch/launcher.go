@@ -77,7 +77,7 @@ type Leftover interface {
 	// End ends whatever of it is alive. Its output can still be read.
 	End(ctx context.Context) error
 	// Wrote is that of [JournaledConn].
-	Wrote(requestID string) (bool, error)
+	Wrote(ctx context.Context, requestID string) (bool, error)
 	// Remove ends whatever is left of it and deletes its files.
 	Remove(ctx context.Context) error
 }
@@ -117,16 +117,18 @@ type Conn interface {
 	Done() <-chan struct{}
 	// ExitError returns how it exited, nil for status 0. It is valid after Done.
 	ExitError() error
-	// Stderr returns the end of what it printed there, at most 64 KiB.
-	Stderr() string
+	// Stderr returns the end of what it printed there, at most 64 KiB, without secrets of its
+	// environment and what looks like one.
+	Stderr(ctx context.Context) (string, error)
 }
 
 // JournalReader is a [JournaledConn] whose journal can be read beside Recv.
 type JournalReader interface {
 	JournaledConn
-	// ReadLines calls line for every line that is still in the journal; the slice is
-	// valid during the call. whole is false when the first lines are gone.
-	ReadLines(line func([]byte)) (whole bool, err error)
+	// OpenRequests returns the ids of the requests that the CLI printed, without a withdrawal or
+	// an answer, in no order; nil if the journal cannot be read any more. whole is false when
+	// the first lines of the journal are gone.
+	OpenRequests(ctx context.Context) (requestIDs []string, whole bool, err error)
 }
 
 // JournaledConn is a [Conn] to a process that outlives this server.
@@ -141,7 +143,7 @@ type JournaledConn interface {
 	Detach() error
 	// Wrote reports whether an answer to the CLI's request of that id was written to
 	// the CLI, by whichever server. It can be called until Remove.
-	Wrote(requestID string) (bool, error)
+	Wrote(ctx context.Context, requestID string) (bool, error)
 	// Committed returns the highest offset given to Commit, by whichever server: a
 	// database that knows less has forgotten something.
 	Committed(ctx context.Context) (int64, error)

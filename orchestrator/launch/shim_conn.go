@@ -182,25 +182,46 @@ func (c *shimConn) isOver() bool {
 
 func (c *shimConn) PID() int              { return c.shim.Meta().CLI }
 func (c *shimConn) Done() <-chan struct{} { return c.done }
-func (c *shimConn) Stderr() string        { return c.shim.Stderr() }
 func (c *shimConn) Offset() int64         { return c.shim.Offset() }
 
-func (c *shimConn) Wrote(requestID string) (bool, error) {
+func (c *shimConn) Stderr(context.Context) (string, error) {
+	return c.shims.redact(c.shim.Stderr()), nil
+}
+
+func (c *shimConn) Wrote(_ context.Context, requestID string) (bool, error) {
 	return shim.Wrote(c.dir, answerKey(requestID))
 }
 
-func (c *shimConn) ReadLines(line func([]byte)) (whole bool, err error) {
+func (c *shimConn) OpenRequests(ctx context.Context) (requestIDs []string, whole bool, err error) {
 	start, err := shim.JournalStart(c.dir)
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
-	err = shim.ReadJournal(c.dir, start, func(_ int64, text []byte, mark shim.Mark) error {
+	open := map[string]bool{}
+	err = shim.ReadJournal(c.dir, start, func(_ int64, line []byte, mark shim.Mark) error {
 		if mark.Lost == 0 && mark.Size == 0 {
-			line(text)
+			change := claude.ReadRequestChange(line)
+			if change.Opened != "" {
+				open[change.Opened] = true
+			}
+			delete(open, change.Withdrawn)
 		}
-		return nil
+		return ctx.Err()
 	})
-	return start == 0, err
+	if err != nil {
+		return nil, false, err
+	}
+	requestIDs = []string{}
+	for id := range open {
+		answered, err := c.Wrote(ctx, id)
+		if err != nil {
+			return nil, false, err
+		}
+		if !answered {
+			requestIDs = append(requestIDs, id)
+		}
+	}
+	return requestIDs, start == 0, nil
 }
 
 func (c *shimConn) IsAhead() bool { return c.ahead }

@@ -36,6 +36,8 @@ type Shims struct {
 	// server does. It may hold folders of processes started before that was changed.
 	Private string
 	RunAs   *claude.RunAs
+	// Redact removes secrets from what CLIs print on stderr, see [CLI.Redact]; nil removes none.
+	Redact func(text string) string
 
 	mu        sync.Mutex // protects following
 	connected map[*shimConn]bool
@@ -45,6 +47,13 @@ func (s *Shims) disconnected(c *shimConn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.connected, c)
+}
+
+func (s *Shims) redact(stderr string) string {
+	if s.Redact == nil {
+		return stderr
+	}
+	return s.Redact(stderr)
 }
 
 // running returns the connections to the CLIs that run.
@@ -337,7 +346,7 @@ func (l leftoverShim) End(ctx context.Context) error {
 	return shim.Destroy(ctx, l.bundle.Dir)
 }
 
-func (l leftoverShim) Wrote(requestID string) (bool, error) {
+func (l leftoverShim) Wrote(_ context.Context, requestID string) (bool, error) {
 	return shim.Wrote(l.bundle.Dir, answerKey(requestID))
 }
 

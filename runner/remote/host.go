@@ -112,7 +112,7 @@ func (h *Host) Serve(ctx context.Context, call *link.Call) (any, error) {
 	case callKill:
 		return nil, c.Kill()
 	case callStderr:
-		return c.Stderr(), nil
+		return c.Stderr(ctx)
 	case callDetach:
 		h.mu.Lock()
 		delete(h.conns, t.id())
@@ -135,19 +135,13 @@ func journaled(ctx context.Context, call *link.Call, c *process, t target) (any,
 		return nil, nil
 	case callCommitted:
 		return j.Committed(ctx)
-	case callLines:
+	case callRequests:
 		r, ok := c.Conn.(launch.JournalReader)
 		if !ok {
-			break
+			return openRequests{Whole: true}, nil
 		}
-		var sendErr error
-		out := recordWriter{ch: call.Channel}
-		whole, err := r.ReadLines(func(line []byte) {
-			if sendErr == nil {
-				sendErr = out.write(ctx, recordLine, 0, line)
-			}
-		})
-		return whole, errors.Join(err, sendErr)
+		ids, whole, err := r.OpenRequests(ctx)
+		return openRequests{ids, whole}, err
 	}
 	return nil, fmt.Errorf("%w: %s", link.ErrUnknown, call.Name)
 }
@@ -253,7 +247,7 @@ func (h *Host) dispose(ctx context.Context, name string, t target) (any, error) 
 	c, _ := h.conn(t) // nil then
 	if j := c.journal(); j != nil && name != callEnd {
 		if name == callWrote {
-			return j.Wrote(t.RequestID)
+			return j.Wrote(ctx, t.RequestID)
 		}
 		err := j.Remove(ctx)
 		if err == nil {
@@ -271,7 +265,7 @@ func (h *Host) dispose(ctx context.Context, name string, t target) (any, error) 
 	case name == callEnd:
 		return nil, l.End(ctx)
 	case name == callWrote:
-		return l.Wrote(t.RequestID)
+		return l.Wrote(ctx, t.RequestID)
 	}
 	return nil, l.Remove(ctx)
 }
@@ -298,7 +292,7 @@ func read(ctx context.Context, call *link.Call, c *process) (any, error) {
 		case errors.Is(err, claude.ErrTooLarge):
 			err = out.write(ctx, recordLost, offset(), []byte(err.Error()))
 		default:
-			return endOf(c, err)
+			return endOf(ctx, c, err)
 		}
 		if err != nil {
 			return nil, err
@@ -307,7 +301,7 @@ func read(ctx context.Context, call *link.Call, c *process) (any, error) {
 }
 
 // endOf returns why Recv returned an error.
-func endOf(c *process, err error) (any, error) {
+func endOf(ctx context.Context, c *process, err error) (any, error) {
 	select {
 	case <-c.Done():
 	default:
@@ -316,7 +310,11 @@ func endOf(c *process, err error) (any, error) {
 		}
 		return nil, err
 	}
-	e := ended{Exited: true, Stderr: c.Stderr()}
+	stderr, err := c.Stderr(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e := ended{Exited: true, Stderr: stderr}
 	if err := c.ExitError(); err != nil {
 		e.Exit = err.Error()
 	}

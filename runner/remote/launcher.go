@@ -109,14 +109,12 @@ func (r remaining) Remove(ctx context.Context) error {
 	return r.l.c.Call(ctx, callRemove, r.Target, nil)
 }
 
-func (r remaining) Wrote(requestID string) (bool, error) {
-	return wrote(r.l.c, r.Target, requestID)
+func (r remaining) Wrote(ctx context.Context, requestID string) (bool, error) {
+	return wrote(ctx, r.l.c, r.Target, requestID)
 }
 
-func wrote(c *link.Conn, t target, requestID string) (is bool, err error) {
+func wrote(ctx context.Context, c *link.Conn, t target, requestID string) (is bool, err error) {
 	t.RequestID = requestID
-	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
-	defer cancel()
 	err = c.Call(ctx, callWrote, t, &is)
 	return is, err
 }
@@ -280,17 +278,19 @@ func (c *conn) end() ended {
 	return c.ended
 }
 
-// Stderr implements [launch.Conn]. It is "" if the runner does not answer.
-func (c *conn) Stderr() (text string) {
+// Stderr implements [launch.Conn].
+func (c *conn) Stderr(ctx context.Context) (text string, err error) {
 	if e := c.end(); e.Exited {
-		return e.Stderr
+		return e.Stderr, nil
 	}
-	_ = c.call(callStderr, &text) // "" then
-	return text
+	err = c.link.Call(ctx, callStderr, c.target, &text)
+	return text, err
 }
 
 // Wrote implements [launch.JournaledConn].
-func (c *conn) Wrote(requestID string) (bool, error) { return wrote(c.link, c.target, requestID) }
+func (c *conn) Wrote(ctx context.Context, requestID string) (bool, error) {
+	return wrote(ctx, c.link, c.target, requestID)
+}
 
 // Commit implements [launch.JournaledConn]. It does not wait for the runner.
 func (c *conn) Commit(offset int64) {
@@ -312,24 +312,9 @@ func (c *conn) Remove(ctx context.Context) error {
 	return c.link.Call(ctx, callRemove, c.target, nil)
 }
 
-// ReadLines implements [launch.JournalReader].
-func (c *conn) ReadLines(line func([]byte)) (whole bool, err error) {
-	ctx := context.Background()
-	ch, err := c.link.Open(ctx, callLines, c.target)
-	if err != nil {
-		return false, err
-	}
-	defer ch.Close()
-	var r records
-	for {
-		_, _, text, err := r.next(ctx, ch)
-		if err == io.EOF {
-			err = ch.Result(ctx, &whole)
-			return whole, err
-		}
-		if err != nil {
-			return false, err
-		}
-		line(text)
-	}
+// OpenRequests implements [launch.JournalReader].
+func (c *conn) OpenRequests(ctx context.Context) (requestIDs []string, whole bool, err error) {
+	var found openRequests
+	err = c.link.Call(ctx, callRequests, c.target, &found)
+	return found.IDs, found.Whole, err
 }

@@ -21,13 +21,13 @@ func Codes() []link.ErrorCode {
 
 // Names of the calls. They never change.
 const (
-	callOpen      = "open"       // launch.Process → opened
-	callLeftovers = "leftovers"  // → []leftover
-	callAttach    = "attach"     // target → opened
-	callEnd       = "end"        // target: of a leftover
-	callRead      = "read"       // target → records of lines, then ended
-	callLines     = "read_lines" // target → records of lines, then whether they are all
-	callSend      = "send"       // target, data: a line
+	callOpen      = "open"          // launch.Process → opened
+	callLeftovers = "leftovers"     // → []leftover
+	callAttach    = "attach"        // target → opened
+	callEnd       = "end"           // target: of a leftover
+	callRead      = "read"          // target → records of lines, then ended
+	callRequests  = "open_requests" // target → openRequests
+	callSend      = "send"          // target, data: a line
 	callInput     = "close_input"
 	callTerminate = "terminate"
 	callKill      = "kill"
@@ -67,6 +67,12 @@ type leftover struct {
 	Alive     bool      `json:"alive"`
 	Folder    string    `json:"folder"`
 	StartedAt time.Time `json:"started_at"`
+}
+
+// openRequests are those of a journal; IDs are null when it cannot be read any more.
+type openRequests struct {
+	IDs   []string `json:"ids"`
+	Whole bool     `json:"whole"`
 }
 
 // ended says how reading ended.

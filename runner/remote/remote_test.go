@@ -60,7 +60,8 @@ type script struct {
 	epoch     int // of the last attach
 	committed int64
 	removed   bool
-	token     string // given to a running CLI
+	token     string   // given to a running CLI
+	open      []string // requests, in a journal whose beginning is gone when there are none
 }
 
 func (s *scripts) Open(_ context.Context, started launch.Process) (launch.Conn, error) {
@@ -119,9 +120,11 @@ func (l scriptLeft) Attach(_ context.Context, offset int64) (launch.Conn, error)
 	}
 	return l.p.attach(offset)
 }
-func (l scriptLeft) End(context.Context) error            { l.p.end(errors.New("signal: killed")); return nil }
-func (l scriptLeft) Remove(context.Context) error         { l.p.removed = true; return nil }
-func (l scriptLeft) Wrote(requestID string) (bool, error) { return l.p.wrote(requestID), nil }
+func (l scriptLeft) End(context.Context) error    { l.p.end(errors.New("signal: killed")); return nil }
+func (l scriptLeft) Remove(context.Context) error { l.p.removed = true; return nil }
+func (l scriptLeft) Wrote(_ context.Context, requestID string) (bool, error) {
+	return l.p.wrote(requestID), nil
+}
 
 func (p *script) attach(offset int64) (launch.Conn, error) {
 	p.mu.Lock()
@@ -212,17 +215,17 @@ func (c *scriptConn) Close() error {
 	return nil
 }
 
-func (c *scriptConn) Detach() error                 { return c.Close() }
-func (c *scriptConn) PID() int                      { return 4711 }
-func (c *scriptConn) CloseInput() error             { c.p.end(nil); return nil }
-func (c *scriptConn) Terminate() error              { c.p.end(errors.New("exit status 143")); return nil }
-func (c *scriptConn) Kill() error                   { c.p.end(errors.New("signal: killed")); return nil }
-func (c *scriptConn) Done() <-chan struct{}         { return c.done }
-func (c *scriptConn) ExitError() error              { return c.p.exit }
-func (c *scriptConn) Stderr() string                { return "it says" }
-func (c *scriptConn) Wrote(id string) (bool, error) { return c.p.wrote(id), nil }
-func (c *scriptConn) IsAhead() bool                 { return c.epoch > 2 }
-func (c *scriptConn) Remove(context.Context) error  { c.p.removed = true; return nil }
+func (c *scriptConn) Detach() error                                    { return c.Close() }
+func (c *scriptConn) PID() int                                         { return 4711 }
+func (c *scriptConn) CloseInput() error                                { c.p.end(nil); return nil }
+func (c *scriptConn) Terminate() error                                 { c.p.end(errors.New("exit status 143")); return nil }
+func (c *scriptConn) Kill() error                                      { c.p.end(errors.New("signal: killed")); return nil }
+func (c *scriptConn) Done() <-chan struct{}                            { return c.done }
+func (c *scriptConn) ExitError() error                                 { return c.p.exit }
+func (c *scriptConn) Stderr(context.Context) (string, error)           { return "it says", nil }
+func (c *scriptConn) Wrote(_ context.Context, id string) (bool, error) { return c.p.wrote(id), nil }
+func (c *scriptConn) IsAhead() bool                                    { return c.epoch > 2 }
+func (c *scriptConn) Remove(context.Context) error                     { c.p.removed = true; return nil }
 func (c *scriptConn) Offset() int64 {
 	c.p.mu.Lock()
 	defer c.p.mu.Unlock()
@@ -238,13 +241,10 @@ func (c *scriptConn) Committed(context.Context) (int64, error) {
 	defer c.p.mu.Unlock()
 	return c.p.committed, nil
 }
-func (c *scriptConn) ReadLines(line func([]byte)) (bool, error) {
-	for _, l := range c.p.journal {
-		if l != nil {
-			line(l)
-		}
-	}
-	return true, nil
+func (c *scriptConn) OpenRequests(context.Context) ([]string, bool, error) {
+	c.p.mu.Lock()
+	defer c.p.mu.Unlock()
+	return c.p.open, len(c.p.open) > 0, nil
 }
 
 // connect returns the launcher on the server for one on the runner, and what ends the connection.
@@ -373,10 +373,10 @@ func contract(t *testing.T, s *scripts, l launch.Launcher) {
 	if err := c.Send(long); err != nil {
 		t.Error(err)
 	}
-	if is, err := c.Wrote("answer 7"); !is || err != nil {
+	if is, err := c.Wrote(ctx, "answer 7"); !is || err != nil {
 		t.Errorf("wrote: %v, %v", is, err)
 	}
-	if is, err := c.Wrote("answer 8"); is || err != nil {
+	if is, err := c.Wrote(ctx, "answer 8"); is || err != nil {
 		t.Errorf("wrote what nobody sent: %v, %v", is, err)
 	}
 	c.Commit(3)
@@ -384,12 +384,15 @@ func contract(t *testing.T, s *scripts, l launch.Launcher) {
 	if offset, err := c.Committed(ctx); offset != 3 || err != nil {
 		t.Errorf("committed %d, %v", offset, err)
 	}
-	var lines []string
-	if whole, err := c.ReadLines(func(line []byte) { lines = append(lines, string(line)) }); !whole || err != nil || len(lines) != 7 || lines[2] != string(long) {
-		t.Errorf("%d lines, %v, %v", len(lines), whole, err)
+	if ids, whole, err := c.OpenRequests(ctx); ids != nil || whole || err != nil {
+		t.Errorf("requests that are unknown: %q, %v, %v", ids, whole, err)
 	}
-	if c.Stderr() != "it says" {
-		t.Errorf("stderr %q", c.Stderr())
+	p.open = []string{"7", "8"}
+	if ids, whole, err := c.OpenRequests(ctx); !slices.Equal(ids, p.open) || !whole || err != nil {
+		t.Errorf("open requests: %q, %v, %v", ids, whole, err)
+	}
+	if text, err := c.Stderr(ctx); text != "it says" || err != nil {
+		t.Errorf("stderr %q, %v", text, err)
 	}
 	if err := c.Detach(); err != nil {
 		t.Error(err)
@@ -407,7 +410,7 @@ func contract(t *testing.T, s *scripts, l launch.Launcher) {
 	if o := left[0].Origin(); !o.Alive || o.Folder != "/work" || !o.StartedAt.Equal(time.Unix(1e9, 0)) {
 		t.Errorf("origin %+v", o)
 	}
-	if is, err := left[0].Wrote("answer 7"); !is || err != nil {
+	if is, err := left[0].Wrote(ctx, "answer 7"); !is || err != nil {
 		t.Errorf("wrote: %v, %v", is, err)
 	}
 	if _, err := left[0].Attach(ctx, 99); !errors.Is(err, launch.ErrHung) {
@@ -445,8 +448,11 @@ func contract(t *testing.T, s *scripts, l launch.Launcher) {
 		t.Errorf("at the end: %v", err)
 	}
 	<-other.Done()
-	if err := other.ExitError(); err == nil || err.Error() != "exit status 143" || other.Stderr() != "it says" {
-		t.Errorf("exit %v, stderr %q", err, other.Stderr())
+	if err := other.ExitError(); err == nil || err.Error() != "exit status 143" {
+		t.Errorf("exit %v", err)
+	}
+	if text, err := other.Stderr(ctx); text != "it says" || err != nil {
+		t.Errorf("stderr %q, %v", text, err)
 	}
 	if err := other.(launch.JournaledConn).Remove(ctx); err != nil {
 		t.Error(err)
