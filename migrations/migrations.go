@@ -136,7 +136,11 @@ func Apply(ctx context.Context, db *sql.DB, d Dialect) (err error) {
 		}
 	}
 	now := time.Now().UnixMicro()
-	for _, m := range all[applied:] {
+	progress, _ := ctx.Value(progressKey{}).(func(n, total int, name string))
+	for i, m := range all[applied:] {
+		if progress != nil && applied > 0 {
+			progress(i+1, len(all)-applied, fmt.Sprintf("%04d_%s", m.Number, m.Name))
+		}
 		if _, err := tx.ExecContext(ctx, m.SQL); err != nil {
 			return fmt.Errorf("migrations: apply %04d_%s: %w", m.Number, m.Name, err)
 		}
@@ -153,6 +157,24 @@ func Apply(ctx context.Context, db *sql.DB, d Dialect) (err error) {
 	return nil
 }
 
+// progressKey is the key of the function of [WithProgress].
+type progressKey struct{}
+
+// WithProgress returns a context with which [Apply] calls progress before each step that it applies
+// to a database of an older version: it is step number n of total. progress must not block.
+func WithProgress(ctx context.Context, progress func(n, total int, name string)) context.Context {
+	return context.WithValue(ctx, progressKey{}, progress)
+}
+
+// ApplyToEmpty is [Apply] for an empty database, and [Check] for any other.
+func ApplyToEmpty(ctx context.Context, db *sql.DB, d Dialect) error {
+	err := Check(ctx, db, d)
+	if errors.Is(err, ErrEmpty) {
+		return Apply(ctx, db, d)
+	}
+	return err
+}
+
 // Check reports whether Apply would have nothing to do, and changes nothing:
 // [ErrEmpty], [ErrOlder], [ErrNewer] or [ErrIncomplete] otherwise.
 func Check(ctx context.Context, db *sql.DB, d Dialect) error {
@@ -167,7 +189,7 @@ func Check(ctx context.Context, db *sql.DB, d Dialect) error {
 	case err != nil:
 		return err
 	case applied < len(all):
-		return fmt.Errorf("%w: it is at version %d and this program at %d; sayso serve brings it up to date", ErrOlder, applied, len(all))
+		return fmt.Errorf("%w: it is at version %d and this program at %d; sayso serve or sayso migrate brings it up to date", ErrOlder, applied, len(all))
 	}
 	return missingColumn(ctx, db, d)
 }

@@ -99,6 +99,14 @@ func Open(ctx context.Context, dsn string) (Store, error) {
 		func(url string) (Store, error) { return asStore(postgres.Open(ctx, url)) })
 }
 
+// OpenMigrated is [Open] for commands beside a server. It creates a database, but migrates none of
+// an older version, which a server of that version may be using: it fails with migrations.ErrOlder.
+func OpenMigrated(ctx context.Context, dsn string) (Store, error) {
+	return openEngine(dsn,
+		func(path string) (Store, error) { return asStore(sqlite.OpenMigrated(ctx, path)) },
+		func(url string) (Store, error) { return asStore(postgres.OpenMigrated(ctx, url)) })
+}
+
 // CheckLog checks whether a database has lost its last writes without noticing, and then fails with
 // [ErrLogLost]. Call it before [Open], while no other program uses the database.
 func CheckLog(dsn string) error {

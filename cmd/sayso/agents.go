@@ -52,7 +52,7 @@ func (h *agentHome) url() string {
 // mint writes a connection file with a token of its session, and creates the session if it is
 // missing. It keeps a file with a valid token.
 func (h *agentHome) mint(ctx context.Context, file string, s session.Session, name string) error {
-	opened, err := store.Open(ctx, h.settings.Database)
+	opened, err := store.OpenMigrated(ctx, h.settings.Database)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (h *agentHome) mint(ctx context.Context, file string, s session.Session, na
 
 // revoke revokes the tokens of a session and deletes their file.
 func (h *agentHome) revoke(ctx context.Context, file, sessionID string) error {
-	opened, err := store.Open(ctx, h.settings.Database)
+	opened, err := store.OpenMigrated(ctx, h.settings.Database)
 	if err != nil {
 		return err
 	}

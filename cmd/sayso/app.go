@@ -31,6 +31,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/mcpapi"
+	"github.com/sayso-dev/sayso/migrations"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/pending"
@@ -172,7 +173,10 @@ func (a *app) openDatabase(ctx context.Context) (err error) {
 		a.log.Error("look at the database", "error", err)
 	}
 	a.databaseEndedCleanly = store.EndedCleanly(a.settings.Database)
-	if a.opened, err = store.Open(ctx, a.settings.Database); err != nil {
+	migrating := migrations.WithProgress(ctx, func(n, total int, name string) {
+		a.log.InfoContext(ctx, "migrating the database", "step", n, "of", total, "name", name)
+	})
+	if a.opened, err = store.Open(migrating, a.settings.Database); err != nil {
 		return err
 	}
 	a.metrics = newMetrics()

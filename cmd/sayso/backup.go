@@ -181,7 +181,6 @@ func restore(ctx context.Context, args []string, std streams) error {
 		return err
 	}
 	r := &restoration{settings: s, replace: f.replace, aside: "-replaced-" + time.Now().UTC().Format("20060102T150405.000")}
-	defer r.close()
 	if err := r.run(ctx, file); err != nil {
 		return err
 	}
@@ -227,13 +226,7 @@ type restoration struct {
 	aside    string // appended to the names of what is replaced
 	files    []string
 	kept     []string // paths of what was replaced
-	locks    []io.Closer
-}
-
-func (r *restoration) close() {
-	for _, l := range slices.Backward(r.locks) {
-		_ = l.Close() // locks, which end with the process
-	}
+	unlock   func()
 }
 
 // run restores file, which was read before. Until everything is prepared and checked, it changes
@@ -242,6 +235,7 @@ func (r *restoration) run(ctx context.Context, file io.Reader) (err error) {
 	if err := r.lock(ctx); err != nil {
 		return err
 	}
+	defer r.unlock()
 	staging := restoringFolder(r.settings.StateDir)
 	_, statErr := os.Lstat(staging)
 	interrupted := statErr == nil
@@ -309,33 +303,51 @@ func (r *restoration) run(ctx context.Context, file io.Reader) (err error) {
 	return os.RemoveAll(staging)
 }
 
-// lock keeps servers away until close.
-func (r *restoration) lock(ctx context.Context) error {
+// lock keeps servers away until unlock.
+func (r *restoration) lock(ctx context.Context) (err error) {
 	if info, err := os.Stat(r.settings.StateDir); err == nil {
 		if stat, ok := info.Sys().(*syscall.Stat_t); ok && int(stat.Uid) != os.Geteuid() {
 			return fmt.Errorf("the state folder %s belongs to user %d; run sayso restore as that user", r.settings.StateDir, stat.Uid)
 		}
 	}
-	state, err := openStateDir(ctx, r.settings.StateDir)
-	if err != nil {
-		return err
+	r.unlock, err = lockOutServers(ctx, r.settings)
+	return err
+}
+
+// lockOutServers keeps servers from using a state folder and a database until unlock, and fails if
+// one uses them.
+func lockOutServers(ctx context.Context, s settings) (unlock func(), err error) {
+	var locks []io.Closer
+	release := func() {
+		for _, l := range slices.Backward(locks) {
+			_ = l.Close() // it ends with the process anyway
+		}
 	}
-	r.locks = append(r.locks, state)
-	database, err := lockDatabase(ctx, r.settings.Database)
+	defer func() {
+		if err != nil {
+			release()
+		}
+	}()
+	state, err := openStateDir(ctx, s.StateDir)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	locks = append(locks, state)
+	database, err := lockDatabase(ctx, s.Database)
+	if err != nil {
+		return nil, err
 	}
 	if database != nil {
-		r.locks = append(r.locks, database)
+		locks = append(locks, database)
 	}
-	exclusive, err := store.Exclude(ctx, r.settings.Database, handoverTimeout)
+	exclusive, err := store.Exclude(ctx, s.Database, handoverTimeout)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if exclusive != nil {
-		r.locks = append(r.locks, exclusive)
+		locks = append(locks, exclusive)
 	}
-	return nil
+	return release, nil
 }
 
 // refuseUnlessEmpty refuses to replace something unless that is wanted, or an interrupted restore

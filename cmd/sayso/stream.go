@@ -67,7 +67,7 @@ func streamVerb(ctx context.Context, args []string, stdout io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("project folder: %w", err)
 	}
-	opened, err := store.Open(ctx, h.settings.Database)
+	opened, err := store.OpenMigrated(ctx, h.settings.Database)
 	if err != nil {
 		return err
 	}

@@ -148,7 +148,7 @@ func openDirectory(ctx context.Context, verb string, f serverFlags) (settings, *
 
 // openStore opens the database of a server for one verb that changes it.
 func openStore(ctx context.Context, verb string, f serverFlags) (settings, store.Store, error) {
-	return openBy(ctx, store.Open, verb, f)
+	return openBy(ctx, store.OpenMigrated, verb, f)
 }
 
 // openReadOnly opens the database of a server for one verb that only reads: it creates none,

@@ -73,6 +73,12 @@ func Open(ctx context.Context, dsn string) (*Store, error) {
 	return open(ctx, dsn, nil, migrations.Apply)
 }
 
+// OpenMigrated is [Open] for commands beside a server. It migrates no database of an older version,
+// which a server of that version may be using: then it fails with an error of migrations.Check.
+func OpenMigrated(ctx context.Context, dsn string) (*Store, error) {
+	return open(ctx, dsn, nil, migrations.ApplyToEmpty)
+}
+
 // OpenReadOnly is [Open] for reading. It changes nothing, and fails with an error of
 // migrations.Check if the schema is not that of this version. Every write fails.
 func OpenReadOnly(ctx context.Context, dsn string) (*Store, error) {

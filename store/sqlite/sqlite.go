@@ -86,6 +86,16 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	return open(ctx, path, "rwc", migrations.Apply)
 }
 
+// OpenMigrated is [Open] for commands beside a server. It migrates no database of an older version,
+// which a server of that version may be using: then it fails with an error of migrations.Check.
+func OpenMigrated(ctx context.Context, path string) (*Store, error) {
+	path, err := createFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: %w", err)
+	}
+	return open(ctx, path, "rwc", migrations.ApplyToEmpty)
+}
+
 // OpenReadOnly opens the database at path for reading. It creates and changes no file and applies
 // no migration. It fails with [fs.ErrNotExist] or an error of migrations.Check if there is nothing
 // to read. Every write fails.
