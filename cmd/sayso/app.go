@@ -275,8 +275,9 @@ func (a *app) connect(ctx context.Context) (err error) {
 		return err
 	}
 	a.hearOthers = hear
+	presence, _ := a.store.(alert.PresenceStore) // nil if the database has one server
 	a.alerts, err = alert.New(alert.Options{
-		Store: a.store, Active: a.store.ActiveProcesses, State: a.store.ProcessState,
+		Store: a.store, Presence: presence, Active: a.store.ActiveProcesses, State: a.store.ProcessState,
 		Owner: func(ctx context.Context, sessionID string) (string, error) {
 			known, err := a.store.Session(ctx, sessionID)
 			return known.OwnerID, err

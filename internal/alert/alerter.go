@@ -67,6 +67,8 @@ type Options struct {
 	PublicURL string
 	// Private allows targets on this machine and in private networks.
 	Private bool
+	// Presence shares what people see with the other servers of the database; nil if there are none.
+	Presence PresenceStore `optional:"true"`
 	// OnSent receives the duration and the error of each attempt to deliver an alert. It may
 	// be called concurrently, and must not block. It may be nil.
 	OnSent func(took time.Duration, err error) `optional:"true"`
@@ -107,6 +109,10 @@ type Alerter struct {
 	deliveries map[string]Delivery
 	sending    map[string]bool
 	results    chan result
+	serverID   string    // of shared
+	shared     []Seen    // what other servers read of this one
+	renewAt    time.Time // when shared is stored again
+	elsewhere  []Seen    // what people see on other servers
 }
 
 type result struct {
@@ -132,6 +138,7 @@ func New(o Options) (*Alerter, error) {
 		noticed: map[string]map[string]struct{}{}, ended: make(chan struct{}),
 		known: map[string]session.ProcessState{}, owners: map[string]string{}, choices: map[string]Choices{},
 		deliveries: map[string]Delivery{}, sending: map[string]bool{}, results: make(chan result, maxConcurrentSends),
+		serverID: uuid.NewString(),
 	}, nil
 }
 
@@ -206,9 +213,8 @@ func (a *Alerter) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil {
-		var next time.Time
-		var err error
-		if !ready {
+		next, err := a.sharePresence(ctx, time.Now())
+		if err == nil && !ready {
 			err = a.loadActive(ctx)
 			ready = err == nil
 		}
@@ -216,7 +222,10 @@ func (a *Alerter) Run(ctx context.Context) error {
 			err = a.followTerm(ctx)
 		}
 		if err == nil {
-			next, err = a.sendDue(ctx, sendCtx, time.Now(), &sends)
+			var due time.Time
+			if due, err = a.sendDue(ctx, sendCtx, time.Now(), &sends); next.IsZero() || !due.IsZero() && due.Before(next) {
+				next = due
+			}
 		}
 		if err != nil && ctx.Err() == nil {
 			a.o.Log.WarnContext(ctx, "alerts have to wait", "error", err)
@@ -237,6 +246,7 @@ func (a *Alerter) Run(ctx context.Context) error {
 	}
 	giveUp := time.AfterFunc(shutdownTimeout, stop)
 	defer giveUp.Stop()
+	a.endPresence(sendCtx)
 	sends.Wait()
 	for len(a.results) > 0 {
 		a.recordResult(context.WithoutCancel(ctx), <-a.results, time.Now())
@@ -316,6 +326,9 @@ func (a *Alerter) loadDeliveries(ctx context.Context) error {
 
 // sendDue plans what is due, sends it, and returns when to run next.
 func (a *Alerter) sendDue(ctx, sendCtx context.Context, now time.Time, sends *sync.WaitGroup) (next time.Time, err error) {
+	if err := a.readPresence(ctx); err != nil {
+		return time.Time{}, err
+	}
 	if err := a.readChanges(ctx, now); err != nil {
 		return time.Time{}, err
 	}
@@ -323,7 +336,10 @@ func (a *Alerter) sendDue(ctx, sendCtx context.Context, now time.Time, sends *sy
 	if err != nil {
 		return time.Time{}, err
 	}
-	p := plan{a: a, now: now, requests: a.openRequests(), attention: a.attentionByUser(), toasts: map[string][]openRequest{}}
+	p := plan{a: a, now: now, requests: a.openRequests(), attention: a.attentionByUser(a.elsewhere), toasts: map[string][]openRequest{}}
+	if len(p.requests) > 0 && slices.ContainsFunc(a.elsewhere, func(s Seen) bool { return s.Active }) {
+		p.wakeAt(now.Add(grace)) // nobody tells this server when they look away
+	}
 	for _, person := range people {
 		p.planPerson(person)
 	}

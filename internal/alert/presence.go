@@ -106,8 +106,9 @@ func (s *attention) hasNoticed(requestID string) bool {
 	return knows
 }
 
-// attentionByUser returns the attention of everybody who has or had a tab.
-func (a *Alerter) attentionByUser() map[string]*attention {
+// attentionByUser returns the attention of everybody who has or had a tab here, or sees something
+// elsewhere.
+func (a *Alerter) attentionByUser(elsewhere []Seen) map[string]*attention {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	all := make(map[string]*attention, len(a.lastActive))
@@ -121,6 +122,22 @@ func (a *Alerter) attentionByUser() map[string]*attention {
 	}
 	for userID := range a.lastActive {
 		of(userID)
+	}
+	for _, there := range elsewhere {
+		s := of(there.UserID)
+		s.active, s.seesEverything = s.active || there.Active, s.seesEverything || there.Everything
+		if there.LastActive.After(s.lastActive) {
+			s.lastActive = there.LastActive
+		}
+		for _, id := range there.Sessions {
+			s.sessions[id] = struct{}{}
+		}
+		for _, id := range there.Noticed {
+			if s.noticed == nil {
+				s.noticed = map[string]struct{}{}
+			}
+			s.noticed[id] = struct{}{}
+		}
 	}
 	for _, w := range a.tabs {
 		s := of(w.userID)
@@ -138,8 +155,11 @@ func (a *Alerter) attentionByUser() map[string]*attention {
 	return all
 }
 
-// isActive reports whether a person has an active tab.
+// isActive reports whether a person has an active tab, on any server. Run calls it.
 func (a *Alerter) isActive(userID string) bool {
+	if slices.ContainsFunc(a.elsewhere, func(s Seen) bool { return s.Active && s.UserID == userID }) {
+		return true
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, w := range a.tabs {

@@ -3,7 +3,9 @@ package alert_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/alert"
@@ -68,5 +70,85 @@ func TestResigningWaitsForWhatIsBeingSent(t *testing.T) {
 		}
 		r.ask("s", "q2")
 		expect(t, "after it resigned", r.after(time.Hour))
+	})
+}
+
+// rows are what servers tell each other about their people.
+type rows struct {
+	mu      sync.Mutex
+	seen    map[string][]alert.Seen // by server
+	expires map[string]time.Time
+	puts    int
+	dead    bool // nothing can be stored
+}
+
+func (r *rows) PutPresence(_ context.Context, serverID string, seen []alert.Seen, ttl time.Duration) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.dead {
+		return errors.New("the server is dead")
+	}
+	r.puts++
+	r.seen[serverID], r.expires[serverID] = seen, time.Now().Add(ttl)
+	return nil
+}
+
+func (r *rows) PresenceElsewhere(_ context.Context, serverID string) (all []alert.Seen, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, seen := range r.seen {
+		if id != serverID && time.Now().Before(r.expires[id]) {
+			all = append(all, seen...)
+		}
+	}
+	return all, nil
+}
+
+// TestWhoLooksAtAnotherServerIsNotAlerted: the server that sends alerts knows what people see on the
+// others, until they look away or their server dies.
+func TestWhoLooksAtAnotherServerIsNotAlerted(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, r *harness) {
+		r.device("ada", "one")
+		shared := &rows{seen: map[string][]alert.Seen{}, expires: map[string]time.Time{}}
+		r.stop()
+		r.options.Presence = shared
+		r.start()
+		other, err := alert.New(r.options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		alert.Through(other, r.serve)
+		running, stop := context.WithCancel(t.Context())
+		defer stop()
+		done := make(chan error, 1)
+		go func() { done <- other.Run(running) }()
+		tab, here := &page{}, &page{}
+		other.SetPresence(tab, "ada", at("s"))
+		r.alerter.SetPresence(here, "ada", away("elsewhere"))
+		r.ask("s", "q1")
+		expect(t, "while Ada looks at it on another server", r.after(time.Minute))
+		here.shows(t, "while Ada looks at it on another server")
+		if shared.puts > 20 {
+			t.Errorf("stored %d times in a minute", shared.puts)
+		}
+		other.SetPresence(tab, "ada", away("s"))
+		expect(t, "within the grace", r.after(4*time.Second))
+		expect(t, "after she looked away", r.after(7*time.Second), show)
+
+		other.SetPresence(tab, "ada", at("s"))
+		r.ask("s", "q2")
+		expect(t, "while she looks at it again", r.after(time.Minute))
+		r.alerter.RemoveTab(here) // so that the other server alone knows of her
+		synctest.Wait()
+		shared.mu.Lock()
+		shared.dead = true
+		shared.mu.Unlock()
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		expect(t, "when its server has just died", r.after(15*time.Second))
+		expect(t, "when it is known to be dead", r.after(time.Minute), "show q2: Approval needed: Bash / api-server")
 	})
 }
