@@ -139,7 +139,7 @@ check: frontend/node_modules/.package-lock.json e2e/node_modules/.package-lock.j
 	@scripts/vulncheck --may-be-away
 
 .PHONY: release
-release: frontend ## Build the programs of a release, with checksums, SBOM and signature, into bin/release
+release: frontend ## Build a release into bin/release: archives, packages, checksums, SBOM and signature
 	@scripts/release
 
 .PHONY: vulncheck

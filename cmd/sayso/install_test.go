@@ -1,0 +1,187 @@
+package main_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/sayso-dev/sayso/claude/claudetest"
+	"github.com/sayso-dev/sayso/cmd/blackbox"
+)
+
+// install runs contrib/install.sh with the releases that a server offers.
+func install(t *testing.T, address, prefix string) (string, error) {
+	t.Helper()
+	cmd := exec.Command("sh", "../../contrib/install.sh")
+	cmd.Env = append(os.Environ(), "SAYSO_RELEASE="+address, "SAYSO_PREFIX="+prefix)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// TestInstallVerifiesTheSum installs an archive, and not one that was changed.
+func TestInstallVerifiesTheSum(t *testing.T) {
+	t.Parallel()
+	name := fmt.Sprintf("sayso-v9.9.9-%s-%s", runtime.GOOS, runtime.GOARCH)
+	archive := func(program string) []byte {
+		var b bytes.Buffer
+		zipped := gzip.NewWriter(&b)
+		w := tar.NewWriter(zipped)
+		for file, text := range map[string]string{
+			"sayso": program, "man/sayso.1": "man", "completion/sayso.bash": "bash", "completion/_sayso": "zsh", "completion/sayso.fish": "fish",
+		} {
+			must(t, w.WriteHeader(&tar.Header{Name: name + "/" + file, Mode: 0o755, Size: int64(len(text))}))
+			_, err := w.Write([]byte(text))
+			must(t, err)
+		}
+		must(t, w.Close())
+		must(t, zipped.Close())
+		return b.Bytes()
+	}
+	good := archive("#!/bin/sh\necho v9.9.9\n")
+	files := map[string][]byte{"/" + name + ".tar.gz": good, "/SHA256SUMS": fmt.Appendf(nil, "%x  %s.tar.gz\n", sha256.Sum256(good), name)}
+	releases := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if text, ok := files[r.URL.Path]; ok {
+			_, _ = w.Write(text)
+			return
+		}
+		http.NotFound(w, r)
+	}))
+	defer releases.Close()
+
+	prefix := t.TempDir()
+	said, err := install(t, releases.URL, prefix)
+	if err != nil || !strings.Contains(said, "v9.9.9 is in "+prefix+"/bin") {
+		t.Fatalf("%v: %s", err, said)
+	}
+	for file, mode := range map[string]os.FileMode{
+		"bin/sayso": 0o755, "share/man/man1/sayso.1": 0o644, "share/bash-completion/completions/sayso": 0o644,
+		"share/zsh/site-functions/_sayso": 0o644, "share/fish/vendor_completions.d/sayso.fish": 0o644,
+	} {
+		if info, err := os.Stat(filepath.Join(prefix, file)); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("%s: %v, %v", file, info, err)
+		}
+	}
+
+	files["/"+name+".tar.gz"] = archive("#!/bin/sh\necho changed\n")
+	said, err = install(t, releases.URL, prefix)
+	if err == nil || !strings.Contains(said, "is wrong. Nothing was installed.") {
+		t.Errorf("a changed archive: %v: %s", err, said)
+	}
+	if text, err := os.ReadFile(filepath.Join(prefix, "bin/sayso")); err != nil || !strings.Contains(string(text), "v9.9.9") {
+		t.Errorf("the program is now %q, %v", text, err)
+	}
+	delete(files, "/SHA256SUMS")
+	if said, err = install(t, releases.URL, prefix); err == nil || !strings.Contains(said, "cannot be reached") {
+		t.Errorf("no release: %v: %s", err, said)
+	}
+}
+
+// TestReleaseIsReproducible builds a release of the last commit in two folders, installs from it, and
+// runs its archive without a compiler. `make test-all` builds the web app before.
+func TestReleaseIsReproducible(t *testing.T) {
+	nightly(t)
+	t.Parallel()
+	run := func(dir string, env []string, command ...string) string {
+		t.Helper()
+		cmd := exec.Command(command[0], command[1:]...)
+		cmd.Dir, cmd.Env = dir, env
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v: %s", command, err, out)
+		}
+		return string(out)
+	}
+	root, err := filepath.Abs("../..")
+	must(t, err)
+	build := func() (dir, sums string) {
+		clone := filepath.Join(t.TempDir(), "clone")
+		run(root, nil, "git", "clone", "-q", "--no-local", root, clone)
+		run(root, nil, "cp", "-R", "frontend/dist", filepath.Join(clone, "frontend"))
+		dir = filepath.Join(clone, "bin/release")
+		run(clone, append(os.Environ(), "UNSIGNED=1", "PLATFORMS="+runtime.GOOS+"/"+runtime.GOARCH), "scripts/release")
+		text, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
+		must(t, err)
+		return dir, string(text)
+	}
+	dir, sums := build()
+	if _, again := build(); again != sums {
+		t.Errorf("the same commit built twice:\n%s\n%s", sums, again)
+	}
+
+	releases := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	defer releases.Close()
+	prefix := t.TempDir()
+	if said, err := install(t, releases.URL, prefix); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	if page, err := os.ReadFile(filepath.Join(prefix, "share/man/man1/sayso.1")); err != nil || !bytes.HasPrefix(page, []byte(".TH")) {
+		t.Errorf("man page %.40q, %v", page, err)
+	}
+	archives, err := filepath.Glob(filepath.Join(dir, "*.tar.gz"))
+	must(t, err)
+	if len(archives) != 1 {
+		t.Fatalf("archives: %v", archives)
+	}
+	unpacked := t.TempDir()
+	run(unpacked, nil, "tar", "-xzf", archives[0], "--strip-components=1")
+
+	// make and a shell are all that it finds.
+	tools := t.TempDir()
+	for _, tool := range []string{"make", "sh", "git"} {
+		path, err := exec.LookPath(tool)
+		must(t, err)
+		must(t, os.Symlink(path, filepath.Join(tools, tool)))
+	}
+	h := newHarness(t, claudetest.Script{})
+	cmd := exec.Command(filepath.Join(tools, "make"), "run")
+	cmd.Dir = unpacked
+	cmd.Env = []string{"PATH=" + tools, "HOME=" + t.TempDir(), "SAYSO_LISTEN=127.0.0.1:0", "SAYSO_STATE_DIR=" + h.state, "SAYSO_CLAUDE=" + h.claude, "SAYSO_BOOTSTRAP_TOKEN=" + blackbox.Token}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // make has a child
+	out := &words{}
+	cmd.Stdout, cmd.Stderr = out, out
+	must(t, cmd.Start())
+	defer func() {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
+		_ = cmd.Wait()
+	}()
+	eventually(t, "make run starts the server", func() bool { return running.MatchString(out.String()) })
+
+	if runtime.GOOS != "linux" {
+		return
+	}
+	packages, err := filepath.Glob(filepath.Join(dir, "*.deb"))
+	must(t, err)
+	if len(packages) != 1 {
+		t.Fatalf("packages: %v", packages)
+	}
+	if _, err := exec.LookPath("dpkg-deb"); err != nil {
+		return // not Debian
+	}
+	contents := run(dir, nil, "dpkg-deb", "--contents", packages[0])
+	if strings.Contains(contents, "drw-") {
+		t.Errorf("a folder that nobody can enter:\n%s", contents)
+	}
+	for _, file := range []string{
+		"./usr/bin/sayso", "./usr/lib/systemd/system/sayso-apart.service", "./usr/lib/systemd/system/sayso@.service", "./usr/lib/systemd/user/sayso.service",
+		"./usr/share/man/man1/sayso.1.gz", "./usr/share/man/man1/sayso-mcp-register.1.gz", "./usr/share/bash-completion/completions/sayso",
+	} {
+		if !strings.Contains(contents, " "+file+"\n") {
+			t.Errorf("the package has no %s:\n%s", file, contents)
+		}
+	}
+	unit := run(dir, nil, "sh", "-c", "dpkg-deb --fsys-tarfile \"$0\" | tar -xO ./usr/lib/systemd/system/sayso-apart.service", packages[0])
+	if !strings.Contains(unit, "ExecStart=/usr/bin/sayso serve") {
+		t.Errorf("the unit:\n%s", unit)
+	}
+}
