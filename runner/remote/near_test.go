@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"reflect"
 	"sync"
 	"testing"
@@ -74,5 +75,25 @@ func TestRunnerOverAConnection(t *testing.T) {
 		}
 		c, _ := pair(t, methods.Serve, func() {})
 		return remote.NewRunner(c)
+	})
+}
+
+// So are its processes.
+func TestProcessesOverAConnection(t *testing.T) {
+	t.Parallel()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("here", func(t *testing.T) {
+		t.Parallel()
+		launchtest.TestLauncher(t, exe, func(_ *testing.T, s *launch.Starter) launch.Launcher { return s })
+	})
+	t.Run("there", func(t *testing.T) {
+		t.Parallel()
+		launchtest.TestLauncher(t, exe, func(t *testing.T, s *launch.Starter) launch.Launcher {
+			l, _ := connect(t, s)
+			return l
+		})
 	})
 }

@@ -1,4 +1,4 @@
-// Package launchtest is the contract of a runner: what it does near Claude, whether it is called or
+// Package launchtest is the contract of a runner: its processes, and what it does near Claude, called or
 // reached over a connection.
 package launchtest
 
