@@ -126,7 +126,7 @@ var packages = map[string]rule{
 	},
 	"httpapi": {
 		layer:    4,
-		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "claude/rule", "internal/command", "internal/decision", "internal/export", "internal/oidc", "internal/options", "orchestrator", "pending", "internal/project", "internal/refusal", "internal/review", "session", "wire", "internal/workspace", "internal/workingtree", "internal/problem", "internal/statement", "internal/ssrf"},
+		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "claude/rule", "internal/command", "internal/decision", "internal/export", "internal/oidc", "internal/options", "orchestrator", "pending", "internal/project", "internal/refusal", "internal/review", "session", "wire", "internal/ellipsis", "internal/workspace", "internal/workingtree", "internal/problem", "internal/statement", "internal/ssrf"},
 		external: []string{"github.com/go-webauthn/webauthn", "github.com/google/uuid", "github.com/prometheus/client_golang"},
 		closed:   "it is the edge over HTTP: one edge does not call another",
 	},

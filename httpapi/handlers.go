@@ -18,6 +18,9 @@ func New(o Options) (*Server, error) {
 	s.limiter.Failures = o.Store
 	s.limiter.SetLimits(o.SignInLimits)
 	s.handler = s.middleware(s.mux())
+	if o.AccessLog != nil {
+		s.handler = s.logAccess(s.handler)
+	}
 	return s, nil
 }
 

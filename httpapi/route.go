@@ -234,6 +234,7 @@ func (s *Server) serveRoute(w http.ResponseWriter, r *http.Request, group []rout
 		if who, byCookie, ref = s.authenticate(r); ref != nil {
 			return ref
 		}
+		noteAccess(r.Context(), who)
 		r = r.WithContext(account.WithActor(r.Context(), who))
 	}
 	if ref := checkQuery(r.URL); ref != nil {
@@ -297,37 +298,6 @@ func (s *Server) serveAgent(w http.ResponseWriter, r *http.Request, handler http
 		s.recordToken(r, hash, status != http.StatusUnauthorized)
 	}}, r)
 }
-
-// statusObserver calls onStatus with the status of a response, once.
-type statusObserver struct {
-	http.ResponseWriter
-	onStatus func(status int)
-}
-
-func (w *statusObserver) WriteHeader(status int) {
-	if w.onStatus != nil {
-		w.onStatus(status)
-		w.onStatus = nil
-	}
-	w.ResponseWriter.WriteHeader(status)
-}
-
-func (w *statusObserver) Write(p []byte) (int, error) {
-	if w.onStatus != nil {
-		w.WriteHeader(http.StatusOK)
-	}
-	return w.ResponseWriter.Write(p)
-}
-
-// Flush implements [http.Flusher] for streams.
-func (w *statusObserver) Flush() {
-	if f, ok := w.ResponseWriter.(http.Flusher); ok {
-		f.Flush()
-	}
-}
-
-// Unwrap supports [http.ResponseController].
-func (w *statusObserver) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func routeFor(group []route, method string) (route, bool) {
 	if method == http.MethodHead {

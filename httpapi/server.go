@@ -123,6 +123,8 @@ type Options struct {
 	Phone func(ctx context.Context) []wire.PhoneAddress `optional:"true"`
 	// Metrics is served at /metrics with the metrics of the server itself.
 	Metrics prometheus.Gatherer
+	// AccessLog gets an entry for each request; nil for none.
+	AccessLog *slog.Logger `optional:"true"`
 	// NoSetUp hides the set-up page for the first admin, as in a demo.
 	NoSetUp bool
 	Version string

@@ -344,8 +344,13 @@ func (a *app) connect(ctx context.Context) (err error) {
 	}
 	handlers := agentHandlers(a.agents, adapters)
 	handlers[runner.Path] = a.runners.endpoint
+	var accessLog *slog.Logger
+	if s.AccessLog {
+		accessLog = a.log
+	}
 	a.edge, err = httpapi.New(httpapi.Options{
-		Store: shown, Requests: a.requests, Driver: a.orchestrator, Live: a.tabs,
+		AccessLog: accessLog,
+		Store:     shown, Requests: a.requests, Driver: a.orchestrator, Live: a.tabs,
 		Guard: guard, Rules: a.rules, Commands: commands, Refusals: refusals,
 		Directory: a.directory, Attachments: a.attachments, Alerts: a.alerts, Notifier: notifier,
 		App: frontend.Handler(), Agents: handlers, AllowedHosts: s.AllowedHosts, TLS: s.tls(),

@@ -37,6 +37,7 @@ type settings struct {
 	TLSKey         string
 	LogLevel       string
 	LogFormat      string
+	AccessLog      bool
 	NodeID         string
 	ResumeOnAnswer bool
 	AlertPrivate   bool

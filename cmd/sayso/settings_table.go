@@ -101,6 +101,7 @@ var settingsTable = []setting{
 		help:   "`debug`, `info`, `warn` or `error`",
 		screen: &screenEntry{title: "Log level", words: "How much detail the log contains.", kind: wire.SettingText}},
 	{name: "log-format", field: func(s *settings) any { return &s.LogFormat }, help: "`text` or `json`"},
+	{name: "access-log", field: func(s *settings) any { return &s.AccessLog }, see: "access-log", help: "Log each HTTP request, at the level `info`"},
 	{name: "resume-on-answer", field: func(s *settings) any { return &s.ResumeOnAnswer }, reload: true,
 		help:   "Resume a session when someone answers its request after Claude has stopped",
 		screen: &screenEntry{title: "Resume on answer", words: "Resume a stopped session automatically when someone answers its request.", kind: wire.SettingSwitch, changeable: true}},
