@@ -248,6 +248,7 @@ var attackList = []attack{
 	// A runner on another host, whose token is no other credential.
 	proved(148, "a runner's token used for REST, a tab, the metrics or MCP", "httpapi.TestTokensOfRunners"),
 	proved(149, "a server that makes a runner work outside the runner's own roots, or set variables that take effect outside its sandbox", "orchestrator/launch.TestARunnerChecksWhatItStarts", "runner/remote.TestServersThatWantTooMuch", "orchestrator/launch.TestErrorsKeepTheirMeaningWhenTheyTravel"),
+	proved(150, "a page or a session on the host of a runner that reaches more of the server than MCP through it", "runner.TestRequestsOfSessionsAreForwarded"),
 }
 
 // TestEveryAttackHasItsAnswer checks that the tests in the list exist, so that

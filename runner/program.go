@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
@@ -14,6 +15,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -65,8 +67,10 @@ type ProgramOptions struct {
 // A Program is the runner's side of the connection. It has one connection at a time.
 type Program struct {
 	o       ProgramOptions
-	servers []string // with the path
+	servers []*url.URL
 	client  *http.Client
+
+	connectedTo atomic.Pointer[url.URL] // of servers; nil while it is not connected
 }
 
 // NewProgram checks the options.
@@ -83,7 +87,8 @@ func NewProgram(o ProgramOptions) (*Program, error) {
 		case u.Scheme == "http" && (o.Pin != "" || !ssrf.IsLoopback(u.Hostname())):
 			return nil, fmt.Errorf("%q is not encrypted; use https", text)
 		}
-		p.servers = append(p.servers, u.JoinPath(Path).String())
+		u.Path = cmp.Or(u.Path, "/")
+		p.servers = append(p.servers, u)
 	}
 	tlsConfig := &tls.Config{MinVersion: tls.VersionTLS12}
 	if o.Pin != "" {
@@ -159,7 +164,7 @@ func delay(failed int, err error) time.Duration {
 }
 
 // connect dials a server and serves it until the connection ends.
-func (p *Program) connect(ctx context.Context, server string) error {
+func (p *Program) connect(ctx context.Context, server *url.URL) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	greeting, stop := context.WithTimeout(ctx, dialTimeout)
@@ -172,7 +177,7 @@ func (p *Program) connect(ctx context.Context, server string) error {
 	if err != nil {
 		return err
 	}
-	socket, answer, err := websocket.Dial(greeting, server, &websocket.DialOptions{
+	socket, answer, err := websocket.Dial(greeting, server.JoinPath(Path).String(), &websocket.DialOptions{
 		HTTPClient: p.client, HTTPHeader: http.Header{"Authorization": {"Bearer " + token}}, OnPingReceived: noPong,
 		CompressionMode: websocket.CompressionDisabled,
 	})
@@ -193,6 +198,8 @@ func (p *Program) connect(ctx context.Context, server string) error {
 	}
 	serve, end := p.o.Begin(welcome)
 	defer end()
+	p.connectedTo.Store(server)
+	defer p.connectedTo.Store(nil)
 	p.o.Log.InfoContext(ctx, "connected", "server", server, "runner_id", welcome.RunnerID, "epoch", welcome.Epoch)
 	var greeted sync.WaitGroup
 	defer greeted.Wait()

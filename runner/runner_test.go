@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -78,6 +79,14 @@ func serveRunners(t *testing.T, r *registry, change func(*runner.EndpointOptions
 	mux.HandleFunc("/elsewhere"+runner.Path, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, runner.Path, http.StatusTemporaryRedirect)
 	})
+	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body) // as much as came
+		fmt.Fprintf(w, "%s %s %s %s %q %s", r.Method, r.URL.Path, r.Host, r.Header.Get("Authorization"), r.Cookies(), body)
+		_ = http.NewResponseController(w).Flush()
+		if string(body) == "wait" {
+			<-r.Context().Done()
+		}
+	})
 	web = httptest.NewTLSServer(mux)
 	web.Config.ErrorLog = slog.NewLogLogger(quiet.Handler(), slog.LevelError) // failed handshakes
 	for ready := false; !ready; {
@@ -108,6 +117,13 @@ type greeting struct {
 
 // dial runs a program until the end of the test. Its log lines come as attempts.
 func dial(t *testing.T, web *httptest.Server, token string, change func(*runner.ProgramOptions)) (greeted <-chan greeting, failed <-chan string) {
+	t.Helper()
+	_, greeted, failed = dialing(t, web, token, change)
+	return greeted, failed
+}
+
+// dialing is dial that returns the program too.
+func dialing(t *testing.T, web *httptest.Server, token string, change func(*runner.ProgramOptions)) (p *runner.Program, greeted <-chan greeting, failed <-chan string) {
 	t.Helper()
 	all, lines := make(chan greeting, 100), make(chan string, 100)
 	o := runner.ProgramOptions{
@@ -140,7 +156,7 @@ func dial(t *testing.T, web *httptest.Server, token string, change func(*runner.
 		cancel()
 		running.Wait()
 	})
-	return all, lines
+	return p, all, lines
 }
 
 type lineWriter chan string
