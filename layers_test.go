@@ -156,14 +156,14 @@ var packages = map[string]rule{
 	},
 	"orchestrator/launch": {
 		layer:    3,
-		ours:     []string{"claude", "claude/config", "claude/folder", "internal/failpoint", "internal/problem", "internal/procfs", "internal/project", "pending", "runner/link", "shim", "internal/statement", "internal/workingtree", "internal/workspace"},
+		ours:     []string{"claude", "claude/config", "claude/folder", "internal/failpoint", "internal/problem", "internal/procfs", "internal/project", "pending", "internal/review", "runner/link", "shim", "internal/statement", "internal/workingtree", "internal/workspace"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it starts processes for the orchestrator; only cmd/sayso configures it",
 	},
 	"orchestrator/launch/launchtest": {
 		layer:    3,
 		testOnly: true,
-		ours:     []string{"claude", "internal/problem", "internal/workspace", "orchestrator/launch", "pending"},
+		ours:     []string{"claude", "internal/problem", "internal/workspace", "orchestrator/launch", "pending", "internal/review"},
 		closed:   "it is the contract of runners, for tests only",
 	},
 	"orchestrator/transcript": {
@@ -369,7 +369,7 @@ var packages = map[string]rule{
 	},
 	"runner/remote": {
 		layer:    4,
-		ours:     []string{"claude", "claude/folder", "internal/workingtree", "internal/workspace", "orchestrator/launch", "pending", "runner", "runner/link"},
+		ours:     []string{"claude", "claude/folder", "internal/workingtree", "internal/workspace", "orchestrator/launch", "pending", "internal/review", "runner", "runner/link"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it carries processes to a server; cmd/sayso gives its launcher to the orchestrator",
 	},

@@ -322,6 +322,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 	}
 	guard := access.NewGuard(a.store, a.directory, cli)
 	a.rules = decision.New(guard, a.directory, privateFiles(s))
+	a.rules.Levels.Disk = cli
 	shown := newPresentStore(a.store, a.orchestrator.Present)
 	refusals := &refusal.Table{ClassifyStoreError: classifyStoreError}
 	commands, err := command.New(command.Options{

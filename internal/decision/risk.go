@@ -4,14 +4,11 @@
 package decision
 
 import (
+	"context"
 	"crypto/sha256"
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
+	"time"
 
 	"github.com/sayso-dev/sayso/internal/review"
 	"github.com/sayso-dev/sayso/pending"
@@ -24,15 +21,61 @@ const maxLevels = 16384
 // RiskLevels computes and caches the risk levels of requests. Every frame of a session for
 // every tab contains them.
 type RiskLevels struct {
-	Private []string // the server's own files; reading them is never low risk
+	Private []string          // the server's own files; reading them is never low risk
+	Disk    review.FileSystem // where sessions run; nil for this machine
 
 	mu               sync.Mutex // protects the maps; not held while a level is computed
 	recent, previous map[levelKey]*riskLevel
 }
 
-// Place returns where the tool calls of a session run.
+// Place returns where the tool calls of a session run. What its Files cannot be asked is unknown, so
+// that the level is not low.
 func (l *RiskLevels) Place(cwd string) review.Place {
-	return review.Place{Dir: cwd, Private: l.Private, Files: disk{}}
+	place, _ := l.place(cwd)
+	return place
+}
+
+// place also returns the files, which know later whether they could all be asked.
+func (l *RiskLevels) place(cwd string) (review.Place, *files) {
+	f := &files{disk: l.Disk}
+	if f.disk == nil {
+		f.disk = review.LocalDisk{}
+	}
+	return review.Place{Dir: cwd, Private: l.Private, Files: f}, f
+}
+
+// diskTimeout bounds one question about a file.
+const diskTimeout = 5 * time.Second
+
+// files asks a disk, and gives up after the first question that it could not answer.
+type files struct {
+	disk   review.FileSystem
+	failed bool
+}
+
+func ask[T any](f *files, question func(ctx context.Context) (T, error)) (answer T) {
+	if f.failed {
+		return answer
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), diskTimeout)
+	defer cancel()
+	answer, err := question(ctx)
+	f.failed = err != nil
+	return answer
+}
+
+func (f *files) Real(path string) (string, bool) {
+	found := ask(f, func(ctx context.Context) (review.RealPath, error) { return f.disk.RealPath(ctx, path) })
+	return found.Path, found.Known
+}
+
+func (f *files) IsDir(path string) bool {
+	return ask(f, func(ctx context.Context) (bool, error) { return f.disk.IsFolder(ctx, path) })
+}
+
+func (f *files) Match(pattern string) ([]string, bool) {
+	found := ask(f, func(ctx context.Context) (review.Matches, error) { return f.disk.MatchPaths(ctx, pattern) })
+	return found.Paths, found.Known
 }
 
 // levelKey is the hash of everything a level depends on, except the links on disk, which are
@@ -64,7 +107,17 @@ func (l *RiskLevels) Of(r pending.Request, cwd string) review.Level {
 		l.recent[key] = level
 	}
 	l.mu.Unlock()
-	level.once.Do(func() { level.level = LevelOf(r, l.Place(cwd)) })
+	level.once.Do(func() {
+		place, files := l.place(cwd)
+		level.level = LevelOf(r, place)
+		if files.failed {
+			level.level = review.High // and the next frame asks again
+			l.mu.Lock()
+			delete(l.recent, key)
+			delete(l.previous, key)
+			l.mu.Unlock()
+		}
+	})
 	return level.level
 }
 
@@ -83,47 +136,6 @@ func LevelOf(r pending.Request, at review.Place) review.Level {
 		level = Higher(level, at.ReadLevel(r.BlockedPath))
 	}
 	return level
-}
-
-// disk reads the files of this machine, where sessions run.
-type disk struct{}
-
-// Real resolves the links of a path. For a missing file it returns where the file would be.
-func (disk) Real(path string) (string, bool) {
-	rest := ""
-	for {
-		real, err := filepath.EvalSymlinks(path)
-		switch {
-		case err == nil:
-			return filepath.Join(real, rest), true
-		case !errors.Is(err, fs.ErrNotExist) || path == "/":
-			return "", false
-		}
-		if _, err := os.Lstat(path); err == nil { // a dangling link
-			return "", false
-		}
-		path, rest = filepath.Dir(path), filepath.Join(filepath.Base(path), rest)
-	}
-}
-
-func (disk) IsDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
-}
-
-// maxMatches bounds the paths that a pattern may match, and maxWildcards the folders that are
-// read for it.
-const (
-	maxMatches   = 500
-	maxWildcards = 3
-)
-
-func (disk) Match(pattern string) ([]string, bool) {
-	if strings.Count(filepath.Dir(pattern), "*")+strings.Count(filepath.Dir(pattern), "?")+strings.Count(filepath.Dir(pattern), "[") > maxWildcards {
-		return nil, false
-	}
-	list, err := filepath.Glob(pattern)
-	return list, err == nil && len(list) <= maxMatches
 }
 
 var levels = []review.Level{review.Low, review.Medium, review.High}

@@ -2,17 +2,20 @@ package launch
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 
 	"github.com/sayso-dev/sayso/claude/folder"
 	"github.com/sayso-dev/sayso/internal/problem"
+	"github.com/sayso-dev/sayso/internal/review"
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/pending"
 )
 
 // confined is the runner of this machine for a caller on another, who decides nothing about its
 // folders: each call is refused outside of the runner's own roots. The calls about working trees
-// check them in package workingtree. ResolvePath follows links of any path, and reads no file.
+// check them in package workingtree. ResolvePath and RealPath follow links of any path, and IsFolder
+// tells what is there; they read no file.
 type confined struct {
 	local
 	own workspace.Roots
@@ -91,4 +94,15 @@ func (c confined) MakeFolder(ctx context.Context, dir string) error {
 		return err
 	}
 	return c.local.MakeFolder(ctx, dir)
+}
+
+// MatchPaths knows nothing of other folders, because it would list them.
+func (c confined) MatchPaths(ctx context.Context, pattern string) (review.Matches, error) {
+	found, err := c.local.MatchPaths(ctx, pattern)
+	for _, path := range append([]string{filepath.Dir(pattern)}, found.Paths...) {
+		if _, outside := c.check(ctx, path); err == nil && outside != nil {
+			return review.Matches{}, nil
+		}
+	}
+	return found, err
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/sayso-dev/sayso/internal/review"
 )
 
 // Home returns the home folder of the CLI's user, "" when there is none.
@@ -67,4 +69,19 @@ func follow(file string) (string, error) {
 		rest = slices.Concat(strings.Split(to, "/"), rest)
 	}
 	return at, nil
+}
+
+// RealPath is [review.LocalDisk.RealPath].
+func (c *CLI) RealPath(ctx context.Context, path string) (review.RealPath, error) {
+	return readAs(c, func() (review.RealPath, error) { return review.LocalDisk{}.RealPath(ctx, path) })
+}
+
+// IsFolder is [review.LocalDisk.IsFolder].
+func (c *CLI) IsFolder(ctx context.Context, path string) (bool, error) {
+	return readAs(c, func() (bool, error) { return review.LocalDisk{}.IsFolder(ctx, path) })
+}
+
+// MatchPaths is [review.LocalDisk.MatchPaths].
+func (c *CLI) MatchPaths(ctx context.Context, pattern string) (review.Matches, error) {
+	return readAs(c, func() (review.Matches, error) { return review.LocalDisk{}.MatchPaths(ctx, pattern) })
 }

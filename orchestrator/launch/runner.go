@@ -6,6 +6,7 @@ import (
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/claude/folder"
 	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/review"
 	"github.com/sayso-dev/sayso/internal/workingtree"
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/pending"
@@ -16,6 +17,7 @@ import (
 // What travels is what encoding/json restores, and errors by their [ErrorCodes].
 type Runner interface {
 	project.Disk
+	review.FileSystem
 	workingtree.Trees
 	// Installation describes the CLI, which it may run for it.
 	Installation(ctx context.Context) (Installation, error)

@@ -52,9 +52,10 @@ func TestRunnerKeepsToItsOwnRoots(t *testing.T) {
 		t.Fatal(err)
 	}
 	// What needs no folder of the caller: the CLI and its saved conversations are the runner's own, and
-	// links are only followed. ListFolders has no error where it lists nothing.
+	// links are only followed. ListFolders and MatchPaths have no error where they list
+	// nothing.
 	noFolder := []string{
-		"Home", "Installation", "SignInSentence", "ResolvePath",
+		"Home", "Installation", "SignInSentence", "ResolvePath", "RealPath", "IsFolder", "MatchPaths",
 		"SavedConversations", "SavedConversation", "ReadSaved", "SavedMentions", "SavedEntryBefore", "ListFolders",
 	}
 	methods := reflect.TypeFor[launch.Runner]()
@@ -96,6 +97,11 @@ func TestRunnerKeepsToItsOwnRoots(t *testing.T) {
 		list, err := r.ListFolders(t.Context(), workspace.Roots{"/"}, workspace.Search{Prefix: prefix, Recent: []string{outside}, Hidden: true})
 		if err != nil || slices.ContainsFunc(list.Folders, func(f workspace.Folder) bool { return f.Path != own }) {
 			t.Errorf("folders that begin with %q: %+v, %v", prefix, list, err)
+		}
+	}
+	for _, pattern := range []string{outside + "/*", base + "/*/*", filepath.Join(own, "link") + "/*", own + "/../*", "/*"} {
+		if found, err := r.MatchPaths(t.Context(), pattern); err != nil || found.Known || len(found.Paths) > 0 {
+			t.Errorf("the pattern %s matches %+v, %v", pattern, found, err)
 		}
 	}
 	if f, err := r.ReadFile(t.Context(), workspace.Roots{"/"}, own, settings, 100); err != nil || f.State != workspace.FileOutside {

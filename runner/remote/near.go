@@ -5,6 +5,7 @@ import (
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/claude/folder"
+	"github.com/sayso-dev/sayso/internal/review"
 	"github.com/sayso-dev/sayso/internal/workingtree"
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
@@ -34,6 +35,18 @@ func (n near) ResolvePath(ctx context.Context, path string) (string, error) {
 
 func (n near) RepositoryRoot(ctx context.Context, folder string) (string, error) {
 	return get[string](ctx, n, "RepositoryRoot", folder)
+}
+
+func (n near) RealPath(ctx context.Context, path string) (review.RealPath, error) {
+	return get[review.RealPath](ctx, n, "RealPath", path)
+}
+
+func (n near) IsFolder(ctx context.Context, path string) (bool, error) {
+	return get[bool](ctx, n, "IsFolder", path)
+}
+
+func (n near) MatchPaths(ctx context.Context, pattern string) (review.Matches, error) {
+	return get[review.Matches](ctx, n, "MatchPaths", pattern)
 }
 
 func (n near) Installation(ctx context.Context) (launch.Installation, error) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/internal/problem"
+	"github.com/sayso-dev/sayso/internal/review"
 	"github.com/sayso-dev/sayso/internal/workingtree"
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
@@ -50,7 +51,7 @@ func TestRunner(t *testing.T, reach func(t *testing.T, cli *launch.CLI, own work
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink("sub", filepath.Join(work, "link")); err != nil {
+	if err := errors.Join(os.Symlink("sub", filepath.Join(work, "link")), os.Symlink("nowhere", filepath.Join(work, "dangling"))); err != nil {
 		t.Fatal(err)
 	}
 	r := reach(t, &launch.CLI{Path: filepath.Join(base, "claude"), Environ: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}}, roots)
@@ -70,6 +71,20 @@ func TestRunner(t *testing.T, reach func(t *testing.T, cli *launch.CLI, own work
 	check("home", got, err)(home)
 	got, err = r.ResolvePath(ctx, filepath.Join(work, "link/b.txt"))
 	check("a link", got, err)(filepath.Join(sub, "b.txt"))
+	for path, want := range map[string]review.RealPath{
+		filepath.Join(work, "link/new/x"): {Path: filepath.Join(sub, "new/x"), Known: true}, filepath.Join(work, "dangling/x"): {},
+	} {
+		real, err := r.RealPath(ctx, path)
+		check("the real path of "+path, real, err)(want)
+	}
+	isFolder, err := r.IsFolder(ctx, filepath.Join(work, "link"))
+	check("a link to a folder", isFolder, err)(true)
+	isFolder, err = r.IsFolder(ctx, filepath.Join(work, "a.txt"))
+	check("no folder", isFolder, err)(false)
+	matches, err := r.MatchPaths(ctx, filepath.Join(work, "*.txt"))
+	check("a pattern", matches, err)(review.Matches{Paths: []string{filepath.Join(work, "a.txt")}, Known: true})
+	matches, err = r.MatchPaths(ctx, filepath.Join(work, "*/*/*/*/*"))
+	check("a pattern of too many folders", matches, err)(review.Matches{})
 	got, err = r.RepositoryRoot(ctx, sub)
 	check("root of a repository", got, err)(work)
 	if i, err := r.Installation(ctx); err != nil || i.ClaudeVersion != "2.1.329" || i.SignedIn || i.Problem == "" || i.Home != home {
