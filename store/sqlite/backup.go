@@ -10,7 +10,10 @@ import (
 	"os"
 	"path/filepath"
 
+	lib "modernc.org/sqlite/lib"
+
 	"github.com/sayso-dev/sayso/migrations"
+	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
 // BackupFile is the name of the database in a backup.
@@ -130,6 +133,10 @@ func (r *Restorer) Check(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
 	if err = checkIntegrity(ctx, db); err == nil {
 		err = migrations.Check(ctx, db, migrations.SQLite)
+	}
+	// Where the damage is decides whether reading it has a verdict or fails.
+	if code := resultCode(err) & 0xff; code == lib.SQLITE_CORRUPT || code == lib.SQLITE_NOTADB {
+		err = fmt.Errorf("%w: %w", sqlstore.ErrCorrupt, err)
 	}
 	if err != nil && !errors.Is(err, migrations.ErrOlder) { // which a server brings up to date
 		return fmt.Errorf("sqlite: restore: %w", err)
