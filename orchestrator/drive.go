@@ -33,11 +33,14 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 		}
 		return fmt.Errorf("orchestrator: adopt what a former server left: %w", err)
 	}
+	close(o.adopted)
 	drive := func(p *process) {
 		running.Go(func() {
 			p.run(ctx)
 			o.remove(p)
-			o.continueSession(ctx, p)
+			if !p.is(state.isDetached) {
+				o.continueSession(ctx, p)
+			}
 		})
 	}
 	settle := func() error { return o.settleDead(ctx) }

@@ -44,8 +44,10 @@ type Options struct {
 	Registry *pending.Registry
 	Notifier Notifier
 	Launcher launch.Launcher
-	CLI      *launch.CLI
-	Rules    Rules // initial rules, see SetRules
+	CLI      *launch.CLI // of this machine
+	// Runner is what is near Claude; nil for this machine.
+	Runner launch.Runner `optional:"true"`
+	Rules  Rules         // initial rules, see SetRules
 	// RunnerID is the runner that this server drives. It starts and ends processes of its
 	// sessions alone. Store must fail with [session.ErrLeaseLost] once another server drives it.
 	RunnerID string

@@ -5,6 +5,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -21,10 +22,13 @@ import (
 type Orchestrator struct {
 	*node
 	launches chan *process // to Run, which owns every process
+	adopted  chan struct{} // closed by Run when it knows the processes of an earlier server
 	settled  chan struct{} // closed by Run after the processes of an earlier server are settled
 	closing  chan struct{} // closed by Run when it starts to end
 
 	unsettled atomic.Bool // the store has not yet recorded what died with an earlier server
+
+	everyone func() []*Orchestrator // those of all runners of this server; set before Run
 
 	answered chan struct{} // sessions are in touched; capacity 1, never closed
 
@@ -39,19 +43,24 @@ func New(o Options) (*Orchestrator, error) {
 	if err := options.Check("orchestrator", o); err != nil {
 		return nil, err
 	}
-	runner, err := launch.NewRunner(o.CLI, nil)
-	if err != nil {
-		return nil, err
+	runner := o.Runner
+	if runner == nil {
+		var err error
+		if runner, err = launch.NewRunner(o.CLI, nil); err != nil {
+			return nil, err
+		}
 	}
 	made := &Orchestrator{
 		node:            &node{o: o, runner: runner, fenced: make(chan struct{}, 1)},
 		launches:        make(chan *process),
+		adopted:         make(chan struct{}),
 		settled:         make(chan struct{}),
 		closing:         make(chan struct{}),
 		answered:        make(chan struct{}, 1),
 		processes:       make(map[string]*process),
 		changedSessions: make(map[string]bool),
 	}
+	made.everyone = func() []*Orchestrator { return []*Orchestrator{made} }
 	made.admission = admission.New(admission.Options{
 		Store: o.Store, EachPerson: func() project.Limits { return made.rules().EachPerson }, Running: made.usage,
 	})
@@ -64,6 +73,9 @@ func (o *Orchestrator) SetRules(r Rules) {
 	o.changed.Store(&r)
 	o.LimitsChanged()
 }
+
+// Rules returns the current rules.
+func (o *Orchestrator) Rules() *Rules { return o.rules() }
 
 // ownSession returns a session in which this server may run Claude, or a [problem.Error] for
 // a session of an external agent.
@@ -98,10 +110,11 @@ func (o *Orchestrator) running(ctx context.Context, sessionID string) (*process,
 	if p := o.find(sessionID); p != nil {
 		return p, nil
 	}
-	if _, err := o.o.Store.Session(ctx, sessionID); err != nil {
-		return nil, err
+	s, err := o.o.Store.Session(ctx, sessionID)
+	if err == nil {
+		err = o.checkRunner(ctx, s)
 	}
-	return nil, ErrNotRunning
+	return nil, cmp.Or(err, ErrNotRunning)
 }
 
 // all lists the running processes.
@@ -115,13 +128,20 @@ func (o *Orchestrator) all() []*process {
 	return list
 }
 
-// usage returns what the running processes use, by session id.
+// usage returns what the running processes of all runners of this server use, by session id.
 func (o *Orchestrator) usage() map[string]project.SessionUse {
 	use := map[string]project.SessionUse{}
-	for _, p := range o.all() {
+	for _, p := range o.processesOfAll() {
 		use[p.session.SessionID] = project.SessionUse{Folder: p.session.CWD, OwnerID: p.session.OwnerID, Memory: p.snapshot().row.Memory}
 	}
 	return use
+}
+
+func (o *Orchestrator) processesOfAll() (all []*process) {
+	for _, each := range o.everyone() {
+		all = append(all, each.all()...)
+	}
+	return all
 }
 
 // LimitsChanged retries everything that waits for capacity.

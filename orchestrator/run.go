@@ -78,7 +78,7 @@ func (p *process) startAndDrive(ctx, lasting context.Context) (reason string) {
 		if errors.Is(err, launch.ErrFenced) {
 			p.o.leaseLost()
 		}
-		if ctx.Err() != nil || errors.Is(err, launch.ErrFenced) {
+		if ctx.Err() != nil || isElsewhere(err) {
 			p.handle(lasting, detachSet{true}) // the next server tries again
 			return ""
 		}
@@ -91,6 +91,10 @@ func (p *process) startAndDrive(ctx, lasting context.Context) (reason string) {
 	conn, err := p.start(ctx)
 	if err == nil {
 		return p.drive(ctx, lasting, conn)
+	}
+	if errors.Is(err, launch.ErrUnreachable) {
+		p.handle(lasting, detachSet{true}) // nobody knows whether it runs; the next connection tells
+		return ""
 	}
 	p.log.ErrorContext(ctx, "cannot start Claude", "error", err)
 	return startMessage(err)
@@ -228,29 +232,37 @@ func (p *process) drive(ctx, lasting context.Context, conn launch.Conn) (reason 
 	return p.exitSentence(lasting, conn, startError)
 }
 
-// fencing calls fenced as soon as the shim has a newer lease: before the client ends the callbacks,
-// whose requests stay open for the server with that lease.
+// isElsewhere reports whether an error means that a process goes on without this server, or without
+// this connection to its runner.
+func isElsewhere(err error) bool {
+	return errors.Is(err, launch.ErrFenced) || errors.Is(err, launch.ErrUnreachable)
+}
+
+// fencing calls gone as soon as the process goes on elsewhere: before the client ends the callbacks,
+// whose requests stay open for whoever drives it next.
 type fencing struct {
 	claude.Transport
-	fenced func()
+	gone func(err error)
 }
 
 func (f fencing) Recv() ([]byte, error) {
 	line, err := f.Transport.Recv()
-	if errors.Is(err, launch.ErrFenced) {
-		f.fenced()
+	if isElsewhere(err) {
+		f.gone(err)
 	}
 	return line, err
 }
 
 // connect returns the client of a running CLI.
 func (p *process) connect(ctx context.Context, conn launch.Conn) *claude.Client {
-	fenced := func() {
-		p.log.WarnContext(ctx, "another server has taken the session over")
+	gone := func(err error) {
 		p.handle(ctx, detachSet{true})
-		p.o.leaseLost()
+		if errors.Is(err, launch.ErrFenced) {
+			p.log.WarnContext(ctx, "another server has taken the session over")
+			p.o.leaseLost()
+		}
 	}
-	client := claude.NewClient(fencing{conn, fenced}, claude.Options{
+	client := claude.NewClient(fencing{conn, gone}, claude.Options{
 		CanUseTool:    p.ask,
 		Elicitation:   p.elicit,
 		HookCallback:  p.toolRules.handleHook,

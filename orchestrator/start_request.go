@@ -17,6 +17,7 @@ type StartRequest struct {
 	// SessionID is a UUID chosen by the caller, so that a repeated command starts one
 	// session; "" for a generated one.
 	SessionID      string
+	RunnerID       string // "" for the one inside the server
 	CWD            string // absolute path of an existing folder inside the workspace roots
 	Prompt         string
 	Title          string // "" to derive one from the prompt

@@ -59,6 +59,8 @@ type ProgramOptions struct {
 	// until ctx ends with the connection, which is closed for the error that it returns; nil closes
 	// nothing.
 	Greeted func(ctx context.Context, w Welcome, c *link.Conn) error
+	// Advice tells people what to do about an error of connecting, "" for nothing. It may be nil.
+	Advice func(err error) string
 	// Codes are those of the errors of calls.
 	Codes []link.ErrorCode
 	Log   *slog.Logger
@@ -113,7 +115,7 @@ func NewProgram(o ProgramOptions) (*Program, error) {
 	return p, nil
 }
 
-var errPin = errors.New("the server has another key than the pinned one")
+var errPin = errors.New("the server has another public key than the given one")
 
 // parsePin returns the hash of a key.
 func parsePin(text string) (key [sha256.Size]byte, err error) {
@@ -143,7 +145,13 @@ func (p *Program) Run(ctx context.Context) error {
 		}
 		wait := delay(failed, err)
 		failed++
-		p.o.Log.WarnContext(ctx, "not connected", "server", server, "error", err, "next_attempt_in", wait)
+		log := p.o.Log
+		if p.o.Advice != nil {
+			if text := p.o.Advice(err); text != "" {
+				log = log.With("advice", text)
+			}
+		}
+		log.WarnContext(ctx, "not connected", "server", server, "error", err, "next_attempt_in", wait)
 		select {
 		case <-ctx.Done():
 			return nil

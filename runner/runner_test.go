@@ -265,7 +265,7 @@ func TestRunnersThatAreRefused(t *testing.T) {
 		{name: "no token", token: "", want: runner.ErrToken.Error()},
 		{name: "a copy", token: token, lease: runner.ErrInstallation, want: runner.ErrInstallation.Error()},
 		{name: "removed", token: token, lease: runner.ErrRemoved, want: runner.ErrRemoved.Error()},
-		{name: "another key", token: token, want: "another key", change: func(o *runner.ProgramOptions) { o.Pin = "sha256:" + strings.Repeat("0", 64) }},
+		{name: "another key", token: token, want: "another public key", change: func(o *runner.ProgramOptions) { o.Pin = "sha256:" + strings.Repeat("0", 64) }},
 		{name: "a certificate of nobody", token: token, want: "certificate", change: func(o *runner.ProgramOptions) { o.Pin = "" }},
 		{name: "a redirect", token: token, want: "307", change: func(o *runner.ProgramOptions) { o.Servers[0] += "/elsewhere" }},
 	} {

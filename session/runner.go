@@ -117,6 +117,9 @@ type RunnerStore interface {
 	// sessions, whose ids it returns, and writes that to the audit trail. It returns [ErrNoRunner]
 	// also for one inside a server, and for one that was removed.
 	RemoveRunner(ctx context.Context, runnerID string, by pending.Actor) (sessionIDs []string, err error)
+	// TouchRunner raises the versions of the running processes of a runner, because it can be
+	// reached or no longer can, and returns the ids of their sessions.
+	TouchRunner(ctx context.Context, runnerID string) (sessionIDs []string, err error)
 	// Runners returns all runners, also removed ones, by name.
 	Runners(ctx context.Context) ([]Runner, error)
 	// Runner returns one runner, or [ErrNoRunner].

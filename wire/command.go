@@ -168,6 +168,8 @@ type CreateSession struct {
 	Resume         string       `json:"resume,omitempty" validate:"max=64"`
 	Fork           bool         `json:"fork,omitempty"`
 	Demo           bool         `json:"demo,omitempty"` // runs against the scripted model
+	// RunnerID is the runner that has the folder; "" for the one inside the server.
+	RunnerID string `json:"runner_id,omitempty" validate:"max=64"`
 	FolderConsent
 }
 

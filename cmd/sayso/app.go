@@ -36,6 +36,8 @@ import (
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/runner"
+	"github.com/sayso-dev/sayso/runner/link"
+	processes "github.com/sayso-dev/sayso/runner/remote"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store"
 	"github.com/sayso-dev/sayso/wire"
@@ -88,7 +90,7 @@ type app struct {
 	attachments  *attachment.Shelf
 	alerts       *alert.Alerter
 	requests     *pending.Registry
-	orchestrator *orchestrator.Orchestrator
+	orchestrator *orchestrator.Fleet
 	runners      *runners // on other hosts
 	indexer      *transcriptIndexer
 	jobs         *job.Leader
@@ -294,7 +296,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 	a.requests = pending.NewRegistry(a.store, notifier)
 	cli := &launch.CLI{Path: s.Claude, Environ: a.runAs.Environ(a.in.environ), RunAs: a.runAs, Exe: a.in.exe}
 	a.shims.Redact = cli.Redact
-	a.orchestrator, err = orchestrator.New(orchestrator.Options{
+	local, err := orchestrator.New(orchestrator.Options{
 		Store: a.driving, Registry: a.requests.WithStore(a.driving), Notifier: notifier,
 		Launcher: &launch.Starter{
 			CLI: cli, Commands: a.shims, Roots: func() workspace.Roots { return *a.roots.Load() }, Sandbox: a.sandbox,
@@ -307,6 +309,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	a.orchestrator = orchestrator.NewFleet(local)
 	a.agents, err = mcpapi.New(mcpapi.Options{
 		Requests: a.requests, Store: a.store, Directory: a.directory, Notifier: notifier,
 		Policy: a.policy.of, Version: versionText(), Log: a.log,
@@ -340,7 +343,20 @@ func (a *app) connect(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if a.runners, err = newRunners(a.store, s.NodeID, a.log); err != nil {
+	a.runners = &runners{
+		store: a.store, server: s.NodeID, log: a.log, fleet: a.orchestrator, notifier: notifier,
+		orchestrate: func(l session.Lease, known session.Runner, c *link.Conn) (*orchestrator.Orchestrator, error) {
+			driving := a.metrics.measured(store.WithLease(a.opened, l))
+			theirs := *a.orchestrator.Rules()
+			theirs.Roots = known.Roots
+			return orchestrator.New(orchestrator.Options{
+				Store: driving, Registry: a.requests.WithStore(driving), Notifier: notifier,
+				Launcher: processes.NewLauncher(c), Runner: processes.NewRunner(c), CLI: cli,
+				Rules: theirs, RunnerID: known.RunnerID, NodeID: known.Name, Attachments: a.attachments, OnDelivered: a.metrics.onDelivered, Log: a.log,
+			})
+		},
+	}
+	if err = a.runners.serve(); err != nil {
 		return err
 	}
 	handlers := agentHandlers(a.agents, adapters)

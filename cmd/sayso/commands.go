@@ -45,6 +45,12 @@ func commands() []verb {
 			run: func(ctx context.Context, args []string, std streams) error {
 				return serve(ctx, args, std.out, std.err, true)
 			}},
+		{name: "runner", summary: "run sessions on this host for a server on another one", settings: true,
+			usage: []usageLine{{"--connect https://SERVER --token-file FILE [SETTINGS]", ""}},
+			about: "It dials the server and opens no port. Claude works in the folders of --workspace-root. SIGTERM stops it and leaves sessions running; the next start takes them up again.",
+			run: func(ctx context.Context, args []string, std streams) error {
+				return runnerVerb(ctx, args, std.err)
+			}},
 		{name: "doctor", summary: "check what the server needs, and print what mends it", settings: true,
 			usage: []usageLine{{"[--json] [SETTINGS]", ""}},
 			about: "It changes nothing and works while the server runs. Give it the settings of the server.",

@@ -8,6 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/runner"
 	"github.com/sayso-dev/sayso/runner/link"
 	processes "github.com/sayso-dev/sayso/runner/remote"
@@ -21,20 +24,24 @@ type runners struct {
 	store    session.RunnerStore
 	server   string // the name of this server
 	log      *slog.Logger
-	endpoint *runner.Endpoint
+	fleet    *orchestrator.Fleet
+	notifier session.Notifier
+	// orchestrate returns the Orchestrator of a runner over its connection.
+	orchestrate func(l session.Lease, known session.Runner, c *link.Conn) (*orchestrator.Orchestrator, error)
+	endpoint    *runner.Endpoint
 
 	mu        sync.Mutex
 	connected map[string]*link.Conn // by the id of the runner, while it is driven
 }
 
-// newRunners returns the runners of a server. The Run of their endpoint lets them in.
-func newRunners(st session.RunnerStore, server string, log *slog.Logger) (r *runners, err error) {
-	r = &runners{store: st, server: server, log: log, connected: map[string]*link.Conn{}}
+// serve makes the endpoint. Its Run lets runners in.
+func (r *runners) serve() (err error) {
+	r.connected = map[string]*link.Conn{}
 	r.endpoint, err = runner.NewEndpoint(runner.EndpointOptions{
-		Registry: r, Drive: r.drive, Codes: processes.Codes(), Log: log,
+		Registry: r, Drive: r.drive, Codes: processes.Codes(), Log: r.log,
 		Serve: func(context.Context, string, *link.Call) (any, error) { return nil, link.ErrUnknown },
 	})
-	return r, err
+	return err
 }
 
 // FindToken implements [runner.Registry].
@@ -81,12 +88,35 @@ func (r *runners) drive(ctx context.Context, w runner.Welcome, _ runner.Hello, c
 			r.log.DebugContext(ctx, "the lease of a runner runs out instead of being released", "runner_id", w.RunnerID, "error", err)
 		}
 	}()
-	r.log.InfoContext(ctx, "a runner is connected", "runner_id", w.RunnerID, "epoch", w.Epoch)
-	err := renewLease(ctx, r.store, lease)
-	if errors.Is(err, session.ErrLeaseLost) {
+	known, err := r.store.Runner(ctx, w.RunnerID)
+	if err != nil {
+		return err
+	}
+	o, err := r.orchestrate(lease, known, c)
+	if err != nil {
+		return err
+	}
+	r.log.InfoContext(ctx, "a runner is connected", "runner_id", w.RunnerID, "name", known.Name, "epoch", w.Epoch)
+	driving, ctx := errgroup.WithContext(ctx)
+	driving.Go(func() error { return renewLease(ctx, r.store, lease) })
+	driving.Go(func() error {
+		return r.fleet.Drive(ctx, o, func() { r.reachableChanged(context.WithoutCancel(ctx), w.RunnerID) })
+	})
+	if err = driving.Wait(); errors.Is(err, session.ErrLeaseLost) {
 		return runner.ErrLeaseLost
 	}
 	return err
+}
+
+// reachableChanged shows tabs that a runner can be reached, or no longer can.
+func (r *runners) reachableChanged(ctx context.Context, runnerID string) {
+	touched, err := r.store.TouchRunner(ctx, runnerID)
+	if err != nil {
+		r.log.WarnContext(ctx, "tabs show too late whether a runner can be reached", "runner_id", runnerID, "error", err)
+	}
+	for _, sessionID := range touched {
+		r.notifier.Notify(sessionID)
+	}
 }
 
 // NewToken implements [httpapi.Runners].

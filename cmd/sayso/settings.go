@@ -55,6 +55,7 @@ type settings struct {
 	Ask                   askSettings
 	OIDC                  oidcSettings
 	ACME                  acmeSettings
+	Runner                runnerSettings
 
 	// BootstrapToken is an admin API token that exists from the first start.
 	BootstrapToken string

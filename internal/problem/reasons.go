@@ -94,6 +94,9 @@ var table = []Entry{
 	{"runner_unreachable", RunnerUnreachable, "This session runs on {runner}, which can't be reached. What you answer waits for it."},
 	{"runner_name_invalid", Invalid, "Give the runner a name of up to {max} characters."},
 	{"runner_name_taken", Exists, "There is already a runner with this name."},
+	{"runner_unknown", Invalid, "There is no such runner."},
+	{"runner_not_connected", RunnerUnreachable, "{runner} can't be reached now. Start the session on another runner, or try again later."},
+	{"runner_full", LimitReached, "The runner of this session runs the maximum of {max} processes."},
 	{"runner_paused", classOf("runner_paused", 409), "{runner} takes no new sessions now. An admin can change that."},
 
 	// Projects.

@@ -101,6 +101,9 @@ var ErrRepeated = claude.ErrRepeated
 var (
 	ErrHung   = shim.ErrHung   // what supervises the process does not answer in time
 	ErrFenced = shim.ErrFenced // a server with a newer lease has the process
+	// ErrUnreachable: the connection to the runner is lost. What was called may have been carried
+	// out, and the process continues.
+	ErrUnreachable = errors.New("the connection to the runner is lost")
 )
 
 // Conn is the connection to one CLI.

@@ -260,6 +260,13 @@ func (c *Conn) Close(reason error) {
 	c.wakeWriter()
 }
 
+// Ended reports whether the connection carries nothing any more, or is being closed from here.
+func (c *Conn) Ended() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err != nil || c.closing != nil
+}
+
 // Done is closed when the connection has ended.
 func (c *Conn) Done() <-chan struct{} { return c.ended }
 

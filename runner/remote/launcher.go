@@ -62,12 +62,12 @@ func (l *Launcher) Damaged(ctx context.Context) (processIDs []string, err error)
 func (l *Launcher) open(ctx context.Context, id launch.ID, name string, args any, offset int64) (launch.Conn, error) {
 	c := &conn{link: l.c, target: targetOf(id), done: make(chan struct{})}
 	if err := l.c.Call(ctx, name, args, &c.opened); err != nil {
-		return nil, err
+		return nil, unreachable(l.c, err)
 	}
 	c.offset.Store(offset)
 	var err error
 	if c.lines, err = l.c.Open(context.WithoutCancel(ctx), callRead, c.target); err != nil {
-		return nil, err
+		return nil, unreachable(l.c, err)
 	}
 	return c, nil
 }
@@ -76,13 +76,21 @@ func (l *Launcher) open(ctx context.Context, id launch.ID, name string, args any
 func (l *Launcher) Leftovers(ctx context.Context) ([]launch.Leftover, error) {
 	var found []leftover
 	if err := l.c.Call(ctx, callLeftovers, target{}, &found); err != nil {
-		return nil, err
+		return nil, unreachable(l.c, err)
 	}
 	all := make([]launch.Leftover, 0, len(found))
 	for _, f := range found {
 		all = append(all, remaining{l, f})
 	}
 	return all, nil
+}
+
+// unreachable adds [launch.ErrUnreachable] to the error of a call if the connection has ended.
+func unreachable(c *link.Conn, err error) error {
+	if err != nil && c.Ended() {
+		return fmt.Errorf("%w: %w", launch.ErrUnreachable, err)
+	}
+	return err
 }
 
 // remaining implements [launch.Leftover].
@@ -110,7 +118,8 @@ func (r remaining) Remove(ctx context.Context) error {
 }
 
 func (r remaining) Wrote(ctx context.Context, requestID string) (bool, error) {
-	return wrote(ctx, r.l.c, r.Target, requestID)
+	is, err := wrote(ctx, r.l.c, r.Target, requestID)
+	return is, unreachable(r.l.c, err)
 }
 
 func wrote(ctx context.Context, c *link.Conn, t target, requestID string) (is bool, err error) {
@@ -148,11 +157,11 @@ func (c *conn) Recv() ([]byte, error) {
 		return line, nil
 	}
 	if err != io.EOF {
-		return nil, err
+		return nil, unreachable(c.link, err)
 	}
 	var e ended
 	if err := c.lines.Result(context.Background(), &e); err != nil {
-		return nil, err
+		return nil, unreachable(c.link, err)
 	}
 	c.mu.Lock()
 	c.ended = e
@@ -242,6 +251,9 @@ func (c *conn) Close() error {
 func (c *conn) Detach() error {
 	err := c.call(callDetach, nil)
 	c.lines.Close()
+	if c.link.Ended() {
+		return nil // the runner has done it
+	}
 	return err
 }
 

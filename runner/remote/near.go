@@ -24,7 +24,7 @@ func NewRunner(c *link.Conn) launch.Runner { return near{c} }
 // get calls a method that returns a value and an error.
 func get[T any](ctx context.Context, n near, method string, args ...any) (result T, err error) {
 	err = runner.Invoke(ctx, n.c, method, args, &result)
-	return result, err
+	return result, unreachable(n.c, err)
 }
 
 func (n near) Home(ctx context.Context) (string, error) { return get[string](ctx, n, "Home") }

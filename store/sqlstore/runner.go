@@ -60,6 +60,10 @@ var (
 	archiveOfRunner = define("UPDATE sessions SET archived = $1 WHERE runner_id = $2 AND NOT archived")
 	bumpOfRunner    = define(`UPDATE processes SET version = version + 1, updated_at = $1
 		WHERE session_id IN (SELECT session_id FROM sessions WHERE runner_id = $2 AND NOT archived)`)
+	bumpRunning = define(`UPDATE processes SET version = version + 1
+		WHERE state <> 'dead' AND session_id IN (SELECT session_id FROM sessions WHERE runner_id = $1 AND NOT archived)`)
+	runningOfRunner = query(`SELECT s.session_id FROM sessions AS s JOIN processes AS p ON p.session_id = s.session_id
+		WHERE s.runner_id = $1 AND p.state <> 'dead' AND NOT s.archived`)
 	sessionsOfRunner = query("SELECT session_id FROM sessions WHERE runner_id = $1 AND NOT archived").long()
 	selectByToken    = query("SELECT token_hash, " + runnerColumns + " FROM runners WHERE token_hash = $1 AND removed_at = 0")
 	setPaused        = define("UPDATE runners SET paused = $1 WHERE runner_id = $2").Require(session.ErrNoRunner)
@@ -152,6 +156,15 @@ func (s Shared) RemoveRunner(ctx context.Context, runnerID string, by pending.Ac
 	now := time.Now().UnixMicro()
 	return sessionIDs, s.changeRunner(ctx, "runner_removed", runnerID, by, step(removeRunner, now, runnerID),
 		step(bumpOfRunner, now, runnerID), step(archiveOfRunner, true, runnerID))
+}
+
+// TouchRunner implements [session.RunnerStore].
+func (s Shared) TouchRunner(ctx context.Context, runnerID string) ([]string, error) {
+	what := "touch the sessions of runner " + runnerID
+	if err := s.e.Apply(ctx, Change{What: what, LeavesRequests: true, Steps: []Step{step(bumpRunning, runnerID)}}); err != nil {
+		return nil, err
+	}
+	return queryAll(ctx, s, what, runningOfRunner, scanValue[string], runnerID)
 }
 
 // tokenColumn returns the column value of the hash of a token.

@@ -307,9 +307,12 @@ export const errors = {
   rules_not_offered: 'Permission rule {rule} was not offered with this request.',
   rules_too_large: 'The permission rules are larger than {max} MB.',
   rules_too_many: 'There are {count} permission rules. Up to {max} can be granted at a time.',
+  runner_full: 'The runner of this session runs the maximum of {max} processes.',
   runner_name_invalid: 'Give the runner a name of up to {max} characters.',
   runner_name_taken: 'There is already a runner with this name.',
+  runner_not_connected: "{runner} can't be reached now. Start the session on another runner, or try again later.",
   runner_paused: '{runner} takes no new sessions now. An admin can change that.',
+  runner_unknown: 'There is no such runner.',
   runner_unreachable: "This session runs on {runner}, which can't be reached. What you answer waits for it.",
   running: 'Claude is already running in this session.',
   same_token_maker:

@@ -302,6 +302,7 @@ export interface CreateSession {
   resume?: string
   fork?: boolean
   demo?: boolean
+  runner_id?: string
   trust?: string
   without_settings?: boolean
 }

@@ -1,0 +1,289 @@
+package main
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/claude/config"
+	"github.com/sayso-dev/sayso/internal/descriptors"
+	"github.com/sayso-dev/sayso/internal/problem"
+	"github.com/sayso-dev/sayso/internal/workspace"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
+	"github.com/sayso-dev/sayso/runner"
+	"github.com/sayso-dev/sayso/runner/link"
+	processes "github.com/sayso-dev/sayso/runner/remote"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
+)
+
+// runnerSettings are those of a runner alone.
+type runnerSettings struct {
+	Servers   []string
+	TokenFile string
+	Key       string // of the server; "" to verify its certificate
+	Labels    []string
+	Processes int // 0 for any number
+}
+
+// host is this host as a runner of servers on others.
+type host struct {
+	settings     settings
+	exe          string
+	log          *slog.Logger
+	installation string // id
+	runAs        *claude.RunAs
+	sandbox      *launch.Sandbox
+	cli          *launch.CLI
+	near         runner.Methods // those of a launch.Runner
+	program      func() string  // the shim
+	descriptors  *descriptors.Reserve
+}
+
+// runnerVerb is a runner for the servers of its settings, until ctx ends. The sessions continue.
+func runnerVerb(ctx context.Context, args []string, stderr io.Writer) error {
+	signal.Ignore(syscall.SIGXFSZ) // as serve does
+	s, rest, err := readSettings("runner", args, os.Getenv)
+	if err == nil {
+		err = noArguments(rest)
+	}
+	switch {
+	case err != nil:
+		return err
+	case len(s.Runner.Servers) == 0:
+		return usageError("give the address of the server with --connect https://SERVER")
+	case s.Runner.TokenFile == "":
+		return usageError("give the file with the token of this runner with --token-file FILE; sayso token --runner NAME on the server prints one")
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("cannot find the sayso program, which keeps sessions alive: %w", err)
+	}
+	h := &host{settings: s, exe: exe, descriptors: descriptors.NewReserve()}
+	if h.log, _, err = newLog(s, stderr); err != nil {
+		return err
+	}
+	lock, err := openStateDir(ctx, s.StateDir)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if err := h.prepare(); err != nil {
+		return err
+	}
+	p, err := runner.NewProgram(runner.ProgramOptions{
+		Servers: s.Runner.Servers, Pin: s.Runner.Key, Codes: processes.Codes(), Log: h.log,
+		Token: h.token, Hello: h.hello, Begin: h.begin, Advice: advice,
+		Greeted: func(ctx context.Context, w runner.Welcome, _ *link.Conn) error {
+			if skew := time.Since(w.Time); skew.Abs() > maxSkew {
+				h.log.WarnContext(ctx, "the clock of this host differs from that of the server's database; times in transcripts are wrong by as much", "difference", skew.Round(time.Second))
+			}
+			<-ctx.Done()
+			return nil
+		},
+	})
+	if err != nil {
+		return usageError(err.Error())
+	}
+	err = p.Run(ctx)
+	h.log.Info("stopping; sessions go on and are taken up again by the next start")
+	noteEnding(lock)
+	return err
+}
+
+// maxSkew is by how much clocks may differ before somebody is told.
+const maxSkew = 5 * time.Second
+
+// prepare finds what sessions here need.
+func (h *host) prepare() (err error) {
+	s := h.settings
+	if h.installation, err = installationOf(s.StateDir); err != nil {
+		return err
+	}
+	if h.runAs, err = claudeUser(s, h.exe, true); err != nil {
+		return err
+	}
+	if h.sandbox, err = sandboxOf(s, h.exe, h.runAs); err != nil {
+		return err
+	}
+	h.program = shimProgram(s.StateDir, h.log)
+	h.cli = &launch.CLI{Path: s.Claude, Environ: h.runAs.Environ(os.Environ()), RunAs: h.runAs, Exe: h.exe}
+	rules, err := rulesOf(s)
+	if err != nil {
+		return err
+	}
+	h.settings.WorkspaceRoots = rules.Roots
+	near, err := launch.NewRunner(h.cli, rules.Roots)
+	if err != nil {
+		return err
+	}
+	h.near, err = runner.MethodsOf[launch.Runner](near)
+	return err
+}
+
+// installationOf returns the id of the installation in a state folder, which gets one if it has none.
+func installationOf(stateDir string) (string, error) {
+	file := filepath.Join(stateDir, "runner.json")
+	var here localRunner
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(text, &here)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		here.InstallationID = uuid.NewString()
+		if text, err = json.Marshal(here); err == nil {
+			err = config.Write(file, text)
+		}
+	}
+	if err == nil && here.InstallationID == "" {
+		err = errors.New("it names no installation")
+	}
+	if err != nil {
+		return "", fmt.Errorf("which runner the state folder has: %s: %w", file, err)
+	}
+	return here.InstallationID, nil
+}
+
+// token reads the token, which may be replaced while the runner is there.
+func (h *host) token() (string, error) {
+	text, err := os.ReadFile(h.settings.Runner.TokenFile)
+	if err != nil {
+		return "", fmt.Errorf("the file with the token: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+// shims returns the processes of this host, for the server of one connection.
+func (h *host) shims(epoch uint64) *launch.Shims {
+	s := h.settings
+	return &launch.Shims{Exe: h.exe, Program: h.program, Root: shimsIn(s.StateDir), Private: privateIn(s.StateDir), RunAs: h.runAs, Epoch: epoch, Redact: h.cli.Redact}
+}
+
+// hello says what this host is and has.
+func (h *host) hello(ctx context.Context) (runner.Hello, error) {
+	fences, err := h.shims(0).Fences(ctx)
+	if err != nil {
+		return runner.Hello{}, err
+	}
+	hello := runner.Hello{
+		InstallationID: h.installation, Machine: machine(), Release: versionText(), Clock: time.Now(),
+		Fence:  slices.Max(append(slices.Collect(maps.Values(fences)), 0)),
+		Labels: h.settings.Runner.Labels, Roots: h.settings.WorkspaceRoots,
+		Capacity: session.Capacity{Processes: h.settings.Runner.Processes, Memory: memInfo("MemTotal"), Cores: runtime.NumCPU()},
+	}
+	installed, err := h.cli.Installation(ctx)
+	if err != nil {
+		return runner.Hello{}, err
+	}
+	if installed.Problem != "" {
+		h.log.WarnContext(ctx, "sessions cannot run here yet", "problem", installed.Problem)
+	}
+	if installed.ClaudePath != "" {
+		hello.CLIs = []session.RunnerCLI{{Path: installed.ClaudePath, Version: installed.ClaudeVersion, SignedIn: installed.SignedIn}}
+	}
+	return hello, nil
+}
+
+// begin serves the calls of a server.
+func (h *host) begin(w runner.Welcome) (runner.Serve, func()) {
+	shims := h.shims(w.Epoch)
+	served := processes.NewHost(&launch.Starter{
+		CLI: h.cli, Commands: shims, Roots: func() workspace.Roots { return h.settings.WorkspaceRoots }, Sandbox: h.sandbox,
+		Check: func() error {
+			if n := h.settings.Runner.Processes; n > 0 && running(shims) >= n {
+				return problem.New("runner_full", "max", strconv.Itoa(n))
+			}
+			return h.descriptors.CheckConnection()
+		},
+	})
+	return func(ctx context.Context, call *link.Call) (any, error) {
+		if call.Name == callLoad {
+			return h.load(shims), nil
+		}
+		if _, known := h.near[call.Name]; known {
+			return h.near.Serve(ctx, call)
+		}
+		return served.Serve(ctx, call)
+	}, served.Detach
+}
+
+// running returns how many processes run here.
+func running(shims *launch.Shims) (n int) {
+	found, _ := shims.Leftovers(context.Background()) // it reads a folder; none if it cannot
+	for _, l := range found {
+		if l.Origin().Alive {
+			n++
+		}
+	}
+	return n
+}
+
+// load is what this host uses now.
+func (h *host) load(shims *launch.Shims) wire.RunnerLoad {
+	l := wire.RunnerLoad{Processes: running(shims), FreeMemory: memInfo("MemAvailable")}
+	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
+		first, _, _ := strings.Cut(string(text), " ")
+		l.Load, _ = strconv.ParseFloat(first, 64) // 0 then
+	}
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(h.settings.StateDir, &disk); err == nil {
+		l.FreeDisk = uint64(disk.Bavail) * uint64(disk.Bsize)
+	}
+	return l
+}
+
+// memInfo returns a figure of /proc/meminfo in bytes, 0 where there is none.
+func memInfo(name string) uint64 {
+	text, _ := os.ReadFile("/proc/meminfo") // Linux has it
+	for line := range strings.Lines(string(text)) {
+		if value, found := strings.CutPrefix(line, name+":"); found {
+			kB, _ := strconv.ParseUint(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 10, 64)
+			return kB << 10
+		}
+	}
+	return 0
+}
+
+// advice says what to do about an error of connecting, "" when there is nothing to say.
+func advice(err error) string {
+	var authority x509.UnknownAuthorityError
+	var hostname x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var network *net.OpError
+	switch {
+	case errors.Is(err, runner.ErrToken):
+		return "create a token on the server with: sayso token --runner NAME, and write it to the file of --token-file"
+	case errors.Is(err, runner.ErrInstallation):
+		return "this state folder is a copy of another runner's, or was moved; give this host a runner of its own: sayso token --runner NAME on the server, and a new --state-dir"
+	case errors.Is(err, runner.ErrRemoved):
+		return "an admin has removed this runner; create another one on the server with: sayso token --runner NAME"
+	case errors.Is(err, link.ErrVersion):
+		return "the server is of a much older or newer release; install the same release on both"
+	case errors.As(err, &authority), errors.As(err, &hostname), errors.As(err, &invalid):
+		return "the certificate of the server is not trusted here; install its authority, use the name that it is for, or give the hash of the server's public key with --server-key"
+	case errors.As(err, &network):
+		return "the server cannot be reached; check the address of --connect, that the server runs, and what is between the two"
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+		return "write the token to the file of --token-file, readable by this user"
+	}
+	return ""
+}

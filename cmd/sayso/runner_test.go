@@ -1,0 +1,251 @@
+package main_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/sayso-dev/sayso/claude/claudetest"
+)
+
+// cable is a connection to a server that can be cut: while it is, nobody gets through.
+type cable struct {
+	net.Listener
+	to string
+
+	mu      sync.Mutex
+	cut     bool
+	through []net.Conn
+}
+
+// newCable lays a cable to the server until the end of the test.
+func newCable(t *testing.T, s *server) *cable {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	c := &cable{Listener: l, to: strings.TrimPrefix(s.URL, "http://")}
+	var carrying sync.WaitGroup
+	carrying.Go(func() {
+		for {
+			near, err := l.Accept()
+			if err != nil {
+				return
+			}
+			carrying.Go(func() { c.carry(near) })
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		c.set(true)
+		carrying.Wait()
+	})
+	return c
+}
+
+func (c *cable) carry(near net.Conn) {
+	defer near.Close()
+	far, err := net.Dial("tcp", c.to)
+	if err != nil {
+		return
+	}
+	defer far.Close()
+	c.mu.Lock()
+	if c.cut {
+		c.mu.Unlock()
+		return
+	}
+	c.through = append(c.through, near, far)
+	c.mu.Unlock()
+	var back sync.WaitGroup
+	back.Go(func() {
+		_, _ = io.Copy(near, far) // until it is cut
+		near.Close()
+	})
+	_, _ = io.Copy(far, near)
+	far.Close()
+	back.Wait()
+}
+
+// set cuts the cable, or mends it.
+func (c *cable) set(cut bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cut = cut
+	if cut {
+		for _, conn := range c.through {
+			conn.Close()
+		}
+		c.through = nil
+	}
+}
+
+// far is a harness that stands for another host: its CLIs run there.
+type far struct {
+	*harness
+	id, tokenFile string
+}
+
+// newFar makes a runner on another host known to the server.
+func newFar(t *testing.T, s *server, script claudetest.Script) far {
+	t.Helper()
+	f := far{harness: newHarness(t, script)}
+	var made struct {
+		RunnerID string `json:"runner_id"`
+		Token    string `json:"token"`
+	}
+	s.do("POST", "/api/runners", map[string]any{"name": "build-02"}, &made)
+	f.id, f.tokenFile = made.RunnerID, filepath.Join(f.state, "token")
+	must(t, os.WriteFile(f.tokenFile, []byte(made.Token+"\n"), 0o600))
+	return f
+}
+
+// runs starts the program of the runner, and waits until the server can use it.
+func (f far) runs(s *server, address string) *exec.Cmd {
+	f.t.Helper()
+	cmd := f.command("runner", "--connect", address, "--token-file", f.tokenFile, "--workspace-root", f.work, "--claude", f.claude, "--label", "gpu")
+	said := &words{}
+	cmd.Stdout, cmd.Stderr = said, said
+	must(f.t, cmd.Start())
+	f.t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM) // it may be gone
+		_ = cmd.Wait()
+		if f.t.Failed() {
+			f.t.Errorf("the runner said:\n%s", said)
+		}
+	})
+	f.ready(s)
+	return cmd
+}
+
+// runnerState is what a test needs of a runner in the list.
+type runnerState struct {
+	RunnerID string   `json:"runner_id"`
+	State    string   `json:"state"`
+	Epoch    uint64   `json:"epoch"`
+	Labels   []string `json:"labels"`
+	Roots    []string `json:"roots"`
+	CLIs     []struct {
+		Version string `json:"version"`
+	} `json:"clis"`
+	Load *struct {
+		Processes int `json:"processes"`
+	} `json:"load"`
+}
+
+func (f far) listed(s *server) runnerState {
+	f.t.Helper()
+	var list struct {
+		Runners []runnerState `json:"runners"`
+	}
+	s.do("GET", "/api/runners", nil, &list)
+	for _, r := range list.Runners {
+		if r.RunnerID == f.id {
+			return r
+		}
+	}
+	f.t.Fatalf("the runner is not in %+v", list)
+	return runnerState{}
+}
+
+// ready waits until the server can use the runner.
+func (f far) ready(s *server) {
+	f.t.Helper()
+	eventually(f.t, "the runner is connected", func() bool { return f.listed(s).Load != nil })
+}
+
+// unreachable reports whether tabs are told that a session cannot be reached.
+func unreachable(sessionID string, want bool) func(map[string]any) bool {
+	return func(f map[string]any) bool {
+		is, _ := f["unreachable"].(bool) // left out when false
+		return f["type"] == "process_state" && f["session_id"] == sessionID && is == want
+	}
+}
+
+// TestSessionOnAnotherHost: a session runs on a runner that dials the server. Its form is in a tab,
+// and stays answerable while the connection is cut or the runner is killed; each answer reaches the
+// CLI once.
+func TestSessionOnAnotherHost(t *testing.T) {
+	t.Parallel()
+	s := newHarness(t, claudetest.Script{}).start()
+	f := newFar(t, s, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "done"}}})
+	line := newCable(t, s)
+	program := f.runs(s, "http://"+line.Addr().String())
+	if r := f.listed(s); r.State != "ready" || fmt.Sprint(r.Labels, r.Roots) != fmt.Sprint([]string{"gpu"}, []string{f.work}) || len(r.CLIs) != 1 || r.Load.Processes != 0 {
+		t.Errorf("the runner is %+v", r)
+	}
+
+	var made struct {
+		SessionID string `json:"session_id"`
+	}
+	begin := map[string]any{"runner_id": f.id, "cwd": s.h.work, "prompt": "one"}
+	if status := s.status("POST", "/api/sessions", begin, nil); status != 400 {
+		t.Errorf("a session in a folder of the server: %d", status)
+	}
+	begin["cwd"] = f.work
+	s.do("POST", "/api/sessions", begin, &made)
+	id := made.SessionID
+	tab := s.tab()
+	first := s.asks(id)
+	pid := s.pid(id)
+	tab.until(t, waitLimit, "the form is in the tab", func(frame map[string]any) bool {
+		requests, _ := frame["pending_requests"].([]any)
+		return frame["type"] == "process_state" && frame["session_id"] == id && len(requests) == 1 || frame["type"] == "active_processes"
+	})
+
+	// The connection is cut while the form is open, and what is answered waits.
+	line.set(true)
+	tab.until(t, waitLimit, "the tab shows that the runner is gone", unreachable(id, true))
+	s.allow(first)
+	var refused struct {
+		Error struct {
+			Code string `json:"code"`
+		} `json:"error"`
+	}
+	if status := s.status("POST", "/api/sessions/"+id+"/kill", map[string]any{}, &refused); status != 409 || refused.Error.Code != "runner_unreachable" {
+		t.Errorf("kill: %d %+v", status, refused)
+	}
+	if n := len(f.records("control_response")); n != 0 {
+		t.Errorf("%d answers went through a cut connection", n)
+	}
+	line.set(false)
+	tab.until(t, waitLimit, "the tab shows that the runner is back", unreachable(id, false))
+	s.reaches(id, "user_turn")
+
+	// The program is killed while a form is open, and another one goes on.
+	s.do("POST", "/api/sessions/"+id+"/messages", map[string]any{"text": "two"}, nil)
+	second := s.asks(id)
+	must(t, program.Process.Kill())
+	tab.until(t, waitLimit, "the tab shows that the runner is gone again", unreachable(id, true))
+	s.allow(second)
+	f.runs(s, "http://"+line.Addr().String())
+	s.reaches(id, "user_turn")
+	if now := s.pid(id); now != pid || !alive(pid) {
+		t.Errorf("the CLI is %d, was %d", now, pid)
+	}
+	answered := map[string]int{}
+	for _, r := range f.records("control_response") {
+		answered[r.RequestID]++
+	}
+	if len(answered) != 2 {
+		t.Errorf("the CLI got the answers %v", answered)
+	}
+	for request, n := range answered {
+		if n != 1 {
+			t.Errorf("%s was answered %d times", request, n)
+		}
+	}
+
+	// Its token is revoked: it is sent away, and its processes go on.
+	s.do("DELETE", "/api/runners/"+f.id+"/token", nil, nil)
+	eventually(t, "the runner is gone", func() bool { return f.listed(s).Load == nil })
+	if !alive(pid) {
+		t.Error("the CLI is gone")
+	}
+}
