@@ -124,11 +124,11 @@ test('dangerous commands are marked and take more than one press @newest @browse
 
   // A press asks for more, in the place of Approve; the dangerous word, typed, is enough.
   await app.approve(first)
-  const word = first.getByRole('textbox', { name: /^Type “rm”/ })
+  const word = first.getByRole('textbox', { name: /^Type “rm -rf”/ })
   await expect(word).toBeVisible()
   await expect(app.approveButton(first)).toHaveCount(0)
   expect(existsSync(build)).toBe(true)
-  await word.fill('rm')
+  await word.fill('rm -rf')
   await first.getByRole('button', { name: 'Approve it' }).click()
   const second = app.card('/nothing')
   await expect(second).toBeVisible()
@@ -162,11 +162,11 @@ test.describe(() => {
     const app = await App.openSession(page, id)
     const other = await App.openSession(await context.newPage(), id)
     const card = app.card(build)
-    const word = card.getByRole('textbox', { name: /^Type “rm”/ })
+    const word = card.getByRole('textbox', { name: /^Type “rm -rf”/ })
     const held = /^Goes to Claude in/
     async function approve() {
       await app.approve(card)
-      await word.fill('rm')
+      await word.fill('rm -rf')
       await card.getByRole('button', { name: 'Approve it' }).click()
     }
     await approve()

@@ -139,8 +139,8 @@ test('keyboard only: every decision @newest @browsers', async ({ page, hands, fo
   const red = await ready('rm -rf build', /^Approve…$/)
   await expect(red.getByText('High risk').first()).toBeVisible()
   await hands.activate(app.approveButton(red))
-  await expect(red.getByRole('textbox', { name: /^Type “rm”/ })).toBeFocused()
-  await hands.type('rm')
+  await expect(red.getByRole('textbox', { name: /^Type “rm -rf”/ })).toBeFocused()
+  await hands.type('rm -rf')
   await expect(red.getByRole('button', { name: 'Approve it' })).not.toHaveAttribute('aria-disabled')
   await page.keyboard.press('Enter')
 

@@ -148,7 +148,7 @@ test('high risk takes more than a press, and an answer that is held can be undon
   await tab.reload()
   const confirm = async () => {
     await tab.click(approve(build))
-    await tab.fill({ css: 'input', name: /^Type “rm”/ }, 'rm')
+    await tab.fill({ css: 'input', name: /^Type “rm -rf”/ }, 'rm -rf')
     await tab.click(role('button', 'Approve it'))
   }
   await confirm()

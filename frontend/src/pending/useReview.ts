@@ -1,6 +1,6 @@
 import { computed, type ComputedRef, type Ref } from 'vue'
 import type { Level, Request } from '@/wire/messages.gen'
-import { confirmationWord } from './danger'
+import { confirmationWord, harmOf } from './danger'
 import { needsConfirmation } from './decide'
 import type { ToolInput } from './edit'
 import { usePreview } from './preview'
@@ -21,6 +21,8 @@ export function useReview(
   mustConfirm: ComputedRef<boolean>
   /** The word to type to confirm. */
   word: ComputedRef<string>
+  /** What the input does at its marks of high risk, a sentence. */
+  harm: ComputedRef<string>
 } {
   const preview = usePreview(request(), replacement)
   const { asked, current } = preview
@@ -29,18 +31,14 @@ export function useReview(
     replacement.value === null ? (asked.value?.level ?? request().risk) : current.value?.level,
   )
   const defaultToNo = computed(() => request().default_to_no === true)
+  const marks = computed(() => (replacement.value === null ? asked : current).value?.command?.marks ?? [])
   return {
     ...preview,
     known: preview.settled,
     level,
     defaultToNo,
     mustConfirm: computed(() => needsConfirmation({ level: level.value, defaultToNo: defaultToNo.value })),
-    word: computed(() =>
-      confirmationWord(
-        replacement.value ?? input.value,
-        (replacement.value === null ? asked : current).value?.command?.marks ?? [],
-        request().tool_name,
-      ),
-    ),
+    word: computed(() => confirmationWord(replacement.value ?? input.value, marks.value, request().tool_name)),
+    harm: computed(() => harmOf(marks.value)),
   }
 }

@@ -440,6 +440,27 @@ export const words: typeof english = {
   },
   red: {
     why: 'Das kann großen Schaden anrichten.',
+    does: {
+      delete: 'löscht Dateien',
+      delete_tree: 'löscht Ordner',
+      privilege: 'läuft als root oder als anderer Benutzer',
+      download_run: 'führt heruntergeladenen Code aus',
+      decode_run: 'führt Code aus, der hier nicht steht',
+      pipe_run: 'führt die Ausgabe eines Befehls aus',
+      git_force: 'überschreibt oder löscht Daten im Remote',
+      git_discard: 'verwirft Arbeit',
+      permissions: 'ändert Dateirechte',
+      disk: 'schreibt direkt auf einen Datenträger',
+      kill: 'beendet Prozesse',
+      system: 'verändert diese Maschine',
+      persist: 'plant Code für später ein',
+      write_outside: 'greift auf Dateien außerhalb des Ordners zu',
+      write_sensitive: 'ändert Dateien, die automatisch ausgeführt werden',
+      read_secret: 'liest wahrscheinlich ein Geheimnis',
+      upload: 'sendet Daten nach außen',
+      install: 'installiert fremden Code',
+      remote: 'verändert eine andere Maschine oder einen Dienst',
+    },
     type: (word, key) =>
       key
         ? `Gib „${word}“ ein oder halte die Schaltfläche oder ${key} gedrückt.`

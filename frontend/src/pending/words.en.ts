@@ -1,5 +1,6 @@
 import { count } from '@/i18n'
 import { ago, clock, list } from '@/i18n/format'
+import type { Risk } from '@/wire/messages.gen'
 
 // The texts of the cards load after the first screen, which they would only
 // make larger.
@@ -445,6 +446,28 @@ export const words = {
   },
   red: {
     why: 'This can cause serious damage.',
+    /** Parts of one sentence. A kind without one has no short name. */
+    does: {
+      delete: 'deletes files',
+      delete_tree: 'deletes folders',
+      privilege: 'runs as root or another user',
+      download_run: 'runs downloaded code',
+      decode_run: 'runs code not shown here',
+      pipe_run: 'runs the output of a command',
+      git_force: 'overwrites or deletes data on the remote',
+      git_discard: 'discards work',
+      permissions: 'changes permissions',
+      disk: 'writes directly to a disk',
+      kill: 'stops processes',
+      system: 'changes this machine',
+      persist: 'schedules code',
+      write_outside: 'accesses files outside the folder',
+      write_sensitive: 'changes files that run automatically',
+      read_secret: 'reads a likely secret',
+      upload: 'sends data away',
+      install: 'installs third-party code',
+      remote: 'changes another machine or service',
+    } as Partial<Record<Risk, string>>,
     type: (word: string, key: string) =>
       key ? `Type “${word}”, or hold the button or ${key}.` : `Type “${word}”, or hold the button.`,
     hold: 'Hold to approve',
