@@ -36,9 +36,14 @@ func gitState(s workingtree.Summary) wire.GitState {
 	return wire.GitState{Repository: string(s.Repository), Branch: s.Branch, Head: s.Head, Uncommitted: s.Uncommitted, More: s.More, Base: s.Base}
 }
 
-// getFolderInfo says what a person should know of a folder before they start a session in it.
+// getFolderInfo says what a person should know of a folder before they start a session in it. It
+// answers 204 when there is none at the path, as while the path is typed.
 func (s *changesHandlers) getFolderInfo(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	t, err := s.findFolder(r.Context(), who, r.URL.Query().Get("cwd"))
+	if errors.Is(err, problem.Invalid) {
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,13 @@ func TestWorktreeOfASession(t *testing.T) {
 	for _, path := range []string{"/api/folders/info" + query, "/api/folders/files" + query} {
 		apitest.CheckRefusal(t, h.CallAs(account.Viewer, "GET", path, nil), 403, "forbidden")
 	}
-	apitest.CheckRefusal(t, h.CallAs(account.Member, "GET", "/api/folders/info?cwd=/etc", nil), 400, "invalid")
+	// A path that is typed is often not a folder, or not one for sessions; that is no error.
+	for _, path := range []string{"/etc", folder + "/gone", "~mara", ""} {
+		if got := h.CallAs(account.Member, "GET", "/api/folders/info?"+url.Values{"cwd": {path}}.Encode(), nil); got.Status != 204 {
+			t.Errorf("%q: got %d %s", path, got.Status, got.Body)
+		}
+	}
+	apitest.CheckRefusal(t, h.CallAs(account.Member, "GET", "/api/folders/files?cwd=/etc", nil), 400, "invalid")
 
 	create := wire.WorktreeCreate{CWD: folder, Branch: "fix", Base: "main"}
 	apitest.CheckRefusal(t, h.CallAs(account.Viewer, "POST", "/api/worktrees", create), 403, "forbidden")

@@ -15,7 +15,8 @@ const folder = (path: string, query: Record<string, string>) =>
   `/api/folders/${path}?${new URLSearchParams(query).toString()}`
 
 export const rest = {
-  info: (cwd: string) => call<FolderInfo>('GET', folder('info', { cwd })),
+  /** null if sessions cannot start at the path. */
+  info: (cwd: string) => call<FolderInfo | null>('GET', folder('info', { cwd })),
   files: (cwd: string, q: string, signal: AbortSignal) =>
     call<FoundFiles>('GET', folder('files', { cwd, q }), undefined, signal),
   create: (body: WorktreeCreate) => call<WorktreeCreated>('POST', '/api/worktrees', body),
