@@ -23,7 +23,6 @@ describe('the word to type', () => {
     ['sudo rm --recursive ./*', 'sudo rm --recursive ./*', 'delete_tree', 'rm --recursive'],
     ['sudo FOO=1 rm -fr x', 'sudo FOO=1 rm -fr x', 'delete_tree', 'rm -fr'],
     ['sudo -u bob rm -rf x', 'sudo -u bob rm -rf x', 'delete_tree', 'sudo'],
-    ,
     ['ls && git push --force origin main', 'git push --force origin main', 'git_force', 'push --force'],
     ['git -C sub push origin +main', 'git -C sub push origin +main', 'git_force', 'push +main'],
     ['git push --force-with-lease', 'git push --force-with-lease', 'git_force', 'push --force-with-lease'],
