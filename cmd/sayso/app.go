@@ -94,6 +94,7 @@ type app struct {
 	runners      *runners // on other hosts
 	indexer      *transcriptIndexer
 	jobs         *job.Leader
+	notifier     session.Notifier
 	agents       *mcpapi.Server
 	rules        *decision.Rules
 	tabs         *wsapi.Hub
@@ -276,7 +277,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	a.hearOthers = hear
+	a.hearOthers, a.notifier = hear, notifier
 	presence, _ := a.store.(alert.PresenceStore) // nil if the database has one server
 	a.alerts, err = alert.New(alert.Options{
 		Store: a.store, Presence: presence, Active: a.store.ActiveProcesses, State: a.store.ProcessState,
@@ -398,6 +399,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 	a.jobs.Add("alerts", a.alerts.Deliver)
 	a.jobs.Add("unused attachments", func(ctx context.Context, _ int64) error { return a.attachments.RunSweeps(ctx) })
 	a.jobs.Add("search index", func(ctx context.Context, _ int64) error { return a.indexer.Run(ctx) })
+	a.jobs.Add("session retention", a.deleteExpiredSessions)
 	a.jobs.Add("audit retention", func(ctx context.Context, _ int64) error { return a.runtime.Run(ctx) })
 	if a.hearOthers != nil {
 		a.jobs.Add("held answers of servers that ended", a.wakeHolds)

@@ -141,6 +141,13 @@ func (rs *runtimeSettings) Change(ctx context.Context, name, value string, by ac
 	return fmt.Errorf("change setting %s: %w", name, account.ErrNotFound)
 }
 
+// sessionDays returns for how many days sessions are kept without activity, 0 for ever.
+func (rs *runtimeSettings) sessionDays() int {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	return rs.current().SessionDays
+}
+
 // Run deletes old entries of the audit trail until ctx ends.
 func (rs *runtimeSettings) Run(ctx context.Context) error {
 	ticker := time.NewTicker(pruneInterval)

@@ -36,11 +36,11 @@ type screenEntry struct {
 
 // Maximum values of settings.
 const (
-	maxSessions  = 1_000_000
-	maxMemory    = 1 << 30 // megabytes
-	maxCost      = 1_000_000
-	maxAuditDays = 36500
-	maxFailures  = 1000
+	maxSessions = 1_000_000
+	maxMemory   = 1 << 30 // megabytes
+	maxCost     = 1_000_000
+	maxDays     = 36500 // of retention
+	maxFailures = 1000
 )
 
 // settingsTable lists the settings in the order of the documentation and of the screen.
@@ -151,9 +151,12 @@ var settingsTable = []setting{
 		help: "Failed sign-ins per minute to one account from one address; 6 times as many per hour, 5 times as many from all addresses together"},
 	{name: "address-sign-in-failures", field: func(s *settings) any { return &s.AddressSignInFailures }, maximum: maxFailures,
 		help: "The same for all accounts from one address, which an office may share. Valid tokens and sign-in links are never delayed"},
-	{name: "audit-days", field: func(s *settings) any { return &s.AuditDays }, maximum: maxAuditDays, reload: true, see: "audit",
+	{name: "audit-days", field: func(s *settings) any { return &s.AuditDays }, maximum: maxDays, reload: true, see: "audit",
 		help:   "Days to keep entries of the audit log; `0` keeps all",
 		screen: &screenEntry{title: "Audit log retention", words: "Days to keep audit log entries. The log records each removal. 0 keeps all entries.", kind: wire.SettingDays, changeable: true}},
+	{name: "session-days", field: func(s *settings) any { return &s.SessionDays }, maximum: maxDays, reload: true, see: "retention",
+		help:   "Days without activity after which a session and its transcript are deleted; `0` keeps all",
+		screen: &screenEntry{title: "Session retention", words: "Days without activity after which a session is deleted with its transcript. Sessions that run or have an open request stay. 0 keeps all sessions.", kind: wire.SettingDays, changeable: true}},
 	{name: "alert-private", field: func(s *settings) any { return &s.AlertPrivate },
 		help: "Allow notifications to this machine and private networks, also without encryption"},
 }

@@ -59,15 +59,34 @@ func PruneAudit(ctx context.Context, t Trail, days int, now time.Time) (removed 
 	if days <= 0 {
 		return 0, nil
 	}
-	base, err := t.AuditBase(ctx)
+	base, through, err := oldAudit(ctx, t, days, now)
 	if err != nil {
 		return 0, fmt.Errorf("account: prune audit trail: %w", err)
+	}
+	if through.Seq == base.Seq {
+		return 0, nil
+	}
+	body, err := json.Marshal(removedBody{"removed", now.UTC(), through.Seq, hex.EncodeToString(through.Hash), days})
+	if err == nil {
+		err = t.RemoveAudit(ctx, through, body)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("account: prune audit trail: %w", err)
+	}
+	return through.Seq - base.Seq, nil
+}
+
+// oldAudit returns the last removed entry, and the last one older than days days, which is the same
+// if there is none.
+func oldAudit(ctx context.Context, t Trail, days int, now time.Time) (base, through AuditEntry, err error) {
+	if base, err = t.AuditBase(ctx); err != nil {
+		return base, base, err
 	}
 	through, cutoff := base, now.AddDate(0, 0, -days)
 	for isOld := true; isOld; {
 		page, err := t.Audit(ctx, through.Seq, auditPage)
 		if err != nil {
-			return 0, fmt.Errorf("account: prune audit trail: %w", err)
+			return base, through, err
 		}
 		isOld = len(page) > 0
 		for _, e := range page {
@@ -82,17 +101,26 @@ func PruneAudit(ctx context.Context, t Trail, days int, now time.Time) (removed 
 			through = e
 		}
 	}
-	if through.Seq == base.Seq {
-		return 0, nil
-	}
-	body, err := json.Marshal(removedBody{"removed", now.UTC(), through.Seq, hex.EncodeToString(through.Hash), days})
-	if err == nil {
-		err = t.RemoveAudit(ctx, through, body)
-	}
+	return base, through, nil
+}
+
+// CountAudit returns the number of entries, and how many of them [PruneAudit] would remove.
+func CountAudit(ctx context.Context, t Trail, days int, now time.Time) (entries, old int64, err error) {
+	base, through, err := oldAudit(ctx, t, days, now)
 	if err != nil {
-		return 0, fmt.Errorf("account: prune audit trail: %w", err)
+		return 0, 0, fmt.Errorf("account: count audit trail: %w", err)
 	}
-	return through.Seq - base.Seq, nil
+	if days > 0 {
+		old = through.Seq - base.Seq
+	}
+	newest, err := t.AuditBefore(ctx, 0, 1)
+	if err != nil {
+		return 0, 0, fmt.Errorf("account: count audit trail: %w", err)
+	}
+	if len(newest) > 0 {
+		entries = newest[0].Seq - base.Seq
+	}
+	return entries, old, nil
 }
 
 // auditPage is the number of entries in one read.

@@ -315,6 +315,11 @@ export const words: typeof english = {
         words:
           'So viele Tage bleiben Einträge erhalten. Wenn alte Einträge entfernt werden, steht das im Protokoll. 0 behält alle Einträge.',
       },
+      session_days: {
+        title: 'Aufbewahrung von Sitzungen',
+        words:
+          'Nach so vielen Tagen ohne Aktivität wird eine Sitzung mit ihrem Transkript gelöscht. Laufende Sitzungen und solche mit offenen Anfragen bleiben. 0 behält alle Sitzungen.',
+      },
       listen: { title: 'Serveradresse', words: 'Die Adresse, unter der dieser Server Verbindungen annimmt.' },
       public_url: {
         title: 'Öffentliche Adresse',
