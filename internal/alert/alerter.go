@@ -103,6 +103,7 @@ type Alerter struct {
 	known      map[string]session.ProcessState // sessions with open requests, running, or dead for less than deadRetention
 	lastSweep  time.Time                       // last call of dropDeadSessions
 	owners     map[string]string
+	readAt     time.Time // when targets, choices and languages were read
 	targets    []Target
 	choices    map[string]Choices
 	languages  map[string]string // of people with targets
@@ -451,7 +452,8 @@ func (a *Alerter) storeDelivery(ctx context.Context, d Delivery) error {
 // readChanges reads changed sessions, targets and choices.
 func (a *Alerter) readChanges(ctx context.Context, now time.Time) (err error) {
 	a.mu.Lock()
-	changed, stale := a.changed, a.stale
+	// Other servers may have stored other targets and choices.
+	changed, stale := a.changed, a.stale || a.o.Presence != nil && now.Sub(a.readAt) >= presenceRenewal
 	if a.allChanged {
 		for id := range a.known {
 			changed[id] = struct{}{}
@@ -483,6 +485,7 @@ func (a *Alerter) readChanges(ctx context.Context, now time.Time) (err error) {
 		if a.languages, err = a.readLanguages(ctx, targets); err != nil {
 			return err
 		}
+		a.readAt = now
 		for id, d := range a.deliveries {
 			if !slices.ContainsFunc(targets, func(t Target) bool { return t.TargetID == d.TargetID }) {
 				delete(a.deliveries, id)

@@ -152,3 +152,24 @@ func TestWhoLooksAtAnotherServerIsNotAlerted(t *testing.T) {
 		expect(t, "when it is known to be dead", r.after(time.Minute), "show q2: Approval needed: Bash / api-server")
 	})
 }
+
+// TestTargetsOfOtherServersAreRead: what is chosen on one server counts on the one that sends alerts.
+func TestTargetsOfOtherServersAreRead(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, r *harness) {
+		r.stop()
+		r.options.Presence = &rows{seen: map[string][]alert.Seen{}, expires: map[string]time.Time{}}
+		r.start()
+		leader := r.alerter
+		other, err := alert.New(r.options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		expect(t, "without a target", r.after(time.Minute))
+		r.alerter = other
+		r.device("ada", "one")
+		r.alerter = leader
+		r.ask("s", "q1")
+		expect(t, "with one of the other server", r.after(6*time.Second), show)
+	})
+}
