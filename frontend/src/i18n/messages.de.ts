@@ -101,6 +101,9 @@ export const de: Messages = {
     noMessages: 'Noch keine Nachrichten.',
     notFound: 'Diese Sitzung gibt es nicht oder du hast keinen Zugriff darauf.',
     backToList: 'Zurück zu den Sitzungen',
+    unreachable: (runner) =>
+      `${runner} ist nicht erreichbar. Claude arbeitet dort weiter und bekommt deine Antworten, sobald die Verbindung wieder steht. Dauert es länger, prüfe diesen Rechner.`,
+    unreachableShort: (runner) => `${runner} ist nicht erreichbar`,
     andMore: (n) => ` · ${n} weitere`,
     alsoHere: (names) => `${list(names)} ${are(names)} hier`,
 

@@ -89,6 +89,9 @@ export const en = {
     noMessages: 'No messages yet.',
     notFound: 'This session doesn’t exist, or you don’t have access to it.',
     backToList: 'Back to sessions',
+    unreachable: (runner: string) =>
+      `${runner} can’t be reached. Claude continues there, and your answers reach it when it is back. If that takes long, check that host.`,
+    unreachableShort: (runner: string) => `${runner} can’t be reached`,
     andMore: (n: number) => ` · ${n} more`,
     alsoHere: (names: string[]) => `${list(names)} ${names.length === 1 ? 'is' : 'are'} here`,
 

@@ -94,6 +94,12 @@ test('a session that may be stuck shows the server’s text', () => {
   expect(hintOf(show(SessionRow, { session }))).toContain(session.stuck)
 })
 
+test('a session of a runner that cannot be reached says so, and keeps its state', () => {
+  const session = known({ ...notPickedUp(), stuck: null, unreachable: true, node_id: 'build-02' })
+  expect(show(SessionHeader, { session }).find('.stuck').text()).toContain('build-02 can’t be reached.')
+  expect(hintOf(show(SessionRow, { session }))).toContain('build-02 can’t be reached')
+})
+
 describe('the composer of an ended session', () => {
   const ended = () => known({ ...orphaned(), pending_requests: [] })
   const sendButton = (w: ReturnType<typeof show>) => w.find('button[type=submit]')
