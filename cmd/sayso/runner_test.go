@@ -93,16 +93,16 @@ type far struct {
 }
 
 // newFar makes a runner on another host known to the server.
-func newFar(t *testing.T, s *server, script claudetest.Script) far {
-	t.Helper()
-	f := far{harness: newHarness(t, script)}
+func newFar(s *server, host *harness) far {
+	host.t.Helper()
+	f := far{harness: host}
 	var made struct {
 		RunnerID string `json:"runner_id"`
 		Token    string `json:"token"`
 	}
 	s.do("POST", "/api/runners", map[string]any{"name": "build-02"}, &made)
 	f.id, f.tokenFile = made.RunnerID, filepath.Join(f.state, "token")
-	must(t, os.WriteFile(f.tokenFile, []byte(made.Token+"\n"), 0o600))
+	must(f.t, os.WriteFile(f.tokenFile, []byte(made.Token+"\n"), 0o600))
 	return f
 }
 
@@ -174,7 +174,7 @@ func unreachable(sessionID string, want bool) func(map[string]any) bool {
 func TestSessionOnAnotherHost(t *testing.T) {
 	t.Parallel()
 	s := newHarness(t, claudetest.Script{}).start()
-	f := newFar(t, s, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "done"}}})
+	f := newFar(s, newHarness(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "done"}}}))
 	line := newCable(t, s)
 	program := f.runs(s, "http://"+line.Addr().String())
 	if r := f.listed(s); r.State != "ready" || fmt.Sprint(r.Labels, r.Roots) != fmt.Sprint([]string{"gpu"}, []string{f.work}) || len(r.CLIs) != 1 || r.Load.Processes != 0 {
@@ -248,4 +248,47 @@ func TestSessionOnAnotherHost(t *testing.T) {
 	if !alive(pid) {
 		t.Error("the CLI is gone")
 	}
+}
+
+// TestRealSessionOnAnotherHost is the same with the real CLI, which does what was allowed while
+// nobody could tell it.
+func TestRealSessionOnAnotherHost(t *testing.T) {
+	onCLIs(t, func(t *testing.T, version string) {
+		s := newHarness(t, claudetest.Script{}).start()
+		host, _ := realHarness(t, version)
+		f := newFar(s, host)
+		line := newCable(t, s)
+		program := f.runs(s, "http://"+line.Addr().String())
+		script := func(file string) string {
+			return "```script\n" + `[[{"tool":"Bash","input":{"command":"echo once >> ` + file + `","description":"d"}}],[{"text":"done"}]]` + "\n```"
+		}
+		var made struct {
+			SessionID string `json:"session_id"`
+		}
+		s.do("POST", "/api/sessions", map[string]any{"runner_id": f.id, "cwd": f.work, "prompt": script("cut")}, &made)
+		id := made.SessionID
+		tab := s.tab()
+		question := s.asks(id)
+		pid := s.pid(id)
+		line.set(true)
+		tab.until(t, waitLimit, "the tab shows that the runner is gone", unreachable(id, true))
+		s.allow(question)
+		line.set(false)
+		s.reaches(id, "user_turn")
+		s.do("POST", "/api/sessions/"+id+"/messages", map[string]any{"text": script("killed")}, nil)
+		question = s.asks(id)
+		must(t, program.Process.Kill())
+		tab.until(t, waitLimit, "the tab shows that the runner is gone again", unreachable(id, true))
+		s.allow(question)
+		f.runs(s, "http://"+line.Addr().String())
+		s.reaches(id, "user_turn")
+		for _, file := range []string{"cut", "killed"} {
+			if text, err := os.ReadFile(filepath.Join(f.work, file)); err != nil || string(text) != "once\n" {
+				t.Errorf("%s: %q, %v", file, text, err)
+			}
+		}
+		if now := s.pid(id); now != pid {
+			t.Errorf("the CLI is %d, was %d", now, pid)
+		}
+	})
 }
