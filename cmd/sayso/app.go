@@ -297,6 +297,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 	a.requests = pending.NewRegistry(a.store, notifier)
 	cli := &launch.CLI{Path: s.Claude, Environ: a.runAs.Environ(a.in.environ), RunAs: a.runAs, Exe: a.in.exe}
 	a.shims.Redact = cli.Redact
+	overMCP := &orchestrator.MCP{Tools: mcpapi.ToolNames(), Tokens: a.directory}
 	local, err := orchestrator.New(orchestrator.Options{
 		Store: a.driving, Registry: a.requests.WithStore(a.driving), Notifier: notifier,
 		Launcher: &launch.Starter{
@@ -304,7 +305,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 			MCP: &launch.MCP{Exe: a.in.exe, URL: a.localURL + agentsPath}, Demo: a.demo, Check: a.descriptors.CheckConnection,
 		},
 		CLI:   cli,
-		MCP:   &orchestrator.MCP{Tools: mcpapi.ToolNames(), Tokens: a.directory},
+		MCP:   overMCP,
 		Rules: rules, RunnerID: a.runnerID, NodeID: s.NodeID, Demo: a.demo, Attachments: a.attachments, OnDelivered: a.metrics.onDelivered, Log: a.log,
 	})
 	if err != nil {
@@ -352,7 +353,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 			theirs.Roots = known.Roots
 			return orchestrator.New(orchestrator.Options{
 				Store: driving, Registry: a.requests.WithStore(driving), Notifier: notifier,
-				Launcher: processes.NewLauncher(c), Runner: processes.NewRunner(c), CLI: cli,
+				Launcher: processes.NewLauncher(c), Runner: processes.NewRunner(c), CLI: cli, MCP: overMCP,
 				Rules: theirs, RunnerID: known.RunnerID, NodeID: known.Name, Attachments: a.attachments, OnDelivered: a.metrics.onDelivered, Log: a.log,
 			})
 		},

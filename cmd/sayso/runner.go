@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"maps"
 	"net"
+	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -57,6 +59,7 @@ type host struct {
 	near         runner.Methods // those of a launch.Runner
 	program      func() string  // the shim
 	descriptors  *descriptors.Reserve
+	mcp          *launch.MCP // where sessions reach the server through this program
 }
 
 // runnerVerb is a runner for the servers of its settings, until ctx ends. The sessions continue.
@@ -90,6 +93,11 @@ func runnerVerb(ctx context.Context, args []string, stderr io.Writer) error {
 	if err := h.prepare(); err != nil {
 		return err
 	}
+	agents, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("cannot listen for the sessions of this machine: %w", err)
+	}
+	h.mcp = &launch.MCP{Exe: exe, URL: "http://" + agents.Addr().String() + agentsPath}
 	p, err := runner.NewProgram(runner.ProgramOptions{
 		Servers: s.Runner.Servers, Pin: s.Runner.Key, Codes: processes.Codes(), Log: h.log,
 		Token: h.token, Hello: h.hello, Begin: h.begin, Advice: advice,
@@ -102,8 +110,18 @@ func runnerVerb(ctx context.Context, args []string, stderr io.Writer) error {
 		},
 	})
 	if err != nil {
+		_ = agents.Close()
 		return usageError(err.Error())
 	}
+	web := newHTTPServer(p.Forward(agentsPath), h.log)
+	var serving sync.WaitGroup
+	defer serving.Wait()
+	defer web.Close()
+	serving.Go(func() {
+		if err := web.Serve(agents); !errors.Is(err, http.ErrServerClosed) {
+			h.log.ErrorContext(ctx, "Claude cannot ask over MCP", "error", err)
+		}
+	})
 	err = p.Run(ctx)
 	h.log.Info("stopping; sessions go on and are taken up again by the next start")
 	noteEnding(lock)
@@ -207,7 +225,7 @@ func (h *host) hello(ctx context.Context) (runner.Hello, error) {
 func (h *host) begin(w runner.Welcome) (runner.Serve, func()) {
 	shims := h.shims(w.Epoch)
 	served := processes.NewHost(&launch.Starter{
-		CLI: h.cli, Commands: shims, Roots: func() workspace.Roots { return h.settings.WorkspaceRoots }, Sandbox: h.sandbox,
+		CLI: h.cli, Commands: shims, Roots: func() workspace.Roots { return h.settings.WorkspaceRoots }, Sandbox: h.sandbox, MCP: h.mcp,
 		Check: func() error {
 			if n := h.settings.Runner.Processes; n > 0 && running(shims) >= n {
 				return problem.New("runner_full", "max", strconv.Itoa(n))

@@ -1,9 +1,12 @@
 package main_test
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -160,6 +163,27 @@ func (f far) ready(s *server) {
 	eventually(f.t, "the runner is connected", func() bool { return f.listed(s).Load != nil })
 }
 
+// asksOverMCP has the only session reach the server through the runner, with its own token.
+func (f far) asksOverMCP() {
+	f.t.Helper()
+	files, err := filepath.Glob(filepath.Join(f.state, "shims", "*", "connect.json"))
+	if err != nil || len(files) != 1 {
+		f.t.Fatalf("how the session reaches the server: %q, %v", files, err)
+	}
+	var to struct{ URL, Token string }
+	text, err := os.ReadFile(files[0])
+	must(f.t, errors.Join(err, json.Unmarshal(text, &to)))
+	r, err := http.NewRequest("POST", to.URL, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`))
+	must(f.t, err)
+	r.Header = http.Header{"Authorization": {"Bearer " + to.Token}, "Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+	answer, err := http.DefaultClient.Do(r)
+	must(f.t, err)
+	defer answer.Body.Close()
+	if body, err := io.ReadAll(answer.Body); err != nil || answer.StatusCode != 200 || !strings.Contains(string(body), `"serverInfo"`) {
+		f.t.Errorf("%s answered %s: %s, %v", to.URL, answer.Status, body, err)
+	}
+}
+
 // unreachable reports whether tabs are told that a session cannot be reached.
 func unreachable(sessionID string, want bool) func(map[string]any) bool {
 	return func(f map[string]any) bool {
@@ -198,6 +222,8 @@ func TestSessionOnAnotherHost(t *testing.T) {
 		requests, _ := frame["pending_requests"].([]any)
 		return frame["type"] == "process_state" && frame["session_id"] == id && len(requests) == 1 || frame["type"] == "active_processes"
 	})
+
+	f.asksOverMCP()
 
 	// The connection is cut while the form is open, and what is answered waits.
 	line.set(true)
