@@ -137,11 +137,30 @@ test('on a phone a session has one bar for waiting requests, which opens the car
     { ...cards.command!.request, request_id: 'a' },
     { ...FORMS['a question with one answer']!, request_id: 'b' },
   ])
+  let interrupts = 0
+  await page.route('**/interrupt', (route) => {
+    interrupts++
+    return route.fulfill({ json: {} })
+  })
+  await page.route('**/changes?*', (route) =>
+    route.fulfill({
+      json: { repository: 'missing', branch: '', head: '', base: 'head', main_branch: '', files: [], more: false },
+    }),
+  )
   await stage.open(server.url)
   const bar = page.getByRole('button', { name: /^Run a command.*Review$/ })
   await expect(bar).toBeInViewport({ ratio: 1 })
   await expect(page.locator('[data-request-id=a]')).toBeHidden()
   await expect(page.getByRole('textbox', { name: 'Message to Claude' })).toBeInViewport()
+  // The header has the title, and its menu the actions.
+  await expect(page.getByRole('button', { name: /^(Interrupt|Changes and files)$/ })).toHaveCount(0)
+  await page.getByRole('button', { name: 'More', exact: true }).click()
+  await page.getByRole('button', { name: 'Changes and files' }).click()
+  await expect(page.getByRole('tab', { name: 'Changes' })).toBeFocused()
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'More', exact: true }).click()
+  await page.getByRole('button', { name: 'Interrupt' }).click()
+  await expect.poll(() => interrupts).toBe(1)
   await bar.click()
   await expect(page.locator('[data-request-id=a]')).toBeFocused()
   await expect(page.locator('.screen .name')).toHaveText(/^Fix the login/)
