@@ -8,7 +8,7 @@ import (
 // DemoPrompt is the first message of a demo session, in permission mode default, when its
 // model runs with Options{Default: Demo()}. With any model, the reference "```script demo```"
 // in a prompt does the same.
-const DemoPrompt = "Show me round: work on a small task in this folder and ask me before you do anything."
+const DemoPrompt = "Give me a tour: do a small task in this folder, and ask me before you do anything."
 
 // DemoEnv is what the CLI needs in its environment, besides ANTHROPIC_BASE_URL and a fake
 // ANTHROPIC_API_KEY, to show the whole demo: without the first, new versions offer no todo
@@ -36,62 +36,62 @@ func Demo() *Script {
 	step := func(n int, blocks ...Block) []Block { return append(todos(n), blocks...) }
 
 	first := []Block{
-		{Thinking: "The person wants to see how sayso works. A small greeter with a file, an edit and a few languages will show everything, and it does no harm. First a list of what I am going to do."},
-		{Text: "Hello! I am the **demo model**: the Claude Code CLI around me is the real one, only my words come from a script. I will write a tiny greeter in this folder, and you decide about every step.\n\nFirst a command. It makes a folder and a file in it."},
+		{Thinking: "They want to see how sayso works. A small greeting script with a new file, an edit and a few languages covers everything and is harmless. I will start with a to-do list."},
+		{Text: "Hi! I am the **demo model**: the Claude Code CLI is real, but what I say comes from a script. I will write a small greeting script in this folder, and you approve each step.\n\nThe first step is a command that creates a folder and a file."},
 	}
 	first = append(first, newTodos()...)
-	// Deletes the greeter of an earlier demo: the CLI refuses to overwrite a file that was
+	// Deletes the script of an earlier demo: the CLI refuses to overwrite a file that was
 	// not read.
 	add(append(first, call("Bash", map[string]any{
 		"command":     "mkdir -p greetings && rm -f greetings/greet.sh && printf 'Hello from sayso\\n' > greetings/hello.txt",
-		"description": "Start afresh, with a first greeting",
+		"description": "Create the greetings folder and a first greeting",
 	}))...)
 
 	add(step(1,
-		Block{If: "ok", Text: "Done, `greetings/hello.txt` is there. Next comes a new file; you see all of it before it is written."},
-		Block{If: "error", Text: "You said no, so I leave that out. The next step is a new file; you see all of it before it is written."},
+		Block{If: "ok", Text: "I created `greetings/hello.txt`. Next is a new file. You see all of it before it is written."},
+		Block{If: "error", Text: "You denied the command, so I will skip it. Next is a new file. You see all of it before it is written."},
 		call("Write", map[string]any{"file_path": "{{cwd}}/greetings/greet.sh", "content": demoFile}),
 	)...)
 
 	add(step(2,
-		Block{If: "ok", Thinking: "The greeter is written. It greets only in English, and the name should come from the first argument."},
-		Block{If: "ok", Text: "The greeter is written. Now a change to it, shown as a difference."},
-		Block{If: "error", Text: "Not written. I try the change anyway: without the file the tool itself refuses it, and you are not asked."},
+		Block{If: "ok", Thinking: "The script exists. It always greets the world, so the name should come from the first argument."},
+		Block{If: "ok", Text: "I wrote the script. Next is an edit, which you see as a diff."},
+		Block{If: "error", Text: "The file was not written. I will try the edit anyway: without the file, the tool fails before it asks you."},
 		call("Edit", map[string]any{
 			"file_path":  "{{cwd}}/greetings/greet.sh",
 			"old_string": "name=\"world\"\n",
-			"new_string": "# The first argument is who to greet.\nname=\"${1:-world}\"\n",
+			"new_string": "# Greet the person named by the first argument.\nname=\"${1:-world}\"\n",
 		}),
 	)...)
 
 	add(step(3,
-		Block{Text: "For the other languages I make a plan before I touch anything."},
+		Block{Text: "Before I add other languages, I will make a plan."},
 		call("EnterPlanMode", map[string]any{}),
 	)...)
 
 	add(
-		Block{Thinking: "In plan mode I may only write the plan itself."},
+		Block{Thinking: "In plan mode, I can write only the plan."},
 		call("Write", map[string]any{"file_path": "{{plan_file}}", "content": demoPlan}),
 	)
 
 	add(call("ExitPlanMode", map[string]any{}))
 
 	add(step(4,
-		Block{If: "ok", Text: "The plan stands. Three things I would rather ask than guess."},
-		Block{If: "error", Text: "You did not take the plan; I keep what you said in mind. Three things I would rather ask than guess."},
+		Block{If: "ok", Text: "You approved the plan. I have three questions before I start."},
+		Block{If: "error", Text: "You rejected the plan, and I will keep your feedback in mind. I have three questions before I continue."},
 		call("AskUserQuestion", map[string]any{"questions": demoQuestions}),
 	)...)
 
 	add(step(5,
-		Block{If: "ok", Text: "Thank you, I have noted:\n\n{{answers}}\n\nTwo subagents now write one language each. Both ask at the same time; answer them in any order."},
-		Block{If: "error", Text: "No answers, so I choose myself. Two subagents now write one language each. Both ask at the same time; answer them in any order."},
+		Block{If: "ok", Text: "Thanks! Your answers:\n\n{{answers}}\n\nTwo subagents will now write one language each. Both ask at the same time, and you can answer in any order."},
+		Block{If: "error", Text: "You didn't answer, so I will use the defaults. Two subagents will now write one language each. Both ask at the same time, and you can answer in any order."},
 		subagent("French greeting", "Write the French greeting.", "fr", "Bonjour de sayso"),
 		subagent("German greeting", "Write the German greeting.", "de", "Hallo von sayso"),
 	)...)
 
 	add(step(6, call("Bash", map[string]any{
 		"command":     "ls greetings",
-		"description": "Look at what is there",
+		"description": "List the greetings",
 	}))...)
 
 	// One block each, because the CLI's result contains only the last one.
@@ -118,26 +118,26 @@ func subagent(description, prompt, language, greeting string) Block {
 	})
 	b.Script = &Script{Replies: []Reply{
 		{ChunkMS: demoPace, Blocks: []Block{
-			{Text: "I write one file."},
+			{Text: "I will write one file."},
 			call("Bash", map[string]any{
 				"command":     fmt.Sprintf("mkdir -p greetings && printf '%s\\n' > greetings/%s.txt", greeting, language),
 				"description": "Write greetings/" + language + ".txt",
 			}),
 		}},
 		{ChunkMS: demoPace, Blocks: []Block{
-			{If: "ok", Text: "greetings/" + language + ".txt is written."},
-			{If: "error", Text: "I was told not to write greetings/" + language + ".txt: {{last_tool_result}}"},
+			{If: "ok", Text: "I wrote greetings/" + language + ".txt."},
+			{If: "error", Text: "I did not write greetings/" + language + ".txt: {{last_tool_result}}"},
 		}},
 	}}
 	return b
 }
 
 var demoSteps = []struct{ content, active string }{
-	{"Create a folder with a first greeting", "Creating a folder"},
-	{"Write the greeter", "Writing the greeter"},
-	{"Let it greet by name", "Changing the greeter"},
-	{"Plan the other languages", "Planning"},
-	{"Ask what is unclear", "Asking"},
+	{"Create a folder with a greeting", "Creating a folder"},
+	{"Write the greeting script", "Writing the script"},
+	{"Greet people by name", "Editing the script"},
+	{"Plan more languages", "Planning"},
+	{"Ask about open points", "Asking questions"},
 	{"Add French and German with two subagents", "Adding languages"},
 }
 
@@ -184,7 +184,7 @@ func taskUpdate(id int, status string) Block {
 }
 
 const demoFile = `#!/bin/sh
-# A small greeter, written by the demo of sayso.
+# A small greeting script, written by the sayso demo.
 set -eu
 
 name="world"
@@ -197,26 +197,26 @@ done
 
 const demoPlan = `# Greetings in more languages
 
-1. Ask which tone and which languages are wanted.
-2. Let one subagent write each language:
+1. Ask which tone and languages you want.
+2. Have one subagent write each language:
    - ` + "`greetings/fr.txt`" + `
    - ` + "`greetings/de.txt`" + `
-3. Look at the folder and sum up.
+3. List the folder and summarize.
 
-Nothing outside ` + "`greetings/`" + ` is touched, and deleting that folder undoes everything.
+Nothing outside ` + "`greetings/`" + ` changes. To undo everything, delete that folder.
 `
 
 var demoQuestions = []map[string]any{
 	{
-		"question": "Which tone should the greetings have?", "header": "Tone", "multiSelect": false,
+		"question": "What tone should the greetings have?", "header": "Tone", "multiSelect": false,
 		"options": []map[string]string{
-			{"label": "Friendly", "description": "As among colleagues"},
-			{"label": "Formal", "description": "As in a letter"},
-			{"label": "Playful", "description": "With a wink"},
+			{"label": "Friendly", "description": "Like a message to a colleague"},
+			{"label": "Formal", "description": "Like a business letter"},
+			{"label": "Playful", "description": "With a bit of humor"},
 		},
 	},
 	{
-		"question": "Which languages come next?", "header": "Languages", "multiSelect": true,
+		"question": "Which languages should I add next?", "header": "Languages", "multiSelect": true,
 		"options": []map[string]string{
 			{"label": "Spanish", "description": "¡Hola!"},
 			{"label": "Japanese", "description": "こんにちは"},
@@ -225,28 +225,28 @@ var demoQuestions = []map[string]any{
 		},
 	},
 	{
-		"question": "How should the greeter print them?", "header": "Layout", "multiSelect": false,
+		"question": "How should the script print them?", "header": "Layout", "multiSelect": false,
 		"options": []map[string]string{
-			{"label": "One per line", "description": "Easy to read and to pipe", "preview": "```\nde: Hallo von sayso\nen: Hello from sayso\nfr: Bonjour de sayso\n```"},
+			{"label": "One per line", "description": "Easy to read and pipe", "preview": "```\nde: Hallo von sayso\nen: Hello from sayso\nfr: Bonjour de sayso\n```"},
 			{"label": "A table", "description": "Aligned columns", "preview": "```\n| code | greeting         |\n|------|------------------|\n| de   | Hallo von sayso  |\n| en   | Hello from sayso |\n```"},
 		},
 	},
 }
 
 const demoListing = "## What happened\n\n" +
-	"Nothing ran without your say-so. The folder `greetings` now holds:\n\n" +
+	"Nothing ran without your say-so. The folder `greetings` now contains:\n\n" +
 	"```text\n{{last_tool_result}}\n```\n\n"
 
-const demoNothing = "## What happened\n\nNothing ran without your say-so. You let nothing through, so the folder is as it was.\n\n"
+const demoNothing = "## What happened\n\nNothing ran without your say-so. You approved nothing, so the folder has not changed.\n\n"
 
 const demoSummary = "| Step | What you saw |\n|---|---|\n" +
-	"| Command | an approval with the whole command, which you can edit |\n" +
-	"| New file, edit | the text and the difference before it is written |\n" +
-	"| Plan | a plan to approve or send back |\n" +
-	"| Questions | one choice, several choices, and your own words |\n" +
-	"| Subagents | two requests open at once, each with its agent |\n\n" +
-	"Every open tab showed the same requests, and the first answer counted."
+	"| Command | The whole command, which you can edit before you approve it |\n" +
+	"| New file, edit | The content or diff, before it is written |\n" +
+	"| Plan | A plan to approve or send back |\n" +
+	"| Questions | Single choice, multiple choice and your own text |\n" +
+	"| Subagents | Two open requests at once, each labeled with its agent |\n\n" +
+	"Every open tab shows the same requests, and the first answer counts."
 
-const demoTry = "\n\nTry the greeter, if you let it be written:\n\n```sh\nsh greetings/greet.sh Ada\n```"
+const demoTry = "\n\nIf you approved the script, try it:\n\n```sh\nsh greetings/greet.sh Ada\n```"
 
-const demoAfter = "The demo is over, and I have nothing more in my script. You said:\n\n> {{last_user_text}}\n\nStart a session with your own Claude account to work on something real, or start another demo."
+const demoAfter = "The demo is over. You said:\n\n> {{last_user_text}}\n\nTo work on something real, start a session with your own Claude account. You can also start the demo again."

@@ -193,7 +193,7 @@ func outcome(r Reply, was string) string {
 	}
 }
 
-const greeting = "This is sayso's demo model. It follows a script and does not think. You said:\n\n> {{last_user_text}}"
+const greeting = "This is the sayso demo model. It follows a script. You said:\n\n> {{last_user_text}}"
 
 // cannedReply answers the CLI's own requests without tools: titles, summaries, page digests.
 func cannedReply(req *messagesRequest) string {
