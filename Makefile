@@ -127,16 +127,11 @@ model: ## Check every state of the models in docs/model; 3 to 4 minutes
 
 .PHONY: check
 check: frontend/node_modules/.package-lock.json e2e/node_modules/.package-lock.json ## Check formatting, file sizes, vet, staticcheck, lint and types of the web app, generated files
-	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "gofmt -w is due for:"; echo "$$unformatted"; exit 1; fi
-	@scripts/check-file-sizes
-	go vet ./...
-	go vet -tags failpoints ./internal/failpoint/... ./store
-	go tool staticcheck ./...
-	npm run --silent --prefix frontend lint
-	npm run --silent --prefix frontend typecheck
-	npm run --silent --prefix e2e typecheck
-	go test -run '^(TestGoldenMessages|TestTypeScript|TestSchema)$$' ./wire
-	@scripts/vulncheck --may-be-away
+	@scripts/check
+
+.PHONY: sim
+sim: frontend/node_modules/.package-lock.json e2e/node_modules/.package-lock.json ## Repeat what tests do at random: SEED=… as a failure prints it, PACKAGE=./pending, RUN=TestName
+	@scripts/sim "$(SEED)" "$(PACKAGE)" "$(RUN)"
 
 .PHONY: release
 release: frontend ## Build a release into bin/release: archives, packages, checksums, SBOM and signature

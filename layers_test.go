@@ -213,6 +213,11 @@ var packages = map[string]rule{
 		testOnly: true,
 		closed:   "it gives tests folders in memory, and is for tests only",
 	},
+	"internal/seedtest": {
+		layer:    0,
+		testOnly: true,
+		closed:   "it gives tests seeds, and is for tests only",
+	},
 	"store/postgrestest": {
 		layer:    2,
 		testOnly: true,
@@ -464,7 +469,7 @@ var standardWhy = map[string]struct {
 
 // testTools are what tests may import beside their own package, what it may import,
 // every lower layer, the packages of the same folder, and every testOnly package.
-var testTools = []string{"github.com/coder/websocket", "go.uber.org/goleak", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "github.com/google/uuid", "github.com/prometheus/prometheus/promql/parser"}
+var testTools = []string{"github.com/coder/websocket", "go.uber.org/goleak", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "github.com/google/uuid", "github.com/prometheus/prometheus/promql/parser", "go.yaml.in/yaml/v3"}
 
 // forbidden returns why a file of a package may not import a path, or "" when it may.
 func forbidden(from, imported string, isTest bool) string {

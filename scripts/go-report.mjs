@@ -28,7 +28,10 @@ for await (const line of createInterface({ input: process.stdin })) {
   if (Action === 'output' || Action === 'build-output') {
     output.set(Test, (output.get(Test) ?? '') + Output)
   } else if (Action === 'fail' || Action === 'build-fail') {
-    process.stdout.write(output.get(Test) ?? '')
+    const text = output.get(Test) ?? ''
+    process.stdout.write(text)
+    const seed = /-rapid\.seed=(\d+)/.exec(text)?.[1]
+    if (seed) console.log(`    To repeat it: make sim SEED=${seed} PACKAGE=${Package.replace(/^[^/]+\/[^/]+\/[^/]+/, '.')} RUN=${Test.split('/')[0]}`)
     output.delete(Test)
     if (Test) continue
     for (const [test, text] of output) process.stdout.write(`--- NOT ENDED: ${test}\n${text}`)

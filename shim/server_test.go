@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sayso-dev/sayso/internal/seedtest"
 	"github.com/sayso-dev/sayso/shim"
 )
 
@@ -122,9 +123,7 @@ func TestServersAreKilled(t *testing.T) {
 	p.Limits.Segment = 3000
 	h := start(t, p)
 	state := filepath.Join(t.TempDir(), "state")
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := rand.New(rand.NewPCG(seedtest.New(t), 0))
 	killed := 0
 	lines := forever
 	for epoch := 1; ; epoch++ {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/seedtest"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wire"
 	"github.com/sayso-dev/sayso/wsapi"
@@ -118,10 +119,11 @@ func readTranscript(t *testing.T, c *collector) (s shown) {
 // transcript of the database and the block that grows.
 func TestBlocksEndAsTheDatabaseHasThem(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(12) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+	seed := seedtest.New(t)
+	for i := range uint64(12) {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
-			inBubble(t, func(t *testing.T, h *harness) { streamAtRandom(t, h, rand.New(rand.NewPCG(seed, 1))) })
+			inBubble(t, func(t *testing.T, h *harness) { streamAtRandom(t, h, rand.New(rand.NewPCG(seed, i))) })
 		})
 	}
 }

@@ -13,9 +13,9 @@ import { Stage } from '../stage.ts'
 // And no tap at the place of a decision decides something else.
 //
 // SAYSO_TAPPING_SECONDS is how long each of the four screens is tapped on, and
-// SAYSO_TAPPING_SEED which taps and which arrivals.
+// SAYSO_TEST_SEED which taps and which arrivals.
 const SECONDS = Number(process.env.SAYSO_TAPPING_SECONDS ?? (everything ? 18 : 6))
-const SEED = Number(process.env.SAYSO_TAPPING_SEED ?? 1)
+const SEED = Number(process.env.SAYSO_TEST_SEED ?? 1)
 
 /** How long a button must have been still; a little less than what the app asks for. */
 const STILL_MS = 500

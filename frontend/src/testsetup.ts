@@ -3,6 +3,10 @@ import { afterEach, expect } from 'vitest'
 // Browser APIs that jsdom lacks. A test file that needs no page starts with `// @vitest-environment node`,
 // because creating a page takes half a second.
 
+// `make sim` repeats what property tests generated. Without it they draw a seed, which a failure prints.
+const seed = process.env['SAYSO_TEST_SEED']
+if (seed) (await import('fast-check')).default.configureGlobal({ seed: Number(seed) })
+
 class Observer {
   observe(): void {}
   unobserve(): void {}

@@ -132,7 +132,8 @@ export const german: Record<keyof typeof errors, string> = {
   runner_name_invalid: 'Gib dem Runner einen Namen mit bis zu {max} Zeichen.',
   runner_name_taken: 'Es gibt schon einen Runner mit diesem Namen.',
   runner_unknown: 'Diesen Runner gibt es nicht.',
-  runner_not_connected: '{runner} ist gerade nicht erreichbar. Starte die Sitzung auf einem anderen Runner oder versuche es später noch einmal.',
+  runner_not_connected:
+    '{runner} ist gerade nicht erreichbar. Starte die Sitzung auf einem anderen Runner oder versuche es später noch einmal.',
   runner_full: 'Auf dem Runner dieser Sitzung laufen schon {max} Prozesse, mehr sind nicht erlaubt.',
   runner_paused: '{runner} nimmt gerade keine neuen Sitzungen an. Ein Admin kann das ändern.',
   runner_unreachable:
