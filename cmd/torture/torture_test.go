@@ -88,7 +88,7 @@ func TestServerKilledAgainAndAgain(t *testing.T) {
 	s, out := short(t)
 	s.kills, s.requests = 50, 200
 	proves(t, s, out, runCrash)
-	for _, what := range []string{"of these counted, taken back", "undos, of these in vain", "refusals while another's"} {
+	for _, what := range []string{"of these counted, undone", "undos, of these without effect", "answers refused while another"} {
 		line := regexp.MustCompile(regexp.QuoteMeta("| "+what) + `.*\| ([0-9, ]+) \|`).FindStringSubmatch(out.String())
 		if line == nil || strings.HasPrefix(line[1], "0") {
 			t.Errorf("%s: %q; without them it is no proof of holds\n%s", what, line, out)
