@@ -62,8 +62,9 @@ var (
 		WHERE session_id IN (SELECT session_id FROM sessions WHERE runner_id = $2 AND NOT archived)`)
 	bumpRunning = define(`UPDATE processes SET version = version + 1
 		WHERE state <> 'dead' AND session_id IN (SELECT session_id FROM sessions WHERE runner_id = $1 AND NOT archived)`)
-	runningOfRunner = query(`SELECT s.session_id FROM sessions AS s JOIN processes AS p ON p.session_id = s.session_id
-		WHERE s.runner_id = $1 AND p.state <> 'dead' AND NOT s.archived`)
+	// From the few processes that run to their sessions, never through all sessions.
+	runningOfRunner = query(`SELECT p.session_id FROM processes AS p WHERE p.state <> 'dead'
+		AND EXISTS (SELECT 1 FROM sessions AS s WHERE s.session_id = p.session_id AND s.runner_id = $1 AND NOT s.archived)`)
 	sessionsOfRunner = query("SELECT session_id FROM sessions WHERE runner_id = $1 AND NOT archived").long()
 	selectByToken    = query("SELECT token_hash, " + runnerColumns + " FROM runners WHERE token_hash = $1 AND removed_at = 0")
 	setPaused        = define("UPDATE runners SET paused = $1 WHERE runner_id = $2").Require(session.ErrNoRunner)
