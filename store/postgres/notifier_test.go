@@ -160,11 +160,11 @@ func TestPollFindsWhatNobodyNotified(t *testing.T) {
 	}
 	fresh := newSession(t, st)
 	h.await(t, fresh, 0)
-	if n := h.count(early); n != 0 {
-		t.Errorf("announced %d times before the commit", n)
-	}
+	// Its creation may have been announced more than once while transactions of other tests in
+	// this cluster were older than it.
+	before = h.count(early)
 	must(t, slow.Commit(ctx))
-	h.await(t, early, 0)
+	h.await(t, early, before)
 	before = h.count(deleted)
 	must(t, st.DeleteSession(ctx, deleted))
 	h.await(t, deleted, before)
