@@ -97,6 +97,7 @@ type Hub struct {
 	wake    chan struct{} // capacity 1: Run has work
 	recheck chan struct{} // capacity 1: a sign-in ended
 	suspect chan struct{} // capacity 1: a write failed
+	started chan struct{} // closed when Run serves tabs
 
 	mu       sync.Mutex // protects following; never held over I/O
 	running  bool
@@ -164,6 +165,9 @@ func wake(c chan struct{}) {
 	default:
 	}
 }
+
+// Started returns a channel that is closed once Run serves tabs.
+func (h *Hub) Started() <-chan struct{} { return h.started }
 
 // Running reports whether tabs are served.
 func (h *Hub) Running() bool {

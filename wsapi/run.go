@@ -23,7 +23,7 @@ func New(o Options) (*Hub, error) {
 		return nil, err
 	}
 	h := &Hub{
-		o: o, wake: make(chan struct{}, 1), recheck: make(chan struct{}, 1), suspect: make(chan struct{}, 1),
+		o: o, wake: make(chan struct{}, 1), recheck: make(chan struct{}, 1), suspect: make(chan struct{}, 1), started: make(chan struct{}),
 		notice:  wire.NoNotice,
 		changed: map[string]struct{}{}, feeds: map[string]*feed{}, tabs: map[*tab]bool{}, deleting: map[string]string{},
 		commands: map[*context.CancelFunc]struct{}{},
@@ -43,6 +43,7 @@ func (h *Hub) Run(ctx context.Context) error {
 	h.mu.Lock()
 	h.running = true
 	h.mu.Unlock()
+	close(h.started)
 	var aside sync.WaitGroup
 	aside.Go(func() { h.watchIdentities(ctx) })
 	aside.Go(func() { h.watchStore(ctx) })

@@ -497,6 +497,10 @@ func (a *app) Run(ctx context.Context) error {
 	reload := &reloader{app: a, leave: leave}
 	start(edges, edgesCtx, "reload", reload.Run)
 
+	select { // a tab that opens the announced address is not refused
+	case <-a.tabs.Started():
+	case <-ended.Done():
+	}
 	err := a.announce(ctx)
 	if err == nil {
 		<-ended.Done()
