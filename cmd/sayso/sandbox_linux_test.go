@@ -69,6 +69,10 @@ func TestClaudeInASandboxCannotApproveItself(t *testing.T) {
 		}
 		h, _ := realHarness(t, version)
 		h.asProcesses()
+		// The program itself is where Claude may write, as in many homes.
+		program := filepath.Join(h.work, "claude")
+		must(t, os.WriteFile(program, fmt.Appendf(nil, "#!/bin/sh\nexec '%s' \"$@\"\n", h.claude), 0o700))
+		h.claude = program
 		s := h.start("--sandbox", "bubblewrap", "--workspace-root", h.work)
 		other := s.session("```script\n[[{\"text\":\"I am the other one\"}]]\n```")
 		s.says(other, "I am the other one")

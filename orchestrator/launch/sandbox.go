@@ -60,6 +60,13 @@ func (s *Sandbox) wrap(c claude.Command, cli *CLI, writable []string, shown []st
 	for _, path := range s.Hide {
 		args = append(args, "--ro-bind", "/dev/null", path)
 	}
+	// The home folder and /tmp may contain the programs, and the server starts both again.
+	for _, path := range []string{c.Path, s.Exe} {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real
+		}
+		args = append(args, "--ro-bind-try", path, path)
+	}
 	// bubblewrap opens the folder by its name: enter checks that it is still the same.
 	args = append(args, "--", s.Exe, "enter")
 	if cli.RunAs != nil && !outside {

@@ -200,7 +200,7 @@ func TestSandboxHidesTheState(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := strings.Join(r.command.Args, " ")
-	for _, part := range []string{"--bind-try /work /work", "--bind-try /home/ada /home/ada", "--tmpfs /state", "--bind /state/demo /state/demo", "--ro-bind /dev/null /etc/key", "-- /usr/bin/sayso enter /work /bin/sh"} {
+	for _, part := range []string{"--bind-try /work /work", "--bind-try /home/ada /home/ada", "--tmpfs /state", "--bind /state/demo /state/demo", "--ro-bind /dev/null /etc/key", "--ro-bind-try /usr/bin/sayso /usr/bin/sayso", "-- /usr/bin/sayso enter /work /bin/sh"} {
 		if !strings.Contains(args, part) {
 			t.Errorf("no %q in %s", part, args)
 		}
