@@ -19,11 +19,15 @@ import (
 //go:embed all:dist
 var dist embed.FS
 
-// notBuilt is served by a server that was built without the web app.
+// NotBuilt says what a person does whose server was built without the web app, as by `go install`:
+// the module contains only its source.
+const NotBuilt = "This sayso was built without its web app, as go install does. Everything else works. To get one with the web app, install a release from https://github.com/sayso-dev/sayso/releases, or run make build in a clone."
+
+// notBuilt is the page of such a server.
 const notBuilt = `<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>sayso</title>
-<h1>sayso runs, but was built without its web app</h1>
-<p>Run <code>make build</code> and start it again.</p>
+<h1>sayso was built without its web app</h1>
+<p>` + NotBuilt + `</p>
 </html>
 `
 
@@ -60,6 +64,9 @@ func HandlerFor(root fs.FS) http.Handler {
 		serve(w, r, root, name)
 	})
 }
+
+// Built reports whether this program contains the web app.
+func Built() bool { return isFile(dist, "dist/index.html") }
 
 func built(root fs.FS) bool { return isFile(root, "index.html") }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/sayso-dev/sayso/frontend"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
 )
@@ -36,7 +37,10 @@ func (a *app) announce(ctx context.Context) error {
 		}
 	} else {
 		// Logs keep the output of a start, and this link would sign in an admin.
-		fmt.Fprintf(stdout, "sayso is running at %s\n\nOpen %s to sign in. To get a one-time sign-in link for an admin, run: sayso token --sign-in\n\n", address(s), addressesOf(s).outside+path)
+		fmt.Fprintf(stdout, "sayso is running at %s\n\nOpen %s to sign in. To get a one-time sign-in link for an admin, run: sayso token --sign-in%s\n\n", address(s), addressesOf(s).outside+path, a.stateFlag())
+	}
+	if !frontend.Built() {
+		fmt.Fprintf(stdout, "%s\n\n", frontend.NotBuilt)
 	}
 	if e := a.orchestrator.Environment(ctx); e.Problem != "" {
 		fmt.Fprintf(stdout, "%s\n", e.Problem)
@@ -46,4 +50,12 @@ func (a *app) announce(ctx context.Context) error {
 		fmt.Fprintln(stdout)
 	}
 	return nil
+}
+
+// stateFlag returns the flag with which other commands find this server, "" where they find it without.
+func (a *app) stateFlag() string {
+	if a.settings.StateDir == defaultStateDir(a.in.getenv) {
+		return ""
+	}
+	return " --state-dir " + shellWord(a.settings.StateDir)
 }

@@ -200,12 +200,15 @@ func (a *app) openDatabase(ctx context.Context) (err error) {
 // later.
 func (a *app) listen(ctx context.Context) (err error) {
 	s := &a.settings
-	if a.public, err = net.Listen("tcp", s.Listen); err != nil {
-		return fmt.Errorf("cannot listen on %s: %w. Another program may use this address, such as another sayso", s.Listen, err)
+	var moved bool
+	if a.public, moved, err = listenPublicly(s.Listen, a.in.demo); err != nil {
+		return err
 	}
 	a.onClose(a.public.Close)
 	s.Listen = a.public.Addr().String() // the port chosen for :0
-	if !s.tls() {
+	// A demo beside a server leaves that the name localhost: cookies do not know ports, and a sign-in to
+	// one would end that to the other.
+	if !s.tls() && !moved {
 		if a.twin, s.named = byName(ctx, s.Listen); a.twin != nil {
 			a.onClose(a.twin.Close)
 		}

@@ -58,7 +58,7 @@ func (r *reloader) Run(ctx context.Context) error {
 // reload applies all settings, or none when one is invalid.
 func (r *reloader) reload(ctx context.Context) {
 	a := r.app
-	read, _, err := readSettings("serve", a.in.args, a.in.getenv)
+	read, _, err := readSettings(a.in.verb(), a.in.args, a.in.getenv)
 	next := read
 	var rules orchestrator.Rules
 	if err == nil {

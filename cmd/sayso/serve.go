@@ -26,6 +26,14 @@ type invocation struct {
 	demo           bool             // start a demo session at once
 }
 
+// verb returns the command that started the server.
+func (in invocation) verb() string {
+	if in.demo {
+		return "demo"
+	}
+	return "serve"
+}
+
 // getenv returns the value of a variable, "" without it.
 func (in invocation) getenv(name string) string {
 	for i := len(in.environ) - 1; i >= 0; i-- {
@@ -80,7 +88,7 @@ func serveUntilDone(ctx context.Context, in invocation) error {
 }
 
 func buildAndRun(ctx context.Context, in invocation) error {
-	s, rest, err := readSettings("serve", in.args, in.getenv)
+	s, rest, err := readSettings(in.verb(), in.args, in.getenv)
 	if err != nil {
 		return err
 	}

@@ -91,6 +91,9 @@ func readSettings(verb string, args []string, getenv func(string) string) (setti
 // readSettingsAnd is readSettings for a command that has other flags, too, which define adds.
 func readSettingsAnd(define func(*flag.FlagSet), verb string, args []string, getenv func(string) string) (settings, []string, error) {
 	s := defaultSettings(getenv)
+	if verb == "demo" && s.StateDir != "" {
+		s.StateDir += "-demo" // it runs beside a server, and leaves nothing in its database
+	}
 	file := getenv("SAYSO_CONFIG")
 	flags := newFlags(verb, define)
 	flags.StringVar(&file, "config", file, "settings file (TOML)")
