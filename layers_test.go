@@ -328,9 +328,10 @@ var packages = map[string]rule{
 		closed:   "it is an identity provider for tests only",
 	},
 	"claude": {
-		layer:  0,
-		ours:   []string{"internal/failpoint", "internal/procfs", "internal/ellipsis"},
-		closed: "only the orchestrator knows the CLI's JSON, so that a change of the CLI ends there",
+		layer:    0,
+		ours:     []string{"internal/failpoint", "internal/procfs", "internal/ellipsis"},
+		external: []string{"github.com/google/uuid"},
+		closed:   "only the orchestrator knows the CLI's JSON, so that a change of the CLI ends there",
 	},
 	"claude/config": {
 		layer:  0,

@@ -19,7 +19,7 @@ type call struct {
 	id, subtype string
 	requestHash uint64 // hash of the request; 0 when an earlier client received it
 	cancel      context.CancelCauseFunc
-	endErr      error // ErrWithdrawn or ErrClosed if it was settled that way; protected by Client.mu
+	endErr      error // why it is settled: ErrWithdrawn, ErrClosed or errSettled; protected by Client.mu
 }
 
 // answeredIDs remembers the latest answered ids with the hashes of their requests. The CLI
@@ -89,6 +89,11 @@ func (l *readLoop) dispatch(id string, body json.RawMessage, notify bool) error 
 	if open := c.calls[id]; open != nil {
 		asked, known, reused = open.requestHash, true, ErrReused
 	}
+	if c.closed { // nothing can be answered any more
+		c.mu.Unlock()
+		cancel(nil)
+		return err
+	}
 	if known {
 		c.mu.Unlock()
 		cancel(nil)
@@ -112,8 +117,9 @@ func (l *readLoop) dispatch(id string, body json.RawMessage, notify bool) error 
 // answerer runs a callback and returns the response for the CLI. Its failed method turns an
 // error of the callback into a response.
 type answerer struct {
-	run    func(ctx context.Context) (response, error)
-	failed func(err error) response
+	run     func(ctx context.Context) (response, error)
+	failed  func(err error) response
+	timeout time.Duration // after which failed answers, although run goes on; 0 for none
 }
 
 // response is the answer to a request of the CLI: a payload, or an error.
@@ -125,6 +131,25 @@ type response struct {
 }
 
 func (c *Client) answer(ctx context.Context, k *call, a answerer) {
+	if a.timeout > 0 {
+		unlimited := ctx
+		limited, cancel := context.WithTimeoutCause(ctx, a.timeout, ErrHookTimeout)
+		defer cancel()
+		answered := make(chan struct{})
+		stop := context.AfterFunc(limited, func() {
+			defer close(answered)
+			if errors.Is(context.Cause(limited), ErrHookTimeout) {
+				c.reportError(k, ErrHookTimeout)
+				c.sendUnlessSettled(unlimited, k, a.failed(ErrHookTimeout))
+			}
+		})
+		defer func() {
+			if !stop() {
+				<-answered
+			}
+		}()
+		ctx = limited
+	}
 	returned := false
 	defer func() {
 		if !returned { // runtime.Goexit, as called by testing.T.FailNow
@@ -206,19 +231,26 @@ func guard(ctx context.Context, f func(context.Context) (response, error)) (r re
 }
 
 func (c *Client) reportError(k *call, err error) {
+	if l := c.options.Logger; l != nil {
+		l.Error("callback failed", "subtype", k.subtype, "request_id", k.id, "error", err)
+	}
 	if f := c.options.OnCallbackError; f != nil {
 		f(k.subtype, k.id, err)
 	}
 }
 
-// settle returns nil if it settled k, else why k was settled before: ErrWithdrawn or
-// ErrClosed.
+// errSettled: a call was answered before, after its time limit.
+var errSettled = errors.New("the request was answered before")
+
+// settle returns nil if it settled k, else why k was settled before: ErrWithdrawn, ErrClosed or
+// errSettled.
 func (c *Client) settle(k *call, answered bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if k.endErr != nil {
 		return k.endErr
 	}
+	k.endErr = errSettled
 	delete(c.calls, k.id)
 	if answered {
 		c.answered.add(k.id, k.requestHash)

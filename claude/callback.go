@@ -49,11 +49,12 @@ type UserDialogRequest struct {
 	DialogKind string
 	ToolUseID  string
 	Payload    json.RawMessage
+	Raw        json.RawMessage // the whole request object
 }
 
 // handlers maps the known subtypes of requests. A handler copies what it needs of body before
 // it returns.
-var handlers = map[string]func(o *Options, id string, body json.RawMessage, fields []field) answerer{
+var handlers = map[string]func(o *callbacks, id string, body json.RawMessage, fields []field) answerer{
 	"can_use_tool":        handleToolRequest,
 	"elicitation":         handleElicitation,
 	"hook_callback":       handleHook,
@@ -62,7 +63,7 @@ var handlers = map[string]func(o *Options, id string, body json.RawMessage, fiel
 }
 
 // refuseUnknown answers a request of an unknown subtype, because the CLI would wait for ever.
-func refuseUnknown(_ *Options, _ string, _ json.RawMessage, fields []field) answerer {
+func refuseUnknown(_ *callbacks, _ string, _ json.RawMessage, fields []field) answerer {
 	subtype := text(lookup(fields, "subtype"))
 	return refuse(fmt.Sprintf("unsupported control request %q", subtype), "unsupported_request")
 }
@@ -77,7 +78,7 @@ func failure(error) response {
 	return response{problem: "the host failed for a technical reason"}
 }
 
-func handleElicitation(o *Options, id string, body json.RawMessage, fields []field) answerer {
+func handleElicitation(o *callbacks, id string, body json.RawMessage, fields []field) answerer {
 	if o.Elicitation == nil {
 		return answerer{run: func(context.Context) (response, error) {
 			return response{payload: json.RawMessage(`{"action":"decline"}`)}, nil
@@ -133,15 +134,18 @@ func (a ElicitationAnswer) payload() (json.RawMessage, error) {
 	return append(payload, '}'), nil
 }
 
-func handleHook(o *Options, id string, _ json.RawMessage, fields []field) answerer {
-	if o.HookCallback == nil {
-		return refuse("no hook callback is registered", "")
-	}
+func handleHook(o *callbacks, id string, _ json.RawMessage, fields []field) answerer {
 	r := HookRequest{
 		RequestID:  id,
 		CallbackID: text(lookup(fields, "callback_id")),
 		ToolUseID:  text(lookup(fields, "tool_use_id")),
 		Input:      clone(lookup(fields, "input")),
+	}
+	if h := o.hooks[r.CallbackID]; h != nil {
+		return h.answerer(r)
+	}
+	if o.HookCallback == nil {
+		return refuse("no hook callback is registered", "")
 	}
 	return answerer{
 		run: func(ctx context.Context) (response, error) {
@@ -151,18 +155,22 @@ func handleHook(o *Options, id string, _ json.RawMessage, fields []field) answer
 	}
 }
 
-func handleMCPMessage(o *Options, id string, _ json.RawMessage, fields []field) answerer {
-	if o.MCPMessage == nil {
-		return refuse("no MCP server runs in this process", "")
-	}
+func handleMCPMessage(o *callbacks, id string, _ json.RawMessage, fields []field) answerer {
 	r := MCPMessageRequest{
 		RequestID:  id,
 		ServerName: text(lookup(fields, "server_name")),
 		Message:    clone(lookup(fields, "message")),
 	}
+	handle := o.MCPMessage
+	if local := o.local[r.ServerName]; local != nil {
+		handle = local.handle
+	}
+	if handle == nil {
+		return refuse("no MCP server of that name runs in this process", "")
+	}
 	return answerer{
 		run: func(ctx context.Context) (response, error) {
-			out, err := o.MCPMessage(ctx, r)
+			out, err := handle(ctx, r)
 			if err == nil && out == nil {
 				// A notification has no response, but the request that carried it needs one.
 				out = json.RawMessage(`{"jsonrpc":"2.0","result":{},"id":0}`)
@@ -173,13 +181,14 @@ func handleMCPMessage(o *Options, id string, _ json.RawMessage, fields []field) 
 	}
 }
 
-func handleUserDialog(o *Options, id string, _ json.RawMessage, fields []field) answerer {
+func handleUserDialog(o *callbacks, id string, body json.RawMessage, fields []field) answerer {
 	cancelled := response{payload: json.RawMessage(`{"behavior":"cancelled"}`)}
 	r := UserDialogRequest{
 		RequestID:  id,
 		DialogKind: text(lookup(fields, "dialog_kind")),
 		ToolUseID:  text(lookup(fields, "tool_use_id")),
 		Payload:    clone(lookup(fields, "payload")),
+		Raw:        clone(body),
 	}
 	return answerer{
 		run: func(ctx context.Context) (response, error) {

@@ -22,12 +22,12 @@ var (
 	// ErrNoAnswer is returned by a callback to send nothing, because somebody else answers.
 	ErrNoAnswer = errors.New("no answer is to be sent")
 	// ErrInvalidUTF8 reports a line that was used nevertheless.
-	ErrInvalidUTF8 = errors.New("line holds bytes that are no UTF-8")
+	ErrInvalidUTF8 error = protocolError("line holds bytes that are no UTF-8")
 	// ErrTooLarge: a line is larger than the CLI accepts, or than a budget allows.
-	ErrTooLarge = errors.New("line is too large")
+	ErrTooLarge error = protocolError("line is too large")
 	// ErrReused: a control_request has the id of an open one, and other content. The open one
 	// stays open; the new one gets no answer.
-	ErrReused = errors.New("the CLI asks something else under the id of another request")
+	ErrReused error = protocolError("the CLI asks something else under the id of another request")
 	// ErrReusedAnswered is [ErrReused] for the id of an answered request, whose answer stays
 	// valid.
 	ErrReusedAnswered = fmt.Errorf("%w, which was answered", ErrReused)
@@ -39,53 +39,6 @@ var (
 // MaxSent bounds a line to the CLI, in bytes: the CLI exits on a longer one.
 const MaxSent = 256 << 20
 
-// Options are the callbacks of a [Client]. All may be nil. Callbacks that return an answer
-// run concurrently in goroutines of their own, without a time limit. Their context ends with
-// the cause [ErrWithdrawn] when the CLI cancels and [ErrClosed] at the end; after that their
-// answer is dropped. A callback that fails or panics never allows anything.
-type Options struct {
-	// CanUseTool decides whether a tool may run. If nil, tools are denied. An error or a
-	// panic denies with a message to the model about a technical failure.
-	CanUseTool func(ctx context.Context, r ToolRequest) (ToolDecision, error)
-	// Elicitation answers a question of an MCP server. Nil declines.
-	Elicitation func(ctx context.Context, r ElicitationRequest) (ElicitationAnswer, error)
-	// HookCallback runs a hook that [InitializeRequest.Hooks] registered and
-	// returns the hook's output, a JSON object. Nil refuses.
-	HookCallback func(ctx context.Context, r HookRequest) (json.RawMessage, error)
-	// MCPMessage handles a JSON-RPC message for an MCP server of this process and returns the
-	// JSON-RPC response, or nil for a notification. If nil, messages are refused.
-	MCPMessage func(ctx context.Context, r MCPMessageRequest) (json.RawMessage, error)
-	// UserDialog shows a dialog of a kind that
-	// [InitializeRequest.SupportedDialogKinds] names and returns its result.
-	// Nil cancels the dialog.
-	UserDialog func(ctx context.Context, r UserDialogRequest) (json.RawMessage, error)
-
-	// Open are requests that an earlier client of the same CLI left unanswered, by id: the
-	// object inside the control_request. Their callbacks start before anything is read, so
-	// that a cancel finds them. Use it for requests that the CLI does not list in its answer
-	// to initialize, such as elicitations.
-	Open map[string]json.RawMessage
-	// OnRequest receives every new request of the CLI, on the read loop, before its callback
-	// starts; body is borrowed.
-	OnRequest func(requestID, subtype string, body json.RawMessage)
-	// OnWithdrawn receives the id of every request that the CLI cancelled, on the read loop,
-	// including requests to an earlier client of the same CLI.
-	OnWithdrawn func(requestID string)
-	// OnInitialized receives the CLI's answer to every [Client.Initialize], on the read loop: before
-	// OnMessage receives what the CLI printed after it, and before Initialize returns.
-	OnInitialized func(r *InitializeResponse)
-	// OnMessage receives every message in order, on the read loop: nothing else is read until
-	// it returns. Raw parts of m are borrowed, see [Header].
-	OnMessage func(m Message)
-	// OnUnreadable receives a line that is no message, with the reason: [ErrMalformed],
-	// [ErrTooLarge] without a line, or [ErrInvalidUTF8] for a line that was used
-	// nevertheless. It runs on the read loop and line is borrowed.
-	OnUnreadable func(line []byte, err error)
-	// OnCallbackError receives the error or panic (a *[PanicError]) of a callback, and
-	// failures to send an answer. It runs in the callback's goroutine.
-	OnCallbackError func(subtype, requestID string, err error)
-}
-
 // Client is a conversation with one CLI.
 //
 // # Concurrency
@@ -95,14 +48,16 @@ type Options struct {
 // they block the reading.
 type Client struct {
 	transport Transport
-	options   Options
+	options   callbacks
 	idPrefix  string // distinguishes our request ids from those of an earlier client of the same CLI
 	// reading is of Run alone. It is not in the frame of Run, whose goroutine waits most of the
 	// time: frames over 1 KB in all double the stack that the runtime leaves it.
 	reading readLoop
 
+	started *started // of a client from Start, else nil
+
 	mu       sync.Mutex
-	started  bool
+	runs     bool
 	closed   bool
 	lastID   int
 	waiting  map[string]waitingReply // our requests, by id
@@ -117,34 +72,54 @@ type reply struct {
 	err      error
 }
 
-// NewClient returns a client over t. It starts nothing.
+// NewClient returns a client over t, for a CLI that runs already: the CLI of [StartProcess], of another
+// host, or of a test. It starts nothing, and the caller calls [Client.Initialize]. [Start] does both.
 func NewClient(t Transport, o Options) *Client {
-	return &Client{
+	c := &Client{
 		transport: t,
-		options:   o,
+		options:   o.callbacks(),
 		idPrefix:  "sayso-" + rand.Text()[:8] + "-",
 		waiting:   make(map[string]waitingReply),
 		calls:     make(map[string]*call),
 	}
+	_, c.options.hooks = registerHooks(o.Hooks)
+	return c
 }
 
 // Run reads until the transport or ctx ends, and closes the transport. It returns nil at a
 // clean end, the cause of ctx, or the error of the transport. When it returns, the contexts
 // of all callbacks have ended, all callbacks have returned, and all waiting calls have failed
 // with [ErrClosed].
+//
+// Of a client from [Start], Run also initializes the conversation, and when it returns the CLI has
+// exited. At the end of ctx the CLI gets some seconds to write its transcript. Run then also
+// returns an *[ExitError], or why the conversation was not initialized.
 func (c *Client) Run(ctx context.Context) error {
 	c.mu.Lock()
-	if c.started {
+	if c.runs {
 		c.mu.Unlock()
 		return errors.New("claude: a client runs once")
 	}
-	c.started = true
+	c.runs = true
 	c.mu.Unlock()
+	if c.started != nil {
+		return c.started.run(ctx, c)
+	}
+	return c.read(ctx, func() { c.transport.Close() })
+}
 
+// read reads until the transport ends. end ends it when ctx does.
+func (c *Client) read(ctx context.Context, end func()) error {
 	var callbacks sync.WaitGroup
 	// Callbacks get the values of ctx but not its end: their cause is ErrClosed.
 	life, endLife := context.WithCancelCause(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() { c.transport.Close() })
+	stop := context.AfterFunc(ctx, func() {
+		if c.started != nil { // the CLI may take its time
+			c.close()
+			endLife(ErrClosed)
+		}
+		end()
+	})
 
 	c.reading = readLoop{client: c, life: life, callbacks: &callbacks}
 	err := c.reading.run()
@@ -217,6 +192,9 @@ func (l *readLoop) dispatchOpen() {
 }
 
 func (l *readLoop) unreadable(line []byte, err error) {
+	if log := l.client.options.Logger; log != nil {
+		log.Warn("unreadable line of the CLI", "error", err, "bytes", len(line))
+	}
 	if f := l.client.options.OnUnreadable; f != nil {
 		f(line, err)
 	}
@@ -247,7 +225,8 @@ func (l *readLoop) line(line []byte) {
 		}
 		l.client.withdraw(e.RequestID)
 	default:
-		if l.client.options.OnMessage == nil {
+		f, started := l.client.options.OnMessage, l.client.started
+		if f == nil && started == nil {
 			return
 		}
 		m, err := e.decode()
@@ -255,7 +234,12 @@ func (l *readLoop) line(line []byte) {
 			l.unreadable(line, err)
 			return
 		}
-		l.client.options.OnMessage(m)
+		if started != nil {
+			started.deliver(m)
+		}
+		if f != nil {
+			f(m)
+		}
 	}
 }
 

@@ -36,8 +36,8 @@ func TestRealElicitation(t *testing.T) {
 				t.Fatal(err)
 			}
 			asked := make(chan *realElicitation, 10)
-			s := startReal(t, realCLI(t, variable, version), func(l *claude.Launch, o *claude.Options) {
-				l.MCPConfig, l.StrictMCPConfig, l.AllowedTools = config, true, []string{"mcp__elicitor__elicit"}
+			s := startReal(t, realCLI(t, variable, version), func(o *claude.Options) {
+				o.MCPConfig, o.StrictMCPConfig, o.AllowedTools = config, true, []string{"mcp__elicitor__elicit"}
 				o.Elicitation = func(ctx context.Context, r claude.ElicitationRequest) (claude.ElicitationAnswer, error) {
 					e := &realElicitation{r, make(chan claude.ElicitationAnswer, 1), make(chan error, 1), make(chan error, 1)}
 					asked <- e

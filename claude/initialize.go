@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 )
 
 // InitializeRequest is the first request to the CLI. All fields are optional.
@@ -19,6 +21,55 @@ type InitializeRequest struct {
 	// PerTaskStopAffordance: an interrupt leaves background agents alive.
 	PerTaskStopAffordance bool `json:"perTaskStopAffordance,omitempty"`
 	ForwardSubagentText   bool `json:"forwardSubagentText,omitempty"`
+
+	SDKMCPServerConfigs    map[string]SDKMCPServerConfig `json:"sdkMcpServerConfigs,omitempty"`
+	PlanModeInstructions   string                        `json:"planModeInstructions,omitempty"`
+	ToolAliases            map[string]string             `json:"toolAliases,omitempty"`
+	ExcludeDynamicSections bool                          `json:"excludeDynamicSections,omitempty"`
+	Skills                 []string                      `json:"skills,omitempty"`
+	PromptSuggestions      bool                          `json:"promptSuggestions,omitempty"`
+	AgentProgressSummaries bool                          `json:"agentProgressSummaries,omitempty"`
+}
+
+// SDKMCPServerConfig configures an MCP server of this process.
+type SDKMCPServerConfig struct {
+	TimeoutMS int64           `json:"timeout,omitempty"`
+	Tools     []MCPToolPolicy `json:"tools,omitempty"`
+}
+
+// InitializeRequest returns the part of the options that is no command line.
+func (o Options) InitializeRequest() InitializeRequest {
+	r := InitializeRequest{
+		JSONSchema: o.OutputSchema, Title: o.Title, SupportedDialogKinds: o.SupportedDialogKinds,
+		PerTaskStopAffordance: o.PerTaskStop, ForwardSubagentText: o.ForwardSubagentText,
+		PlanModeInstructions: o.PlanModeInstructions, ToolAliases: o.ToolAliases,
+		ExcludeDynamicSections: o.ExcludeDynamicSections, Skills: o.Skills,
+		PromptSuggestions: o.PromptSuggestions, AgentProgressSummaries: o.AgentProgressSummaries,
+	}
+	r.Hooks, _ = registerHooks(o.Hooks)
+	if o.SystemPrompt != "" {
+		r.SystemPrompt = []string{o.SystemPrompt}
+	}
+	for name, agent := range o.Agents {
+		if r.Agents == nil {
+			r.Agents = map[string]json.RawMessage{}
+		}
+		r.Agents[name], _ = marshal(agent) // fails only for a RawMessage that is no JSON: marshalling the request says so
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.MCPServers)) {
+		local, ok := o.MCPServers[name].(LocalServer)
+		if !ok {
+			continue
+		}
+		r.SDKMCPServers = append(r.SDKMCPServers, name)
+		if local.Timeout > 0 || len(local.Tools) > 0 {
+			if r.SDKMCPServerConfigs == nil {
+				r.SDKMCPServerConfigs = map[string]SDKMCPServerConfig{}
+			}
+			r.SDKMCPServerConfigs[name] = SDKMCPServerConfig{TimeoutMS: local.Timeout.Milliseconds(), Tools: local.Tools}
+		}
+	}
+	return r
 }
 
 // HookMatcher registers hook callbacks.
@@ -31,13 +82,23 @@ type HookMatcher struct {
 
 // InitializeResponse is the CLI's answer.
 type InitializeResponse struct {
-	Raw               json.RawMessage `json:"-"` // the response object
-	Models            []ModelInfo     `json:"models"`
-	Account           AccountInfo     `json:"account"`
-	Commands          []CommandInfo   `json:"commands"`
-	Agents            []AgentInfo     `json:"agents"`
-	OutputStyle       string          `json:"output_style"`
-	ClaudeCodeVersion string          `json:"claude_code_version"`
+	Raw         json.RawMessage `json:"-"` // the response object
+	Models      []ModelInfo     `json:"models"`
+	Account     AccountInfo     `json:"account"`
+	Commands    []CommandInfo   `json:"commands"`
+	Agents      []AgentInfo     `json:"agents"`
+	OutputStyle string          `json:"output_style"`
+	// AvailableOutputStyles, from newer CLIs.
+	AvailableOutputStyles []string `json:"available_output_styles"`
+	ClaudeCodeVersion     string   `json:"claude_code_version"` // "" from an older CLI
+	// HooksApplied, PluginsApplied and MCPServersApplied report whether the CLI took them; nil
+	// from an older CLI.
+	HooksApplied           *bool  `json:"hooks_applied"`
+	HookOnFailureSupported bool   `json:"hook_on_failure_supported"`
+	PluginsApplied         *bool  `json:"plugins_applied"`
+	MCPServersApplied      *bool  `json:"mcp_servers_applied"`
+	FastModeState          string `json:"fast_mode_state"` // off, cooldown or on
+	FastModeDisabledReason string `json:"fast_mode_disabled_reason"`
 	// PendingPermissionRequests are the requests that the CLI has open; those not in flight
 	// here have been passed to [Options.CanUseTool].
 	PendingPermissionRequests []ToolRequest `json:"-"`
@@ -51,6 +112,12 @@ type ModelInfo struct {
 	ResolvedModel string `json:"resolvedModel"`
 	DisplayName   string `json:"displayName"`
 	Description   string `json:"description"`
+
+	SupportsEffort           bool     `json:"supportsEffort"`
+	SupportedEffortLevels    []string `json:"supportedEffortLevels"`
+	SupportsAdaptiveThinking bool     `json:"supportsAdaptiveThinking"`
+	SupportsFastMode         bool     `json:"supportsFastMode"`
+	SupportsAutoMode         bool     `json:"supportsAutoMode"`
 }
 
 // AccountInfo is the account that the CLI is signed in to; all fields are empty when it is
@@ -77,6 +144,7 @@ type CommandInfo struct {
 type AgentInfo struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
+	Model       string `json:"model"`
 }
 
 // Initialize opens the conversation. Repeated on a running CLI it returns the open requests,

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,45 +13,11 @@ import (
 	"unicode/utf8"
 )
 
-// ErrLaunch: a [Launch] is invalid. The text names the field.
+// ErrLaunch: [Options] are invalid. The text names the field.
 var ErrLaunch = errors.New("claude cannot be launched as asked")
 
 // PermissionModes are the modes of the CLI.
 var PermissionModes = []string{"default", "acceptEdits", "plan", "dontAsk", "auto", "bypassPermissions"}
-
-// Launch is how to start the CLI. Arguments are checked, so that no value can be taken for a
-// flag.
-type Launch struct {
-	Path string // of the CLI
-	Dir  string // absolute path of the folder to work in
-
-	// SessionID names a new session, a UUID. With Resume it is allowed only
-	// together with Fork, for the id of the copy.
-	SessionID string
-	Resume    string // id of the session to continue, a UUID; "" for a new one
-	Fork      bool   // with Resume: continue under a new id
-	// ResumeAt is the UUID of the last entry to continue from; with Resume, "" for the end.
-	ResumeAt string
-
-	// PermissionMode is required: without it, a CLI may start in a mode that does not ask.
-	PermissionMode string
-	// AllowBypass permits the mode bypassPermissions, which never asks.
-	AllowBypass bool
-
-	Model                  string
-	FallbackModel          string
-	AllowedTools           []string // permission rules, such as Bash(git *)
-	DisallowedTools        []string
-	AddDirs                []string // absolute paths
-	SettingSources         []string // of user, project, local; nil for the CLI's default, empty for none
-	AppendSystemPrompt     string
-	MCPConfig              json.RawMessage // {"mcpServers":{…}}; nil for none
-	MCPConfigFile          string          // absolute path of such a file instead; it keeps secrets out of the argv
-	StrictMCPConfig        bool            // only MCPConfig, not what the folder configures
-	MaxTurns               int
-	IncludePartialMessages bool
-	ReplayUserMessages     bool
-}
 
 var (
 	uuidPattern  = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
@@ -67,18 +34,33 @@ const maxName = 200
 // askInPlanMode makes the CLI ask also after the model has entered plan mode, which it may do
 // at any time. By default plan mode turns on auto mode, in which 2.1.197 runs commands that
 // change files without asking, and 2.1.329 refuses them without asking.
-const askInPlanMode = `--settings={"useAutoModeDuringPlan":false}`
+const askInPlanMode = `{"useAutoModeDuringPlan":false}`
+
+// settings returns Settings, which may override askInPlanMode.
+func (o Options) settings() (string, error) {
+	if o.Settings == nil {
+		return askInPlanMode, nil
+	}
+	own, err := compact(o.Settings)
+	if err != nil || !isObject(own) {
+		return "", errors.New("are no JSON object")
+	}
+	if string(own) == "{}" {
+		return askInPlanMode, nil
+	}
+	return askInPlanMode[:len(askInPlanMode)-1] + "," + string(own[1:]), nil
+}
 
 // Args returns the arguments after the program's name: always stream-json in both directions,
-// permission requests over stdio, an explicit mode, and --flag=value for every value. It
-// returns an [ErrLaunch] for an invalid Launch.
-func (l Launch) Args() ([]string, error) {
+// permission requests over stdio, an explicit mode, and --flag=value for every value. Options that
+// are no arguments are part of [Options.InitializeRequest]. It returns an [ErrLaunch] for a value
+// that is invalid or could be taken for a flag.
+func (o Options) Args() ([]string, error) {
 	args := []string{
 		"--output-format=stream-json",
 		"--verbose",
 		"--input-format=stream-json",
 		"--permission-prompt-tool=stdio",
-		askInPlanMode,
 	}
 	var problems []error
 	refuse := func(field, why string) {
@@ -86,50 +68,68 @@ func (l Launch) Args() ([]string, error) {
 	}
 	add := func(flag, value string) { args = append(args, flag+"="+value) }
 
-	switch {
-	case l.PermissionMode == "bypassPermissions" && !l.AllowBypass:
-		refuse("permission mode", "would run everything without asking")
-	case !slices.Contains(PermissionModes, l.PermissionMode):
-		refuse("permission mode", fmt.Sprintf("%q is not known", l.PermissionMode))
+	settings, err := o.settings()
+	if err != nil {
+		refuse("settings", err.Error())
 	}
-	add("--permission-mode", l.PermissionMode)
-	if l.AllowBypass {
+	add("--settings", settings)
+	mode := cmp.Or(o.PermissionMode, "default")
+	switch {
+	case mode == "bypassPermissions" && !o.AllowBypass:
+		refuse("permission mode", "would run everything without asking")
+	case !slices.Contains(PermissionModes, mode):
+		refuse("permission mode", fmt.Sprintf("%q is not known", mode))
+	}
+	add("--permission-mode", mode)
+	if o.AllowBypass {
 		args = append(args, "--allow-dangerously-skip-permissions")
 	}
 
-	if l.SessionID != "" {
-		if !uuidPattern.MatchString(l.SessionID) {
+	if o.SessionID != "" {
+		if !uuidPattern.MatchString(o.SessionID) {
 			refuse("session id", "is no UUID")
 		}
-		if l.Resume != "" && !l.Fork {
+		if (o.Resume != "" || o.Continue) && !o.Fork {
 			refuse("session id", "stands with resume but without fork")
 		}
-		add("--session-id", l.SessionID)
+		add("--session-id", o.SessionID)
 	}
-	if l.Resume != "" {
-		if !uuidPattern.MatchString(l.Resume) {
+	if o.Resume != "" {
+		if !uuidPattern.MatchString(o.Resume) {
 			refuse("resume", "is no session id")
 		}
-		add("--resume", l.Resume)
+		add("--resume", o.Resume)
 	}
-	if l.Fork {
-		if l.Resume == "" {
+	if o.Continue {
+		if o.Resume != "" {
+			refuse("continue", "stands with resume")
+		}
+		args = append(args, "--continue")
+	}
+	if o.Fork {
+		if o.Resume == "" && !o.Continue {
 			refuse("fork", "needs a session to resume")
 		}
 		args = append(args, "--fork-session")
 	}
-	if l.ResumeAt != "" {
-		if l.Resume == "" {
+	if o.ResumeAt != "" {
+		if o.Resume == "" {
 			refuse("resume at", "needs a session to resume")
 		}
-		if !uuidPattern.MatchString(l.ResumeAt) {
+		if !uuidPattern.MatchString(o.ResumeAt) {
 			refuse("resume at", "is no UUID")
 		}
-		add("--resume-session-at", l.ResumeAt)
+		add("--resume-session-at", o.ResumeAt)
+	}
+	if o.ResumeDropsTurn != "" {
+		if o.ResumeAt == "" || !uuidPattern.MatchString(o.ResumeDropsTurn) {
+			refuse("resume drops turn", "is no UUID, or stands without resume at")
+		}
+		add("--resume-drops-turn", o.ResumeDropsTurn)
 	}
 	for _, m := range []struct{ name, flag, value string }{
-		{"model", "--model", l.Model},
-		{"fallback model", "--fallback-model", l.FallbackModel},
+		{"model", "--model", o.Model},
+		{"fallback model", "--fallback-model", o.FallbackModel},
 	} {
 		if m.value == "" {
 			continue
@@ -143,8 +143,8 @@ func (l Launch) Args() ([]string, error) {
 		name, flag string
 		rules      []string
 	}{
-		{"allowed tools", "--allowedTools", l.AllowedTools},
-		{"disallowed tools", "--disallowedTools", l.DisallowedTools},
+		{"allowed tools", "--allowedTools", o.AllowedTools},
+		{"disallowed tools", "--disallowedTools", o.DisallowedTools},
 	} {
 		for _, rule := range list.rules {
 			if why := badRule(rule); why != "" {
@@ -155,58 +155,206 @@ func (l Launch) Args() ([]string, error) {
 			add(list.flag, strings.Join(list.rules, ","))
 		}
 	}
-	for _, dir := range l.AddDirs {
+	for _, dir := range o.AddDirs {
 		if !strings.HasPrefix(dir, "/") || !plainText(dir, "") {
 			refuse("added folder", fmt.Sprintf("%q is no absolute path", dir))
 		}
 		add("--add-dir", dir)
 	}
-	if l.SettingSources != nil {
-		for _, s := range l.SettingSources {
+	if o.SettingSources != nil {
+		for _, s := range o.SettingSources {
 			if s != "user" && s != "project" && s != "local" {
 				refuse("setting source", fmt.Sprintf("%q is not known", s))
 			}
 		}
-		add("--setting-sources", strings.Join(l.SettingSources, ","))
+		add("--setting-sources", strings.Join(o.SettingSources, ","))
 	}
-	if l.AppendSystemPrompt != "" {
-		if !plainText(l.AppendSystemPrompt, "\n\t") {
+	if o.AppendSystemPrompt != "" {
+		if !plainText(o.AppendSystemPrompt, "\n\t") {
 			refuse("system prompt", "holds control characters")
 		}
-		add("--append-system-prompt", l.AppendSystemPrompt)
+		add("--append-system-prompt", o.AppendSystemPrompt)
 	}
-	if l.MCPConfig != nil {
-		config, err := compact(l.MCPConfig)
+	if o.MCPConfig != nil {
+		config, err := compact(o.MCPConfig)
 		if err != nil || !isObject(config) {
 			refuse("MCP configuration", "is no JSON object")
 		}
 		add("--mcp-config", string(config))
 	}
-	if l.MCPConfigFile != "" {
-		if l.MCPConfig != nil || !strings.HasPrefix(l.MCPConfigFile, "/") || !plainText(l.MCPConfigFile, "") {
-			refuse("MCP configuration", fmt.Sprintf("file %q is no absolute path, or there is another", l.MCPConfigFile))
-		}
-		add("--mcp-config", l.MCPConfigFile)
+	if config, err := o.mcpConfig(); err != nil {
+		refuse("MCP servers", err.Error())
+	} else if config != "" {
+		add("--mcp-config", config)
 	}
-	if l.StrictMCPConfig {
+	if o.MCPConfigFile != "" {
+		if o.MCPConfig != nil || !strings.HasPrefix(o.MCPConfigFile, "/") || !plainText(o.MCPConfigFile, "") {
+			refuse("MCP configuration", fmt.Sprintf("file %q is no absolute path, or there is another", o.MCPConfigFile))
+		}
+		add("--mcp-config", o.MCPConfigFile)
+	}
+	if o.StrictMCPConfig {
 		args = append(args, "--strict-mcp-config")
 	}
-	if l.MaxTurns < 0 {
-		refuse("turns", "cannot be negative")
+	if o.MaxTurns < 0 || o.MaxBudgetUSD < 0 || o.TaskBudget < 0 || o.Thinking.BudgetTokens < 0 {
+		refuse("limit", "cannot be negative")
 	}
-	if l.MaxTurns > 0 {
-		add("--max-turns", strconv.Itoa(l.MaxTurns))
+	if o.MaxTurns > 0 {
+		add("--max-turns", strconv.Itoa(o.MaxTurns))
 	}
-	if l.IncludePartialMessages {
+	if o.MaxBudgetUSD > 0 {
+		add("--max-budget-usd", strconv.FormatFloat(o.MaxBudgetUSD, 'f', -1, 64))
+	}
+	if o.TaskBudget > 0 {
+		add("--task-budget", strconv.Itoa(o.TaskBudget))
+	}
+	args = append(args, o.thinkingArgs(refuse)...)
+	args = append(args, o.loadArgs(refuse)...)
+	if o.IncludePartialMessages {
 		args = append(args, "--include-partial-messages")
 	}
-	if l.ReplayUserMessages {
+	if o.ReplayUserMessages {
 		args = append(args, "--replay-user-messages")
 	}
+	for _, f := range []struct {
+		flag string
+		on   bool
+	}{
+		{"--include-hook-events", o.IncludeHookEvents},
+		{"--session-mirror", o.SessionMirror},
+		{"--no-session-persistence", o.NoPersistence},
+		{"--debug", o.Debug},
+	} {
+		if f.on {
+			args = append(args, f.flag)
+		}
+	}
+	if o.NoPrompts {
+		add("--permission-prompts", "none")
+	}
+	if o.DebugFile != "" {
+		if !isPath(o.DebugFile) {
+			refuse("debug file", "is no absolute path")
+		}
+		add("--debug-file", o.DebugFile)
+	}
+	for _, arg := range o.ExtraArgs {
+		if !extraPattern.MatchString(arg) || strings.ContainsRune(arg, 0) {
+			refuse("extra argument", fmt.Sprintf("%q is not --flag or --flag=value", arg))
+		}
+	}
+	args = append(args, o.ExtraArgs...)
 	if len(problems) > 0 {
 		return nil, errors.Join(problems...)
 	}
 	return args, nil
+}
+
+// extraPattern is an argument that the CLI reads as one flag, whatever its value.
+var extraPattern = regexp.MustCompile(`^--[a-z][a-z0-9-]*(=|$)`)
+
+func isPath(s string) bool { return strings.HasPrefix(s, "/") && plainText(s, "") }
+
+// thinkingArgs returns the arguments for thinking and effort.
+func (o Options) thinkingArgs(refuse func(field, why string)) (args []string) {
+	switch t := o.Thinking; t.Type {
+	case "":
+		if t.BudgetTokens > 0 || t.Display != "" {
+			refuse("thinking", "has no type")
+		}
+	case "adaptive", "disabled":
+		if t.BudgetTokens > 0 {
+			refuse("thinking", "has a budget without being enabled")
+		}
+		args = append(args, "--thinking="+t.Type)
+	case "enabled":
+		if t.BudgetTokens > 0 {
+			args = append(args, "--max-thinking-tokens="+strconv.Itoa(t.BudgetTokens))
+		} else {
+			args = append(args, "--thinking=adaptive")
+		}
+	default:
+		refuse("thinking", fmt.Sprintf("%q is not known", t.Type))
+	}
+	for _, f := range []struct {
+		name, flag, value string
+		known             []string
+	}{
+		{"thinking display", "--thinking-display", o.Thinking.Display, []string{"summarized", "omitted", "highlights"}},
+		{"effort", "--effort", o.Effort, []string{"low", "medium", "high", "xhigh", "max"}},
+	} {
+		if f.value == "" {
+			continue
+		}
+		if !slices.Contains(f.known, f.value) {
+			refuse(f.name, fmt.Sprintf("%q is not known", f.value))
+		}
+		args = append(args, f.flag+"="+f.value)
+	}
+	return args
+}
+
+// loadArgs returns the arguments for what the CLI loads at its start.
+func (o Options) loadArgs(refuse func(field, why string)) (args []string) {
+	if o.Tools != nil {
+		for _, name := range o.Tools {
+			if !toolPattern.MatchString(name) {
+				refuse("tools", fmt.Sprintf("%q is no name of a tool", name))
+			}
+		}
+		args = append(args, "--tools="+strings.Join(o.Tools, ","))
+	}
+	if o.Agent != "" {
+		if !plainText(o.Agent, "") {
+			refuse("agent", "holds control characters")
+		}
+		args = append(args, "--agent="+o.Agent)
+	}
+	for _, beta := range o.Betas {
+		if !modelPattern.MatchString(beta) {
+			refuse("betas", fmt.Sprintf("%q is no name", beta))
+		}
+	}
+	if len(o.Betas) > 0 {
+		args = append(args, "--betas="+strings.Join(o.Betas, ","))
+	}
+	for _, p := range o.Plugins {
+		if !isPath(p.Path) {
+			refuse("plugin", fmt.Sprintf("%q is no absolute path", p.Path))
+		}
+		if p.SkipMCPDiscovery {
+			args = append(args, "--plugin-dir-no-mcp="+p.Path)
+		} else {
+			args = append(args, "--plugin-dir="+p.Path)
+		}
+	}
+	if o.ProjectConfigRoot != "" {
+		if !isPath(o.ProjectConfigRoot) {
+			refuse("project config root", "is no absolute path")
+		}
+		args = append(args, "--project-config-root="+o.ProjectConfigRoot)
+	}
+	if o.OutputSchema != nil && (!isObject(o.OutputSchema) || !json.Valid(o.OutputSchema)) {
+		refuse("output schema", "is no JSON object")
+	}
+	for name, agent := range o.Agents {
+		if name == "" || agent.Description == "" || agent.Prompt == "" {
+			refuse("agent", fmt.Sprintf("%q lacks a description or a prompt", name))
+		}
+		for _, server := range agent.MCPServers {
+			if !json.Valid(server) {
+				refuse("agent", fmt.Sprintf("%q has an MCP server that is no JSON", name))
+			}
+		}
+	}
+	if o.ManagedSettings != nil {
+		managed, err := compact(o.ManagedSettings)
+		if err != nil || !isObject(managed) {
+			refuse("managed settings", "are no JSON object")
+		}
+		args = append(args, "--managed-settings="+string(managed))
+	}
+	return args
 }
 
 // badRule says why a permission rule cannot be part of a list of rules, or returns "". The
@@ -246,10 +394,10 @@ func plainText(s, allowed string) bool {
 }
 
 // Command returns the command to start, with the given environment.
-func (l Launch) Command(env []string) (Command, error) {
-	args, err := l.Args()
+func (o Options) Command(env []string) (Command, error) {
+	args, err := o.Args()
 	if err != nil {
 		return Command{}, err
 	}
-	return Command{Path: l.Path, Args: args, Dir: l.Dir, Env: env}, nil
+	return Command{Path: o.Path, Args: args, Dir: o.Dir, Env: env}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sayso-dev/sayso/claude"
 )
@@ -23,25 +24,36 @@ var alwaysThere = []string{
 func TestArgs(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		launch claude.Launch
-		want   []string // after those that are always there
+		options claude.Options
+		want    []string // after those that are always there
 	}{
-		"nothing":     {claude.Launch{}, nil},
-		"new":         {claude.Launch{SessionID: someUUID}, []string{"--session-id=" + someUUID}},
-		"resume":      {claude.Launch{Resume: someUUID}, []string{"--resume=" + someUUID}},
-		"fork":        {claude.Launch{Resume: someUUID, Fork: true, SessionID: otherUUID}, []string{"--session-id=" + otherUUID, "--resume=" + someUUID, "--fork-session"}},
-		"model":       {claude.Launch{Model: "opus[1m]", FallbackModel: "us.anthropic.claude-sonnet-4-v1:0"}, []string{"--model=opus[1m]", "--fallback-model=us.anthropic.claude-sonnet-4-v1:0"}},
-		"tools":       {claude.Launch{AllowedTools: []string{"Read", "Bash(git log *)", "mcp__sayso__ask_user"}, DisallowedTools: []string{"WebFetch(domain:x.org)"}}, []string{"--allowedTools=Read,Bash(git log *),mcp__sayso__ask_user", "--disallowedTools=WebFetch(domain:x.org)"}},
-		"folders":     {claude.Launch{AddDirs: []string{"/a b", "/c"}}, []string{"--add-dir=/a b", "--add-dir=/c"}},
-		"settings":    {claude.Launch{SettingSources: []string{"user", "project"}}, []string{"--setting-sources=user,project"}},
-		"no settings": {claude.Launch{SettingSources: []string{}}, []string{"--setting-sources="}},
-		"prompt":      {claude.Launch{AppendSystemPrompt: "--be\n\tnice"}, []string{"--append-system-prompt=--be\n\tnice"}},
-		"mcp":         {claude.Launch{MCPConfig: json.RawMessage("{ \"mcpServers\": {\n} }"), StrictMCPConfig: true}, []string{`--mcp-config={"mcpServers":{}}`, "--strict-mcp-config"}},
-		"mcp file":    {claude.Launch{MCPConfigFile: "/run/a b/mcp.json"}, []string{"--mcp-config=/run/a b/mcp.json"}},
-		"rest":        {claude.Launch{MaxTurns: 3, IncludePartialMessages: true, ReplayUserMessages: true}, []string{"--max-turns=3", "--include-partial-messages", "--replay-user-messages"}},
+		"nothing":     {claude.Options{}, nil},
+		"new":         {claude.Options{SessionID: someUUID}, []string{"--session-id=" + someUUID}},
+		"resume":      {claude.Options{Resume: someUUID}, []string{"--resume=" + someUUID}},
+		"fork":        {claude.Options{Resume: someUUID, Fork: true, SessionID: otherUUID}, []string{"--session-id=" + otherUUID, "--resume=" + someUUID, "--fork-session"}},
+		"model":       {claude.Options{Model: "opus[1m]", FallbackModel: "us.anthropic.claude-sonnet-4-v1:0"}, []string{"--model=opus[1m]", "--fallback-model=us.anthropic.claude-sonnet-4-v1:0"}},
+		"tools":       {claude.Options{AllowedTools: []string{"Read", "Bash(git log *)", "mcp__sayso__ask_user"}, DisallowedTools: []string{"WebFetch(domain:x.org)"}}, []string{"--allowedTools=Read,Bash(git log *),mcp__sayso__ask_user", "--disallowedTools=WebFetch(domain:x.org)"}},
+		"folders":     {claude.Options{AddDirs: []string{"/a b", "/c"}}, []string{"--add-dir=/a b", "--add-dir=/c"}},
+		"settings":    {claude.Options{SettingSources: []string{"user", "project"}}, []string{"--setting-sources=user,project"}},
+		"no settings": {claude.Options{SettingSources: []string{}}, []string{"--setting-sources="}},
+		"prompt":      {claude.Options{AppendSystemPrompt: "--be\n\tnice"}, []string{"--append-system-prompt=--be\n\tnice"}},
+		"mcp":         {claude.Options{MCPConfig: json.RawMessage("{ \"mcpServers\": {\n} }"), StrictMCPConfig: true}, []string{`--mcp-config={"mcpServers":{}}`, "--strict-mcp-config"}},
+		"mcp file":    {claude.Options{MCPConfigFile: "/run/a b/mcp.json"}, []string{"--mcp-config=/run/a b/mcp.json"}},
+		"permissions": {claude.Options{AllowBypass: true, NoPrompts: true}, []string{"--allow-dangerously-skip-permissions", "--permission-prompts=none"}},
+		"continue":    {claude.Options{Continue: true, Fork: true}, []string{"--continue", "--fork-session"}},
+		"rewound":     {claude.Options{Resume: someUUID, ResumeAt: otherUUID, ResumeDropsTurn: someUUID}, []string{"--resume=" + someUUID, "--resume-session-at=" + otherUUID, "--resume-drops-turn=" + someUUID}},
+		"limits":      {claude.Options{MaxTurns: 3, MaxBudgetUSD: 0.5, TaskBudget: 9}, []string{"--max-turns=3", "--max-budget-usd=0.5", "--task-budget=9"}},
+		"adaptive":    {claude.Options{Thinking: claude.Thinking{Type: "adaptive", Display: "omitted"}, Effort: "high"}, []string{"--thinking=adaptive", "--thinking-display=omitted", "--effort=high"}},
+		"thinking":    {claude.Options{Thinking: claude.Thinking{Type: "enabled", BudgetTokens: 4000}}, []string{"--max-thinking-tokens=4000"}},
+		"no thinking": {claude.Options{Thinking: claude.Thinking{Type: "disabled"}}, []string{"--thinking=disabled"}},
+		"loads":       {claude.Options{Tools: []string{"Read", "Bash"}, Agent: "a b", Betas: []string{"context-1m-2025-08-07"}, ProjectConfigRoot: "/r", ManagedSettings: json.RawMessage(`{ }`)}, []string{"--tools=Read,Bash", "--agent=a b", "--betas=context-1m-2025-08-07", "--project-config-root=/r", "--managed-settings={}"}},
+		"no tools":    {claude.Options{Tools: []string{}}, []string{"--tools="}},
+		"plugins":     {claude.Options{Plugins: []claude.Plugin{{Path: "/a b"}, {Path: "/c", SkipMCPDiscovery: true}}}, []string{"--plugin-dir=/a b", "--plugin-dir-no-mcp=/c"}},
+		"servers":     {claude.Options{MCPServers: map[string]claude.MCPServerConfig{"x": claude.StdioServer{Command: "srv", Args: []string{"-v"}, Timeout: time.Second}, "y": claude.HTTPServer{URL: "https://y"}}}, []string{`--mcp-config={"mcpServers":{"x":{"args":["-v"],"command":"srv","timeout":1000,"type":"stdio"},"y":{"type":"http","url":"https://y"}}}`}},
+		"output":      {claude.Options{IncludeHookEvents: true, SessionMirror: true, NoPersistence: true, Debug: true, DebugFile: "/d", ExtraArgs: []string{"--new-flag", "--value=--x"}}, []string{"--include-hook-events", "--session-mirror", "--no-session-persistence", "--debug", "--debug-file=/d", "--new-flag", "--value=--x"}},
+		"rest":        {claude.Options{MaxTurns: 3, IncludePartialMessages: true, ReplayUserMessages: true}, []string{"--max-turns=3", "--include-partial-messages", "--replay-user-messages"}},
 	} {
-		test.launch.PermissionMode = "default"
-		got, err := test.launch.Args()
+		got, err := test.options.Args()
 		if want := slices.Concat(alwaysThere, test.want); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: got  %q %v\nwant %q", name, got, err, want)
 		}
@@ -56,7 +68,7 @@ func TestArgsRefuseWhatCouldBeAFlag(t *testing.T) {
 		"--dangerously-skip-permissions", "-p", "--settings=/tmp/x", "a b", "$(touch x)", "`touch x`", "a\nb", "a\x00b", "a'b", `a"b`, " ", "\xff", "a,b", "a;b",
 	}
 	for _, v := range hostile {
-		for field, l := range map[string]claude.Launch{
+		for field, l := range map[string]claude.Options{
 			"permission mode": {PermissionMode: v},
 			"session id":      {SessionID: v},
 			"resume":          {Resume: v},
@@ -65,18 +77,21 @@ func TestArgsRefuseWhatCouldBeAFlag(t *testing.T) {
 			"allowed tools":   {AllowedTools: []string{v}},
 			"added folder":    {AddDirs: []string{v}},
 			"setting source":  {SettingSources: []string{v}},
+			"tools":           {Tools: []string{v}},
+			"betas":           {Betas: []string{v}},
+			"plugin":          {Plugins: []claude.Plugin{{Path: v}}},
+			"effort":          {Effort: v},
+			"thinking":        {Thinking: claude.Thinking{Type: v}},
+			"debug file":      {DebugFile: v},
+			"project config":  {ProjectConfigRoot: v},
 		} {
-			if l.PermissionMode == "" {
-				l.PermissionMode = "default"
-			}
 			args, err := l.Args()
 			if !errors.Is(err, claude.ErrLaunch) || args != nil || !strings.Contains(err.Error(), field) {
 				t.Errorf("%s %q: got %q, %v; want a refusal that names it", field, v, args, err)
 			}
 		}
 	}
-	for name, l := range map[string]claude.Launch{
-		"no permission mode":     {},
+	for name, l := range map[string]claude.Options{
 		"bypass without consent": {PermissionMode: "bypassPermissions"},
 		"id with resume":         {PermissionMode: "default", SessionID: someUUID, Resume: otherUUID},
 		"fork without resume":    {PermissionMode: "default", Fork: true},
@@ -89,6 +104,13 @@ func TestArgsRefuseWhatCouldBeAFlag(t *testing.T) {
 		"prompt with NUL":        {PermissionMode: "default", AppendSystemPrompt: "a\x00b"},
 		"rule that is two":       {PermissionMode: "default", AllowedTools: []string{"Bash(a),Write(b)"}},
 		"rule left open":         {PermissionMode: "default", AllowedTools: []string{"Bash(a"}},
+		"extra argument":         {ExtraArgs: []string{"-p"}},
+		"extra value":            {ExtraArgs: []string{"prompt"}},
+		"settings":               {Settings: json.RawMessage(`[]`)},
+		"server without command": {MCPServers: map[string]claude.MCPServerConfig{"x": claude.StdioServer{}}},
+		"schema":                 {OutputSchema: json.RawMessage(`{`)},
+		"agent without prompt":   {Agents: map[string]claude.Agent{"a": {Description: "x"}}},
+		"continue with resume":   {Continue: true, Resume: someUUID},
 		"rule with newline":      {PermissionMode: "default", AllowedTools: []string{"Bash(a\nb)"}},
 	} {
 		if args, err := l.Args(); !errors.Is(err, claude.ErrLaunch) || args != nil {
@@ -99,7 +121,7 @@ func TestArgsRefuseWhatCouldBeAFlag(t *testing.T) {
 
 func TestBypassNeedsConsent(t *testing.T) {
 	t.Parallel()
-	args, err := claude.Launch{PermissionMode: "bypassPermissions", AllowBypass: true}.Args()
+	args, err := claude.Options{PermissionMode: "bypassPermissions", AllowBypass: true}.Args()
 	if err != nil || !slices.Contains(args, "--allow-dangerously-skip-permissions") {
 		t.Errorf("got %q %v", args, err)
 	}
@@ -138,5 +160,13 @@ func TestEnvironOfOtherProviders(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: got %s, want %s", provider, got, want)
 		}
+	}
+}
+
+func TestSettingsKeepPlanModeAsking(t *testing.T) {
+	t.Parallel()
+	args, err := claude.Options{Settings: json.RawMessage(`{ "model": "opus" }`)}.Args()
+	if want := `--settings={"useAutoModeDuringPlan":false,"model":"opus"}`; err != nil || !slices.Contains(args, want) {
+		t.Errorf("got %q %v, want %s", args, err, want)
 	}
 }

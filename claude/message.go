@@ -4,14 +4,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 )
 
-// Message is a line of the CLI outside the control protocol: *[SystemInit], *[SystemStatus],
-// *[System], *[Assistant], *[User], *[Result], *[StreamEvent], or *[Other] for an unknown
-// type.
+// Message is a line of the CLI outside the control protocol. The most important ones are
+// *[SystemInit], *[Assistant], *[User], *[Result] and *[StreamEvent]. Each type and subtype of the
+// CLI has a type here; what is unknown is a *[System] or an *[Other], so that a newer CLI breaks
+// nothing.
 type Message interface {
 	// Base returns the common fields.
 	Base() *Header
+	sealed()
 }
 
 // Header holds the common fields of all messages.
@@ -28,6 +31,18 @@ type Header struct {
 // Base implements [Message].
 func (h *Header) Base() *Header { return h }
 
+func (h *Header) sealed() {}
+
+// Keep returns a copy of a message whose raw parts may be kept. It returns m for a message that
+// cannot be decoded again.
+func Keep(m Message) Message {
+	kept, err := Decode(clone(m.Base().Raw))
+	if err != nil {
+		return m
+	}
+	return kept
+}
+
 // SystemInit describes the configuration of the CLI. It comes at the start of every turn.
 type SystemInit struct {
 	Header            `json:"-"`
@@ -43,12 +58,34 @@ type SystemInit struct {
 	Skills            []string    `json:"skills"`
 	Capabilities      []string    `json:"capabilities"`
 	MCPServers        []MCPServer `json:"mcp_servers"`
+
+	Betas                 []string     `json:"betas"`
+	TerminalSlashCommands []string     `json:"terminal_slash_commands"`
+	Plugins               []PluginInfo `json:"plugins"`
+	PluginErrors          []struct {
+		Plugin  string `json:"plugin"`
+		Type    string `json:"type"`
+		Message string `json:"message"`
+		Path    string `json:"path"`
+	} `json:"plugin_errors"`
+	Effort        string `json:"effort"`
+	FastModeState string `json:"fast_mode_state"`
+	ViewMode      string `json:"view_mode"`
+}
+
+// PluginInfo is a plugin that the CLI has loaded.
+type PluginInfo struct {
+	Name    string `json:"name"`
+	Path    string `json:"path"`
+	Version string `json:"version"`
+	Source  string `json:"source"`
 }
 
 // MCPServer is an MCP server as the CLI sees it.
 type MCPServer struct {
 	Name   string `json:"name"`
 	Status string `json:"status"` // connected, failed, needs-auth, pending, disabled
+	Source string `json:"source"` // where it is configured; "" from an older CLI
 }
 
 // SystemStatus reports what the CLI is doing, or a change of permission mode.
@@ -60,24 +97,23 @@ type SystemStatus struct {
 	CompactError   string `json:"compact_error"`
 }
 
-// System is every other message of type system.
+// System is a message of type system. Known subtypes have types of their own, which contain it; see
+// [AsSystem].
 type System struct {
 	Header
 	Subtype string
 }
 
-// ChangedCommands returns the commands that the CLI offers from now on, if the message says so.
-func (m *System) ChangedCommands() ([]CommandInfo, bool) {
-	if m.Subtype != "commands_changed" {
+func (m *System) system() *System { return m }
+
+// AsSystem returns the System of a message of type system, whatever its subtype; false for
+// *[SystemInit], *[SystemStatus] and all other messages.
+func AsSystem(m Message) (*System, bool) {
+	s, ok := m.(interface{ system() *System })
+	if !ok {
 		return nil, false
 	}
-	var changed struct {
-		Commands []CommandInfo `json:"commands"`
-	}
-	if lenient(m.Raw, &changed) != nil {
-		return nil, false
-	}
-	return changed.Commands, true
+	return s.system(), true
 }
 
 // Assistant is one completed content block (seldom more) of the model's message. Several
@@ -95,6 +131,36 @@ type Assistant struct {
 	TaskDescription string
 	Error           string // authentication_failed, billing_error, rate_limit, overloaded, …; "" for none
 	Aborted         bool   // cut short by an interrupt
+	RequestID       string // of the API
+}
+
+// Text returns the texts of Content, without thinking.
+func (m *Assistant) Text() string {
+	var out strings.Builder
+	for _, b := range m.Content {
+		if b.Type == "text" {
+			out.WriteString(b.Text)
+		}
+	}
+	return out.String()
+}
+
+// Details returns what an assistant message tells besides; it decodes Raw.
+func (m *Assistant) Details() AssistantDetails {
+	var d AssistantDetails
+	_ = lenient(m.Raw, &d) // what has another shape stays zero
+	return d
+}
+
+// AssistantDetails are fields of an [Assistant] that few programs need.
+type AssistantDetails struct {
+	PromptUUIDs                   []string        `json:"user_message_uuids"` // of the prompts that it answers
+	Supersedes                    []string        `json:"supersedes"`         // UUIDs of messages that it replaces
+	ResumeReason                  string          `json:"resume_reason"`
+	ResumedFromIncompleteThinking bool            `json:"resumed_from_incomplete_thinking"`
+	Timestamp                     string          `json:"timestamp"`
+	ContextUsage                  json.RawMessage `json:"context_usage"`
+	UsageReport                   json.RawMessage `json:"usage_report"`
 }
 
 // User is a message to the model: a prompt, or the results of tools.
@@ -158,6 +224,60 @@ type Result struct {
 	DeferredToolUse      json.RawMessage    `json:"deferred_tool_use"`
 	APIErrorStatus       int                `json:"api_error_status"` // HTTP status, 0 for none
 	StartupFailureReason string             `json:"startup_failure_reason"`
+
+	TTFTMS         float64  `json:"ttft_ms"`            // time to the first token
+	PromptUUIDs    []string `json:"user_message_uuids"` // of the prompts that the turn answered; nil from an older CLI
+	ResultIndex    int      `json:"result_index"`
+	LocalCommand   string   `json:"local_command"` // the slash command that answered without the model
+	ResumeReason   string   `json:"resume_reason"`
+	FastModeState  string   `json:"fast_mode_state"`
+	Origin         Origin   `json:"origin"` // of the prompt
+	CredentialsEnd string   `json:"credential_expires_at"`
+}
+
+// Origin is where a prompt came from.
+type Origin struct {
+	Kind    string `json:"kind"` // human, task-notification, peer, channel, auto-continuation, …; "" from an older CLI
+	Subkind string `json:"subkind"`
+	Server  string `json:"server"` // of a channel
+	From    string `json:"from"`   // of a peer or an observer
+	Name    string `json:"name"`
+}
+
+// DeferredTool is the tool call that a hook deferred, see [HookDefer].
+type DeferredTool struct {
+	ID    string          `json:"id"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"`
+}
+
+// Deferred returns the tool call that a hook deferred.
+func (m *Result) Deferred() (DeferredTool, bool) {
+	var d DeferredTool
+	return d, len(m.DeferredToolUse) > 0 && json.Unmarshal(m.DeferredToolUse, &d) == nil && d.ID != ""
+}
+
+// Models returns the usage of each model.
+func (m *Result) Models() map[string]ModelUsage {
+	var models map[string]ModelUsage
+	_ = lenient(m.ModelUsage, &models) // what has another shape stays zero
+	return models
+}
+
+// ModelUsage is the usage of a model.
+type ModelUsage struct {
+	InputTokens              int     `json:"inputTokens"`
+	OutputTokens             int     `json:"outputTokens"`
+	ThinkingTokens           int     `json:"thinkingTokens"`
+	CacheReadInputTokens     int     `json:"cacheReadInputTokens"`
+	CacheCreationInputTokens int     `json:"cacheCreationInputTokens"`
+	WebSearchRequests        int     `json:"webSearchRequests"`
+	CostUSD                  float64 `json:"costUSD"`
+	ContextWindow            int     `json:"contextWindow"`
+	MaxOutputTokens          int     `json:"maxOutputTokens"`
+	CanonicalModel           string  `json:"canonicalModel"`
+	Provider                 string  `json:"provider"`
+	CostBasis                string  `json:"costBasis"` // list, managed or unknown
 }
 
 // Usage counts tokens.
@@ -176,7 +296,7 @@ type PermissionDenial struct {
 }
 
 // StreamEvent is a part of an incomplete message; it comes with
-// [Launch.IncludePartialMessages].
+// [Options.IncludePartialMessages].
 type StreamEvent struct {
 	Header
 	EventType       string // message_start, content_block_start, content_block_delta, …
@@ -220,7 +340,14 @@ func (e *Envelope) decode() (Message, error) {
 		case "status":
 			return lenientMessage(e.Raw, &SystemStatus{Header: h})
 		}
-		return &System{Header: h, Subtype: e.Subtype}, nil
+		system := System{Header: h, Subtype: e.Subtype}
+		if make := systemTypes[e.Subtype]; make != nil {
+			return lenientMessage(e.Raw, make(system))
+		}
+		return &system, nil
+	}
+	if make := otherTypes[e.Type]; make != nil {
+		return lenientMessage(e.Raw, make(h))
 	}
 	return &Other{Header: h}, nil
 }
@@ -234,6 +361,7 @@ func (e *Envelope) assistant(h Header) (Message, error) {
 		TaskDescription: text(e.field("task_description")),
 		Error:           text(e.field("error")),
 		Aborted:         isTrue(e.field("aborted")),
+		RequestID:       e.RequestID,
 	}
 	if !isObject(e.Message) {
 		return m, nil

@@ -57,14 +57,14 @@ func TestSystemInit(t *testing.T) {
 	equal(t, "text fields", []string{m.CWD, m.Model, m.PermissionMode, m.ClaudeCodeVersion, m.APIKeySource, m.OutputStyle},
 		[]string{"/w", "opus", "plan", "2.1.329", "none", "default"})
 	equal(t, "lists", fmt.Sprint(m.Tools, m.SlashCommands, m.Agents, m.Skills, m.Capabilities, m.MCPServers),
-		"[Bash] [compact] [Explore] [] [interrupt_receipt_v1] [{m connected}]")
+		"[Bash] [compact] [Explore] [] [interrupt_receipt_v1] [{m connected x}]")
 }
 
 func TestSystem(t *testing.T) {
 	t.Parallel()
 	s := decode[*claude.SystemStatus](t, `{"type":"system","subtype":"status","status":null,"permissionMode":"plan","compact_result":"ok"}`)
 	equal(t, "status", []string{s.Status, s.PermissionMode, s.CompactResult}, []string{"", "plan", "ok"})
-	equal(t, "subtype", decode[*claude.System](t, `{"subtype":"task_started","task_id":"t","type":"system"}`).Subtype, "task_started")
+	equal(t, "subtype", decode[*claude.System](t, `{"subtype":"brand_new","task_id":"t","type":"system"}`).Subtype, "brand_new")
 }
 
 func TestAssistant(t *testing.T) {

@@ -67,15 +67,27 @@ type ToolDecision struct {
 	// UpdatedInput is the input to run instead, a JSON object; nil for the original. An empty
 	// object is refused unless the original is empty, because the CLI would run the original.
 	UpdatedInput json.RawMessage
-	// UpdatedPermissions are rules to grant with an allow, a JSON array, or nil.
+	// Grant are permissions to grant with an allow, such as those of
+	// [ToolRequest.Suggestions].
+	Grant []PermissionUpdate
+	// UpdatedPermissions are the same as a JSON array, instead of Grant, or nil.
 	UpdatedPermissions json.RawMessage
-	Message            string // the reason, for the model; a deny without one gets a default sentence
-	Interrupt          bool   // with a deny: also end the turn
+	// Classification tells the CLI what a person chose, for its statistics: user_temporary,
+	// user_permanent or user_reject; "" for nothing.
+	Classification string
+	Message        string // the reason, for the model; a deny without one gets a default sentence
+	Interrupt      bool   // with a deny: also end the turn
 	// Sent, if not nil, is called once with the result of sending the answer: nil when the
 	// transport took the whole line, [ErrWithdrawn] or [ErrClosed] when it was no longer
 	// wanted, or the error of Send.
 	Sent func(error)
 }
+
+// Allow returns the decision that lets a tool run as asked.
+func Allow() ToolDecision { return ToolDecision{Allow: true} }
+
+// Deny returns the decision that a tool must not run; the model is told the message.
+func Deny(message string) ToolDecision { return ToolDecision{Message: message} }
 
 const (
 	denyPlain   = "The user refused this tool call."
@@ -136,7 +148,7 @@ func readToolRequest(id string, body json.RawMessage, fields []field) ToolReques
 	return r
 }
 
-func handleToolRequest(o *Options, id string, body json.RawMessage, fields []field) answerer {
+func handleToolRequest(o *callbacks, id string, body json.RawMessage, fields []field) answerer {
 	r := readToolRequest(id, body, fields)
 	return answerer{
 		run: func(ctx context.Context) (response, error) {
@@ -188,6 +200,16 @@ func decide(r ToolRequest, d ToolDecision) (json.RawMessage, error) {
 	default:
 		b = append(b, `{}`...)
 	}
+	if d.Grant != nil {
+		if d.UpdatedPermissions != nil {
+			return nil, errors.New("claude: permissions are granted twice")
+		}
+		granted, err := marshal(d.Grant)
+		if err != nil {
+			return nil, fmt.Errorf("claude: granted permissions: %w", err)
+		}
+		d.UpdatedPermissions = granted
+	}
 	if d.UpdatedPermissions != nil {
 		rules, err := compact(d.UpdatedPermissions)
 		if err != nil {
@@ -199,9 +221,7 @@ func decide(r ToolRequest, d ToolDecision) (json.RawMessage, error) {
 		b = append(b, `,"updatedPermissions":`...)
 		b = append(b, rules...)
 	}
-	b = append(b, `,"toolUseID":`...)
-	b = appendString(b, r.ToolUseID)
-	return append(b, '}'), nil
+	return d.appendEnd(b, r), nil
 }
 
 func deny(r ToolRequest, d ToolDecision) json.RawMessage {
@@ -213,7 +233,16 @@ func deny(r ToolRequest, d ToolDecision) json.RawMessage {
 	if d.Interrupt {
 		b = append(b, `,"interrupt":true`...)
 	}
+	return d.appendEnd(b, r)
+}
+
+// appendEnd appends what both answers end with.
+func (d *ToolDecision) appendEnd(b []byte, r ToolRequest) json.RawMessage {
 	b = append(b, `,"toolUseID":`...)
 	b = appendString(b, r.ToolUseID)
+	if d.Classification != "" {
+		b = append(b, `,"decisionClassification":`...)
+		b = appendString(b, d.Classification)
+	}
 	return append(b, '}')
 }

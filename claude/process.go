@@ -42,6 +42,8 @@ type Command struct {
 	Dir     string   // folder to work in; "" for the current one
 	Env     []string // KEY=value; the whole environment, nil is empty
 	MaxLine int      // bytes; MaxLine when 0
+	// OnStderr, if not nil, receives what the program prints on stderr, from one goroutine.
+	OnStderr func(text []byte)
 }
 
 // Process is a CLI that runs as a child of this process, in its own process group, with only
@@ -72,9 +74,9 @@ type Process struct {
 	exitErr error
 }
 
-// Start starts a program. The error is [ErrCLIMissing], [ErrCLINotExecutable] or
+// StartProcess starts a program. The error is [ErrCLIMissing], [ErrCLINotExecutable] or
 // [ErrFolderMissing] where the cause is known.
-func Start(c Command) (*Process, error) {
+func StartProcess(c Command) (*Process, error) {
 	if c.Dir != "" {
 		if info, err := os.Stat(c.Dir); err != nil || !info.IsDir() {
 			return nil, fmt.Errorf("claude: start in %s: %w", c.Dir, ErrFolderMissing)
@@ -128,7 +130,7 @@ func Start(c Command) (*Process, error) {
 		closeAll(ours[:])
 		return nil, startError(c, err)
 	}
-	go p.reap(ours[2])
+	go p.reap(ours[2], c.OnStderr)
 	return p, nil
 }
 
@@ -167,12 +169,16 @@ func startError(c Command, err error) error {
 }
 
 // reap waits for the exit, reads stderr to its end, and closes done.
-func (p *Process) reap(stderr *os.File) {
+func (p *Process) reap(stderr *os.File, tell func([]byte)) {
 	defer close(p.done)
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		_, _ = io.Copy(&p.stderr, stderr) // ends no later than the deadline below
+		var out io.Writer = &p.stderr
+		if tell != nil {
+			out = io.MultiWriter(&p.stderr, writerFunc(tell))
+		}
+		_, _ = io.Copy(out, stderr) // ends no later than the deadline below
 		stderr.Close()
 	}()
 	err := p.cmd.Wait()
@@ -185,6 +191,13 @@ func (p *Process) reap(stderr *os.File) {
 	_ = stderr.SetReadDeadline(deadline)
 	<-read
 	p.exitErr = err
+}
+
+type writerFunc func([]byte)
+
+func (f writerFunc) Write(b []byte) (int, error) {
+	f(b)
+	return len(b), nil
 }
 
 // Recv implements [Transport].

@@ -32,7 +32,7 @@ func shell(t *testing.T, script string) claude.Command {
 // start starts a program that is gone at the end of the test.
 func start(t *testing.T, c claude.Command) *claude.Process {
 	t.Helper()
-	p, err := claude.Start(c)
+	p, err := claude.StartProcess(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestStartSaysWhatIsWrong(t *testing.T) {
 		"folder missing":      {claude.Command{Path: "/bin/sh", Dir: filepath.Join(dir, "gone")}, claude.ErrFolderMissing},
 		"folder is a file":    {claude.Command{Path: "/bin/sh", Dir: file("f", "", 0o600)}, claude.ErrFolderMissing},
 	} {
-		p, err := claude.Start(test.command)
+		p, err := claude.StartProcess(test.command)
 		if p != nil || !errors.Is(err, test.want) {
 			t.Errorf("%s: got %v, want %v", name, err, test.want)
 		}
@@ -408,7 +408,7 @@ func TestChildGetsNothingElse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	launch := claude.Launch{Path: "/bin/sh", Dir: dir, PermissionMode: "plan", AppendSystemPrompt: "--x $(touch y) `z`"}
+	launch := claude.Options{Path: "/bin/sh", Dir: dir, PermissionMode: "plan", AppendSystemPrompt: "--x $(touch y) `z`"}
 	args, err := launch.Args()
 	if err != nil {
 		t.Fatal(err)
@@ -446,7 +446,7 @@ func program(t *testing.T, script claudetest.Script, o claude.Options) (*claude.
 	t.Helper()
 	path, record := claudetest.Program(t, script)
 	dir := t.TempDir()
-	c, err := claude.Launch{Path: path, Dir: dir, PermissionMode: "default", SessionID: someUUID}.Command(claude.Environ(os.Environ(), dir, nil))
+	c, err := claude.Options{Path: path, Dir: dir, PermissionMode: "default", SessionID: someUUID}.Command(claude.Environ(os.Environ(), dir, nil))
 	if err != nil {
 		t.Fatal(err)
 	}

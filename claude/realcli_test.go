@@ -73,7 +73,7 @@ type realAsk struct {
 	sent   chan error // fate of the answer
 }
 
-func startReal(t *testing.T, path string, change ...func(*claude.Launch, *claude.Options)) *realSession {
+func startReal(t *testing.T, path string, change ...func(*claude.Options)) *realSession {
 	t.Helper()
 	server, err := scriptedmodel.Listen("127.0.0.1:0", scriptedmodel.New(scriptedmodel.Options{}))
 	if err != nil {
@@ -91,6 +91,7 @@ func startReal(t *testing.T, path string, change ...func(*claude.Launch, *claude
 
 	s := &realSession{t: t, dir: t.TempDir(), run: make(chan error, 1), asked: make(chan *realAsk, 10), results: make(chan string, 10)}
 	options := claude.Options{
+		Path: path, Dir: s.dir, SessionID: someUUID, IncludePartialMessages: true, SettingSources: []string{},
 		CanUseTool: s.ask,
 		OnMessage: func(m claude.Message) {
 			if r, ok := m.(*claude.Result); ok {
@@ -100,11 +101,10 @@ func startReal(t *testing.T, path string, change ...func(*claude.Launch, *claude
 		OnUnreadable:    func(line []byte, err error) { t.Errorf("unreadable: %v: %s", err, line) },
 		OnCallbackError: func(_, _ string, err error) { t.Errorf("callback: %v", err) },
 	}
-	launch := claude.Launch{Path: path, Dir: s.dir, SessionID: someUUID, PermissionMode: "default", IncludePartialMessages: true, SettingSources: []string{}}
 	for _, f := range change {
-		f(&launch, &options)
+		f(&options)
 	}
-	command, err := launch.Command(claude.Environ([]string{"PATH=" + os.Getenv("PATH")}, s.dir, map[string]string{
+	command, err := options.Command(claude.Environ([]string{"PATH=" + os.Getenv("PATH")}, s.dir, map[string]string{
 		"HOME": t.TempDir(), "TMPDIR": t.TempDir(), "ANTHROPIC_BASE_URL": server.URL(), "ANTHROPIC_API_KEY": "sk-ant-made-up",
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1",
 	}))
@@ -353,7 +353,7 @@ func TestRealCLITellsOnlyWhatWasProposed(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			calls, results := make(chan string, 10), make(chan string, 10)
-			s := startReal(t, realCLI(t, variable, version), func(_ *claude.Launch, o *claude.Options) {
+			s := startReal(t, realCLI(t, variable, version), func(o *claude.Options) {
 				was := o.OnMessage
 				o.OnMessage = func(m claude.Message) {
 					switch m := m.(type) {

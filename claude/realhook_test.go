@@ -18,8 +18,8 @@ func TestRealCLIAsksWhenAHookSaysSo(t *testing.T) {
 		for _, mode := range []string{"default", "acceptEdits", "plan", "dontAsk"} {
 			t.Run(version+"/"+mode, func(t *testing.T) {
 				t.Parallel()
-				s := startReal(t, realCLI(t, variable, version), func(l *claude.Launch, o *claude.Options) {
-					l.PermissionMode, l.AllowedTools = mode, []string{"Bash", "Write", "Read", "Bash(ls *)"}
+				s := startReal(t, realCLI(t, variable, version), func(o *claude.Options) {
+					o.PermissionMode, o.AllowedTools = mode, []string{"Bash", "Write", "Read", "Bash(ls *)"}
 					o.HookCallback = func(context.Context, claude.HookRequest) (json.RawMessage, error) {
 						return json.RawMessage(`{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask","permissionDecisionReason":"a rule says so"}}`), nil
 					}

@@ -93,15 +93,15 @@ func TestRealReport(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := startReal(t, realCLI(t, variable, version), func(l *claude.Launch, _ *claude.Options) {
-				l.MCPConfig, l.AllowedTools, l.SettingSources = config, []string{"mcp__elicitor__elicit"}, nil
+			s := startReal(t, realCLI(t, variable, version), func(o *claude.Options) {
+				o.MCPConfig, o.AllowedTools, o.SettingSources = config, []string{"mcp__elicitor__elicit"}, nil
 				for name, text := range map[string]string{
 					".claude/settings.json":          `{"permissions":{"deny":["Bash(rm *)"]},"hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[{"type":"command","command":"echo hi"}]}]},"enabledPlugins":{"foo@bar":true}}`,
 					".claude/settings.local.json":    `{"permissions":{"allow":["WebFetch(domain:example.org)"]}}`,
 					".claude/skills/review/SKILL.md": "---\nname: review\ndescription: Review the branch\n---\nDo it.\n",
 					".claude/agents/checker.md":      "---\nname: checker\ndescription: Checks things\n---\nCheck.\n",
 				} {
-					path := filepath.Join(l.Dir, name)
+					path := filepath.Join(o.Dir, name)
 					if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 						t.Fatal(err)
 					}
@@ -207,8 +207,8 @@ func TestRealReport(t *testing.T) {
 			if rulesErr != nil || !slices.Contains(rules, deny) || !slices.Contains(rules, claude.PermissionRule{Behavior: "allow", Source: "cliArg", Rule: "mcp__elicitor__elicit"}) {
 				t.Errorf("got %+v, %v", rules, rulesErr)
 			}
-			want := claude.Hook{Event: "PreToolUse", Matcher: "Bash", Source: "projectSettings", Type: "command", Text: "echo hi"}
-			if hooksErr != nil || !slices.Equal(hooks, []claude.Hook{want}) || policy != (claude.HookPolicy{}) {
+			want := claude.ListedHook{Event: "PreToolUse", Matcher: "Bash", Source: "projectSettings", Type: "command", Text: "echo hi"}
+			if hooksErr != nil || !slices.Equal(hooks, []claude.ListedHook{want}) || policy != (claude.HookPolicy{}) {
 				t.Errorf("got %+v, %+v, %v", hooks, policy, hooksErr)
 			}
 		})

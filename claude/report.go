@@ -144,8 +144,8 @@ func (c *Client) PermissionRules(ctx context.Context) ([]PermissionRule, error) 
 	return r.State.Rules, err
 }
 
-// Hook is a hook that the CLI runs.
-type Hook struct {
+// ListedHook is a hook that the CLI runs, as it lists it.
+type ListedHook struct {
 	Event    string `json:"event"`
 	Matcher  string `json:"matcher"` // "" for all
 	Source   string `json:"source"`  // userSettings, sessionHook, pluginHook, …
@@ -163,10 +163,10 @@ type HookPolicy struct {
 }
 
 // Hooks returns the hooks of the CLI, without those of a policy.
-func (c *Client) Hooks(ctx context.Context) ([]Hook, HookPolicy, error) {
+func (c *Client) Hooks(ctx context.Context) ([]ListedHook, HookPolicy, error) {
 	var r struct {
-		Hooks  []Hook     `json:"hooks"`
-		Policy HookPolicy `json:"policy"`
+		Hooks  []ListedHook `json:"hooks"`
+		Policy HookPolicy   `json:"policy"`
 	}
 	err := c.report(ctx, "get_hooks_listing", nil, &r)
 	return r.Hooks, r.Policy, err

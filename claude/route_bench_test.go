@@ -82,7 +82,7 @@ func BenchmarkProcess(b *testing.B) {
 		b.Run(s.name, func(b *testing.B) {
 			path, _ := claudetest.Program(b, claudetest.Script{Start: []claudetest.Step{{Flood: &claudetest.Flood{Lines: b.N, Bytes: s.size}}}})
 			b.ResetTimer()
-			p, err := claude.Start(claude.Command{Path: path, Dir: b.TempDir()})
+			p, err := claude.StartProcess(claude.Command{Path: path, Dir: b.TempDir()})
 			if err != nil {
 				b.Fatal(err)
 			}

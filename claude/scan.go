@@ -3,7 +3,6 @@ package claude
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math/bits"
 	"strconv"
@@ -13,7 +12,7 @@ import (
 )
 
 // ErrMalformed: a line is not one JSON object.
-var ErrMalformed = errors.New("line is not a JSON object")
+var ErrMalformed error = protocolError("line is not a JSON object")
 
 // maxDepth bounds nesting, as encoding/json does: a line of a million brackets is refused
 // before it can exhaust the stack of a decoder.

@@ -13,9 +13,21 @@ type UserMessage struct {
 	// Priority is now, next or later for a message sent during a turn; "" for the
 	// CLI's default.
 	Priority string
+	// NoTurn adds the message to the conversation without starting a turn.
+	NoTurn bool
+	// Verbatim sends Text as it is: the CLI expands no commands and no @ in it. From 2.1.248 on.
+	Verbatim bool
+	// IsSynthetic marks a message that no person wrote.
+	IsSynthetic bool
 }
 
-// SendUser sends a message to the CLI. It returns when the transport has taken it.
+// Send sends a text. See [Client.SendUser].
+func (c *Client) Send(ctx context.Context, text string) error {
+	return c.SendUser(ctx, UserMessage{Text: text})
+}
+
+// SendUser sends a message to the CLI. It returns when the transport has taken it. A client from
+// [Start] waits until the conversation is initialized.
 func (c *Client) SendUser(ctx context.Context, m UserMessage) error {
 	type inner struct {
 		Role    string `json:"role"`
@@ -28,7 +40,16 @@ func (c *Client) SendUser(ctx context.Context, m UserMessage) error {
 		SessionID       string  `json:"session_id"` // the CLI ignores it; the official SDKs send ""
 		UUID            string  `json:"uuid,omitempty"`
 		Priority        string  `json:"priority,omitempty"`
-	}{Type: "user", Message: inner{Role: "user", Content: m.Text}, UUID: m.UUID, Priority: m.Priority}
+		ShouldQuery     *bool   `json:"shouldQuery,omitempty"`
+		ClientComposed  bool    `json:"client_composed,omitempty"`
+		IsSynthetic     bool    `json:"isSynthetic,omitempty"`
+	}{
+		Type: "user", Message: inner{Role: "user", Content: m.Text}, UUID: m.UUID, Priority: m.Priority,
+		ClientComposed: m.Verbatim, IsSynthetic: m.IsSynthetic,
+	}
+	if m.NoTurn {
+		out.ShouldQuery = new(bool)
+	}
 	if len(m.Blocks) > 0 {
 		blocks := append([]ContentBlockParam(nil), m.Blocks...)
 		if m.Text != "" {
@@ -42,6 +63,14 @@ func (c *Client) SendUser(ctx context.Context, m UserMessage) error {
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	if c.started != nil {
+		if _, err := c.Ready(ctx); err != nil {
+			return fmt.Errorf("claude: send user message: %w", err)
+		}
+		if !m.NoTurn {
+			c.started.busy()
+		}
 	}
 	c.mu.Lock()
 	closed := c.closed

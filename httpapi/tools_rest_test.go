@@ -43,7 +43,7 @@ func TestToolsOfASession(t *testing.T) {
 
 	h.Driver.Usable = &orchestrator.Tools{
 		Servers: []orchestrator.ToolServer{{Name: "<b>\u202e", Status: "connected", Tools: []orchestrator.ServerTool{{Name: "x", Approval: orchestrator.ApprovalAsks}}}},
-		Hooks:   []claude.Hook{{Event: "Stop", Type: "command", Text: "echo"}}, Missing: []string{"rules"},
+		Hooks:   []claude.ListedHook{{Event: "Stop", Type: "command", Text: "echo"}}, Missing: []string{"rules"},
 	}
 	may := map[account.Role][]string{
 		account.Viewer: {}, account.Member: {"enable", "disable", "reconnect"}, account.Admin: {"enable", "disable", "reconnect", "sign_in", "finish_sign_in"},

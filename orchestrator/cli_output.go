@@ -32,10 +32,8 @@ func (p *process) handleMessage(m claude.Message) {
 		for _, call := range e.change.Finished {
 			p.countGrantUse(call, m)
 		}
-	case *claude.System:
-		if commands, changed := m.ChangedCommands(); changed {
-			p.replaceCommands(commands)
-		}
+	case *claude.CommandsChanged:
+		p.replaceCommands(m.Commands)
 	}
 	p.perform(context.Background(), effects)
 }

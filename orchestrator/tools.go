@@ -24,7 +24,7 @@ type Tools struct {
 	Skills  []Skill
 	Agents  []Agent
 	Plugins []Plugin
-	Hooks   []claude.Hook
+	Hooks   []claude.ListedHook
 	Policy  claude.HookPolicy
 	Rules   []claude.PermissionRule
 	// Missing lists what this version of the CLI does not report, Unanswered what it did not

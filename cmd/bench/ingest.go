@@ -202,12 +202,12 @@ func ingestDecoded(ctx context.Context, s settings, prompt string) (time.Duratio
 }
 
 func startStub(s settings) (*claude.Process, error) {
-	l := claude.Launch{Path: s.self, Dir: os.TempDir(), PermissionMode: "default"}
+	l := claude.Options{Path: s.self, Dir: os.TempDir(), PermissionMode: "default"}
 	command, err := l.Command(os.Environ())
 	if err != nil {
 		return nil, err
 	}
-	return claude.Start(command)
+	return claude.StartProcess(command)
 }
 
 func ingestSDK(ctx context.Context, s settings, prompt string) (time.Duration, error) {

@@ -144,7 +144,7 @@ func (s *Starter) command(p Process, agent agentFiles) (claude.Command, error) {
 	if err != nil {
 		return claude.Command{}, err
 	}
-	options := claude.Launch{
+	options := claude.Options{
 		Path: path, Dir: p.Folder,
 		SessionID: p.NewSession, Resume: p.Resume, Fork: p.Fork, ResumeAt: p.ResumeAt,
 		PermissionMode: p.PermissionMode, AllowBypass: p.AllowBypass, Model: p.Model, AllowedTools: slices.Concat(p.AllowedTools, agent.tools),

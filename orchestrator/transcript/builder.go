@@ -98,14 +98,15 @@ func (b *Builder) Restore(m Memo) {
 
 // Apply takes in one message. It keeps nothing of the message but copies.
 func (b *Builder) Apply(m claude.Message, now time.Time) Change {
+	if system, ok := claude.AsSystem(m); ok {
+		return b.applySystem(system, now)
+	}
 	switch m := m.(type) {
 	case *claude.SystemInit:
 		b.Model = m.Model
 		return Change{SessionStarted: true, Working: true, Model: m.Model, PermissionMode: m.PermissionMode}
 	case *claude.SystemStatus:
 		return Change{PermissionMode: m.PermissionMode}
-	case *claude.System:
-		return b.applySystem(m, now)
 	case *claude.Assistant:
 		return b.applyAssistant(m, now)
 	case *claude.User:
@@ -114,8 +115,8 @@ func (b *Builder) Apply(m claude.Message, now time.Time) Change {
 		return b.applyStreamEvent(m, now)
 	case *claude.Result:
 		return b.applyResult(m, now)
-	case *claude.Other:
-		return b.applyRateLimit(m, now)
+	case *claude.RateLimitEvent:
+		return b.applyRateLimit(m.Info, now)
 	}
 	return Change{}
 }

@@ -1,0 +1,119 @@
+package claude
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// MCPServerConfig is a [StdioServer], an [HTTPServer], an [SSEServer] or a [LocalServer].
+type MCPServerConfig interface {
+	// config returns the JSON of the CLI, nil for a server of this process.
+	config() (map[string]any, error)
+}
+
+// MCPToolPolicy says what may be done with one tool of a server.
+type MCPToolPolicy struct {
+	Name             string `json:"name"`
+	PermissionPolicy string `json:"permission_policy,omitempty"`  // always_allow, always_ask or always_deny
+	OrgMaxPermission string `json:"org_max_permission,omitempty"` // allow, ask or blocked
+}
+
+// StdioServer is an MCP server that the CLI starts. Its arguments and variables are visible in the
+// command line of the CLI; [Options.MCPConfigFile] is for secrets.
+type StdioServer struct {
+	Command string
+	Args    []string
+	Env     map[string]string
+	// Timeout bounds a tool call; 0 for the CLI's default.
+	Timeout time.Duration
+	// AlwaysLoad offers all tools to the model from the start.
+	AlwaysLoad bool
+}
+
+func (s StdioServer) config() (map[string]any, error) {
+	if s.Command == "" {
+		return nil, errors.New("has no command")
+	}
+	out := map[string]any{"type": "stdio", "command": s.Command}
+	if len(s.Args) > 0 {
+		out["args"] = s.Args
+	}
+	if len(s.Env) > 0 {
+		out["env"] = s.Env
+	}
+	return withCommon(out, nil, s.Timeout, s.AlwaysLoad), nil
+}
+
+// HTTPServer is an MCP server over streamable HTTP.
+type HTTPServer struct {
+	URL        string
+	Headers    map[string]string
+	Tools      []MCPToolPolicy
+	Timeout    time.Duration // of a tool call; 0 for the CLI's default
+	AlwaysLoad bool          // offers all tools to the model from the start
+}
+
+func (s HTTPServer) config() (map[string]any, error) {
+	return remoteConfig("http", s.URL, s.Headers, s.Tools, s.Timeout, s.AlwaysLoad)
+}
+
+// SSEServer is an MCP server over server-sent events, the transport before streamable HTTP.
+type SSEServer struct {
+	URL        string
+	Headers    map[string]string
+	Tools      []MCPToolPolicy
+	Timeout    time.Duration // of a tool call; 0 for the CLI's default
+	AlwaysLoad bool          // offers all tools to the model from the start
+}
+
+func (s SSEServer) config() (map[string]any, error) {
+	return remoteConfig("sse", s.URL, s.Headers, s.Tools, s.Timeout, s.AlwaysLoad)
+}
+
+func remoteConfig(kind, url string, headers map[string]string, tools []MCPToolPolicy, timeout time.Duration, always bool) (map[string]any, error) {
+	if url == "" {
+		return nil, errors.New("has no URL")
+	}
+	out := map[string]any{"type": kind, "url": url}
+	if len(headers) > 0 {
+		out["headers"] = headers
+	}
+	return withCommon(out, tools, timeout, always), nil
+}
+
+func withCommon(out map[string]any, tools []MCPToolPolicy, timeout time.Duration, always bool) map[string]any {
+	if len(tools) > 0 {
+		out["tools"] = tools
+	}
+	if timeout > 0 {
+		out["timeout"] = timeout.Milliseconds()
+	}
+	if always {
+		out["alwaysLoad"] = true
+	}
+	return out
+}
+
+// mcpConfig returns the MCP servers that the CLI connects to by itself, "" for none.
+func (o *Options) mcpConfig() (string, error) {
+	servers := map[string]any{}
+	for name, s := range o.MCPServers {
+		if s == nil || name == "" {
+			return "", fmt.Errorf("%q is empty", name)
+		}
+		config, err := s.config()
+		if err != nil {
+			return "", fmt.Errorf("%q %w", name, err)
+		}
+		if config != nil {
+			servers[name] = config
+		}
+	}
+	if len(servers) == 0 {
+		return "", nil
+	}
+	text, err := json.Marshal(map[string]any{"mcpServers": servers})
+	return string(text), err
+}

@@ -1,0 +1,258 @@
+package claude
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+
+	"github.com/google/uuid"
+)
+
+// Query starts a CLI, sends it a prompt, and returns its messages in order. The iteration ends
+// when nothing is left to do: after the last result, and after the background agents that the
+// query has started. The CLI has then exited. The optional o configures the session.
+//
+// A failure ends the iteration with its error and a nil Message: of [Start], of [Client.Run], or
+// a *[ResultError] after the [Result] of a turn that failed. When the loop ends earlier, or ctx
+// does, the CLI is ended. Raw parts of the messages may be kept.
+//
+// Nothing happens before the iteration, and each iteration is a query of its own.
+func Query(ctx context.Context, prompt string, o ...Options) iter.Seq2[Message, error] {
+	return QueryMessage(ctx, UserMessage{Text: prompt}, o...)
+}
+
+// QueryMessage is [Query] for a prompt with images or documents.
+func QueryMessage(ctx context.Context, prompt UserMessage, o ...Options) iter.Seq2[Message, error] {
+	return func(yield func(Message, error) bool) {
+		if len(o) > 1 {
+			yield(nil, errors.New("claude: a query has one Options"))
+			return
+		}
+		var options Options
+		if len(o) == 1 {
+			options = o[0]
+		}
+		query(ctx, &prompt, options, yield)
+	}
+}
+
+// Continue is [Query] without a prompt, for o.Resume of a session whose last turn was deferred (see
+// [HookDefer]): the CLI goes on with the tool call.
+func Continue(ctx context.Context, o Options) iter.Seq2[Message, error] {
+	return func(yield func(Message, error) bool) { query(ctx, nil, o, yield) }
+}
+
+func query(ctx context.Context, prompt *UserMessage, o Options, yield func(Message, error) bool) {
+	c, err := Start(ctx, o)
+	if err != nil {
+		yield(nil, err)
+		return
+	}
+	messages := newQueue()
+	c.started.turn = messages
+	var running sync.WaitGroup
+	running.Go(func() { _ = c.Run(ctx) }) // its error ends the queue
+	defer running.Wait()
+	defer c.Close()
+	if prompt != nil {
+		if err := c.SendUser(ctx, *prompt); err != nil {
+			c.started.stop() // unlike Close, Run then says why the CLI ended
+			running.Wait()
+			yield(nil, c.failure(err))
+			return
+		}
+	}
+	var run runState
+	var failed *ResultError
+	for {
+		m, ok, err := messages.next()
+		if !ok {
+			break
+		}
+		if err != nil {
+			// After a failed turn the CLI exits with 1: the result says more.
+			if failed == nil {
+				yield(nil, err)
+				return
+			}
+			break
+		}
+		if e := run.apply(m); e != nil {
+			failed = e
+		} else if _, isResult := m.(*Result); isResult {
+			failed = nil
+		}
+		if !yield(m, nil) {
+			return
+		}
+		if run.over() {
+			_ = c.Close() // what the CLI still prints is delivered
+		}
+	}
+	if failed != nil {
+		yield(nil, failed)
+	}
+}
+
+// failure returns why the client ended, or err if it did not.
+func (c *Client) failure(err error) error {
+	c.started.mu.Lock()
+	defer c.started.mu.Unlock()
+	if c.started.err != nil && errors.Is(err, ErrClosed) {
+		return c.started.err
+	}
+	return err
+}
+
+// Ask is [Query] for the last result alone. It returns the Result of a failed turn together with
+// its *[ResultError].
+func Ask(ctx context.Context, prompt string, o ...Options) (*Result, error) {
+	var last *Result
+	for m, err := range Query(ctx, prompt, o...) {
+		if err != nil {
+			return last, err
+		}
+		if r, ok := m.(*Result); ok {
+			last = r
+		}
+	}
+	if last == nil {
+		return nil, ErrClosed
+	}
+	return last, nil
+}
+
+// Turn sends a message and returns the messages up to the result of its turn. The client must be
+// from [Start] and run; only one turn at a time can be iterated, another one fails with [ErrBusy].
+// Background agents may go on after the turn: their messages are part of the next one, and
+// [Options.OnMessage] receives all messages.
+//
+// A turn that failed ends with a *[ResultError]. When the loop ends early, the turn goes on: see
+// [Client.Interrupt]. Raw parts of the messages may be kept.
+func (c *Client) Turn(ctx context.Context, prompt UserMessage) iter.Seq2[Message, error] {
+	return func(yield func(Message, error) bool) {
+		if c.started == nil {
+			yield(nil, errors.New("claude: Turn is for clients of Start"))
+			return
+		}
+		if prompt.UUID == "" {
+			prompt.UUID = uuid.NewString()
+		}
+		messages := newQueue()
+		if err := c.attach(messages); err != nil {
+			yield(nil, err)
+			return
+		}
+		defer c.detach(messages)
+		stop := context.AfterFunc(ctx, func() { messages.end(context.Cause(ctx)) })
+		defer stop()
+		if err := c.SendUser(ctx, prompt); err != nil {
+			yield(nil, c.failure(err))
+			return
+		}
+		var run runState
+		for {
+			m, ok, err := messages.next()
+			if !ok {
+				err = ErrClosed
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			failed := run.apply(m)
+			if !yield(m, nil) {
+				return
+			}
+			if r, ok := m.(*Result); ok && r.answers(prompt.UUID) {
+				if failed != nil {
+					yield(nil, failed)
+				}
+				return
+			}
+		}
+	}
+}
+
+func (c *Client) attach(q *queue) error {
+	s := c.started
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.turn != nil {
+		return ErrBusy
+	}
+	s.turn = q
+	return nil
+}
+
+func (c *Client) detach(q *queue) {
+	s := c.started
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.turn == q {
+		s.turn = nil
+	}
+}
+
+// queue holds messages until they are taken. It has no bound: whoever iterates may wait for the
+// CLI, which would otherwise wait for the iteration.
+type queue struct {
+	mu      sync.Mutex
+	items   []Message
+	err     error
+	ended   bool
+	arrived chan struct{} // capacity 1
+}
+
+func newQueue() *queue { return &queue{arrived: make(chan struct{}, 1)} }
+
+func (q *queue) wake() {
+	select {
+	case q.arrived <- struct{}{}:
+	default:
+	}
+}
+
+func (q *queue) add(m Message) {
+	kept := Keep(m)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.ended {
+		q.items = append(q.items, kept)
+		q.wake()
+	}
+}
+
+// end ends the queue after what is in it. A nil queue has no end.
+func (q *queue) end(err error) {
+	if q == nil {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.ended {
+		q.ended, q.err = true, err
+		q.wake()
+	}
+}
+
+// next returns the next message, or the error of the end. ok is false after a clean end.
+func (q *queue) next() (m Message, ok bool, err error) {
+	for {
+		q.mu.Lock()
+		if len(q.items) > 0 {
+			m := q.items[0]
+			q.items[0] = nil
+			q.items = q.items[1:]
+			q.mu.Unlock()
+			return m, true, nil
+		}
+		ended, err := q.ended, q.err
+		q.mu.Unlock()
+		if ended {
+			return nil, err != nil, err
+		}
+		<-q.arrived
+	}
+}

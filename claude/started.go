@@ -1,0 +1,232 @@
+package claude
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// started is what a client has besides when [Start] started its CLI.
+type started struct {
+	process    *Process
+	initialize InitializeRequest
+	requires   bool // some hook must not be skipped when it fails
+	servers    map[string]LocalServer
+	ready      chan struct{} // closed when the conversation is initialized, or never will be
+	stop       func()        // begins to end the CLI; may be called often
+	stopped    <-chan struct{}
+
+	mu       sync.Mutex
+	answer   *InitializeResponse
+	err      error  // why it was not initialized
+	turn     *queue // of the turn that is being iterated
+	state    runState
+	stopping bool
+}
+
+func newStarted(p *Process, o *Options) *started {
+	s := &started{process: p, initialize: o.InitializeRequest(), ready: make(chan struct{})}
+	for _, h := range o.Hooks {
+		if _, gate := hookGates[h.Event]; gate && !h.FailOpen {
+			s.requires = true
+		}
+	}
+	stopped := make(chan struct{})
+	s.stopped = stopped
+	s.stop = sync.OnceFunc(func() { close(stopped) })
+	for name, server := range o.MCPServers {
+		if local, ok := server.(LocalServer); ok {
+			if s.servers == nil {
+				s.servers = map[string]LocalServer{}
+			}
+			s.servers[name] = local
+		}
+	}
+	return s
+}
+
+// The CLI writes its transcript at its end, so it gets time for that.
+const (
+	exitGrace = 5 * time.Second // after the end of its input
+	termGrace = 5 * time.Second // after SIGTERM
+)
+
+// end ends the CLI gently, then by force. It returns when the process is gone. The end of the input
+// is for an idle CLI alone: a CLI with a turn would go on without its questions and without our
+// hooks.
+func (p *Process) end(idle bool) {
+	if idle {
+		_ = p.CloseInput()
+		if p.ends(exitGrace) {
+			return
+		}
+	}
+	_ = p.Terminate()
+	if !p.ends(termGrace) {
+		_ = p.Kill()
+		<-p.Done()
+	}
+}
+
+// ends reports whether the process ends within a time.
+func (p *Process) ends(within time.Duration) bool {
+	select {
+	case <-p.Done():
+		return true
+	case <-time.After(within):
+		return false
+	}
+}
+
+// run is Run of a client whose CLI was started by Start.
+func (s *started) run(ctx context.Context, c *Client) error {
+	var tasks sync.WaitGroup
+	ended := make(chan struct{})
+	tasks.Go(func() { // ends the CLI when somebody wants that
+		select {
+		case <-ctx.Done():
+		case <-s.stopped:
+		case <-ended:
+		}
+		s.process.end(s.isIdle())
+	})
+	life, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	for name, server := range s.servers {
+		local := c.options.local[name]
+		tasks.Go(func() { local.run(life, server.Serve) })
+	}
+	tasks.Go(func() {
+		defer close(s.ready)
+		if err := s.initializeNow(life, c); err != nil {
+			s.mu.Lock()
+			s.err = err
+			s.mu.Unlock()
+			s.stop()
+		}
+	})
+
+	err := c.read(ctx, s.stop)
+	close(ended)
+	cancel(ErrClosed)
+	tasks.Wait()
+	exit := exitError(s.process)
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stopping := s.stopping
+	if c.options.Logger != nil {
+		c.options.Logger.DebugContext(ctx, "the CLI has ended", "pid", s.process.PID(), "exit", exit, "error", err)
+	}
+	switch {
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case s.err != nil && !errors.Is(s.err, ErrClosed):
+		err = s.err
+	case stopping:
+		err = nil
+	case exit != nil:
+		err = exit
+	}
+	if err != nil && (s.err == nil || errors.Is(s.err, ErrClosed)) {
+		s.err = err
+	}
+	s.turn.end(err)
+	return err
+}
+
+// isIdle reports whether the CLI has no turn and no background agent.
+func (s *started) isIdle() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state.idle()
+}
+
+// busy notes that the CLI is about to start a turn.
+func (s *started) busy() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state.prompted()
+}
+
+// deliver gives a message to the turn that is being iterated.
+func (s *started) deliver(m Message) {
+	s.mu.Lock()
+	s.state.apply(m)
+	turn := s.turn
+	s.mu.Unlock()
+	if turn != nil {
+		turn.add(m)
+	}
+}
+
+func (s *started) initializeNow(ctx context.Context, c *Client) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, initializeTimeout, errors.New("the CLI did not answer initialize"))
+	defer cancel()
+	answer, err := c.Initialize(ctx, s.initialize)
+	if err != nil {
+		return err
+	}
+	if s.requires && answer.HooksApplied != nil && !answer.HookOnFailureSupported && c.options.Logger != nil {
+		c.options.Logger.WarnContext(ctx, "the CLI does not support hooks that must not fail; only failures in this process are refused")
+	}
+	s.mu.Lock()
+	s.answer = answer
+	s.mu.Unlock()
+	return nil
+}
+
+// Ready waits until the conversation is initialized and returns the CLI's answer. The client must
+// be from [Start] and run.
+func (c *Client) Ready(ctx context.Context) (*InitializeResponse, error) {
+	s := c.started
+	if s == nil {
+		return nil, errors.New("claude: Ready is for clients of Start; call Initialize")
+	}
+	select {
+	case <-s.ready:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return nil, s.err
+	}
+	if s.answer == nil {
+		return nil, fmt.Errorf("claude: initialize: %w", ErrClosed)
+	}
+	return s.answer, nil
+}
+
+// Close ends the conversation: the CLI may finish writing its transcript, and gets SIGTERM and
+// SIGKILL after some seconds. It returns at once, and Run returns nil when the CLI is gone. Before
+// Run it waits until the CLI is gone. Of a client that Start did not start, Close closes the
+// transport.
+func (c *Client) Close() error {
+	s := c.started
+	if s == nil {
+		return c.transport.Close()
+	}
+	s.mu.Lock()
+	s.stopping = true
+	s.mu.Unlock()
+	s.stop()
+	c.mu.Lock()
+	runs := c.runs
+	c.mu.Unlock()
+	if !runs {
+		s.process.end(true)
+		return s.process.Close()
+	}
+	return nil
+}
+
+// Process returns the CLI of a client from [Start], else nil.
+func (c *Client) Process() *Process {
+	if c.started == nil {
+		return nil
+	}
+	return c.started.process
+}

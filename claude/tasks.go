@@ -1,0 +1,147 @@
+package claude
+
+import (
+	"maps"
+	"slices"
+)
+
+// Task is a subagent, a command in the background or another task of the CLI.
+type Task struct {
+	ID           string // of an agent also its [ToolRequest.AgentID]
+	ToolUseID    string // of the call that started it
+	Type         string // local_agent, local_bash, …; "" from an older CLI
+	SubagentType string
+	Description  string
+	Background   bool
+	Status       string // pending, running or paused
+}
+
+// Tasks follows the tasks that run, by the messages of the CLI. A result ends a turn, but agents in
+// the background go on, and wake the CLI for another turn at their end. The zero Tasks is ready.
+type Tasks struct {
+	running map[string]Task
+}
+
+// Apply takes in one message.
+func (t *Tasks) Apply(m Message) {
+	switch m := m.(type) {
+	case *TaskStarted:
+		t.put(Task{
+			ID: m.TaskID, ToolUseID: m.ToolUseID, Type: m.TaskType, SubagentType: m.SubagentType, Description: m.Description,
+			Background: m.IsBackgrounded, Status: "running",
+		})
+	case *TaskUpdated:
+		task, known := t.running[m.TaskID]
+		switch s := m.Patch.Status; {
+		case !known:
+		case s == "completed" || s == "failed" || s == "killed":
+			delete(t.running, m.TaskID)
+		default:
+			if s != "" {
+				task.Status = s
+			}
+			if m.Patch.IsBackgrounded != nil {
+				task.Background = *m.Patch.IsBackgrounded
+			}
+			t.put(task)
+		}
+	case *TaskNotification:
+		delete(t.running, m.TaskID)
+	case *BackgroundTasksChanged:
+		listed := map[string]bool{}
+		for _, b := range m.Tasks {
+			listed[b.TaskID] = true
+			task, known := t.running[b.TaskID]
+			if !known {
+				task = Task{ID: b.TaskID, SubagentType: b.SubagentType, Description: b.Description, Status: "running"}
+			}
+			task.Background = true
+			if b.TaskType != "" {
+				task.Type = b.TaskType
+			}
+			t.put(task)
+		}
+		maps.DeleteFunc(t.running, func(id string, task Task) bool { return task.Background && !listed[id] })
+	}
+}
+
+func (t *Tasks) put(task Task) {
+	if t.running == nil {
+		t.running = map[string]Task{}
+	}
+	t.running[task.ID] = task
+}
+
+// Running returns the tasks that run, sorted by id.
+func (t *Tasks) Running() []Task {
+	return slices.SortedFunc(maps.Values(t.running), func(a, b Task) int {
+		if a.ID < b.ID {
+			return -1
+		}
+		return 1
+	})
+}
+
+// agents reports whether an agent runs. Commands in the background may run for ever.
+func (t *Tasks) agents() bool {
+	for _, task := range t.running {
+		if task.Type == "local_agent" || task.Type == "local_workflow" || task.Type == "" && task.SubagentType != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// runState follows whether the CLI has something to do.
+type runState struct {
+	tasks      Tasks
+	waiting    bool   // a prompt was sent, and its turn has not begun
+	turn       bool   // a turn runs
+	result     bool   // a turn has ended since the last prompt
+	seenState  bool   // the CLI reports its state
+	stateIdle  bool   // and it is idle
+	failReason string // Assistant.Error of the turn
+}
+
+// prompted notes that a prompt was sent.
+func (s *runState) prompted() { s.waiting, s.result = true, false }
+
+// apply takes in one message, and returns the failure of a turn that ended with one.
+func (s *runState) apply(m Message) *ResultError {
+	s.tasks.Apply(m)
+	switch m := m.(type) {
+	case *SystemInit:
+		s.turn, s.waiting, s.failReason = true, false, ""
+	case *Assistant:
+		if m.Error != "" && m.ParentToolUseID == "" {
+			s.failReason = m.Error
+		}
+	case *SessionStateChanged:
+		s.seenState, s.stateIdle = true, m.State == "idle"
+	case *Result:
+		s.turn, s.waiting, s.result = false, false, true
+		if m.IsError {
+			return &ResultError{Result: m, Reason: s.failReason}
+		}
+	}
+	return nil
+}
+
+// over reports whether a turn has ended and nothing else will happen without another prompt.
+func (s *runState) over() bool { return s.result && s.idle() }
+
+// idle reports whether nothing runs.
+func (s *runState) idle() bool {
+	if s.turn || s.waiting {
+		return false
+	}
+	if s.seenState {
+		return s.stateIdle
+	}
+	return !s.tasks.agents()
+}
+
+// answers reports whether the result is of the turn of a prompt. Older CLIs do not say.
+func (m *Result) answers(promptUUID string) bool {
+	return len(m.PromptUUIDs) == 0 || slices.Contains(m.PromptUUIDs, promptUUID)
+}
