@@ -17,6 +17,14 @@ function countGo(report) {
     if (Test) outcome.set(`${Package} ${Test}`, Action)
     else if (Action === 'fail' || Action === 'build-fail') failedPackages.add(Package ?? ImportPath)
   }
+  const again = []
+  for (const { Action, Package, Test } of secondTry(report)) {
+    if (Action === 'pass' && !Test) failedPackages.delete(Package)
+    if (!Test || !['pass', 'fail'].includes(Action)) continue
+    const key = `${Package} ${Test}`
+    if (Action === 'pass' && outcome.get(key) === 'fail' && !Test.includes('/')) again.push(key)
+    outcome.set(key, Action)
+  }
   const parents = new Set()
   for (const key of outcome.keys()) {
     for (let at = key.lastIndexOf('/'); at > key.indexOf(' '); at = key.lastIndexOf('/', at - 1)) parents.add(key.slice(0, at))
@@ -35,7 +43,16 @@ function countGo(report) {
     const childFailed = [...outcome].some(([other, its]) => its === 'fail' && other.startsWith(key + '/'))
     if (!childFailed) count.failed++
   }
-  return count
+  return { ...count, again }
+}
+
+// What scripts/test-go tried once more, or nothing.
+function secondTry(report) {
+  try {
+    return read(report.replace('.ndjson', '.again.ndjson')).split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line))
+  } catch {
+    return []
+  }
 }
 
 function countWeb() {
@@ -50,7 +67,7 @@ function countWeb() {
 
 const specsOf = (suite) => [...(suite.specs ?? []), ...(suite.suites ?? []).flatMap(specsOf)]
 
-// A test that passed at its second try passed; it is listed by name, for it may be a race of ours.
+// A test that passed at its second try is listed by name, because it may be a race of ours.
 function countBrowser() {
   const { stats, errors, suites } = JSON.parse(read('e2e.json'))
   const again = suites.flatMap(specsOf).filter((spec) => spec.tests.some((one) => one.status === 'flaky')).map((spec) => `${spec.file}: ${spec.title}`)
