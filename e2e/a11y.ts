@@ -71,7 +71,15 @@ export async function expectAccessible(
   await page.setViewportSize({ width: 320, height: 640 })
   // What sticks out is named, or the page scrolls for a reason that nobody finds.
   const wide = await page.evaluate(() => {
-    if (document.documentElement.scrollWidth <= innerWidth) return []
+    // Also what fills the window and scrolls in the place of the page.
+    const pages = [...document.querySelectorAll('body *')].filter(
+      (el) =>
+        el.clientHeight > innerHeight / 2 &&
+        el.clientWidth > 0.9 * innerWidth &&
+        getComputedStyle(el).overflowX === 'auto',
+    )
+    if ([document.documentElement, ...pages].every((el) => el.scrollWidth <= Math.min(el.clientWidth, innerWidth)))
+      return []
     const out = [...document.querySelectorAll('body *')].filter(
       (el) => el.getBoundingClientRect().right > innerWidth + 1,
     )

@@ -1,9 +1,10 @@
-import { expectAccessible } from '../a11y.ts'
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Locator } from '@playwright/test'
 
 import { request as asked } from '../../frontend/src/testcards.ts'
 import type { Level, PendingRequestResponse } from '../../frontend/src/wire/messages.gen.ts'
+import { expectAccessible } from '../a11y.ts'
 import { App } from '../app.ts'
 import { expect, test as shared } from '../fixtures.ts'
 import { Hands } from '../hands.ts'
@@ -260,6 +261,9 @@ test('bulk approvals show every request in full, and high-risk ones are approved
   const card = page.locator('[data-request-id=selected]')
   await expect(card.getByRole('listitem')).toHaveCount(2)
   await expect(card.getByText('git status && ls')).toBeVisible()
+  // Each row begins where the title of the card does.
+  const left = async (what: Locator) => (await what.boundingBox())!.x
+  expect(await left(card.getByRole('checkbox').first())).toBe(await left(card.locator('header .icon')))
   await expect(card.getByRole('button', { name: 'Approve 2' })).not.toHaveAttribute('aria-disabled')
   await expectAccessible(page, 'several selected', 'main')
 

@@ -149,6 +149,12 @@ test('keyboard only: every decision @newest @browsers', async ({ page, hands, fo
   const holds = dist.getByRole('button', { name: 'Hold to approve' })
   await hands.to(holds)
   await expect(holds).not.toHaveAttribute('aria-disabled')
+  // What fills it is not its key, which stays beside the label.
+  const hint = await holds.evaluate((el) => {
+    const { content, position } = getComputedStyle(el, '::after')
+    return [content.includes('Y'), position]
+  })
+  expect(hint).toEqual([true, 'static'])
   await page.keyboard.down('Space')
   await expect(dist).toHaveCount(0)
   // A key repeats for as long as it is held, wherever the focus is by then.

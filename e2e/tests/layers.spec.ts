@@ -423,7 +423,9 @@ test('a person who is signed out, or follows a link, can continue', once, async 
     version: '2.1.329',
     signed_in: false,
     problem: 'Claude is not signed in on this server.',
-    reasons: { problem: { reason: 'cli_signed_out', params: { command: 'claude' } } },
+    reasons: {
+      problem: { reason: 'cli_signed_out', params: { command: '/opt/claude-code/versions/2.1.329/bin/claude login' } },
+    },
   }
   await json(page, '**/api/environment', {
     claude,
