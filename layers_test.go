@@ -174,20 +174,25 @@ var packages = map[string]rule{
 
 	"store": {
 		layer:  2,
-		ours:   []string{"internal/account", "internal/alert", "internal/job", "internal/failpoint", "pending", "internal/project", "session", "store/sqlstore", "store/postgres", "store/sqlite", "internal/workspace"},
+		ours:   []string{"internal/account", "internal/alert", "internal/job", "internal/failpoint", "pending", "internal/project", "session", "store/sqlstore", "store/postgres", "store/sqlite", "store/transfer", "internal/workspace"},
 		closed: "only cmd/sayso opens a database; everybody else uses the ports pending.Store, session.Store and account.Store",
 	},
 	"store/sqlite": {
 		layer:    2,
-		ours:     []string{"internal/account", "internal/alert", "internal/job", "migrations", "pending", "internal/project", "session", "store/sqlstore", "internal/workspace"},
+		ours:     []string{"internal/account", "internal/alert", "internal/job", "migrations", "pending", "internal/project", "session", "store/sqlstore", "store/transfer", "internal/workspace"},
 		external: []string{"modernc.org/sqlite", "github.com/google/uuid"},
 		closed:   "only package store opens an engine; everybody else uses the ports pending.Store, session.Store and account.Store",
 	},
 	"store/postgres": {
 		layer:    2,
-		ours:     []string{"internal/account", "internal/alert", "internal/job", "migrations", "pending", "internal/project", "session", "store/sqlstore", "internal/workspace"},
+		ours:     []string{"internal/account", "internal/alert", "internal/job", "migrations", "pending", "internal/project", "session", "store/sqlstore", "store/transfer", "internal/workspace"},
 		external: []string{"github.com/jackc/pgx/v5", "github.com/google/uuid"},
 		closed:   "only package store opens an engine; everybody else uses the ports pending.Store, session.Store and account.Store",
+	},
+	"store/transfer": {
+		layer:  2,
+		ours:   []string{"migrations", "session"},
+		closed: "only package store copies databases, because the engines open them",
 	},
 	"store/sqlstore": {
 		layer:  2,
@@ -463,7 +468,7 @@ var standardWhy = map[string]struct {
 }{
 	"os/exec":      {"processes are started by the orchestrator and the shim, and procfs runs ps where there is no /proc, and workingtree runs git; claude can, so that it is a whole SDK", []string{"claude", "claude/claudetest", "orchestrator", "orchestrator/launch", "internal/procfs", "internal/workingtree", "shim", "shim/embedded"}},
 	"net/http":     {"HTTP is served at the edges; alert and oidc only make requests", []string{"runner", "internal/alert", "internal/oidc", "internal/command", "internal/refusal", "httpapi", "wsapi", "mcpapi", "frontend", "claude/scriptedmodel"}},
-	"database/sql": {"databases are spoken to in store, and their tables made in migrations", []string{"store/sqlite", "store/postgres", "migrations"}},
+	"database/sql": {"databases are spoken to in store, and their tables made in migrations", []string{"store/sqlite", "store/postgres", "store/transfer", "migrations"}},
 	"plugin":       {"nothing is loaded at run time", nil},
 	"net/rpc":      {"the wire format is JSON, described in docs/integrating/websocket.md", nil},
 }

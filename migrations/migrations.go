@@ -91,6 +91,23 @@ func All(d Dialect) ([]Migration, error) {
 const CreateTable = `CREATE TABLE migrations (
 	number bigint NOT NULL PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at bigint NOT NULL)`
 
+// CopyTable is the table of a database into which another one is being copied: how far the copy of
+// each table is. While it exists, no server can use the database.
+const CopyTable = "copying"
+
+// CreateCopyTable creates [CopyTable], in both dialects.
+const CreateCopyTable = `CREATE TABLE ` + CopyTable + ` (
+	table_name text NOT NULL PRIMARY KEY, rows_copied bigint NOT NULL, last_key text NOT NULL, done bigint NOT NULL)`
+
+// IsCopying reports whether a copy into the database has begun and not ended.
+func IsCopying(ctx context.Context, db *sql.DB, d Dialect) (bool, error) {
+	known, err := Texts(ctx, db, listTables(d))
+	if err != nil {
+		return false, fmt.Errorf("migrations: list tables: %w", err)
+	}
+	return slices.Contains(known, CopyTable), nil
+}
+
 // lockKey keeps two servers that start at once from migrating at once.
 const lockKey = 0x736179736f // "sayso"
 
@@ -202,15 +219,13 @@ type queryer interface {
 // appliedIn returns how many steps a database has: [ErrEmpty] when it has no table, and
 // [ErrNewer] when they are not those of this program.
 func appliedIn(ctx context.Context, q queryer, d Dialect, all []Migration) (int, error) {
-	tables := `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`
-	if d == Postgres {
-		tables = `SELECT table_name::text FROM information_schema.tables WHERE table_schema = current_schema()`
-	}
-	known, err := column(ctx, q, tables)
+	known, err := Texts(ctx, q, listTables(d))
 	if err != nil {
 		return 0, fmt.Errorf("migrations: list tables: %w", err)
 	}
 	switch {
+	case slices.Contains(known, CopyTable):
+		return 0, fmt.Errorf("migrations: %w: copying another database into it was interrupted; run sayso migrate --from again", ErrIncomplete)
 	case slices.Contains(known, "migrations"):
 	case ours(known, all):
 		return 0, missing("the table migrations")
@@ -220,7 +235,7 @@ func appliedIn(ctx context.Context, q queryer, d Dialect, all []Migration) (int,
 	default:
 		return 0, ErrEmpty
 	}
-	applied, err := column(ctx, q, `SELECT checksum FROM migrations ORDER BY number`)
+	applied, err := Texts(ctx, q, `SELECT checksum FROM migrations ORDER BY number`)
 	if err != nil {
 		return 0, fmt.Errorf("migrations: read what was applied: %w", err)
 	}
@@ -228,6 +243,33 @@ func appliedIn(ctx context.Context, q queryer, d Dialect, all []Migration) (int,
 		return 0, err
 	}
 	return len(applied), nil
+}
+
+// listTables returns the query for the tables of a database.
+func listTables(d Dialect) string {
+	if d == Postgres {
+		return `SELECT table_name::text FROM information_schema.tables WHERE table_schema = current_schema()`
+	}
+	return `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\'`
+}
+
+// SelectReferences selects the tables of a PostgreSQL database that refer to others, and those others.
+const SelectReferences = `SELECT c.conrelid::regclass::text, c.confrelid::regclass::text FROM pg_constraint c
+	WHERE c.contype = 'f' AND c.connamespace = current_schema()::regnamespace AND c.conrelid <> c.confrelid`
+
+// SortByReferences moves each table behind those to which it refers, so that rows can be inserted in
+// that order. A table may refer to itself.
+func SortByReferences[T any](tables []T, name func(T) string, refers map[string][]string) {
+	var depth func(name string, left int) int
+	depth = func(name string, left int) (d int) {
+		for _, other := range refers[name] {
+			if left > 0 { // else they refer to each other, and inserting fails
+				d = max(d, depth(other, left-1)+1)
+			}
+		}
+		return d
+	}
+	slices.SortStableFunc(tables, func(a, b T) int { return depth(name(a), len(tables)) - depth(name(b), len(tables)) })
 }
 
 // ours reports whether most tables of the steps are there: another program may have
@@ -299,7 +341,7 @@ func missingTable(ctx context.Context, q queryer, d Dialect, steps []Migration) 
 	if d == Postgres {
 		query = `SELECT table_name::text FROM information_schema.tables WHERE table_schema = current_schema()`
 	}
-	found, err := column(ctx, q, query)
+	found, err := Texts(ctx, q, query)
 	if err != nil {
 		return fmt.Errorf("migrations: list tables: %w", err)
 	}
@@ -360,9 +402,9 @@ func rollback(tx *sql.Tx) error {
 	return nil
 }
 
-// column reads the one text column of a query.
-func column(ctx context.Context, q queryer, query string) (values []string, err error) {
-	rows, err := q.QueryContext(ctx, query)
+// Texts returns the one text column of a query.
+func Texts(ctx context.Context, q queryer, query string, args ...any) (values []string, err error) {
+	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}

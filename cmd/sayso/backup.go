@@ -310,13 +310,13 @@ func (r *restoration) lock(ctx context.Context) (err error) {
 			return fmt.Errorf("the state folder %s belongs to user %d; run sayso restore as that user", r.settings.StateDir, stat.Uid)
 		}
 	}
-	r.unlock, err = lockOutServers(ctx, r.settings)
+	r.unlock, err = lockOutServers(ctx, r.settings.StateDir, r.settings.Database)
 	return err
 }
 
-// lockOutServers keeps servers from using a state folder and a database until unlock, and fails if
+// lockOutServers keeps servers from using a state folder and databases until unlock, and fails if
 // one uses them.
-func lockOutServers(ctx context.Context, s settings) (unlock func(), err error) {
+func lockOutServers(ctx context.Context, stateDir string, databases ...string) (unlock func(), err error) {
 	var locks []io.Closer
 	release := func() {
 		for _, l := range slices.Backward(locks) {
@@ -328,24 +328,26 @@ func lockOutServers(ctx context.Context, s settings) (unlock func(), err error) 
 			release()
 		}
 	}()
-	state, err := openStateDir(ctx, s.StateDir)
+	state, err := openStateDir(ctx, stateDir)
 	if err != nil {
 		return nil, err
 	}
 	locks = append(locks, state)
-	database, err := lockDatabase(ctx, s.Database)
-	if err != nil {
-		return nil, err
-	}
-	if database != nil {
-		locks = append(locks, database)
-	}
-	exclusive, err := store.Exclude(ctx, s.Database, handoverTimeout)
-	if err != nil {
-		return nil, err
-	}
-	if exclusive != nil {
-		locks = append(locks, exclusive)
+	for _, address := range databases {
+		file, err := lockDatabase(ctx, address)
+		if err != nil {
+			return nil, err
+		}
+		if file != nil {
+			locks = append(locks, file)
+		}
+		exclusive, err := store.Exclude(ctx, address, handoverTimeout)
+		if err != nil {
+			return nil, err
+		}
+		if exclusive != nil {
+			locks = append(locks, exclusive)
+		}
 	}
 	return release, nil
 }

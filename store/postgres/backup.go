@@ -123,8 +123,7 @@ func listTables(ctx context.Context, tx pgx.Tx) (list backupList, err error) {
 
 // sortByReferences moves each table behind those to which it refers. A table may refer to itself.
 func sortByReferences(ctx context.Context, tx pgx.Tx, tables []backupTable) error {
-	rows, err := tx.Query(ctx, `SELECT c.conrelid::regclass::text, c.confrelid::regclass::text FROM pg_constraint c
-		WHERE c.contype = 'f' AND c.connamespace = current_schema()::regnamespace AND c.conrelid <> c.confrelid`)
+	rows, err := tx.Query(ctx, migrations.SelectReferences)
 	if err != nil {
 		return err
 	}
@@ -136,16 +135,7 @@ func sortByReferences(ctx context.Context, tx pgx.Tx, tables []backupTable) erro
 	}); err != nil {
 		return err
 	}
-	var depth func(name string, left int) int
-	depth = func(name string, left int) (d int) {
-		for _, other := range refers[name] {
-			if left > 0 { // else they refer to each other, and restoring fails
-				d = max(d, depth(other, left-1)+1)
-			}
-		}
-		return d
-	}
-	slices.SortStableFunc(tables, func(a, b backupTable) int { return depth(a.Name, len(tables)) - depth(b.Name, len(tables)) })
+	migrations.SortByReferences(tables, func(t backupTable) string { return t.Name }, refers)
 	return nil
 }
 
@@ -255,6 +245,21 @@ func (r *Restorer) put(ctx context.Context, name string, content io.Reader) erro
 // createdFunction finds the functions that a migration makes.
 var createdFunction = regexp.MustCompile(`(?im)^\s*CREATE\s+(?:OR\s+REPLACE\s+)?FUNCTION\s+"?(\w+)`)
 
+// dropAll returns the statements that remove everything that the steps and an interrupted copy have
+// made.
+func dropAll(steps []migrations.Migration) string {
+	var sql strings.Builder
+	for _, name := range append(migrations.Tables(steps), migrations.CopyTable) {
+		sql.WriteString("DROP TABLE IF EXISTS " + pgx.Identifier{name}.Sanitize() + " CASCADE;\n")
+	}
+	for _, m := range steps {
+		for _, found := range createdFunction.FindAllStringSubmatch(m.SQL, -1) {
+			sql.WriteString("DROP FUNCTION IF EXISTS " + pgx.Identifier{found[1]}.Sanitize() + " CASCADE;\n")
+		}
+	}
+	return sql.String()
+}
+
 // createTables replaces all tables of sayso by empty ones.
 func (r *Restorer) createTables(ctx context.Context) error {
 	all, err := migrations.All(migrations.Postgres)
@@ -272,14 +277,7 @@ func (r *Restorer) createTables(ctx context.Context) error {
 		}
 	}
 	var sql strings.Builder
-	for _, name := range migrations.Tables(all) { // of the newest version: what is there may be newer than the backup
-		sql.WriteString("DROP TABLE IF EXISTS " + pgx.Identifier{name}.Sanitize() + " CASCADE;\n")
-	}
-	for _, m := range all {
-		for _, found := range createdFunction.FindAllStringSubmatch(m.SQL, -1) {
-			sql.WriteString("DROP FUNCTION IF EXISTS " + pgx.Identifier{found[1]}.Sanitize() + " CASCADE;\n")
-		}
-	}
+	sql.WriteString(dropAll(all)) // of the newest version: what is there may be newer than the backup
 	sql.WriteString(migrations.CreateTable + ";\n")
 	for _, m := range steps {
 		sql.WriteString(m.SQL + ";\n")

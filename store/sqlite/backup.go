@@ -34,12 +34,7 @@ func Backup(ctx context.Context, path string, add func(name string, size int64, 
 	if _, err := os.Stat(path); err != nil {
 		return err
 	}
-	// Unlike [untouched], this is right also when a server starts or ends meanwhile.
-	mode := "ro"
-	if _, err := os.Stat(path + "-wal"); errors.Is(err, fs.ErrNotExist) {
-		mode = untouched // only a reader that may write could open it
-	}
-	db := newPool(path, mode, 1, readerPragmas...)
+	db := newPool(path, modeOfReader(path), 1, readerPragmas...)
 	defer func() { err = errors.Join(err, db.Close()) }()
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -66,6 +61,15 @@ func Backup(ctx context.Context, path string, add func(name string, size int64, 
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	return add(BackupFile, size, &pages{rows: rows})
+}
+
+// modeOfReader returns the mode in which to read a whole database. Unlike [untouched], it is right
+// also when a server starts or ends meanwhile.
+func modeOfReader(path string) string {
+	if _, err := os.Stat(path + "-wal"); errors.Is(err, fs.ErrNotExist) {
+		return untouched // only a reader that may write could open it
+	}
+	return "ro"
 }
 
 // pages reads the pages of a database one after the other.

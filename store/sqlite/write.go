@@ -49,13 +49,7 @@ func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	// Otherwise the last connection to close would remove the WAL and its index, and with a full
-	// disk the next start could not create them.
-	err = conn.Raw(func(c any) error {
-		_, err := c.(sqlite.FileControl).FileControlPersistWAL("main", 1)
-		return err
-	})
-	if err != nil {
+	if err := keepLog(conn); err != nil {
 		return nil, errors.Join(err, conn.Close(), db.Close())
 	}
 	w := &writer{db: db, conn: conn, stmts: map[*sqlstore.Statement]*sql.Stmt{}}
@@ -69,6 +63,15 @@ func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 		}
 	}
 	return w, nil
+}
+
+// keepLog lets the WAL and its index stay when the connection is closed. Otherwise the last
+// connection to close would remove them, and with a full disk the next start could not create them.
+func keepLog(conn *sql.Conn) error {
+	return conn.Raw(func(c any) error {
+		_, err := c.(sqlite.FileControl).FileControlPersistWAL("main", 1)
+		return err
+	})
 }
 
 // setDurability must be called between transactions. It cannot use a prepared statement: SQLite

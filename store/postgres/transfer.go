@@ -1,0 +1,83 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/sayso-dev/sayso/migrations"
+	"github.com/sayso-dev/sayso/store/sqlstore"
+	"github.com/sayso-dev/sayso/store/transfer"
+)
+
+// OpenSource connects to a database to copy all of it elsewhere. It changes nothing. No server may
+// use the database.
+func OpenSource(ctx context.Context, dsn string) (transfer.Database, func() error, error) {
+	return openForTransfer(ctx, dsn, map[string]string{"default_transaction_read_only": "on"})
+}
+
+// OpenTarget connects to a database to copy another one into it. No server may use it.
+func OpenTarget(ctx context.Context, dsn string) (transfer.Database, func() error, error) {
+	return openForTransfer(ctx, dsn, map[string]string{"synchronous_commit": "on"})
+}
+
+// openForTransfer connects without the limits on the duration of calls.
+func openForTransfer(ctx context.Context, dsn string, settings map[string]string) (d transfer.Database, closeAll func() error, err error) {
+	config, err := parseConfig(dsn)
+	if err != nil {
+		return d, nil, fmt.Errorf("postgres: %w", err)
+	}
+	settings["statement_timeout"], settings["idle_in_transaction_session_timeout"] = "0", "0"
+	configureConnections(config.ConnConfig, settings)
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return d, nil, fmt.Errorf("postgres: %w: %w", sqlstore.ErrDSN, err)
+	}
+	name := fmt.Sprintf("database %s at %s", config.ConnConfig.Database, config.ConnConfig.Host)
+	asItIs := func(context.Context, *sql.DB, migrations.Dialect) error { return nil }
+	if err := prepareDatabase(ctx, pool, asItIs); err != nil {
+		pool.Close()
+		return d, nil, fmt.Errorf("postgres: %s: %w", name, err)
+	}
+	var schema string
+	if err := pool.QueryRow(ctx, "SELECT current_schema()::text").Scan(&schema); err != nil {
+		pool.Close()
+		return d, nil, fmt.Errorf("postgres: %s: %w", name, classifyRead(ctx, err))
+	}
+	if schema != "public" {
+		name = "schema " + schema + " of the " + name
+	}
+	db := stdlib.OpenDBFromPool(pool)
+	return transfer.Database{DB: db, Dialect: migrations.Postgres, Name: name}, func() error {
+		defer pool.Close()
+		return db.Close()
+	}, nil
+}
+
+// DiscardCopy removes all tables of a database if a copy into it was interrupted.
+func DiscardCopy(ctx context.Context, dsn string) (err error) {
+	d, closeAll, err := OpenTarget(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeAll()) }()
+	copying, err := migrations.IsCopying(ctx, d.DB, d.Dialect)
+	if err != nil || !copying {
+		return err
+	}
+	all, err := migrations.All(d.Dialect)
+	if err != nil {
+		return err
+	}
+	conn, err := connectForBackup(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
+	_, err = conn.PgConn().Exec(ctx, dropAll(all)).ReadAll() // one transaction
+	return err
+}
