@@ -42,7 +42,8 @@ func (a *app) announce(ctx context.Context) error {
 	if !frontend.Built() {
 		fmt.Fprintf(stdout, "%s\n\n", frontend.NotBuilt)
 	}
-	if e := a.orchestrator.Environment(ctx); e.Problem != "" {
+	// The demo needs no account.
+	if e := a.orchestrator.Environment(ctx); e.Problem != "" && (!a.in.demo || !e.DemoAvailable) {
 		fmt.Fprintf(stdout, "%s\n", e.Problem)
 		if e.DemoAvailable {
 			fmt.Fprintln(stdout, "Until then, you can try the demo session in the web app. It runs the real Claude CLI with a scripted model.")
