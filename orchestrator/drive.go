@@ -71,6 +71,7 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 	retry := time.NewTicker(capacityInterval)
 	defer retry.Stop()
 	running.Go(func() { o.watchRights(ctx) })
+	running.Go(func() { o.watchRevocations(ctx) })
 	for {
 		select {
 		case <-ctx.Done():

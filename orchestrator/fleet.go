@@ -19,6 +19,8 @@ import (
 type Fleet struct {
 	*Orchestrator // of the runner inside this server
 
+	onRevoked func() // see OnRevoked; nil for nothing
+
 	mu     sync.Mutex
 	others map[string]*Orchestrator // that can be used, by the id of their runner
 }
@@ -154,6 +156,44 @@ func (f *Fleet) SetRules(r Rules) {
 func (f *Fleet) LimitsChanged() {
 	for _, o := range f.each() {
 		o.LimitsChanged()
+	}
+}
+
+// OnRevoked adds a function to call after grants were revoked, so that other servers hear of it. It
+// must not block. Call OnRevoked before the first call.
+func (f *Fleet) OnRevoked(call func()) { f.onRevoked = call }
+
+// GrantsRevoked tells all runners that another server has revoked grants.
+func (f *Fleet) GrantsRevoked() {
+	for _, o := range f.each() {
+		o.GrantsRevoked()
+	}
+}
+
+func (f *Fleet) RevokeGrant(ctx context.Context, grantID string, by pending.Actor) (Revocation, error) {
+	defer f.revoked()
+	return f.Orchestrator.RevokeGrant(ctx, grantID, by)
+}
+
+func (f *Fleet) RevokeAnswer(ctx context.Context, requestID string, by pending.Actor) (Revocation, error) {
+	defer f.revoked()
+	return f.Orchestrator.RevokeAnswer(ctx, requestID, by)
+}
+
+func (f *Fleet) RevokeFound(ctx context.Context, g pending.Grant, by pending.Actor) (Revocation, error) {
+	defer f.revoked()
+	return f.Orchestrator.RevokeFound(ctx, g, by)
+}
+
+// revoked tells the other runners, and other servers, what was revoked through the one inside this.
+func (f *Fleet) revoked() {
+	for _, o := range f.each() {
+		if o != f.Orchestrator {
+			o.GrantsRevoked()
+		}
+	}
+	if f.onRevoked != nil {
+		f.onRevoked()
 	}
 }
 

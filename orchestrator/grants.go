@@ -86,6 +86,7 @@ func (o *Orchestrator) revoke(ctx context.Context, g pending.Grant, by pending.A
 		return done, problem.For("grant", "grant_not_removed", "detail", err.Error())
 	}
 	now := time.Now()
+	o.noteRevoked(g.GrantID)
 	obeying, err := o.processesObeying(ctx, g)
 	if err != nil {
 		return done, err
@@ -110,6 +111,77 @@ func (o *Orchestrator) revoke(ctx context.Context, g pending.Grant, by pending.A
 	}
 	o.grantsChanged(ctx)
 	return done, nil
+}
+
+// GrantsRevoked makes the processes ask again for what was revoked by another server, or for another
+// runner. It never blocks.
+func (o *Orchestrator) GrantsRevoked() { wake(o.revoked) }
+
+// revokedWithin is how long after its commit a revocation is noticed, whatever the clocks say.
+const revokedWithin = time.Hour
+
+// watchRevocations makes the processes ask again for what others revoke, until ctx ends. What was
+// revoked before, each process finds when it is adopted.
+func (o *Orchestrator) watchRevocations(ctx context.Context) {
+	known := o.recentlyRevoked(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-o.revoked:
+		}
+		now := o.recentlyRevoked(ctx)
+		for grantID, g := range now {
+			if _, done := known[grantID]; !done && !o.hasRevoked(grantID) {
+				o.obeyRevocation(ctx, g)
+			}
+		}
+		if now != nil { // otherwise the store failed, and what it says next is compared with this
+			known = now
+		}
+		o.grantsChanged(ctx)
+	}
+}
+
+// recentlyRevoked returns the grants that were revoked within revokedWithin by their ids, nil if the
+// store fails.
+func (o *Orchestrator) recentlyRevoked(ctx context.Context) map[string]pending.Grant {
+	list, err := o.o.Store.Grants(ctx, pending.GrantQuery{RevokedSince: time.Now().Add(-revokedWithin)})
+	if err != nil {
+		o.o.Log.WarnContext(ctx, "cannot read which grants were revoked", "error", err)
+		return nil
+	}
+	recent := map[string]pending.Grant{}
+	for _, g := range list {
+		recent[g.GrantID] = g
+	}
+	return recent
+}
+
+// obeyRevocation makes the processes in which a grant applied ask again.
+func (o *Orchestrator) obeyRevocation(ctx context.Context, g pending.Grant) {
+	obeying, err := o.processesObeying(ctx, g)
+	if err != nil {
+		o.o.Log.WarnContext(ctx, "cannot tell where a revoked grant applies", "rule", g.Rule, "error", err)
+	}
+	for _, p := range obeying {
+		if _, err := p.revoke(ctx, g); err != nil && !errors.Is(err, ErrNotRunning) {
+			p.log.WarnContext(ctx, "cannot make Claude ask again at once", "rule", g.Rule, "error", err)
+		}
+	}
+}
+
+// noteRevoked records that this Orchestrator has revoked a grant, hasRevoked whether it has.
+func (o *Orchestrator) noteRevoked(grantID string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.revokedHere[grantID] = true
+}
+
+func (o *Orchestrator) hasRevoked(grantID string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.revokedHere[grantID]
 }
 
 // processesObeying returns the running processes in which a grant applies.

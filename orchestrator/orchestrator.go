@@ -31,10 +31,12 @@ type Orchestrator struct {
 	everyone func() []*Orchestrator // those of all runners of this server; set before Run
 
 	answered chan struct{} // sessions are in touched; capacity 1, never closed
+	revoked  chan struct{} // another server has revoked grants; capacity 1, never closed
 
 	mu              sync.Mutex          // protects following
 	processes       map[string]*process // running, by session id
 	changedSessions map[string]bool     // dead sessions that changed; true: they died in an outage
+	revokedHere     map[string]bool     // ids of grants that were revoked through this one
 }
 
 // New returns an orchestrator. Call Run to make it work. The error names an option that is
@@ -57,8 +59,10 @@ func New(o Options) (*Orchestrator, error) {
 		settled:         make(chan struct{}),
 		closing:         make(chan struct{}),
 		answered:        make(chan struct{}, 1),
+		revoked:         make(chan struct{}, 1),
 		processes:       make(map[string]*process),
 		changedSessions: make(map[string]bool),
+		revokedHere:     make(map[string]bool),
 	}
 	made.everyone = func() []*Orchestrator { return []*Orchestrator{made} }
 	made.admission = admission.New(admission.Options{

@@ -1,12 +1,27 @@
 package session
 
 import (
+	"strings"
 	"sync"
 	"time"
 )
 
 // LocalNotifier is the [Notifier] of one server: it calls every listener.
-type LocalNotifier struct{ changed, items, live, remote, all listeners }
+type LocalNotifier struct{ changed, items, live, remote, all, topics listeners }
+
+// A Topic is what servers that share a database tell each other besides changes of sessions. Whoever
+// hears of it reads it again.
+type Topic string
+
+// The topics. Their names travel between servers of several releases.
+const (
+	TopicPeople    Topic = "people"    // users, and what they sign in with
+	TopicProjects  Topic = "projects"  // and limits
+	TopicSettings  Topic = "settings"  // that were changed at run time
+	TopicGrants    Topic = "grants"    // that were revoked
+	TopicDrafts    Topic = "drafts"    // the key is the id of their user
+	TopicBookmarks Topic = "bookmarks" // the same
+)
 
 // Listen adds a listener. It runs on the goroutine that notifies, so it must not block.
 func (n *LocalNotifier) Listen(listener func(sessionID string)) { n.changed.add(listener) }
@@ -23,6 +38,30 @@ func (n *LocalNotifier) ListenRemote(listener func(sessionID string)) { n.remote
 
 // ListenAll adds a listener for NotifyAll, with the same rules.
 func (n *LocalNotifier) ListenAll(listener func()) { n.all.add(func(string) { listener() }) }
+
+// ListenTopic adds a listener for a topic, with the same rules. It is called for changes of other
+// servers only, with the key of what changed; with "" it may be anything of the topic.
+func (n *LocalNotifier) ListenTopic(topic Topic, listener func(key string)) {
+	n.topics.add(func(change string) {
+		if about, key, _ := strings.Cut(change, " "); change == "" || about == string(topic) {
+			listener(key)
+		}
+	})
+}
+
+// NotifyTopic tells other servers that something of a topic has changed, which this one knows. There
+// are none.
+func (n *LocalNotifier) NotifyTopic(Topic, string) {}
+
+// NotifyTopicRemote announces that another server may have changed something of a topic; of all
+// topics with "".
+func (n *LocalNotifier) NotifyTopicRemote(topic Topic, key string) {
+	if topic == "" {
+		n.topics.call("")
+		return
+	}
+	n.topics.call(string(topic) + " " + key)
+}
 
 // Notify implements [Notifier].
 func (n *LocalNotifier) Notify(sessionID string) { n.changed.call(sessionID) }
@@ -44,7 +83,10 @@ func (n *LocalNotifier) NotifyRemote(sessionID string) {
 // NotifyAll announces that changes of other servers may have been missed. Sessions that run or
 // have a request to answer are announced one by one as well; the listeners look at whatever
 // else they hold.
-func (n *LocalNotifier) NotifyAll() { n.all.call("") }
+func (n *LocalNotifier) NotifyAll() {
+	n.all.call("")
+	n.topics.call("")
+}
 
 // listeners is a list that only grows, safe for concurrent use.
 type listeners struct {

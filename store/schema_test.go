@@ -233,21 +233,31 @@ func TestOpenCancelledAnywhere(t *testing.T) {
 	})
 }
 
-// TestOneServerForADatabase starts a second server, lets it wait for the first to end, and lets the
-// first lose its connection.
-func TestOneServerForADatabase(t *testing.T) {
+// TestServersShareADatabase has two servers use a database, which a restore cannot have meanwhile.
+// When the connection of one is lost, the restore has it alone, and the server ends.
+func TestServersShareADatabase(t *testing.T) {
 	t.Parallel()
 	dsn, admin := postgrestest.Schema(t), postgrestest.Schema(t)
-	first, err := store.Exclude(t.Context(), dsn, 0)
+	first, err := store.Share(t.Context(), dsn, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Exclude(t.Context(), dsn, 0); !errors.Is(err, store.ErrInUse) || !strings.Contains(err.Error(), "another sayso server (") {
+	beside, err := store.Share(t.Context(), dsn, 0)
+	if err != nil {
 		t.Fatalf("a second server: %v", err)
+	}
+	if err := beside.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := store.Exclude(t.Context(), dsn, 0); !errors.Is(err, store.ErrInUse) || !strings.Contains(err.Error(), "a sayso server (") {
+		t.Fatalf("a restore beside a server: %v", err)
 	}
 	other, err := store.Exclude(t.Context(), admin, 0)
 	if err != nil {
-		t.Fatalf("a server in another schema: %v", err)
+		t.Fatalf("a restore of another schema: %v", err)
+	}
+	if _, err := store.Share(t.Context(), admin, 0); !errors.Is(err, store.ErrInUse) {
+		t.Fatalf("a server beside a restore: %v", err)
 	}
 	if err := other.Close(); err != nil {
 		t.Error(err)
@@ -282,7 +292,7 @@ func TestOneServerForADatabase(t *testing.T) {
 		}
 	}
 
-	// A second server waits, and takes the lock while the first has lost its connection.
+	// A restore waits, and takes the lock while the server has lost its connection.
 	waiting := make(chan error, 1)
 	var second store.Exclusive
 	go func() {

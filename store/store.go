@@ -147,24 +147,33 @@ func OpenReadOnly(ctx context.Context, dsn string) (Store, error) {
 		func(url string) (Store, error) { return asStore(postgres.OpenReadOnly(ctx, url)) })
 }
 
-// Exclusive keeps other servers from using a database.
+// Exclusive is the lock on a database that is not a file.
 type Exclusive interface {
-	// Run keeps them away until ctx ends, and reconnects if the connection is lost. It fails with
-	// [ErrInUse] if another server has taken the database meanwhile.
+	// Run keeps it until ctx ends, and reconnects if the connection is lost. It fails with [ErrInUse]
+	// if others have taken it meanwhile.
 	Run(ctx context.Context) error
-	// Close lets other servers use the database. Call it after Run has returned.
+	// Close releases it. Call it after Run has returned.
 	Close() error
 }
 
-// Exclude keeps other servers from using a database that is not a file. For a file it returns nil:
-// whoever opens a file locks it. If another server uses the database, Exclude waits for up to wait,
-// and then fails with [ErrInUse].
+// Exclude keeps servers from using a database that is not a file. For a file it returns nil: whoever
+// opens a file locks it. If a server uses the database, Exclude waits for up to wait, and then fails
+// with [ErrInUse].
 func Exclude(ctx context.Context, dsn string, wait time.Duration) (Exclusive, error) {
-	scheme, _, found := strings.Cut(dsn, ":")
-	if !found || scheme != "postgres" && scheme != "postgresql" {
+	return lock(ctx, dsn, wait, postgres.Exclude)
+}
+
+// Share takes a database that is not a file for a server, together with other servers. For a file it
+// returns nil. If somebody has the database alone, Share does as [Exclude].
+func Share(ctx context.Context, dsn string, wait time.Duration) (Exclusive, error) {
+	return lock(ctx, dsn, wait, postgres.Share)
+}
+
+func lock(ctx context.Context, dsn string, wait time.Duration, take func(context.Context, string, time.Duration) (*postgres.Exclusive, error)) (Exclusive, error) {
+	if _, isFile := sqlitePath(dsn); isFile {
 		return nil, nil
 	}
-	e, err := postgres.Exclude(ctx, dsn, wait)
+	e, err := take(ctx, dsn, wait)
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
@@ -178,11 +187,13 @@ type Notifier interface {
 	NotifyItems(sessionID string)
 	NotifyLive(sessionID string)
 	NotifyDeferred(sessionID string)
+	NotifyTopic(topic session.Topic, key string)
 	Listen(listener func(sessionID string))
 	ListenItems(listener func(sessionID string))
 	ListenLive(listener func(sessionID string))
 	ListenRemote(listener func(sessionID string))
 	ListenAll(listener func())
+	ListenTopic(topic session.Topic, listener func(key string))
 }
 
 // NewNotifier returns the notifier for a database. run connects it with other servers until its

@@ -3,6 +3,7 @@ package wsapi
 import (
 	"context"
 
+	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wire"
 )
 
@@ -11,6 +12,16 @@ func (h *Hub) BookmarksChanged(userID string, bookmarks []wire.Bookmark) {
 	for _, b := range bookmarks {
 		h.queueForUser(userID, "bookmark/"+b.SessionID, wire.Encode(wire.Bookmarks{Type: "bookmarks", Bookmarks: []wire.Bookmark{b}}))
 	}
+	h.announce(session.TopicBookmarks, userID)
+}
+
+// refreshBookmarks queues the bookmarks of a user that another server may have changed.
+func (h *Hub) refreshBookmarks(ctx context.Context, userID string) error {
+	list, err := h.o.Store.Bookmarks(ctx, userID)
+	if err == nil {
+		h.queueForUser(userID, "bookmarks", wire.Encode(wire.Bookmarks{Type: "bookmarks", Bookmarks: wire.NewBookmarks(list)}))
+	}
+	return err
 }
 
 // queueBookmarks queues the bookmarks of the user of a new tab, in one frame. If one changes

@@ -80,9 +80,12 @@ type Options struct {
 	// OnFrame gets the time from a request's creation until it was queued for the tabs. It
 	// is called with a lock held, so it must not block. It may be nil.
 	OnFrame func(took time.Duration) `optional:"true"`
-	Version string
-	NodeID  string
-	Log     *slog.Logger
+	// Announce tells the other servers of the database what their tabs have to know. It must not
+	// block. It may be nil.
+	Announce func(topic session.Topic, key string) `optional:"true"`
+	Version  string
+	NodeID   string
+	Log      *slog.Logger
 }
 
 // A Hub turns changes of sessions into frames. Each change is read and encoded once and
@@ -101,15 +104,17 @@ type Hub struct {
 
 	mu       sync.Mutex // protects following; never held over I/O
 	running  bool
-	notice   wire.NoticeCode                  // why the store rejects writes
-	changed  map[string]struct{}              // sessions that changed since Run last read them
-	feeds    map[string]*feed                 // sessions that run, have open requests, or are read by a tab
-	tabs     map[*tab]bool                    // true once the tab has its first snapshot
-	deleting map[string]string                // sessions that are being deleted, with their projects
-	commands map[*context.CancelFunc]struct{} // commands in progress
-	served   sync.WaitGroup                   // tabs
-	retryAt  time.Time                        // set while the store fails
-	watched  time.Time                        // since when there have been tabs
+	notice   wire.NoticeCode                     // why the store rejects writes
+	changed  map[string]struct{}                 // sessions that changed since Run last read them
+	feeds    map[string]*feed                    // sessions that run, have open requests, or are read by a tab
+	tabs     map[*tab]bool                       // true once the tab has its first snapshot
+	deleting map[string]string                   // sessions that are being deleted, with their projects
+	commands map[*context.CancelFunc]struct{}    // commands in progress
+	served   sync.WaitGroup                      // tabs
+	drafts   map[string]map[string]account.Draft // that tabs have, without texts, by user and key
+	personal map[personal]bool                   // that another server may have changed
+	retryAt  time.Time                           // set while the store fails
+	watched  time.Time                           // since when there have been tabs
 }
 
 // Touch marks a session as changed. It never blocks.
@@ -288,6 +293,7 @@ func (h *Hub) leave(t *tab) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.tabs, t)
+	h.forgetDrafts(t.who.User.UserID)
 	now := time.Now()
 	for _, f := range h.feeds {
 		if f.readers[t] != nil {
@@ -304,4 +310,27 @@ func (h *Hub) CanStore() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.notice == wire.NoNotice
+}
+
+// personal is what another server may have changed for one user.
+type personal struct {
+	topic  session.Topic
+	userID string
+}
+
+// announce tells other servers what their tabs have to know.
+func (h *Hub) announce(topic session.Topic, key string) {
+	if h.o.Announce != nil {
+		h.o.Announce(topic, key)
+	}
+}
+
+// forgetDrafts removes what was noted of a user without tabs. The caller holds mu.
+func (h *Hub) forgetDrafts(userID string) {
+	for t := range h.tabs {
+		if t.who.User.UserID == userID {
+			return
+		}
+	}
+	delete(h.drafts, userID)
 }

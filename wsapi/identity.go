@@ -7,6 +7,7 @@ import (
 
 	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wire"
 )
 
@@ -76,6 +77,7 @@ func (h *Hub) recheckProjects(ctx context.Context) {
 
 // ProjectsChanged sends the tabs a change of projects that affects these sessions.
 func (h *Hub) ProjectsChanged(ctx context.Context, touched []string) {
+	h.announce(session.TopicProjects, "")
 	h.recheckProjects(ctx)
 	states, err := h.o.Store.ActiveProcesses(ctx)
 	h.mu.Lock()

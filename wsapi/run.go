@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/access"
+	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/options"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/pending"
@@ -26,6 +27,7 @@ func New(o Options) (*Hub, error) {
 		o: o, wake: make(chan struct{}, 1), recheck: make(chan struct{}, 1), suspect: make(chan struct{}, 1), started: make(chan struct{}),
 		notice:  wire.NoNotice,
 		changed: map[string]struct{}{}, feeds: map[string]*feed{}, tabs: map[*tab]bool{}, deleting: map[string]string{},
+		drafts: map[string]map[string]account.Draft{}, personal: map[personal]bool{},
 		commands: map[*context.CancelFunc]struct{}{},
 	}
 	if h.o.OnFrame == nil {
@@ -97,6 +99,7 @@ func (h *Hub) round(ctx context.Context) {
 	for sessionID := range changed {
 		h.refresh(ctx, sessionID)
 	}
+	h.refreshPersonal(ctx)
 	h.welcome(ctx)
 	h.sendDue(time.Now())
 }

@@ -60,9 +60,9 @@ type app struct {
 	certificate *certificate  // nil without --tls-cert
 	provider    *httpapi.OIDC // nil without an identity provider
 
-	stateLock, databaseLock *os.File // the latter is nil for PostgreSQL
-	databaseEndedCleanly    bool     // at the end of the previous server
-	exclusive               store.Exclusive
+	stateLock, databaseLock *os.File                    // the latter is nil for PostgreSQL
+	databaseEndedCleanly    bool                        // at the end of the previous server
+	shared                  store.Exclusive             // the database with other servers; nil for a file
 	hearOthers              func(context.Context) error // tells the notifier of other servers; nil for a file
 	descriptors             *descriptors.Reserve
 	metrics                 *metrics
@@ -166,11 +166,11 @@ func (a *app) openDatabase(ctx context.Context) (err error) {
 		return err
 	}
 	a.onClose(a.databaseLock.Close)
-	if a.exclusive, err = store.Exclude(ctx, a.settings.Database, handoverTimeout); err != nil {
+	if a.shared, err = store.Share(ctx, a.settings.Database, handoverTimeout); err != nil {
 		return err
 	}
-	if a.exclusive != nil {
-		a.onClose(a.exclusive.Close)
+	if a.shared != nil {
+		a.onClose(a.shared.Close)
 	}
 	if err := store.CheckLog(a.settings.Database); err != nil {
 		a.log.Error("look at the database", "error", err)
@@ -342,7 +342,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 	}
 	a.tabs, err = wsapi.New(wsapi.Options{
 		Store: shown, Processes: a.orchestrator, People: a.directory, Guard: guard, Rules: a.rules,
-		Commands: commands, Refusals: refusals, Alerts: a.alerts, OnFrame: a.metrics.onFrame,
+		Commands: commands, Refusals: refusals, Alerts: a.alerts, OnFrame: a.metrics.onFrame, Announce: notifier.NotifyTopic,
 		Version: versionText(), NodeID: s.NodeID, Log: a.log,
 	})
 	if err != nil {
@@ -396,6 +396,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 	notifier.ListenAll(a.requests.WakeAll)
 	notifier.ListenAll(a.tabs.TouchAll)
 	notifier.ListenAll(a.alerts.TouchAll)
+	a.hearTopics(notifier)
 	a.indexer = newTranscriptIndexer(a.store.IndexTranscripts, a.log)
 	notifier.Listen(a.indexer.Touch)
 	notifier.ListenItems(a.indexer.Touch)
@@ -419,6 +420,28 @@ func (a *app) connect(ctx context.Context) (err error) {
 		return err
 	}
 	return nil
+}
+
+// hearTopics tells other servers what changes here besides sessions, and the parts of this one what
+// changes there.
+func (a *app) hearTopics(n store.Notifier) {
+	a.directory.OnChange(func() { n.NotifyTopic(session.TopicPeople, "") })
+	a.runtime.announce = func() { n.NotifyTopic(session.TopicSettings, "") }
+	a.orchestrator.OnRevoked(func() { n.NotifyTopic(session.TopicGrants, "") })
+	n.ListenTopic(session.TopicPeople, func(string) {
+		a.directory.ChangedElsewhere()
+		a.tabs.PeopleChanged()
+		a.orchestrator.LimitsChanged()
+	})
+	n.ListenTopic(session.TopicProjects, func(string) {
+		a.tabs.PeopleChanged()
+		a.orchestrator.LimitsChanged()
+	})
+	n.ListenTopic(session.TopicSettings, a.runtime.changedElsewhere)
+	n.ListenTopic(session.TopicGrants, func(string) { a.orchestrator.GrantsRevoked() })
+	for _, topic := range []session.Topic{session.TopicDrafts, session.TopicBookmarks} {
+		n.ListenTopic(topic, func(userID string) { a.tabs.PersonalChanged(topic, userID) })
+	}
 }
 
 // answer starts a web server for each listener.
@@ -474,11 +497,12 @@ func (a *app) Run(ctx context.Context) error {
 	start(edges, edgesCtx, "attachments", a.attachments.Run)
 	start(edges, edgesCtx, "reserve", a.reserveDisk)
 	start(edges, edgesCtx, "check of the database", a.verifyDatabase)
-	if a.exclusive != nil {
-		start(edges, edgesCtx, "database", a.exclusive.Run)
+	if a.shared != nil {
+		start(edges, edgesCtx, "database", a.shared.Run)
 	}
 	if a.hearOthers != nil {
 		start(edges, edgesCtx, "notifications", a.hearOthers)
+		start(edges, edgesCtx, "settings of other servers", a.runtime.follow)
 	}
 	start(edges, edgesCtx, "tabs", a.tabs.Run)
 	start(edges, edgesCtx, "held answers", func(ctx context.Context) error { return a.requests.RunHolds(ctx, a.rules) })

@@ -46,7 +46,7 @@ func (a *app) takeLease(ctx context.Context) error {
 		RunnerID: here.RunnerID, InstallationID: here.InstallationID, Name: a.settings.NodeID, Server: a.settings.NodeID, Release: versionText(),
 		Fence: slices.Max(append(slices.Collect(maps.Values(fences)), 0)),
 	}
-	if a.exclusive != nil { // a copy of a file comes with a copy of its runner
+	if a.shared != nil { // a copy of a file comes with a copy of its runner
 		hello.Machine = machine()
 	}
 	known, err := a.store.Runner(ctx, here.RunnerID)
@@ -111,7 +111,7 @@ func (a *app) identifyRunner(ctx context.Context) (localRunner, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return localRunner{}, fmt.Errorf("cannot read which runner the state folder has: %s: %w", file, err)
 	}
-	if a.exclusive == nil {
+	if a.shared == nil {
 		all, err := a.store.Runners(ctx)
 		if err != nil {
 			return localRunner{}, err

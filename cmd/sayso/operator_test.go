@@ -7,14 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/sayso-dev/sayso/claude/claudetest"
-	"github.com/sayso-dev/sayso/store/postgrestest"
 )
 
 // TestStoppedWhileStarting sends SIGTERM at many moments of a start, of a server whose
@@ -244,22 +242,4 @@ func TestAnUpgradeWaitsForTheOldServer(t *testing.T) {
 	must(t, half.conn.Close())
 	first.gone(waitLimit)
 	second.await()
-}
-
-// TestOneServerForAPostgres has a second one come, with a state folder of its own.
-func TestOneServerForAPostgres(t *testing.T) {
-	t.Parallel()
-	database := postgrestest.Schema(t)
-	h, other := newHarness(t, claudetest.Script{}).asProcesses(), newHarness(t, claudetest.Script{}).asProcesses()
-	first := h.start("--database", database)
-	other.serve("--database", database).refused("another sayso server (sayso serve", "uses it", "--database")
-	first.stop()
-	second := other.start("--database", database)
-	must(t, second.cmd.Process.Kill())
-	<-second.exited
-	third := h.start("--database", database) // whom the one that was killed does not keep out
-	if !regexp.MustCompile(`sayso is running`).MatchString(third.said.String()) {
-		t.Error("it does not run")
-	}
-	third.stop()
 }

@@ -27,6 +27,9 @@ type runtimeSettings struct {
 	apply  func(settings) error             // applies changed settings
 	log    *slog.Logger
 	prune  chan struct{} // the retention was changed; capacity 1, never closed
+	stale  chan struct{} // another server may have changed some; capacity 1, never closed
+	// announce tells other servers that this one has changed a setting; nil if there are none.
+	announce func()
 
 	mu      sync.Mutex // protects following
 	base    settings   // as read from flags, environment and file
@@ -37,7 +40,7 @@ func newRuntimeSettings(ctx context.Context, s settings, store interface {
 	account.Trail
 	account.SettingStore
 }, log *slog.Logger) (*runtimeSettings, error) {
-	rs := &runtimeSettings{store: store, log: log, base: s, changed: map[string]account.Setting{}, prune: make(chan struct{}, 1)}
+	rs := &runtimeSettings{store: store, log: log, base: s, changed: map[string]account.Setting{}, prune: make(chan struct{}, 1), stale: make(chan struct{}, 1)}
 	list, err := store.Settings(ctx)
 	for _, one := range list {
 		rs.changed[one.Name] = one
@@ -132,13 +135,62 @@ func (rs *runtimeSettings) Change(ctx context.Context, name, value string, by ac
 		rs.changed[name] = one
 		now := rs.current()
 		rs.mu.Unlock()
-		select {
-		case rs.prune <- struct{}{}:
-		default:
+		rs.pruneSoon()
+		if rs.announce != nil {
+			rs.announce()
 		}
 		return rs.apply(now)
 	}
 	return fmt.Errorf("change setting %s: %w", name, account.ErrNotFound)
+}
+
+func (rs *runtimeSettings) pruneSoon() {
+	select {
+	case rs.prune <- struct{}{}:
+	default:
+	}
+}
+
+// changedElsewhere notes that another server may have changed settings. It never blocks.
+func (rs *runtimeSettings) changedElsewhere(string) {
+	select {
+	case rs.stale <- struct{}{}:
+	default:
+	}
+}
+
+// follow applies what other servers change, until ctx ends.
+func (rs *runtimeSettings) follow(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-rs.stale:
+		}
+		list, err := rs.store.Settings(ctx)
+		if err != nil {
+			if ctx.Err() == nil {
+				rs.log.WarnContext(ctx, "cannot read which settings another server has changed", "error", err)
+			}
+			continue // the next poll, or the next connection, finds it
+		}
+		rs.mu.Lock()
+		news := false
+		for _, one := range list { // settings are never deleted
+			if rs.changed[one.Name].ChangedAt.Before(one.ChangedAt) {
+				rs.changed[one.Name], news = one, true
+			}
+		}
+		now := rs.current()
+		rs.mu.Unlock()
+		if !news {
+			continue
+		}
+		rs.pruneSoon()
+		if err := rs.apply(now); err != nil {
+			rs.log.ErrorContext(ctx, "cannot apply the settings that another server has changed", "error", err)
+		}
+	}
 }
 
 // sessionDays returns for how many days sessions are kept without activity, 0 for ever.

@@ -456,6 +456,9 @@ func (d *Directory) revoke(ctx context.Context, c Credential) error {
 	return d.recordEnd(ctx, c)
 }
 
+// ChangedElsewhere tells the directory that another server may have changed users or credentials.
+func (d *Directory) ChangedElsewhere() { d.forgetAll() }
+
 func (d *Directory) notifyChange() {
 	d.forgetAll()
 	for _, f := range d.onChange {

@@ -23,18 +23,29 @@ const (
 // lockClass is the first key of the lock, "sayo" in ASCII; the second is a hash of the schema.
 const lockClass = 0x7361796f
 
-// Exclusive keeps other servers from using a database, by an advisory lock on a connection of its
-// own. If that connection is lost, PostgreSQL releases the lock, and [Exclusive.Run] takes it
-// again.
+// Exclusive is the lock on a database, which servers share, and which a restore has alone. It is an
+// advisory lock on a connection of its own. If that connection is lost, PostgreSQL releases the lock,
+// and [Exclusive.Run] takes it again.
 type Exclusive struct {
 	config *pgx.ConnConfig
-	name   string // identifies this server to others
+	name   string // identifies its holder to others
+	shared bool
 	conn   *pgx.Conn
 }
 
-// Exclude takes the lock of a database. While another server holds it, Exclude waits for up to
-// wait, and then fails with [sqlstore.ErrInUse].
+// Exclude takes the lock of a database alone. While others hold it, Exclude waits for up to wait, and
+// then fails with [sqlstore.ErrInUse].
 func Exclude(ctx context.Context, dsn string, wait time.Duration) (*Exclusive, error) {
+	return lock(ctx, dsn, wait, false)
+}
+
+// Share takes the lock of a database together with other servers. While somebody has it alone, such as
+// a server of a release that could not share, Share does as [Exclude].
+func Share(ctx context.Context, dsn string, wait time.Duration) (*Exclusive, error) {
+	return lock(ctx, dsn, wait, true)
+}
+
+func lock(ctx context.Context, dsn string, wait time.Duration, shared bool) (*Exclusive, error) {
 	config, err := parseConfig(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
@@ -43,7 +54,7 @@ func Exclude(ctx context.Context, dsn string, wait time.Duration) (*Exclusive, e
 	if err != nil {
 		host = "?"
 	}
-	e := &Exclusive{config: config.ConnConfig, name: fmt.Sprintf("sayso serve %.24s %d %.12s", host, os.Getpid(), rand.Text())}
+	e := &Exclusive{config: config.ConnConfig, shared: shared, name: fmt.Sprintf("sayso serve %.24s %d %.12s", host, os.Getpid(), rand.Text())}
 	e.config.RuntimeParams["application_name"] = e.name
 	// A server that lost its network must not lock others out for hours.
 	configureConnections(e.config, map[string]string{"tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3"})
@@ -63,11 +74,11 @@ func Exclude(ctx context.Context, dsn string, wait time.Duration) (*Exclusive, e
 	}
 }
 
-// findHolder selects the connection that holds the lock.
+// findHolder selects a connection that holds the lock, first one that has it alone.
 const findHolder = `SELECT a.pid, coalesce(a.application_name, '') FROM pg_locks l JOIN pg_stat_activity a USING (pid)
 	WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.classid = $1::bigint::oid
 	AND l.objid = (hashtext(current_schema())::bigint & 4294967295)::oid
-	AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`
+	AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) ORDER BY l.mode LIMIT 1`
 
 // acquire connects and tries to take the lock.
 func (e *Exclusive) acquire(ctx context.Context) (err error) {
@@ -84,9 +95,13 @@ func (e *Exclusive) acquire(ctx context.Context) (err error) {
 	}()
 	var pid int
 	var holder string
+	tryLock := "pg_try_advisory_lock"
+	if e.shared {
+		tryLock = "pg_try_advisory_lock_shared"
+	}
 	for {
 		var taken bool
-		if err := conn.QueryRow(ctx, `SELECT pg_try_advisory_lock($1::int, hashtext(current_schema()))`, lockClass).Scan(&taken); err != nil {
+		if err := conn.QueryRow(ctx, `SELECT `+tryLock+`($1::int, hashtext(current_schema()))`, lockClass).Scan(&taken); err != nil {
 			return err
 		}
 		if taken {
@@ -110,11 +125,14 @@ func (e *Exclusive) acquire(ctx context.Context) (err error) {
 		}
 		return fmt.Errorf("%w: by this server itself, over a connection that was lost", sqlstore.ErrUnavailable)
 	}
-	return fmt.Errorf("%w: another sayso server (%s) uses it; stop it, or give this one its own with --database", sqlstore.ErrInUse, holder)
+	if e.shared {
+		return fmt.Errorf("%w: %s has it alone; wait for it to end if it restores a backup, and stop it if it is a server of an earlier release", sqlstore.ErrInUse, holder)
+	}
+	return fmt.Errorf("%w: a sayso server (%s) uses it; stop it first", sqlstore.ErrInUse, holder)
 }
 
 // Run keeps the lock until ctx ends. It replaces a lost connection, however long that takes, and
-// fails with [sqlstore.ErrInUse] if another server has taken the lock meanwhile.
+// fails with [sqlstore.ErrInUse] if others have taken the lock meanwhile so that this cannot.
 func (e *Exclusive) Run(ctx context.Context) error {
 	for {
 		select {
@@ -133,7 +151,7 @@ func (e *Exclusive) Run(ctx context.Context) error {
 			e.conn = nil
 		}
 		if err := e.acquire(ctx); errors.Is(err, sqlstore.ErrInUse) {
-			return fmt.Errorf("postgres: the connection was lost, and meanwhile another took the place of this server: %w", err)
+			return fmt.Errorf("postgres: the connection was lost, and meanwhile others took the database: %w", err)
 		}
 	}
 }

@@ -83,6 +83,11 @@ func (n *Notifier) NotifyDeferred(sessionID string) {
 	n.announce(sessionID, true)
 }
 
+// NotifyTopic implements [session.LocalNotifier] for a database with other servers.
+func (n *Notifier) NotifyTopic(topic session.Topic, key string) {
+	n.announce(topicMark+string(topic)+":"+key, true)
+}
+
 // announce adds a session to the next notification for other servers. state is false if only its
 // transcript changed.
 func (n *Notifier) announce(sessionID string, state bool) {
@@ -228,6 +233,9 @@ func (n *Notifier) wait(ctx context.Context, conn *pgx.Conn) error {
 // itemsMark precedes the id of a session of which only the transcript changed.
 const itemsMark = "-"
 
+// topicMark precedes a topic, a colon and a key.
+const topicMark = "+"
+
 // tooMany is sent in place of more ids than fit: whoever hears it polls.
 const tooMany = "*"
 
@@ -278,6 +286,11 @@ func (n *Notifier) receive(heard *pgconn.Notification) {
 			n.polledAt = time.Time{}
 			return
 		}
+		if change, isTopic := strings.CutPrefix(id, topicMark); isTopic {
+			topic, key, _ := strings.Cut(change, ":")
+			n.LocalNotifier.NotifyTopicRemote(session.Topic(topic), key)
+			continue
+		}
 		if id, items := strings.CutPrefix(id, itemsMark); items {
 			n.LocalNotifier.NotifyItems(id)
 		} else {
@@ -297,6 +310,17 @@ var (
 	selectActiveIDs = define("SELECT session_id FROM processes WHERE state <> 'dead' UNION SELECT session_id FROM requests WHERE " + answerable)
 )
 
+// selectTopics selects what was changed of each topic, as selectChanges does. It misses what was
+// deleted. The time of use of a credential changes its row, too.
+var selectTopics = define(`SELECT DISTINCT topic, key FROM (
+	SELECT '` + string(session.TopicPeople) + `', '', xmin FROM users UNION ALL
+	SELECT '` + string(session.TopicProjects) + `', '', xmin FROM projects UNION ALL
+	SELECT '` + string(session.TopicSettings) + `', '', xmin FROM settings UNION ALL
+	SELECT '` + string(session.TopicGrants) + `', '', xmin FROM grants WHERE revoked_at <> 0 UNION ALL
+	SELECT '` + string(session.TopicDrafts) + `', user_id, xmin FROM drafts UNION ALL
+	SELECT '` + string(session.TopicBookmarks) + `', user_id, xmin FROM bookmarks
+	) AS change (topic, key, changed) WHERE age(changed) <= age($1::text::xid8::xid)`)
+
 // queryChanges returns the ids of the sessions that a transaction changed that was not seen by the
 // poll that returned since, how many sessions exist, and the next since. With "", it returns all
 // ids.
@@ -314,6 +338,11 @@ func (n *Notifier) poll(ctx context.Context, conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, notifierTimeout)
 	defer cancel()
 	everything := n.since == ""
+	if !everything {
+		if err := n.pollTopics(ctx, conn); err != nil {
+			return err
+		}
+	}
 	next, count, changed, err := queryChanges(ctx, conn, n.since)
 	if err != nil {
 		return err
@@ -356,4 +385,18 @@ func (n *Notifier) poll(ctx context.Context, conn *pgx.Conn) error {
 		n.LocalNotifier.NotifyAll()
 	}
 	return nil
+}
+
+// pollTopics finds which topics have changed since the last poll.
+func (n *Notifier) pollTopics(ctx context.Context, conn *pgx.Conn) error {
+	rows, err := conn.Query(ctx, selectTopics.Text(sqlstore.Postgres), n.since)
+	if err != nil {
+		return err
+	}
+	var topic, key string
+	_, err = pgx.ForEachRow(rows, []any{&topic, &key}, func() error {
+		n.LocalNotifier.NotifyTopicRemote(session.Topic(topic), key)
+		return nil
+	})
+	return err
 }
