@@ -212,6 +212,7 @@ test('files are found, read and mentioned, on a desktop and on a phone', async (
   await panel.getByRole('tab', { name: 'Changes' }).press('ArrowRight')
   await expect(panel.getByRole('tab', { name: 'Files' })).toBeFocused()
   await panel.getByRole('button', { name: 'signin' }).click()
+  await expect(panel.getByRole('button', { name: 'ring.go' })).toContainText('New+3−0')
   await panel.getByRole('button', { name: 'ring.go' }).click()
   await expect(panel.getByText('3 lines · read only')).toBeVisible()
   await expect(panel.getByRole('group', { name: 'signin/ring.go' })).toContainText('type ring struct{}')

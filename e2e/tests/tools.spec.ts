@@ -2,6 +2,7 @@
 import { expectAccessible } from '../a11y.ts'
 import { App } from '../app.ts'
 import { expect, test } from '../fixtures.ts'
+import { Stage } from '../stage.ts'
 
 const reply = (subtype: string, response: object) => ({ reply: { subtype, response } })
 const HOSTILE = '<img src=x onerror=alert(1)>\u202egnp.exe'
@@ -156,4 +157,25 @@ test('tools are shown and changed, and context usage and cost are shown', async 
   await panel.getByRole('button', { name: 'Table' }).first().click()
   await expect(panel.getByRole('row', { name: 'Turn 1 $0.25' })).toBeVisible()
   await expectAccessible(page, 'the panel of context and cost', '.work')
+})
+
+test('the panel shows the tasks and subagents of Claude @newest', async ({ page, server }) => {
+  const stage = await Stage.in(page)
+  const todo = (content: string, status: string) => ({ content, status })
+  stage.show([], { state: 'assistant_turn' })
+  await stage.open(server.url)
+  stage.say(
+    { kind: 'todo', todos: [todo('Read the limiter', 'completed'), todo('Let it slide', 'in_progress')] },
+    { kind: 'subagent', agent_id: 'a1', agent_type: 'Reader', description: 'Reads the tests', status: 'running' },
+  )
+  const nothing = { repository: 'missing', branch: '', head: '', base: 'head', main_branch: '', files: [], more: false }
+  await page.route('**/changes?*', (route) => route.fulfill({ json: nothing }))
+  await page.getByRole('button', { name: 'Changes and files' }).click()
+  const panel = page.getByRole('complementary', { name: 'Session panel' })
+  await panel.getByRole('tab', { name: 'Tasks 1/2' }).click()
+  await expect(panel.getByRole('list').first().getByRole('listitem')).toHaveText([/Read the limiter/, /Let it slide/])
+  await expectAccessible(page, 'the panel of tasks', '.work')
+  await page.setViewportSize({ width: 1440, height: 900 })
+  await panel.getByRole('button', { name: /Reader.*Reads the tests/ }).click()
+  await expect(page).toHaveURL(/block=/)
 })

@@ -1,7 +1,7 @@
 import { ref, shallowRef } from 'vue'
 import { useStored } from '@/browser/useStored'
 
-export type Tab = 'changes' | 'files' | 'tools' | 'usage'
+export type Tab = 'changes' | 'files' | 'tasks' | 'tools' | 'usage'
 
 /** The open tab of the panel beside a session; null while it is closed. */
 export const tab = ref<Tab | null>(null)

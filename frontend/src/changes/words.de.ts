@@ -5,6 +5,7 @@ export const words: typeof english = {
   panel: 'Bereich der Sitzung',
   changes: 'Änderungen',
   files: 'Dateien',
+  tasks: 'Aufgaben',
   tools: 'Werkzeuge',
   usage: 'Kontext',
   close: 'Bereich schließen',

@@ -4,6 +4,7 @@ export const words = {
   panel: 'Session panel',
   changes: 'Changes',
   files: 'Files',
+  tasks: 'Tasks',
   tools: 'Tools',
   usage: 'Context',
   close: 'Close panel',
