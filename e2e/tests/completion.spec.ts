@@ -41,6 +41,11 @@ test('a message mentions a file and starts with a command, and the model is one 
   await page.getByRole('button', { name: 'Mention a file or subagent' }).click()
   await options.filter({ hasText: 'reviewer' }).click()
   await expect(app.composer()).toHaveValue('/ship with @lim @agent-reviewer ')
+  // What is named is tinted where it stands in the field.
+  const tint = page.locator('.composer .tint')
+  await expect(tint.locator('mark')).toHaveText(['/ship', '@lim', '@agent-reviewer'])
+  const [field, copy] = [await app.composer().boundingBox(), await tint.boundingBox()]
+  expect(copy).toEqual(field)
   await page.keyboard.press('Enter')
   await expect(app.said('Noted.')).toBeVisible()
 
