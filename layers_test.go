@@ -338,6 +338,12 @@ var packages = map[string]rule{
 		external: []string{"github.com/google/uuid"},
 		closed:   "only the orchestrator knows the CLI's JSON, so that a change of the CLI ends there",
 	},
+	"claude/tool": {
+		layer:    0,
+		ours:     []string{"claude"},
+		external: []string{"github.com/google/jsonschema-go", "github.com/modelcontextprotocol/go-sdk"},
+		closed:   "it is for other programs that use package claude; what agents of sayso call is in mcpapi",
+	},
 	"claude/config": {
 		layer:  0,
 		closed: "only cmd/sayso and the orchestrator edit the files of a person's own CLI, when a person says so",
@@ -406,6 +412,11 @@ var packages = map[string]rule{
 		layer:  0,
 		closed: "only cmd/sayso prints texts of others in a terminal; browsers have frontend/src/text/hidden.ts",
 	},
+	"internal/leak": {
+		layer:    0,
+		testOnly: true,
+		closed:   "it is for the tests of package claude and what belongs to it; others use goleak",
+	},
 	"internal/lazyregexp": {
 		layer:  0,
 		closed: "regular expressions that every command of sayso would otherwise compile at its start; list a package that keeps some at package level",
@@ -457,7 +468,8 @@ var externalWhy = map[string]string{
 	"golang.org/x/text":                      "the canonical form of a name is decided in account alone",
 	"mvdan.cc/sh/v3":                         "commands of the shell are read in review alone",
 	"golang.org/x/sys":                       "whatever asks the kernel must be listed, so that it is seen",
-	"github.com/modelcontextprotocol/go-sdk": "MCP is spoken in mcpapi alone; its protocol moves fast",
+	"github.com/modelcontextprotocol/go-sdk": "MCP is spoken in mcpapi and claude/tool; its protocol moves fast",
+	"github.com/google/jsonschema-go":        "schemas of Go types are made in claude/tool alone; see docs/adr/0059-sdk-in-this-module.md",
 }
 
 // standardWhy bans packages of the standard library where they would be the first

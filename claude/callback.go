@@ -62,12 +62,6 @@ var handlers = map[string]func(o *callbacks, id string, body json.RawMessage, fi
 	"request_user_dialog": handleUserDialog,
 }
 
-// refuseUnknown answers a request of an unknown subtype, because the CLI would wait for ever.
-func refuseUnknown(_ *callbacks, _ string, _ json.RawMessage, fields []field) answerer {
-	subtype := text(lookup(fields, "subtype"))
-	return refuse(fmt.Sprintf("unsupported control request %q", subtype), "unsupported_request")
-}
-
 func refuse(problem, code string) answerer {
 	return answerer{run: func(context.Context) (response, error) {
 		return response{problem: problem, code: code}, nil

@@ -83,6 +83,14 @@ func NewClient(t Transport, o Options) *Client {
 		calls:     make(map[string]*call),
 	}
 	_, c.options.hooks = registerHooks(o.Hooks)
+	for name, server := range o.MCPServers {
+		if local, ok := server.(LocalServer); ok {
+			if c.options.local == nil {
+				c.options.local = map[string]*localServer{}
+			}
+			c.options.local[name] = newLocalServer(name, local.Serve, c)
+		}
+	}
 	return c
 }
 
@@ -120,6 +128,10 @@ func (c *Client) read(ctx context.Context, end func()) error {
 		}
 		end()
 	})
+
+	for _, server := range c.options.local {
+		callbacks.Go(func() { server.run(life) })
+	}
 
 	c.reading = readLoop{client: c, life: life, callbacks: &callbacks}
 	err := c.reading.run()

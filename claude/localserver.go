@@ -41,6 +41,7 @@ type MCPConn interface {
 // carries one message of the CLI and returns the response to it.
 type localServer struct {
 	name   string
+	serve  func(ctx context.Context, conn MCPConn) error
 	client *Client
 
 	mu      sync.Mutex
@@ -51,13 +52,13 @@ type localServer struct {
 	done    chan struct{} // closed at the end
 }
 
-func newLocalServer(name string, c *Client) *localServer {
-	return &localServer{name: name, client: c, arrived: make(chan struct{}, 1), waiting: map[string]chan json.RawMessage{}, done: make(chan struct{})}
+func newLocalServer(name string, serve func(context.Context, MCPConn) error, c *Client) *localServer {
+	return &localServer{name: name, serve: serve, client: c, arrived: make(chan struct{}, 1), waiting: map[string]chan json.RawMessage{}, done: make(chan struct{})}
 }
 
 // run serves until ctx ends.
-func (s *localServer) run(ctx context.Context, serve func(context.Context, MCPConn) error) {
-	_, err := guard(ctx, func(ctx context.Context) (response, error) { return response{}, serve(ctx, s) })
+func (s *localServer) run(ctx context.Context) {
+	_, err := guard(ctx, func(ctx context.Context) (response, error) { return response{}, s.serve(ctx, s) })
 	if err == nil {
 		err = io.EOF
 	}

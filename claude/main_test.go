@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/sayso-dev/sayso/internal/leak"
 )
 
 func TestMain(m *testing.M) {
@@ -12,5 +12,5 @@ func TestMain(m *testing.M) {
 		serveMCP(os.Stdin, os.Stdout)
 		return
 	}
-	goleak.VerifyTestMain(m)
+	leak.Main(m)
 }

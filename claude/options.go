@@ -183,6 +183,12 @@ type Options struct {
 	// cancels the dialog.
 	UserDialog func(ctx context.Context, r UserDialogRequest) (json.RawMessage, error)
 
+	// OtherRequest answers requests of the subtypes in OtherSubtypes, for which there is no
+	// callback above, such as oauth_token_refresh. It returns a JSON object. Requests of other
+	// subtypes are refused.
+	OtherRequest  func(ctx context.Context, r ControlRequest) (json.RawMessage, error)
+	OtherSubtypes []string
+
 	// OnMessage receives every message in order, on the read loop: nothing else is read until
 	// it returns. Raw parts of m are borrowed, see [Header] and [Keep].
 	OnMessage func(m Message)
@@ -257,6 +263,8 @@ type callbacks struct {
 	HookCallback    func(ctx context.Context, r HookRequest) (json.RawMessage, error)
 	MCPMessage      func(ctx context.Context, r MCPMessageRequest) (json.RawMessage, error)
 	UserDialog      func(ctx context.Context, r UserDialogRequest) (json.RawMessage, error)
+	OtherRequest    func(ctx context.Context, r ControlRequest) (json.RawMessage, error)
+	otherSubtypes   []string
 	OnMessage       func(m Message)
 	OnRequest       func(requestID, subtype string, body json.RawMessage)
 	OnWithdrawn     func(requestID string)
@@ -272,7 +280,7 @@ type callbacks struct {
 func (o *Options) callbacks() callbacks {
 	return callbacks{
 		CanUseTool: o.CanUseTool, Elicitation: o.Elicitation, HookCallback: o.HookCallback, MCPMessage: o.MCPMessage,
-		UserDialog: o.UserDialog, OnMessage: o.OnMessage, OnRequest: o.OnRequest, OnWithdrawn: o.OnWithdrawn,
+		UserDialog: o.UserDialog, OtherRequest: o.OtherRequest, otherSubtypes: o.OtherSubtypes, OnMessage: o.OnMessage, OnRequest: o.OnRequest, OnWithdrawn: o.OnWithdrawn,
 		OnInitialized: o.OnInitialized, OnUnreadable: o.OnUnreadable, OnCallbackError: o.OnCallbackError,
 		Open: o.Open, Logger: o.Logger,
 	}

@@ -41,6 +41,9 @@ func (c *Client) requestFor(ctx context.Context, subtype string, fields any, w w
 		if err != nil {
 			return reply{}, fmt.Errorf("claude: %s: %w", subtype, err)
 		}
+		if string(v) == "null" { // a nil map
+			v = []byte(`{}`)
+		}
 		if !isObject(v) {
 			return reply{}, fmt.Errorf("claude: %s: fields are no JSON object", subtype)
 		}

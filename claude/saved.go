@@ -23,8 +23,8 @@ import (
 )
 
 // SavedFolder reads the conversations that CLIs of this user have saved in their
-// configuration folder (~/.claude unless CLAUDE_CONFIG_DIR is set). It never changes the
-// CLI's files, and skips what it cannot parse. Its methods may be called from any goroutine.
+// configuration folder (~/.claude unless CLAUDE_CONFIG_DIR is set). It skips what it cannot parse,
+// and changes nothing unless Rename, Tag, Archive, Delete or Fork is called. Its methods may be called from any goroutine.
 type SavedFolder struct {
 	dir string
 
@@ -60,6 +60,13 @@ type SavedConversation struct {
 	Size      int64  // bytes of the file
 	Running   bool   // a running CLI has this conversation open
 	File      string // of the CLI, below the folder projects
+
+	FirstPrompt  string // its first line
+	Tag          string // see [SavedFolder.Tag]
+	Archived     bool   // see [SavedFolder.Archive]
+	GitBranch    string // in which it started
+	CreatedAt    time.Time
+	LastPromptAt time.Time // zero when the end of the file has none
 }
 
 // ErrNotSaved: there is no saved conversation with that id.
@@ -111,7 +118,7 @@ func (f *SavedFolder) List(limit int) ([]SavedConversation, error) {
 		if s = f.describe(root, s); s.CWD == "" {
 			continue // it has no messages
 		}
-		s.Running = running[s.SessionID]
+		s.Running, s.Archived = running[s.SessionID], s.isArchived(root)
 		out = append(out, s)
 	}
 	return out, nil
@@ -139,7 +146,7 @@ func (f *SavedFolder) Find(sessionID string) (SavedConversation, error) {
 	if s.CWD == "" {
 		return SavedConversation{}, ErrNotSaved
 	}
-	s.Running = f.running()[sessionID]
+	s.Running, s.Archived = f.running()[sessionID], s.isArchived(root)
 	return s, nil
 }
 
@@ -164,13 +171,16 @@ func (f *SavedFolder) describe(root *os.Root, s SavedConversation) SavedConversa
 	for _, part := range [][]byte{head[:n], tail[:m]} {
 		for line := range bytes.Lines(part) {
 			var e struct {
-				Type        string `json:"type"`
-				CWD         string `json:"cwd"`
-				IsMeta      bool   `json:"isMeta"`
-				IsSidechain bool   `json:"isSidechain"`
-				CustomTitle string `json:"customTitle"`
-				AITitle     string `json:"aiTitle"`
-				Summary     string `json:"summary"`
+				Type        string    `json:"type"`
+				CWD         string    `json:"cwd"`
+				IsMeta      bool      `json:"isMeta"`
+				IsSidechain bool      `json:"isSidechain"`
+				CustomTitle string    `json:"customTitle"`
+				AITitle     string    `json:"aiTitle"`
+				Summary     string    `json:"summary"`
+				Tag         *string   `json:"tag"`
+				GitBranch   string    `json:"gitBranch"`
+				Timestamp   time.Time `json:"timestamp"`
 			}
 			if json.Unmarshal(line, &e) != nil {
 				continue // an incomplete line
@@ -178,7 +188,17 @@ func (f *SavedFolder) describe(root *os.Root, s SavedConversation) SavedConversa
 			if s.CWD == "" && filepath.IsAbs(e.CWD) {
 				s.CWD = e.CWD
 			}
+			if s.GitBranch == "" {
+				s.GitBranch = e.GitBranch
+			}
+			if s.CreatedAt.IsZero() {
+				s.CreatedAt = e.Timestamp
+			}
 			switch e.Type {
+			case "tag":
+				if e.Tag != nil {
+					s.Tag = *e.Tag
+				}
 			case "custom-title":
 				named = cmp.Or(e.CustomTitle, named)
 			case "ai-title":
@@ -186,17 +206,21 @@ func (f *SavedFolder) describe(root *os.Root, s SavedConversation) SavedConversa
 			case "summary":
 				named = cmp.Or(named, e.Summary)
 			case "user":
-				if prompt == "" && !e.IsMeta && !e.IsSidechain {
+				if e.IsMeta || e.IsSidechain {
+					continue
+				}
+				if prompt == "" || e.Timestamp.After(s.LastPromptAt) {
 					if m, err := Decode(bytes.TrimSpace(line)); err == nil {
-						if u, ok := m.(*User); ok {
-							prompt = PromptOf(u)
+						if u, ok := m.(*User); ok && PromptOf(u) != "" {
+							prompt = cmp.Or(prompt, PromptOf(u))
+							s.LastPromptAt = e.Timestamp
 						}
 					}
 				}
 			}
 		}
 	}
-	s.Title = firstLine(cmp.Or(named, prompt))
+	s.Title, s.FirstPrompt = firstLine(cmp.Or(named, prompt)), firstLine(prompt)
 	f.mu.Lock()
 	if len(f.known) > 4096 {
 		f.known = map[string]SavedConversation{}

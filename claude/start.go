@@ -48,12 +48,6 @@ func Start(ctx context.Context, o Options) (*Client, error) {
 	}
 	c := NewClient(p, o)
 	c.started = newStarted(p, &o)
-	for name := range c.started.servers {
-		if c.options.local == nil {
-			c.options.local = map[string]*localServer{}
-		}
-		c.options.local[name] = newLocalServer(name, c)
-	}
 	if o.Logger != nil {
 		o.Logger.DebugContext(ctx, "started the CLI", "path", o.Path, "dir", o.Dir, "pid", p.PID())
 	}

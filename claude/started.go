@@ -12,8 +12,7 @@ import (
 type started struct {
 	process    *Process
 	initialize InitializeRequest
-	requires   bool // some hook must not be skipped when it fails
-	servers    map[string]LocalServer
+	requires   bool          // some hook must not be skipped when it fails
 	ready      chan struct{} // closed when the conversation is initialized, or never will be
 	stop       func()        // begins to end the CLI; may be called often
 	stopped    <-chan struct{}
@@ -36,14 +35,6 @@ func newStarted(p *Process, o *Options) *started {
 	stopped := make(chan struct{})
 	s.stopped = stopped
 	s.stop = sync.OnceFunc(func() { close(stopped) })
-	for name, server := range o.MCPServers {
-		if local, ok := server.(LocalServer); ok {
-			if s.servers == nil {
-				s.servers = map[string]LocalServer{}
-			}
-			s.servers[name] = local
-		}
-	}
 	return s
 }
 
@@ -93,10 +84,6 @@ func (s *started) run(ctx context.Context, c *Client) error {
 		s.process.end(s.isIdle())
 	})
 	life, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	for name, server := range s.servers {
-		local := c.options.local[name]
-		tasks.Go(func() { local.run(life, server.Serve) })
-	}
 	tasks.Go(func() {
 		defer close(s.ready)
 		if err := s.initializeNow(life, c); err != nil {

@@ -15,13 +15,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
+	"github.com/sayso-dev/sayso/internal/leak"
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/claude/claudetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 // played is a scripted CLI whose host the test plays by hand.
 type played struct {

@@ -3,7 +3,7 @@ package scriptedmodel_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/sayso-dev/sayso/internal/leak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 )
 
@@ -62,3 +63,42 @@ func (s *Server) Run(ctx context.Context) error {
 
 // Close releases the address of a server that never ran.
 func (s *Server) Close() error { return s.listener.Close() }
+
+// Environ returns the environment, as KEY=value, of a CLI that uses this server and neither an
+// account nor the settings of the person: home is its home folder, and PATH is that of this process.
+func (s *Server) Environ(home string) []string {
+	return []string{
+		"ANTHROPIC_API_KEY=sk-ant-made-up", "ANTHROPIC_BASE_URL=" + s.URL(), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
+		"DISABLE_AUTOUPDATER=1", "HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + home,
+	}
+}
+
+// TB is the part of testing.TB that [Start] uses.
+type TB interface {
+	Helper()
+	Fatal(args ...any)
+	Errorf(format string, args ...any)
+	Cleanup(f func())
+}
+
+// Start serves a model on loopback until the test ends.
+func Start(t TB, o Options) *Server {
+	t.Helper()
+	server, err := Listen("127.0.0.1:0", New(o))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- server.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-served; err != nil {
+			t.Errorf("%v", err)
+		}
+	})
+	return server
+}
+
+// Model returns the model of the server.
+func (s *Server) Model() *Model { return s.model }

@@ -1,0 +1,378 @@
+package claude
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// What a saved conversation is called and marked with is written as the CLI and the official SDKs
+// write it: entries at the end of its file, and a file archived.json in its folder. A test compares
+// the result with what the TypeScript SDK reads.
+
+// Rename gives a saved conversation a title.
+func (f *SavedFolder) Rename(s SavedConversation, title string) error {
+	title = strings.TrimSpace(title)
+	if title == "" {
+		return errors.New("claude: a title is not empty")
+	}
+	return f.appendEntry(s, struct {
+		Type        string `json:"type"`
+		CustomTitle string `json:"customTitle"`
+		SessionID   string `json:"sessionId"`
+	}{"custom-title", title, s.SessionID})
+}
+
+// Tag marks a saved conversation with a tag; "" removes it.
+func (f *SavedFolder) Tag(s SavedConversation, tag string) error {
+	return f.appendEntry(s, struct {
+		Type      string `json:"type"`
+		Tag       string `json:"tag"`
+		SessionID string `json:"sessionId"`
+	}{"tag", strings.TrimSpace(tag), s.SessionID})
+}
+
+func (f *SavedFolder) appendEntry(s SavedConversation, entry any) error {
+	line, err := marshal(entry)
+	if err != nil {
+		return err
+	}
+	root, err := f.root()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	file, err := root.OpenFile(s.File, os.O_RDWR|os.O_APPEND, 0)
+	if err != nil {
+		return savedError(s, err)
+	}
+	defer file.Close()
+	if end, err := file.Seek(0, io.SeekEnd); err == nil && end > 0 {
+		var last [1]byte
+		if _, err := file.ReadAt(last[:], end-1); err == nil && last[0] != '\n' {
+			line = append([]byte("\n"), line...) // a CLI was killed while it wrote
+		}
+	}
+	if _, err := file.Write(append(line, '\n')); err != nil { // one write: a CLI may append, too
+		return savedError(s, err)
+	}
+	return nil
+}
+
+func (f *SavedFolder) root() (*os.Root, error) {
+	root, err := os.OpenRoot(filepath.Join(f.dir, "projects"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNotSaved
+	}
+	return root, err
+}
+
+func savedError(s SavedConversation, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		err = ErrNotSaved
+	}
+	return fmt.Errorf("claude: saved conversation %s: %w", s.SessionID, err)
+}
+
+// archive is the content of archived.json.
+type archive struct {
+	Archived bool      `json:"archived"`
+	At       time.Time `json:"at"`
+	By       string    `json:"by"`
+}
+
+// besides is the folder of what belongs to a conversation, below projects.
+func (s SavedConversation) besides() string { return strings.TrimSuffix(s.File, ".jsonl") }
+
+// Archive marks a saved conversation as archived, or no longer. It stays where it is, and another
+// prompt in it ends the mark.
+func (f *SavedFolder) Archive(s SavedConversation, archived bool) error {
+	root, err := f.root()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if _, err := root.Stat(s.File); err != nil {
+		return savedError(s, err)
+	}
+	if err := root.Mkdir(s.besides(), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return savedError(s, err)
+	}
+	text, err := marshal(archive{archived, time.Now().UTC().Truncate(time.Millisecond), "sdk"})
+	if err != nil {
+		return err
+	}
+	temporary := s.besides() + "/archived.json." + uuid.NewString()[:8]
+	if err := root.WriteFile(temporary, text, 0o600); err != nil {
+		return savedError(s, err)
+	}
+	if err := root.Rename(temporary, s.besides()+"/archived.json"); err != nil {
+		return errors.Join(savedError(s, err), root.Remove(temporary))
+	}
+	return nil
+}
+
+// isArchived reads the mark; a prompt after it ends it.
+func (s SavedConversation) isArchived(root *os.Root) bool {
+	text, err := root.ReadFile(s.besides() + "/archived.json")
+	if err != nil {
+		return false
+	}
+	var a archive
+	return json.Unmarshal(text, &a) == nil && a.Archived && !s.LastPromptAt.After(a.At)
+}
+
+// Delete deletes a saved conversation and those of its subagents.
+func (f *SavedFolder) Delete(s SavedConversation) error {
+	root, err := f.root()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := root.Remove(s.File); err != nil {
+		return savedError(s, err)
+	}
+	if err := root.RemoveAll(s.besides()); err != nil {
+		return savedError(s, err)
+	}
+	return nil
+}
+
+// maxEntry bounds a line of a conversation that is copied, in bytes.
+const maxEntry = MaxLine
+
+// Fork copies a saved conversation, up to and with the entry of a UUID, or whole for "". Every entry
+// gets a new UUID. It returns the id of the copy, which can be resumed. The copy has no checkpoints.
+func (f *SavedFolder) Fork(s SavedConversation, upTo, title string) (sessionID string, err error) {
+	root, err := f.root()
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	in, err := root.Open(s.File)
+	if err != nil {
+		return "", savedError(s, err)
+	}
+	defer in.Close()
+	sessionID = uuid.NewString()
+	target := filepath.Dir(s.File) + "/" + sessionID + ".jsonl"
+	out, err := root.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", savedError(s, err)
+	}
+	defer func() {
+		if e := out.Close(); err == nil {
+			err = e
+		}
+		if err != nil {
+			err = errors.Join(savedError(s, err), root.Remove(target))
+		}
+	}()
+	w := bufio.NewWriter(out)
+	renamed := map[string]string{}
+	found := upTo == ""
+	lines := &lineReader{r: in, max: maxEntry}
+	for {
+		line, err := lines.next()
+		if errors.Is(err, ErrTooLarge) {
+			continue
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return "", err
+		}
+		if err != nil {
+			break
+		}
+		id, copied := forkEntry(line, s.SessionID, sessionID, renamed)
+		if copied == nil {
+			continue
+		}
+		if _, err := w.Write(append(copied, '\n')); err != nil {
+			return "", err
+		}
+		if id == upTo && upTo != "" {
+			found = true
+			break
+		}
+	}
+	if !found || len(renamed) == 0 {
+		return "", ErrNotSaved
+	}
+	if title == "" {
+		title = firstLine(s.Title) + " (fork)"
+	}
+	end, err := marshal(map[string]any{"type": "custom-title", "customTitle": title, "sessionId": sessionID})
+	if err != nil {
+		return "", err
+	}
+	if _, err := w.Write(append(end, '\n')); err != nil {
+		return "", err
+	}
+	return sessionID, w.Flush()
+}
+
+// forkEntry returns the copy of an entry of the main conversation, and its former UUID; nil for
+// another entry.
+func forkEntry(line []byte, from, to string, renamed map[string]string) (id string, copied []byte) {
+	var entry map[string]json.RawMessage
+	if json.Unmarshal(line, &entry) != nil || string(entry["isSidechain"]) == "true" {
+		return "", nil
+	}
+	id = text(entry["uuid"])
+	if id == "" || !slices.Contains([]string{"user", "assistant", "system", "attachment", "progress"}, text(entry["type"])) {
+		return "", nil
+	}
+	renamed[id] = uuid.NewString()
+	for key, value := range entry {
+		if key != "message" && bytes.IndexByte(value, '-') >= 0 {
+			entry[key] = renameUUIDs(value, renamed)
+		}
+	}
+	var err error
+	if entry["sessionId"], err = marshal(to); err != nil {
+		return "", nil
+	}
+	if entry["forkedFrom"], err = marshal(map[string]string{"sessionId": from, "messageUuid": id}); err != nil {
+		return "", nil
+	}
+	copied, err = marshal(entry)
+	if err != nil {
+		return "", nil
+	}
+	return id, copied
+}
+
+var quotedUUID = regexp.MustCompile(`"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"`)
+
+// renameUUIDs replaces the strings in a value that are UUIDs of entries.
+func renameUUIDs(value json.RawMessage, renamed map[string]string) json.RawMessage {
+	for _, found := range quotedUUID.FindAll(value, -1) {
+		if name, known := renamed[string(found[1:len(found)-1])]; known {
+			value = bytes.ReplaceAll(value, found, []byte(`"`+name+`"`))
+		}
+	}
+	return value
+}
+
+// Subagents returns the saved conversations of the subagents of s, for Read; their SessionID is the
+// id of the agent. Decode their lines with [Decode].
+func (f *SavedFolder) Subagents(s SavedConversation) ([]SavedConversation, error) {
+	root, err := f.root()
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	files, err := fs.Glob(root.FS(), s.besides()+"/subagents/agent-*.jsonl")
+	if err != nil {
+		return nil, savedError(s, err)
+	}
+	var list []SavedConversation
+	for _, file := range files {
+		info, err := root.Lstat(file)
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		id := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), "agent-"), ".jsonl")
+		list = append(list, SavedConversation{SessionID: id, CWD: s.CWD, ChangedAt: info.ModTime(), Size: info.Size(), File: file})
+	}
+	return list, nil
+}
+
+// Messages returns the messages of a saved conversation, the oldest first: those that a CLI which
+// resumes it would know, without what was rewound. Raw parts may be kept. It reads the file twice.
+func (f *SavedFolder) Messages(s SavedConversation) iter.Seq2[SavedMessage, error] {
+	return func(yield func(SavedMessage, error) bool) {
+		chain, err := f.chain(s)
+		if err != nil {
+			yield(SavedMessage{}, err)
+			return
+		}
+		err = f.eachLine(s, func(line []byte) bool {
+			m, ok := DecodeSaved(line)
+			if !ok || !chain[m.Message.Base().UUID] {
+				return true
+			}
+			m.Message = Keep(m.Message)
+			return yield(m, nil)
+		})
+		if err != nil {
+			yield(SavedMessage{}, err)
+		}
+	}
+}
+
+// chain returns the UUIDs of the entries from the newest message back to the first.
+func (f *SavedFolder) chain(s SavedConversation) (map[string]bool, error) {
+	parents := map[string]string{}
+	newest := ""
+	err := f.eachLine(s, func(line []byte) bool {
+		var e struct {
+			Type          string `json:"type"`
+			UUID          string `json:"uuid"`
+			Parent        string `json:"parentUuid"`
+			LogicalParent string `json:"logicalParentUuid"` // of a summary: what it summarizes
+			IsSidechain   bool   `json:"isSidechain"`
+		}
+		if json.Unmarshal(line, &e) == nil && e.UUID != "" && !e.IsSidechain {
+			parent := e.Parent
+			if parent == "" {
+				parent = e.LogicalParent
+			}
+			parents[e.UUID] = parent
+			if e.Type == "user" || e.Type == "assistant" {
+				newest = e.UUID
+			}
+		}
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	chain := map[string]bool{}
+	for id := newest; id != "" && !chain[id]; id = parents[id] {
+		chain[id] = true
+	}
+	return chain, nil
+}
+
+// eachLine calls each for the lines of a conversation until it returns false.
+func (f *SavedFolder) eachLine(s SavedConversation, each func(line []byte) bool) error {
+	root, err := f.root()
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	file, err := root.Open(s.File)
+	if err != nil {
+		return savedError(s, err)
+	}
+	defer file.Close()
+	lines := &lineReader{r: file, max: maxEntry}
+	for {
+		line, err := lines.next()
+		switch {
+		case errors.Is(err, ErrTooLarge):
+			continue
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return savedError(s, err)
+		}
+		if !each(line) {
+			return nil
+		}
+	}
+}

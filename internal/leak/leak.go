@@ -1,0 +1,56 @@
+// Package leak finds goroutines that outlive the tests of a package. It is for package claude and
+// what belongs to it, whose tests must not bring a module into the go.sum of those who import it;
+// others use goleak.
+package leak
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// patience is how long a goroutine may take to end after the tests.
+const patience = 3 * time.Second
+
+// Main runs the tests of a package and exits. It fails if a goroutine survives them.
+func Main(m *testing.M) {
+	status := m.Run()
+	if status == 0 {
+		if left := survivors(time.Now().Add(patience)); left != "" {
+			fmt.Fprintln(os.Stderr, "goroutines survive the tests:\n\n"+left)
+			status = 1
+		}
+	}
+	os.Exit(status)
+}
+
+// survivors returns the stacks of the goroutines that still run at a time, without those of the
+// runtime and of package testing.
+func survivors(until time.Time) string {
+	for {
+		stacks := make([]byte, 1<<20)
+		stacks = stacks[:runtime.Stack(stacks, true)]
+		var left []string
+		for i, stack := range strings.Split(string(stacks), "\n\n") {
+			if i > 0 && !isExpected(stack) { // the first one is this goroutine
+				left = append(left, stack)
+			}
+		}
+		if len(left) == 0 || time.Now().After(until) {
+			return strings.Join(left, "\n\n")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func isExpected(stack string) bool {
+	for _, of := range []string{"testing.RunTests", "testing.(*T).Run", "os/signal.", "runtime.ensureSigM", "testing.runFuzzing", "testing/internal/testdeps"} {
+		if strings.Contains(stack, of) {
+			return true
+		}
+	}
+	return false
+}
