@@ -95,6 +95,11 @@ test-e2e: build e2e/node_modules/.package-lock.json ## Run the browser tests
 	PLAYWRIGHT_JSON_OUTPUT_NAME=$(CURDIR)/.tools/reports/e2e.json \
 		npm run --silent --prefix e2e test -- --reporter=list,json
 
+.PHONY: protocol-diff
+protocol-diff: ## Say how the Claude CLI at CLI=PATH differs in what it says and does from the newest tested version
+	@[ -n "$(CLI)" ] || { echo "Name the program: make protocol-diff CLI=/path/to/claude" >&2; exit 2; }
+	@go run ./cmd/protocol diff "$(CLI)"
+
 FUZZTIME ?= 60s
 FUZZING ?= 10
 .PHONY: fuzz

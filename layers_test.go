@@ -39,6 +39,11 @@ var packages = map[string]rule{
 		ours:   []string{"shim"},
 		closed: "it is the parent of each CLI; whatever it imports is initialized once for each session",
 	},
+	"cmd/protocol": {
+		layer:  5,
+		ours:   []string{"claude", "claude/protocol", "docs/protocol"},
+		closed: "it is a program; its code is in claude/protocol",
+	},
 	"cmd/scriptedmodel": {
 		layer:  5,
 		ours:   []string{"claude/scriptedmodel"},
@@ -368,6 +373,17 @@ var packages = map[string]rule{
 		ours:     []string{"claude"},
 		closed:   "it is a scripted CLI, for tests only",
 	},
+	"claude/protocol": {
+		layer:    0,
+		testOnly: true,
+		ours:     []string{"claude", "claude/scriptedmodel", "docs/protocol"},
+		external: []string{"github.com/google/uuid"},
+		closed:   "it records CLIs, for the documents and for tests",
+	},
+	"docs/protocol": {
+		layer:  0,
+		closed: "it holds the schema of the protocol, for tests and for programs that check others",
+	},
 	"claude/scriptedmodel": {
 		layer:    0,
 		testOnly: true,
@@ -487,7 +503,7 @@ var standardWhy = map[string]struct {
 
 // testTools are what tests may import beside their own package, what it may import,
 // every lower layer, the packages of the same folder, and every testOnly package.
-var testTools = []string{"github.com/coder/websocket", "go.uber.org/goleak", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "github.com/google/uuid", "github.com/prometheus/prometheus/promql/parser", "go.yaml.in/yaml/v3"}
+var testTools = []string{"github.com/coder/websocket", "go.uber.org/goleak", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "github.com/google/uuid", "github.com/prometheus/prometheus/promql/parser", "go.yaml.in/yaml/v3", "github.com/google/jsonschema-go"}
 
 // forbidden returns why a file of a package may not import a path, or "" when it may.
 func forbidden(from, imported string, isTest bool) string {
