@@ -30,8 +30,8 @@ type rule struct {
 var packages = map[string]rule{
 	"cmd/sayso": {
 		layer:    5,
-		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "internal/backup", "claude", "claude/config", "claude/hook", "claude/scriptedmodel", "internal/command", "internal/decision", "internal/job", "frontend", "httpapi", "mcpapi", "migrations", "internal/oidc", "orchestrator", "orchestrator/launch", "pending", "internal/project", "internal/refusal", "runner", "runner/link", "runner/remote", "session", "shim", "shim/embedded", "store", "wire", "internal/workspace", "wsapi", "internal/problem", "internal/descriptors", "internal/ssrf", "internal/ellipsis", "internal/visible"},
-		external: []string{"github.com/BurntSushi/toml", "github.com/coder/websocket", "github.com/google/uuid", "github.com/prometheus/client_golang", "golang.org/x/crypto/acme", "golang.org/x/sync", "golang.org/x/text"},
+		ours:     []string{"internal/access", "internal/account", "internal/alert", "internal/attachment", "internal/backup", "claude", "claude/config", "claude/hook", "claude/scriptedmodel", "internal/command", "internal/decision", "internal/job", "frontend", "httpapi", "mcpapi", "migrations", "internal/oidc", "orchestrator", "orchestrator/launch", "pending", "internal/project", "internal/refusal", "runner", "runner/link", "runner/remote", "session", "shim", "shim/embedded", "store", "wire", "internal/workspace", "wsapi", "internal/problem", "internal/descriptors", "internal/ssrf", "internal/tracing", "internal/ellipsis", "internal/visible"},
+		external: []string{"github.com/BurntSushi/toml", "github.com/coder/websocket", "github.com/google/uuid", "github.com/prometheus/client_golang", "go.opentelemetry.io/otel", "golang.org/x/crypto/acme", "golang.org/x/sync", "golang.org/x/text"},
 		closed:   "it is the top layer: it wires the packages together and nothing imports it",
 	},
 	"cmd/sayso-shim": {
@@ -145,7 +145,7 @@ var packages = map[string]rule{
 
 	"orchestrator": {
 		layer:    3,
-		ours:     []string{"internal/account", "claude", "claude/folder", "claude/rule", "internal/failpoint", "internal/options", "orchestrator/admission", "orchestrator/grants", "orchestrator/launch", "orchestrator/transcript", "pending", "internal/project", "session", "internal/workspace", "internal/workingtree", "internal/problem", "internal/statement", "internal/ellipsis", "internal/ssrf"},
+		ours:     []string{"internal/account", "claude", "claude/folder", "claude/rule", "internal/failpoint", "internal/options", "orchestrator/admission", "orchestrator/grants", "orchestrator/launch", "orchestrator/transcript", "pending", "internal/project", "session", "internal/workspace", "internal/workingtree", "internal/problem", "internal/statement", "internal/ellipsis", "internal/ssrf", "internal/tracing"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it drives processes; the layers below also work while nothing runs",
 	},
@@ -445,6 +445,10 @@ var packages = map[string]rule{
 		layer:  0,
 		closed: "the process table is read by what kills or measures trees of processes; the shim reads its own, see ADR 19",
 	},
+	"internal/tracing": {
+		layer:  0,
+		closed: "only what a request passes on its way is measured",
+	},
 	"internal/failpoint": {
 		layer:  0,
 		closed: "failpoints mark steps between the CLI, the disk and the tabs; list a package that has such a step",
@@ -461,6 +465,7 @@ var packages = map[string]rule{
 
 // externalWhy says why only the listed packages may import an external module.
 var externalWhy = map[string]string{
+	"go.opentelemetry.io/otel":               "only cmd/sayso sends traces; other packages report steps to internal/tracing",
 	"github.com/yuin/goldmark":               "it formats the Markdown of exported pages; see docs/adr/0052-goldmark-for-exports.md",
 	"github.com/coder/websocket":             "WebSockets are served in wsapi and runner",
 	"github.com/go-playground/validator/v10": "shapes are validated at the edge, meaning in pending",

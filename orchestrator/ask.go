@@ -10,6 +10,7 @@ import (
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/internal/statement"
+	"github.com/sayso-dev/sayso/internal/tracing"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
@@ -20,7 +21,11 @@ import (
 // its own goroutine for each request.
 func (p *process) ask(ctx context.Context, r claude.ToolRequest) (claude.ToolDecision, error) {
 	q := p.questions.begin(nil)
+	start := p.o.o.Tracer.Begin()
 	decision, err := p.decide(ctx, q, r)
+	if !start.IsZero() {
+		p.o.o.Tracer.End(p.requests.id(r.RequestID), tracing.Ask, start, err)
+	}
 	if err != nil {
 		p.endQuestion(q)
 		return decision, err

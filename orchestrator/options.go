@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/project"
+	"github.com/sayso-dev/sayso/internal/tracing"
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/pending"
@@ -61,7 +62,9 @@ type Options struct {
 	// OnDelivered receives the time from each answer to its arrival on Claude's stdin. It
 	// must not block. It may be nil.
 	OnDelivered func(took time.Duration) `optional:"true"`
-	Log         *slog.Logger
+	// Tracer measures the way of each request. It may be nil.
+	Tracer *tracing.Tracer `optional:"true"`
+	Log    *slog.Logger
 }
 
 // MCP lets the CLIs of sessions ask over MCP.

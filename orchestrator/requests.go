@@ -39,10 +39,15 @@ type delivery struct {
 	delivery  pending.Delivery
 }
 
+// id returns the id of the row of a request of the CLI.
+func (rs *requests) id(askerRequestID string) string {
+	return pending.NewRequestID(rs.sessionID, rs.processID, askerRequestID)
+}
+
 // fromTool returns the request for people when the CLI asks for a tool.
 func (rs *requests) fromTool(r claude.ToolRequest, agentType string) pending.Request {
 	req := pending.Request{
-		RequestID:   pending.NewRequestID(rs.sessionID, rs.processID, r.RequestID),
+		RequestID:   rs.id(r.RequestID),
 		SessionID:   rs.sessionID,
 		RequestType: pending.ToolApproval, Source: pending.SourceClaude, ProcessID: rs.processID,
 		AskerRequestID: r.RequestID, AskerToolUseID: r.ToolUseID,
@@ -83,7 +88,7 @@ func (rs *requests) fromElicitation(r claude.ElicitationRequest) pending.Request
 		rs.log.Warn("an MCP server asked what cannot be shown as a form", "server", r.ServerName, "error", err)
 	}
 	return pending.Request{
-		RequestID:   pending.NewRequestID(rs.sessionID, rs.processID, r.RequestID),
+		RequestID:   rs.id(r.RequestID),
 		SessionID:   rs.sessionID,
 		RequestType: pending.AskUserQuestion, Source: pending.SourceElicitation, ProcessID: rs.processID,
 		AskerRequestID: r.RequestID,

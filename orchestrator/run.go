@@ -2,6 +2,7 @@ package orchestrator
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"sync"
 	"time"
@@ -262,13 +263,26 @@ func (p *process) connect(ctx context.Context, conn launch.Conn) *claude.Client 
 			p.o.leaseLost()
 		}
 	}
-	client := claude.NewClient(fencing{conn, gone}, claude.Options{
+	transport, onRequest, onWithdrawn := claude.Transport(fencing{conn, gone}), p.handleRequest, p.handleWithdrawn
+	if p.o.o.Tracer != nil {
+		t := &traced{Transport: transport, tracer: p.o.o.Tracer, stored: p.requests.id, asked: map[string]time.Time{}}
+		transport = t
+		onRequest = func(requestID, subtype string, body json.RawMessage) {
+			t.decoded(requestID, subtype)
+			p.handleRequest(requestID, subtype, body)
+		}
+		onWithdrawn = func(requestID string) {
+			t.withdrawn(requestID)
+			p.handleWithdrawn(requestID)
+		}
+	}
+	client := claude.NewClient(transport, claude.Options{
 		CanUseTool:    p.ask,
 		Elicitation:   p.elicit,
 		HookCallback:  p.toolRules.handleHook,
 		Open:          p.elicitations.open(),
-		OnRequest:     p.handleRequest,
-		OnWithdrawn:   p.handleWithdrawn,
+		OnRequest:     onRequest,
+		OnWithdrawn:   onWithdrawn,
 		OnInitialized: p.handleInitialized,
 		OnMessage:     p.handleMessage,
 		OnUnreadable:  p.handleUnreadable,

@@ -46,6 +46,8 @@ type Notifier interface {
 type Registry struct {
 	store    Store
 	notifier Notifier
+	// notifyOpened announces a new request.
+	notifyOpened func(sessionID, requestID string)
 	// notifyDeferred announces a change after the asker here had time to pass it on.
 	notifyDeferred func(sessionID string)
 	*waiting
@@ -65,15 +67,23 @@ type waiting struct {
 }
 
 // NewRegistry returns a registry over store that calls notifier after every change. If
-// notifier also has NotifyDeferred, that is used for changes that an asker must hear first.
+// notifier also has NotifyDeferred, that is used for changes that an asker must hear first; if it
+// has NotifyOpened, for new requests.
 func NewRegistry(store Store, notifier Notifier) *Registry {
 	notifyDeferred := notifier.Notify
 	if n, ok := notifier.(interface{ NotifyDeferred(sessionID string) }); ok {
 		notifyDeferred = n.NotifyDeferred
 	}
+	notifyOpened := func(sessionID, _ string) { notifier.Notify(sessionID) }
+	if n, ok := notifier.(interface {
+		NotifyOpened(sessionID, requestID string)
+	}); ok {
+		notifyOpened = n.NotifyOpened
+	}
 	return &Registry{
 		store:          store,
 		notifier:       notifier,
+		notifyOpened:   notifyOpened,
 		notifyDeferred: notifyDeferred,
 		waiting: &waiting{
 			byRequest: map[string]map[*waiter]struct{}{},
@@ -208,7 +218,7 @@ func (r *Registry) open(ctx context.Context, req Request) (Request, error) {
 		return Request{}, ErrConflict
 	}
 	if opened {
-		r.notifier.Notify(req.SessionID)
+		r.notifyOpened(req.SessionID, req.RequestID)
 	}
 	return row, nil
 }

@@ -77,9 +77,9 @@ type Options struct {
 	Refusals  *refusal.Table
 	// Alerts learns what each tab shows. It may be nil.
 	Alerts *alert.Alerter
-	// OnFrame gets the time from a request's creation until it was queued for the tabs. It
-	// is called with a lock held, so it must not block. It may be nil.
-	OnFrame func(took time.Duration) `optional:"true"`
+	// OnFrame gets the time of a request's creation when it was queued for the tabs. It is
+	// called with a lock held, so it must not block. It may be nil.
+	OnFrame func(requestID string, created time.Time) `optional:"true"`
 	// Announce tells the other servers of the database what their tabs have to know. It must not
 	// block. It may be nil.
 	Announce func(topic session.Topic, key string) `optional:"true"`

@@ -633,10 +633,10 @@ func TestFramesAreMeasured(t *testing.T) {
 			t.Errorf("got %v, want one frame, soon", frames)
 		}
 	}, func(o *apitest.Options) {
-		o.Hub.OnFrame = func(took time.Duration) {
+		o.Hub.OnFrame = func(_ string, created time.Time) {
 			mu.Lock()
 			defer mu.Unlock()
-			frames = append(frames, took)
+			frames = append(frames, time.Since(created))
 		}
 	})
 }

@@ -31,7 +31,7 @@ func New(o Options) (*Hub, error) {
 		commands: map[*context.CancelFunc]struct{}{},
 	}
 	if h.o.OnFrame == nil {
-		h.o.OnFrame = func(time.Duration) {}
+		h.o.OnFrame = func(string, time.Time) {}
 	}
 	o.People.OnChange(h.recheckSoon)
 	o.Commands.OnDraft(h.draftChanged)
@@ -214,7 +214,7 @@ func (h *Hub) measure(f *feed, open []pending.Request) {
 	for _, r := range open {
 		f.requests[r.RequestID] = struct{}{}
 		if _, known := before[r.RequestID]; !known && r.CreatedAt.After(h.watched) {
-			h.o.OnFrame(time.Since(r.CreatedAt))
+			h.o.OnFrame(r.RequestID, r.CreatedAt)
 		}
 	}
 }

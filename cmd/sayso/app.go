@@ -183,6 +183,12 @@ func (a *app) openDatabase(ctx context.Context) (err error) {
 		return err
 	}
 	a.metrics = newMetrics()
+	tracer, endTracing, err := newTracer(a.settings, a.in.getenv, a.log)
+	if err != nil {
+		return err
+	}
+	a.onClose(endTracing)
+	a.metrics.tracer = tracer
 	a.store = a.metrics.measured(a.opened)
 	a.metrics.watch(a.opened, a.settings.StateDir)
 	a.closers = append(a.closers, func() {
@@ -298,6 +304,11 @@ func (a *app) connect(ctx context.Context) (err error) {
 		return err
 	}
 	a.requests = pending.NewRegistry(a.store, notifier)
+	var requests command.Requests = a.requests
+	if tracer := a.metrics.tracer; tracer != nil {
+		a.requests = pending.NewRegistry(a.store, tracedNotifier{notifier, tracer})
+		requests = tracedRequests{a.requests, tracer}
+	}
 	cli := &launch.CLI{Path: s.Claude, Environ: a.runAs.Environ(a.in.environ), RunAs: a.runAs, Exe: a.in.exe}
 	a.shims.Redact = cli.Redact
 	overMCP := &orchestrator.MCP{Tools: mcpapi.ToolNames(), Tokens: a.directory}
@@ -309,7 +320,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 		},
 		CLI:   cli,
 		MCP:   overMCP,
-		Rules: rules, RunnerID: a.runnerID, NodeID: s.NodeID, Demo: a.demo, Attachments: a.attachments, OnDelivered: a.metrics.onDelivered, Log: a.log,
+		Rules: rules, RunnerID: a.runnerID, NodeID: s.NodeID, Demo: a.demo, Attachments: a.attachments, OnDelivered: a.metrics.onDelivered, Tracer: a.metrics.tracer, Log: a.log,
 	})
 	if err != nil {
 		return err
@@ -334,7 +345,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 	shown := newPresentStore(a.store, a.orchestrator.Present)
 	refusals := &refusal.Table{ClassifyStoreError: classifyStoreError}
 	commands, err := command.New(command.Options{
-		Guard: guard, Rules: a.rules, Store: a.store, Requests: a.requests, Driver: a.orchestrator,
+		Guard: guard, Rules: a.rules, Store: a.store, Requests: requests, Driver: a.orchestrator,
 		Refusals: refusals, Attachments: a.attachments, Log: a.log,
 	})
 	if err != nil {
@@ -357,7 +368,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 			return orchestrator.New(orchestrator.Options{
 				Store: driving, Registry: a.requests.WithStore(driving), Notifier: notifier,
 				Launcher: processes.NewLauncher(c), Runner: processes.NewRunner(c), CLI: cli, MCP: overMCP,
-				Rules: theirs, RunnerID: known.RunnerID, NodeID: known.Name, Attachments: a.attachments, OnDelivered: a.metrics.onDelivered, Log: a.log,
+				Rules: theirs, RunnerID: known.RunnerID, NodeID: known.Name, Attachments: a.attachments, OnDelivered: a.metrics.onDelivered, Tracer: a.metrics.tracer, Log: a.log,
 			})
 		},
 	}

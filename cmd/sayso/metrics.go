@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/sayso-dev/sayso/internal/tracing"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store"
@@ -18,6 +19,7 @@ type metrics struct {
 	answerToStdin prometheus.Histogram
 	storeCalls    *prometheus.HistogramVec // by call
 	alerts        *prometheus.HistogramVec // by result
+	tracer        *tracing.Tracer          // nil if nothing is traced
 }
 
 // newMetrics returns metrics with a registry of their own.
@@ -74,7 +76,11 @@ func (g measuredAtRead) Collect(values chan<- prometheus.Metric) {
 	}
 }
 
-func (m *metrics) onFrame(took time.Duration)     { m.askToFrame.Observe(took.Seconds()) }
+func (m *metrics) onFrame(requestID string, created time.Time) {
+	m.askToFrame.Observe(time.Since(created).Seconds())
+	m.tracer.End(requestID, tracing.Frame, created, nil)
+}
+
 func (m *metrics) onDelivered(took time.Duration) { m.answerToStdin.Observe(took.Seconds()) }
 
 func (m *metrics) onAlertSent(took time.Duration, err error) {
@@ -91,7 +97,7 @@ func (m *metrics) measured(s store.Store) store.Store {
 	return &measuredStore{
 		Store: s, open: of("open_request"), resolve: of("resolve_request"), hold: of("hold_request"),
 		delivery: of("set_delivery"), save: of("save_process"), state: of("process_state"),
-		put: of("put_items"), transcript: of("transcript"), search: of("search_transcripts"),
+		put: of("put_items"), transcript: of("transcript"), search: of("search_transcripts"), tracer: m.tracer,
 	}
 }
 
@@ -99,28 +105,42 @@ func (m *metrics) measured(s store.Store) store.Store {
 type measuredStore struct {
 	store.Store
 	open, resolve, hold, delivery, save, state, put, transcript, search prometheus.Observer
+
+	tracer *tracing.Tracer // of the calls on a request's way
 }
 
 func observe(o prometheus.Observer, start time.Time) { o.Observe(time.Since(start).Seconds()) }
 
 func (s *measuredStore) OpenRequest(ctx context.Context, r pending.Request) (stored pending.Request, opened bool, err error) {
-	defer observe(s.open, time.Now())
-	return s.Store.OpenRequest(ctx, r)
+	start := time.Now()
+	stored, opened, err = s.Store.OpenRequest(ctx, r)
+	observe(s.open, start)
+	s.tracer.End(r.RequestID, tracing.Store, start, err)
+	return stored, opened, err
 }
 
 func (s *measuredStore) ResolveRequest(ctx context.Context, requestID string, res pending.Resolution) (now pending.Request, won bool, err error) {
-	defer observe(s.resolve, time.Now())
-	return s.Store.ResolveRequest(ctx, requestID, res)
+	start := time.Now()
+	now, won, err = s.Store.ResolveRequest(ctx, requestID, res)
+	observe(s.resolve, start)
+	s.tracer.End(requestID, tracing.Commit, start, err)
+	return now, won, err
 }
 
 func (s *measuredStore) HoldRequest(ctx context.Context, requestID string, h pending.Held) (now pending.Request, done bool, err error) {
-	defer observe(s.hold, time.Now())
-	return s.Store.HoldRequest(ctx, requestID, h)
+	start := time.Now()
+	now, done, err = s.Store.HoldRequest(ctx, requestID, h)
+	observe(s.hold, start)
+	s.tracer.End(requestID, tracing.Commit, start, err)
+	return now, done, err
 }
 
 func (s *measuredStore) SetDelivery(ctx context.Context, requestID string, d pending.Delivery) error {
-	defer observe(s.delivery, time.Now())
-	return s.Store.SetDelivery(ctx, requestID, d)
+	start := time.Now()
+	err := s.Store.SetDelivery(ctx, requestID, d)
+	observe(s.delivery, start)
+	s.tracer.End(requestID, tracing.Deliver, start, err)
+	return err
 }
 
 func (s *measuredStore) SaveProcess(ctx context.Context, p session.ProcessState) (version uint64, err error) {

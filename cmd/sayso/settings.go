@@ -38,6 +38,7 @@ type settings struct {
 	LogLevel       string
 	LogFormat      string
 	AccessLog      bool
+	OTLPEndpoint   string
 	NodeID         string
 	ResumeOnAnswer bool
 	AlertPrivate   bool

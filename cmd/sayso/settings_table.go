@@ -110,6 +110,8 @@ var settingsTable = []setting{
 		screen: &screenEntry{title: "Log level", words: "How much detail the log contains.", kind: wire.SettingText}},
 	{name: "log-format", field: func(s *settings) any { return &s.LogFormat }, help: "`text` or `json`"},
 	{name: "access-log", field: func(s *settings) any { return &s.AccessLog }, see: "access-log", help: "Log each HTTP request, at the level `info`"},
+	{name: "otlp-endpoint", field: func(s *settings) any { return &s.OTLPEndpoint }, see: "traces", standsIn: "`OTEL_EXPORTER_OTLP_ENDPOINT`, else no traces",
+		help: "Address of an OpenTelemetry collector for traces of requests, such as `http://localhost:4318`"},
 	{name: "resume-on-answer", field: func(s *settings) any { return &s.ResumeOnAnswer }, reload: true,
 		help:   "Resume a session when someone answers its request after Claude has stopped",
 		screen: &screenEntry{title: "Resume on answer", words: "Resume a stopped session automatically when someone answers its request.", kind: wire.SettingSwitch, changeable: true}},
