@@ -14,7 +14,7 @@ import (
 // catalogDriver is what catalogHandlers needs of the orchestrator.
 type catalogDriver interface {
 	Catalog(ctx context.Context, sessionID string) (*orchestrator.Catalog, error)
-	LastCatalog() *orchestrator.Catalog
+	LastCatalog(ctx context.Context, runnerID string) (*orchestrator.Catalog, error)
 }
 
 // catalogHandlers serves what CLIs offer to people who write to them.
@@ -49,10 +49,13 @@ func (s *catalogHandlers) getCatalog(w http.ResponseWriter, r *http.Request, who
 	return nil
 }
 
-// getModels sends the models that the last CLI of the server offered, for a session that does not
+// getModels sends the models that the last CLI of a machine offered, for a session that does not
 // run yet.
-func (s *catalogHandlers) getModels(w http.ResponseWriter, _ *http.Request, _ account.Identity) error {
-	c := s.driver.LastCatalog()
+func (s *catalogHandlers) getModels(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
+	c, err := s.driver.LastCatalog(r.Context(), r.URL.Query().Get("runner_id"))
+	if err != nil {
+		return err
+	}
 	out := wire.ModelList{Models: catalogModels(c)}
 	if c != nil {
 		out.CLIVersion = c.CLIVersion

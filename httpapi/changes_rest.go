@@ -23,8 +23,8 @@ type changesDriver interface {
 	WorkingTree(ctx context.Context, sessionID string, view workingtree.View) (workingtree.Tree, error)
 	Discard(ctx context.Context, s session.Session, t workingtree.Tree, path, seen string, by pending.Actor) error
 	Commit(ctx context.Context, s session.Session, t workingtree.Tree, message string, paths []string, by pending.Actor) (string, error)
-	FolderTree(ctx context.Context, cwd string, permit func(folder string) error, view workingtree.View) (workingtree.Tree, error)
-	LastChoice(ctx context.Context, userID, folder string) (mode, model string, err error)
+	FolderTree(ctx context.Context, runnerID, cwd string, permit func(folder string) error, view workingtree.View) (workingtree.Tree, error)
+	LastChoice(ctx context.Context, runnerID, userID, folder string) (mode, model string, err error)
 	AddWorktree(ctx context.Context, t workingtree.Tree, branch, base string, by pending.Actor) (folder string, err error)
 	MergeWorktree(ctx context.Context, s session.Session, t workingtree.Tree, digest string, by pending.Actor) (commit string, err error)
 	RemoveWorktree(ctx context.Context, s session.Session, t workingtree.Tree, digest string, by pending.Actor) (workingtree.RemovedWorktree, error)

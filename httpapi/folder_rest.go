@@ -17,7 +17,7 @@ import (
 // folderDriver is what folderHandlers needs of the orchestrator.
 type folderDriver interface {
 	Distrust(ctx context.Context, folder, digest string, by pending.Actor) (known bool, err error)
-	Folders(ctx context.Context, userID string, s workspace.Search) (workspace.Listing, error)
+	Folders(ctx context.Context, runnerID, userID string, s workspace.Search) (workspace.Listing, error)
 	TrustedFolders(ctx context.Context) ([]orchestrator.TrustedFolder, error)
 }
 
@@ -77,7 +77,7 @@ func (s *folderHandlers) getFolders(w http.ResponseWriter, r *http.Request, who 
 	if len(prefix) > maxPrefixLength {
 		return refusal.For("prefix", "path_too_long")
 	}
-	listing, err := s.driver.Folders(r.Context(), who.User.UserID, workspace.Search{
+	listing, err := s.driver.Folders(r.Context(), query.Get("runner_id"), who.User.UserID, workspace.Search{
 		Prefix: prefix, Hidden: query.Get("hidden") == "true", Limit: max(int(limit), 1),
 	})
 	if err != nil {

@@ -41,7 +41,7 @@ func (s *Server) setHandlers() {
 	s.alertHandlers = alertHandlers{alerts: o.Alerts}
 	s.settingsHandlers = settingsHandlers{settings: o.Settings}
 	s.processHandlers = processHandlers{store: o.Store, driver: o.Driver, live: o.Live, nodeID: o.NodeID, version: o.Version, started: s.started}
-	s.runnerHandlers = runnerHandlers{store: o.Store, runners: o.Runners, notifier: o.Notifier, runnerID: o.RunnerID}
+	s.runnerHandlers = runnerHandlers{store: o.Store, driver: o.Driver, runners: o.Runners, notifier: o.Notifier}
 	s.sessionHandlers = sessionHandlers{store: o.Store, driver: o.Driver, guard: o.Guard, rules: o.Rules, live: o.Live, notifier: o.Notifier}
 	s.changesHandlers = changesHandlers{driver: o.Driver, guard: o.Guard}
 	s.catalogHandlers = catalogHandlers{driver: o.Driver, guard: o.Guard}

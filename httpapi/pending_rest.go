@@ -44,7 +44,7 @@ func (s *Server) getPending(w http.ResponseWriter, r *http.Request, who account.
 		entry := wire.PendingRequest{SessionID: req.SessionID, SessionTitle: ses.Title, Request: wire.NewRequest(req)}
 		entry.Approval = wire.NewApprovalRule(r.Context(), req, ses.CWD, access.PlaceOf(ses), book, access.Person(who))
 		entry.Held = wire.NewHeldAnswer(req.Held, access.Person(who))
-		entry.Risk = s.o.Rules.Levels.Of(req, ses.CWD)
+		entry.Risk = s.o.Rules.Levels.Of(req, ses.RunnerID, ses.CWD)
 		list.PendingRequests = append(list.PendingRequests, entry)
 	}
 	writeJSON(w, http.StatusOK, list)

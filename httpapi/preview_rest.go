@@ -105,8 +105,8 @@ func (s *previewHandlers) preview(ctx context.Context, who account.Identity, req
 	switch file := review.FilePath(req.ToolName, req.ToolInput); {
 	case req.RequestType != pending.ToolApproval:
 	case req.ToolName == "Bash":
-		found := s.rules.Levels.Place(ses.CWD).ReadCommand(review.CommandOf(req.ToolInput))
-		p.Level = decision.Higher(found.Level, decision.LevelOf(req, s.rules.Levels.Place(ses.CWD)))
+		found := s.rules.Levels.Place(ses.RunnerID, ses.CWD).ReadCommand(review.CommandOf(req.ToolInput))
+		p.Level = decision.Higher(found.Level, decision.LevelOf(req, s.rules.Levels.Place(ses.RunnerID, ses.CWD)))
 		p.Command = &wire.CommandPreview{Steps: []wire.CommandStep{}, Marks: []wire.RiskMark{}, Problem: found.Problem}
 		for _, st := range found.Steps {
 			p.Command.Steps = append(p.Command.Steps, wire.CommandStep(st))
@@ -131,7 +131,7 @@ func (s *previewHandlers) preview(ctx context.Context, who account.Identity, req
 			p.Level = decision.Higher(review.Medium, p.Level)
 		}
 	default:
-		p.Level = decision.LevelOf(req, s.rules.Levels.Place(ses.CWD))
+		p.Level = decision.LevelOf(req, s.rules.Levels.Place(ses.RunnerID, ses.CWD))
 	}
 	return p, nil
 }

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"runtime"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/session"
@@ -26,7 +28,7 @@ type processStore interface {
 
 // processDriver is what processHandlers needs of the orchestrator.
 type processDriver interface {
-	Environment(ctx context.Context) orchestrator.Environment
+	Environment(ctx context.Context, runnerID string) (orchestrator.Environment, error)
 	Vitals(sessionID string) (orchestrator.Vitals, bool)
 	Stderr(ctx context.Context, sessionID string) string
 	RequestViews(ctx context.Context, sessionID string) (orchestrator.RequestViews, error)
@@ -123,7 +125,10 @@ func (s *processHandlers) getDiagnostics(w http.ResponseWriter, r *http.Request,
 		return err
 	}
 	v, isLocal := s.driver.Vitals(id)
-	claude := s.driver.Environment(r.Context())
+	claude, err := s.driver.Environment(r.Context(), p.RunnerID)
+	if err != nil && !errors.Is(err, problem.RunnerUnreachable) {
+		return err
+	}
 	var b strings.Builder
 	line := func(name string, value any) {
 		if text := fmt.Sprint(value); text != "" {

@@ -162,6 +162,7 @@ func routes() []route {
 		{method: "GET", pattern: "/api/processes", policy: asAdmin, serve: (*Server).getProcesses},
 		{method: "GET", pattern: "/api/processes/{id}/diagnostics", policy: asAdmin, serve: (*Server).getDiagnostics},
 		{method: "GET", pattern: "/api/processes/{id}/requests", policy: asAdmin, serve: (*Server).getRequestViews},
+		{method: "GET", pattern: "/api/machines", policy: asMember, serve: (*Server).getMachines},
 		{method: "GET", pattern: "/api/runners", policy: asAdmin, serve: (*Server).getRunners},
 		{method: "POST", pattern: "/api/runners", policy: asAdmin, serve: (*Server).postRunner},
 		{method: "PATCH", pattern: "/api/runners/{id}", policy: asAdmin, serve: (*Server).patchRunner},

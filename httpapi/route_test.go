@@ -101,6 +101,7 @@ var policies = map[string]string{
 	"GET /api/attachments/{id}":                       "viewer",
 	"GET /api/processes/{id}/diagnostics":             "admin",
 	"GET /api/processes/{id}/requests":                "admin",
+	"GET /api/machines":                               "member",
 	"GET /api/runners":                                "admin",
 	"POST /api/runners":                               "admin",
 	"PATCH /api/runners/{id}":                         "admin",

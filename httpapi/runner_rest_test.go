@@ -43,14 +43,47 @@ func TestRunners(t *testing.T) {
 	h.CallAs(account.Admin, "GET", "/api/runners", nil).Decode(t, &list)
 	expect("at first", atlas, far)
 
-	h.CallAs(account.Admin, "PATCH", "/api/runners/runner-1", wire.RunnerChange{Paused: true}).Decode(t, &list)
+	h.CallAs(account.Admin, "PATCH", "/api/runners/runner-1", wire.RunnerChange{Paused: new(true)}).Decode(t, &list)
 	atlas.Paused = true
 	expect("paused", atlas, far)
-	h.CallAs(account.Admin, "PATCH", "/api/runners/runner-1", wire.RunnerChange{}).Decode(t, &list)
+	h.CallAs(account.Admin, "PATCH", "/api/runners/runner-1", wire.RunnerChange{Paused: new(false)}).Decode(t, &list)
 	atlas.Paused = false
 	expect("resumed", atlas, far)
-	if a := h.CallAs(account.Admin, "PATCH", "/api/runners/none", wire.RunnerChange{}); a.Status != 404 {
+	if a := h.CallAs(account.Admin, "PATCH", "/api/runners/none", wire.RunnerChange{Paused: new(false)}); a.Status != 404 {
 		t.Errorf("an unknown runner: %d", a.Status)
+	}
+
+	h.CallAs(account.Admin, "PATCH", "/api/runners/far", wire.RunnerChange{Draining: new(true)}).Decode(t, &list)
+	far.Draining = true
+	expect("draining", atlas, far)
+	h.CallAs(account.Admin, "PATCH", "/api/runners/far", wire.RunnerChange{Draining: new(false)}).Decode(t, &list)
+	far.Draining = false
+	h.CallAs(account.Admin, "PATCH", "/api/runners/far", wire.RunnerChange{Labels: []string{"gpu"}}).Decode(t, &list)
+	far.Labels, far.LabelsGiven = []string{"gpu"}, true
+	expect("labels", atlas, far)
+	for what, change := range map[string]wire.RunnerChange{
+		"nothing": {}, "two things": {Name: new("x"), Paused: new(true)}, "labels and none": {Labels: []string{"a"}, UseOwnLabels: true},
+		"a label with a space": {Labels: []string{"a b"}}, "an empty label": {Labels: []string{""}}, "an empty name": {Name: new(" ")},
+	} {
+		if a := h.CallAs(account.Admin, "PATCH", "/api/runners/far", change); a.Status != 400 {
+			t.Errorf("%s: %d %s", what, a.Status, a.Body)
+		}
+	}
+	if a := h.CallAs(account.Admin, "PATCH", "/api/runners/runner-1", wire.RunnerChange{Name: new("x")}); a.Status != 404 {
+		t.Errorf("renaming the server's own: %d", a.Status)
+	}
+	h.CallAs(account.Admin, "PATCH", "/api/runners/far", wire.RunnerChange{UseOwnLabels: true}).Decode(t, &list)
+	far.Labels, far.LabelsGiven = []string{}, false
+	expect("its own labels", atlas, far)
+
+	var machines wire.MachineList
+	h.CallAs(account.Member, "GET", "/api/machines", nil).Decode(t, &machines)
+	want := []wire.Machine{
+		{RunnerID: "runner-1", Name: "atlas", Here: true, State: wire.RunnerReady, Labels: []string{}},
+		{RunnerID: "far", Name: "build-02", State: wire.RunnerUnreachable, Labels: []string{}},
+	}
+	if !reflect.DeepEqual(machines.Machines, want) {
+		t.Errorf("machines: %+v", machines)
 	}
 }
 

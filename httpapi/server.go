@@ -69,6 +69,7 @@ type Driver interface {
 	changesDriver
 	exportDriver
 	catalogDriver
+	machineDriver
 	toolsDriver
 }
 
@@ -129,10 +130,9 @@ type Options struct {
 	NoSetUp bool
 	Version string
 	NodeID  string
-	// RunnerID is the runner inside this server, Runners those on other hosts.
-	RunnerID string
-	Runners  Runners
-	Log      *slog.Logger
+	// Runners are the runners on other hosts.
+	Runners Runners
+	Log     *slog.Logger
 }
 
 // OIDC configures the identity provider at which people sign in.

@@ -30,7 +30,7 @@ type sessionStore interface {
 // sessionDriver is what sessionHandlers needs of the orchestrator.
 type sessionDriver interface {
 	Delete(ctx context.Context, sessionID string) error
-	Environment(ctx context.Context) orchestrator.Environment
+	Environment(ctx context.Context, runnerID string) (orchestrator.Environment, error)
 	Unqueue(ctx context.Context, sessionID, messageID string) (removed bool, err error)
 }
 
@@ -215,7 +215,10 @@ func (s *sessionHandlers) deleteMessage(w http.ResponseWriter, r *http.Request, 
 }
 
 func (s *sessionHandlers) getEnvironment(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
-	e := s.driver.Environment(r.Context())
+	e, err := s.driver.Environment(r.Context(), r.URL.Query().Get("runner_id"))
+	if err != nil {
+		return err
+	}
 	roots := e.WorkspaceRoots
 	if roots == nil {
 		roots = []string{}

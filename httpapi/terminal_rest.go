@@ -53,7 +53,7 @@ func (s *terminalHandlers) getTerminalSessions(w http.ResponseWriter, r *http.Re
 }
 
 func wireTerminalSession(s orchestrator.SavedSession) wire.TerminalSession {
-	return wire.TerminalSession{SessionID: s.SessionID, Title: s.Title, CWD: s.CWD, ChangedAt: wire.Seconds(s.ChangedAt), Size: s.Size, Running: s.Running}
+	return wire.TerminalSession{SessionID: s.SessionID, Title: s.Title, CWD: s.CWD, ChangedAt: wire.Seconds(s.ChangedAt), Size: s.Size, Running: s.Running, RunnerID: s.RunnerID, Machine: s.Machine}
 }
 
 func (s *terminalHandlers) terminalSession(r *http.Request, who account.Identity) (orchestrator.SavedSession, error) {

@@ -21,13 +21,13 @@ func (s *changesHandlers) mayStart(ctx context.Context, who account.Identity, fo
 	return s.guard.Start(ctx, who, folder, "default", nil)
 }
 
-// findFolder returns a folder in which a person may start a session.
-func (s *changesHandlers) findFolder(ctx context.Context, who account.Identity, cwd string) (workingtree.Tree, error) {
+// findFolder returns a folder of a machine, "" for this server's, in which a person may start a session.
+func (s *changesHandlers) findFolder(ctx context.Context, who account.Identity, runnerID, cwd string) (workingtree.Tree, error) {
 	book, err := s.guard.Book(ctx)
 	if err != nil {
 		return workingtree.Tree{}, err
 	}
-	return s.driver.FolderTree(ctx, cwd,
+	return s.driver.FolderTree(ctx, runnerID, cwd,
 		func(folder string) error { return s.mayStart(ctx, who, folder) },
 		view(book, func(projectID string) bool { return access.Sees(book, who, projectID) }))
 }
@@ -39,7 +39,8 @@ func gitState(s workingtree.Summary) wire.GitState {
 // getFolderInfo says what a person should know of a folder before they start a session in it. It
 // answers 204 when there is none at the path, as while the path is typed.
 func (s *changesHandlers) getFolderInfo(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	t, err := s.findFolder(r.Context(), who, r.URL.Query().Get("cwd"))
+	query := r.URL.Query()
+	t, err := s.findFolder(r.Context(), who, query.Get("runner_id"), query.Get("cwd"))
 	if errors.Is(err, problem.Invalid) {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
@@ -48,7 +49,7 @@ func (s *changesHandlers) getFolderInfo(w http.ResponseWriter, r *http.Request, 
 		return err
 	}
 	info := wire.FolderInfo{Branches: []string{}}
-	if info.PermissionMode, info.Model, err = s.driver.LastChoice(r.Context(), who.User.UserID, t.CWD); err != nil {
+	if info.PermissionMode, info.Model, err = s.driver.LastChoice(r.Context(), query.Get("runner_id"), who.User.UserID, t.CWD); err != nil {
 		return err
 	}
 	summary, err := t.TreeSummary(r.Context(), t.Place)
@@ -69,7 +70,8 @@ func (s *changesHandlers) getFolderInfo(w http.ResponseWriter, r *http.Request, 
 
 // getFolderFiles finds files of a folder by parts of their path.
 func (s *changesHandlers) getFolderFiles(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	t, err := s.findFolder(r.Context(), who, r.URL.Query().Get("cwd"))
+	query := r.URL.Query()
+	t, err := s.findFolder(r.Context(), who, query.Get("runner_id"), query.Get("cwd"))
 	if err != nil {
 		return err
 	}
@@ -83,7 +85,7 @@ func (s *changesHandlers) postWorktree(w http.ResponseWriter, r *http.Request, w
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), command.Timeout)
 	defer cancel()
-	t, err := s.findFolder(ctx, who, body.CWD)
+	t, err := s.findFolder(ctx, who, body.RunnerID, body.CWD)
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,9 @@ func (o *Orchestrator) reserve(ctx context.Context, s session.Session) (release 
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+	if err := o.checkDraining(ctx); err != nil {
+		return nil, err
+	}
 	if err := o.o.Launcher.CheckMachine(ctx); err != nil {
 		return nil, err
 	}

@@ -2,12 +2,15 @@ package orchestrator
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
 
 	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/workingtree"
+	"github.com/sayso-dev/sayso/internal/workspace"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -23,11 +26,13 @@ type Fleet struct {
 
 	mu     sync.Mutex
 	others map[string]*Orchestrator // that can be used, by the id of their runner
+	// installations are what connected runners said of their CLI last, by the id of the runner.
+	installations map[string]launch.Installation
 }
 
 // NewFleet returns the fleet of a server. Its Run is that of the runner inside the server.
 func NewFleet(local *Orchestrator) *Fleet {
-	f := &Fleet{Orchestrator: local, others: map[string]*Orchestrator{}}
+	f := &Fleet{Orchestrator: local, others: map[string]*Orchestrator{}, installations: map[string]launch.Installation{}}
 	local.everyone = f.each
 	return f
 }
@@ -64,6 +69,7 @@ func (f *Fleet) set(runnerID string, o *Orchestrator) {
 	defer f.mu.Unlock()
 	if o == nil {
 		delete(f.others, runnerID)
+		delete(f.installations, runnerID)
 	} else {
 		f.others[runnerID] = o
 	}
@@ -108,17 +114,40 @@ func (f *Fleet) of(ctx context.Context, sessionID string) *Orchestrator {
 	return f.byRunner(s.RunnerID)
 }
 
-// Start is that of the runner that the request names.
-func (f *Fleet) Start(ctx context.Context, r StartRequest) (string, error) {
-	o := f.byRunner(r.RunnerID)
-	if r.RunnerID == "" || r.RunnerID == o.o.RunnerID {
-		return o.Start(ctx, r)
+// connected returns the Orchestrator of a runner, nil if this server does not drive it.
+func (f *Fleet) connected(runnerID string) *Orchestrator {
+	if o := f.byRunner(runnerID); o.drives(runnerID) {
+		return o
 	}
-	known, err := f.o.Store.Runner(ctx, r.RunnerID)
-	if err != nil || !known.RemovedAt.IsZero() {
-		return "", problem.For("runner_id", "runner_unknown")
+	return nil
+}
+
+// near returns the Orchestrator of a runner, "" for the one inside the server, or a [problem.Error].
+func (f *Fleet) near(ctx context.Context, runnerID string) (*Orchestrator, error) {
+	if o := f.connected(runnerID); o != nil {
+		return o, nil
 	}
-	return "", problem.For("runner_id", "runner_not_connected", "runner", known.Name)
+	known, err := f.o.Store.Runner(ctx, runnerID)
+	if errors.Is(err, session.ErrNoRunner) || err == nil && !known.RemovedAt.IsZero() {
+		return nil, problem.For("runner_id", "runner_unknown")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return nil, problem.For("runner_id", "runner_not_connected", "runner", known.Name)
+}
+
+// Disk returns the disk of a runner, which may be read for each frame: one that does not answer is
+// left alone for a while.
+func (f *Fleet) Disk(runnerID string) launch.Disk {
+	o := f.connected(runnerID)
+	switch {
+	case o == nil:
+		return launch.NoDisk{}
+	case o == f.Orchestrator:
+		return o.runner
+	}
+	return o.disk
 }
 
 // Present is that of the runner of a process.
@@ -304,6 +333,24 @@ func (f *Fleet) WorkingTree(ctx context.Context, sessionID string, view workingt
 	return f.of(ctx, sessionID).WorkingTree(ctx, sessionID, view)
 }
 
+// FolderTree is that of a runner, "" for the one inside the server.
+func (f *Fleet) FolderTree(ctx context.Context, runnerID, cwd string, permit func(folder string) error, view workingtree.View) (workingtree.Tree, error) {
+	o, err := f.near(ctx, runnerID)
+	if err != nil {
+		return workingtree.Tree{}, err
+	}
+	return o.FolderTree(ctx, cwd, permit, view)
+}
+
+// LastChoice is that of a runner, "" for the one inside the server.
+func (f *Fleet) LastChoice(ctx context.Context, runnerID, userID, folder string) (mode, model string, err error) {
+	o, err := f.near(ctx, runnerID)
+	if err != nil {
+		return "", "", err
+	}
+	return o.LastChoice(ctx, userID, folder)
+}
+
 func (f *Fleet) Discard(ctx context.Context, s session.Session, t workingtree.Tree, path, seen string, by pending.Actor) error {
 	return f.byRunner(s.RunnerID).Discard(ctx, s, t, path, seen, by)
 }
@@ -334,4 +381,85 @@ func (f *Fleet) PreviewRewind(ctx context.Context, s session.Session, t workingt
 
 func (f *Fleet) Rewind(ctx context.Context, s session.Session, t workingtree.Tree, messageID, digest string, by pending.Actor) error {
 	return f.byRunner(s.RunnerID).Rewind(ctx, s, t, messageID, digest, by)
+}
+
+// Folders is that of a runner, "" for the one inside the server.
+func (f *Fleet) Folders(ctx context.Context, runnerID, userID string, s workspace.Search) (workspace.Listing, error) {
+	o, err := f.near(ctx, runnerID)
+	if err != nil {
+		return workspace.Listing{}, err
+	}
+	return o.Folders(ctx, userID, s)
+}
+
+// Environment is that of a runner, "" for the one inside the server.
+func (f *Fleet) Environment(ctx context.Context, runnerID string) (Environment, error) {
+	o, err := f.near(ctx, runnerID)
+	if err != nil {
+		return Environment{}, err
+	}
+	return o.Environment(ctx), nil
+}
+
+// LastCatalog returns what the last CLI of a runner, "" for the one inside the server, offered that
+// was not of a demo; nil before there was one.
+func (f *Fleet) LastCatalog(ctx context.Context, runnerID string) (*Catalog, error) {
+	o, err := f.near(ctx, runnerID)
+	if err != nil {
+		return nil, err
+	}
+	return o.LastCatalog(), nil
+}
+
+// SavedSessions lists those of all runners that are connected, the latest change first.
+func (f *Fleet) SavedSessions(ctx context.Context) ([]SavedSession, error) {
+	all := f.each()
+	lists, errs := make([][]SavedSession, len(all)), make([]error, len(all))
+	var reading sync.WaitGroup
+	for i, o := range all {
+		reading.Go(func() { lists[i], errs[i] = o.SavedSessions(ctx) })
+	}
+	reading.Wait()
+	for i, o := range all {
+		switch {
+		case errs[i] != nil && o == f.Orchestrator:
+			return nil, errs[i]
+		case errs[i] != nil:
+			o.o.Log.WarnContext(ctx, "the terminal sessions of a runner cannot be listed", "runner_id", o.o.RunnerID, "error", errs[i])
+		}
+	}
+	list := slices.Concat(lists...)
+	slices.SortStableFunc(list, func(a, b SavedSession) int { return b.ChangedAt.Compare(a.ChangedAt) })
+	return list[:min(len(list), maxSaved)], nil
+}
+
+// SavedSession returns one of any connected runner, or [session.ErrNotFound].
+func (f *Fleet) SavedSession(ctx context.Context, sessionID string) (SavedSession, error) {
+	_, s, err := f.findSaved(ctx, sessionID)
+	return s, err
+}
+
+// SavedTranscript is that of the runner of the conversation.
+func (f *Fleet) SavedTranscript(ctx context.Context, sessionID string, before int64) (SavedPage, error) {
+	o, _, err := f.findSaved(ctx, sessionID)
+	if err != nil {
+		return SavedPage{}, err
+	}
+	return o.SavedTranscript(ctx, sessionID, before)
+}
+
+// findSaved also returns the Orchestrator of the runner, the server's if several have it.
+func (f *Fleet) findSaved(ctx context.Context, sessionID string) (*Orchestrator, SavedSession, error) {
+	all := f.each()
+	slices.Reverse(all) // this server's is the last one
+	for _, o := range all {
+		s, err := o.SavedSession(ctx, sessionID)
+		if err == nil {
+			return o, s, nil
+		}
+		if !errors.Is(err, session.ErrNotFound) && o == f.Orchestrator {
+			return nil, s, err
+		}
+	}
+	return nil, SavedSession{}, session.ErrNotFound
 }

@@ -51,7 +51,7 @@ func (o *Orchestrator) LastChoice(ctx context.Context, userID, folder string) (m
 	return mode, model, err
 }
 
-// eachOwn calls each with the sessions that userID started here, the one used last first, until it
+// eachOwn calls each with the sessions that userID started on this runner, the one used last first, until it
 // returns false. It looks at the last recentSearch sessions of everybody.
 func (o *Orchestrator) eachOwn(ctx context.Context, userID string, each func(session.Session) (more bool)) error {
 	q := session.Query{Archived: true, Limit: 100}
@@ -61,7 +61,7 @@ func (o *Orchestrator) eachOwn(ctx context.Context, userID string, each func(ses
 			return err
 		}
 		for _, s := range page {
-			if s.OwnerID == userID && s.Kind == session.Ours && !s.Demo && !each(s) {
+			if s.OwnerID == userID && o.drives(s.RunnerID) && s.Kind == session.Ours && !s.Demo && !each(s) {
 				return nil
 			}
 		}

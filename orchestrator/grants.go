@@ -79,13 +79,77 @@ func (o *Orchestrator) RevokeFound(ctx context.Context, g pending.Grant, by pend
 	return Revocation{}, fmt.Errorf("orchestrator: revoke what a file grants: %w", pending.ErrNotFound)
 }
 
-// revoke changes the file, then the processes, then the store. If it is cut off, revoking
-// again completes it.
+// revoke changes the file, then the processes, on all runners, then the store. If it is cut off,
+// revoking again completes it. It returns a [problem.Error] while the runner of the session that
+// asked cannot be reached, where Claude would continue to use the grant.
 func (o *Orchestrator) revoke(ctx context.Context, g pending.Grant, by pending.Actor) (done Revocation, err error) {
-	if done.Files, err = o.runner.RemoveGrant(ctx, g); err != nil {
-		return done, problem.For("grant", "grant_not_removed", "detail", err.Error())
+	owner, err := o.grantedOn(ctx, g)
+	if err != nil {
+		return done, err
 	}
 	now := time.Now()
+	for _, each := range o.everyone() {
+		if each != owner && g.Scope == pending.ScopeSession {
+			continue
+		}
+		there, err := each.revokeHere(ctx, g)
+		switch {
+		case err == nil:
+			done.add(there)
+		case each == owner:
+			return done, problem.For("grant", "grant_not_removed", "detail", err.Error())
+		case !errors.Is(err, problem.Invalid): // not for a folder that only another runner has
+			each.o.Log.WarnContext(ctx, "a runner may still have a grant in its settings files", "runner_id", each.o.RunnerID, "rule", g.Rule, "error", err)
+			done.Until = append(done.Until, statement.New("grant_machine_unreachable", "runner", each.o.NodeID))
+		}
+	}
+	if g.Scope == pending.ScopeSession && g.ProcessID == "" {
+		done.Until = append(done.Until, statement.New("grant_external"))
+	}
+	if done.Grants, err = o.o.Store.RevokeGrant(ctx, g, by, now); err != nil {
+		return done, fmt.Errorf("orchestrator: revoke grant %s: %w", g.GrantID, err)
+	}
+	for _, each := range o.everyone() {
+		each.grantsChanged(ctx)
+	}
+	return done, nil
+}
+
+// grantedOn returns the Orchestrator of the runner of the session that asked for a grant, o where
+// nobody knows it or the runner was removed.
+func (o *Orchestrator) grantedOn(ctx context.Context, g pending.Grant) (*Orchestrator, error) {
+	if g.SessionID == "" {
+		return o, nil
+	}
+	s, err := o.o.Store.Session(ctx, g.SessionID)
+	if errors.Is(err, session.ErrNotFound) {
+		return o, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("orchestrator: the session of a grant: %w", err)
+	}
+	for _, each := range o.everyone() {
+		if each.drives(s.RunnerID) {
+			return each, nil
+		}
+	}
+	known, err := o.o.Store.Runner(ctx, s.RunnerID)
+	switch {
+	case errors.Is(err, session.ErrNoRunner), err == nil && !known.RemovedAt.IsZero():
+		return o, nil
+	case err == nil && time.Now().Before(known.ExpiresAt): // another server drives it, and hears of this
+		return o, nil
+	case err != nil:
+		return nil, fmt.Errorf("orchestrator: the runner of a grant: %w", err)
+	}
+	return nil, problem.For("grant", "grant_runner_unreachable", "runner", known.Name)
+}
+
+// revokeHere revokes a grant in the files and the processes of this runner.
+func (o *Orchestrator) revokeHere(ctx context.Context, g pending.Grant) (done Revocation, err error) {
+	if done.Files, err = o.runner.RemoveGrant(ctx, g); err != nil {
+		return done, err
+	}
 	o.noteRevoked(g.GrantID)
 	obeying, err := o.processesObeying(ctx, g)
 	if err != nil {
@@ -103,13 +167,6 @@ func (o *Orchestrator) revoke(ctx context.Context, g pending.Grant, by pending.A
 			done.Until = append(done.Until, statement.New("grant_folder_running"))
 		}
 	}
-	if g.Scope == pending.ScopeSession && g.ProcessID == "" {
-		done.Until = append(done.Until, statement.New("grant_external"))
-	}
-	if done.Grants, err = o.o.Store.RevokeGrant(ctx, g, by, now); err != nil {
-		return done, fmt.Errorf("orchestrator: revoke grant %s: %w", g.GrantID, err)
-	}
-	o.grantsChanged(ctx)
 	return done, nil
 }
 
@@ -158,16 +215,10 @@ func (o *Orchestrator) recentlyRevoked(ctx context.Context) map[string]pending.G
 	return recent
 }
 
-// obeyRevocation makes the processes in which a grant applied ask again.
+// obeyRevocation revokes on this runner what another server has revoked.
 func (o *Orchestrator) obeyRevocation(ctx context.Context, g pending.Grant) {
-	obeying, err := o.processesObeying(ctx, g)
-	if err != nil {
-		o.o.Log.WarnContext(ctx, "cannot tell where a revoked grant applies", "rule", g.Rule, "error", err)
-	}
-	for _, p := range obeying {
-		if _, err := p.revoke(ctx, g); err != nil && !errors.Is(err, ErrNotRunning) {
-			p.log.WarnContext(ctx, "cannot make Claude ask again at once", "rule", g.Rule, "error", err)
-		}
+	if _, err := o.revokeHere(ctx, g); err != nil && !errors.Is(err, problem.Invalid) { // not for a folder that only another runner has
+		o.o.Log.WarnContext(ctx, "a runner may still have a grant in its settings files", "runner_id", o.o.RunnerID, "rule", g.Rule, "error", err)
 	}
 }
 
@@ -207,18 +258,37 @@ type (
 // maxFoldersRead bounds the folders of sessions whose settings are read, the latest first.
 const maxFoldersRead = 200
 
-// FoundGrants returns what the person's own settings file and those of sessions' folders
-// allow.
+// FoundGrants returns what the settings file of Claude's user and those of sessions' folders allow,
+// on all connected runners.
 func (o *Orchestrator) FoundGrants(ctx context.Context) (Found, error) {
 	page, _, err := o.o.Store.Sessions(ctx, session.Query{Archived: true, Limit: maxFoldersRead})
 	if err != nil {
 		return Found{}, fmt.Errorf("orchestrator: list sessions: %w", err)
 	}
-	var folders []string
-	for _, s := range page {
-		if s.Kind != session.Agent && s.CWD != "" && !slices.Contains(folders, s.CWD) {
-			folders = append(folders, s.CWD)
+	var all Found
+	for _, each := range o.everyone() {
+		var folders []string
+		for _, s := range page {
+			if s.Kind != session.Agent && s.CWD != "" && each.drives(s.RunnerID) && each.rules().Roots.Contains(s.CWD) && !slices.Contains(folders, s.CWD) {
+				folders = append(folders, s.CWD)
+			}
+		}
+		found, err := each.runner.FindGrants(ctx, folders)
+		switch {
+		case err == nil:
+			all.Problems = append(all.Problems, found.Problems...)
+			for _, g := range found.Grants {
+				if !slices.ContainsFunc(all.Grants, func(has FoundGrant) bool {
+					return has.Kind == g.Kind && has.Rule == g.Rule && has.Scope == g.Scope && has.Folder == g.Folder
+				}) {
+					all.Grants = append(all.Grants, g)
+				}
+			}
+		case each == o:
+			return Found{}, err
+		default:
+			all.Problems = append(all.Problems, statement.New("grants_machine_unread", "runner", each.o.NodeID))
 		}
 	}
-	return o.runner.FindGrants(ctx, folders)
+	return all, nil
 }

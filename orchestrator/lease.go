@@ -27,6 +27,18 @@ func (o *node) checkPaused(ctx context.Context) error {
 	return err
 }
 
+// checkDraining returns a [problem.Error] if this server's runner starts no processes.
+func (o *node) checkDraining(ctx context.Context) error {
+	r, err := o.o.Store.Runner(ctx, o.o.RunnerID)
+	switch {
+	case errors.Is(err, session.ErrNoRunner): // removed from the database by hand
+		return nil
+	case err == nil && r.Draining:
+		return problem.New("runner_draining", "runner", r.Name)
+	}
+	return err
+}
+
 // checkRunner returns a [problem.Error] if a session is of a runner that this server does not
 // drive.
 func (o *node) checkRunner(ctx context.Context, s session.Session) error {

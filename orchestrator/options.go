@@ -17,6 +17,8 @@ import (
 type Store interface {
 	session.Store
 	Runner(ctx context.Context, runnerID string) (session.Runner, error)
+	Runners(ctx context.Context) ([]session.Runner, error)
+	RunningByRunner(ctx context.Context) (map[string]int, error)
 	pending.GrantStore
 	workspace.Trusts
 	project.BoundsStore

@@ -30,6 +30,8 @@ type Orchestrator struct {
 
 	everyone func() []*Orchestrator // those of all runners of this server; set before Run
 
+	disk launch.Disk // where its sessions run
+
 	answered chan struct{} // sessions are in touched; capacity 1, never closed
 	revoked  chan struct{} // another server has revoked grants; capacity 1, never closed
 
@@ -63,6 +65,10 @@ func New(o Options) (*Orchestrator, error) {
 		processes:       make(map[string]*process),
 		changedSessions: make(map[string]bool),
 		revokedHere:     make(map[string]bool),
+	}
+	made.disk = runner
+	if o.Runner != nil {
+		made.disk = launch.RemoteDisk(runner)
 	}
 	made.everyone = func() []*Orchestrator { return []*Orchestrator{made} }
 	made.admission = admission.New(admission.Options{

@@ -134,7 +134,7 @@ func (t *toolRules) projectRules(ctx context.Context) (*project.Book, project.Pl
 	if err != nil {
 		return nil, project.Place{}, fmt.Errorf("orchestrator: read projects: %w", err)
 	}
-	book := project.NewBook(projects, nil).WithDisk(t.o.runner)
+	book := project.NewBook(projects, nil).WithDisks(func(string) project.Disk { return t.o.runner })
 	return book, project.Place{ProjectID: book.ProjectIDOf(t.folder)}, nil
 }
 

@@ -17,8 +17,9 @@ type StartRequest struct {
 	// SessionID is a UUID chosen by the caller, so that a repeated command starts one
 	// session; "" for a generated one.
 	SessionID      string
-	RunnerID       string // "" for the one inside the server
-	CWD            string // absolute path of an existing folder inside the workspace roots
+	RunnerID       string   // "" for the one inside the server, or AnyRunner
+	Labels         []string // with AnyRunner: those that the runner must have
+	CWD            string   // absolute path of an existing folder inside the workspace roots
 	Prompt         string
 	Title          string // "" to derive one from the prompt
 	Model          string

@@ -23,6 +23,8 @@ type SavedSession struct {
 	ChangedAt time.Time
 	Size      int64 // bytes
 	Running   bool  // open in a terminal at the moment
+	RunnerID  string
+	Machine   string // the name of that runner
 }
 
 // SavedPage is a page of a saved transcript. Pages are read from the end.
@@ -67,13 +69,16 @@ func (o *Orchestrator) SavedSessions(ctx context.Context) ([]SavedSession, error
 		if !errors.Is(err, session.ErrNotFound) {
 			return nil, err
 		}
-		list = append(list, savedSession(s, folder))
+		list = append(list, o.savedSession(s, folder))
 	}
 	return list, nil
 }
 
-func savedSession(s claude.SavedConversation, folder string) SavedSession {
-	return SavedSession{SessionID: s.SessionID, Title: s.Title, CWD: folder, ChangedAt: s.ChangedAt, Size: s.Size, Running: s.Running}
+func (o *node) savedSession(s claude.SavedConversation, folder string) SavedSession {
+	return SavedSession{
+		SessionID: s.SessionID, Title: s.Title, CWD: folder, ChangedAt: s.ChangedAt, Size: s.Size, Running: s.Running,
+		RunnerID: o.o.RunnerID, Machine: o.o.NodeID,
+	}
 }
 
 // SavedSession returns one saved session, or [session.ErrNotFound], also for one outside the
@@ -83,7 +88,7 @@ func (o *Orchestrator) SavedSession(ctx context.Context, sessionID string) (Save
 	if err != nil {
 		return SavedSession{}, err
 	}
-	return savedSession(s, folder), nil
+	return o.savedSession(s, folder), nil
 }
 
 // SavedTranscript reads one page, which ends at offset before, or at the end for -1.

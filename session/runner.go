@@ -21,12 +21,16 @@ type Runner struct {
 	Machine        string // hash of the host's machine id; "" if it is not compared
 	Release        string // version of its program
 	Paused         bool   // it takes no new sessions
+	Draining       bool   // it starts no processes
 	RemovedAt      time.Time
 
 	// Remote: it is on another host, and dials a server with its token. Its first hello decides
 	// which installation it is.
 	Remote   bool
 	HasToken bool // one that was not revoked
+
+	// GivenLabels: the labels are those that an admin gave it.
+	GivenLabels bool
 
 	// What it said when it dialed last.
 	Labels    []string
@@ -40,6 +44,16 @@ type Runner struct {
 	ExpiresAt time.Time // of the lease, in the time of the database
 	SeenAt    time.Time // last taken or renewed
 }
+
+// RunnerUse says what a runner is used for, as an admin decided.
+type RunnerUse string
+
+// Uses of a runner. Processes that run there continue in each.
+const (
+	RunnerActive   RunnerUse = "active"
+	RunnerPaused   RunnerUse = "paused"   // it takes no new sessions
+	RunnerDraining RunnerUse = "draining" // it starts no processes
+)
 
 // Capacity is what a runner has.
 type Capacity struct {
@@ -124,9 +138,17 @@ type RunnerStore interface {
 	Runners(ctx context.Context) ([]Runner, error)
 	// Runner returns one runner, or [ErrNoRunner].
 	Runner(ctx context.Context, runnerID string) (Runner, error)
-	// SetRunnerPaused decides whether a runner takes new sessions, and writes that to the audit
-	// trail. It returns [ErrNoRunner].
-	SetRunnerPaused(ctx context.Context, runnerID string, paused bool, by pending.Actor) error
+	// RunningByRunner returns how many processes run on each runner, by its id.
+	RunningByRunner(ctx context.Context) (map[string]int, error)
+	// SetRunnerUse decides what a runner is used for, and writes that to the audit trail. It
+	// returns [ErrNoRunner].
+	SetRunnerUse(ctx context.Context, runnerID string, use RunnerUse, by pending.Actor) error
+	// RenameRunner gives another name to a runner on another host, and writes that to the audit
+	// trail. It returns [ErrNoRunner], also for one inside a server, or [ErrRunnerExists].
+	RenameRunner(ctx context.Context, runnerID, name string, by pending.Actor) error
+	// SetRunnerLabels gives labels to a runner in place of those that it says, nil for those, and
+	// writes that to the audit trail. It returns [ErrNoRunner].
+	SetRunnerLabels(ctx context.Context, runnerID string, labels []string, by pending.Actor) error
 
 	// TakeLease gives the runner a lease with a higher epoch, whoever holds it, and stores
 	// what its hello says. It waits for the writes in progress that compare the former epoch.

@@ -127,6 +127,8 @@ type WorktreeCreate struct {
 	CWD    string `json:"cwd" validate:"required,max=4096"`
 	Branch string `json:"branch" validate:"required,max=100"`
 	Base   string `json:"base" validate:"required,max=250"` // the branch that it starts from
+	// RunnerID is the machine that has the folder; "" for this server's.
+	RunnerID string `json:"runner_id,omitempty" validate:"max=64"`
 }
 
 // WorktreeCreated is a new worktree.

@@ -35,9 +35,9 @@ func Rights(book *project.Book, who project.Person, in project.Place) []project.
 	return book.Rights(who, in)
 }
 
-// Levels rates how much harm a request in a folder can do.
+// Levels rates how much harm a request in a folder of a runner can do.
 type Levels interface {
-	Of(r pending.Request, cwd string) review.Level
+	Of(r pending.Request, runnerID, cwd string) review.Level
 }
 
 // NewProcessState converts the state of a session in a place for one person.
@@ -64,7 +64,7 @@ func NewProcessState(ctx context.Context, p session.ProcessState, in project.Pla
 		one := NewRequest(r)
 		one.Approval = NewApprovalRule(ctx, r, p.CWD, in, book, who)
 		one.Held = NewHeldAnswer(r.Held, who)
-		one.Risk = levels.Of(r, p.CWD)
+		one.Risk = levels.Of(r, p.RunnerID, p.CWD)
 		w.PendingRequests = append(w.PendingRequests, one)
 	}
 	if len(w.PendingRequests) > 0 {

@@ -5,14 +5,22 @@ type Runner struct {
 	RunnerID string      `json:"runner_id"`
 	Name     string      `json:"name"`
 	State    RunnerState `json:"state"`
-	Paused   bool        `json:"paused"` // it takes no new sessions
-	Release  string      `json:"release"`
+	Paused   bool        `json:"paused"`   // it takes no new sessions
+	Draining bool        `json:"draining"` // it starts no processes
+	// Processes is how many run there, for all people.
+	Processes int `json:"processes"`
+	// Problem is why its CLI cannot run sessions, a sentence; null if it can, or if it is not known.
+	Problem *string `json:"problem"`
+	Reasons Reasons `json:"reasons,omitempty"` // of problem
+	Release string  `json:"release"`
 	// Epoch is that of the lease of the server that drives it.
 	Epoch  uint64   `json:"epoch"`
 	SeenAt *float64 `json:"seen_at"` // null before it was first there
 	// Remote: it is on another host and dials with its token, as long as it has one.
 	Remote   bool `json:"remote"`
 	HasToken bool `json:"has_token"`
+	// LabelsGiven: an admin gave the labels, in place of those that it says.
+	LabelsGiven bool `json:"labels_given"`
 	// The rest is what it said when it dialed last.
 	Labels    []string       `json:"labels"`
 	Roots     []string       `json:"roots"` // folders in which Claude may work there
@@ -70,7 +78,41 @@ type RunnerList struct {
 	Runners []Runner `json:"runners"`
 }
 
-// RunnerChange decides whether a runner takes new sessions.
+// RunnerChange changes one of the use, the name and the labels of a runner.
 type RunnerChange struct {
-	Paused bool `json:"paused"`
+	Paused   *bool   `json:"paused,omitempty"`   // true: it takes no new sessions; false: it is used again
+	Draining *bool   `json:"draining,omitempty"` // true: it starts no processes; false: it is used again
+	Name     *string `json:"name,omitempty"`
+	// Labels replace those that the runner says; with UseOwnLabels these apply again.
+	Labels       []string `json:"labels,omitempty"`
+	UseOwnLabels bool     `json:"use_own_labels,omitempty"`
+}
+
+// Machine is a runner for people who start sessions.
+type Machine struct {
+	RunnerID string      `json:"runner_id"`
+	Name     string      `json:"name"`
+	Here     bool        `json:"here,omitempty"` // it is inside this server
+	State    RunnerState `json:"state"`
+	// SeenAt is when an unreachable one was last there, null if it is ready or was never there.
+	SeenAt       *float64 `json:"seen_at"`
+	Paused       bool     `json:"paused,omitempty"`   // it takes no new sessions
+	Draining     bool     `json:"draining,omitempty"` // it starts no processes
+	Labels       []string `json:"labels"`
+	Processes    int      `json:"processes"`     // that run
+	MaxProcesses int      `json:"max_processes"` // that may run at once; 0 for no limit
+	// Problem is why its CLI cannot run sessions, a sentence; null if it can, or if it is not known.
+	Problem *string `json:"problem"`
+	Reasons Reasons `json:"reasons,omitempty"` // of problem
+}
+
+// MachineList lists machines: this server's first, the others by name.
+type MachineList struct {
+	Machines []Machine `json:"machines"`
+}
+
+// Machines is the list of machines. It is sent on a new connection and at every change.
+type Machines struct {
+	Type     string    `json:"type" ts:"'machines'"`
+	Machines []Machine `json:"machines"`
 }

@@ -61,6 +61,8 @@ type TerminalSession struct {
 	ChangedAt float64 `json:"changed_at"`
 	Size      int64   `json:"size"` // bytes
 	Running   bool    `json:"running"`
+	RunnerID  string  `json:"runner_id"` // the machine that has it
+	Machine   string  `json:"machine"`   // its name
 }
 
 // TerminalSessionList lists terminal sessions, most recently changed first.

@@ -91,7 +91,7 @@ func typescript(t *testing.T) string {
 	g.printf("\nexport type Item =\n%s\n", strings.Join(alternatives, "\n"))
 
 	serverFrames := []any{wire.Hello{}, wire.ActiveProcesses{}, wire.ProcessState{}, wire.Transcript{}, wire.LiveAppend{}, wire.Batch{},
-		wire.Ack{}, wire.Presence{}, wire.KeptDraft{}, wire.Bookmarks{}, wire.Lifecycle{}, wire.Notice{}, wire.Toasts{}, wire.ErrorFrame{}}
+		wire.Ack{}, wire.Presence{}, wire.KeptDraft{}, wire.Bookmarks{}, wire.Lifecycle{}, wire.Notice{}, wire.Machines{}, wire.Toasts{}, wire.ErrorFrame{}}
 	g.printf("\nexport type ServerFrame = %s\n", g.union(serverFrames))
 	var cmds []any
 	seen := map[reflect.Type]bool{}

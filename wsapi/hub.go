@@ -17,6 +17,7 @@ package wsapi
 //go:generate go generate ../wire
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"sync"
@@ -105,6 +106,7 @@ type Hub struct {
 	mu       sync.Mutex // protects following; never held over I/O
 	running  bool
 	notice   wire.NoticeCode                     // why the store rejects writes
+	machines []byte                              // frame of the machines on which sessions run; nil before it is known
 	changed  map[string]struct{}                 // sessions that changed since Run last read them
 	feeds    map[string]*feed                    // sessions that run, have open requests, or are read by a tab
 	tabs     map[*tab]bool                       // true once the tab has its first snapshot
@@ -283,9 +285,26 @@ func (h *Hub) join(t *tab) bool {
 	if h.notice != wire.NoNotice {
 		t.putNotice(wire.Encode(wire.NewNotice(h.notice)))
 	}
+	if h.machines != nil {
+		t.putMachines(h.machines)
+	}
 	h.served.Add(1)
 	wake(h.wake)
 	return true
+}
+
+// ShowMachines sends the machines on which sessions run to all tabs, if they changed.
+func (h *Hub) ShowMachines(all []wire.Machine) {
+	frame := wire.Encode(wire.Machines{Type: "machines", Machines: all})
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if bytes.Equal(frame, h.machines) {
+		return
+	}
+	h.machines = frame
+	for t := range h.tabs {
+		t.putMachines(frame)
+	}
 }
 
 // leave removes a tab.

@@ -98,6 +98,10 @@ func (t *tab) take(ctx context.Context, frames [][]byte) (_ [][]byte, more bool)
 		frames = append(frames, t.notice)
 		t.notice = nil
 	}
+	if t.machines != nil {
+		frames = append(frames, t.machines)
+		t.machines = nil
+	}
 	toasts := t.toasts
 	t.toasts = nil
 	for _, id := range t.order {
@@ -249,6 +253,11 @@ func (t *tab) markTranscript(sessionID string) {
 			r.dirty = true
 		}
 	})
+}
+
+// putMachines queues the list of machines.
+func (t *tab) putMachines(frame []byte) {
+	t.queue(func() { t.machines = frame })
 }
 
 // putNotice queues the notice about why nothing can be stored.

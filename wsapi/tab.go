@@ -65,6 +65,7 @@ type tab struct {
 	acks     [][]byte   // until they are sent
 	snapshot []byte     // active_processes, until it is sent
 	notice   []byte     // until it is sent
+	machines []byte     // until it is sent
 	// snapshotFailed reports that the sessions could not be read for this tab yet.
 	snapshotFailed bool
 	toasts         []byte // until they are sent

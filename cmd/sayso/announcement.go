@@ -43,7 +43,7 @@ func (a *app) announce(ctx context.Context) error {
 		fmt.Fprintf(stdout, "%s\n\n", frontend.NotBuilt)
 	}
 	// The demo needs no account.
-	if e := a.orchestrator.Environment(ctx); e.Problem != "" && (!a.in.demo || !e.DemoAvailable) {
+	if e := a.orchestrator.Orchestrator.Environment(ctx); e.Problem != "" && (!a.in.demo || !e.DemoAvailable) {
 		fmt.Fprintf(stdout, "%s\n", e.Problem)
 		if e.DemoAvailable {
 			fmt.Fprintln(stdout, "Until then, you can try the demo session in the web app. It runs the real Claude CLI with a scripted model.")

@@ -28,6 +28,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/decision"
 	"github.com/sayso-dev/sayso/internal/descriptors"
 	"github.com/sayso-dev/sayso/internal/job"
+	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/mcpapi"
@@ -339,9 +340,9 @@ func (a *app) connect(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	guard := access.NewGuard(a.store, a.directory, cli)
+	guard := access.NewGuard(a.store, a.directory, func(runnerID string) project.Disk { return a.orchestrator.Disk(runnerID) })
 	a.rules = decision.New(guard, a.directory, privateFiles(s))
-	a.rules.Levels.Disk = cli
+	a.rules.Levels.Disk = func(runnerID string) decision.Disk { return a.orchestrator.Disk(runnerID) }
 	shown := newPresentStore(a.store, a.orchestrator.Present)
 	refusals := &refusal.Table{ClassifyStoreError: classifyStoreError}
 	commands, err := command.New(command.Options{
@@ -360,7 +361,8 @@ func (a *app) connect(ctx context.Context) (err error) {
 		return err
 	}
 	a.runners = &runners{
-		store: a.store, server: s.NodeID, log: a.log, fleet: a.orchestrator, notifier: notifier,
+		store: a.store, server: s.NodeID, log: a.log, fleet: a.orchestrator, notifier: notifier, show: a.tabs.ShowMachines,
+		runnerID: a.runnerID, local: func() wire.RunnerLoad { return loadOf(a.shims, s.StateDir) },
 		orchestrate: func(l session.Lease, known session.Runner, c *link.Conn) (*orchestrator.Orchestrator, error) {
 			driving := a.metrics.measured(store.WithLease(a.opened, l))
 			theirs := *a.orchestrator.Rules()
@@ -389,7 +391,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 		App: frontend.Handler(), Agents: handlers, AllowedHosts: s.AllowedHosts, TLS: s.tls(),
 		OIDC:      a.provider,
 		PublicURL: s.PublicURL, TrustedProxies: s.proxies, ProxiesOnly: s.open && !s.tls(),
-		Settings: a.runtime, Version: versionText(), NodeID: s.NodeID, RunnerID: a.runnerID, Runners: a.runners, Log: a.log, NoSetUp: a.in.demo,
+		Settings: a.runtime, Version: versionText(), NodeID: s.NodeID, Runners: a.runners, Log: a.log, NoSetUp: a.in.demo,
 		SignInLimits: account.Limits{PerAccount: s.SignInFailures, PerAddress: s.AddressSignInFailures},
 		Descriptors:  a.descriptors,
 		Phone:        a.phoneAddresses,
@@ -420,7 +422,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 	if a.hearOthers != nil {
 		a.jobs.Add("held answers of servers that ended", a.wakeHolds)
 	}
-	a.runtime.claude = func(ctx context.Context) string { return a.orchestrator.Environment(ctx).ClaudeVersion }
+	a.runtime.claude = func(ctx context.Context) string { return local.Environment(ctx).ClaudeVersion }
 	a.runtime.apply = func(now settings) error {
 		rules, err := rulesOf(now)
 		if err == nil {
@@ -522,6 +524,7 @@ func (a *app) Run(ctx context.Context) error {
 	start(edges, edgesCtx, "agents", a.agents.Run)
 	start(edges, edgesCtx, "recovery", a.recoverFromOutages)
 	start(edges, edgesCtx, "runners", a.runners.endpoint.Run)
+	start(edges, edgesCtx, "machines", a.runners.watchMachines)
 	start(sessions, sessionsCtx, "processes", a.orchestrator.Run)
 	if a.lease != nil {
 		start(sessions, sessionsCtx, "lease", a.keepLease)

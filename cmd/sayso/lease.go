@@ -12,6 +12,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,7 +45,8 @@ func (a *app) takeLease(ctx context.Context) error {
 	}
 	hello := session.Hello{
 		RunnerID: here.RunnerID, InstallationID: here.InstallationID, Name: a.settings.NodeID, Server: a.settings.NodeID, Release: versionText(),
-		Fence: slices.Max(append(slices.Collect(maps.Values(fences)), 0)),
+		Capacity: session.Capacity{Memory: memInfo("MemTotal"), Cores: runtime.NumCPU()},
+		Fence:    slices.Max(append(slices.Collect(maps.Values(fences)), 0)),
 	}
 	if a.shared != nil { // a copy of a file comes with a copy of its runner
 		hello.Machine = machine()

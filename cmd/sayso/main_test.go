@@ -567,6 +567,8 @@ type process struct {
 	Error          string `json:"error"`
 	KillReason     string `json:"kill_reason"`
 	PermissionMode string `json:"permission_mode"`
+	NodeID         string `json:"node_id"`
+	Held           string `json:"held"`
 	Requests       []struct {
 		RequestID string `json:"request_id"`
 		Status    string `json:"status"`

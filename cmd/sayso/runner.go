@@ -235,7 +235,7 @@ func (h *host) begin(w runner.Welcome) (runner.Serve, func()) {
 	})
 	return func(ctx context.Context, call *link.Call) (any, error) {
 		if call.Name == callLoad {
-			return h.load(shims), nil
+			return loadOf(shims, h.settings.StateDir), nil
 		}
 		if _, known := h.near[call.Name]; known {
 			return h.near.Serve(ctx, call)
@@ -255,15 +255,15 @@ func running(shims *launch.Shims) (n int) {
 	return n
 }
 
-// load is what this host uses now.
-func (h *host) load(shims *launch.Shims) wire.RunnerLoad {
+// loadOf returns what this host uses now.
+func loadOf(shims *launch.Shims, stateDir string) wire.RunnerLoad {
 	l := wire.RunnerLoad{Processes: running(shims), FreeMemory: memInfo("MemAvailable")}
 	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
 		first, _, _ := strings.Cut(string(text), " ")
 		l.Load, _ = strconv.ParseFloat(first, 64) // 0 then
 	}
 	var disk syscall.Statfs_t
-	if err := syscall.Statfs(h.settings.StateDir, &disk); err == nil {
+	if err := syscall.Statfs(stateDir, &disk); err == nil {
 		l.FreeDisk = uint64(disk.Bavail) * uint64(disk.Bsize)
 	}
 	return l

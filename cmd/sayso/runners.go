@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/sayso-dev/sayso/httpapi"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/runner"
 	"github.com/sayso-dev/sayso/runner/link"
@@ -29,6 +30,11 @@ type runners struct {
 	// orchestrate returns the Orchestrator of a runner over its connection.
 	orchestrate func(l session.Lease, known session.Runner, c *link.Conn) (*orchestrator.Orchestrator, error)
 	endpoint    *runner.Endpoint
+	runnerID    string // the runner inside this server
+	local       func() wire.RunnerLoad
+	// show shows tabs the machines on which sessions run.
+	show    func([]wire.Machine)
+	changed chan struct{} // capacity 1: machines are to be read again
 
 	mu        sync.Mutex
 	connected map[string]*link.Conn // by the id of the runner, while it is driven
@@ -37,6 +43,7 @@ type runners struct {
 // serve makes the endpoint. Its Run lets runners in.
 func (r *runners) serve() (err error) {
 	r.connected = map[string]*link.Conn{}
+	r.changed = make(chan struct{}, 1)
 	r.endpoint, err = runner.NewEndpoint(runner.EndpointOptions{
 		Registry: r, Drive: r.drive, Codes: processes.Codes(), Log: r.log,
 		Serve: func(context.Context, string, *link.Call) (any, error) { return nil, link.ErrUnknown },
@@ -84,6 +91,7 @@ func (r *runners) drive(ctx context.Context, w runner.Welcome, _ runner.Hello, c
 		r.mu.Unlock()
 		releasing, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 		defer cancel()
+		defer r.machinesChanged()
 		if err := r.store.ReleaseLease(releasing, lease); err != nil {
 			r.log.DebugContext(ctx, "the lease of a runner runs out instead of being released", "runner_id", w.RunnerID, "error", err)
 		}
@@ -110,6 +118,7 @@ func (r *runners) drive(ctx context.Context, w runner.Welcome, _ runner.Hello, c
 
 // reachableChanged shows tabs that a runner can be reached, or no longer can.
 func (r *runners) reachableChanged(ctx context.Context, runnerID string) {
+	r.machinesChanged()
 	touched, err := r.store.TouchRunner(ctx, runnerID)
 	if err != nil {
 		r.log.WarnContext(ctx, "tabs show too late whether a runner can be reached", "runner_id", runnerID, "error", err)
@@ -117,6 +126,42 @@ func (r *runners) reachableChanged(ctx context.Context, runnerID string) {
 	for _, sessionID := range touched {
 		r.notifier.Notify(sessionID)
 	}
+}
+
+// machinesInterval is how often machines are read: other servers change them, too.
+const machinesInterval = 2 * time.Second
+
+// machinesChanged makes watchMachines read at once. It does not block.
+func (r *runners) machinesChanged() {
+	select {
+	case r.changed <- struct{}{}:
+	default:
+	}
+}
+
+// watchMachines shows tabs the machines until ctx ends.
+func (r *runners) watchMachines(ctx context.Context) error {
+	ticker := time.NewTicker(machinesInterval)
+	defer ticker.Stop()
+	for {
+		if all, err := r.fleet.Machines(ctx, false); err == nil {
+			r.show(httpapi.NewMachines(all))
+		} else if ctx.Err() == nil {
+			r.log.DebugContext(ctx, "tabs do not see changes of machines", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-r.changed:
+		case <-ticker.C:
+		}
+	}
+}
+
+// Changed implements [httpapi.Runners]. Sessions that wait for the runner are tried again.
+func (r *runners) Changed(ctx context.Context, runnerID string) {
+	r.reachableChanged(ctx, runnerID)
+	r.fleet.LimitsChanged()
 }
 
 // NewToken implements [httpapi.Runners].
@@ -130,6 +175,9 @@ const loadTimeout = time.Second
 
 // Load implements [httpapi.Runners].
 func (r *runners) Load(ctx context.Context, runnerID string) (load wire.RunnerLoad, connected bool) {
+	if runnerID == r.runnerID {
+		return r.local(), true
+	}
 	r.mu.Lock()
 	c := r.connected[runnerID]
 	r.mu.Unlock()

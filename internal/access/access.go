@@ -16,7 +16,7 @@ func Person(who account.Identity) project.Person {
 
 // PlaceOf returns where a session is, in the form that package project decides by.
 func PlaceOf(ses session.Session) project.Place {
-	return project.Place{ProjectID: ses.InProject, OwnerID: ses.OwnerID, Mode: ses.PermissionMode, Tools: ses.AllowedTools}
+	return project.Place{ProjectID: ses.InProject, OwnerID: ses.OwnerID, Mode: ses.PermissionMode, Tools: ses.AllowedTools, RunnerID: ses.RunnerID}
 }
 
 // Sees reports whether a person may see what is in a project.
@@ -32,5 +32,5 @@ func Actor(id account.Identity) pending.Actor {
 // PlaceOfProcess returns the place of a process's session. Its Tools are unknown and stay
 // empty.
 func PlaceOfProcess(p session.ProcessState) project.Place {
-	return project.Place{ProjectID: p.InProject, OwnerID: p.OwnerID, Mode: p.PermissionMode}
+	return project.Place{ProjectID: p.InProject, OwnerID: p.OwnerID, Mode: p.PermissionMode, RunnerID: p.RunnerID}
 }

@@ -33,14 +33,14 @@ type People interface {
 type Guard struct {
 	store    Store
 	people   People
-	disk     project.Disk
+	disks    func(runnerID string) project.Disk
 	lastBook atomic.Pointer[project.Book] // the last one read; nil before the first
 }
 
-// NewGuard returns a guard. disk reads files for the rules of projects; it is nil
-// where the files of sessions cannot be read.
-func NewGuard(store Store, people People, disk project.Disk) *Guard {
-	return &Guard{store: store, people: people, disk: disk}
+// NewGuard returns a guard. disks returns the disk of a runner, on which the rules of projects
+// read the files of sessions; it is nil where these cannot be read.
+func NewGuard(store Store, people People, disks func(runnerID string) project.Disk) *Guard {
+	return &Guard{store: store, people: people, disks: disks}
 }
 
 // Book returns the current projects.
@@ -55,7 +55,7 @@ func (g *Guard) Book(ctx context.Context) (*project.Book, error) {
 		if err != nil {
 			return nil, err
 		}
-		book = project.NewBook(projects, people).WithDisk(g.disk)
+		book = project.NewBook(projects, people).WithDisks(g.disks)
 	}
 	g.lastBook.Store(book)
 	return book, nil

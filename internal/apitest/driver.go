@@ -275,10 +275,10 @@ func (d *Driver) WriteBlock(sessionID string, live *session.Live) {
 	d.harness.Notifier.NotifyLive(sessionID)
 }
 
-func (d *Driver) Environment(context.Context) orchestrator.Environment {
+func (d *Driver) Environment(context.Context, string) (orchestrator.Environment, error) {
 	d.Mu.Lock()
 	defer d.Mu.Unlock()
-	return d.Claude
+	return d.Claude, nil
 }
 
 // PreviewFile finds what a test put there.
@@ -286,7 +286,9 @@ func (d *Driver) Catalog(_ context.Context, sessionID string) (*orchestrator.Cat
 	return d.Offered[sessionID], nil
 }
 
-func (d *Driver) LastCatalog() *orchestrator.Catalog { return d.Offered[""] }
+func (d *Driver) LastCatalog(context.Context, string) (*orchestrator.Catalog, error) {
+	return d.Offered[""], nil
+}
 
 func (d *Driver) PreviewFile(_ context.Context, sessionID, path string) (orchestrator.FilePreview, error) {
 	if err := d.note("look of %s at %s", sessionID, path); err != nil {
@@ -315,11 +317,11 @@ func (d *Driver) WorkingTree(ctx context.Context, sessionID string, view working
 	if err != nil {
 		return workingtree.Tree{}, err
 	}
-	return d.FolderTree(ctx, s.CWD, func(string) error { return nil }, view)
+	return d.FolderTree(ctx, s.RunnerID, s.CWD, func(string) error { return nil }, view)
 }
 
 // FolderTree returns a folder below Roots.
-func (d *Driver) FolderTree(ctx context.Context, cwd string, permit func(folder string) error, view workingtree.View) (workingtree.Tree, error) {
+func (d *Driver) FolderTree(ctx context.Context, _, cwd string, permit func(folder string) error, view workingtree.View) (workingtree.Tree, error) {
 	real, err := d.Roots.Resolve(cwd)
 	if err != nil {
 		return workingtree.Tree{}, problem.InField("cwd", err)
@@ -343,7 +345,7 @@ func (d *Driver) FolderTree(ctx context.Context, cwd string, permit func(folder 
 }
 
 // LastChoice returns that of [Driver.Chosen].
-func (d *Driver) LastChoice(context.Context, string, string) (mode, model string, err error) {
+func (d *Driver) LastChoice(context.Context, string, string, string) (mode, model string, err error) {
 	return d.Chosen[0], d.Chosen[1], nil
 }
 
@@ -493,8 +495,20 @@ func (d *Driver) SavedTranscript(_ context.Context, _ string, before int64) (orc
 	return orchestrator.SavedPage{Items: []session.Item{{Key: "k", Seq: 1, Rev: 1, Kind: session.ItemText, Body: []byte(`{"text":"said"}`)}}, Before: max(before-1, 0)}, nil
 }
 
+// Machines lists the runners of the store. That of the server is runner-1.
+func (d *Driver) Machines(ctx context.Context, _ bool) (list []orchestrator.Machine, err error) {
+	all, err := d.harness.Store.Runners(ctx)
+	for _, r := range all {
+		if r.RemovedAt.IsZero() {
+			here := r.RunnerID == "runner-1"
+			list = append(list, orchestrator.Machine{Runner: r, Here: here, Ready: here})
+		}
+	}
+	return list, err
+}
+
 // Folders lists the folders of a server whose only root is /w.
-func (d *Driver) Folders(_ context.Context, userID string, s workspace.Search) (workspace.Listing, error) {
+func (d *Driver) Folders(_ context.Context, _, userID string, s workspace.Search) (workspace.Listing, error) {
 	if err := d.note("folders of %s: %q hidden=%v limit=%d", userID, s.Prefix, s.Hidden, s.Limit); err != nil {
 		return workspace.Listing{}, err
 	}

@@ -133,7 +133,7 @@ func Open(t testing.TB, path string, change ...func(*Options)) *Harness {
 			Store: h.Store, Requests: h.Registry, Driver: h.Driver, Directory: h.Directory, Notifier: h.Notifier,
 			Refusals: &refusal.Table{}, Attachments: shelf, Alerts: alerts,
 			App:     http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<title>sayso</title>") }),
-			Metrics: prometheus.NewRegistry(), Version: "0.0.0-test", NodeID: "node-1", RunnerID: "runner-1", Runners: noRunners{}, Log: log,
+			Metrics: prometheus.NewRegistry(), Version: "0.0.0-test", NodeID: "node-1", Runners: noRunners{}, Log: log,
 		},
 		Command: command.Options{Store: h.Store, Requests: h.Registry, Driver: h.Driver, Attachments: shelf},
 		Hub:     wsapi.Options{Store: h.Store, Processes: h.Driver, People: h.Directory, Alerts: alerts},
@@ -524,3 +524,5 @@ func (noRunners) Load(context.Context, string) (wire.RunnerLoad, bool) {
 	return wire.RunnerLoad{}, false
 }
 func (noRunners) Recheck(context.Context) {}
+
+func (noRunners) Changed(context.Context, string) {}

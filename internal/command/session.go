@@ -57,8 +57,8 @@ func (e *Executor) createSession(ctx context.Context, c *wire.CreateSession, who
 	}
 	sessionID, err := e.o.Driver.Start(ctx, orchestrator.StartRequest{
 		SessionID: derivedID("session", who.User.UserID, c.CommandID),
-		RunnerID:  c.RunnerID,
-		CWD:       c.CWD, Prompt: c.Prompt, Title: c.Title, Model: c.Model, PermissionMode: c.PermissionMode,
+		RunnerID:  c.RunnerID, Labels: c.RunnerLabels,
+		CWD: c.CWD, Prompt: c.Prompt, Title: c.Title, Model: c.Model, PermissionMode: c.PermissionMode,
 		Attachments: attached, AllowedTools: c.AllowedTools,
 		Resume: c.Resume, Fork: c.Fork, Demo: c.Demo, By: access.Actor(who),
 		Consent: orchestrator.Consent{Trust: c.Trust, LeaveOut: c.WithoutSettings},

@@ -29,12 +29,12 @@ func (a *away) RealPath(ctx context.Context, path string) (review.RealPath, erro
 func TestRiskOfARunnerThatCannotBeReached(t *testing.T) {
 	t.Parallel()
 	disk := &away{gone: true}
-	levels := &decision.RiskLevels{Disk: disk}
+	levels := &decision.RiskLevels{Disk: func(string) decision.Disk { return disk }}
 	read := pending.Request{
 		RequestID: "r", RequestType: pending.ToolApproval, Source: pending.SourceClaude, ToolName: "Read", ToolInput: []byte(`{"file_path":"/work/a.txt"}`),
 	}
 	for range 2 {
-		if level := levels.Of(read, "/work"); level != review.High {
+		if level := levels.Of(read, "far", "/work"); level != review.High {
 			t.Errorf("while it is gone: %s", level)
 		}
 	}
@@ -43,7 +43,7 @@ func TestRiskOfARunnerThatCannotBeReached(t *testing.T) {
 	}
 	disk.gone = false
 	for range 2 {
-		if level := levels.Of(read, "/work"); level != review.Low {
+		if level := levels.Of(read, "far", "/work"); level != review.Low {
 			t.Errorf("when it is back: %s", level)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 func LevelsRemembered(requests []pending.Request, cwd string) int {
 	read := new(RiskLevels)
 	for _, r := range requests {
-		read.Of(r, cwd)
+		read.Of(r, "", cwd)
 	}
 	return len(read.recent) + len(read.previous)
 }
@@ -19,5 +19,5 @@ const MaxLevels = 2 * maxLevels
 
 // RatedLevel returns how much harm a request can do, read anew.
 func RatedLevel(r pending.Request, cwd string, private ...string) review.Level {
-	return (&RiskLevels{Private: private}).Of(r, cwd)
+	return (&RiskLevels{Private: private}).Of(r, "", cwd)
 }

@@ -14,6 +14,9 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
+// Disk answers questions about the files of a runner.
+type Disk = review.FileSystem
+
 // maxLevels bounds each of the two generations of the cache, in entries of about 150 bytes. It
 // exceeds the number of open requests, so a frame computes only the levels of new ones.
 const maxLevels = 16384
@@ -21,25 +24,27 @@ const maxLevels = 16384
 // RiskLevels computes and caches the risk levels of requests. Every frame of a session for
 // every tab contains them.
 type RiskLevels struct {
-	Private []string          // the server's own files; reading them is never low risk
-	Disk    review.FileSystem // where sessions run; nil for this machine
+	Private []string // the server's own files; reading them is never low risk
+	// Disk returns the disk of a runner, where its sessions run; nil for this machine. A call
+	// must not block for long.
+	Disk func(runnerID string) Disk
 
 	mu               sync.Mutex // protects the maps; not held while a level is computed
 	recent, previous map[levelKey]*riskLevel
 }
 
-// Place returns where the tool calls of a session run. What its Files cannot be asked is unknown, so
-// that the level is not low.
-func (l *RiskLevels) Place(cwd string) review.Place {
-	place, _ := l.place(cwd)
+// Place returns where the tool calls of a session of a runner run. What its Files cannot be asked
+// is unknown, so that the level is not low.
+func (l *RiskLevels) Place(runnerID, cwd string) review.Place {
+	place, _ := l.place(runnerID, cwd)
 	return place
 }
 
 // place also returns the files, which know later whether they could all be asked.
-func (l *RiskLevels) place(cwd string) (review.Place, *files) {
-	f := &files{disk: l.Disk}
-	if f.disk == nil {
-		f.disk = review.LocalDisk{}
+func (l *RiskLevels) place(runnerID, cwd string) (review.Place, *files) {
+	f := &files{disk: review.LocalDisk{}}
+	if l.Disk != nil {
+		f.disk = l.Disk(runnerID)
 	}
 	return review.Place{Dir: cwd, Private: l.Private, Files: f}, f
 }
@@ -89,12 +94,13 @@ type riskLevel struct {
 	level review.Level // the highest one until it is computed
 }
 
-// Of returns the risk level of a request of a session in cwd, or "" if it is no tool call.
-func (l *RiskLevels) Of(r pending.Request, cwd string) review.Level {
+// Of returns the risk level of a request of a session of a runner in cwd, or "" if it is no tool
+// call.
+func (l *RiskLevels) Of(r pending.Request, runnerID, cwd string) review.Level {
 	if r.RequestType != pending.ToolApproval {
 		return ""
 	}
-	key := levelKey(sha256.Sum256([]byte(r.RequestID + "\x00" + r.InputHash + "\x00" + r.BlockedPath + "\x00" + cwd)))
+	key := levelKey(sha256.Sum256([]byte(r.RequestID + "\x00" + r.InputHash + "\x00" + r.BlockedPath + "\x00" + runnerID + "\x00" + cwd)))
 	l.mu.Lock()
 	level, known := l.recent[key]
 	if !known {
@@ -108,7 +114,7 @@ func (l *RiskLevels) Of(r pending.Request, cwd string) review.Level {
 	}
 	l.mu.Unlock()
 	level.once.Do(func() {
-		place, files := l.place(cwd)
+		place, files := l.place(runnerID, cwd)
 		level.level = LevelOf(r, place)
 		if files.failed {
 			level.level = review.High // and the next frame asks again

@@ -130,7 +130,7 @@ type Batch struct {
 // ErrBatch errors when it may not. A group, which is one tool in one session, may contain
 // medium risk: the person selected each such request.
 func (r *Rules) MayBatch(ctx context.Context, who account.Identity, b Batch, row pending.Request, ses session.Session) error {
-	level := r.Levels.Of(row, ses.CWD)
+	level := r.Levels.Of(row, ses.RunnerID, ses.CWD)
 	switch {
 	case row.RequestType != pending.ToolApproval || b.Decision != pending.Allow || b.Changed:
 		return ErrBatchPlain

@@ -97,6 +97,12 @@ var table = []Entry{
 	{"runner_unknown", Invalid, "There is no such runner."},
 	{"runner_not_connected", RunnerUnreachable, "{runner} can't be reached now. Start the session on another runner, or try again later."},
 	{"runner_full", LimitReached, "The runner of this session runs the maximum of {max} processes."},
+	{"grant_runner_unreachable", RunnerUnreachable, "This was granted on {runner}, which can't be reached. Revoke it when the machine is back."},
+	{"runner_draining", LimitReached, "{runner} starts no sessions now, because it is being emptied. An admin can change that."},
+	{"runner_labels_unknown", Invalid, "No machine has the labels {labels}."},
+	{"runner_labels_invalid", Invalid, "Enter up to {max} labels without spaces, each of up to {size} characters."},
+	{"runner_none_free", classOf("runner_none_free", 409), "No machine can start this session now. Check which ones are connected and have free capacity."},
+	{"runner_change_one", Invalid, "Change the name, the labels or the use of a machine in separate requests."},
 	{"runner_paused", classOf("runner_paused", 409), "{runner} takes no new sessions now. An admin can change that."},
 
 	// Projects.

@@ -49,14 +49,16 @@ type Place struct {
 	// them there.
 	Mode  string
 	Tools []string
+	// RunnerID is the runner that has the files of the session; "" when it is not about one.
+	RunnerID string
 }
 
 // Book is an immutable snapshot of all projects.
 type Book struct {
 	projects []Project
 	byID     map[string]Project
-	names    map[string]string // of users, by id
-	disk     Disk              // nil where files cannot be read
+	names    map[string]string          // of users, by id
+	disks    func(runnerID string) Disk // nil where files cannot be read
 }
 
 // NewBook returns a book of projects. people are the users whose names messages need.
@@ -71,10 +73,11 @@ func NewBook(projects []Project, people []account.User) *Book {
 	return b
 }
 
-// WithDisk returns a copy of the book that reads the files of sessions to decide.
-func (b *Book) WithDisk(d Disk) *Book {
+// WithDisks returns a copy of the book that reads the files of sessions to decide, on the disk of
+// their runner.
+func (b *Book) WithDisks(of func(runnerID string) Disk) *Book {
 	on := *b
-	on.disk = d
+	on.disks = of
 	return &on
 }
 
@@ -247,14 +250,15 @@ func (b *Book) Approval(ctx context.Context, in Place, asked Call, edited json.R
 	if !ok {
 		return Ruling{Effect: Allow}
 	}
-	if b.disk != nil {
-		home, err := b.disk.Home(ctx)
+	if b.disks != nil {
+		disk := b.disks(in.RunnerID)
+		home, err := disk.Home(ctx)
 		asked.Home = home
 		asked.Resolve = func(file string) string {
 			if err != nil {
 				return ""
 			}
-			real, err := b.disk.ResolvePath(ctx, file)
+			real, err := disk.ResolvePath(ctx, file)
 			if err != nil {
 				return ""
 			}
@@ -351,9 +355,9 @@ func (b *Book) MayGrant(ctx context.Context, who Person, in Place, reach Reach, 
 		return err
 	}
 	root := folder
-	if b.disk != nil {
+	if b.disks != nil {
 		var err error
-		if root, err = b.disk.RepositoryRoot(ctx, folder); err != nil {
+		if root, err = b.disks(in.RunnerID).RepositoryRoot(ctx, folder); err != nil {
 			return fmt.Errorf("project: where a grant applies: %w", err)
 		}
 	}

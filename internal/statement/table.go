@@ -123,6 +123,8 @@ var table = []Entry{
 	{"quota_used", "{percent} % of the {quota} limit of the Claude account is used.[ It resets at {at}.]"},
 
 	// Where a revoked grant still holds.
+	{"grant_machine_unreachable", "{runner} could not be reached. If its settings files contain the rule, it stays in force there."},
+	{"grants_machine_unread", "The settings files of {runner} could not be read."},
 	{"grant_session_unreachable", "A running session could not be reached. The rule may apply in it until its process ends."},
 	{"grant_folder_running", "A running session may work in this folder until you next approve something in it, or its process ends."},
 	{"grant_external", "It was granted to a Claude that sayso does not run, and applies there until that one ends."},

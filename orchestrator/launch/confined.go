@@ -80,7 +80,7 @@ func (c confined) FindGrants(ctx context.Context, folders []string) (FoundGrants
 }
 
 func (c confined) RemoveGrant(ctx context.Context, g pending.Grant) ([]string, error) {
-	if g.Folder != "" {
+	if g.Folder != "" && g.Scope != pending.ScopeUser {
 		if _, err := c.check(ctx, g.Folder); err != nil {
 			return nil, err
 		}

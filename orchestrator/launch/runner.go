@@ -16,8 +16,7 @@ import (
 // the disk. [NewRunner] returns that of this machine.
 // What travels is what encoding/json restores, and errors by their [ErrorCodes].
 type Runner interface {
-	project.Disk
-	review.FileSystem
+	Disk
 	workingtree.Trees
 	// Installation describes the CLI, which it may run for it.
 	Installation(ctx context.Context) (Installation, error)
@@ -51,6 +50,12 @@ type Runner interface {
 	// kept of them before a message, and CompareCheckpoint one of these, or a [problem.Error].
 	CheckpointChanges(ctx context.Context, at workingtree.Place, sessionID, messageID string) (CheckpointChanges, error)
 	CompareCheckpoint(ctx context.Context, at workingtree.Place, sessionID, messageID, path string) (workingtree.Comparison, error)
+}
+
+// Disk is what the rules of projects and risk levels need to know of files.
+type Disk interface {
+	project.Disk
+	review.FileSystem
 }
 
 // local is the runner of this machine.

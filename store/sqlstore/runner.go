@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -16,19 +17,22 @@ import (
 
 // runnerColumns is the select list that [readRunner] scans.
 const runnerColumns = `runner_id, name, installation_id, machine, release, paused, removed_at, lease_epoch, lease_server, lease_expires_at, seen_at,
-	remote, token_hash IS NOT NULL, labels, roots, capacity, clis, clock_skew`
+	remote, token_hash IS NOT NULL, draining, given_labels, labels, roots, capacity, clis, clock_skew`
 
 // readRunner reads a row of [runnerColumns].
 func readRunner(row Row) (r session.Runner, err error) {
 	var removedAt, epoch, expiresAt, seenAt, skew int64
-	var labels, roots, capacity, clis string
+	var given, labels, roots, capacity, clis string
 	err = row.Scan(&r.RunnerID, &r.Name, &r.InstallationID, &r.Machine, &r.Release, &r.Paused, &removedAt, &epoch, &r.Server, &expiresAt, &seenAt,
-		&r.Remote, &r.HasToken, &labels, &roots, &capacity, &clis, &skew)
+		&r.Remote, &r.HasToken, &r.Draining, &given, &labels, &roots, &capacity, &clis, &skew)
 	if err != nil {
 		return r, err
 	}
 	r.Epoch, r.RemovedAt, r.ExpiresAt, r.SeenAt = uint64(epoch), Time(removedAt), Time(expiresAt), Time(seenAt)
 	r.ClockSkew = time.Duration(skew) * time.Microsecond
+	if r.GivenLabels = given != ""; r.GivenLabels {
+		labels = given
+	}
 	return r, errors.Join(json.Unmarshal([]byte(labels), &r.Labels), json.Unmarshal([]byte(roots), &r.Roots),
 		json.Unmarshal([]byte(capacity), &r.Capacity), json.Unmarshal([]byte(clis), &r.CLIs))
 }
@@ -55,6 +59,7 @@ var (
 	createRunner = defineBoth(
 		"INSERT INTO runners (runner_id, name, token_hash, remote) SELECT $1, $2, $3, 1 WHERE "+nameIsFree,
 		"INSERT INTO runners (runner_id, name, token_hash, remote) SELECT $1, $2, $3, true WHERE "+nameIsFree).Require(session.ErrRunnerExists)
+	renameRunner    = define("UPDATE runners SET name = $2 WHERE runner_id = $1 AND NOT EXISTS (SELECT 1 FROM runners WHERE name = $2 AND removed_at = 0 AND runner_id <> $1)").Require(session.ErrRunnerExists)
 	setRunnerToken  = define("UPDATE runners SET token_hash = $1" + ofRemote).Require(session.ErrNoRunner)
 	removeRunner    = define("UPDATE runners SET token_hash = NULL, removed_at = $1" + ofRemote).Require(session.ErrNoRunner)
 	archiveOfRunner = define("UPDATE sessions SET archived = $1 WHERE runner_id = $2 AND NOT archived")
@@ -67,7 +72,11 @@ var (
 		AND EXISTS (SELECT 1 FROM sessions AS s WHERE s.session_id = p.session_id AND s.runner_id = $1 AND NOT s.archived)`)
 	sessionsOfRunner = query("SELECT session_id FROM sessions WHERE runner_id = $1 AND NOT archived").long()
 	selectByToken    = query("SELECT token_hash, " + runnerColumns + " FROM runners WHERE token_hash = $1 AND removed_at = 0")
-	setPaused        = define("UPDATE runners SET paused = $1 WHERE runner_id = $2").Require(session.ErrNoRunner)
+	setUse           = define("UPDATE runners SET paused = $1, draining = $2 WHERE runner_id = $3").Require(session.ErrNoRunner)
+	setGivenLabels   = define("UPDATE runners SET given_labels = $1 WHERE runner_id = $2").Require(session.ErrNoRunner)
+	findRemote       = define("UPDATE runners SET name = name WHERE runner_id = $1 AND remote AND removed_at = 0").Require(session.ErrNoRunner)
+	runningByRunner  = query(`SELECT s.runner_id, count(*) FROM processes AS p JOIN sessions AS s ON s.session_id = p.session_id
+		WHERE p.state <> 'dead' AND s.kind = '' GROUP BY s.runner_id`)
 	// TakeLease returns the new epoch. It changes no row if the runner may not have the lease.
 	TakeLease = defineBoth(
 		"UPDATE runners SET lease_epoch = max(lease_epoch + 1, $7 + 1, $14), lease_expires_at = $14 + $8, seen_at = $14, "+
@@ -210,19 +219,48 @@ func (s Shared) changeRunner(ctx context.Context, what, runnerID string, by pend
 
 // auditRunner is the audit entry for a decision about a runner; docs/operating/audit.md describes it.
 type auditRunner struct {
-	What     string      `json:"what"` // runner_created, runner_paused, runner_resumed, runner_token_created, runner_token_revoked, runner_removed
+	What     string      `json:"what"` // runner_created, runner_renamed, runner_labeled, runner_paused, runner_draining, runner_resumed, runner_token_created, runner_token_revoked, runner_removed
 	At       time.Time   `json:"at"`
 	By       auditPerson `json:"by"`
 	RunnerID string      `json:"runner_id"`
 }
 
-// SetRunnerPaused implements [session.RunnerStore].
-func (s Shared) SetRunnerPaused(ctx context.Context, runnerID string, paused bool, by pending.Actor) error {
-	what := "runner_resumed"
-	if paused {
-		what = "runner_paused"
+// RunningByRunner implements [session.RunnerStore].
+func (s Shared) RunningByRunner(ctx context.Context) (map[string]int, error) {
+	type counted struct {
+		runnerID string
+		n        int
 	}
-	return s.changeRunner(ctx, what, runnerID, by, step(setPaused, paused, runnerID))
+	all, err := queryAll(ctx, s, "processes of runners", runningByRunner, func(row Row) (c counted, err error) {
+		err = row.Scan(&c.runnerID, &c.n)
+		return c, err
+	})
+	running := map[string]int{}
+	for _, c := range all {
+		running[c.runnerID] = c.n
+	}
+	return running, err
+}
+
+// SetRunnerUse implements [session.RunnerStore].
+func (s Shared) SetRunnerUse(ctx context.Context, runnerID string, use session.RunnerUse, by pending.Actor) error {
+	what := map[session.RunnerUse]string{session.RunnerPaused: "runner_paused", session.RunnerDraining: "runner_draining"}[use]
+	return s.changeRunner(ctx, cmp.Or(what, "runner_resumed"), runnerID, by,
+		step(setUse, use == session.RunnerPaused, use == session.RunnerDraining, runnerID))
+}
+
+// RenameRunner implements [session.RunnerStore].
+func (s Shared) RenameRunner(ctx context.Context, runnerID, name string, by pending.Actor) error {
+	return s.changeRunner(ctx, "runner_renamed", runnerID, by, step(findRemote, runnerID), step(renameRunner, runnerID, SanitizeText(name)))
+}
+
+// SetRunnerLabels implements [session.RunnerStore].
+func (s Shared) SetRunnerLabels(ctx context.Context, runnerID string, labels []string, by pending.Actor) error {
+	text := ""
+	if labels != nil {
+		text = listText(labels)
+	}
+	return s.changeRunner(ctx, "runner_labeled", runnerID, by, step(setGivenLabels, SanitizeText(text), runnerID))
 }
 
 // ReleaseLease implements [session.RunnerStore].

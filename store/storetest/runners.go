@@ -133,22 +133,66 @@ func runners(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "epoch after the release", TakeLease(t, st, h).Epoch > l.Epoch, true)
 	})
 
-	s.run("Pause", func(t *testing.T, st store.Store) {
+	s.run("AdminsDecideAboutRunners", func(t *testing.T, st store.Store) {
+		ada := pending.Actor{UserID: "u1", Name: "Ada"}
 		h := Runner(t, st)
-		for _, paused := range []bool{true, true, false} {
-			must(t, st.SetRunnerPaused(ctx, h.RunnerID, paused, pending.Actor{UserID: "u1", Name: "Ada"}))
+		for _, use := range []session.RunnerUse{session.RunnerPaused, session.RunnerDraining, session.RunnerActive} {
+			must(t, st.SetRunnerUse(ctx, h.RunnerID, use, ada))
 			r, err := st.Runner(ctx, h.RunnerID)
 			must(t, err)
-			equal(t, "paused", r.Paused, paused)
+			equal(t, string(use), []bool{r.Paused, r.Draining}, []bool{use == session.RunnerPaused, use == session.RunnerDraining})
 		}
-		wantError(t, "an unknown runner", st.SetRunnerPaused(ctx, "nobody", true, pending.Actor{}), session.ErrNoRunner)
-		entries, err := st.Audit(ctx, 0, 10)
+		h.Labels = []string{"said"}
+		labels := func(what string, want ...string) {
+			t.Helper()
+			TakeLease(t, st, h) // what it says does not change what was given
+			r, err := st.Runner(ctx, h.RunnerID)
+			must(t, err)
+			equal(t, what, r.Labels, want)
+		}
+		labels("at first", "said")
+		must(t, st.SetRunnerLabels(ctx, h.RunnerID, []string{"gpu", "big"}, ada))
+		labels("given", "gpu", "big")
+		must(t, st.SetRunnerLabels(ctx, h.RunnerID, []string{}, ada))
+		labels("given none", []string{}...)
+		must(t, st.SetRunnerLabels(ctx, h.RunnerID, nil, ada))
+		labels("no longer given", "said")
+
+		far, other := session.Runner{RunnerID: uuid.NewString(), Name: "build"}, session.Runner{RunnerID: uuid.NewString(), Name: "laptop"}
+		must(t, st.CreateRunner(ctx, far, sha256.Sum256([]byte("one")), ada))
+		must(t, st.CreateRunner(ctx, other, sha256.Sum256([]byte("two")), ada))
+		must(t, st.RenameRunner(ctx, far.RunnerID, "build-02", ada))
+		must(t, st.RenameRunner(ctx, far.RunnerID, "build-02", ada)) // its own name is not taken
+		wantError(t, "the name of another", st.RenameRunner(ctx, far.RunnerID, "laptop", ada), session.ErrRunnerExists)
+		wantError(t, "renaming the runner of a server", st.RenameRunner(ctx, h.RunnerID, "other", ada), session.ErrNoRunner)
+		r, err := st.Runner(ctx, far.RunnerID)
+		must(t, err)
+		equal(t, "name", r.Name, "build-02")
+
+		wantError(t, "pausing nobody", st.SetRunnerUse(ctx, "nobody", session.RunnerPaused, ada), session.ErrNoRunner)
+		wantError(t, "labels of nobody", st.SetRunnerLabels(ctx, "nobody", nil, ada), session.ErrNoRunner)
+		wantError(t, "renaming nobody", st.RenameRunner(ctx, "nobody", "x", ada), session.ErrNoRunner)
+		entries, err := st.Audit(ctx, 0, 20)
 		must(t, err)
 		equal(t, "audit entries", ids(entries, func(e account.AuditEntry) string {
 			var entry struct{ What string }
 			must(t, json.Unmarshal(e.Body, &entry))
 			return entry.What
-		}), []string{"runner_paused", "runner_paused", "runner_resumed"})
+		}), []string{"runner_paused", "runner_draining", "runner_resumed", "runner_labeled", "runner_labeled", "runner_labeled",
+			"runner_created", "runner_created", "runner_renamed", "runner_renamed"})
+	})
+
+	s.run("RunningByRunner", func(t *testing.T, st store.Store) {
+		h := Runner(t, st)
+		for _, state := range []session.State{session.UserTurn, session.AssistantTurn, session.Dead} {
+			id := uuid.NewString()
+			must(t, st.CreateSession(ctx, session.Session{SessionID: id, RunnerID: h.RunnerID, CreatedAt: begin}))
+			_, err := st.SaveProcess(ctx, session.ProcessState{SessionID: id, State: state})
+			must(t, err)
+		}
+		running, err := st.RunningByRunner(ctx)
+		must(t, err)
+		equal(t, "running", running, map[string]int{h.RunnerID: 2})
 	})
 
 	s.run("RemoteRunnersHaveATokenEach", func(t *testing.T, st store.Store) {

@@ -29,7 +29,7 @@ func NewProcessStateFor(p session.ProcessState, book *project.Book, who project.
 // RESTBodies lists a value of every type that only REST uses.
 func RESTBodies() []any {
 	return []any{
-		wire.Login{}, wire.Me{}, wire.SessionList{}, wire.SessionPatch{}, wire.MessageList{}, wire.Upload{}, wire.SearchResults{}, wire.TerminalSessionList{}, wire.TerminalPage{}, wire.TranscriptPage{}, wire.Outcome{}, wire.PendingList{}, wire.RequestFate{}, wire.Preview{}, wire.PreviewQuestion{}, wire.ProcessList{}, wire.RunnerList{}, wire.RunnerChange{}, wire.RunnerCreate{}, wire.RunnerToken{},
+		wire.Login{}, wire.Me{}, wire.SessionList{}, wire.SessionPatch{}, wire.MessageList{}, wire.Upload{}, wire.SearchResults{}, wire.TerminalSessionList{}, wire.TerminalPage{}, wire.TranscriptPage{}, wire.Outcome{}, wire.PendingList{}, wire.RequestFate{}, wire.Preview{}, wire.PreviewQuestion{}, wire.ProcessList{}, wire.RunnerList{}, wire.RunnerChange{}, wire.RunnerCreate{}, wire.RunnerToken{}, wire.MachineList{},
 		wire.Environment{}, wire.FolderList{}, wire.TokenList{}, wire.TokenCreate{}, wire.TokenCreated{}, wire.Refusal{},
 		wire.SetUp{}, wire.NewPassword{}, wire.SignInList{}, wire.PersonList{}, wire.PersonCreate{}, wire.PersonChange{}, wire.SignInLink{}, wire.AuditPage{},
 		wire.GrantList{}, wire.GrantRevoke{}, wire.Revocation{}, wire.ProjectList{}, wire.LimitList{}, wire.ProjectCreate{}, wire.ProjectChange{},
@@ -300,8 +300,12 @@ func Frames() map[string]any {
 		"draft.gone":    wire.KeptDraft{Type: "draft", SessionID: sessID, Value: json.RawMessage(`null`), At: 1_763_719_201, CommandID: cmdID},
 		"bookmarks": wire.Bookmarks{Type: "bookmarks", Bookmarks: wire.NewBookmarks([]account.Bookmark{
 			{SessionID: sessID, PinnedAt: at, Seen: 12, SeenAt: at, ChangedAt: at}, {SessionID: sess2ID, Seen: 3, SeenAt: at, ChangedAt: at}})},
-		"notice":      wire.Notice{Type: "notice", Code: wire.ReadOnly, Message: "The disk of the server is full."},
-		"toasts":      wire.Toasts{Type: "toasts", RequestIDs: []string{BashRequest().RequestID, QuestionRequest().RequestID}, More: 2},
+		"notice": wire.Notice{Type: "notice", Code: wire.ReadOnly, Message: "The disk of the server is full."},
+		"toasts": wire.Toasts{Type: "toasts", RequestIDs: []string{BashRequest().RequestID, QuestionRequest().RequestID}, More: 2},
+		"machines": wire.Machines{Type: "machines", Machines: []wire.Machine{
+			{RunnerID: "runner-1", Name: "atlas", Here: true, State: wire.RunnerReady, Labels: []string{}, Processes: 3},
+			{RunnerID: "runner-2", Name: "build-02", State: wire.RunnerUnreachable, SeenAt: new(1_700_000_000.0), Labels: []string{"gpu"}, MaxProcesses: 4},
+		}},
 		"notice.none": wire.Notice{Type: "notice", Code: wire.NoNotice},
 		"error":       wire.ErrorFrame{Type: "error", Code: "signed_out", Message: "You are signed out. Sign in again."},
 	}

@@ -135,6 +135,15 @@ export const german: Record<keyof typeof errors, string> = {
   runner_not_connected:
     '{runner} ist gerade nicht erreichbar. Starte die Sitzung auf einem anderen Runner oder versuche es später noch einmal.',
   runner_full: 'Auf dem Runner dieser Sitzung laufen schon {max} Prozesse, mehr sind nicht erlaubt.',
+  runner_draining:
+    '{runner} startet gerade keine Sitzungen, weil die Maschine geleert wird. Ein Admin kann das ändern.',
+  runner_labels_unknown: 'Keine Maschine hat die Labels {labels}.',
+  runner_labels_invalid: 'Gib bis zu {max} Labels ohne Leerzeichen ein, jedes mit bis zu {size} Zeichen.',
+  runner_none_free:
+    'Keine Maschine kann diese Sitzung gerade starten. Prüfe, welche verbunden sind und freie Kapazität haben.',
+  runner_change_one: 'Ändere Namen, Labels und Verwendung einer Maschine einzeln.',
+  grant_runner_unreachable:
+    'Das wurde auf {runner} erlaubt und die Maschine ist nicht erreichbar. Widerrufe es, wenn sie zurück ist.',
   runner_paused: '{runner} nimmt gerade keine neuen Sitzungen an. Ein Admin kann das ändern.',
   runner_unreachable:
     'Diese Sitzung läuft auf {runner} und ist nicht erreichbar. Deine Antworten warten, bis sich das ändert.',

@@ -59,6 +59,9 @@ export const statementsInGerman: Record<keyof typeof statements, string> = {
   grant_external: 'Die Regel wurde einem Claude außerhalb von sayso erteilt und gilt dort bis zu dessen Ende.',
   grant_folder_running:
     'Eine laufende Sitzung kann in diesem Ordner arbeiten, bis du darin wieder etwas genehmigst oder ihr Prozess endet.',
+  grant_machine_unreachable:
+    '{runner} war nicht erreichbar. Falls die Regel in den dortigen Einstellungsdateien steht, gilt sie dort weiter.',
+  grants_machine_unread: 'Die Einstellungsdateien von {runner} konnten nicht gelesen werden.',
   grant_session_unreachable:
     'Eine laufende Sitzung war nicht erreichbar. Für sie gilt die Regel möglicherweise, bis ihr Prozess endet.',
   held_credential_ended: 'Die Anmeldung oder das Token dafür ist beendet.',

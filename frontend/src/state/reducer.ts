@@ -7,6 +7,7 @@ import type {
   Item,
   KeptDraft,
   Lifecycle,
+  Machine,
   Live,
   LiveAppend,
   Notice,
@@ -66,6 +67,8 @@ export interface State {
   readonly skew: number
   /** Why the store rejects writes; null if it accepts them. */
   readonly notice: Notice | null
+  /** The machines on which sessions run; empty until the server has sent them. */
+  readonly machines: readonly Machine[]
   /** Whether the full set of active sessions has arrived once. */
   readonly complete: boolean
   readonly sessions: ReadonlyMap<string, SessionState>
@@ -100,6 +103,7 @@ export const empty: State = {
   updated: false,
   skew: 0,
   notice: null,
+  machines: [],
   complete: false,
   sessions: new Map(),
   transcripts: new Map(),
@@ -170,6 +174,8 @@ export function reduce(state: State, frame: ServerFrame | Listing, context: Cont
     }
     case 'notice':
       return { ...state, notice: frame }
+    case 'machines':
+      return { ...state, machines: frame.machines }
     case 'toasts':
       // This app needs no toasts besides the inbox; other clients show them.
       return state

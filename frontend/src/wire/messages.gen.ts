@@ -148,7 +148,7 @@ export type Item =
   | (ItemHead & { kind: 'resolved' } & ResolvedBody)
   | (ItemHead & { kind: 'result' } & ResultBody)
 
-export type ServerFrame = Hello | ActiveProcesses | ProcessState | Transcript | LiveAppend | Batch | Ack | Presence | KeptDraft | Bookmarks | Lifecycle | Notice | Toasts | ErrorFrame
+export type ServerFrame = Hello | ActiveProcesses | ProcessState | Transcript | LiveAppend | Batch | Ack | Presence | KeptDraft | Bookmarks | Lifecycle | Notice | Machines | Toasts | ErrorFrame
 
 export type Command = CreateSession | Draft | Extend | ForkSession | Interrupt | KillProcess | Looking | Noticed | PendingRequestResponse | Ping | ResumeSession | SendMessage | SetModel | SetPermissionMode | Subscribe | Typing | Undo | Unsubscribe | WithdrawApproval
 
@@ -277,6 +277,11 @@ export interface Notice {
   reasons?: Record<string, Reason>
 }
 
+export interface Machines {
+  type: 'machines'
+  machines: Machine[]
+}
+
 export interface Toasts {
   type: 'toasts'
   request_ids: string[]
@@ -303,6 +308,7 @@ export interface CreateSession {
   fork?: boolean
   demo?: boolean
   runner_id?: string
+  runner_labels?: string[]
   trust?: string
   without_settings?: boolean
 }
@@ -552,7 +558,11 @@ export interface RunnerList {
 }
 
 export interface RunnerChange {
-  paused: boolean
+  paused?: boolean
+  draining?: boolean
+  name?: string
+  labels?: string[]
+  use_own_labels?: boolean
 }
 
 export interface RunnerCreate {
@@ -562,6 +572,10 @@ export interface RunnerCreate {
 export interface RunnerToken {
   runner_id: string
   token: string
+}
+
+export interface MachineList {
+  machines: Machine[]
 }
 
 export interface Environment {
@@ -999,6 +1013,7 @@ export interface WorktreeCreate {
   cwd: string
   branch: string
   base: string
+  runner_id?: string
 }
 
 export interface WorktreeCreated {
@@ -1120,6 +1135,21 @@ export interface Bookmark {
 
 export type NoticeCode = 'none' | 'read_only' | 'unavailable' | 'broken'
 
+export interface Machine {
+  runner_id: string
+  name: string
+  here?: boolean
+  state: string
+  seen_at: number | null
+  paused?: boolean
+  draining?: boolean
+  labels: string[]
+  processes: number
+  max_processes: number
+  problem: string | null
+  reasons?: Record<string, Reason>
+}
+
 export interface Attachment {
   attachment_id?: string
   name?: string
@@ -1185,6 +1215,8 @@ export interface TerminalSession {
   changed_at: number
   size: number
   running: boolean
+  runner_id: string
+  machine: string
 }
 
 export interface PendingRequest {
@@ -1289,11 +1321,16 @@ export interface Runner {
   name: string
   state: string
   paused: boolean
+  draining: boolean
+  processes: number
+  problem: string | null
+  reasons?: Record<string, Reason>
   release: string
   epoch: number
   seen_at: number | null
   remote: boolean
   has_token: boolean
+  labels_given: boolean
   labels: string[]
   roots: string[]
   clis: RunnerCLI[]

@@ -34,6 +34,7 @@ describe('golden frames', () => {
     'presence',
     'lifecycle',
     'notice',
+    'machines',
     'toasts',
     'error',
   ]

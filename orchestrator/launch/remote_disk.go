@@ -1,0 +1,87 @@
+package launch
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/sayso-dev/sayso/internal/review"
+)
+
+const (
+	// remoteDiskTimeout bounds one question about a file on another host. Frames wait for it.
+	remoteDiskTimeout = time.Second
+	// remoteDiskPause is how long a host that did not answer such a question is not asked again.
+	remoteDiskPause = 5 * time.Second
+)
+
+// NoDisk is the disk of a runner that cannot be reached.
+type NoDisk struct{}
+
+func (NoDisk) Home(context.Context) (string, error) { return "", ErrUnreachable }
+func (NoDisk) ResolvePath(context.Context, string) (string, error) {
+	return "", ErrUnreachable
+}
+func (NoDisk) RepositoryRoot(context.Context, string) (string, error) {
+	return "", ErrUnreachable
+}
+func (NoDisk) RealPath(context.Context, string) (review.RealPath, error) {
+	return review.RealPath{}, ErrUnreachable
+}
+func (NoDisk) IsFolder(context.Context, string) (bool, error) { return false, ErrUnreachable }
+func (NoDisk) MatchPaths(context.Context, string) (review.Matches, error) {
+	return review.Matches{}, ErrUnreachable
+}
+
+// RemoteDisk returns the disk of another host, which may be read for each frame: a host that does
+// not answer in time is left alone for a while.
+func RemoteDisk(of Disk) Disk { return &remoteDisk{of: of} }
+
+// remoteDisk is the disk of another host.
+type remoteDisk struct {
+	of Disk
+
+	mu     sync.Mutex
+	paused time.Time // until then it is not asked
+}
+
+// askDisk asks a question of a disk in time.
+func askDisk[T any](ctx context.Context, d *remoteDisk, question func(ctx context.Context) (T, error)) (answer T, err error) {
+	d.mu.Lock()
+	paused := time.Now().Before(d.paused)
+	d.mu.Unlock()
+	if paused {
+		return answer, ErrUnreachable
+	}
+	asking, cancel := context.WithTimeout(ctx, remoteDiskTimeout)
+	defer cancel()
+	answer, err = question(asking)
+	if err != nil && asking.Err() != nil && ctx.Err() == nil {
+		d.mu.Lock()
+		d.paused = time.Now().Add(remoteDiskPause)
+		d.mu.Unlock()
+	}
+	return answer, err
+}
+
+func (d *remoteDisk) Home(ctx context.Context) (string, error) { return askDisk(ctx, d, d.of.Home) }
+
+func (d *remoteDisk) ResolvePath(ctx context.Context, path string) (string, error) {
+	return askDisk(ctx, d, func(ctx context.Context) (string, error) { return d.of.ResolvePath(ctx, path) })
+}
+
+func (d *remoteDisk) RepositoryRoot(ctx context.Context, folder string) (string, error) {
+	return askDisk(ctx, d, func(ctx context.Context) (string, error) { return d.of.RepositoryRoot(ctx, folder) })
+}
+
+func (d *remoteDisk) RealPath(ctx context.Context, path string) (review.RealPath, error) {
+	return askDisk(ctx, d, func(ctx context.Context) (review.RealPath, error) { return d.of.RealPath(ctx, path) })
+}
+
+func (d *remoteDisk) IsFolder(ctx context.Context, path string) (bool, error) {
+	return askDisk(ctx, d, func(ctx context.Context) (bool, error) { return d.of.IsFolder(ctx, path) })
+}
+
+func (d *remoteDisk) MatchPaths(ctx context.Context, pattern string) (review.Matches, error) {
+	return askDisk(ctx, d, func(ctx context.Context) (review.Matches, error) { return d.of.MatchPaths(ctx, pattern) })
+}

@@ -1,0 +1,193 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sayso-dev/sayso/internal/problem"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// Machine is a runner for people who start sessions.
+type Machine struct {
+	session.Runner
+	Here    bool   // it is the one inside this server
+	Ready   bool   // a server drives it
+	Running int    // processes
+	Problem string // why its CLI cannot run sessions, a sentence; "" if it can, or if nobody knows
+}
+
+// isFull reports whether as many processes run as may.
+func (m Machine) isFull() bool { return m.Capacity.Processes > 0 && m.Running >= m.Capacity.Processes }
+
+// TakesSessions reports whether a session can start there now.
+func (m Machine) TakesSessions() bool {
+	return m.Ready && !m.Paused && !m.Draining && !m.isFull() && m.Problem == ""
+}
+
+// use returns which part of what the machine may run is running. Without a limit, each core stands for
+// some processes.
+func (m Machine) use() float64 {
+	const perCore = 4
+	return float64(m.Running) / float64(cmp.Or(m.Capacity.Processes, perCore*m.Capacity.Cores, perCore))
+}
+
+// AnyRunner in a [StartRequest] places the session by labels and free capacity.
+const AnyRunner = "any"
+
+// installationTimeout bounds how long a list of machines waits for a CLI.
+const installationTimeout = 3 * time.Second
+
+// Machines returns the runners that were not removed, this server's first, the others by name. It
+// asks for the CLI of those that are connected if nobody has, and with fresh again.
+func (f *Fleet) Machines(ctx context.Context, fresh bool) ([]Machine, error) {
+	known, err := f.o.Store.Runners(ctx)
+	if err != nil {
+		return nil, err
+	}
+	running, err := f.o.Store.RunningByRunner(ctx)
+	if err != nil {
+		return nil, err
+	}
+	f.askInstallations(ctx, fresh)
+	var list []Machine
+	for _, r := range known {
+		if !r.RemovedAt.IsZero() {
+			continue
+		}
+		m := Machine{Runner: r, Here: r.RunnerID == f.o.RunnerID, Running: running[r.RunnerID]}
+		o := f.connected(r.RunnerID)
+		m.Ready = o != nil || time.Now().Before(r.ExpiresAt) // in the time of the database, which may be a little off
+		if o != nil {
+			m.Roots = o.rules().Roots
+		}
+		if i, asked := f.installation(r.RunnerID); asked {
+			m.Problem = i.Problem
+			m.CLIs = nil
+			if i.ClaudePath != "" {
+				m.CLIs = []session.RunnerCLI{{Path: i.ClaudePath, Version: i.ClaudeVersion, SignedIn: i.SignedIn}}
+			}
+		}
+		list = append(list, m)
+	}
+	slices.SortStableFunc(list, func(a, b Machine) int {
+		switch {
+		case a.Here != b.Here && a.Here:
+			return -1
+		case a.Here != b.Here:
+			return 1
+		}
+		return 0
+	})
+	return list, nil
+}
+
+func (f *Fleet) installation(runnerID string) (i launch.Installation, asked bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	i, asked = f.installations[runnerID]
+	return i, asked
+}
+
+// askInstallations asks the connected runners for their CLI. One that does not answer in time is
+// asked again with the next list.
+func (f *Fleet) askInstallations(ctx context.Context, fresh bool) {
+	ctx, cancel := context.WithTimeout(ctx, installationTimeout)
+	defer cancel()
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	for _, o := range f.each() {
+		if _, asked := f.installation(o.o.RunnerID); asked && !fresh {
+			continue
+		}
+		asking.Go(func() {
+			found, err := o.runner.Installation(ctx)
+			if err != nil {
+				o.o.Log.DebugContext(ctx, "a runner does not describe its CLI", "runner_id", o.o.RunnerID, "error", err)
+				return
+			}
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.installations[o.o.RunnerID] = found
+		})
+	}
+}
+
+// Start is that of the runner that the request names, or of the one that takes the session.
+func (f *Fleet) Start(ctx context.Context, r StartRequest) (string, error) {
+	if r.RunnerID == AnyRunner || len(r.Labels) > 0 {
+		return f.startAnywhere(ctx, r)
+	}
+	o, err := f.near(ctx, r.RunnerID)
+	if err != nil {
+		return "", err
+	}
+	return o.Start(ctx, r)
+}
+
+// place returns the runners on which a session may start, the one with the most free capacity
+// first, or a [problem.Error].
+func (f *Fleet) place(ctx context.Context, r StartRequest) ([]*Orchestrator, error) {
+	machines, err := f.Machines(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	var fit []Machine
+	labelled := false
+	for _, m := range machines {
+		if slices.ContainsFunc(r.Labels, func(l string) bool { return !slices.Contains(m.Labels, l) }) {
+			continue
+		}
+		labelled = true
+		if m.TakesSessions() && f.connected(m.RunnerID) != nil {
+			fit = append(fit, m)
+		}
+	}
+	switch {
+	case !labelled:
+		return nil, problem.For("runner_labels", "runner_labels_unknown", "labels", strings.Join(r.Labels, ", "))
+	case len(fit) == 0:
+		return nil, problem.For("runner_id", "runner_none_free")
+	}
+	slices.SortStableFunc(fit, func(a, b Machine) int { return cmp.Compare(a.use(), b.use()) })
+	var order []*Orchestrator
+	for _, m := range fit {
+		if o := f.connected(m.RunnerID); o != nil {
+			order = append(order, o)
+		}
+	}
+	return order, nil
+}
+
+// otherRunner are the reasons for which a session that can start anywhere is tried elsewhere.
+var otherRunner = []string{"runner_full", "runner_paused", "runner_draining", "folder_not_found", "folder_not_a_folder", "folder_outside"}
+
+// startAnywhere starts a session on the first runner that takes it.
+func (f *Fleet) startAnywhere(ctx context.Context, r StartRequest) (sessionID string, err error) {
+	if r.SessionID != "" { // the command may be repeated
+		if s, err := f.o.Store.Session(ctx, r.SessionID); err == nil {
+			r.RunnerID, r.Labels = s.RunnerID, nil
+			return f.Start(ctx, r)
+		}
+	}
+	order, err := f.place(ctx, r)
+	if err != nil {
+		return "", err
+	}
+	for _, o := range order {
+		r.RunnerID = o.o.RunnerID
+		sessionID, err = o.Start(ctx, r)
+		var reason *problem.Error
+		elsewhere := errors.As(err, &reason) && slices.Contains(otherRunner, reason.Reason)
+		if !elsewhere && !errors.Is(err, launch.ErrUnreachable) {
+			break
+		}
+	}
+	return sessionID, err
+}
