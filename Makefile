@@ -100,6 +100,10 @@ protocol-diff: ## Say how the Claude CLI at CLI=PATH differs in what it says and
 	@[ -n "$(CLI)" ] || { echo "Name the program: make protocol-diff CLI=/path/to/claude" >&2; exit 2; }
 	@go run ./cmd/protocol diff "$(CLI)"
 
+.PHONY: test-kubernetes
+test-kubernetes: ## Validate the Helm chart, the manifests and the compose file in contrib
+	GOFLAGS= go -C contrib/kubernetes test ./...
+
 FUZZTIME ?= 60s
 FUZZING ?= 10
 .PHONY: fuzz
