@@ -146,6 +146,10 @@ sim: frontend/node_modules/.package-lock.json e2e/node_modules/.package-lock.jso
 release: frontend ## Build a release into bin/release: archives, packages, checksums, SBOM and signature
 	@scripts/release
 
+.PHONY: image
+image: frontend ## Build the image into bin/image, for amd64 and arm64, without a daemon; needs Debian
+	@scripts/image bin/image
+
 .PHONY: vulncheck
 vulncheck: ## Look up known vulnerabilities of the dependencies; needs the internet
 	@scripts/vulncheck
