@@ -111,12 +111,14 @@ fuzz: ## Fuzz every target for FUZZTIME (60s), FUZZING (10) of them at a time
 	@scripts/fuzz $(FUZZTIME) $(FUZZING)
 
 .PHONY: torture
-torture: build ## Kill the server 1,000 times under load and count lost answers; kill shims; let databases fail; upgrade and downgrade
+torture: build ## Kill the server 1,000 times under load and count lost answers; kill shims; let databases, runners and connections fail; upgrade and downgrade
 	bin/torture -kills 1000 -requests 3000
 	bin/torture -r2
 	bin/torture -shim-kills 10
 	bin/torture -outages 100 -requests 2000
 	bin/torture -outages 100 -requests 2000 -database postgres
+	bin/torture -runners 2 -faults 20s
+	bin/torture -runners 2 -faults 20s -database postgres
 	go build -tags embedshim -ldflags '-X main.version=v99.0.0-next' -o bin/next/sayso ./cmd/sayso
 	bin/torture -other bin/next/sayso -kills 200 -requests 600
 

@@ -75,7 +75,7 @@ var packages = map[string]rule{
 	"cmd/torture": {
 		layer:    5,
 		ours:     []string{"claude/claudetest", "cmd/blackbox", "store/postgrestest"},
-		external: []string{"github.com/coder/websocket", "github.com/google/uuid", "modernc.org/sqlite"},
+		external: []string{"github.com/anishathalye/porcupine", "github.com/coder/websocket", "github.com/google/uuid", "modernc.org/sqlite"},
 		closed:   "it is a program that talks to the server from outside",
 	},
 	"internal/failpoint/matrix": {

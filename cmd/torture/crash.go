@@ -34,15 +34,18 @@ type crash struct {
 	due      int              // requests that may have been asked so far
 	allSent  bool             // all messages are sent
 
-	kills   int             // done
-	failed  map[string]int  // finished outages, by name
-	agreed  []time.Duration // from each return of the database until the tabs agreed
-	shown   []int           // forms in all tabs at each return
-	refused []fault         // failed starts and late returns
-	pause   time.Duration
-	took    time.Duration // kills alone
-	drains  time.Duration
-	sum     tally
+	kills       int             // done
+	failed      map[string]int  // finished outages, by name
+	agreed      []time.Duration // from each return of the database until the tabs agreed
+	reconnected []time.Duration // from the end of a fault until all runners were connected
+	shown       []int           // forms in all tabs at each return
+	refused     []fault         // failed starts and late returns
+	pause       time.Duration
+	took        time.Duration // kills alone
+	drains      time.Duration
+	sum         tally
+	// linearizable is the number of requests whose history was checked.
+	linearizable int
 }
 
 // runCrash proves R1. It prints a report and returns the faults.
@@ -63,8 +66,11 @@ func runCrash(ctx context.Context, s settings) ([]fault, error) {
 
 func (c *crash) run(ctx context.Context) ([]fault, error) {
 	think := 10 * time.Millisecond
-	if c.settings.outages > 0 {
+	if c.settings.outages > 0 || c.runners > 0 {
 		think = 500 * time.Millisecond // so that forms are open when the database fails
+	}
+	if err := c.openHosts(ctx); err != nil {
+		return nil, err
 	}
 	for i := range c.settings.tabs {
 		t, err := c.tab(ctx, i, tabOptions{
@@ -78,7 +84,11 @@ func (c *crash) run(ctx context.Context) ([]fault, error) {
 	}
 	for i := range c.settings.sessions {
 		m := c.writer.next(i, 1, 4)
-		id, err := c.session(ctx, m)
+		var on *host
+		if len(c.hosts) > 0 {
+			on = c.hosts[i%len(c.hosts)]
+		}
+		id, err := c.sessionOn(ctx, on, m)
 		if err != nil {
 			return nil, err
 		}
@@ -99,7 +109,10 @@ func (c *crash) run(ctx context.Context) ([]fault, error) {
 	go func() { feeding <- c.sendMessages(playing) }()
 	began := time.Now()
 	act := c.killAll
-	if c.settings.outages > 0 {
+	switch {
+	case c.runners > 0:
+		act = c.failApart
+	case c.settings.outages > 0:
 		act = c.failAll
 	}
 	err := act(ctx)
@@ -124,7 +137,13 @@ func (c *crash) run(ctx context.Context) ([]fault, error) {
 	}
 	found, sum := compare(accounts)
 	c.sum = sum
-	return append(faults, found...), nil
+	faults = append(faults, found...)
+	if c.runners > 0 {
+		var wrong []fault
+		c.linearizable, wrong = history(accounts)
+		faults = append(faults, wrong...)
+	}
+	return faults, nil
 }
 
 // awaitCLIs waits until the CLI of each session has received its first message, because this
@@ -394,9 +413,12 @@ func (c *crash) recordDeath(sessionID, why string) {
 
 func (c *crash) report(faults []fault) {
 	sum := c.sum
-	if c.settings.outages > 0 {
+	switch {
+	case c.runners > 0:
+		c.reportDistant()
+	case c.settings.outages > 0:
 		c.reportOutages()
-	} else {
+	default:
 		fmt.Fprintf(c.out, "\n## The server killed %d times, seed %d\n\n", c.kills, c.seed)
 		c.header("what", "")
 		fmt.Fprintf(c.out, "| kills, %s to %s after it answered%s | %d in %.0f s, then %.1f s of drain |\n", c.minUptime, c.maxUptime, c.paused(), c.kills, c.took.Seconds(), c.drains.Seconds())

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -38,6 +39,8 @@ type settings struct {
 	shimKills            int
 	outages              int // of the database, instead of kills
 	soakFor              time.Duration
+	runners              int           // on other hosts
+	faultsFor            time.Duration // how long these and the server fail
 	// slack multiplies the time limits: 1 for the proof, more on a busy machine.
 	slack time.Duration
 }
@@ -51,6 +54,7 @@ type harness struct {
 	admin   blackbox.Client
 	// postgres is the cluster of this run, nil without one.
 	postgres *postgrestest.Instance
+	hosts    []*host // of the runners
 
 	mu      sync.Mutex       // protects following
 	server  *blackbox.Server // the goroutine that starts and kills it reads it without mu
@@ -148,14 +152,20 @@ func (h *harness) tab(ctx context.Context, index int, o tabOptions) (*tab, error
 	return newTab(name, o), nil
 }
 
-// persist repeats a command until the server has accepted it. It always has the same id, so
-// that repeating it has no effect.
+// persist repeats a command until the server has accepted it. It has the same id, so that repeating it
+// has no effect, until it is refused because a runner cannot be reached.
 func (h *harness) persist(ctx context.Context, path string, body map[string]any, out any) error {
 	body["command_id"] = uuid.NewString()
 	for {
 		err := h.admin.Do(ctx, http.MethodPost, path, body, out)
 		var refused *blackbox.StatusError
-		if err == nil || errors.As(err, &refused) && refused.Status != http.StatusServiceUnavailable && refused.Status != http.StatusInternalServerError {
+		switch {
+		case err == nil:
+			return nil
+		case !errors.As(err, &refused), refused.Status == http.StatusServiceUnavailable, refused.Status == http.StatusInternalServerError:
+		case bytes.Contains(refused.Body, []byte(`"runner_unreachable"`)):
+			body["command_id"] = uuid.NewString()
+		default:
 			return err
 		}
 		select {
@@ -168,10 +178,19 @@ func (h *harness) persist(ctx context.Context, path string, body map[string]any,
 
 // session starts a session and returns its id.
 func (h *harness) session(ctx context.Context, m message) (string, error) {
+	return h.sessionOn(ctx, nil, m)
+}
+
+// sessionOn starts a session on a runner, or on that of the server for nil.
+func (h *harness) sessionOn(ctx context.Context, on *host, m message) (string, error) {
 	var made struct {
 		SessionID string `json:"session_id"`
 	}
-	err := h.persist(ctx, "/api/sessions", map[string]any{"cwd": h.options.Work(), "prompt": m.Text, "title": m.Title}, &made)
+	body := map[string]any{"cwd": h.options.Work(), "prompt": m.Text, "title": m.Title}
+	if on != nil {
+		body["runner_id"], body["cwd"] = on.id, on.options.Work()
+	}
+	err := h.persist(ctx, "/api/sessions", body, &made)
 	return made.SessionID, err
 }
 
@@ -286,6 +305,11 @@ func (h *harness) close(ctx context.Context, sessions []string, faults []fault) 
 		left = h.alive(clis)
 		if len(left) == 0 || time.Since(began) > 5*time.Second {
 			break
+		}
+	}
+	for _, r := range h.hosts {
+		if err := r.close(); err != nil {
+			faults = append(faults, fault{otherFaults, r.name, err.Error()})
 		}
 	}
 	if h.server != nil {

@@ -7,6 +7,8 @@
 //	torture -sayso bin/sayso -shim-kills 10          kills shims, not the server
 //	torture -sayso bin/sayso -outages 100 [-database postgres]
 //	                                                 makes the database fail, not the server
+//	torture -sayso bin/sayso -runners 2 -faults 10m [-database postgres]
+//	                                                 lets servers, runners and connections fail
 //	torture -sayso bin/sayso -soak 1h                finds what grows while sessions and tabs come and go
 //	torture -sayso bin/sayso -r2 -open 1000 -tabs 50 measures how fast all forms return
 //
@@ -37,6 +39,11 @@
 // immediately and started, loses a backend to SIGKILL, or hangs; for SQLite the disk is full, or
 // another program locks the file. It is then also a fault if a tab differs from the database 3
 // seconds after it is back, or if no answer gets through.
+//
+// With -runners, the sessions run on other hosts, each of which reaches the server over a line of its
+// own. At random, the server or a runner is killed or stopped for a while, a line is cut, loses
+// everything or is slow, and PostgreSQL fails. The limits are those of -outages. Moreover, what tabs and
+// CLIs saw of each request must be linearizable.
 //
 // If the CLI withdraws a request at the same moment as an answer is applied, the CLI may receive
 // it or not. Such answers are counted, and are no faults.
@@ -104,6 +111,8 @@ func torture(ctx context.Context, args []string) (faulty bool, err error) {
 	flags.IntVar(&s.shimKills, "shim-kills", 0, "kill so many shims instead of the server, at most one for each session")
 	flags.IntVar(&s.outages, "outages", 0, "let the database fail so many times instead of killing the server; without -database, or with -database postgres; some 1,500 an hour")
 	flags.DurationVar(&s.soakFor, "soak", 0, "kill nothing and let sessions and tabs come and go for so long; fails when memory, goroutines, descriptors or folders grow")
+	flags.IntVar(&s.runners, "runners", 0, "run the sessions on so many other hosts, and let these, the server and what is between them fail")
+	flags.DurationVar(&s.faultsFor, "faults", 20*time.Second, "with -runners: for how long")
 	r2 := flags.Bool("r2", false, "time the return of all forms instead")
 	flags.IntVar(&s.open, "open", s.open, "with -r2: open requests")
 	flags.IntVar(&s.rounds, "rounds", s.rounds, "with -r2: how often the server is killed")
@@ -129,11 +138,16 @@ func torture(ctx context.Context, args []string) (faulty bool, err error) {
 		s.sessions = orElse(s.sessions, 100)
 		*limit = max(*limit, s.soakFor+10*time.Minute)
 	}
+	if s.runners > 0 {
+		s.sessions = orElse(s.sessions, 8)
+		s.requests = max(s.sessions, int(s.faultsFor.Seconds())*faultyRate)
+		*limit = max(*limit, 2*s.faultsFor+10*time.Minute)
+	}
 	s.sessions = orElse(s.sessions, 20)
 	if s.sessions < 1 || s.kills < 1 || s.requests < s.sessions || s.minUptime > s.maxUptime {
 		return false, errors.New("there must be a session, a kill, and a request for each session")
 	}
-	if s.outages > 0 {
+	if s.outages > 0 || s.runners > 0 {
 		if s.database != "" && s.database != "postgres" {
 			return false, errors.New("only a database of the run's own can be made to fail: -database postgres, or none for sqlite")
 		}
@@ -180,6 +194,9 @@ func defaults(self string) settings {
 		open: 1000, rounds: 1, slack: 1,
 	}
 }
+
+// faultyRate is how many requests a second the CLIs ask in a run with runners.
+const faultyRate = 8
 
 func orElse(n, otherwise int) int {
 	if n == 0 {

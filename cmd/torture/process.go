@@ -24,6 +24,9 @@ func (h *harness) alive(clis []*cliLedger) []process {
 		all = append(all, alive(c.PID, h.records)...)
 		if c.Parent > 1 && c.Parent != h.serverPID() {
 			marks := []string{filepath.Join(h.options.StateDir(), "program", "sayso-shim-")}
+			for _, r := range h.hosts {
+				marks = append(marks, filepath.Join(r.options.StateDir(), "program", "sayso-shim-"))
+			}
 			for _, build := range h.builds {
 				marks = append(marks, build+" shim") // a shim without a program of its own
 			}

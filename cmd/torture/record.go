@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 )
 
 // cliLedger is the record of one CLI process.
@@ -38,6 +39,7 @@ type received struct {
 	ToolUseID string // "" in an error
 	Answer    string // see canonicalAnswer
 	Known     bool   // the request was open
+	At        time.Time
 }
 
 // readRecords reads the records of all CLIs so far, in the order of their start.
@@ -117,7 +119,7 @@ func heardOf(e entry) (received, error) {
 	if err := json.Unmarshal(e.Line, &m); err != nil {
 		return received{}, err
 	}
-	h := received{RequestID: e.RequestID, Known: e.Known}
+	h := received{RequestID: e.RequestID, Known: e.Known, At: time.Unix(0, e.AtNS)}
 	if m.Response.Subtype != "success" {
 		h.Answer = "error " + m.Response.Error
 		return h, nil

@@ -79,6 +79,8 @@ type sentAnswer struct {
 	RequestID string // of the server
 	ToolUseID string
 	Acks      []ack // final ones, which must be equal
+	SentAt    time.Time
+	AckedAt   time.Time // of the first one
 
 	Hold   time.Duration // requested hold; 0 for none
 	Held   bool          // an ack reported the hold
@@ -323,7 +325,7 @@ func (t *tab) scheduleAnswer(ctx context.Context, wait time.Duration, careful bo
 			t.mu.Unlock()
 			return
 		}
-		g := &sentAnswer{answer: a, SessionID: r.SessionID, RequestID: r.RequestID, ToolUseID: r.ToolUseID}
+		g := &sentAnswer{answer: a, SessionID: r.SessionID, RequestID: r.RequestID, ToolUseID: r.ToolUseID, SentAt: time.Now()}
 		t.hold(ctx, g)
 		t.ledger.Sent[g.CommandID] = g
 		t.unacked[g.CommandID], t.sent[g.CommandID] = g, g
@@ -377,6 +379,9 @@ func (t *tab) handleAck(ctx context.Context, f frame) {
 		t.handleProvisionalAck(ctx, g, got)
 		t.mu.Unlock()
 		return
+	}
+	if len(g.Acks) == 0 {
+		g.AckedAt = time.Now()
 	}
 	g.Acks = append(g.Acks, got)
 	delete(t.unacked, f.CommandID)

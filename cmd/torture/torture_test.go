@@ -119,6 +119,15 @@ func TestDatabaseFails(t *testing.T) {
 	}
 }
 
+func TestRunnersFail(t *testing.T) {
+	s, out := short(t)
+	s.runners, s.faultsFor, s.requests = 2, 4*time.Second, 40
+	proves(t, s, out, runCrash)
+	if line := regexp.MustCompile(`\| histories of .* \| ([0-9]+) \|`).FindStringSubmatch(out.String()); line == nil || line[1] == "0" {
+		t.Errorf("no history was checked\n%s", out)
+	}
+}
+
 // It fits lines through constant values, through values with one outlier, and through growing
 // values.
 func TestGaugeFindsGrowth(t *testing.T) {
