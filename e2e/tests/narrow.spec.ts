@@ -52,6 +52,25 @@ test('long words are cut or wrapped, and never push buttons away @newest', async
   await App.of(page).review()
   await expect(page.locator('[data-request-id=harm]')).toBeVisible()
 
+  // Whatever stands beside the title of a card, its menu is in the same line.
+  await page.setViewportSize({ width: 1120, height: 800 })
+  const by = { agent_id: 'a', agent_type: 'general-purpose: French greeting', risk: 'medium' } as const
+  const writes = { command: 'touch greetings/fr.txt', description: 'Write greetings/fr.txt' }
+  stage.show([request('harm', { ...by, tool_input: writes }), request('other')])
+  await page.goto(`${server.url}/sessions/${stage.id}`)
+  const head = page.locator('[data-request-id=harm] header')
+  await expect(head.getByText('Write greetings/fr.txt')).toBeVisible()
+  expect((await head.boundingBox())!.height).toBeLessThan(60)
+  // The shortcuts below the message are told whole, or not at all.
+  for (const width of [1120, 1440]) {
+    await page.setViewportSize({ width, height: 800 })
+    const told = await page.locator('.key-hint').evaluate((el) => {
+      const [frame, line] = [el.getBoundingClientRect(), el.firstElementChild!.getBoundingClientRect()]
+      return line.top >= frame.bottom ? 'not at all' : line.left >= frame.left ? 'whole' : 'in part'
+    })
+    expect(told).not.toBe('in part')
+  }
+
   // What became of a request for which something was written is told in lines, not in syllables.
   await page.setViewportSize({ width: 390, height: 800 })
   await page.goto(`${server.url}/sessions/${stage.id}`)

@@ -93,3 +93,16 @@ test('the last outcome disappears once nobody has touched the page for a while',
   expect(it.outcomes.value.size).toBe(0)
   expect(it.dismissed).not.toHaveBeenCalled()
 })
+
+test('an outcome disappears while Claude works, although states of the session keep arriving', async () => {
+  const it = outcomes(['a'])
+  await decide('a')
+  it.requests.value = []
+  await nextTick()
+  for (let ms = 0; ms < GONE_MS; ms += 1_000) {
+    it.requests.value = []
+    await nextTick()
+    vi.advanceTimersByTime(1_000)
+  }
+  expect(it.outcomes.value.size).toBe(0)
+})

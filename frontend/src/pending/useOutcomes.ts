@@ -143,7 +143,8 @@ export function useOutcomes(
       else dismiss([...outcomes.value.keys()])
     }, wait())
   }
-  watch([outcomes, undecided], startTimer)
+  // Not with each state of the session, of which there are many while Claude works.
+  watch([() => outcomes.value, () => undecided.value.map((r) => r.request_id).join()], startTimer)
   useEventListener('pointerdown', startTimer, true)
   onScopeDispose(() => clearTimeout(timer))
 

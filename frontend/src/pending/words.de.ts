@@ -368,7 +368,7 @@ export const words: typeof english = {
     label: 'Zeit zum Rückgängigmachen',
     mine: (decision) => (decision === 'deny' ? 'Abgelehnt. Wird gleich gesendet.' : 'Genehmigt. Wird gleich gesendet.'),
     theirs: (by, decision) => `${by} hat das ${decision === 'deny' ? 'abgelehnt' : 'genehmigt'}. Wird gleich gesendet.`,
-    said: (decision, n) => (n > 1 ? `${n} Anfragen beantwortet.` : decision === 'deny' ? 'Abgelehnt.' : 'Genehmigt.'),
+    said: (decision, n) => (n > 1 ? `${n} Anfragen beantwortet.` : decision === 'deny' ? 'Abgelehnt' : 'Genehmigt'),
     left: (seconds) => `${seconds} s`,
     goes: (who, seconds) => `Geht in ${seconds} s an ${whom(who)}`,
     back: 'Rückgängig gemacht. Die Anfrage ist wieder offen.',

@@ -378,7 +378,7 @@ export const words = {
     theirs: (by: string, decision: 'allow' | 'deny') =>
       `${by} ${decision === 'deny' ? 'denied' : 'approved'} this. Sending shortly.`,
     said: (decision: 'allow' | 'deny', n: number): string =>
-      n > 1 ? `${n} requests answered.` : decision === 'deny' ? 'Denied.' : 'Approved.',
+      n > 1 ? `${n} requests answered.` : decision === 'deny' ? 'Denied' : 'Approved',
     left: (seconds: number) => `${seconds} s`,
     goes: (who: string, seconds: number): string => `Goes to ${who.replace(/^T/, 't')} in ${seconds} s`,
     back: 'Undone. The request is open again.',
