@@ -341,6 +341,8 @@ test('search results and the trust dialog are accessible', nightly, async ({ pag
     changed_at: at,
     size: 9,
     running: true,
+    runner_id: '',
+    machine: '',
   } satisfies TerminalSession
   await json(page, '**/api/terminal_sessions', {
     sessions: [terminal, { ...terminal, session_id: 'u', title: '', running: false }],
