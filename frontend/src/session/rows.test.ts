@@ -1,7 +1,7 @@
 // @vitest-environment node
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Item } from '@/wire/messages.gen'
-import { rowWith, rowsOf, runsOf, stepsOf } from './rows'
+import { contains, rowWith, rowsOf, runsOf, stepsOf, type Decision } from './rows'
 
 const text = (seq: number, agent_id: string | null): Item => ({
   seq,
@@ -115,4 +115,47 @@ test('the steps of a subagent are grouped like the main thread', () => {
   expect(rowWith(steps, 'k2')?.key).toBe('calls:k1')
   expect(rowWith(steps, 'k5')?.key).toBe('k5')
   expect(rowWith(steps, 'none')).toBeUndefined()
+})
+
+describe('an approval', () => {
+  const approval = (seq: number, more: Partial<Decision> = {}): Decision => ({
+    seq,
+    rev: seq,
+    key: 'k' + seq,
+    at: 0,
+    kind: 'resolved',
+    agent_id: null,
+    request_id: 'r' + seq,
+    request_type: 'tool_approval',
+    tool_name: 'Bash',
+    tool_use_id: 't1',
+    outcome: 'answered',
+    summary: 'Approved',
+    waited: 0,
+    ...more,
+  })
+  const rows = (...items: Item[]) => runsOf(rowsOf(items, null))
+
+  test('is told in the line of its call', () => {
+    const found = rows(call(1, 'Bash'), text(2, null), approval(3))
+    expect(found.map((r) => r.key)).toEqual(['k1', 'k2'])
+    expect(found[0]).toMatchObject({ approval: { key: 'k3' } })
+    expect(contains(found[0]!, 'k3')).toBe(true)
+  })
+
+  test.each<[string, Partial<Decision>]>([
+    ['was denied', { outcome: 'denied', summary: 'Denied' }],
+    ['was edited', { edited: true }],
+    ['has a message', { message: 'Go on.' }],
+    ['grants more', { summary: 'Approved, with permissions' }],
+    ['was carried over', { carried: true }],
+    ['is of no call', { tool_use_id: 'other' }],
+  ])('has a row of its own if it %s', (_, more) => {
+    expect(rows(call(1, 'Bash'), approval(2, more)).map((r) => r.key)).toEqual(['k1', 'k2'])
+  })
+
+  test('keeps its call apart from others', () => {
+    const found = rows(call(1, 'Bash'), approval(2), call(3, 'Bash'), call(4, 'Bash'), call(5, 'Bash'))
+    expect(found.map((r) => r.key)).toEqual(['k1', 'calls:k3'])
+  })
 })

@@ -2,6 +2,7 @@ import type { Item, Live, Todo } from '@/wire/messages.gen'
 
 export type ToolCall = Extract<Item, { kind: 'tool_call' }>
 export type Subagent = Extract<Item, { kind: 'subagent' }>
+export type Decision = Extract<Item, { kind: 'resolved' }>
 
 /** Row is one row of the displayed transcript. */
 export type Row =
@@ -11,10 +12,26 @@ export type Row =
       item: Item
       /** A todo list that a later one replaces, or that is shown above the transcript. */
       past: boolean
+      /** The approval of a call, if it has no row of its own. */
+      approval?: Decision
     }
   /** The items of a subagent under its own row; item is null until that item has arrived. */
   | { key: string; kind: 'agent'; agent_id: string; item: Subagent | null; items: Item[] }
   | { key: string; kind: 'live'; live: Live }
+
+/**
+ * Reports whether the line of a call can say all of a decision: it was approved as Claude asked, once. Calls of
+ * subagents are in groups, where nobody would see it.
+ */
+const isPlain = (it: Item): it is Decision =>
+  it.kind === 'resolved' &&
+  it.agent_id === null &&
+  it.outcome === 'answered' &&
+  it.summary === 'Approved' &&
+  !it.edited &&
+  !it.carried &&
+  !it.message &&
+  it.proposed_input === undefined
 
 /** rowsOf returns the rows of a transcript. The items of a subagent are grouped at the first of them. */
 export function rowsOf(items: readonly Item[], live: Live | null): Row[] {
@@ -22,9 +39,17 @@ export function rowsOf(items: readonly Item[], live: Live | null): Row[] {
   const todo = items.findLast((it) => it.kind === 'todo' && it.agent_id === null)
   const above = todosOf(items) !== null
   const agents = new Map<string, Extract<Row, { kind: 'agent' }>>()
+  const calls = new Map<string, Extract<Row, { kind: 'item' }>>()
   for (const item of items) {
     if (item.agent_id === null) {
-      rows.push({ key: item.key, kind: 'item', item, past: item.kind === 'todo' && (above || item !== todo) })
+      const call = isPlain(item) ? calls.get(item.tool_use_id ?? '') : undefined
+      if (call) {
+        call.approval = item as Decision
+        continue
+      }
+      const row: Row = { key: item.key, kind: 'item', item, past: item.kind === 'todo' && (above || item !== todo) }
+      if (item.kind === 'tool_call') calls.set(item.tool_use_id, row)
+      rows.push(row)
       continue
     }
     let row = agents.get(item.agent_id)
@@ -62,7 +87,8 @@ export function runsOf(rows: readonly Row[]): (Row | Calls)[] {
     singles = []
   }
   for (const row of rows) {
-    const call = row.kind === 'item' && row.item.kind === 'tool_call' ? row.item : null
+    // A call that a person approved stays on its own.
+    const call = row.kind === 'item' && row.item.kind === 'tool_call' && !row.approval ? row.item : null
     if (run.length > 0 && call?.tool_name !== run[0]!.tool_name) end()
     if (call) {
       run.push(call)
@@ -84,6 +110,7 @@ export const rowWith = (rows: readonly (Row | Calls)[], key: string): Row | Call
 
 /** contains reports whether an item is in a row, or is its head. */
 export const contains = (row: Row | Calls, key: string): boolean =>
+  (row.kind === 'item' && row.approval?.key === key) ||
   (row.kind === 'agent' && row.item?.key === key) ||
   ((row.kind === 'agent' || row.kind === 'calls') && row.items.some((it) => it.key === key))
 

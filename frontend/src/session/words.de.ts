@@ -273,6 +273,7 @@ export const words: typeof english = {
   todo: 'Zu tun',
   wholeMessage: 'Ganze Nachricht anzeigen',
   tool: {
+    approvedBy: (by, mine) => (mine ? 'Von dir genehmigt' : by ? `Von ${by} genehmigt` : 'Genehmigt'),
     calls: (n) => count(n, 'Aufruf', 'Aufrufe'),
     failures: (n) => `${n} fehlgeschlagen`,
     lines: (n) => count(n, 'Zeile', 'Zeilen'),

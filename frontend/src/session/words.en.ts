@@ -260,6 +260,7 @@ export const words = {
   todo: 'To do',
   wholeMessage: 'Show whole message',
   tool: {
+    approvedBy: (by: string | null, mine: boolean) => (mine ? 'You approved' : by ? `${by} approved` : 'Approved'),
     copyCommand: 'Copy command',
     calls: (n: number) => count(n, 'call', 'calls'),
     failures: (n: number) => `${n} failed`,
