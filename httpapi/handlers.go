@@ -40,6 +40,7 @@ func (s *Server) setHandlers() {
 	s.previewHandlers = previewHandlers{store: o.Store, driver: o.Driver, guard: o.Guard, rules: o.Rules}
 	s.alertHandlers = alertHandlers{alerts: o.Alerts}
 	s.settingsHandlers = settingsHandlers{settings: o.Settings}
+	s.storageHandlers = storageHandlers{storage: o.Storage}
 	s.processHandlers = processHandlers{store: o.Store, driver: o.Driver, live: o.Live, nodeID: o.NodeID, version: o.Version, started: s.started}
 	s.runnerHandlers = runnerHandlers{store: o.Store, driver: o.Driver, runners: o.Runners, notifier: o.Notifier}
 	s.sessionHandlers = sessionHandlers{store: o.Store, driver: o.Driver, guard: o.Guard, rules: o.Rules, live: o.Live, notifier: o.Notifier}

@@ -181,6 +181,7 @@ func routes() []route {
 		{method: "GET", pattern: "/api/audit", policy: asAdmin, serve: (*Server).getAudit},
 		{method: "GET", pattern: "/api/audit/state", policy: asAdmin, serve: (*Server).getAuditState},
 		{method: "GET", pattern: "/api/audit/export", policy: asAdmin, serve: (*Server).getAuditExport},
+		{method: "GET", pattern: "/api/storage", policy: asAdmin, serve: (*Server).getStorage},
 		{method: "GET", pattern: "/api/settings", policy: asAdmin, serve: (*Server).getSettings},
 		{method: "PATCH", pattern: "/api/settings", policy: asAdmin, serve: (*Server).patchSettings},
 		{method: "GET", pattern: "/api/users", policy: asAdmin, serve: (*Server).getUsers},

@@ -129,6 +129,7 @@ var policies = map[string]string{
 	"GET /api/audit":                                  "admin",
 	"GET /api/audit/state":                            "admin",
 	"GET /api/audit/export":                           "admin",
+	"GET /api/storage":                                "admin",
 	"GET /api/settings":                               "admin",
 	"PATCH /api/settings":                             "admin",
 	"GET /api/users":                                  "admin",

@@ -90,6 +90,8 @@ type Options struct {
 	Alerts *alert.Alerter
 	// Settings lists and changes the server's settings; nil if there are none to show.
 	Settings Settings `optional:"true"`
+	// Storage reports what the server stores; nil if nobody may know.
+	Storage Storage `optional:"true"`
 	// Notifier learns of changes that handlers make directly.
 	Notifier session.Notifier
 	// App serves the web app at every path without a route.
@@ -177,6 +179,7 @@ type Server struct {
 	previewHandlers
 	alertHandlers
 	settingsHandlers
+	storageHandlers
 	processHandlers
 	runnerHandlers
 	sessionHandlers

@@ -81,6 +81,9 @@ type Store interface {
 	Reserve(ctx context.Context) error
 	// Size returns how many bytes the database occupies on its disk.
 	Size(ctx context.Context) (int64, error)
+	// Usage returns what is stored for what. It reads the size of every item, which takes seconds
+	// in a database of many GB.
+	Usage(ctx context.Context) (session.Usage, error)
 	// Close waits for running writes and releases all resources. Every later call fails.
 	Close() error
 }

@@ -391,7 +391,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 		App: frontend.Handler(), Agents: handlers, AllowedHosts: s.AllowedHosts, TLS: s.tls(),
 		OIDC:      a.provider,
 		PublicURL: s.PublicURL, TrustedProxies: s.proxies, ProxiesOnly: s.open && !s.tls(),
-		Settings: a.runtime, Version: versionText(), NodeID: s.NodeID, Runners: a.runners, Log: a.log, NoSetUp: a.in.demo,
+		Settings: a.runtime, Storage: a.Storage, Version: versionText(), NodeID: s.NodeID, Runners: a.runners, Log: a.log, NoSetUp: a.in.demo,
 		SignInLimits: account.Limits{PerAccount: s.SignInFailures, PerAddress: s.AddressSignInFailures},
 		Descriptors:  a.descriptors,
 		Phone:        a.phoneAddresses,

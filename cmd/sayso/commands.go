@@ -129,7 +129,7 @@ func commands() []verb {
 			about: "It refuses a damaged backup, and a database or keys that are there already, before it changes anything. An interrupted restore is repeated from the start. Run it as the user of the server.",
 			flags: new(restoreFlags).define, run: restore},
 		{name: "retention", summary: "show what is stored, and what retention would delete",
-			usage: []usageLine{{"[--session-days DAYS] [--audit-days DAYS]", ""}},
+			usage: []usageLine{{"[--session-days DAYS] [--session-size MB] [--audit-days DAYS] [--audit-entries NUMBER]", ""}},
 			about: "It deletes nothing, and works while the server runs. The server deletes by its settings of the same names.",
 			flags: new(retentionFlags).define, run: showRetention},
 		{name: "migrate", summary: "bring the database of a stopped server up to date, as serve does",

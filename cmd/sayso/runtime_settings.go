@@ -193,11 +193,11 @@ func (rs *runtimeSettings) follow(ctx context.Context) error {
 	}
 }
 
-// sessionDays returns for how many days sessions are kept without activity, 0 for ever.
-func (rs *runtimeSettings) sessionDays() int {
+// retention returns how long and how much is kept.
+func (rs *runtimeSettings) retention() retention {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
-	return rs.current().SessionDays
+	return rs.current().retention()
 }
 
 // Run deletes old entries of the audit trail until ctx ends.
@@ -205,14 +205,12 @@ func (rs *runtimeSettings) Run(ctx context.Context) error {
 	ticker := time.NewTicker(pruneInterval)
 	defer ticker.Stop()
 	for {
-		rs.mu.Lock()
-		days := rs.current().AuditDays
-		rs.mu.Unlock()
-		removed, err := account.PruneAudit(ctx, rs.store, days, time.Now())
+		keep := rs.retention().Audit
+		removed, err := account.PruneAudit(ctx, rs.store, keep, time.Now())
 		if err != nil && ctx.Err() == nil {
 			rs.log.ErrorContext(ctx, "cannot remove old entries of the audit trail", "error", err)
 		} else if removed > 0 {
-			rs.log.InfoContext(ctx, "old entries of the audit trail were removed", "entries", removed, "days", days)
+			rs.log.InfoContext(ctx, "old entries of the audit trail were removed", "entries", removed, "days", keep.Days, "kept_entries", keep.Entries)
 		}
 		select {
 		case <-ctx.Done():

@@ -50,7 +50,9 @@ type settings struct {
 	UserMemory     int     // megabytes, of one person's sessions; 0 for any amount
 	UserCost       float64 // US dollars a day, of one person's sessions; 0 for any amount
 	AuditDays      int     // 0 keeps all
+	AuditEntries   int     // 0 keeps all
 	SessionDays    int     // 0 keeps all
+	SessionSize    int     // MB; 0 keeps all
 	// Failed sign-ins per minute: for an account at one address, and at one address.
 	SignInFailures        int
 	AddressSignInFailures int

@@ -40,6 +40,7 @@ const (
 	maxMemory   = 1 << 30 // megabytes
 	maxCost     = 1_000_000
 	maxDays     = 36500 // of retention
+	maxEntries  = 1e9   // of the audit log
 	maxFailures = 1000
 )
 
@@ -156,9 +157,15 @@ var settingsTable = []setting{
 	{name: "audit-days", field: func(s *settings) any { return &s.AuditDays }, maximum: maxDays, reload: true, see: "audit",
 		help:   "Days to keep entries of the audit log; `0` keeps all",
 		screen: &screenEntry{title: "Audit log retention", words: "Days to keep audit log entries. The log records each removal. 0 keeps all entries.", kind: wire.SettingDays, changeable: true}},
+	{name: "audit-entries", field: func(s *settings) any { return &s.AuditEntries }, maximum: maxEntries, reload: true, see: "retention",
+		help:   "Maximum number of entries of the audit log; above it, the oldest are removed, and a tenth more; `0` keeps all",
+		screen: &screenEntry{title: "Audit log size", words: "Maximum number of audit log entries. Above it, the oldest are removed, and a tenth more. 0 keeps all entries.", kind: wire.SettingNumber, changeable: true}},
 	{name: "session-days", field: func(s *settings) any { return &s.SessionDays }, maximum: maxDays, reload: true, see: "retention",
 		help:   "Days without activity after which a session and its transcript are deleted; `0` keeps all",
 		screen: &screenEntry{title: "Session retention", words: "Days without activity after which a session is deleted with its transcript. Sessions that run or have an open request stay. 0 keeps all sessions.", kind: wire.SettingDays, changeable: true}},
+	{name: "session-size", field: func(s *settings) any { return &s.SessionSize }, maximum: maxMemory, reload: true, see: "retention",
+		help:   "Maximum size of all transcripts and their attached files, in MB; above it, the sessions longest without activity are deleted; `0` keeps all",
+		screen: &screenEntry{title: "Session storage", words: "Maximum size of all transcripts with their attached files, in MB. Above it, the sessions longest without activity are deleted. Sessions that run or have an open request stay. 0 keeps all sessions.", kind: wire.SettingNumber, changeable: true}},
 	{name: "alert-private", field: func(s *settings) any { return &s.AlertPrivate },
 		help: "Allow notifications to this machine and private networks, also without encryption"},
 }

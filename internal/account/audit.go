@@ -50,23 +50,28 @@ type removedBody struct {
 	Through int64     `json:"through_seq"`
 	Hash    string    `json:"through_hash"` // of the last of them, hexadecimal
 	Days    int       `json:"retention_days"`
+	Entries int       `json:"retention_entries,omitempty"`
 }
 
-// PruneAudit removes the entries older than days days and returns their number. The
-// chain continues from the hash of the last removed entry, which the entry about the
-// removal contains.
-func PruneAudit(ctx context.Context, t Trail, days int, now time.Time) (removed int64, err error) {
-	if days <= 0 {
-		return 0, nil
-	}
-	base, through, err := oldAudit(ctx, t, days, now)
+// AuditRetention bounds the audit trail. Zero values do not.
+type AuditRetention struct {
+	Days    int // of the oldest entry
+	Entries int
+}
+
+// PruneAudit removes what exceeds a retention and returns the number of entries. When there are too
+// many, it removes a tenth of the allowed number as well, because each removal adds an entry. The
+// chain continues from the hash of the last removed entry, which the entry about the removal
+// contains.
+func PruneAudit(ctx context.Context, t Trail, keep AuditRetention, now time.Time) (removed int64, err error) {
+	base, through, _, err := oldAudit(ctx, t, keep, now)
 	if err != nil {
 		return 0, fmt.Errorf("account: prune audit trail: %w", err)
 	}
 	if through.Seq == base.Seq {
 		return 0, nil
 	}
-	body, err := json.Marshal(removedBody{"removed", now.UTC(), through.Seq, hex.EncodeToString(through.Hash), days})
+	body, err := json.Marshal(removedBody{"removed", now.UTC(), through.Seq, hex.EncodeToString(through.Hash), keep.Days, keep.Entries})
 	if err == nil {
 		err = t.RemoveAudit(ctx, through, body)
 	}
@@ -76,17 +81,31 @@ func PruneAudit(ctx context.Context, t Trail, days int, now time.Time) (removed 
 	return through.Seq - base.Seq, nil
 }
 
-// oldAudit returns the last removed entry, and the last one older than days days, which is the same
-// if there is none.
-func oldAudit(ctx context.Context, t Trail, days int, now time.Time) (base, through AuditEntry, err error) {
+// oldAudit returns the last removed entry, the last one that exceeds a retention, which is the same
+// if there is none, and the number of entries.
+func oldAudit(ctx context.Context, t Trail, keep AuditRetention, now time.Time) (base, through AuditEntry, entries int64, err error) {
 	if base, err = t.AuditBase(ctx); err != nil {
-		return base, base, err
+		return base, base, 0, err
 	}
-	through, cutoff := base, now.AddDate(0, 0, -days)
-	for isOld := true; isOld; {
+	newest, err := t.AuditBefore(ctx, 0, 1)
+	if err != nil || len(newest) == 0 {
+		return base, base, 0, err
+	}
+	entries, through = newest[0].Seq-base.Seq, base
+	if limit := int64(keep.Entries); limit > 0 && entries > limit {
+		found, err := t.Audit(ctx, newest[0].Seq-limit+max(1, limit/10)-1, 1)
+		if err != nil {
+			return base, base, 0, err
+		}
+		if len(found) > 0 {
+			through = found[0]
+		}
+	}
+	cutoff := now.AddDate(0, 0, -keep.Days)
+	for isOld := keep.Days > 0; isOld; {
 		page, err := t.Audit(ctx, through.Seq, auditPage)
 		if err != nil {
-			return base, through, err
+			return base, through, entries, err
 		}
 		isOld = len(page) > 0
 		for _, e := range page {
@@ -101,26 +120,16 @@ func oldAudit(ctx context.Context, t Trail, days int, now time.Time) (base, thro
 			through = e
 		}
 	}
-	return base, through, nil
+	return base, through, entries, nil
 }
 
 // CountAudit returns the number of entries, and how many of them [PruneAudit] would remove.
-func CountAudit(ctx context.Context, t Trail, days int, now time.Time) (entries, old int64, err error) {
-	base, through, err := oldAudit(ctx, t, days, now)
+func CountAudit(ctx context.Context, t Trail, keep AuditRetention, now time.Time) (entries, old int64, err error) {
+	base, through, entries, err := oldAudit(ctx, t, keep, now)
 	if err != nil {
 		return 0, 0, fmt.Errorf("account: count audit trail: %w", err)
 	}
-	if days > 0 {
-		old = through.Seq - base.Seq
-	}
-	newest, err := t.AuditBefore(ctx, 0, 1)
-	if err != nil {
-		return 0, 0, fmt.Errorf("account: count audit trail: %w", err)
-	}
-	if len(newest) > 0 {
-		entries = newest[0].Seq - base.Seq
-	}
-	return entries, old, nil
+	return entries, through.Seq - base.Seq, nil
 }
 
 // auditPage is the number of entries in one read.

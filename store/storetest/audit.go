@@ -146,7 +146,7 @@ func audit(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 		answer(3, begin)
 		for i, want := range []int64{3, 0} {
-			if n, err := account.PruneAudit(ctx, st, 90, begin); err != nil || n != want {
+			if n, err := account.PruneAudit(ctx, st, account.AuditRetention{Days: 90}, begin); err != nil || n != want {
 				t.Fatalf("remove %d: got %d, %v, want %d", i, n, err, want)
 			}
 		}
@@ -162,7 +162,7 @@ func audit(t *testing.T, open func(t *testing.T) store.Store) {
 			t.Errorf("newest %d, older %d", newest[0].Seq, len(older))
 		}
 		// All entries may be old enough to be removed: the entry about the removal stays.
-		if n, err := account.PruneAudit(ctx, st, 90, begin.AddDate(1, 0, 0)); err != nil || n < 2 {
+		if n, err := account.PruneAudit(ctx, st, account.AuditRetention{Days: 90}, begin.AddDate(1, 0, 0)); err != nil || n < 2 {
 			t.Fatalf("got %d, %v", n, err)
 		}
 		answer(5, begin.AddDate(1, 0, 0))
@@ -174,6 +174,24 @@ func audit(t *testing.T, open func(t *testing.T) store.Store) {
 		if err := account.WalkAudit(ctx, st, func(account.AuditEntry) error { return nil }); !errors.Is(err, account.ErrTampered) {
 			t.Errorf("got %v", err)
 		}
+	})
+
+	s.run("TooManyEntriesAreRemoved", func(t *testing.T, st store.Store) {
+		id := newSession(t, st)
+		for i := range 25 {
+			r := openRequest(t, st, bashRequest(id, fmt.Sprint("make ", i)))
+			resolveRequest(t, st, r.RequestID, approval(fmt.Sprint("c", i)))
+		}
+		keep := account.AuditRetention{Entries: 20}
+		// Down to 18, so that the entry about the removal does not cause the next one.
+		for i, want := range []int64{7, 0} {
+			entries, old, err := account.CountAudit(ctx, st, keep, begin)
+			must(t, err)
+			if n, err := account.PruneAudit(ctx, st, keep, begin); err != nil || n != want || old != want || entries != 25-int64(i)*6 {
+				t.Fatalf("remove %d: got %d of %d, %v, want %d; counted %d", i, n, entries, err, want, old)
+			}
+		}
+		must(t, account.WalkAudit(ctx, st, func(account.AuditEntry) error { return nil }))
 	})
 
 	s.run("SettingChangesAreRecorded", func(t *testing.T, st store.Store) {

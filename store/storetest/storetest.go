@@ -36,6 +36,7 @@ func Exercise(t *testing.T, open func(t *testing.T) store.Store) {
 		{"Messages", messages},
 		{"Search", search},
 		{"Attachments", attachments},
+		{"Usage", usage},
 		{"Accounts", accounts},
 		{"Passkeys", passkeys},
 		{"SignIns", signIns},

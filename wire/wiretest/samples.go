@@ -37,7 +37,7 @@ func RESTBodies() []any {
 		wire.Alerts{}, wire.AlertTargetCreate{}, wire.AlertTest{},
 		wire.SignInWays{}, wire.PasskeyChallenge{}, wire.PasskeyLogin{}, wire.PasskeyNew{}, wire.PasskeyCreate{}, wire.PasskeySetUp{}, wire.Passkey{}, wire.PasskeyList{},
 		wire.OIDCBegun{}, wire.OIDCLogin{}, wire.LinkNew{}, wire.Link{}, wire.LinkList{},
-		wire.Diagnostics{}, wire.RequestViews{}, wire.AuditState{}, wire.SettingList{}, wire.SettingChange{},
+		wire.Diagnostics{}, wire.RequestViews{}, wire.AuditState{}, wire.Storage{}, wire.RetentionLimits{}, wire.SettingList{}, wire.SettingChange{},
 		wire.Changes{}, wire.FileComparison{}, wire.FileDiscard{}, wire.CommitCreate{}, wire.CommitCreated{}, wire.Export{}, wire.FolderEntries{}, wire.FoundFiles{}, wire.Catalog{}, wire.ModelList{},
 		wire.SessionTools{}, wire.ServerChange{}, wire.ServerChanged{}, wire.ContextUsage{}, wire.CostHistory{}, wire.Rewind{}, wire.RewindStart{}, wire.GitState{}, wire.FolderInfo{}, wire.WorktreeCreate{}, wire.WorktreeCreated{}, wire.Worktree{}, wire.WorktreeSeen{}, wire.WorktreeRemoved{}, wire.ModelList{},
 	}

@@ -870,6 +870,30 @@ export interface AuditState {
   reasons?: Record<string, Reason>
 }
 
+export interface Storage {
+  database_bytes: number
+  free_bytes: number | null
+  sessions: number
+  transcript_bytes: number
+  attachments: number
+  attachment_bytes: number
+  journal_bytes: number
+  audit_entries: number
+  audit_bytes: number
+  limits: RetentionLimits
+  expired_sessions: number
+  expired_bytes: number
+  expired_until: number | null
+  expired_audit_entries: number
+}
+
+export interface RetentionLimits {
+  session_days: number | null
+  session_size: number | null
+  audit_days: number | null
+  audit_entries: number | null
+}
+
 export interface SettingList {
   settings: SettingInfo[]
 }
