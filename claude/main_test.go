@@ -12,5 +12,10 @@ func TestMain(m *testing.M) {
 		serveMCP(os.Stdin, os.Stdout)
 		return
 	}
-	leak.Main(m)
+	dir, err := os.MkdirTemp("", "examples")
+	if err != nil {
+		panic(err)
+	}
+	exampleDir = dir
+	leak.Main(m, func() { os.RemoveAll(dir) })
 }

@@ -38,8 +38,12 @@ func QueryMessage(ctx context.Context, prompt UserMessage, o ...Options) iter.Se
 }
 
 // Continue is [Query] without a prompt, for o.Resume of a session whose last turn was deferred (see
-// [HookDefer]): the CLI goes on with the tool call.
+// [HookDefer]): the CLI calls the hook again. It needs 2.1.261, else it fails with [ErrTooOld]: an older
+// CLI may go on before it knows the hook.
 func Continue(ctx context.Context, o Options) iter.Seq2[Message, error] {
+	if o.MinVersion == "" || olderThan(o.MinVersion, awaitsInitialize) {
+		o.MinVersion = awaitsInitialize
+	}
 	return func(yield func(Message, error) bool) { query(ctx, nil, o, yield) }
 }
 

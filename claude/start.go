@@ -39,8 +39,14 @@ func Start(ctx context.Context, o Options) (*Client, error) {
 		return nil, err
 	}
 	command.OnStderr = o.Stderr
-	if err := checkVersion(ctx, command, cmp.Or(o.MinVersion, OldestTested)); err != nil {
+	version, err := checkVersion(ctx, command, cmp.Or(o.MinVersion, OldestTested))
+	if err != nil {
 		return nil, err
+	}
+	if !olderThan(version, awaitsInitialize) {
+		// Otherwise a resumed session may go on with a deferred tool before our hooks are
+		// registered.
+		command.Args = append(command.Args, "--await-initialize")
 	}
 	p, err := StartProcess(command)
 	if err != nil {
@@ -115,18 +121,21 @@ func FindCLI() (string, error) {
 // versionTimeout bounds claude --version.
 const versionTimeout = 20 * time.Second
 
-// checkVersion returns a *[VersionError] for a CLI that is older than minVersion.
-func checkVersion(ctx context.Context, c Command, minVersion string) error {
+// awaitsInitialize is the first version that can wait for initialize before it does anything.
+const awaitsInitialize = "2.1.261"
+
+// checkVersion returns the version of a CLI, or a *[VersionError] if it is older than minVersion.
+func checkVersion(ctx context.Context, c Command, minVersion string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
 	version, err := Version(ctx, c.Path, c.Dir, c.Env)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if olderThan(version, minVersion) {
-		return &VersionError{Path: c.Path, Version: version, MinVersion: minVersion}
+		return "", &VersionError{Path: c.Path, Version: version, MinVersion: minVersion}
 	}
-	return nil
+	return version, nil
 }
 
 // Version returns the version of a CLI, such as 2.1.329.

@@ -28,14 +28,23 @@ func init() {
 // environment.
 func Program(t testing.TB, script Script) (path, record string) {
 	t.Helper()
-	self, err := os.Executable()
+	path, record, err := Executable(t.TempDir(), script)
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
+	return path, record
+}
+
+// Executable is [Program] outside of a test, such as in an example: it creates the executable in a
+// folder that exists.
+func Executable(dir string, script Script) (path, record string, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", "", err
+	}
 	text, err := json.Marshal(script)
 	if err != nil {
-		t.Fatal(err)
+		return "", "", err
 	}
 	scriptFile, record := filepath.Join(dir, "script.json"), filepath.Join(dir, "record.jsonl")
 	path = filepath.Join(dir, "claude")
@@ -43,10 +52,10 @@ func Program(t testing.TB, script Script) (path, record string) {
 	wrapper := "#!/bin/sh\nGORACE=atexit_sleep_ms=0 " + asProgram + "=1 CLAUDETEST_SCRIPT='" + scriptFile + "' CLAUDETEST_RECORD='" + record + "' exec '" + self + "' \"$@\"\n"
 	for name, content := range map[string]string{scriptFile: string(text), path: wrapper} {
 		if err := os.WriteFile(name, []byte(content), 0o700); err != nil {
-			t.Fatal(err)
+			return "", "", err
 		}
 	}
-	return path, record
+	return path, record, nil
 }
 
 // ReadRecords returns what a program has recorded so far.

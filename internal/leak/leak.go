@@ -15,9 +15,13 @@ import (
 // patience is how long a goroutine may take to end after the tests.
 const patience = 3 * time.Second
 
-// Main runs the tests of a package and exits. It fails if a goroutine survives them.
-func Main(m *testing.M) {
+// Main runs the tests of a package, then cleanup, and exits. It fails if a goroutine survives the
+// tests.
+func Main(m *testing.M, cleanup ...func()) {
 	status := m.Run()
+	for _, f := range cleanup {
+		f()
+	}
 	if status == 0 {
 		if left := survivors(time.Now().Add(patience)); left != "" {
 			fmt.Fprintln(os.Stderr, "goroutines survive the tests:\n\n"+left)
