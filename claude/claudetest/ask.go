@@ -114,7 +114,7 @@ func (a *ask) parent() any {
 
 func (c *CLI) await(answers <-chan answer, count, cancelMS int) error {
 	c.mu.Lock()
-	abort := c.abort
+	abort := c.interrupted
 	c.mu.Unlock()
 	var withdraw <-chan time.Time
 	if cancelMS > 0 {

@@ -49,10 +49,12 @@ type CLI struct {
 	mu   sync.Mutex // protects following
 	open map[string]*ask
 	// abort is closed by an interrupt of the turn; nil between turns.
-	abort   chan struct{}
-	aborted chan []*ask      // the requests that an interrupt left unanswered; capacity 1
-	cost    *float64         // so far, in US dollars; nil before it was counted
-	replies map[string]Reply // by subtype
+	abort chan struct{}
+	// interrupted is abort until the end of the turn, for steps that follow an interrupt.
+	interrupted chan struct{}
+	aborted     chan []*ask      // the requests that an interrupt left unanswered; capacity 1
+	cost        *float64         // so far, in US dollars; nil before it was counted
+	replies     map[string]Reply // by subtype
 	// lastResult is the text of the last tool result.
 	lastResult string
 	stubborn   bool
@@ -379,6 +381,7 @@ func (c *CLI) turn(prompt string) {
 	}
 	c.mu.Lock()
 	c.abort, c.aborted = make(chan struct{}), make(chan []*ask, 1)
+	c.interrupted = c.abort
 	model, mode := c.Model, c.PermissionMode
 	c.mu.Unlock()
 	c.emit(map[string]any{
@@ -389,7 +392,7 @@ func (c *CLI) turn(prompt string) {
 	began := time.Now()
 	err = c.play(steps)
 	c.mu.Lock()
-	c.abort = nil
+	c.abort, c.interrupted = nil, nil
 	c.mu.Unlock()
 	result := map[string]any{
 		"type": "result", "subtype": "success", "is_error": false, "num_turns": 1, "result": "done",

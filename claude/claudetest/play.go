@@ -16,6 +16,14 @@ var errExited = errors.New("the CLI has exited")
 // play runs steps until one ends the turn or the CLI.
 func (c *CLI) play(steps []Step) error {
 	for _, s := range steps {
+		c.mu.Lock()
+		interrupted := c.interrupted
+		c.mu.Unlock()
+		select {
+		case <-interrupted: // during the previous step
+			return errInterrupted
+		default:
+		}
 		if err := c.step(s); err != nil {
 			return err
 		}
@@ -99,7 +107,7 @@ func (c *CLI) step(s Step) error {
 // pause waits; a negative duration waits for an interrupt.
 func (c *CLI) pause(d time.Duration) error {
 	c.mu.Lock()
-	abort := c.abort
+	abort := c.interrupted
 	c.mu.Unlock()
 	var after <-chan time.Time
 	if d >= 0 {
