@@ -19,9 +19,19 @@ var inherited = []string{
 // inheritedWith are inherited when the variable that enables the provider is set. Without it
 // they would only be secrets within Claude's reach.
 var inheritedWith = map[string][]string{
-	"CLAUDE_CODE_USE_BEDROCK": {"AWS_*"},
-	"CLAUDE_CODE_USE_VERTEX":  {"GOOGLE_*", "CLOUD_ML_REGION", "VERTEX_*", "GCLOUD_PROJECT", "CLOUDSDK_*"},
+	"CLAUDE_CODE_USE_BEDROCK":                aws,
+	"CLAUDE_CODE_USE_MANTLE":                 aws,
+	"CLAUDE_CODE_USE_ANTHROPIC_AWS":          aws,
+	"CLAUDE_CODE_USE_VERTEX":                 googleCloud,
+	"CLAUDE_CODE_USE_ANTHROPIC_GOOGLE_CLOUD": googleCloud,
+	// The last three are those of a managed identity.
+	"CLAUDE_CODE_USE_FOUNDRY": {"AZURE_*", "IDENTITY_ENDPOINT", "IDENTITY_HEADER", "MSI_ENDPOINT"},
 }
+
+var (
+	aws         = []string{"AWS_*"}
+	googleCloud = []string{"GOOGLE_*", "CLOUD_ML_REGION", "VERTEX_*", "GCLOUD_PROJECT", "CLOUDSDK_*"}
+)
 
 // neverInherited takes precedence over inherited: the first two make the CLI believe that it
 // runs inside another one, the others are set by us.
