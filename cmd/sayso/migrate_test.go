@@ -76,7 +76,7 @@ func TestMigrateBetweenEngines(t *testing.T) {
 	id := s.session("one")
 	request := s.asks(id)
 	pid := s.pid(id)
-	if said, err := migrate(file, elsewhere, "--state-dir", t.TempDir()); err == nil || !strings.Contains(said, "another sayso server") {
+	if said, err := migrate(file, elsewhere, "--state-dir", t.TempDir()); err == nil || !strings.Contains(said, "sayso server") {
 		t.Errorf("copied from below a running server: %v: %s", err, said)
 	}
 	s.stop()
@@ -111,7 +111,7 @@ func TestMigrateBetweenEngines(t *testing.T) {
 	}
 
 	s = h.start("--database", elsewhere)
-	if said, err := migrate(elsewhere, "sqlite:"+filepath.Join(t.TempDir(), "back.db"), "--state-dir", t.TempDir()); err == nil || !strings.Contains(said, "another sayso server") {
+	if said, err := migrate(elsewhere, "sqlite:"+filepath.Join(t.TempDir(), "back.db"), "--state-dir", t.TempDir()); err == nil || !strings.Contains(said, "sayso server") {
 		t.Errorf("copied from below a running server: %v: %s", err, said)
 	}
 	if now := s.asks(id); now != request {

@@ -366,20 +366,26 @@ func TestRecipeForNginx(t *testing.T) {
 		if !strings.Contains(site, address) || !strings.Contains(site, to) {
 			t.Fatalf("the recipe names other addresses: %s", site)
 		}
-		var config strings.Builder
-		if os.Getuid() == 0 {
-			config.WriteString("user root;\n")
-		}
-		fmt.Fprintf(&config, "daemon off;\nmaster_process off;\npid %[1]s/pid;\nerror_log stderr;\nevents {}\nhttp {\naccess_log off;\n", folder)
-		for _, of := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
-			fmt.Fprintf(&config, "%s_temp_path %s/%[1]s;\n", of, folder)
-		}
-		config.WriteString(site + "}\n")
-		file := filepath.Join(folder, "nginx.conf")
-		must(t, os.WriteFile(file, []byte(config.String()), 0o600))
-		aside(t, exec.Command(nginx, "-p", folder, "-e", "stderr", "-c", file))
+		startNginx(t, nginx, folder, site)
 		return address, root
 	})
+}
+
+// startNginx starts nginx with a site and its files in a folder.
+func startNginx(t *testing.T, nginx, folder, site string) {
+	t.Helper()
+	var config strings.Builder
+	if os.Getuid() == 0 {
+		config.WriteString("user root;\n")
+	}
+	fmt.Fprintf(&config, "daemon off;\nmaster_process off;\npid %[1]s/pid;\nerror_log stderr;\nevents {}\nhttp {\naccess_log off;\n", folder)
+	for _, of := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
+		fmt.Fprintf(&config, "%s_temp_path %s/%[1]s;\n", of, folder)
+	}
+	config.WriteString(site + "}\n")
+	file := filepath.Join(folder, "nginx.conf")
+	must(t, os.WriteFile(file, []byte(config.String()), 0o600))
+	aside(t, exec.Command(nginx, "-p", folder, "-e", "stderr", "-c", file))
 }
 
 func TestRecipeForCaddy(t *testing.T) {
