@@ -2,8 +2,12 @@ import { flushPromises, mount } from '@vue/test-utils'
 import { createPinia, setActivePinia } from 'pinia'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Component } from 'vue'
+import { useSessions } from '@/state/sessions'
+import { request } from '@/testcards'
+import { orphaned } from '@/testframes'
 import People from './People.vue'
 import PersonLimits from './PersonLimits.vue'
+import Processes from './Processes.vue'
 import Settings from './Settings.vue'
 import Tokens from './Tokens.vue'
 
@@ -136,4 +140,49 @@ test('shows a new token once', async () => {
   await flushPromises()
   expect(calls[0]).toMatch(/^POST \/api\/tokens \{"name":"ci"/)
   expect(wrapper.text()).toContain('shown-once')
+})
+
+test('filters processes by their state and by their name', async () => {
+  answers['GET /api/processes?samples=true'] = { processes: [] }
+  const state = (session_id: string, more: object) => ({
+    ...orphaned(),
+    session_id,
+    version: 1,
+    pending_requests: [],
+    state: 'user_turn',
+    stuck: null,
+    ...more,
+  })
+  const store = useSessions()
+  store.apply(
+    [
+      {
+        type: 'hello',
+        protocol: 1,
+        server_version: '1',
+        node_id: 'n',
+        user: { name: 'Ada', role: 'admin' },
+        server_time: 0,
+      },
+      state('a', { title: 'Round the cart' }),
+      state('b', { title: 'Fix the login', pending_requests: [request('r')] }),
+      state('c', { title: 'Index the archive', stuck: 'It is silent.', state: 'assistant_turn' }),
+    ] as never,
+    { now: 0, commandOf: () => undefined },
+  )
+  const page = mount(Processes, {
+    attachTo: document.body,
+    global: { stubs: { RouterLink: { template: '<a><slot /></a>' } } },
+  })
+  await flushPromises()
+  const titles = () => page.findAll('tbody th a').map((a) => a.text())
+  expect(titles()).toEqual(['Index the archive', 'Round the cart', 'Fix the login'])
+  await page.find('input[value=attention]').setValue()
+  expect(titles()).toEqual(['Index the archive', 'Fix the login'])
+  await page.find('input[value=stuck]').setValue()
+  expect(titles()).toEqual(['Index the archive'])
+  await page.find('input[value=all]').setValue()
+  await page.find('input[type=search]').setValue('cart round')
+  expect(titles()).toEqual(['Round the cart'])
+  expect(page.find('[role=status]').text()).toBe('1 process')
 })

@@ -21,6 +21,9 @@ export const words: typeof english = {
   processes: {
     none: 'Keine laufenden Prozesse. Starte eine Sitzung oder setze eine fort, um sie hier zu sehen.',
     count: (n) => count(n, 'Prozess', 'Prozesse'),
+    show: 'Anzeigen',
+    shows: { all: 'Alle', attention: 'Brauchen dich', stuck: 'Hängen' },
+    filter: 'Prozesse filtern',
     session: 'Sitzung',
     state: 'Zustand',
     waitsFor: 'Wartet auf',

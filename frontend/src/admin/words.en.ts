@@ -21,6 +21,9 @@ export const words = {
   processes: {
     none: 'No processes are running. Start or resume a session to see it here.',
     count: (n: number) => count(n, 'process', 'processes'),
+    show: 'Show',
+    shows: { all: 'All', attention: 'Needs attention', stuck: 'Stuck' },
+    filter: 'Filter processes',
     session: 'Session',
     state: 'State',
     waitsFor: 'Waiting for',
