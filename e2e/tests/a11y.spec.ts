@@ -105,6 +105,7 @@ test('the inbox, settings and the admin area are accessible', once, async ({ pag
     ['admin/grants', 'Permissions'],
     ['admin/projects', 'Projects'],
     ['admin/audit', 'Audit log'],
+    ['admin/storage', 'Storage'],
     ['admin/settings', 'Server settings'],
   ] as const) {
     await page.goto(`${server.url}/${address}`)

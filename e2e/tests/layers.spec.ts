@@ -40,6 +40,7 @@ const LOOKED_AT: Record<string, string> = {
   'admin/Processes.vue': 'before ended sessions are archived',
   'admin/SetPassword.vue': 'a password for a person',
   'admin/Settings.vue': 'admin/settings',
+  'admin/Storage.vue': 'admin/storage',
   'admin/SignIns.vue': 'the sign-ins of a person',
   'admin/Tokens.vue': 'admin/tokens',
   'changes/CommitDialog.vue': 'before changes are committed',

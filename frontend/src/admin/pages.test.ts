@@ -9,6 +9,7 @@ import People from './People.vue'
 import PersonLimits from './PersonLimits.vue'
 import Processes from './Processes.vue'
 import Settings from './Settings.vue'
+import Storage from './Storage.vue'
 import Tokens from './Tokens.vue'
 
 const calls: string[] = []
@@ -74,6 +75,50 @@ test('saves a setting, and shows the error at the field of an invalid one', asyn
   await flushPromises()
   expect(calls[0]).toBe('PATCH /api/settings {"name":"ask","value":"true"}')
   expect(wrapper.findAll('form')).toHaveLength(1) // what is set at the start has no field
+})
+
+test('saves new limits of the retention only after a preview', async () => {
+  const stored = (limits: Record<string, number>, more = {}) => ({
+    database_bytes: 5 << 20,
+    free_bytes: null,
+    sessions: 3,
+    transcript_bytes: 2048,
+    attachments: 1,
+    attachment_bytes: 100,
+    journal_bytes: 0,
+    audit_entries: 7,
+    audit_bytes: 700,
+    limits: { session_days: 0, session_size: 0, audit_days: 0, audit_entries: 0, ...limits },
+    expired_sessions: 0,
+    expired_bytes: 0,
+    expired_until: null,
+    expired_audit_entries: 0,
+    ...more,
+  })
+  answers['GET /api/storage'] = stored({})
+  const wrapper = await open(Storage)
+  const [preview, save] = wrapper.findAll('button')
+  const disabled = (b: typeof preview) => b!.attributes('aria-disabled') === 'true' || 'disabled' in b!.attributes()
+  expect(wrapper.text()).toContain('3 sessions')
+  expect(wrapper.text()).not.toContain('Free disk space')
+  expect([disabled(preview), disabled(save)]).toEqual([true, true])
+  await wrapper.find('input').setValue('30')
+  expect([disabled(preview), disabled(save)]).toEqual([false, true])
+  const tried = '/api/storage?session_days=30&session_size=0&audit_days=0&audit_entries=0'
+  answers[`GET ${tried}`] = stored(
+    { session_days: 30 },
+    { expired_sessions: 1, expired_bytes: 2048, expired_until: 1_700_000_000 },
+  )
+  await wrapper.find('form').trigger('submit')
+  await flushPromises()
+  expect(calls).toEqual([`GET ${tried}`])
+  expect(wrapper.find('[role=status]').text()).toContain('Deletes 1 session (2.0 kB), last active on Nov 14, 2023')
+  expect(disabled(save)).toBe(false)
+  answers['PATCH /api/settings'] = { settings: [] }
+  await save!.trigger('click')
+  await flushPromises()
+  expect(calls[1]).toBe('PATCH /api/settings {"name":"session_days","value":"30"}')
+  expect(wrapper.text()).toContain('within an hour')
 })
 
 const bob = {

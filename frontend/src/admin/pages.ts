@@ -71,6 +71,14 @@ export const PAGES: readonly Page[] = [
     load: () => import('./Audit.vue'),
   },
   {
+    name: 'storage',
+    get title() {
+      return words.pages.storage
+    },
+    role: 'admin',
+    load: () => import('./Storage.vue'),
+  },
+  {
     name: 'settings',
     get title() {
       return words.pages.settings

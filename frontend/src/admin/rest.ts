@@ -11,6 +11,7 @@ import type {
   SettingChange,
   SettingList,
   SignInList,
+  Storage,
   TrustedFolderList,
   TrustRevoke,
 } from '@/wire/messages.gen'
@@ -35,6 +36,7 @@ export const admin = {
   trustedFolders: () => call<TrustedFolderList>('GET', '/api/trusted_folders'),
   distrust: (what: TrustRevoke) => call<null>('POST', '/api/trusted_folders/revoke', what),
   auditState: () => call<AuditState>('GET', '/api/audit/state'),
+  storage: (limits: Record<string, string>) => call<Storage>('GET', `/api/storage${query(limits)}`),
   settings: () => call<SettingList>('GET', '/api/settings'),
   changeSetting: (change: SettingChange) => call<SettingList>('PATCH', '/api/settings', change),
   audit: (filters: Record<string, string>) => call<AuditPage>('GET', `/api/audit${query(filters)}`),

@@ -12,6 +12,7 @@ export const words: typeof english = {
     grants: 'Berechtigungen',
     folders: 'Vertrauenswürdige Ordner',
     audit: 'Audit-Protokoll',
+    storage: 'Speicherplatz',
     settings: 'Server-Einstellungen',
   },
   noAccess: 'Du hast keinen Zugriff auf die Verwaltung.',
@@ -261,6 +262,37 @@ export const words: typeof english = {
     nobody: 'niemand',
   },
 
+  storage: {
+    lead: 'Was dieser Server speichert. Die Größen der Teile enthalten keine Indexe der Datenbank.',
+    data: 'Daten',
+    amount: 'Menge',
+    size: 'Größe',
+    sessions: 'Verläufe',
+    attachments: 'Angehängte Dateien',
+    journals: 'Ausgaben laufender Sitzungen',
+    audit: 'Audit-Protokoll',
+    database: 'Datenbank auf der Festplatte',
+    free: 'Freier Speicherplatz',
+    sessionCount: (n) => count(n, 'Sitzung', 'Sitzungen'),
+    files: (n) => count(n, 'Datei', 'Dateien'),
+    entries: (n) => count(n, 'Eintrag', 'Einträge'),
+    retention: 'Aufbewahrung',
+    retentionLead:
+      'Der Server wendet diese Limits einmal pro Stunde an. 0 behält alles. Laufende Sitzungen und solche mit offenen Anfragen werden nie gelöscht. Sieh dir vor dem Speichern die Vorschau an.',
+    limits: {
+      session_days: 'Tage ohne Aktivität, bis eine Sitzung gelöscht wird',
+      session_size: 'Maximale Größe aller Verläufe und ihrer Dateien in MB',
+      audit_days: 'Tage, bis ein Eintrag des Audit-Protokolls entfernt wird',
+      audit_entries: 'Höchstzahl der Einträge im Audit-Protokoll',
+    },
+    preview: 'Vorschau',
+    deletes: (n, size, until) =>
+      `Löscht ${count(n, 'Sitzung', 'Sitzungen')} (${size}), zuletzt aktiv am ${until} oder früher.`,
+    removes: (n) => `Entfernt ${count(n, 'Eintrag', 'Einträge')} des Audit-Protokolls.`,
+    deletesNothing: 'Jetzt würde nichts gelöscht.',
+    saved: 'Gespeichert. Der Server wendet die Limits innerhalb einer Stunde an.',
+  },
+
   settings: {
     lead: 'Die Einstellungen dieses Servers. Nicht änderbare Einstellungen werden beim Start festgelegt.',
     saved: 'Gespeichert.',
@@ -317,6 +349,16 @@ export const words: typeof english = {
         title: 'Aufbewahrung des Audit-Protokolls',
         words:
           'So viele Tage bleiben Einträge erhalten. Wenn alte Einträge entfernt werden, steht das im Protokoll. 0 behält alle Einträge.',
+      },
+      audit_entries: {
+        title: 'Größe des Audit-Protokolls',
+        words:
+          'Höchstzahl der Einträge. Darüber werden die ältesten entfernt und ein Zehntel mehr. 0 behält alle Einträge.',
+      },
+      session_size: {
+        title: 'Speicherplatz für Sitzungen',
+        words:
+          'Maximale Größe aller Verläufe mit ihren angehängten Dateien in MB. Darüber werden die Sitzungen gelöscht, die am längsten ohne Aktivität sind. Laufende Sitzungen und solche mit offenen Anfragen bleiben. 0 behält alle Sitzungen.',
       },
       session_days: {
         title: 'Aufbewahrung von Sitzungen',

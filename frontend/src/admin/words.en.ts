@@ -12,6 +12,7 @@ export const words = {
     grants: 'Permissions',
     folders: 'Trusted folders',
     audit: 'Audit log',
+    storage: 'Storage',
     settings: 'Server settings',
   },
   noAccess: 'You don’t have access to the admin pages.',
@@ -250,6 +251,37 @@ export const words = {
     raw: 'Recorded entry',
     openSession: 'Open session',
     nobody: 'nobody',
+  },
+
+  storage: {
+    lead: 'What this server stores. The sizes of the parts do not include the indexes of the database.',
+    data: 'Data',
+    amount: 'Amount',
+    size: 'Size',
+    sessions: 'Transcripts',
+    attachments: 'Attached files',
+    journals: 'Output of running sessions',
+    audit: 'Audit log',
+    database: 'Database on disk',
+    free: 'Free disk space',
+    sessionCount: (n: number) => count(n, 'session', 'sessions'),
+    files: (n: number) => count(n, 'file', 'files'),
+    entries: (n: number) => count(n, 'entry', 'entries'),
+    retention: 'Retention',
+    retentionLead:
+      'The server applies these limits once an hour. 0 keeps everything. Sessions that run or have an open request are never deleted. Preview your changes before you save them.',
+    limits: {
+      session_days: 'Days without activity until a session is deleted',
+      session_size: 'Maximum size of all transcripts and their files, in MB',
+      audit_days: 'Days until an audit log entry is removed',
+      audit_entries: 'Maximum number of audit log entries',
+    },
+    preview: 'Preview',
+    deletes: (n: number, size: string, until: string) =>
+      `Deletes ${count(n, 'session', 'sessions')} (${size}), last active on ${until} or earlier.`,
+    removes: (n: number) => `Removes ${count(n, 'audit log entry', 'audit log entries')}.`,
+    deletesNothing: 'Nothing would be deleted now.',
+    saved: 'Saved. The server applies the limits within an hour.',
   },
 
   settings: {

@@ -10,7 +10,8 @@ export function bytesOf(text: string): string {
 export function bytes(n: number): string {
   if (n < 1024) return `${n} B`
   if (n < 1024 * 1024) return `${decimal(n / 1024, n < 10 * 1024 ? 1 : 0)} kB`
-  return `${decimal(n / 1024 / 1024, 1)} MB`
+  if (n < 1024 ** 3) return `${decimal(n / 1024 / 1024, 1)} MB`
+  return `${decimal(n / 1024 ** 3, 1)} GB`
 }
 
 /** Formats a duration in its two largest units: "0.3 s", "2 min", "1 h 5 min"; "" if it is too short. */
