@@ -118,7 +118,7 @@ torture: build ## Kill the server 1,000 times under load and count lost answers;
 	bin/torture -outages 100 -requests 2000
 	bin/torture -outages 100 -requests 2000 -database postgres
 	bin/torture -runners 2 -faults 20s
-	bin/torture -runners 2 -faults 20s -database postgres
+	bin/torture -runners 2 -faults 20s -database postgres -servers 2
 	go build -tags embedshim -ldflags '-X main.version=v99.0.0-next' -o bin/next/sayso ./cmd/sayso
 	bin/torture -other bin/next/sayso -kills 200 -requests 600
 

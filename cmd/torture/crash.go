@@ -69,7 +69,7 @@ func (c *crash) run(ctx context.Context) ([]fault, error) {
 	if c.settings.outages > 0 || c.runners > 0 {
 		think = 500 * time.Millisecond // so that forms are open when the database fails
 	}
-	if err := c.openHosts(ctx); err != nil {
+	if err := errors.Join(c.openTwins(ctx), c.openHosts(ctx)); err != nil {
 		return nil, err
 	}
 	for i := range c.settings.tabs {

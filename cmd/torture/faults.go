@@ -19,11 +19,18 @@ const (
 	maxStop  = 5 * time.Second // a connection is given up after 3 s
 	maxCut   = 4 * time.Second
 	maxSlow  = 3 * time.Second
+	maxQuiet = 6 * time.Second
 	slowest  = 200 * time.Millisecond  // delay of each part of what is sent
 	maxBreak = 1500 * time.Millisecond // between two faults
 
 	// A runner dials at least every 5 s, and gives up a connection after 3 s.
 	reconnectLimit = 10 * time.Second
+)
+
+// Names of faults that may come together with another one.
+const (
+	serverKilled  = "server killed"
+	serverStopped = "server stopped and continued"
 )
 
 // distantFaults returns the faults of a run with runners on other hosts.
@@ -39,7 +46,7 @@ func (c *crash) distantFaults() []outage {
 		}
 	}
 	ways := []outage{
-		{"server killed", func(ctx context.Context, random *rand.Rand) error {
+		{serverKilled, func(ctx context.Context, random *rand.Rand) error {
 			if err := c.server.Kill(); err != nil {
 				return err
 			}
@@ -48,15 +55,29 @@ func (c *crash) distantFaults() []outage {
 			}
 			return c.restart(ctx)
 		}},
-		{"server stopped and continued", signals(c.serverPID)},
+		{serverStopped, signals(c.serverPID)},
+	}
+	for _, w := range c.twins {
+		ways = append(ways,
+			outage{serverKilled, func(ctx context.Context, random *rand.Rand) error {
+				if err := w.server.Kill(); err != nil {
+					return err
+				}
+				if err := pause(ctx, randomWait(random, maxCut)); err != nil {
+					return err
+				}
+				return w.start(ctx)
+			}},
+			outage{serverStopped, signals(func() int { return w.server.PID() })})
 	}
 	ways = append(ways, ways...) // there are more faults of runners below
 	for _, r := range c.hosts {
 		fails := func(longest time.Duration, fail func(*line)) func(context.Context, *rand.Rand) error {
 			return func(ctx context.Context, random *rand.Rand) error {
-				fail(r.line)
+				l := r.lines[random.IntN(len(r.lines))]
+				fail(l)
 				err := pause(ctx, randomWait(random, longest))
-				r.line.set(false, false, 0)
+				l.set(false, false, 0)
 				return err
 			}
 		}
@@ -78,6 +99,12 @@ func (c *crash) distantFaults() []outage {
 	}
 	if c.postgres != nil {
 		ways = append(ways, c.outages()...)
+		lost := outage{"notifications lost", func(ctx context.Context, random *rand.Rand) error {
+			c.quiet.quiet.Store(true)
+			defer c.quiet.quiet.Store(false)
+			return pause(ctx, randomWait(random, maxQuiet))
+		}}
+		ways = append(ways, lost, lost, lost)
 	}
 	return ways
 }
@@ -95,14 +122,14 @@ func (c *crash) failApart(ctx context.Context) error {
 		way := ways[random.IntN(len(ways))]
 		what := fmt.Sprintf("fault %d, %s", n, way.name)
 		also := func() error { return nil }
-		if r := c.hosts[random.IntN(len(c.hosts))]; random.IntN(3) == 0 && (way.name == "server killed" || way.name == "server stopped and continued") {
+		if r := c.hosts[random.IntN(len(c.hosts))]; random.IntN(3) == 0 && (way.name == serverKilled || way.name == serverStopped) {
 			what += " while a connection was cut"
 			ended := make(chan error, 1)
-			wait := randomWait(random, maxCut)
+			wait, l := randomWait(random, maxCut), r.lines[random.IntN(len(r.lines))]
 			go func() {
-				r.line.set(true, false, 0)
+				l.set(true, false, 0)
 				err := pause(ctx, wait)
-				r.line.set(false, false, 0)
+				l.set(false, false, 0)
 				ended <- err
 			}()
 			also = func() error { return <-ended }
@@ -147,10 +174,13 @@ func (c *crash) reconnect(ctx context.Context, what string) error {
 
 // reportDistant prints the head of the table of a run with runners.
 func (c *crash) reportDistant() {
-	fmt.Fprintf(c.out, "\n## %d runners on other hosts, %d faults, seed %d\n\n", len(c.hosts), len(c.agreed), c.seed)
+	fmt.Fprintf(c.out, "\n## %d servers, %d runners on other hosts, %d faults, seed %d\n\n", 1+len(c.twins), len(c.hosts), len(c.agreed), c.seed)
 	c.header("what", "")
 	for _, name := range slices.Sorted(maps.Keys(c.failed)) {
 		fmt.Fprintf(c.out, "| %s | %d |\n", name, c.failed[name])
+	}
+	if c.quiet != nil {
+		fmt.Fprintf(c.out, "| notifications that servers did not get | %d |\n", c.quiet.lost.Load())
 	}
 	fmt.Fprintf(c.out, "| in all | %.0f s, then %.1f s of drain |\n", c.took.Seconds(), c.drains.Seconds())
 	fmt.Fprintf(c.out, "| the fault is over → every tab shows what is stored, ms | %s |\n", summary(c.agreed))

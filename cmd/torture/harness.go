@@ -40,6 +40,7 @@ type settings struct {
 	outages              int // of the database, instead of kills
 	soakFor              time.Duration
 	runners              int           // on other hosts
+	servers              int           // that share the database
 	faultsFor            time.Duration // how long these and the server fail
 	// slack multiplies the time limits: 1 for the proof, more on a busy machine.
 	slack time.Duration
@@ -54,7 +55,9 @@ type harness struct {
 	admin   blackbox.Client
 	// postgres is the cluster of this run, nil without one.
 	postgres *postgrestest.Instance
-	hosts    []*host // of the runners
+	hosts    []*host     // of the runners
+	twins    []*twin     // the servers beside the first
+	quiet    *quietProxy // between servers and PostgreSQL, nil without runners
 
 	mu      sync.Mutex       // protects following
 	server  *blackbox.Server // the goroutine that starts and kills it reads it without mu
@@ -90,6 +93,11 @@ func openHarness(ctx context.Context, s settings, children bool) (*harness, erro
 			return nil, errors.Join(err, os.RemoveAll(folder))
 		}
 		s.database = h.postgres.DSN()
+		if s.runners > 0 {
+			if h.quiet, s.database, err = newQuietProxy(s.database); err != nil {
+				return nil, errors.Join(err, h.closeDatabase(), os.RemoveAll(folder))
+			}
+		}
 	}
 	if s.database != "" {
 		h.options.Settings = []string{"--database", s.database}
@@ -106,7 +114,11 @@ func (h *harness) closeDatabase() error {
 	if h.postgres == nil {
 		return nil
 	}
-	return h.postgres.Close()
+	err := h.postgres.Close()
+	if h.quiet != nil {
+		err = errors.Join(err, h.quiet.close())
+	}
+	return err
 }
 
 // start starts the server with the next build.
@@ -148,16 +160,30 @@ func (h *harness) tab(ctx context.Context, index int, o tabOptions) (*tab, error
 		return nil, err
 	}
 	o.index, o.random = index, h.random(100+uint64(index))
-	o.client = blackbox.Client{URL: h.admin.URL, Token: made.Token}
+	all := h.clients()
+	o.client = blackbox.Client{URL: all[index%len(all)].URL, Token: made.Token}
+	if o.client.URL != h.admin.URL {
+		o.started = nil // that of the first server
+	}
 	return newTab(name, o), nil
 }
 
-// persist repeats a command until the server has accepted it. It has the same id, so that repeating it
-// has no effect, until it is refused because a runner cannot be reached.
+// clients returns what the admin uses, for each server.
+func (h *harness) clients() []blackbox.Client {
+	all := []blackbox.Client{h.admin}
+	for _, w := range h.twins {
+		all = append(all, w.client)
+	}
+	return all
+}
+
+// persist repeats a command, at one server after the other, until one has accepted it. It has the same
+// id, so that repeating it has no effect, until it is refused because a runner cannot be reached.
 func (h *harness) persist(ctx context.Context, path string, body map[string]any, out any) error {
 	body["command_id"] = uuid.NewString()
-	for {
-		err := h.admin.Do(ctx, http.MethodPost, path, body, out)
+	all := h.clients()
+	for n := 0; ; n++ {
+		err := all[n%len(all)].Do(ctx, http.MethodPost, path, body, out)
 		var refused *blackbox.StatusError
 		switch {
 		case err == nil:
@@ -310,6 +336,11 @@ func (h *harness) close(ctx context.Context, sessions []string, faults []fault) 
 	for _, r := range h.hosts {
 		if err := r.close(); err != nil {
 			faults = append(faults, fault{otherFaults, r.name, err.Error()})
+		}
+	}
+	for _, w := range h.twins {
+		if err := w.server.Stop(); err != nil {
+			faults = append(faults, fault{otherFaults, w.name, fmt.Sprintf("it did not stop properly: %v", err)})
 		}
 	}
 	if h.server != nil {

@@ -8,18 +8,19 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/sayso-dev/sayso/cmd/blackbox"
 )
 
-// host stands for another host: a runner that dials the server over a line of its own.
+// host stands for another host: a runner that dials each server over a line of its own.
 type host struct {
 	name, id string
 	options  blackbox.Options
-	line     *line
-	token    string // file
+	lines    []*line // to each server
+	token    string  // file
 	cmd      *exec.Cmd
 	exited   chan struct{}
 }
@@ -43,11 +44,14 @@ func (h *harness) openHosts(ctx context.Context) error {
 		if err := os.WriteFile(r.token, []byte(made.Token+"\n"), 0o600); err != nil {
 			return err
 		}
-		var err error
-		if r.line, err = newLine(h.options.Address); err != nil {
-			return err
-		}
 		h.hosts = append(h.hosts, r)
+		for _, c := range h.clients() {
+			l, err := newLine(strings.TrimPrefix(c.URL, "http://"))
+			if err != nil {
+				return err
+			}
+			r.lines = append(r.lines, l)
+		}
 		if err := r.start(); err != nil {
 			return err
 		}
@@ -66,25 +70,60 @@ func (h *harness) openHosts(ctx context.Context) error {
 	}
 }
 
-// connected returns how many runners the server can use.
-func (h *harness) connected(ctx context.Context) (n int, err error) {
-	var list struct {
-		Runners []struct {
-			RunnerID string    `json:"runner_id"`
-			Load     *struct{} `json:"load"`
-		} `json:"runners"`
-	}
-	if err := h.admin.Do(ctx, http.MethodGet, "/api/runners", nil, &list); err != nil {
-		return 0, err
-	}
-	for _, r := range list.Runners {
-		for _, host := range h.hosts {
-			if r.RunnerID == host.id && r.Load != nil {
-				n++
+// connected returns how many runners a server can use.
+func (h *harness) connected(ctx context.Context) (int, error) {
+	usable := map[string]bool{}
+	for _, c := range h.clients() {
+		var list struct {
+			Runners []struct {
+				RunnerID string    `json:"runner_id"`
+				Load     *struct{} `json:"load"`
+			} `json:"runners"`
+		}
+		if err := c.Do(ctx, http.MethodGet, "/api/runners", nil, &list); err != nil {
+			return 0, err
+		}
+		for _, r := range list.Runners {
+			for _, host := range h.hosts {
+				if r.RunnerID == host.id && r.Load != nil {
+					usable[host.id] = true
+				}
 			}
 		}
 	}
-	return n, nil
+	return len(usable), nil
+}
+
+// twin is a server beside the first one, with which it shares the database.
+type twin struct {
+	name    string
+	options blackbox.Options
+	client  blackbox.Client
+	server  *blackbox.Server
+}
+
+// openTwins starts the other servers of the run.
+func (h *harness) openTwins(ctx context.Context) error {
+	for n := 2; n <= h.servers; n++ {
+		w := &twin{name: fmt.Sprintf("server-%d", n), options: h.options}
+		w.options.Folder = filepath.Join(h.folder, w.name)
+		var err error
+		if w.options.Address, err = blackbox.FreeAddress(); err != nil {
+			return err
+		}
+		w.client = blackbox.Client{URL: "http://" + w.options.Address, Token: blackbox.Token}
+		if err := w.start(ctx); err != nil {
+			return err
+		}
+		h.twins = append(h.twins, w)
+	}
+	return nil
+}
+
+// start starts the server.
+func (w *twin) start(ctx context.Context) (err error) {
+	w.server, err = blackbox.Start(ctx, w.options)
+	return err
 }
 
 // start starts the program of the runner.
@@ -94,8 +133,12 @@ func (r *host) start() error {
 		return err
 	}
 	defer log.Close()
-	cmd := exec.Command(r.options.Path, "runner", "--connect", r.line.url(), "--token-file", r.token,
-		"--state-dir", r.options.StateDir(), "--workspace-root", r.options.Work(), "--claude", r.options.Claude)
+	args := []string{"runner", "--token-file", r.token,
+		"--state-dir", r.options.StateDir(), "--workspace-root", r.options.Work(), "--claude", r.options.Claude}
+	for _, l := range r.lines {
+		args = append(args, "--connect", l.url())
+	}
+	cmd := exec.Command(r.options.Path, args...)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.options.Folder, "ANTHROPIC_API_KEY=none"}
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // as for the server
@@ -120,8 +163,11 @@ func (r *host) kill() error {
 	return nil
 }
 
-// close ends the program and its line. Nothing of its sessions may be left.
+// close ends the program and its lines. Nothing of its sessions may be left.
 func (r *host) close() error {
-	err := errors.Join(r.kill(), r.line.close())
+	err := r.kill()
+	for _, l := range r.lines {
+		err = errors.Join(err, l.close())
+	}
 	return errors.Join(err, r.options.KillAll())
 }

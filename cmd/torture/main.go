@@ -7,7 +7,7 @@
 //	torture -sayso bin/sayso -shim-kills 10          kills shims, not the server
 //	torture -sayso bin/sayso -outages 100 [-database postgres]
 //	                                                 makes the database fail, not the server
-//	torture -sayso bin/sayso -runners 2 -faults 10m [-database postgres]
+//	torture -sayso bin/sayso -runners 2 -faults 10m [-database postgres [-servers 2]]
 //	                                                 lets servers, runners and connections fail
 //	torture -sayso bin/sayso -soak 1h                finds what grows while sessions and tabs come and go
 //	torture -sayso bin/sayso -r2 -open 1000 -tabs 50 measures how fast all forms return
@@ -42,7 +42,7 @@
 //
 // With -runners, the sessions run on other hosts, each of which reaches the server over a line of its
 // own. At random, the server or a runner is killed or stopped for a while, a line is cut, loses
-// everything or is slow, and PostgreSQL fails. The limits are those of -outages. Moreover, what tabs and
+// everything or is slow, and PostgreSQL fails or its notifications are lost. The limits are those of -outages. Moreover, what tabs and
 // CLIs saw of each request must be linearizable.
 //
 // If the CLI withdraws a request at the same moment as an answer is applied, the CLI may receive
@@ -112,6 +112,7 @@ func torture(ctx context.Context, args []string) (faulty bool, err error) {
 	flags.IntVar(&s.outages, "outages", 0, "let the database fail so many times instead of killing the server; without -database, or with -database postgres; some 1,500 an hour")
 	flags.DurationVar(&s.soakFor, "soak", 0, "kill nothing and let sessions and tabs come and go for so long; fails when memory, goroutines, descriptors or folders grow")
 	flags.IntVar(&s.runners, "runners", 0, "run the sessions on so many other hosts, and let these, the server and what is between them fail")
+	flags.IntVar(&s.servers, "servers", 1, "with -runners and -database postgres: how many servers share the database")
 	flags.DurationVar(&s.faultsFor, "faults", 20*time.Second, "with -runners: for how long")
 	r2 := flags.Bool("r2", false, "time the return of all forms instead")
 	flags.IntVar(&s.open, "open", s.open, "with -r2: open requests")
@@ -137,6 +138,9 @@ func torture(ctx context.Context, args []string) (faulty bool, err error) {
 	if s.soakFor > 0 {
 		s.sessions = orElse(s.sessions, 100)
 		*limit = max(*limit, s.soakFor+10*time.Minute)
+	}
+	if s.servers > 1 && (s.runners == 0 || s.database != "postgres") {
+		return false, errors.New("several servers need runners and PostgreSQL: -runners 2 -database postgres")
 	}
 	if s.runners > 0 {
 		s.sessions = orElse(s.sessions, 8)

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bufio"
+	"encoding/binary"
+	"io"
+	"net"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+)
+
+// quietProxy carries connections of servers to their PostgreSQL, and can lose its notifications.
+type quietProxy struct {
+	listener net.Listener
+	socket   string
+	quiet    atomic.Bool
+	lost     atomic.Int64 // notifications
+	work     sync.WaitGroup
+}
+
+// newQuietProxy starts a proxy for a database that is reached over a socket, and returns the address of
+// the database through it.
+func newQuietProxy(dsn string) (p *quietProxy, through string, err error) {
+	address, err := url.Parse(dsn)
+	if err != nil {
+		return nil, "", err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, "", err
+	}
+	query := address.Query()
+	p = &quietProxy{listener: listener, socket: filepath.Join(query.Get("host"), ".s.PGSQL.5432")}
+	query.Set("host", "127.0.0.1")
+	query.Set("port", strconv.Itoa(listener.Addr().(*net.TCPAddr).Port))
+	query.Set("sslmode", "disable")
+	address.RawQuery = query.Encode()
+	p.work.Go(p.accept)
+	return p, address.String(), nil
+}
+
+// close ends the proxy, when nobody uses it any more.
+func (p *quietProxy) close() error {
+	err := p.listener.Close()
+	p.work.Wait()
+	return err
+}
+
+func (p *quietProxy) accept() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		p.work.Go(func() { p.carry(client) })
+	}
+}
+
+// carry carries one connection until one side closes it.
+func (p *quietProxy) carry(client net.Conn) {
+	defer client.Close()
+	server, err := net.Dial("unix", p.socket)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	var back sync.WaitGroup
+	back.Go(func() {
+		defer client.Close()
+		defer server.Close()
+		p.copyReplies(client, server)
+	})
+	_, _ = io.Copy(server, client) // until one side closes it
+	server.Close()
+	back.Wait()
+}
+
+// copyReplies carries the messages of PostgreSQL: a letter, the length of the rest, and the rest.
+func (p *quietProxy) copyReplies(to io.Writer, from io.Reader) {
+	const header, notification = 5, 'A'
+	in, out := bufio.NewReader(from), bufio.NewWriter(to)
+	head := make([]byte, header)
+	for {
+		if _, err := io.ReadFull(in, head); err != nil {
+			return
+		}
+		length := int64(binary.BigEndian.Uint32(head[1:])) - 4
+		if head[0] == notification && p.quiet.Load() {
+			p.lost.Add(1)
+			if _, err := io.CopyN(io.Discard, in, length); err != nil {
+				return
+			}
+			continue
+		}
+		if _, err := out.Write(head); err != nil {
+			return
+		}
+		if _, err := io.CopyN(out, in, length); err != nil {
+			return
+		}
+		if in.Buffered() == 0 && out.Flush() != nil {
+			return
+		}
+	}
+}
