@@ -104,6 +104,11 @@ protocol-diff: ## Say how the Claude CLI at CLI=PATH differs in what it says and
 test-kubernetes: ## Validate the Helm chart, the manifests and the compose file in contrib
 	GOFLAGS= go -C contrib/kubernetes test ./...
 
+.PHONY: approvaltest
+approvaltest: build ## Check how sayso and package claude handle approvals with a CLI that misbehaves; other hosts: docs/protocol/hosts.md
+	bin/approvaltest -long client
+	bin/approvaltest -long sayso bin/sayso
+
 FUZZTIME ?= 60s
 FUZZING ?= 10
 .PHONY: fuzz

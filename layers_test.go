@@ -89,6 +89,12 @@ var packages = map[string]rule{
 		ours:   []string{"cmd/blackbox"},
 		closed: "it runs the MCP conformance suite against the server from outside",
 	},
+	"cmd/approvaltest": {
+		layer:    5,
+		ours:     []string{"claude", "cmd/blackbox"},
+		external: []string{"github.com/google/uuid"},
+		closed:   "it is a program that hosts of the CLI start, and talks to them from outside",
+	},
 	"cmd/blackbox": {
 		layer:    5,
 		external: []string{"github.com/coder/websocket", "github.com/google/uuid"},

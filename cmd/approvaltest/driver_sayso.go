@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/cmd/blackbox"
+)
+
+// saysoHost is a built sayso server, with a person who uses REST.
+type saysoHost struct {
+	host
+	ctx    context.Context // ends with the host
+	stop   context.CancelFunc
+	server *blackbox.Server
+	polled chan struct{} // closed when poll has returned
+
+	mu       sync.Mutex
+	sessions map[string]string // ids by folder
+	newest   string            // the id of the session that is watched; "" when its CLI has ended
+	open     map[string]saysoRequest
+}
+
+type saysoRequest struct {
+	RequestID   string          `json:"request_id"`
+	RequestType string          `json:"request_type"`
+	InputHash   string          `json:"input_hash"`
+	Status      string          `json:"status"`
+	ToolName    string          `json:"tool_name"`
+	ToolInput   json.RawMessage `json:"tool_input"`
+}
+
+// pollPeriod is how often the person looks at the list of requests.
+const pollPeriod = 15 * time.Millisecond
+
+func startSayso(ctx context.Context, path string, h host) (driver, error) {
+	version, err := exec.CommandContext(ctx, path, "version").Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s version: %w", path, err)
+	}
+	name, _, _ := strings.Cut(string(version), "\n")
+	address, err := blackbox.FreeAddress()
+	if err != nil {
+		return nil, err
+	}
+	server, err := blackbox.Start(ctx, blackbox.Options{Path: path, Folder: h.work, Address: address, Claude: h.claude})
+	if err != nil {
+		return nil, err
+	}
+	s := &saysoHost{host: h, server: server, polled: make(chan struct{}), sessions: map[string]string{}, open: map[string]saysoRequest{}}
+	s.ctx, s.stop = context.WithCancel(ctx)
+	h.events(event{Event: "ready", Host: name})
+	go s.poll()
+	return s, nil
+}
+
+// poll reads the list of requests until the host ends.
+func (s *saysoHost) poll() {
+	defer close(s.polled)
+	for {
+		var list struct {
+			PendingRequests []saysoRequest `json:"pending_requests"`
+		}
+		if err := s.server.Do(s.ctx, http.MethodGet, "/api/pending", nil, &list); err == nil {
+			s.show(list.PendingRequests)
+		}
+		s.watch()
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-s.server.Exited():
+			s.events(event{Event: "failed", Text: "the server has ended: " + s.server.LogTail()})
+			return
+		case <-time.After(pollPeriod):
+		}
+	}
+}
+
+// watch looks whether the CLI of the newest session has ended.
+func (s *saysoHost) watch() {
+	s.mu.Lock()
+	id := s.newest
+	s.mu.Unlock()
+	if id == "" {
+		return
+	}
+	var session struct {
+		ProcessState struct {
+			State string `json:"state"`
+		} `json:"process_state"`
+	}
+	if err := s.server.Do(s.ctx, http.MethodGet, "/api/sessions/"+id, nil, &session); err != nil || session.ProcessState.State != "dead" {
+		return
+	}
+	s.mu.Lock()
+	s.newest = ""
+	s.mu.Unlock()
+	s.events(event{Event: "ended"})
+}
+
+func (s *saysoHost) show(all []saysoRequest) {
+	now := map[string]bool{}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range all {
+		if r.Status != "open" {
+			continue // its process has ended
+		}
+		now[r.RequestID] = true
+		if _, known := s.open[r.RequestID]; !known {
+			s.open[r.RequestID] = r
+			s.events(event{Event: "asked", Key: r.RequestID, Tool: r.ToolName, Input: r.ToolInput})
+		}
+	}
+	for id := range s.open {
+		if !now[id] {
+			delete(s.open, id)
+			s.events(event{Event: "withdrawn", Key: id})
+		}
+	}
+}
+
+func (s *saysoHost) do(a action) error {
+	s.mu.Lock()
+	id, request := s.sessions[a.Dir], s.open[a.Key]
+	s.mu.Unlock()
+	body := map[string]any{"command_id": uuid.NewString()}
+	path := "/api/sessions/" + id
+	switch a.Do {
+	case "prompt":
+		if id == "" {
+			body["cwd"], body["prompt"] = a.Dir, a.Text
+			var made struct {
+				SessionID string `json:"session_id"`
+			}
+			err := s.server.Do(s.ctx, http.MethodPost, "/api/sessions", body, &made)
+			s.mu.Lock()
+			s.sessions[a.Dir], s.newest = made.SessionID, made.SessionID
+			s.mu.Unlock()
+			return err
+		}
+		body["text"] = a.Text
+		return s.server.Do(s.ctx, http.MethodPost, path+"/messages", body, nil)
+	case "resume":
+		return s.server.Do(s.ctx, http.MethodPost, path+"/resume", body, nil) // the turn goes on by itself
+	case "answer":
+		body["request_type"], body["input_hash"], body["decision"] = request.RequestType, request.InputHash, "deny"
+		if a.Allow {
+			body["decision"] = "allow"
+		} else {
+			body["message"] = a.Message
+		}
+		if a.Input != nil {
+			body["updated_input"] = a.Input
+		}
+		if request.RequestType == "" {
+			body["request_type"] = "tool_approval" // it is gone: the server says so
+		}
+		err := s.server.Do(s.ctx, http.MethodPost, "/api/pending/"+a.Key+"/response", body, nil)
+		var refused *blackbox.StatusError
+		if errors.As(err, &refused) {
+			return nil // too late, as the server tells the person
+		}
+		return err
+	case "interrupt":
+		return s.server.Do(s.ctx, http.MethodPost, path+"/interrupt", body, nil)
+	case "end":
+		body["force"] = true
+		err := s.server.Do(s.ctx, http.MethodPost, path+"/kill", body, nil)
+		var refused *blackbox.StatusError
+		if errors.As(err, &refused) {
+			return nil // it has ended
+		}
+		return err
+	}
+	return fmt.Errorf("cannot %s", a.Do)
+}
+
+func (s *saysoHost) close() error {
+	s.stop()
+	<-s.polled
+	return errors.Join(s.server.Stop(), s.server.KillAll())
+}
