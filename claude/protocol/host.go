@@ -156,12 +156,13 @@ func (h *host) await(what string, match func(message) bool) message {
 
 // end reads until the CLI has ended, and returns its exit status.
 func (h *host) end() int {
-	if h.err != nil {
+	timeout := time.AfterFunc(awaitTimeout, func() { _ = h.process.Kill() })
+	defer timeout.Stop()
+	h.await("the end", func(message) bool { return false })
+	if !errors.Is(h.err, errEnded) {
 		return -1
 	}
-	for line := range h.lines {
-		h.record(Line{h.conversation, FromCLI, line})
-	}
+	h.err = nil
 	_ = h.process.Wait()
 	return exitStatus(h.process.ExitError())
 }

@@ -19,7 +19,8 @@ import (
 // programs.
 type action struct {
 	// Do is prompt (start a session in Dir with Text, or say Text in it), answer, interrupt,
-	// resume (the CLI has ended: start it again for the session) or end (the session).
+	// resume (the CLI has ended: start it again for the session), restart (kill the host, leave its
+	// CLIs alone, and start it again) or end (the session).
 	Do      string `json:"do"`
 	Dir     string `json:"dir"` // which session
 	Text    string `json:"text,omitempty"`

@@ -33,7 +33,7 @@ type clientSession struct {
 func startClient(ctx context.Context, h host) (driver, error) {
 	c := &clientHost{host: h, sessions: map[string]*clientSession{}, answers: map[string]chan<- action{}}
 	c.ctx, c.stop = context.WithCancel(ctx)
-	h.events(event{Event: "ready", Host: "claude.Client of this repository"})
+	h.events(event{Event: "ready", Host: "claude.Client of this repository", Cannot: []string{"restart"}})
 	return c, nil
 }
 

@@ -21,10 +21,12 @@ type saysoHost struct {
 	host
 	ctx    context.Context // ends with the host
 	stop   context.CancelFunc
-	server *blackbox.Server
 	polled chan struct{} // closed when poll has returned
+	start  blackbox.Options
 
 	mu       sync.Mutex
+	server   *blackbox.Server
+	down     bool              // it is being restarted
 	sessions map[string]string // ids by folder
 	newest   string            // the id of the session that is watched; "" when its CLI has ended
 	open     map[string]saysoRequest
@@ -52,11 +54,12 @@ func startSayso(ctx context.Context, path string, h host) (driver, error) {
 	if err != nil {
 		return nil, err
 	}
-	server, err := blackbox.Start(ctx, blackbox.Options{Path: path, Folder: h.work, Address: address, Claude: h.claude})
+	options := blackbox.Options{Path: path, Folder: h.work, Address: address, Claude: h.claude}
+	server, err := blackbox.Start(ctx, options)
 	if err != nil {
 		return nil, err
 	}
-	s := &saysoHost{host: h, server: server, polled: make(chan struct{}), sessions: map[string]string{}, open: map[string]saysoRequest{}}
+	s := &saysoHost{host: h, start: options, server: server, polled: make(chan struct{}), sessions: map[string]string{}, open: map[string]saysoRequest{}}
 	s.ctx, s.stop = context.WithCancel(ctx)
 	h.events(event{Event: "ready", Host: name})
 	go s.poll()
@@ -67,26 +70,73 @@ func startSayso(ctx context.Context, path string, h host) (driver, error) {
 func (s *saysoHost) poll() {
 	defer close(s.polled)
 	for {
-		var list struct {
-			PendingRequests []saysoRequest `json:"pending_requests"`
+		s.mu.Lock()
+		server, down := s.server, s.down
+		s.mu.Unlock()
+		if !down {
+			s.look(server)
 		}
-		if err := s.server.Do(s.ctx, http.MethodGet, "/api/pending", nil, &list); err == nil {
-			s.show(list.PendingRequests)
+		exited := server.Exited()
+		if down {
+			exited = nil
 		}
-		s.watch()
 		select {
 		case <-s.ctx.Done():
 			return
-		case <-s.server.Exited():
-			s.events(event{Event: "failed", Text: "the server has ended: " + s.server.LogTail()})
-			return
+		case <-exited:
+			if s.fails(server) {
+				return
+			}
 		case <-time.After(pollPeriod):
 		}
 	}
 }
 
+// fails reports the end of a server, unless it is being restarted or has been.
+func (s *saysoHost) fails(server *blackbox.Server) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.down || s.server != server {
+		return false
+	}
+	s.events(event{Event: "failed", Text: "the server has ended: " + server.LogTail()})
+	return true
+}
+
+// look reads what a server shows.
+func (s *saysoHost) look(server *blackbox.Server) {
+	var list struct {
+		PendingRequests []saysoRequest `json:"pending_requests"`
+	}
+	if err := server.Do(s.ctx, http.MethodGet, "/api/pending", nil, &list); err != nil {
+		return
+	}
+	s.show(server, list.PendingRequests)
+	s.watch(server)
+}
+
+// restart kills the server and starts it again.
+func (s *saysoHost) restart() error {
+	s.mu.Lock()
+	server := s.server
+	s.down = true
+	clear(s.open)
+	s.mu.Unlock()
+	if err := server.Kill(); err != nil {
+		return err
+	}
+	again, err := blackbox.Start(s.ctx, s.start)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.server, s.down = again, false
+	return nil
+}
+
 // watch looks whether the CLI of the newest session has ended.
-func (s *saysoHost) watch() {
+func (s *saysoHost) watch(server *blackbox.Server) {
 	s.mu.Lock()
 	id := s.newest
 	s.mu.Unlock()
@@ -98,7 +148,7 @@ func (s *saysoHost) watch() {
 			State string `json:"state"`
 		} `json:"process_state"`
 	}
-	if err := s.server.Do(s.ctx, http.MethodGet, "/api/sessions/"+id, nil, &session); err != nil || session.ProcessState.State != "dead" {
+	if err := server.Do(s.ctx, http.MethodGet, "/api/sessions/"+id, nil, &session); err != nil || session.ProcessState.State != "dead" {
 		return
 	}
 	s.mu.Lock()
@@ -107,10 +157,13 @@ func (s *saysoHost) watch() {
 	s.events(event{Event: "ended"})
 }
 
-func (s *saysoHost) show(all []saysoRequest) {
+func (s *saysoHost) show(server *blackbox.Server, all []saysoRequest) {
 	now := map[string]bool{}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.down || s.server != server {
+		return // of the server before
+	}
 	for _, r := range all {
 		if r.Status != "open" {
 			continue // its process has ended
@@ -131,7 +184,7 @@ func (s *saysoHost) show(all []saysoRequest) {
 
 func (s *saysoHost) do(a action) error {
 	s.mu.Lock()
-	id, request := s.sessions[a.Dir], s.open[a.Key]
+	server, id, request := s.server, s.sessions[a.Dir], s.open[a.Key]
 	s.mu.Unlock()
 	body := map[string]any{"command_id": uuid.NewString()}
 	path := "/api/sessions/" + id
@@ -142,16 +195,16 @@ func (s *saysoHost) do(a action) error {
 			var made struct {
 				SessionID string `json:"session_id"`
 			}
-			err := s.server.Do(s.ctx, http.MethodPost, "/api/sessions", body, &made)
+			err := server.Do(s.ctx, http.MethodPost, "/api/sessions", body, &made)
 			s.mu.Lock()
 			s.sessions[a.Dir], s.newest = made.SessionID, made.SessionID
 			s.mu.Unlock()
 			return err
 		}
 		body["text"] = a.Text
-		return s.server.Do(s.ctx, http.MethodPost, path+"/messages", body, nil)
+		return server.Do(s.ctx, http.MethodPost, path+"/messages", body, nil)
 	case "resume":
-		return s.server.Do(s.ctx, http.MethodPost, path+"/resume", body, nil) // the turn goes on by itself
+		return server.Do(s.ctx, http.MethodPost, path+"/resume", body, nil) // the turn goes on by itself
 	case "answer":
 		body["request_type"], body["input_hash"], body["decision"] = request.RequestType, request.InputHash, "deny"
 		if a.Allow {
@@ -165,17 +218,19 @@ func (s *saysoHost) do(a action) error {
 		if request.RequestType == "" {
 			body["request_type"] = "tool_approval" // it is gone: the server says so
 		}
-		err := s.server.Do(s.ctx, http.MethodPost, "/api/pending/"+a.Key+"/response", body, nil)
+		err := server.Do(s.ctx, http.MethodPost, "/api/pending/"+a.Key+"/response", body, nil)
 		var refused *blackbox.StatusError
 		if errors.As(err, &refused) {
 			return nil // too late, as the server tells the person
 		}
 		return err
+	case "restart":
+		return s.restart()
 	case "interrupt":
-		return s.server.Do(s.ctx, http.MethodPost, path+"/interrupt", body, nil)
+		return server.Do(s.ctx, http.MethodPost, path+"/interrupt", body, nil)
 	case "end":
 		body["force"] = true
-		err := s.server.Do(s.ctx, http.MethodPost, path+"/kill", body, nil)
+		err := server.Do(s.ctx, http.MethodPost, path+"/kill", body, nil)
 		var refused *blackbox.StatusError
 		if errors.As(err, &refused) {
 			return nil // it has ended

@@ -95,7 +95,10 @@ func check(ctx context.Context, o options) (rep report, err error) {
 			}
 			rep.Host = ready.Host
 		}
-		result, alive := k.play(ctx, s, d, ready)
+		result, alive, err := k.play(s, d, ready)
+		if err != nil {
+			return rep, err
+		}
 		if o.progress != nil {
 			fmt.Fprintf(o.progress, "%-4s %s%s\n", result.Verdict, s.name, detail(result))
 		}
@@ -203,7 +206,7 @@ func (k *kit) take(e event) {
 }
 
 // play plays a scenario, and reports whether the host can go on.
-func (k *kit) play(ctx context.Context, s scenario, d driver, ready event) (o outcome, alive bool) {
+func (k *kit) play(s scenario, d driver, ready event) (o outcome, alive bool, err error) {
 	o = outcome{Scenario: s.name, Does: s.does, Verdict: "pass"}
 	began := time.Now()
 	r := &run{
@@ -217,27 +220,26 @@ func (k *kit) play(ctx context.Context, s scenario, d driver, ready event) (o ou
 	for _, n := range s.needs {
 		if r.cannot[n] {
 			o.Verdict, o.Why = "skip", "the host cannot: "+n
-			return o, true
+			return o, true, nil
 		}
 	}
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
-		o.Verdict, o.Why = "skip", err.Error()
-		return o, true
+		return o, true, err
 	}
 	k.setCurrent(r)
 	defer k.setCurrent(nil)
 
-	c, err := r.start()
-	if err == nil {
-		if err = s.play(r, c); err == nil {
+	c, playErr := r.start()
+	if playErr == nil {
+		if playErr = s.play(r, c); playErr == nil {
 			r.mu.Lock()
 			r.over = true
 			r.mu.Unlock()
 			r.finish(c)
 		}
 	}
-	if err != nil && !errors.Is(err, errScenario) {
-		r.find(hang, "%v", err)
+	if playErr != nil && !errors.Is(playErr, errScenario) {
+		return o, false, playErr
 	}
 	r.mu.Lock()
 	r.over = true
@@ -259,11 +261,9 @@ func (k *kit) play(ctx context.Context, s scenario, d driver, ready event) (o ou
 	o.Seconds = time.Since(began).Seconds()
 	if k.out != "" {
 		o.Trace = filepath.Join("traces", s.name+".jsonl")
-		if err := r.trace.write(filepath.Join(k.out, o.Trace)); err != nil {
-			r.find(hang, "%v", err)
-		}
+		err = r.trace.write(filepath.Join(k.out, o.Trace))
 	}
-	return o, alive
+	return o, alive, err
 }
 
 func (k *kit) setCurrent(r *run) {

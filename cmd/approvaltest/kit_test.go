@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,8 +36,8 @@ var self = []string{os.Args[0], asCLI}
 // nightly reports whether what takes long runs, too.
 func nightly() bool { return os.Getenv("SAYSO_TEST_ALL") != "" }
 
-// passes runs all scenarios with a host that has to pass them.
-func passes(t *testing.T, o options) {
+// passes runs all scenarios with a host that has to pass them, except those that it cannot.
+func passes(t *testing.T, o options, cannot ...string) {
 	t.Helper()
 	o.self, o.patience, o.long = self, time.Minute, nightly()
 	rep, err := check(t.Context(), o)
@@ -44,18 +45,18 @@ func passes(t *testing.T, o options) {
 		t.Fatal(err)
 	}
 	for _, out := range rep.Outcomes {
-		if out.Verdict != "pass" {
+		if out.Verdict != "pass" && !(out.Verdict == "skip" && slices.Contains(cannot, out.Scenario)) {
 			t.Errorf("%s: %s %s %v", out.Scenario, out.Verdict, out.Why, out.Findings)
 		}
 	}
-	if want := 21; len(rep.Outcomes) < want {
+	if want := 22; len(rep.Outcomes) < want {
 		t.Errorf("%d scenarios, want %d", len(rep.Outcomes), want)
 	}
 }
 
 func TestClientPasses(t *testing.T) {
 	t.Parallel()
-	passes(t, options{start: startClient})
+	passes(t, options{start: startClient}, "host-restarts")
 }
 
 func TestSaysoPasses(t *testing.T) {
@@ -91,7 +92,7 @@ func TestFaultsAreFound(t *testing.T) {
 		{ignoresEdits, "edit", changed},
 		{dropsMessage, "one", invalid},
 		{ignoresWithdrawals, "withdraw", stillOpen},
-		{ignoresDeath, "dies", stillOpen},
+		{ignoresDeath, "dies-in-a-line", stillOpen},
 		{showsTwice, "repeat", doubled},
 		{remembersIDs, "reused-id", unasked},
 		{closesInput, "no-answer", lost},

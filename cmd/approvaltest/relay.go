@@ -13,8 +13,8 @@ import (
 // asCLI is the argument with which this program is the CLI that a host starts.
 const asCLI = "as-cli"
 
-// cliVersion is the version that the CLI reports: the oldest whose rules are judged by are those
-// of 2.1.197, but hosts refuse what is older than they know.
+// cliVersion is the version that the CLI reports. It is a new one, because hosts refuse what is
+// too old for them.
 const cliVersion = "2.1.332"
 
 // hello is the first line of a relay.

@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -263,7 +265,7 @@ var scenarios = []scenario{
 		}
 		return r.fence(c)
 	}},
-	{"dies", "The CLI is killed while two requests are open: they are no longer shown as open, and nothing hangs.", nil, false, func(r *run, c *cli) error {
+	{"dies", "The CLI is killed while two requests are open: they are no longer shown as open, and another session works.", nil, false, func(r *run, c *cli) error {
 		all := []*request{r.ask(c, nil), r.ask(c, nil)}
 		if err := r.shown(all...); err != nil {
 			return err
@@ -274,9 +276,9 @@ var scenarios = []scenario{
 		for _, q := range all {
 			r.vanished(q, "the end of its CLI")
 		}
-		return nil
+		return r.goesOn(c)
 	}},
-	{"dies-in-a-line", "The CLI is killed while it writes a line: the host notices the end.", nil, false, func(r *run, c *cli) error {
+	{"dies-in-a-line", "The CLI is killed while it writes a line: its request is no longer shown, and another session works.", nil, false, func(r *run, c *cli) error {
 		q := r.ask(c, nil)
 		if err := r.shown(q); err != nil {
 			return err
@@ -286,7 +288,7 @@ var scenarios = []scenario{
 			return err
 		}
 		r.vanished(q, "the end of its CLI")
-		return nil
+		return r.goesOn(c)
 	}},
 	{"comes-back", "The CLI is killed while a request is open; the person resumes the session. The new CLI asks something else, which nobody has answered.", []string{"resume"}, false, func(r *run, c *cli) error {
 		q := r.ask(c, nil)
@@ -316,6 +318,27 @@ var scenarios = []scenario{
 			return err
 		}
 		return r.fence(again)
+	}},
+	{"host-restarts", "The host is killed while two requests are open and its CLI lives on. When it has started again, both are shown again, and each gets its own answer once.", []string{"restart"}, false, func(r *run, c *cli) error {
+		all := []*request{r.ask(c, nil), r.ask(c, nil)}
+		if err := r.shown(all...); err != nil {
+			return err
+		}
+		r.mu.Lock()
+		for _, q := range all {
+			q.shown = 0
+		}
+		r.mu.Unlock()
+		if err := r.act(action{Do: "restart"}); err != nil {
+			return err
+		}
+		if err := r.shown(all...); err != nil {
+			return err
+		}
+		if err := r.answerAll(all); err != nil {
+			return err
+		}
+		return r.fence(c)
 	}},
 	{"long-line", "The CLI says a line of 20 MB, then asks.", nil, true, func(r *run, c *cli) error {
 		c.toolResult("toolu_long", strings.Repeat("0123456789abcdef", longLine/16), false)
@@ -412,4 +435,33 @@ func (r *run) killed(c *cli) error {
 		return fmt.Errorf("the kit: %w", err)
 	}
 	return nil
+}
+
+// goesOn holds that the host works after the end of a CLI, in another session.
+func (r *run) goesOn(dead *cli) error {
+	if !r.until(r.patience, func() bool { return r.inputEOF[dead] }) {
+		return errors.New("the CLI was killed and has not ended")
+	}
+	dir := r.dir + "-again"
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	if err := r.act(action{Do: "prompt", Dir: dir, Text: "go"}); err != nil {
+		return err
+	}
+	c, err := r.connected("the CLI of another session")
+	if err != nil {
+		return err
+	}
+	if err := r.turn(c); err != nil {
+		return err
+	}
+	if err := r.fence(c); err != nil {
+		return err
+	}
+	r.finish(c)
+	r.mu.Lock()
+	r.over = true
+	r.mu.Unlock()
+	return r.act(action{Do: "end", Dir: dir})
 }

@@ -54,7 +54,7 @@ createInterface({ input: agent.stdout }).on('line', (line) => {
 })
 
 const hello = await call('initialize', { protocolVersion: 1, clientCapabilities: { fs: { readTextFile: false, writeTextFile: false } } })
-const cannot = ['input', 'message', 'ended', 'resume']
+const cannot = ['input', 'message', 'ended', 'resume', 'restart']
 if (!hello.agentInfo || name.startsWith('@zed')) cannot.push('withdrawn') // the protocol had no word for it then
 emit({ event: 'ready', host: `${name} ${version}`, cannot })
 

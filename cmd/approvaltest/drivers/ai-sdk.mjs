@@ -30,7 +30,7 @@ async function turn(dir, text, resume) {
 }
 
 // It has one turn for each call, so there is nothing to go on with after an interrupt.
-emit({ event: 'ready', host: `ai-sdk-provider-claude-code ${version}`, cannot: ['interrupt', 'resume'] })
+emit({ event: 'ready', host: `ai-sdk-provider-claude-code ${version}`, cannot: ['interrupt', 'resume', 'restart'] })
 await actions(async (action) => {
   switch (action.do) {
     case 'prompt':

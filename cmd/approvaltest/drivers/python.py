@@ -81,7 +81,7 @@ async def act(action):
 
 
 async def main():
-    emit(event="ready", host=f"Python SDK {version('claude-agent-sdk')}")
+    emit(event="ready", host=f"Python SDK {version('claude-agent-sdk')}", cannot=["restart"])
     loop = asyncio.get_running_loop()
     while line := await loop.run_in_executor(None, sys.stdin.readline):
         await act(json.loads(line))

@@ -40,7 +40,7 @@ function start(dir, text, resume) {
   })()
 }
 
-emit({ event: 'ready', host: `TypeScript SDK ${version}` })
+emit({ event: 'ready', host: `TypeScript SDK ${version}`, cannot: ['restart'] })
 await actions(async (action) => {
   const session = sessions.get(action.dir)
   switch (action.do) {
