@@ -172,6 +172,38 @@ func TestDriverProgram(t *testing.T) {
 	}
 }
 
+// TestHostsPage holds that docs/protocol/hosts.md describes every scenario and has a result of each.
+func TestHostsPage(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/protocol/hosts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range scenarios {
+		if !strings.Contains(string(page), fmt.Sprintf("\n| %s | %s |\n", s.name, s.does)) {
+			t.Errorf("the description of %s is missing or another", s.name)
+		}
+		if strings.Count(string(page), "\n| "+s.name+" | ") != 2 {
+			t.Errorf("%s has no row among the results", s.name)
+		}
+	}
+}
+
+// TestDriversParse holds that the drivers in JavaScript are JavaScript: the hosts that they drive
+// are not installed here.
+func TestDriversParse(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("drivers/*.mjs")
+	if err != nil || len(files) < 4 {
+		t.Fatalf("%q, %v", files, err)
+	}
+	for _, f := range files {
+		if out, err := exec.Command("node", "--check", f).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", f, err, out)
+		}
+	}
+}
+
 func TestCommandLine(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
