@@ -355,6 +355,26 @@ var packages = map[string]rule{
 		external: []string{"github.com/google/uuid"},
 		closed:   "only the orchestrator knows the CLI's JSON, so that a change of the CLI ends there",
 	},
+	"claude/examples/bot": {
+		layer:  5,
+		ours:   []string{"claude"},
+		closed: "it is a program that shows the SDK",
+	},
+	"claude/examples/batch": {
+		layer:  5,
+		ours:   []string{"claude", "claude/tool"},
+		closed: "it is a program that shows the SDK",
+	},
+	"claude/examples/web": {
+		layer:  5,
+		ours:   []string{"claude"},
+		closed: "it is a program that shows the SDK",
+	},
+	"claude/examples/guard": {
+		layer:  5,
+		ours:   []string{"claude"},
+		closed: "it is a program that shows the SDK",
+	},
 	"claude/tool": {
 		layer:    0,
 		ours:     []string{"claude"},
@@ -518,7 +538,7 @@ var standardWhy = map[string]struct {
 	only []string
 }{
 	"os/exec":      {"processes are started by the orchestrator and the shim, and procfs runs ps where there is no /proc, and workingtree runs git; claude can, so that it is a whole SDK", []string{"claude", "claude/claudetest", "orchestrator", "orchestrator/launch", "internal/procfs", "internal/workingtree", "shim", "shim/embedded"}},
-	"net/http":     {"HTTP is served at the edges; alert and oidc only make requests", []string{"runner", "internal/alert", "internal/oidc", "internal/command", "internal/refusal", "httpapi", "wsapi", "mcpapi", "frontend", "claude/scriptedmodel"}},
+	"net/http":     {"HTTP is served at the edges; alert and oidc only make requests", []string{"runner", "internal/alert", "internal/oidc", "internal/command", "internal/refusal", "httpapi", "wsapi", "mcpapi", "frontend", "claude/scriptedmodel", "claude/examples/web"}},
 	"database/sql": {"databases are spoken to in store, and their tables made in migrations", []string{"store/sqlite", "store/postgres", "store/transfer", "migrations"}},
 	"plugin":       {"nothing is loaded at run time", nil},
 	"net/rpc":      {"the wire format is JSON, described in docs/integrating/websocket.md", nil},

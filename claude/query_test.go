@@ -295,3 +295,68 @@ func TestAskReturnsTheResult(t *testing.T) {
 		t.Errorf("got %+v %v", r, err)
 	}
 }
+
+func TestStartedCLIGetsTheEnvironment(t *testing.T) {
+	t.Setenv("CLAUDECODE", "1")
+	t.Setenv("NODE_OPTIONS", "--inspect")
+	t.Setenv("OF_THE_PERSON", "kept")
+	t.Setenv("CHANGED", "before")
+	environ := func(o claude.Options, record string) []string {
+		o.Env = map[string]string{"CHANGED": "after"}
+		o.FileCheckpoints = true
+		if _, err := claude.Ask(t.Context(), "hello", o); err != nil {
+			t.Fatal(err)
+		}
+		return claudetest.ReadRecords(t, record)[0].Env
+	}
+	o, record := scriptedOptions(t, claudetest.Script{})
+	got := environ(o, record)
+	for _, want := range []string{"CLAUDE_CODE_ENTRYPOINT=sdk-go", "OF_THE_PERSON=kept", "CHANGED=after", "PWD=" + o.Dir, claude.FileCheckpoints + "=true"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("%s is missing", want)
+		}
+	}
+	for _, kv := range got {
+		if strings.HasPrefix(kv, "CLAUDECODE=") || strings.HasPrefix(kv, "NODE_OPTIONS=") {
+			t.Errorf("%s was inherited", kv)
+		}
+	}
+	o, record = scriptedOptions(t, claudetest.Script{})
+	o.Environ = []string{"PATH=" + os.Getenv("PATH")}
+	if got := environ(o, record); slices.Contains(got, "OF_THE_PERSON=kept") || !slices.Contains(got, "CHANGED=after") {
+		t.Errorf("the environment was not replaced: %q", got)
+	}
+}
+
+func TestInitializeHasTheOptions(t *testing.T) {
+	t.Parallel()
+	o, record := scriptedOptions(t, claudetest.Script{})
+	o.SystemPrompt, o.Title, o.Skills = "Be brief.", "A title", []string{"review"}
+	o.Agents = map[string]claude.Agent{"checker": {Description: "Checks", Prompt: "Check."}}
+	o.ForwardSubagentText, o.PromptSuggestions, o.PerTaskStop, o.AgentProgressSummaries = true, true, true, true
+	o.ToolAliases, o.PlanModeInstructions, o.SupportedDialogKinds = map[string]string{"Bash": "mcp__x__run"}, "Plan.", []string{"k"}
+	o.MCPServers = map[string]claude.MCPServerConfig{"local": claude.LocalServer{Timeout: 5e9, Serve: func(ctx context.Context, _ claude.MCPConn) error {
+		<-ctx.Done()
+		return nil
+	}}}
+	if _, err := claude.Ask(t.Context(), "hello", o); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range claudetest.ReadRecords(t, record) {
+		if r.Kind != "initialize" {
+			continue
+		}
+		for _, want := range []string{
+			`"systemPrompt":["Be brief."]`, `"title":"A title"`, `"skills":["review"]`, `"agents":{"checker":{"description":"Checks","prompt":"Check."}}`,
+			`"forwardSubagentText":true`, `"promptSuggestions":true`, `"perTaskStopAffordance":true`, `"agentProgressSummaries":true`,
+			`"toolAliases":{"Bash":"mcp__x__run"}`, `"planModeInstructions":"Plan."`, `"supportedDialogKinds":["k"]`,
+			`"sdkMcpServers":["local"]`, `"sdkMcpServerConfigs":{"local":{"timeout":5000}}`,
+		} {
+			if !strings.Contains(string(r.Line), want) {
+				t.Errorf("%s is missing in %s", want, r.Line)
+			}
+		}
+		return
+	}
+	t.Error("the CLI was not initialized")
+}
