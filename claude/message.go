@@ -131,7 +131,6 @@ type Assistant struct {
 	TaskDescription string
 	Error           string // authentication_failed, billing_error, rate_limit, overloaded, …; "" for none
 	Aborted         bool   // cut short by an interrupt
-	RequestID       string // of the API
 }
 
 // Text returns the texts of Content, without thinking.
@@ -154,6 +153,7 @@ func (m *Assistant) Details() AssistantDetails {
 
 // AssistantDetails are fields of an [Assistant] that few programs need.
 type AssistantDetails struct {
+	RequestID                     string          `json:"request_id"`         // of the API
 	PromptUUIDs                   []string        `json:"user_message_uuids"` // of the prompts that it answers
 	Supersedes                    []string        `json:"supersedes"`         // UUIDs of messages that it replaces
 	ResumeReason                  string          `json:"resume_reason"`
@@ -361,7 +361,6 @@ func (e *Envelope) assistant(h Header) (Message, error) {
 		TaskDescription: text(e.field("task_description")),
 		Error:           text(e.field("error")),
 		Aborted:         isTrue(e.field("aborted")),
-		RequestID:       e.RequestID,
 	}
 	if !isObject(e.Message) {
 		return m, nil
