@@ -29,12 +29,14 @@ demo: setup-run build ## Start with a demo session: the real CLI with a scripted
 .PHONY: build
 build: frontend ## Build the programs into bin, the web app inside
 	@mkdir -p bin
+	@echo "Compiling sayso (the first time takes minutes)"
 	@scripts/build-shim
-	go build -tags embedshim -o bin/ ./cmd/...
+	@go build -tags embedshim -o bin/ ./cmd/...
 
 # npm writes this file at the end of every install.
 frontend/node_modules/.package-lock.json: frontend/package.json frontend/package-lock.json
-	npm ci --prefix frontend --no-audit --no-fund --loglevel error
+	@echo "Installing the packages of the web app"
+	@npm ci --prefix frontend --no-audit --no-fund --loglevel error
 	@touch $@
 
 e2e/node_modules/.package-lock.json: e2e/package.json e2e/package-lock.json
@@ -43,7 +45,8 @@ e2e/node_modules/.package-lock.json: e2e/package.json e2e/package-lock.json
 
 FRONTEND_SOURCES = $(shell find frontend -name node_modules -prune -o -name dist -prune -o -type f -print 2>/dev/null)
 frontend/dist/index.html: frontend/node_modules/.package-lock.json $(FRONTEND_SOURCES)
-	npm run --silent --prefix frontend build -- --logLevel warn
+	@echo "Building the web app"
+	@npm run --silent --prefix frontend build -- --logLevel warn
 	@touch $@
 
 .PHONY: frontend

@@ -84,6 +84,22 @@ function openInWindows(context: BrowserContext): void {
   }
 }
 
+// Lets a page go on to the next request as soon as it can.
+export function goOn(page: Page): void {
+  const next = page
+    .getByRole('button', { name: 'Next request', exact: true })
+    .or(page.locator('.panel > header').getByRole('button', { name: 'Done', exact: true }))
+    .first()
+  void page.addLocatorHandler(next, () => next.click({ timeout: 2_000 }).catch(() => null), { noWaitAfter: true })
+  // A hand leaves what it pressed; before that nothing more is decided.
+  let far = false
+  void page.addLocatorHandler(
+    page.locator('.outcome').first(),
+    () => page.mouse.move((far = !far) ? 4 : 44, 4).catch(() => undefined),
+    { noWaitAfter: true },
+  )
+}
+
 // The headers with which requests beside a page act as it does.
 export const asPage = async (page: Page) => ({
   'X-Sayso-Page-Key': (await page.evaluate(() => localStorage.getItem('sayso:page-key'))) ?? '',
@@ -156,22 +172,7 @@ export const test = plain.extend<ForTest & Person, ForWorker>({
       if (location.protocol.startsWith('http') && localStorage.getItem('sayso:undo') === null)
         localStorage.setItem('sayso:undo', undo)
     }, undo)
-    if (goesOn) {
-      context.on('page', (page) => {
-        const next = page
-          .getByRole('button', { name: 'Next request', exact: true })
-          .or(page.locator('.panel > header').getByRole('button', { name: 'Done', exact: true }))
-          .first()
-        void page.addLocatorHandler(next, () => next.click({ timeout: 2_000 }).catch(() => null), { noWaitAfter: true })
-        // A hand leaves what it pressed; before that nothing more is decided.
-        let far = false
-        void page.addLocatorHandler(
-          page.locator('.outcome').first(),
-          () => page.mouse.move((far = !far) ? 4 : 44, 4).catch(() => undefined),
-          { noWaitAfter: true },
-        )
-      })
-    }
+    if (goesOn) context.on('page', goOn)
     openInWindows(context)
     const complaints: string[] = []
     // The app asks about a folder while it is typed, and 400 is the answer for one that is not there.

@@ -1,7 +1,12 @@
 package main_test
 
 import (
+	"encoding/json"
+	"io"
+	"io/fs"
 	"net"
+	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -57,5 +62,37 @@ func TestTakenAddressNamesItsSetting(t *testing.T) {
 	<-s.exited
 	if said := s.said.String(); s.code != 1 || !strings.Contains(said, "listens on "+taken.Addr().String()) || !strings.Contains(said, "--listen 127.0.0.1:") || !strings.Contains(said, "SAYSO_LISTEN") {
 		t.Errorf("exit code %d: %s", s.code, said)
+	}
+}
+
+// A program that `go install` built, from a module without the built web app, says so at its start and on
+// its page, and how to get another one.
+func TestWithoutTheWebApp(t *testing.T) {
+	nightly(t) // it links another program
+	t.Parallel()
+	dist, err := filepath.Abs("../../frontend/dist")
+	must(t, err)
+	without := map[string]map[string]string{"Replace": {}}
+	must(t, filepath.WalkDir(dist, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() && e.Name() != ".keep" {
+			without["Replace"][path] = "" // is not there
+		}
+		return err
+	}))
+	text, err := json.Marshal(without)
+	must(t, err)
+	overlay := filepath.Join(t.TempDir(), "overlay.json")
+	must(t, os.WriteFile(overlay, text, 0o600))
+	h := newHarness(t, claudetest.Script{}).asProcesses()
+	h.program, err = build("without-app", "-overlay", overlay)
+	must(t, err)
+	s := h.start()
+	const says = "built without its web app"
+	eventually(t, "the start says so", func() bool { return strings.Contains(s.said.String(), says) })
+	page, err := http.Get(s.URL)
+	must(t, err)
+	defer page.Body.Close()
+	if text, err := io.ReadAll(page.Body); err != nil || !strings.Contains(string(text), says) || !strings.Contains(string(text), "releases") {
+		t.Errorf("%v: %s", err, text)
 	}
 }
