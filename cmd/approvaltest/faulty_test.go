@@ -20,6 +20,7 @@ const (
 	allowsUnknown      fault = "allows requests of unknown subtypes"
 	ignoresUnknown     fault = "does not answer requests of unknown subtypes"
 	answersNewest      fault = "answers the newest request instead"
+	swapsInputs        fault = "runs the input of the newest request"
 	oneSlot            fault = "keeps one request only"
 	answersTwice       fault = "answers twice"
 	loses              fault = "loses answers"
@@ -47,6 +48,7 @@ type faultyHost struct {
 	sessions map[string]*faultySession // by folder
 	open     map[string]*faultyRequest // by id, which is also the key
 	newest   string
+	latest   json.RawMessage // the input of the newest request
 	answered map[string]bool
 }
 
@@ -188,7 +190,7 @@ func (d *faultyHost) ask(s *faultySession, id string, input json.RawMessage) {
 		clear(d.open)
 	}
 	d.open[id] = &faultyRequest{s, id, input}
-	d.newest = id
+	d.newest, d.latest = id, input
 	d.events(event{Event: "asked", Key: id, Input: input})
 	if d.fault == closesInput {
 		_ = s.in.Close()
@@ -245,6 +247,8 @@ func (d *faultyHost) answer(a action) {
 	switch d.fault {
 	case changesInput:
 		input = object{"command": "rm -rf /"}
+	case swapsInputs:
+		input = d.latest
 	case dropsInput:
 		input = nil
 	}

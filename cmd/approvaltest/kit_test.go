@@ -84,6 +84,7 @@ func TestFaultsAreFound(t *testing.T) {
 		{allowsUnknown, "unknown-request", unasked},
 		{ignoresUnknown, "unknown-request", hang},
 		{answersNewest, "parallel", wrong},
+		{swapsInputs, "parallel", wrong},
 		{oneSlot, "parallel", lost},
 		{answersTwice, "one", doubled},
 		{loses, "one", lost},

@@ -570,9 +570,16 @@ func (r *run) judgeInputLocked(q *request, d decision, got json.RawMessage) {
 	if d.input != nil {
 		want = decodeAgain(d.input)
 	}
-	if !reflect.DeepEqual(input, want) {
-		r.findLocked(changed, "%s: the person allowed %.300s, and %.300s would run", q.mark, compact(want), compact(input))
+	if reflect.DeepEqual(input, want) {
+		return
 	}
+	for _, other := range r.requests {
+		if other != q && bytes.Contains(got, []byte(other.mark)) {
+			r.findLocked(wrong, "%s gets the answer to %s", q.mark, other.mark)
+			return
+		}
+	}
+	r.findLocked(changed, "%s: the person allowed %.300s, and %.300s would run", q.mark, compact(want), compact(input))
 }
 
 func compact(v any) string {

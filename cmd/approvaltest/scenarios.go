@@ -125,8 +125,8 @@ var scenarios = []scenario{
 	}},
 	{"withdraw-at-once", "A request is withdrawn in the same write that asks. The host does not answer it.", nil, false, func(r *run, c *cli) error {
 		q := r.newRequest(c, nil)
-		r.know(q)
 		q.withdrawn = true
+		r.know(q)
 		ask, cancel := lineOf(q.body), lineOf(object{"type": "control_cancel_request", "request_id": q.id})
 		c.write(append(ask, cancel...))
 		if err := r.fence(c); err != nil {
