@@ -72,12 +72,12 @@ func (c *crash) distantFaults() []outage {
 	}
 	ways = append(ways, ways...) // there are more faults of runners below
 	for _, r := range c.hosts {
-		fails := func(longest time.Duration, fail func(*line)) func(context.Context, *rand.Rand) error {
+		fails := func(longest time.Duration, how failure) func(context.Context, *rand.Rand) error {
 			return func(ctx context.Context, random *rand.Rand) error {
 				l := r.lines[random.IntN(len(r.lines))]
-				fail(l)
+				l.set(how)
 				err := pause(ctx, randomWait(random, longest))
-				l.set(false, false, 0)
+				l.set(failure{})
 				return err
 			}
 		}
@@ -92,9 +92,10 @@ func (c *crash) distantFaults() []outage {
 				return r.start()
 			}},
 			outage{"runner stopped and continued", signals(func() int { return r.cmd.Process.Pid })},
-			outage{"connection cut", fails(maxCut, func(l *line) { l.set(true, false, 0) })},
-			outage{"connection half open", fails(maxStop, func(l *line) { l.set(false, true, 0) })},
-			outage{"connection slow", fails(maxSlow, func(l *line) { l.set(false, false, slowest) })},
+			outage{"connection cut", fails(maxCut, failure{cut: true})},
+			outage{"connection half open", fails(maxStop, failure{forth: true, back: true})},
+			outage{"replies of the runner lost", fails(maxStop, failure{forth: true})},
+			outage{"connection slow", fails(maxSlow, failure{delayEach: slowest})},
 		)
 	}
 	if c.postgres != nil {
@@ -127,9 +128,9 @@ func (c *crash) failApart(ctx context.Context) error {
 			ended := make(chan error, 1)
 			wait, l := randomWait(random, maxCut), r.lines[random.IntN(len(r.lines))]
 			go func() {
-				l.set(true, false, 0)
+				l.set(failure{cut: true})
 				err := pause(ctx, wait)
-				l.set(false, false, 0)
+				l.set(failure{})
 				ended <- err
 			}()
 			also = func() error { return <-ended }

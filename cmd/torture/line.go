@@ -15,10 +15,16 @@ type line struct {
 	work     sync.WaitGroup
 
 	mu      sync.Mutex // protects following
-	cut     bool       // connections are closed, and new ones refused
-	silent  bool       // what is sent is lost, and connections stay open
-	delay   time.Duration
+	fails   failure
 	through map[net.Conn]bool
+}
+
+// failure is how a line fails.
+type failure struct {
+	cut       bool          // connections are closed, and new ones refused
+	forth     bool          // what the runner sends is lost, and connections stay open
+	back      bool          // the same for what the server sends
+	delayEach time.Duration // of each part of what is sent
 }
 
 // newLine starts to carry connections to an address.
@@ -38,18 +44,18 @@ func (l *line) url() string { return "http://" + l.listener.Addr().String() }
 // close ends all connections.
 func (l *line) close() error {
 	err := l.listener.Close()
-	l.set(true, false, 0)
+	l.set(failure{cut: true})
 	l.work.Wait()
 	return err
 }
 
-// set makes the line fail, or mends it. What was sent while it was silent never arrives, so a mended
-// line has no connection that was open then.
-func (l *line) set(cut, silent bool, delay time.Duration) {
+// set makes the line fail, or mends it. What was lost never arrives, so a mended line has no connection
+// that was open then.
+func (l *line) set(f failure) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	hangup := cut || l.silent && !silent
-	l.cut, l.silent, l.delay = cut, silent, delay
+	hangup := f.cut || l.fails.forth || l.fails.back
+	l.fails = f
 	if hangup {
 		for conn := range l.through {
 			conn.Close()
@@ -78,15 +84,15 @@ func (l *line) carry(near net.Conn) {
 	}
 	defer far.Close()
 	l.mu.Lock()
-	if l.cut {
+	if l.fails.cut {
 		l.mu.Unlock()
 		return
 	}
 	l.through[near], l.through[far] = true, true
 	l.mu.Unlock()
 	var back sync.WaitGroup
-	back.Go(func() { l.copy(near, far) })
-	l.copy(far, near)
+	back.Go(func() { l.copy(near, far, func(f failure) bool { return f.back }) })
+	l.copy(far, near, func(f failure) bool { return f.forth })
 	back.Wait()
 	l.mu.Lock()
 	delete(l.through, near)
@@ -94,18 +100,18 @@ func (l *line) carry(near net.Conn) {
 	l.mu.Unlock()
 }
 
-// copy carries one direction.
-func (l *line) copy(to, from net.Conn) {
+// copy carries one direction, except what is lost.
+func (l *line) copy(to, from net.Conn, lost func(failure) bool) {
 	defer to.Close()
 	defer from.Close()
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buffer)
 		l.mu.Lock()
-		silent, delay := l.silent, l.delay
+		fails := l.fails
 		l.mu.Unlock()
-		time.Sleep(delay)
-		if n > 0 && !silent {
+		time.Sleep(fails.delayEach)
+		if n > 0 && !lost(fails) {
 			if _, err := to.Write(buffer[:n]); err != nil {
 				return
 			}
