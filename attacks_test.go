@@ -249,6 +249,7 @@ var attackList = []attack{
 	proved(148, "a runner's token used for REST, a tab, the metrics or MCP", "httpapi.TestTokensOfRunners"),
 	proved(149, "a server that makes a runner work outside the runner's own roots, or set variables that take effect outside its sandbox", "orchestrator/launch.TestARunnerChecksWhatItStarts", "runner/remote.TestServersThatWantTooMuch", "orchestrator/launch.TestErrorsKeepTheirMeaningWhenTheyTravel"),
 	proved(150, "a page or a session on the host of a runner that reaches more of the server than MCP through it", "runner.TestRequestsOfSessionsAreForwarded"),
+	proved(151, "a stranger at the port where servers reach each other, or at the address of one", "cluster.TestStrangersAreRefused"),
 }
 
 // TestEveryAttackHasItsAnswer checks that the tests in the list exist, so that

@@ -2,7 +2,9 @@ package orchestrator
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -16,13 +18,14 @@ import (
 )
 
 // Fleet drives the runner inside this server, and those on other hosts while they are connected to
-// it. A call about a session goes to the [Orchestrator] of its runner. While that is not connected,
-// it goes to the one inside the server, which refuses what needs the runner; so do the calls that
-// have no method here.
+// it. A call about a session goes to the [Orchestrator] of its runner, or to the server that drives
+// it. While nobody does, it goes to the one inside this server, which refuses what needs the runner;
+// so do the calls that have no method here.
 type Fleet struct {
 	*Orchestrator // of the runner inside this server
 
-	onRevoked func() // see OnRevoked; nil for nothing
+	onRevoked func()    // see OnRevoked; nil for nothing
+	elsewhere Elsewhere // see SetElsewhere; nil if the database has one server
 
 	mu     sync.Mutex
 	others map[string]*Orchestrator // that can be used, by the id of their runner
@@ -82,14 +85,39 @@ func (f *Fleet) each() []*Orchestrator {
 	return append(slices.Collect(maps.Values(f.others)), f.Orchestrator)
 }
 
-// byRunner returns the Orchestrator of a runner, or that inside the server.
-func (f *Fleet) byRunner(runnerID string) *Orchestrator {
+// SetElsewhere sets what other servers drive. Call it before the first call.
+func (f *Fleet) SetElsewhere(e Elsewhere) { f.elsewhere = e }
+
+// passedOn marks the context of a call that another server has passed on.
+type passedOn struct{}
+
+// Here returns a context for a call that another server has passed on: it is not passed on again.
+func Here(ctx context.Context) context.Context { return context.WithValue(ctx, passedOn{}, true) }
+
+// here returns the Orchestrator of a runner, or that inside the server.
+func (f *Fleet) here(runnerID string) *Orchestrator {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if o := f.others[runnerID]; o != nil {
 		return o
 	}
 	return f.Orchestrator
+}
+
+// otherServer returns the sessions of a runner that another server drives, nil if none does.
+func (f *Fleet) otherServer(ctx context.Context, runnerID string) Sessions {
+	if f.elsewhere == nil || f.connected(runnerID) != nil || ctx.Value(passedOn{}) != nil {
+		return nil
+	}
+	return f.elsewhere.Sessions(runnerID)
+}
+
+// byRunner returns the sessions of a runner, or of that inside the server, which refuses.
+func (f *Fleet) byRunner(ctx context.Context, runnerID string) Sessions {
+	if there := f.otherServer(ctx, runnerID); there != nil {
+		return there
+	}
+	return f.here(runnerID)
 }
 
 // running returns the Orchestrator that runs the process of a session, or that inside the server.
@@ -102,21 +130,24 @@ func (f *Fleet) running(sessionID string) *Orchestrator {
 	return f.Orchestrator
 }
 
-// of returns the Orchestrator of the runner of a session.
-func (f *Fleet) of(ctx context.Context, sessionID string) *Orchestrator {
-	if len(f.each()) == 1 {
+// of returns the sessions of the runner of a session.
+func (f *Fleet) of(ctx context.Context, sessionID string) Sessions {
+	if f.elsewhere == nil && len(f.each()) == 1 {
 		return f.Orchestrator
+	}
+	if o := f.running(sessionID); o.find(sessionID) != nil {
+		return o
 	}
 	s, err := f.o.Store.Session(ctx, sessionID)
 	if err != nil { // it reads it again, and says so
 		return f.Orchestrator
 	}
-	return f.byRunner(s.RunnerID)
+	return f.byRunner(ctx, s.RunnerID)
 }
 
 // connected returns the Orchestrator of a runner, nil if this server does not drive it.
 func (f *Fleet) connected(runnerID string) *Orchestrator {
-	if o := f.byRunner(runnerID); o.drives(runnerID) {
+	if o := f.here(runnerID); o.drives(runnerID) {
 		return o
 	}
 	return nil
@@ -142,6 +173,11 @@ func (f *Fleet) near(ctx context.Context, runnerID string) (*Orchestrator, error
 func (f *Fleet) Disk(runnerID string) launch.Disk {
 	o := f.connected(runnerID)
 	switch {
+	case o == nil && f.elsewhere != nil:
+		if there := f.elsewhere.Disk(runnerID); there != nil {
+			return there
+		}
+		return launch.NoDisk{}
 	case o == nil:
 		return launch.NoDisk{}
 	case o == f.Orchestrator:
@@ -150,9 +186,26 @@ func (f *Fleet) Disk(runnerID string) launch.Disk {
 	return o.disk
 }
 
+// StartHere is that of the runner that the request names.
+func (f *Fleet) StartHere(ctx context.Context, request json.RawMessage, permitted *StartPlan) (StartPlan, string, error) {
+	var named struct{ RunnerID string }
+	if err := json.Unmarshal(request, &named); err != nil {
+		return StartPlan{}, "", fmt.Errorf("orchestrator: start: %w", err)
+	}
+	o := f.here(named.RunnerID)
+	if !o.drives(named.RunnerID) {
+		return StartPlan{}, "", o.checkRunner(ctx, session.Session{RunnerID: named.RunnerID})
+	}
+	return o.StartHere(ctx, request, permitted)
+}
+
 // Present is that of the runner of a process.
 func (f *Fleet) Present(stored session.ProcessState) session.ProcessState {
-	return f.byRunner(stored.RunnerID).Present(stored)
+	now := f.here(stored.RunnerID).Present(stored)
+	if now.Unreachable && f.elsewhere != nil && f.elsewhere.Sessions(stored.RunnerID) != nil {
+		now.Unreachable = false
+	}
+	return now
 }
 
 // SessionChanged tells those who may have to act: one that runs the session's process needs no
@@ -235,9 +288,33 @@ func (f *Fleet) Recover(ctx context.Context) {
 	}
 }
 
+// RunnerHere returns what is near Claude on a runner that this server drives, nil for any other.
+func (f *Fleet) RunnerHere(runnerID string) launch.Runner {
+	if o := f.connected(runnerID); o != nil {
+		return o.runner
+	}
+	return nil
+}
+
+// treeHere returns the working tree of a session that came from another server as its place.
+func (f *Fleet) treeHere(s session.Session, t workingtree.Tree) workingtree.Tree {
+	if near := f.RunnerHere(s.RunnerID); t.Trees == nil && near != nil {
+		t.Trees = near
+	}
+	return t
+}
+
 // The rest are the methods of an Orchestrator that are about one session.
 
 func (f *Fleet) Live(sessionID string) (session.Live, bool) {
+	if o := f.running(sessionID); f.elsewhere == nil || o.find(sessionID) != nil {
+		return o.Live(sessionID)
+	}
+	return f.elsewhere.Live(sessionID)
+}
+
+// LiveHere is Live for the sessions that this server drives.
+func (f *Fleet) LiveHere(sessionID string) (session.Live, bool) {
 	return f.running(sessionID).Live(sessionID)
 }
 
@@ -352,35 +429,35 @@ func (f *Fleet) LastChoice(ctx context.Context, runnerID, userID, folder string)
 }
 
 func (f *Fleet) Discard(ctx context.Context, s session.Session, t workingtree.Tree, path, seen string, by pending.Actor) error {
-	return f.byRunner(s.RunnerID).Discard(ctx, s, t, path, seen, by)
+	return f.byRunner(ctx, s.RunnerID).Discard(ctx, s, f.treeHere(s, t), path, seen, by)
 }
 
 func (f *Fleet) Commit(ctx context.Context, s session.Session, t workingtree.Tree, message string, paths []string, by pending.Actor) (string, error) {
-	return f.byRunner(s.RunnerID).Commit(ctx, s, t, message, paths, by)
+	return f.byRunner(ctx, s.RunnerID).Commit(ctx, s, f.treeHere(s, t), message, paths, by)
 }
 
 func (f *Fleet) MergeWorktree(ctx context.Context, s session.Session, t workingtree.Tree, digest string, by pending.Actor) (string, error) {
-	return f.byRunner(s.RunnerID).MergeWorktree(ctx, s, t, digest, by)
+	return f.byRunner(ctx, s.RunnerID).MergeWorktree(ctx, s, f.treeHere(s, t), digest, by)
 }
 
 func (f *Fleet) RemoveWorktree(ctx context.Context, s session.Session, t workingtree.Tree, digest string, by pending.Actor) (workingtree.RemovedWorktree, error) {
-	return f.byRunner(s.RunnerID).RemoveWorktree(ctx, s, t, digest, by)
+	return f.byRunner(ctx, s.RunnerID).RemoveWorktree(ctx, s, f.treeHere(s, t), digest, by)
 }
 
 func (f *Fleet) TurnChanges(ctx context.Context, s session.Session, t workingtree.Tree, messageID string) (TurnChanges, error) {
-	return f.byRunner(s.RunnerID).TurnChanges(ctx, s, t, messageID)
+	return f.byRunner(ctx, s.RunnerID).TurnChanges(ctx, s, f.treeHere(s, t), messageID)
 }
 
 func (f *Fleet) CompareTurn(ctx context.Context, s session.Session, t workingtree.Tree, messageID, path, oldPath string) (workingtree.Comparison, error) {
-	return f.byRunner(s.RunnerID).CompareTurn(ctx, s, t, messageID, path, oldPath)
+	return f.byRunner(ctx, s.RunnerID).CompareTurn(ctx, s, f.treeHere(s, t), messageID, path, oldPath)
 }
 
 func (f *Fleet) PreviewRewind(ctx context.Context, s session.Session, t workingtree.Tree, messageID string) (Rewind, error) {
-	return f.byRunner(s.RunnerID).PreviewRewind(ctx, s, t, messageID)
+	return f.byRunner(ctx, s.RunnerID).PreviewRewind(ctx, s, f.treeHere(s, t), messageID)
 }
 
 func (f *Fleet) Rewind(ctx context.Context, s session.Session, t workingtree.Tree, messageID, digest string, by pending.Actor) error {
-	return f.byRunner(s.RunnerID).Rewind(ctx, s, t, messageID, digest, by)
+	return f.byRunner(ctx, s.RunnerID).Rewind(ctx, s, f.treeHere(s, t), messageID, digest, by)
 }
 
 // Folders is that of a runner, "" for the one inside the server.

@@ -124,6 +124,15 @@ func (f *Fleet) Start(ctx context.Context, r StartRequest) (string, error) {
 	if r.RunnerID == AnyRunner || len(r.Labels) > 0 {
 		return f.startAnywhere(ctx, r)
 	}
+	return f.startOn(ctx, r)
+}
+
+// startOn starts a session on the runner that the request names, also through the server that drives
+// it.
+func (f *Fleet) startOn(ctx context.Context, r StartRequest) (string, error) {
+	if there := f.otherServer(ctx, r.RunnerID); there != nil {
+		return startElsewhere(ctx, there, r)
+	}
 	o, err := f.near(ctx, r.RunnerID)
 	if err != nil {
 		return "", err
@@ -133,7 +142,7 @@ func (f *Fleet) Start(ctx context.Context, r StartRequest) (string, error) {
 
 // place returns the runners on which a session may start, the one with the most free capacity
 // first, or a [problem.Error].
-func (f *Fleet) place(ctx context.Context, r StartRequest) ([]*Orchestrator, error) {
+func (f *Fleet) place(ctx context.Context, r StartRequest) (runnerIDs []string, err error) {
 	machines, err := f.Machines(ctx, false)
 	if err != nil {
 		return nil, err
@@ -145,7 +154,7 @@ func (f *Fleet) place(ctx context.Context, r StartRequest) ([]*Orchestrator, err
 			continue
 		}
 		labelled = true
-		if m.TakesSessions() && f.connected(m.RunnerID) != nil {
+		if m.TakesSessions() && (f.connected(m.RunnerID) != nil || f.otherServer(ctx, m.RunnerID) != nil) {
 			fit = append(fit, m)
 		}
 	}
@@ -156,13 +165,10 @@ func (f *Fleet) place(ctx context.Context, r StartRequest) ([]*Orchestrator, err
 		return nil, problem.For("runner_id", "runner_none_free")
 	}
 	slices.SortStableFunc(fit, func(a, b Machine) int { return cmp.Compare(a.use(), b.use()) })
-	var order []*Orchestrator
 	for _, m := range fit {
-		if o := f.connected(m.RunnerID); o != nil {
-			order = append(order, o)
-		}
+		runnerIDs = append(runnerIDs, m.RunnerID)
 	}
-	return order, nil
+	return runnerIDs, nil
 }
 
 // otherRunner are the reasons for which a session that can start anywhere is tried elsewhere.
@@ -180,9 +186,8 @@ func (f *Fleet) startAnywhere(ctx context.Context, r StartRequest) (sessionID st
 	if err != nil {
 		return "", err
 	}
-	for _, o := range order {
-		r.RunnerID = o.o.RunnerID
-		sessionID, err = o.Start(ctx, r)
+	for _, r.RunnerID = range order {
+		sessionID, err = f.startOn(ctx, r)
 		var reason *problem.Error
 		elsewhere := errors.As(err, &reason) && slices.Contains(otherRunner, reason.Reason)
 		if !elsewhere && !errors.Is(err, launch.ErrUnreachable) {

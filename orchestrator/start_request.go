@@ -33,8 +33,8 @@ type StartRequest struct {
 	By             pending.Actor
 	// Permit makes the final check before the session is created: folder is CWD with all
 	// symlinks resolved. It decides who may use bypassPermissions; without it nobody may. It
-	// may be nil.
-	Permit func(folder, mode string) error
+	// may be nil. It does not travel; see [StartPlan].
+	Permit func(folder, mode string) error `json:"-"`
 }
 
 // permissionModes are the modes that everybody may choose. bypass is not among them: it needs

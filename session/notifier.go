@@ -18,6 +18,7 @@ const (
 	TopicPeople    Topic = "people"    // users, and what they sign in with
 	TopicProjects  Topic = "projects"  // and limits
 	TopicSettings  Topic = "settings"  // that were changed at run time
+	TopicServers   Topic = "servers"   // which there are, and which runners they drive
 	TopicGrants    Topic = "grants"    // that were revoked
 	TopicDrafts    Topic = "drafts"    // the key is the id of their user
 	TopicBookmarks Topic = "bookmarks" // the same

@@ -183,6 +183,20 @@ func lock(ctx context.Context, dsn string, wait time.Duration, take func(context
 	return e, nil
 }
 
+// Cluster is what a database stores for servers that share it.
+type Cluster interface {
+	session.ServerStore
+	alert.PresenceStore
+	Session(ctx context.Context, sessionID string) (session.Session, error)
+}
+
+// AsCluster returns the part of a store that [Open] returned, which is for servers that share its
+// database. ok is false for a file.
+func AsCluster(s Store) (c Cluster, ok bool) {
+	c, ok = engineOf(s).(Cluster)
+	return c, ok
+}
+
 // Notifier announces changes of sessions to this server's listeners, and to the other servers of
 // its database. [session.LocalNotifier] describes the methods.
 type Notifier interface {

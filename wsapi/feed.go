@@ -1,8 +1,9 @@
 package wsapi
 
 import (
+	"cmp"
 	"maps"
-	"sort"
+	"slices"
 	"time"
 
 	"github.com/sayso-dev/sayso/wire"
@@ -34,6 +35,7 @@ type feed struct {
 	// Presence.
 	presenceDue  time.Time
 	presenceNext time.Time
+	viewersSent  []wire.ViewerInfo // as other servers know them
 }
 
 // scheduleReaders notifies the readers soon. The caller holds the hub's mutex.
@@ -47,29 +49,32 @@ func (f *feed) scheduleReaders() {
 	}
 }
 
-// presence lists who reads a session, each person once, and says when the first
-// of them stops typing; zero when nobody types.
-func (f *feed) presence(now time.Time) (frame []byte, expiry time.Time) {
-	people := map[string]wire.ViewerInfo{}
+// viewers lists who reads a session here, each person once, and says when the first of them stops
+// typing; zero when nobody types.
+func (f *feed) viewers(now time.Time) (list []wire.ViewerInfo, expiry time.Time) {
 	for t, r := range f.readers {
-		name := t.who.User.Name
-		v := people[name]
-		v.Name = name
+		v := wire.ViewerInfo{Name: t.who.User.Name}
 		if r.typingUntil.After(now) {
-			v.Typing = true
-			if r.typingIn != "" {
-				v.RequestID = r.typingIn
-			}
+			v.Typing, v.RequestID = true, r.typingIn
 			if expiry.IsZero() || r.typingUntil.Before(expiry) {
 				expiry = r.typingUntil
 			}
 		}
-		people[name] = v
+		list = append(list, v)
 	}
-	p := wire.Presence{Type: "presence", SessionID: f.sessionID, Viewers: make([]wire.ViewerInfo, 0, len(people))}
-	for v := range maps.Values(people) {
-		p.Viewers = append(p.Viewers, v)
+	return mergeViewers(list), expiry
+}
+
+// mergeViewers returns each person once, by name. Somebody who types anywhere types.
+func mergeViewers(list []wire.ViewerInfo) []wire.ViewerInfo {
+	people := map[string]wire.ViewerInfo{}
+	for _, v := range list {
+		known := people[v.Name]
+		v.Typing = v.Typing || known.Typing
+		v.RequestID = cmp.Or(v.RequestID, known.RequestID)
+		people[v.Name] = v
 	}
-	sort.Slice(p.Viewers, func(i, j int) bool { return p.Viewers[i].Name < p.Viewers[j].Name })
-	return wire.Encode(p), expiry
+	merged := slices.AppendSeq(make([]wire.ViewerInfo, 0, len(people)), maps.Values(people))
+	slices.SortFunc(merged, func(a, b wire.ViewerInfo) int { return cmp.Compare(a.Name, b.Name) })
+	return merged
 }

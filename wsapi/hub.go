@@ -84,9 +84,12 @@ type Options struct {
 	// Announce tells the other servers of the database what their tabs have to know. It must not
 	// block. It may be nil.
 	Announce func(topic session.Topic, key string) `optional:"true"`
-	Version  string
-	NodeID   string
-	Log      *slog.Logger
+	// OnViewers tells the other servers who reads a session here; nobody if its list is empty. It must
+	// not block. It may be nil.
+	OnViewers func(wire.Presence) `optional:"true"`
+	Version   string
+	NodeID    string
+	Log       *slog.Logger
 }
 
 // A Hub turns changes of sessions into frames. Each change is read and encoded once and
@@ -115,8 +118,11 @@ type Hub struct {
 	served   sync.WaitGroup                      // tabs
 	drafts   map[string]map[string]account.Draft // that tabs have, without texts, by user and key
 	personal map[personal]bool                   // that another server may have changed
-	retryAt  time.Time                           // set while the store fails
-	watched  time.Time                           // since when there have been tabs
+	unread   []wire.Presence                     // of sessions that no tab reads any more
+	// elsewhere are those who read sessions on other servers, by session and server.
+	elsewhere map[string]map[string][]wire.ViewerInfo
+	retryAt   time.Time // set while the store fails
+	watched   time.Time // since when there have been tabs
 }
 
 // Touch marks a session as changed. It never blocks.
@@ -317,6 +323,7 @@ func (h *Hub) leave(t *tab) {
 	for _, f := range h.feeds {
 		if f.readers[t] != nil {
 			delete(f.readers, t)
+			h.noteUnread(f)
 			h.presenceChanged(f, now)
 			h.forgetIfIdle(f)
 		}
@@ -341,6 +348,14 @@ type personal struct {
 func (h *Hub) announce(topic session.Topic, key string) {
 	if h.o.Announce != nil {
 		h.o.Announce(topic, key)
+	}
+}
+
+// noteUnread has other servers told if nobody reads a session here any more. The caller holds mu.
+func (h *Hub) noteUnread(f *feed) {
+	if len(f.readers) == 0 && len(f.viewersSent) > 0 {
+		f.viewersSent = nil
+		h.unread = append(h.unread, wire.Presence{SessionID: f.sessionID})
 	}
 }
 

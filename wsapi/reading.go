@@ -40,6 +40,7 @@ func (h *Hub) unsubscribe(t *tab, sessionID string) {
 	if f := h.feeds[sessionID]; f != nil && f.readers[t] != nil {
 		delete(f.readers, t)
 		t.dropReading(sessionID)
+		h.noteUnread(f)
 		h.presenceChanged(f, time.Now())
 		h.forgetIfIdle(f)
 	}

@@ -27,7 +27,7 @@ func New(o Options) (*Hub, error) {
 		o: o, wake: make(chan struct{}, 1), recheck: make(chan struct{}, 1), suspect: make(chan struct{}, 1), started: make(chan struct{}),
 		notice:  wire.NoNotice,
 		changed: map[string]struct{}{}, feeds: map[string]*feed{}, tabs: map[*tab]bool{}, deleting: map[string]string{},
-		drafts: map[string]map[string]account.Draft{}, personal: map[personal]bool{},
+		drafts: map[string]map[string]account.Draft{}, personal: map[personal]bool{}, elsewhere: map[string]map[string][]wire.ViewerInfo{},
 		commands: map[*context.CancelFunc]struct{}{},
 	}
 	if h.o.OnFrame == nil {
@@ -89,13 +89,18 @@ func (h *Hub) round(ctx context.Context) {
 	h.mu.Lock()
 	changed := h.changed
 	h.changed, h.retryAt = map[string]struct{}{}, time.Time{}
-	if len(h.tabs) == 0 {
+	unread := h.unread
+	h.unread = nil
+	nobody := len(h.tabs) == 0
+	if nobody {
 		// The next tab gets a snapshot of everything.
 		clear(h.feeds)
-		h.mu.Unlock()
-		return
 	}
 	h.mu.Unlock()
+	h.tellViewers(unread)
+	if nobody {
+		return
+	}
 	for sessionID := range changed {
 		h.refresh(ctx, sessionID)
 	}
@@ -228,8 +233,11 @@ func audience(t *tab, state session.ProcessState) project.Person {
 	return project.Person{}
 }
 
-// sendDue queues the transcripts and presence frames that are due.
+// sendDue queues the transcripts and presence frames that are due, and tells other servers who reads
+// what here.
 func (h *Hub) sendDue(now time.Time) {
+	var changed []wire.Presence
+	defer func() { h.tellViewers(changed) }()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, f := range h.feeds {
@@ -241,7 +249,12 @@ func (h *Hub) sendDue(now time.Time) {
 			}
 		}
 		if !f.presenceDue.IsZero() && !f.presenceDue.After(now) {
-			frame, expiry := f.presence(now)
+			here, expiry := f.viewers(now)
+			if !slices.Equal(here, f.viewersSent) {
+				f.viewersSent = here
+				changed = append(changed, wire.Presence{SessionID: f.sessionID, Viewers: here})
+			}
+			frame := h.presence(f.sessionID, here)
 			f.presenceDue, f.presenceNext = expiry, now.Add(presenceEvery)
 			for t := range f.readers {
 				t.putPresence(f.sessionID, frame)

@@ -24,6 +24,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/internal/alert"
 	"github.com/sayso-dev/sayso/internal/attachment"
+	"github.com/sayso-dev/sayso/internal/cluster"
 	"github.com/sayso-dev/sayso/internal/command"
 	"github.com/sayso-dev/sayso/internal/decision"
 	"github.com/sayso-dev/sayso/internal/descriptors"
@@ -64,6 +65,9 @@ type app struct {
 	stateLock, databaseLock *os.File                    // the latter is nil for PostgreSQL
 	databaseEndedCleanly    bool                        // at the end of the previous server
 	shared                  store.Exclusive             // the database with other servers; nil for a file
+	serverID                string                      // among them
+	others                  net.Listener                // for them; nil for a file
+	cluster                 *cluster.Cluster            // of them; nil for a file
 	hearOthers              func(context.Context) error // tells the notifier of other servers; nil for a file
 	descriptors             *descriptors.Reserve
 	metrics                 *metrics
@@ -199,6 +203,7 @@ func (a *app) openDatabase(ctx context.Context) (err error) {
 	})
 	a.directory = account.NewDirectory(a.store)
 	a.directory.OnIncident(logIncident(a.log))
+	a.serverID = uuid.NewString()
 	a.admin, err = a.directory.Prepare(ctx, a.settings.BootstrapToken)
 	return err
 }
@@ -219,6 +224,9 @@ func (a *app) listen(ctx context.Context) (err error) {
 		if a.twin, s.named = byName(ctx, s.Listen); a.twin != nil {
 			a.onClose(a.twin.Close)
 		}
+	}
+	if err := a.listenForServers(ctx); err != nil {
+		return err
 	}
 	if a.local, a.localURL, err = listenLocally(*s); err != nil {
 		return err
@@ -288,7 +296,10 @@ func (a *app) connect(ctx context.Context) (err error) {
 		return err
 	}
 	a.hearOthers, a.notifier = hear, notifier
-	presence, _ := a.store.(alert.PresenceStore) // nil if the database has one server
+	var presence alert.PresenceStore
+	if several, ok := store.AsCluster(a.opened); ok {
+		presence = several
+	}
 	a.alerts, err = alert.New(alert.Options{
 		Store: a.store, Presence: presence, Active: a.store.ActiveProcesses, State: a.store.ProcessState,
 		Owner: func(ctx context.Context, sessionID string) (string, error) {
@@ -354,14 +365,14 @@ func (a *app) connect(ctx context.Context) (err error) {
 	}
 	a.tabs, err = wsapi.New(wsapi.Options{
 		Store: shown, Processes: a.orchestrator, People: a.directory, Guard: guard, Rules: a.rules,
-		Commands: commands, Refusals: refusals, Alerts: a.alerts, OnFrame: a.metrics.onFrame, Announce: notifier.NotifyTopic,
+		Commands: commands, Refusals: refusals, Alerts: a.alerts, OnFrame: a.metrics.onFrame, Announce: notifier.NotifyTopic, OnViewers: a.tellViewers,
 		Version: versionText(), NodeID: s.NodeID, Log: a.log,
 	})
 	if err != nil {
 		return err
 	}
 	a.runners = &runners{
-		store: a.store, server: s.NodeID, log: a.log, fleet: a.orchestrator, notifier: notifier, show: a.tabs.ShowMachines,
+		store: a.store, server: a.leaseServer(), announce: func() { notifier.NotifyTopic(session.TopicServers, "") }, log: a.log, fleet: a.orchestrator, notifier: notifier, show: a.tabs.ShowMachines,
 		runnerID: a.runnerID, local: func() wire.RunnerLoad { return loadOf(a.shims, s.StateDir) },
 		orchestrate: func(l session.Lease, known session.Runner, c *link.Conn) (*orchestrator.Orchestrator, error) {
 			driving := a.metrics.measured(store.WithLease(a.opened, l))
@@ -375,6 +386,9 @@ func (a *app) connect(ctx context.Context) (err error) {
 		},
 	}
 	if err = a.runners.serve(); err != nil {
+		return err
+	}
+	if err = a.joinServers(notifier, refusals); err != nil {
 		return err
 	}
 	handlers := agentHandlers(a.agents, adapters)
@@ -525,6 +539,9 @@ func (a *app) Run(ctx context.Context) error {
 	start(edges, edgesCtx, "recovery", a.recoverFromOutages)
 	start(edges, edgesCtx, "runners", a.runners.endpoint.Run)
 	start(edges, edgesCtx, "machines", a.runners.watchMachines)
+	if a.cluster != nil {
+		start(edges, edgesCtx, "other servers", a.cluster.Run)
+	}
 	start(sessions, sessionsCtx, "processes", a.orchestrator.Run)
 	if a.lease != nil {
 		start(sessions, sessionsCtx, "lease", a.keepLease)

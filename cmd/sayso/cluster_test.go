@@ -1,7 +1,11 @@
 package main_test
 
 import (
+	"os"
+	"path/filepath"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/sayso-dev/sayso/claude/claudetest"
 	"github.com/sayso-dev/sayso/store/postgrestest"
@@ -65,5 +69,118 @@ func TestServersTellEachOther(t *testing.T) {
 	a.do("DELETE", "/api/tokens/"+made.TokenID, nil, nil)
 	if err := guest.close(t, waitLimit); err == nil {
 		t.Error("the tab of a revoked token ended without a reason")
+	}
+}
+
+// TestAnyServerServesAnySession: a session that one server drives is used on the other, as if it were
+// there, and each answer reaches the CLI once.
+func TestAnyServerServesAnySession(t *testing.T) {
+	t.Parallel()
+	a, b := serverPair(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "done"}}})
+	id := a.session("one")
+	first := b.asks(id)
+	there, here := b.tab(), a.tab()
+	there.until(t, waitLimit, "the session can be reached", func(f map[string]any) bool {
+		list, _ := f["processes"].([]any)
+		one, _ := append(list, nil)[0].(map[string]any)
+		return one["session_id"] == id && one["unreachable"] == nil || unreachable(id, false)(f)
+	})
+	b.allow(first)
+	b.reaches(id, "user_turn")
+	b.do("POST", "/api/sessions/"+id+"/messages", map[string]any{"text": "two"}, nil)
+	b.allow(b.asks(id))
+	b.reaches(id, "user_turn")
+	if n := len(a.h.records("control_response")); n != 2 {
+		t.Errorf("the CLI got %d answers, want 2", n)
+	}
+
+	// Who looks at it on one server is seen on the other.
+	there.say(t, map[string]any{"type": "subscribe", "session_id": id, "after": 0})
+	here.say(t, map[string]any{"type": "subscribe", "session_id": id, "after": 0})
+	there.say(t, map[string]any{"type": "typing", "session_id": id})
+	here.until(t, waitLimit, "somebody types on the other server", func(f map[string]any) bool {
+		list, _ := f["viewers"].([]any)
+		one, _ := append(list, nil)[0].(map[string]any)
+		return f["type"] == "presence" && one["typing"] == true
+	})
+
+	must(t, os.WriteFile(filepath.Join(a.h.work, "notes.txt"), []byte("there"), 0o600))
+	var listed struct {
+		Entries []struct{ Name string } `json:"entries"`
+	}
+	b.do("GET", "/api/sessions/"+id+"/files", nil, &listed)
+	if len(listed.Entries) != 1 || listed.Entries[0].Name != "notes.txt" {
+		t.Errorf("the files of the session are %+v", listed)
+	}
+	var refused struct {
+		Error struct{ Reason string } `json:"error"`
+	}
+	if status := b.status("GET", "/api/sessions/"+id+"/context", nil, &refused); status != 422 || refused.Error.Reason != "context_unreported" {
+		t.Errorf("what the CLI does not report: %d %+v", status, refused)
+	}
+	b.do("POST", "/api/sessions/"+id+"/permission_mode", map[string]any{"permission_mode": "plan"}, nil)
+	eventually(t, "the mode is set", func() bool { return a.process(id).PermissionMode == "plan" })
+	b.do("POST", "/api/sessions/"+id+"/kill", map[string]any{}, nil)
+	a.reaches(id, "dead")
+	b.do("POST", "/api/sessions/"+id+"/resume", map[string]any{}, nil)
+	b.reaches(id, "user_turn")
+	if pid := b.pid(id); !alive(pid) {
+		t.Errorf("the CLI %d does not run", pid)
+	}
+}
+
+// TestRunnerMovesToAnotherServer: the server that drives a runner on another host is paused with a form
+// open, and another takes it: the answer reaches the CLI once, and what was paused writes nothing when
+// it continues. Then the other one is killed, and the first has the runner again.
+func TestRunnerMovesToAnotherServer(t *testing.T) {
+	t.Parallel()
+	dsn := postgrestest.Database(t)
+	a := newHarness(t, claudetest.Script{}).asProcesses().start("--database", dsn, "--node-id", "a")
+	b := newHarness(t, claudetest.Script{}).asProcesses().start("--database", dsn, "--node-id", "b")
+	f := newFar(a, newHarness(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "done"}}}))
+	f.runs(a, a.URL+","+b.URL)
+
+	var made struct {
+		SessionID string `json:"session_id"`
+	}
+	begin := map[string]any{"runner_id": f.id, "cwd": f.work, "prompt": "one"}
+	eventually(t, "the other server starts a session there", func() bool { return b.Do(t.Context(), "POST", "/api/sessions", begin, &made) == nil })
+	id := made.SessionID
+	question := b.asks(id)
+	pid := a.pid(id)
+
+	a.signal(syscall.SIGSTOP)
+	began := time.Now()
+	b.allow(question)
+	b.reaches(id, "user_turn")
+	t.Logf("another server had the runner %v after the first was paused", time.Since(began))
+	a.signal(syscall.SIGCONT)
+	send := func(s *server) { // refused while nobody has the runner
+		eventually(t, "a message is taken", func() bool {
+			return s.status("POST", "/api/sessions/"+id+"/messages", map[string]any{"text": "again"}, nil) < 300
+		})
+	}
+	send(a)
+	question = a.asks(id)
+
+	must(t, b.cmd.Process.Kill())
+	began = time.Now()
+	a.allow(question)
+	a.reaches(id, "user_turn")
+	t.Logf("the first server had the runner again %v after the other was killed", time.Since(began))
+	answered := map[string]int{}
+	for _, r := range f.records("control_response") {
+		answered[r.RequestID]++
+	}
+	if len(answered) != 2 {
+		t.Errorf("the CLI got the answers %v, want 2", answered)
+	}
+	for request, n := range answered {
+		if n != 1 {
+			t.Errorf("%s was answered %d times", request, n)
+		}
+	}
+	if now := a.pid(id); now != pid || !alive(pid) {
+		t.Errorf("the CLI is %d, was %d", now, pid)
 	}
 }

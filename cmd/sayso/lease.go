@@ -44,7 +44,7 @@ func (a *app) takeLease(ctx context.Context) error {
 		return err
 	}
 	hello := session.Hello{
-		RunnerID: here.RunnerID, InstallationID: here.InstallationID, Name: a.settings.NodeID, Server: a.settings.NodeID, Release: versionText(),
+		RunnerID: here.RunnerID, InstallationID: here.InstallationID, Name: a.settings.NodeID, Server: a.leaseServer(), Release: versionText(),
 		Capacity: session.Capacity{Memory: memInfo("MemTotal"), Cores: runtime.NumCPU()},
 		Fence:    slices.Max(append(slices.Collect(maps.Values(fences)), 0)),
 	}

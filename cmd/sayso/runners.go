@@ -23,7 +23,8 @@ import (
 // endpoint.
 type runners struct {
 	store    session.RunnerStore
-	server   string // the name of this server
+	server   string // what a lease says of this server
+	announce func() // tells other servers that a runner has another driver; it must not block
 	log      *slog.Logger
 	fleet    *orchestrator.Fleet
 	notifier session.Notifier
@@ -119,6 +120,7 @@ func (r *runners) drive(ctx context.Context, w runner.Welcome, _ runner.Hello, c
 // reachableChanged shows tabs that a runner can be reached, or no longer can.
 func (r *runners) reachableChanged(ctx context.Context, runnerID string) {
 	r.machinesChanged()
+	r.announce()
 	touched, err := r.store.TouchRunner(ctx, runnerID)
 	if err != nil {
 		r.log.WarnContext(ctx, "tabs show too late whether a runner can be reached", "runner_id", runnerID, "error", err)

@@ -40,6 +40,7 @@ type settings struct {
 	AccessLog      bool
 	OTLPEndpoint   string
 	NodeID         string
+	ClusterListen  string // for other servers of the database; "" for the host of Listen, and any port
 	ResumeOnAnswer bool
 	AlertPrivate   bool
 	IdleLimit      duration

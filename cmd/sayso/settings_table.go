@@ -98,6 +98,8 @@ var settingsTable = []setting{
 	{name: "node-id", field: func(s *settings) any { return &s.NodeID }, standsIn: "the host's name",
 		help:   "Name of this server",
 		screen: &screenEntry{title: "Server name", words: "Identifies this server among others.", kind: wire.SettingText}},
+	{name: "cluster-listen", field: func(s *settings) any { return &s.ClusterListen }, standsIn: "the host of `listen`, and a free port",
+		help: "Address at which other servers of the same PostgreSQL database reach this one"},
 	{name: "connect", field: func(s *settings) any { return &s.Runner.Servers }, see: "runner",
 		help: "For `sayso runner`: addresses of the server, or of several that share a database, such as `https://sayso.example.org`"},
 	{name: "token-file", field: func(s *settings) any { return &s.Runner.TokenFile }, see: "runner", help: "For `sayso runner`: file with the token from `sayso token --runner NAME`"},

@@ -378,6 +378,7 @@ var table = []Entry{
 	{"no_descriptors", NoDescriptors, "The server is almost out of file descriptors; it may open {limit}. Close tabs or sessions, or raise the limit (LimitNOFILE in systemd, ulimit -n in a shell) and restart the server."},
 	{"busy", classOf("busy", 503), "The server is receiving other large messages and files. Try again in a moment."},
 	{"going_away", Unavailable, "The server is starting or stopping. Try again in a moment."},
+	{"server_unreachable", Unavailable, "The server that runs this session can't be reached now. Try again in a moment."},
 	{"not_in_time", Unavailable, "The server could not finish this in time. It may have been done: check before you try again."},
 	{"database_down", Unavailable, "The database does not respond."},
 	{"disk_full", classOf("read_only", 503), "The disk of the server is full or read-only. Nothing was changed. Try again once there is space."},

@@ -2,6 +2,7 @@ package workingtree
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 )
 
@@ -47,6 +48,12 @@ type Tree struct {
 	Trees
 	Place
 }
+
+// MarshalJSON returns the place: whoever gets it has Trees of its own.
+func (t Tree) MarshalJSON() ([]byte, error) { return json.Marshal(t.Place) }
+
+// UnmarshalJSON sets the place.
+func (t *Tree) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, &t.Place) }
 
 // ErrNoSnapshot: a repository no longer has what Snapshot stored.
 var ErrNoSnapshot = errors.New("the stored state of the folder is gone")

@@ -15,15 +15,22 @@ import (
 )
 
 // near is what is near Claude on another host. Each method is one call, by its own name.
-type near struct{ c *link.Conn }
+type near struct {
+	c      *link.Conn
+	prefix string // of the names of the methods
+}
 
 // NewRunner returns what is near Claude on the runner at the other end, which serves it with
 // [runner.MethodsOf]. The connection has [launch.ErrorCodes] among its errors.
-func NewRunner(c *link.Conn) launch.Runner { return near{c} }
+func NewRunner(c *link.Conn) launch.Runner { return near{c: c} }
+
+// NewRunnerBehind is NewRunner for a runner that the other end reaches, where the names of the methods
+// have a prefix.
+func NewRunnerBehind(c *link.Conn, prefix string) launch.Runner { return near{c, prefix} }
 
 // get calls a method that returns a value and an error.
 func get[T any](ctx context.Context, n near, method string, args ...any) (result T, err error) {
-	err = runner.Invoke(ctx, n.c, method, args, &result)
+	err = runner.Invoke(ctx, n.c, n.prefix+method, args, &result)
 	return result, unreachable(n.c, err)
 }
 
@@ -86,7 +93,7 @@ func (n near) RemoveGrant(ctx context.Context, g pending.Grant) ([]string, error
 }
 
 func (n near) MakeFolder(ctx context.Context, dir string) error {
-	return runner.Invoke(ctx, n.c, "MakeFolder", []any{dir})
+	return runner.Invoke(ctx, n.c, n.prefix+"MakeFolder", []any{dir})
 }
 
 func (n near) SavedConversations(ctx context.Context, limit int) ([]claude.SavedConversation, error) {
@@ -150,7 +157,7 @@ func (n near) PlanDiscard(ctx context.Context, p workingtree.Place, path, seen s
 }
 
 func (n near) Discard(ctx context.Context, p workingtree.Place, d workingtree.Discarded) error {
-	return runner.Invoke(ctx, n.c, "Discard", []any{p, d})
+	return runner.Invoke(ctx, n.c, n.prefix+"Discard", []any{p, d})
 }
 
 func (n near) PlanCommit(ctx context.Context, p workingtree.Place, message string, paths []string) ([]string, error) {

@@ -180,6 +180,8 @@ export const german: Record<keyof typeof errors, string> = {
   fork_message_unknown:
     'Diese Nachricht kam in eine laufende Runde, deshalb lässt sich die Unterhaltung davor nicht abzweigen. Wähle eine andere Nachricht.',
   git_slow: 'Git hat zu lange gebraucht. Versuche es noch einmal.',
+  server_unreachable:
+    'Der Server, der diese Sitzung ausführt, ist gerade nicht erreichbar. Versuche es gleich noch einmal.',
   going_away: 'Der Server startet gerade oder wird beendet. Versuche es gleich noch einmal.',
   grant_not_found: 'Diese Berechtigung gibt es nicht oder du hast keinen Zugriff darauf.',
   grant_not_removed: 'Die Regel ließ sich nicht aus einer Einstellungsdatei entfernen und gilt weiter: {detail}.',

@@ -329,6 +329,7 @@ export const errors = {
   secret_too_short: 'A secret needs at least {min} characters.',
   server_admin_only:
     'Only an admin of the server can change the name, folders, limits and the right to bypass approvals.',
+  server_unreachable: "The server that runs this session can't be reached now. Try again in a moment.",
   session_exists: 'A session with this ID already exists.',
   session_external:
     'Claude does not run here in this session: it holds requests of another agent. You can answer them.',

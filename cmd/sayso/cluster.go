@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+
+	"github.com/sayso-dev/sayso/internal/cluster"
+	"github.com/sayso-dev/sayso/internal/refusal"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/store"
+	"github.com/sayso-dev/sayso/wire"
+)
+
+// leaseServer is what the leases of runners say about who drives them: the id of this server among
+// others, its name if there can be none.
+func (a *app) leaseServer() string {
+	if a.shared != nil {
+		return a.serverID
+	}
+	return a.settings.NodeID
+}
+
+// listenForServers listens for the other servers of the database.
+func (a *app) listenForServers(ctx context.Context) (err error) {
+	if a.shared == nil {
+		return nil
+	}
+	address := a.settings.ClusterListen
+	if address == "" {
+		host, _, err := net.SplitHostPort(a.public.Addr().String())
+		if err != nil {
+			return fmt.Errorf("the address of this server: %w", err)
+		}
+		address = net.JoinHostPort(host, "0")
+	}
+	if a.others, err = new(net.ListenConfig).Listen(ctx, "tcp", address); err != nil {
+		return fmt.Errorf("cannot listen for other servers on %s: %w; choose another address with --cluster-listen", address, err)
+	}
+	a.onClose(a.others.Close)
+	return nil
+}
+
+// joinServers connects this server with the others of the database.
+func (a *app) joinServers(n store.Notifier, refusals *refusal.Table) (err error) {
+	several, ok := store.AsCluster(a.opened)
+	if !ok || a.others == nil {
+		return nil
+	}
+	a.cluster, err = cluster.New(cluster.Options{
+		Store: several, Listener: a.others, Sessions: a.orchestrator, Tabs: a.tabs, Refusals: refusals, Log: a.log,
+		Self: session.Server{
+			ServerID: a.serverID, Name: a.settings.NodeID, Release: versionText(), Address: reachableAddress(a.others.Addr().String(), a.settings.Database),
+		},
+		OnLive:   a.tabs.TouchLive,
+		OnJoin:   func() { n.NotifyTopic(session.TopicServers, "") },
+		OnDriver: a.runners.reachableChanged,
+	})
+	if err != nil {
+		return err
+	}
+	a.orchestrator.SetElsewhere(a.cluster)
+	n.ListenTopic(session.TopicServers, func(string) { a.cluster.Changed() })
+	n.Listen(a.cluster.LiveChanged)
+	n.ListenItems(a.cluster.LiveChanged)
+	n.ListenLive(a.cluster.LiveChanged)
+	return nil
+}
+
+// tellViewers tells other servers who reads a session here.
+func (a *app) tellViewers(p wire.Presence) {
+	if a.cluster != nil {
+		a.cluster.Look(p)
+	}
+}
+
+// reachableAddress returns the address at which other servers reach a listener. One that listens on
+// all addresses is reached by that from which this server reaches the database.
+func reachableAddress(listen, database string) string {
+	host, port, err := net.SplitHostPort(listen)
+	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsUnspecified() {
+		return listen
+	}
+	if u, err := url.Parse(database); err == nil && u.Hostname() != "" {
+		// Nothing is sent to connect a UDP socket.
+		if c, err := net.Dial("udp", net.JoinHostPort(u.Hostname(), "9")); err == nil {
+			defer c.Close()
+			if from, ok := c.LocalAddr().(*net.UDPAddr); ok {
+				return net.JoinHostPort(from.IP.String(), port)
+			}
+		}
+	}
+	if name, err := os.Hostname(); err == nil {
+		return net.JoinHostPort(name, port)
+	}
+	return listen
+}

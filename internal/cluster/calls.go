@@ -1,0 +1,116 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/sayso-dev/sayso/internal/refusal"
+	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
+	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/runner"
+	"github.com/sayso-dev/sayso/runner/link"
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
+)
+
+// calls are what one server asks of another. Each is called by its name.
+type calls interface {
+	orchestrator.Sessions
+	// LivePart waits for a moment until the block that Claude is writing differs from what the
+	// caller has.
+	LivePart(ctx context.Context, sessionID string, have LiveMark) (LivePart, error)
+	// Looking says who reads sessions on the calling server.
+	Looking(ctx context.Context, all []Viewers) error
+}
+
+// Viewers are the people who read a session on one server.
+type Viewers = wire.Presence
+
+// callerKey is the key of a context for the id of the server that calls.
+type callerKey struct{}
+
+func withCaller(ctx context.Context, serverID string) context.Context {
+	return context.WithValue(ctx, callerKey{}, serverID)
+}
+
+func callerOf(ctx context.Context) string {
+	serverID, _ := ctx.Value(callerKey{}).(string)
+	return serverID
+}
+
+// served answers the calls of other servers.
+type served struct {
+	Sessions
+	c *Cluster
+}
+
+// nearPrefix precedes the id of a runner, a slash, and the name of a method of [launch.Runner].
+const nearPrefix = "runner/"
+
+// answer answers a call of another server.
+func (c *Cluster) answer(ctx context.Context, call *link.Call) (any, error) {
+	ctx = orchestrator.Here(ctx)
+	rest, near := strings.CutPrefix(call.Name, nearPrefix)
+	if !near {
+		return c.methods.Serve(ctx, call)
+	}
+	runnerID, method, _ := strings.Cut(rest, "/")
+	there := c.o.Sessions.RunnerHere(runnerID)
+	if there == nil {
+		return nil, launch.ErrUnreachable
+	}
+	methods, err := runner.MethodsOf(there)
+	if err != nil {
+		return nil, err
+	}
+	call.Name = method
+	return methods.Serve(ctx, call)
+}
+
+// Looking implements calls.
+func (s served) Looking(ctx context.Context, all []Viewers) error {
+	s.c.o.Tabs.SetViewers(callerOf(ctx), all)
+	return nil
+}
+
+// errorCodes are the errors that keep their identity: those that callers compare with, and for the
+// rest what people see of them.
+func (c *Cluster) errorCodes() []link.ErrorCode {
+	return append(append([]link.ErrorCode{
+		{Code: "session_not_found", Err: session.ErrNotFound},
+		{Code: "request_not_found", Err: pending.ErrNotFound},
+		{Code: "not_running", Err: orchestrator.ErrNotRunning},
+		{Code: "running", Err: orchestrator.ErrRunning},
+		{Code: "closing", Err: orchestrator.ErrClosing},
+	}, launch.ErrorCodes...), link.ErrorCode{Code: "refusal", Detail: c.refusalDetail, Restore: restoreRefusal})
+}
+
+// travelRefusal is a [refusal.Refusal] without its cause, which is in the log of its server.
+type travelRefusal struct {
+	Status   int            `json:"status"`
+	Result   wire.AckResult `json:"result"`
+	Body     wire.ErrorBody `json:"body"`
+	Resolved *wire.Resolved `json:"resolved,omitempty"`
+	Retry    time.Duration  `json:"retry,omitempty"`
+}
+
+func (c *Cluster) refusalDetail(err error) (any, bool) {
+	for _, own := range []error{context.Canceled, context.DeadlineExceeded, link.ErrUnknown, link.ErrTooLarge, link.ErrProtocol} {
+		if errors.Is(err, own) {
+			return nil, false
+		}
+	}
+	r := c.o.Refusals.Of(err)
+	refusal.Report(context.Background(), c.o.Log, "refused what another server passed on", r)
+	return travelRefusal{r.Status, r.Result, r.Body, r.Resolved, r.Retry}, true
+}
+
+func restoreRefusal(detail json.RawMessage) (error, error) {
+	var t travelRefusal
+	err := json.Unmarshal(detail, &t)
+	return &refusal.Refusal{Status: t.Status, Result: t.Result, Body: t.Body, Resolved: t.Resolved, Retry: t.Retry}, err
+}

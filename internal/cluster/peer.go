@@ -1,0 +1,205 @@
+package cluster
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/sayso-dev/sayso/internal/problem"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
+	"github.com/sayso-dev/sayso/runner/link"
+	processes "github.com/sayso-dev/sayso/runner/remote"
+	"github.com/sayso-dev/sayso/session"
+)
+
+// maxCalls bounds the calls of one other server at once.
+const maxCalls = 4 << 10
+
+// maxRedialDelay bounds the time until the next attempt, of which a random part is waited.
+const maxRedialDelay = time.Second
+
+// errStranger refuses a key that is not in the database.
+var errStranger = errors.New("cluster: the key is not that of a server of this database")
+
+// tlsConfig returns the TLS settings of both directions. check decides about the key of the other side.
+func (c *Cluster) tlsConfig(check func(key [sha256.Size]byte) bool) *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{c.key},
+		ClientAuth: tls.RequireAnyClientCert, InsecureSkipVerify: true, // the key alone counts
+		SessionTicketsDisabled: true,
+		VerifyConnection: func(s tls.ConnectionState) error {
+			if len(s.PeerCertificates) == 0 || !check(sha256.Sum256(s.PeerCertificates[0].RawSubjectPublicKeyInfo)) {
+				return errStranger
+			}
+			return nil
+		},
+	}
+}
+
+// serve serves the connection of another server until it ends.
+func (c *Cluster) serve(ctx context.Context, raw net.Conn) error {
+	greeting, cancel := context.WithTimeout(ctx, handshakeTimeout)
+	defer cancel()
+	from := "" // the id of the other server
+	conn := tls.Server(raw, c.tlsConfig(func(key [sha256.Size]byte) bool {
+		from = c.serverOf(greeting, key)
+		return from != ""
+	}))
+	if err := conn.HandshakeContext(greeting); err != nil {
+		_ = raw.Close() // the earlier error counts
+		return err
+	}
+	accepted, err := link.Accept(greeting, conn, func(context.Context, json.RawMessage) (any, error) { return nil, nil }, link.Options{
+		Serve:  func(ctx context.Context, call *link.Call) (any, error) { return c.answer(withCaller(ctx, from), call) },
+		Errors: c.errorCodes(), MaxCalls: maxCalls,
+	})
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.accepted[from] = accepted
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		latest := c.accepted[from] == accepted
+		if latest {
+			delete(c.accepted, from)
+		}
+		c.mu.Unlock()
+		if latest {
+			c.o.Tabs.ForgetServer(from) // it says again who looks when it is back
+		}
+	}()
+	return accepted.Run(ctx)
+}
+
+// A peer is another server, to which this one dials.
+type peer struct {
+	c      *Cluster
+	server session.Server
+	ended  chan struct{} // closed by stop
+	stop   func()
+	news   chan struct{} // capacity 1: looking was changed
+
+	mu      sync.Mutex
+	conn    *link.Conn             // nil while there is none
+	looking map[string]Viewers     // by session, to be told
+	disks   map[string]launch.Disk // of its runners, over this connection
+}
+
+func newPeer(c *Cluster, s session.Server) *peer {
+	p := &peer{c: c, server: s, ended: make(chan struct{}), news: make(chan struct{}, 1), looking: map[string]Viewers{}}
+	p.stop = sync.OnceFunc(func() { close(p.ended) })
+	return p
+}
+
+// run keeps the connection until ctx ends or the server is gone.
+func (p *peer) run(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stopped := make(chan struct{})
+	defer func() { <-stopped }()
+	defer cancel()
+	go func() {
+		defer close(stopped)
+		select {
+		case <-p.ended:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	for delay := 50 * time.Millisecond; ; delay = min(2*delay, maxRedialDelay) {
+		began := time.Now()
+		err := p.connect(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		p.c.o.Log.DebugContext(ctx, "not connected with another server", "name", p.server.Name, "address", p.server.Address, "error", err)
+		if time.Since(began) > maxRedialDelay {
+			delay = 50 * time.Millisecond
+		}
+		select {
+		case <-time.After(rand.N(delay)):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// connect dials and uses the connection until it ends.
+func (p *peer) connect(ctx context.Context) error {
+	greeting, cancel := context.WithTimeout(ctx, handshakeTimeout)
+	defer cancel()
+	raw, err := new(net.Dialer).DialContext(greeting, "tcp", p.server.Address)
+	if err != nil {
+		return err
+	}
+	conn := tls.Client(raw, p.c.tlsConfig(func(key [sha256.Size]byte) bool { return key == p.server.Key }))
+	if err := conn.HandshakeContext(greeting); err != nil {
+		_ = raw.Close() // the earlier error counts
+		return err
+	}
+	greeted, err := link.Greet(greeting, conn, nil, nil, link.Options{Errors: p.c.errorCodes()})
+	if err != nil {
+		return err
+	}
+	var running sync.WaitGroup
+	defer running.Wait()
+	sending, stop := context.WithCancel(ctx)
+	defer stop()
+	p.set(greeted)
+	defer p.set(nil)
+	running.Go(func() { p.tellViewers(sending, p.c.o.Tabs.Viewers()) })
+	return greeted.Run(ctx)
+}
+
+func (p *peer) set(conn *link.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.conn, p.disks = conn, map[string]launch.Disk{}
+}
+
+// disk returns the disk of a runner that the server drives, nil while there is no connection.
+func (p *peer) disk(runnerID string) launch.Disk {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.conn == nil {
+		return nil
+	}
+	if p.disks[runnerID] == nil {
+		p.disks[runnerID] = launch.RemoteDisk(near(p.conn, runnerID))
+	}
+	return p.disks[runnerID]
+}
+
+// near returns what is near Claude on a runner that the server at the other end drives.
+func near(conn *link.Conn, runnerID string) launch.Runner {
+	return processes.NewRunnerBehind(conn, nearPrefix+runnerID+"/")
+}
+
+// connection returns the connection, or a [problem.Error] while there is none.
+func (p *peer) connection() (*link.Conn, error) {
+	if p != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.conn != nil {
+			return p.conn, nil
+		}
+	}
+	return nil, problem.New("server_unreachable")
+}
+
+// unreachable makes the loss of a connection an error for people. What was called may have been done.
+func unreachable(conn *link.Conn, err error) error {
+	if err != nil && conn.Ended() {
+		return fmt.Errorf("%w: %w", problem.New("server_unreachable"), err)
+	}
+	return err
+}

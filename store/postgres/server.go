@@ -1,0 +1,64 @@
+package postgres
+
+import (
+	"context"
+	"crypto/sha256"
+
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/store/sqlstore"
+)
+
+var (
+	// Rows of servers that have died go after an hour.
+	sweepServers = define("DELETE FROM servers WHERE expires_at < " + databaseTime + " - 3600000000")
+	putServer    = define(`INSERT INTO servers (server_id, name, release, address, public_key, expires_at) VALUES ($1, $2, $3, $4, $5, ` + databaseTime + ` + $6)
+		ON CONFLICT (server_id) DO UPDATE SET name = $2, release = $3, address = $4, public_key = $5, expires_at = excluded.expires_at`)
+	removeServer  = define("DELETE FROM servers WHERE server_id = $1")
+	selectServers = sqlstore.Query{Statement: define("SELECT server_id, name, release, address, public_key FROM servers WHERE expires_at > " + databaseTime)}
+	selectDrivers = sqlstore.Query{Statement: define(`SELECT r.runner_id, r.lease_server FROM runners AS r JOIN servers AS s ON s.server_id = r.lease_server
+		WHERE r.removed_at = 0 AND r.lease_expires_at > ` + databaseTime + " AND s.expires_at > " + databaseTime)}
+)
+
+// PutServer implements [session.ServerStore].
+func (s *Store) PutServer(ctx context.Context, one session.Server) error {
+	return s.write(ctx, "store this server", step{Statement: sweepServers}, step{Statement: putServer, args: []any{
+		one.ServerID, sqlstore.SanitizeText(one.Name), sqlstore.SanitizeText(one.Release), one.Address, one.Key[:], session.ServerTTL.Microseconds(),
+	}})
+}
+
+// RemoveServer implements [session.ServerStore].
+func (s *Store) RemoveServer(ctx context.Context, serverID string) error {
+	return s.write(ctx, "remove this server", step{Statement: removeServer, args: []any{serverID}})
+}
+
+// Servers implements [session.ServerStore].
+func (s *Store) Servers(ctx context.Context) (map[string]session.Server, error) {
+	all := map[string]session.Server{}
+	err := s.query(ctx, "read the servers", selectServers, func(row sqlstore.Row) error {
+		var one session.Server
+		var key []byte
+		if err := row.Scan(&one.ServerID, &one.Name, &one.Release, &one.Address, &key); err != nil {
+			return err
+		}
+		if len(key) == sha256.Size { // no other has a key
+			one.Key = [sha256.Size]byte(key)
+			all[one.ServerID] = one
+		}
+		return nil
+	})
+	return all, err
+}
+
+// Drivers implements [session.ServerStore].
+func (s *Store) Drivers(ctx context.Context) (map[string]string, error) {
+	all := map[string]string{}
+	err := s.query(ctx, "read who drives the runners", selectDrivers, func(row sqlstore.Row) error {
+		var runnerID, serverID string
+		if err := row.Scan(&runnerID, &serverID); err != nil {
+			return err
+		}
+		all[runnerID] = serverID
+		return nil
+	})
+	return all, err
+}

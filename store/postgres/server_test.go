@@ -1,0 +1,50 @@
+package postgres_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/store/postgrestest"
+)
+
+// TestServersOfADatabase: a row counts until it expires, and with it the leases of its server.
+func TestServersOfADatabase(t *testing.T) {
+	t.Parallel()
+	st := openPatient(t, postgrestest.Schema(t))
+	a := session.Server{ServerID: uuid.NewString(), Name: "a", Release: "1", Address: "10.0.0.1:7000", Key: [32]byte{1}}
+	b := session.Server{ServerID: uuid.NewString(), Name: "b", Address: "10.0.0.2:7000", Key: [32]byte{2}}
+	for _, s := range []session.Server{a, b, a} {
+		must(t, st.PutServer(ctx, s))
+	}
+	all, err := st.Servers(ctx)
+	if must(t, err); len(all) != 2 || all[a.ServerID] != a || all[b.ServerID] != b {
+		t.Errorf("the servers are %v", all)
+	}
+	r := session.Runner{RunnerID: uuid.NewString(), InstallationID: uuid.NewString(), Name: "r"}
+	must(t, st.RegisterRunner(ctx, r))
+	lease, err := st.TakeLease(ctx, session.Hello{RunnerID: r.RunnerID, InstallationID: r.InstallationID, Server: a.ServerID})
+	must(t, err)
+	drives := func(want string) {
+		t.Helper()
+		if all, err := st.Drivers(ctx); err != nil || all[r.RunnerID] != want {
+			t.Errorf("the drivers are %v, %v; want %q", all, err, want)
+		}
+	}
+	drives(a.ServerID)
+	must(t, st.ReleaseLease(ctx, lease))
+	drives("")
+	_, err = st.TakeLease(ctx, session.Hello{RunnerID: r.RunnerID, InstallationID: r.InstallationID, Server: a.ServerID})
+	must(t, err)
+	drives(a.ServerID)
+	must(t, st.RemoveServer(ctx, a.ServerID))
+	drives("")
+	if all, err := st.Servers(ctx); err != nil || len(all) != 1 {
+		t.Errorf("the servers are %v, %v", all, err)
+	}
+	if session.ServerTTL < 3*time.Second {
+		t.Error("a row expires before it is renewed")
+	}
+}
