@@ -288,6 +288,14 @@ func (f *Fleet) Recover(ctx context.Context) {
 	}
 }
 
+// RunnerIDs returns the runners that this server drives.
+func (f *Fleet) RunnerIDs() (ids []string) {
+	for _, o := range f.each() {
+		ids = append(ids, o.o.RunnerID)
+	}
+	return ids
+}
+
 // RunnerHere returns what is near Claude on a runner that this server drives, nil for any other.
 func (f *Fleet) RunnerHere(runnerID string) launch.Runner {
 	if o := f.connected(runnerID); o != nil {

@@ -59,6 +59,9 @@ type Options struct {
 	Demo *launch.Demo `optional:"true"`
 	// MCP is nil when sessions do not ask over MCP.
 	MCP *MCP `optional:"true"`
+	// Elsewhere returns what processes that other servers run use, by session id; nil if the database
+	// has one server.
+	Elsewhere func(ctx context.Context) (map[string]project.SessionUse, error) `optional:"true"`
 	// Attachments reads the attached files of messages.
 	Attachments Attachments
 	// OnDelivered receives the time from each answer to its arrival on Claude's stdin. It

@@ -275,7 +275,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 		return err
 	}
 	a.onClose(a.attachments.Close)
-	pushKey, err := alert.OpenKey(filepath.Join(s.StateDir, "push-key"))
+	pushKey, err := a.openPushKey(ctx)
 	if err != nil {
 		return err
 	}
@@ -332,7 +332,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 		},
 		CLI:   cli,
 		MCP:   overMCP,
-		Rules: rules, RunnerID: a.runnerID, NodeID: s.NodeID, Demo: a.demo, Attachments: a.attachments, OnDelivered: a.metrics.onDelivered, Tracer: a.metrics.tracer, Log: a.log,
+		Rules: rules, Elsewhere: a.useElsewhere(), RunnerID: a.runnerID, NodeID: s.NodeID, Demo: a.demo, Attachments: a.attachments, OnDelivered: a.metrics.onDelivered, Tracer: a.metrics.tracer, Log: a.log,
 	})
 	if err != nil {
 		return err
@@ -381,7 +381,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 			return orchestrator.New(orchestrator.Options{
 				Store: driving, Registry: a.requests.WithStore(driving), Notifier: notifier,
 				Launcher: processes.NewLauncher(c), Runner: processes.NewRunner(c), CLI: cli, MCP: overMCP,
-				Rules: theirs, RunnerID: known.RunnerID, NodeID: known.Name, Attachments: a.attachments, OnDelivered: a.metrics.onDelivered, Tracer: a.metrics.tracer, Log: a.log,
+				Rules: theirs, Elsewhere: a.useElsewhere(), RunnerID: known.RunnerID, NodeID: known.Name, Attachments: a.attachments, OnDelivered: a.metrics.onDelivered, Tracer: a.metrics.tracer, Log: a.log,
 			})
 		},
 	}

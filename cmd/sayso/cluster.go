@@ -6,8 +6,11 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"path/filepath"
 
+	"github.com/sayso-dev/sayso/internal/alert"
 	"github.com/sayso-dev/sayso/internal/cluster"
+	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store"
@@ -66,6 +69,31 @@ func (a *app) joinServers(n store.Notifier, refusals *refusal.Table) (err error)
 	n.Listen(a.cluster.LiveChanged)
 	n.ListenItems(a.cluster.LiveChanged)
 	n.ListenLive(a.cluster.LiveChanged)
+	return nil
+}
+
+// openPushKey returns the key of push messages. That of the state folder is shared with the other servers,
+// unless they have one: browsers accept messages of the key alone that they were given.
+func (a *app) openPushKey(ctx context.Context) (*alert.Key, error) {
+	own, err := alert.OpenKey(filepath.Join(a.settings.StateDir, "push-key"))
+	several, ok := store.AsCluster(a.opened)
+	if err != nil || !ok {
+		return own, err
+	}
+	text, err := several.SharedSecret(ctx, "push key", own.Text())
+	if err != nil {
+		return nil, err
+	}
+	return alert.ParseKey("the key in the database", text)
+}
+
+// useElsewhere returns a function for what the processes of other servers use, nil for a file.
+func (a *app) useElsewhere() func(context.Context) (map[string]project.SessionUse, error) {
+	if several, ok := store.AsCluster(a.opened); ok {
+		return func(ctx context.Context) (map[string]project.SessionUse, error) {
+			return several.Use(ctx, a.orchestrator.RunnerIDs())
+		}
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package main_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -45,18 +46,14 @@ func TestServersTellEachOther(t *testing.T) {
 		return f["type"] == "bookmarks" && one["session_id"] == id && one["pinned_at"] != nil
 	})
 
-	a.do("PATCH", "/api/settings", map[string]any{"name": "audit_days", "value": "91"}, nil)
-	eventually(t, "the setting applies on the other server", func() bool {
-		var list struct {
-			Settings []struct{ Name, Value string } `json:"settings"`
+	// A limit is a setting of all servers, and counts what runs on all.
+	a.do("PATCH", "/api/settings", map[string]any{"name": "user_sessions", "value": "1"}, nil)
+	eventually(t, "the other server refuses a second session", func() bool {
+		var refused struct {
+			Error struct{ Reason string } `json:"error"`
 		}
-		b.do("GET", "/api/settings", nil, &list)
-		for _, s := range list.Settings {
-			if s.Name == "audit_days" {
-				return s.Value == "91"
-			}
-		}
-		return false
+		status := b.status("POST", "/api/sessions", map[string]any{"cwd": b.h.work, "prompt": "two"}, &refused)
+		return status == 429 && strings.HasPrefix(refused.Error.Reason, "limit_")
 	})
 
 	var made struct {

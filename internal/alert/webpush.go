@@ -26,6 +26,7 @@ import (
 type Key struct {
 	private *ecdsa.PrivateKey
 	public  []byte // uncompressed, 65 bytes
+	text    string
 }
 
 // OpenKey reads the key from a file. At the first start it creates the file, readable by its
@@ -48,20 +49,28 @@ func OpenKey(path string) (*Key, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("alert: read the key of push messages: %w", err)
 	}
-	raw, err := base64.RawURLEncoding.DecodeString(strings.TrimSpace(string(text)))
+	return ParseKey(path, string(text))
+}
+
+// ParseKey reads a key from a text. place is where the text is, for the error.
+func ParseKey(place, text string) (*Key, error) {
+	raw, err := base64.RawURLEncoding.DecodeString(strings.TrimSpace(text))
 	if err != nil {
-		return nil, fmt.Errorf("alert: %s is no key; remove it, and every browser must allow alerts anew: %w", path, err)
+		return nil, fmt.Errorf("alert: %s is no key; remove it, and every browser must allow alerts anew: %w", place, err)
 	}
 	private, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), raw)
 	if err != nil {
-		return nil, fmt.Errorf("alert: %s is no key; remove it, and every browser must allow alerts anew: %w", path, err)
+		return nil, fmt.Errorf("alert: %s is no key; remove it, and every browser must allow alerts anew: %w", place, err)
 	}
 	public, err := private.PublicKey.Bytes()
 	if err != nil {
-		return nil, fmt.Errorf("alert: %s: %w", path, err)
+		return nil, fmt.Errorf("alert: %s: %w", place, err)
 	}
-	return &Key{private, public}, nil
+	return &Key{private, public, text}, nil
 }
+
+// Text returns what ParseKey reads.
+func (k *Key) Text() string { return k.text }
 
 // writeNew creates a file atomically, because half a key would be read as a key.
 func writeNew(path string, text []byte) error {

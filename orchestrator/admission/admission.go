@@ -13,7 +13,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/project"
 )
 
-// Options configures a [Control]. All are required.
+// Options configures a [Control]. All are required unless they say that they may be nil.
 type Options struct {
 	Store project.BoundsStore
 	// EachPerson returns the limits of a person for whom no others are set.
@@ -21,6 +21,9 @@ type Options struct {
 	// Running returns what the running processes take, by session id. It must not
 	// block: it is called while a slot is being reserved.
 	Running func() map[string]project.SessionUse
+	// Elsewhere returns what other servers run, by session id. It is nil if there are none. Two servers
+	// that start a process at the same instant may exceed a limit by one.
+	Elsewhere func(ctx context.Context) (map[string]project.SessionUse, error)
 }
 
 // Control admits processes and turns. It is safe for concurrent use.
@@ -50,9 +53,13 @@ func (c *Control) Bounds(ctx context.Context) (*project.Bounds, []project.Sessio
 	if err != nil {
 		return nil, nil, err
 	}
+	elsewhere, err := c.elsewhere(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return bounds, c.taken(c.o.Running()), nil
+	return bounds, c.taken(c.running(elsewhere)), nil
 }
 
 // Reserve keeps a slot for a process of a session until release is called. Checking
@@ -63,11 +70,15 @@ func (c *Control) Reserve(ctx context.Context, sessionID, folder, ownerID string
 	if err != nil {
 		return nil, err
 	}
+	elsewhere, err := c.elsewhere(ctx)
+	if err != nil {
+		return nil, err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	slot := c.reserved[sessionID]
 	if slot == nil {
-		running := c.o.Running()
+		running := c.running(elsewhere)
 		if _, runs := running[sessionID]; !runs {
 			if err := bounds.AllowProcess(folder, ownerID, c.taken(running)); err != nil {
 				return nil, err
@@ -140,6 +151,25 @@ func (c *Control) Freed() <-chan struct{} { return c.freed }
 
 func (c *Control) bounds(ctx context.Context) (*project.Bounds, error) {
 	return project.ReadBounds(ctx, c.o.Store, c.o.EachPerson(), time.Now())
+}
+
+// elsewhere returns what other servers run.
+func (c *Control) elsewhere(ctx context.Context) (map[string]project.SessionUse, error) {
+	if c.o.Elsewhere == nil {
+		return nil, nil
+	}
+	return c.o.Elsewhere(ctx)
+}
+
+// running returns what runs here and elsewhere.
+func (c *Control) running(elsewhere map[string]project.SessionUse) map[string]project.SessionUse {
+	here := c.o.Running()
+	all := maps.Clone(elsewhere)
+	if all == nil {
+		return here
+	}
+	maps.Copy(all, here)
+	return all
 }
 
 // taken lists what running and starting processes take. It is called with the lock

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 
+	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store/sqlstore"
 )
@@ -18,6 +19,40 @@ var (
 	selectDrivers = sqlstore.Query{Statement: define(`SELECT r.runner_id, r.lease_server FROM runners AS r JOIN servers AS s ON s.server_id = r.lease_server
 		WHERE r.removed_at = 0 AND r.lease_expires_at > ` + databaseTime + " AND s.expires_at > " + databaseTime)}
 )
+
+var (
+	proposeSecret = define("INSERT INTO shared_secrets (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING")
+	selectSecret  = define("SELECT value FROM shared_secrets WHERE name = $1")
+	// Whatever has not ended uses something, also where nobody can reach it.
+	selectUse = sqlstore.Query{Statement: define(`SELECT p.session_id, s.cwd, s.owner_id, p.memory FROM processes AS p
+		JOIN sessions AS s ON s.session_id = p.session_id WHERE p.state <> 'dead' AND s.kind = '' AND NOT s.runner_id = ANY ($1)`)}
+)
+
+// Use returns what the processes use, by session id, except those of some runners.
+func (s *Store) Use(ctx context.Context, exceptRunners []string) (map[string]project.SessionUse, error) {
+	all := map[string]project.SessionUse{}
+	err := s.query(ctx, "read what processes use", selectUse, func(row sqlstore.Row) error {
+		var sessionID string
+		var use project.SessionUse
+		var folder []byte
+		var memory int64
+		if err := row.Scan(&sessionID, &folder, &use.OwnerID, &memory); err != nil {
+			return err
+		}
+		use.Folder, use.Memory = string(folder), uint64(memory)
+		all[sessionID] = use
+		return nil
+	}, append([]string{}, exceptRunners...))
+	return all, err
+}
+
+// SharedSecret implements [session.ServerStore].
+func (s *Store) SharedSecret(ctx context.Context, name, proposal string) (value string, err error) {
+	var found bool
+	err = s.write(ctx, "share a secret", step{Statement: proposeSecret, args: []any{name, proposal}},
+		step{selectSecret, []any{name}, scanRow(&found, &value)})
+	return value, err
+}
 
 // PutServer implements [session.ServerStore].
 func (s *Store) PutServer(ctx context.Context, one session.Server) error {

@@ -44,6 +44,25 @@ func TestServersOfADatabase(t *testing.T) {
 	if all, err := st.Servers(ctx); err != nil || len(all) != 1 {
 		t.Errorf("the servers are %v, %v", all, err)
 	}
+	for _, proposal := range []string{"first", "second"} {
+		if value, err := st.SharedSecret(ctx, "key", proposal); err != nil || value != "first" {
+			t.Errorf("the secret is %q, %v", value, err)
+		}
+	}
+	id := uuid.NewString()
+	must(t, st.CreateSession(ctx, session.Session{SessionID: id, ProjectID: "p", CWD: "/w", PermissionMode: "default", OwnerID: "u", RunnerID: r.RunnerID, CreatedAt: time.Now(), UpdatedAt: time.Now()}))
+	uses := func(want int, except ...string) {
+		t.Helper()
+		if all, err := st.Use(ctx, except); err != nil || len(all) != want || want > 0 && (all[id].Folder != "/w" || all[id].OwnerID != "u") {
+			t.Errorf("except %q: %v, %v; want %d", except, all, err, want)
+		}
+	}
+	uses(0)
+	_, err = st.SaveProcess(ctx, session.ProcessState{SessionID: id, ProcessID: uuid.NewString(), State: session.Starting})
+	must(t, err)
+	uses(1)
+	uses(1, "another")
+	uses(0, r.RunnerID)
 	if session.ServerTTL < 3*time.Second {
 		t.Error("a row expires before it is renewed")
 	}
