@@ -32,6 +32,4 @@ type ServerStore interface {
 	// Drivers returns which server has the lease of each runner, by the id of the runner. A lease that
 	// has expired, and one of a server whose row does not count, is left out.
 	Drivers(ctx context.Context) (map[string]string, error)
-	// SharedSecret returns the value of a secret that all servers use. The first proposal becomes it.
-	SharedSecret(ctx context.Context, name, proposal string) (string, error)
 }

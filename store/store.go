@@ -187,6 +187,8 @@ func lock(ctx context.Context, dsn string, wait time.Duration, take func(context
 type Cluster interface {
 	session.ServerStore
 	alert.PresenceStore
+	// SharedSecret returns the value of a secret that all servers use. The first proposal becomes it.
+	SharedSecret(ctx context.Context, name, proposal string) (string, error)
 	// Use returns what the processes use, by session id, except those of some runners.
 	Use(ctx context.Context, exceptRunners []string) (map[string]project.SessionUse, error)
 	Session(ctx context.Context, sessionID string) (session.Session, error)

@@ -160,6 +160,7 @@ func TestRunnerMovesToAnotherServer(t *testing.T) {
 	send(a)
 	question = a.asks(id)
 
+	local := b.session("on the server's own host")
 	must(t, b.cmd.Process.Kill())
 	began = time.Now()
 	a.allow(question)
@@ -180,4 +181,60 @@ func TestRunnerMovesToAnotherServer(t *testing.T) {
 	if now := a.pid(id); now != pid || !alive(pid) {
 		t.Errorf("the CLI is %d, was %d", now, pid)
 	}
+
+	// What ran on the host of the server that was killed waits for it.
+	var refused struct {
+		Error struct{ Reason string } `json:"error"`
+	}
+	eventually(t, "a session of a server that is gone is unreachable", func() bool {
+		status := a.status("POST", "/api/sessions/"+local+"/resume", map[string]any{}, &refused)
+		return status == 409 && refused.Error.Reason == "runner_unreachable"
+	})
+	tab := a.tab()
+	tab.until(t, waitLimit, "the tab shows that it is", func(frame map[string]any) bool {
+		list, _ := frame["processes"].([]any)
+		for _, p := range list {
+			if one, _ := p.(map[string]any); one["session_id"] == local {
+				return one["unreachable"] == true
+			}
+		}
+		return false
+	})
+}
+
+// TestRealSessionOnAnotherServer is the same with the real CLI, which does what was allowed on a server
+// that did not drive it, and then once more on the one that took its runner.
+func TestRealSessionOnAnotherServer(t *testing.T) {
+	onCLIs(t, func(t *testing.T, version string) {
+		dsn := postgrestest.Database(t)
+		a := newHarness(t, claudetest.Script{}).asProcesses().start("--database", dsn, "--node-id", "a")
+		b := newHarness(t, claudetest.Script{}).start("--database", dsn, "--node-id", "b")
+		host, _ := realHarness(t, version)
+		f := newFar(a, host)
+		f.runs(a, a.URL+","+b.URL)
+		script := func(file string) string {
+			return "```script\n" + `[[{"tool":"Bash","input":{"command":"echo once >> ` + file + `","description":"d"}}],[{"text":"done"}]]` + "\n```"
+		}
+		var made struct {
+			SessionID string `json:"session_id"`
+		}
+		begin := map[string]any{"runner_id": f.id, "cwd": f.work, "prompt": script("other")}
+		eventually(t, "the other server starts a session there", func() bool { return b.Do(t.Context(), "POST", "/api/sessions", begin, &made) == nil })
+		id := made.SessionID
+		b.allow(b.asks(id))
+		b.reaches(id, "user_turn")
+		b.do("POST", "/api/sessions/"+id+"/messages", map[string]any{"text": script("killed")}, nil)
+		question, pid := b.asks(id), b.pid(id)
+		must(t, a.cmd.Process.Kill())
+		b.allow(question)
+		b.reaches(id, "user_turn")
+		for _, file := range []string{"other", "killed"} {
+			if text, err := os.ReadFile(filepath.Join(f.work, file)); err != nil || string(text) != "once\n" {
+				t.Errorf("%s: %q, %v", file, text, err)
+			}
+		}
+		if now := b.pid(id); now != pid {
+			t.Errorf("the CLI is %d, was %d", now, pid)
+		}
+	})
 }

@@ -39,6 +39,9 @@ const (
 	refreshInterval = 2 * time.Second
 	// storeTimeout bounds each use of the store.
 	storeTimeout = 3 * time.Second
+	// maxHandshakes bounds the connections whose key is not known yet: each may cost a read of the
+	// database.
+	maxHandshakes = 16
 	// handshakeTimeout bounds dialing, TLS and hello.
 	handshakeTimeout = 3 * time.Second
 )
@@ -294,6 +297,7 @@ func (c *Cluster) Disk(runnerID string) launch.Disk {
 func (c *Cluster) listen(ctx context.Context) {
 	var serving sync.WaitGroup
 	defer serving.Wait()
+	handshakes := make(chan struct{}, maxHandshakes)
 	stop := context.AfterFunc(ctx, func() { c.o.Listener.Close() })
 	defer stop()
 	for {
@@ -309,8 +313,16 @@ func (c *Cluster) listen(ctx context.Context) {
 			}
 			return
 		}
+		select {
+		case handshakes <- struct{}{}:
+		case <-ctx.Done():
+			_ = conn.Close() // nobody waits for it
+			return
+		}
+		known := sync.OnceFunc(func() { <-handshakes })
 		serving.Go(func() {
-			if err := c.serve(ctx, conn); err != nil && ctx.Err() == nil {
+			defer known()
+			if err := c.serve(ctx, conn, known); err != nil && ctx.Err() == nil {
 				c.o.Log.DebugContext(ctx, "the connection of another server ended", "address", conn.RemoteAddr(), "error", err)
 			}
 		})

@@ -43,8 +43,9 @@ func (c *Cluster) tlsConfig(check func(key [sha256.Size]byte) bool) *tls.Config 
 	}
 }
 
-// serve serves the connection of another server until it ends.
-func (c *Cluster) serve(ctx context.Context, raw net.Conn) error {
+// serve serves the connection of another server until it ends. It calls known when that has shown its
+// key.
+func (c *Cluster) serve(ctx context.Context, raw net.Conn, known func()) error {
 	greeting, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
 	from := "" // the id of the other server
@@ -56,6 +57,7 @@ func (c *Cluster) serve(ctx context.Context, raw net.Conn) error {
 		_ = raw.Close() // the earlier error counts
 		return err
 	}
+	known()
 	accepted, err := link.Accept(greeting, conn, func(context.Context, json.RawMessage) (any, error) { return nil, nil }, link.Options{
 		Serve:  func(ctx context.Context, call *link.Call) (any, error) { return c.answer(withCaller(ctx, from), call) },
 		Errors: c.errorCodes(), MaxCalls: maxCalls,

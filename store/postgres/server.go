@@ -46,7 +46,7 @@ func (s *Store) Use(ctx context.Context, exceptRunners []string) (map[string]pro
 	return all, err
 }
 
-// SharedSecret implements [session.ServerStore].
+// SharedSecret returns the value of a secret that all servers use. The first proposal becomes it.
 func (s *Store) SharedSecret(ctx context.Context, name, proposal string) (value string, err error) {
 	var found bool
 	err = s.write(ctx, "share a secret", step{Statement: proposeSecret, args: []any{name, proposal}},
