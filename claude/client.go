@@ -73,7 +73,8 @@ type reply struct {
 }
 
 // NewClient returns a client over t, for a CLI that runs already: the CLI of [StartProcess], of another
-// host, or of a test. It starts nothing, and the caller calls [Client.Initialize]. [Start] does both.
+// host, or of a test. It starts nothing, and the caller calls [Client.Initialize] with [Options.InitializeRequest].
+// [Start] does both.
 func NewClient(t Transport, o Options) *Client {
 	c := &Client{
 		transport: t,

@@ -46,6 +46,9 @@ func (o Options) InitializeRequest() InitializeRequest {
 		ExcludeDynamicSections: o.ExcludeDynamicSections, Skills: o.Skills,
 		PromptSuggestions: o.PromptSuggestions, AgentProgressSummaries: o.AgentProgressSummaries,
 	}
+	if len(r.Skills) == 1 && r.Skills[0] == allSkills {
+		r.Skills = nil
+	}
 	r.Hooks, _ = registerHooks(o.Hooks)
 	if o.SystemPrompt != "" {
 		r.SystemPrompt = []string{o.SystemPrompt}

@@ -139,11 +139,15 @@ func (o Options) Args() ([]string, error) {
 		}
 		add(m.flag, m.value)
 	}
+	skills, err := o.skillRules()
+	if err != nil {
+		refuse("skills", err.Error())
+	}
 	for _, list := range []struct {
 		name, flag string
 		rules      []string
 	}{
-		{"allowed tools", "--allowedTools", o.AllowedTools},
+		{"allowed tools", "--allowedTools", slices.Concat(o.AllowedTools, skills)},
 		{"disallowed tools", "--disallowedTools", o.DisallowedTools},
 	} {
 		for _, rule := range list.rules {
@@ -248,6 +252,23 @@ func (o Options) Args() ([]string, error) {
 		return nil, errors.Join(problems...)
 	}
 	return args, nil
+}
+
+// allSkills, as the only one of [Options.Skills], stands for every skill.
+const allSkills = "all"
+
+// skillRules returns the rules that let the model use Skills. The CLI knows no escapes in rules.
+func (o *Options) skillRules() (rules []string, err error) {
+	if len(o.Skills) == 1 && o.Skills[0] == allSkills {
+		return []string{"Skill"}, nil
+	}
+	for _, name := range o.Skills {
+		if !modelPattern.MatchString(name) || strings.ContainsAny(name, "[]") {
+			return nil, fmt.Errorf("have %q, which is no name", name)
+		}
+		rules = append(rules, "Skill("+name+")")
+	}
+	return rules, nil
 }
 
 // extraPattern is an argument that the CLI reads as one flag, whatever its value.

@@ -113,7 +113,8 @@ type Options struct {
 	ProjectConfigRoot string
 	// Plugins are loaded from their folders.
 	Plugins []Plugin
-	// Skills are the names of the skills on offer; nil for the CLI's default, ["all"] for all.
+	// Skills are the names of the skills on offer, ["all"] for all of them; nil for the CLI's
+	// default. Like the official SDKs, it lets the model use them without a question.
 	Skills []string
 	// Agents are the subagents on offer besides the CLI's own, by name.
 	Agents map[string]Agent

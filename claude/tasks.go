@@ -47,6 +47,8 @@ func (t *Tasks) Apply(m Message) {
 		}
 	case *TaskNotification:
 		delete(t.running, m.TaskID)
+	case *User:
+		t.returned(m)
 	case *BackgroundTasksChanged:
 		listed := map[string]bool{}
 		for _, b := range m.Tasks {
@@ -62,6 +64,26 @@ func (t *Tasks) Apply(m Message) {
 			t.put(task)
 		}
 		maps.DeleteFunc(t.running, func(id string, task Task) bool { return task.Background && !listed[id] })
+	}
+}
+
+// returned takes in the result of the call that started a task: an agent in the background goes on.
+func (t *Tasks) returned(m *User) {
+	for id, task := range t.running {
+		for _, b := range m.Content {
+			if b.ToolUseID == "" || b.ToolUseID != task.ToolUseID || task.Background {
+				continue
+			}
+			var result struct {
+				IsAsync bool `json:"isAsync"`
+			}
+			if lenient(m.ToolUseResult, &result) == nil && result.IsAsync {
+				task.Background = true
+				t.running[id] = task
+			} else if task.Type == "local_agent" {
+				delete(t.running, id)
+			}
+		}
 	}
 }
 
@@ -116,6 +138,10 @@ func (s *runState) apply(m Message) *ResultError {
 		if m.Error != "" && m.ParentToolUseID == "" {
 			s.failReason = m.Error
 		}
+	case *TaskNotification:
+		if !s.turn && m.Status != "stopped" && !m.Ambient && !m.SkipTranscript {
+			s.result = false // it wakes the CLI for another turn
+		}
 	case *SessionStateChanged:
 		s.seenState, s.stateIdle = true, m.State == "idle"
 	case *Result:
@@ -130,15 +156,9 @@ func (s *runState) apply(m Message) *ResultError {
 // over reports whether a turn has ended and nothing else will happen without another prompt.
 func (s *runState) over() bool { return s.result && s.idle() }
 
-// idle reports whether nothing runs.
+// idle reports whether nothing runs. 2.1.197 says idle while agents run in the background.
 func (s *runState) idle() bool {
-	if s.turn || s.waiting {
-		return false
-	}
-	if s.seenState {
-		return s.stateIdle
-	}
-	return !s.tasks.agents()
+	return !s.turn && !s.waiting && (!s.seenState || s.stateIdle) && !s.tasks.agents()
 }
 
 // answers reports whether the result is of the turn of a prompt. Older CLIs do not say.

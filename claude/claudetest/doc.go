@@ -1,6 +1,24 @@
 // Package claudetest is a scripted CLI that speaks the protocol of the real one: in memory,
-// for tests under testing/synctest, and as the program cmd/claudetest.
+// for tests under testing/synctest, and as the program cmd/claudetest. Programs that use package
+// claude are tested with it without an account, a network or the real CLI.
 //
-// [Pipe] returns both ends of a transport, for tests that play the CLI by hand. [CLI] plays a
-// [Script]. [Program] creates an executable for code that starts a CLI by its path.
+// A [Script] says what the CLI does in a turn, a list of [Step]: ask for permissions, at once or one
+// after the other, write texts, print any line, withdraw a request, flood its output, hang, or die in
+// the middle of a line. A prompt of [Prompt] brings its own steps.
+//
+// # As a program
+//
+// [Program] creates an executable for code that starts a CLI by its path. It is the test binary
+// itself, so nothing is built:
+//
+//	path, record := claudetest.Program(t, claudetest.Script{Turn: []claudetest.Step{{Text: "Hello."}}})
+//	r, err := claude.Ask(ctx, "Hi!", claude.Options{Path: path, Dir: t.TempDir()})
+//
+// [ReadRecords] returns what it was sent: the arguments and the environment, control requests,
+// answers, prompts and the end of the input.
+//
+// # In memory
+//
+// [CLI] plays a script on one end of [Pipe]; a client of [claude.NewClient] has the other. A test may
+// also play the CLI by hand on that end, line by line.
 package claudetest

@@ -110,7 +110,10 @@ func TestTasksAreToldApartFromTheTurn(t *testing.T) {
 	var tasks claude.Tasks
 	apply := func(lines ...string) {
 		for _, line := range lines {
-			m, err := claude.Decode([]byte(`{"type":"system","subtype":` + line + `}`))
+			if !strings.HasPrefix(line, "{") {
+				line = `{"type":"system","subtype":` + line + `}`
+			}
+			m, err := claude.Decode([]byte(line))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -133,4 +136,9 @@ func TestTasksAreToldApartFromTheTurn(t *testing.T) {
 	running("a:paused:true c:running:true")
 	apply(`"task_notification","task_id":"a","status":"completed"`, `"background_tasks_changed","tasks":[]`)
 	running("")
+	// 2.1.197 says only in the result of the call that the agent goes on.
+	started := `"task_started","task_type":"local_agent","tool_use_id":`
+	result := `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"%s"}]},"tool_use_result":{"isAsync":%v}}`
+	apply(started+`"t1","task_id":"d"`, started+`"t2","task_id":"e"`, fmt.Sprintf(result, "t1", true), fmt.Sprintf(result, "t2", false))
+	running("d:running:true")
 }
