@@ -1,5 +1,3 @@
-// Package claude implements the stream-json control protocol of the Claude Code CLI and can
-// be used alone, as an agent SDK. No other package knows the CLI's JSON.
 package claude
 
 // Transport carries whole lines to and from one CLI.
