@@ -33,12 +33,20 @@ export interface Server {
   signInAddress(): string // the one-time address that the start printed
   signInSecret(): string // of another one, made while the server runs
   agentToken(name: string): string // of an agent outside, which can only ask
+  machine(name: string, token: string): Machine // a runner with this token, which stands for another host
   fillDisk(full: boolean): void // no file of the server, and of what it starts from now on, can grow
   log(): string // everything the server has said so far
   saved(id: string): string // what the CLI has written down of a session
   crash(): Promise<void> // kill -9, and start again on the same address with the same state
   restart(): Promise<void> // the same in order
   stop(): Promise<void>
+}
+
+/** A runner with a folder of its own. It runs from start() to lose(). */
+export interface Machine {
+  workspace: string
+  start(): void
+  lose(): Promise<void> // kill -9; its sessions continue
 }
 
 export interface Model {
@@ -162,6 +170,7 @@ exec '${claudePath}' "$@"
     ]
   }
 
+  const machines: { machine: Machine; state: string }[] = []
   let child: ChildProcess
   let said = ''
   async function start() {
@@ -225,6 +234,31 @@ exec '${claudePath}' "$@"
       secrets.set(secret, 'the token of an agent')
       return secret
     },
+    machine(name, secret) {
+      secrets.set(secret, `the token of ${name}`)
+      const home = join(folder, name)
+      const workspace = join(home, `${scriptedFolder}workspace`)
+      mkdirSync(workspace, { recursive: true })
+      const file = join(home, 'token')
+      writeFileSync(file, secret, { mode: 0o600 })
+      let runner: ChildProcess | undefined
+      const state = join(home, 'state')
+      const machine: Machine = {
+        workspace,
+        start() {
+          runner = spawn(
+            program('sayso'),
+            ['runner', '--connect', url, '--token-file', file, '--state-dir', state, '--workspace-root', workspace],
+            { env: { ...environment, SAYSO_BOOTSTRAP_TOKEN: undefined }, stdio: 'ignore' },
+          )
+        },
+        async lose() {
+          if (runner) await end(runner, 'SIGKILL')
+        },
+      }
+      machines.push({ machine, state })
+      return machine
+    },
     fillDisk(full) {
       execFileSync('prlimit', ['--pid', String(child.pid), `--fsize=${full ? '1' : 'unlimited'}:unlimited`])
     },
@@ -255,6 +289,10 @@ exec '${claudePath}' "$@"
           : null
       await end(child, 'SIGTERM')
       leaked.push(...inFiles(state, secrets))
+      for (const { machine, state } of machines) {
+        await machine.lose()
+        execFileSync(program('sayso'), ['kill-all', '--state-dir', state], { env: environment })
+      }
       execFileSync(program('sayso'), ['kill-all', '--state-dir', state], { env: environment })
       for (const made of [folder, workspace])
         rmSync(made, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })

@@ -15,6 +15,7 @@ const LAYERS = [
   ['connection', 'the socket, which alone writes the store, REST, the outbox; it shows nothing'],
   ['keys', 'the table of keys and how presses reach actions'],
   ['environment', 'what sessions can run on'],
+  ['machine', 'the machines on which sessions run'],
   ['project', 'rights and limits in projects'],
   ['pending', 'requests: their cards, and the rules by which they are decided'],
   ['workspace', 'whether the settings of a folder are trusted'],

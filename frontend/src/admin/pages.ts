@@ -23,6 +23,14 @@ export const PAGES: readonly Page[] = [
     load: () => import('./Processes.vue'),
   },
   {
+    name: 'machines',
+    get title() {
+      return words.pages.machines
+    },
+    role: 'admin',
+    load: () => import('./Machines.vue'),
+  },
+  {
     name: 'people',
     get title() {
       return words.pages.people

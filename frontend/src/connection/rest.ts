@@ -5,6 +5,7 @@ import type {
   Environment,
   ErrorBody,
   FolderList,
+  MachineList,
   FolderTrust,
   Login,
   Me,
@@ -135,10 +136,15 @@ export async function signedIn(answer: Promise<Me>): Promise<Me> {
 
 const session = (id: string) => `/api/sessions/${encodeURIComponent(id)}`
 
+/** onMachine returns the part of an address that names a machine; nothing for this server. */
+export const onMachine = (separator: '?' | '&', runnerID: string): string =>
+  runnerID === '' ? '' : `${separator}runner_id=${encodeURIComponent(runnerID)}`
+
 export const rest = {
   login: (body: Login) => signedIn(call<Me>('POST', '/api/login', body)),
   logout: () => call<null>('POST', '/api/logout', {}).finally(forgetPageKey),
-  environment: () => call<Environment>('GET', '/api/environment'),
+  environment: (runnerID = '') => call<Environment>('GET', `/api/environment${onMachine('?', runnerID)}`),
+  machines: () => call<MachineList>('GET', '/api/machines'),
   sessions: (limit: number) => call<SessionList>('GET', `/api/sessions?limit=${limit}`),
   transcript: (id: string, after: number) =>
     call<TranscriptPage>('GET', `${session(id)}/transcript?after=${after}&limit=500`),
@@ -175,8 +181,11 @@ export const rest = {
       undefined,
       signal,
     ),
-  folders: (prefix: string) =>
-    call<FolderList>('GET', '/api/folders?' + new URLSearchParams({ prefix, limit: '20' }).toString()),
+  folders: (prefix: string, runnerID = '') =>
+    call<FolderList>(
+      'GET',
+      `/api/folders?${new URLSearchParams({ prefix, limit: '20' }).toString()}${onMachine('&', runnerID)}`,
+    ),
   change: (id: string, patch: SessionPatch) => call<Session>('PATCH', session(id), patch),
   /** With a message the new conversation ends before it. */
   fork: (id: string, commandID: string, messageID?: string) =>

@@ -1,18 +1,20 @@
 import { shallowRef } from 'vue'
-import { call } from '@/connection/rest'
+import { call, onMachine } from '@/connection/rest'
 import { t } from '@/i18n'
 import type { Catalog, CatalogModel, ModelList } from '@/wire/messages.gen'
 import { MODELS } from './modes'
 import { words } from './words'
 
-/** The models that the server's latest CLI reported; empty until one is known. */
+/** The models that the latest CLI of the machine of a new session reported; empty until one is known. */
 export const models = shallowRef<readonly CatalogModel[]>([])
 
 /** Loads models. Without them, a model is chosen by its name. */
-export async function loadModels(): Promise<void> {
-  const list = await call<ModelList>('GET', '/api/models').catch(() => null)
-  if (list) models.value = list.models
+export async function loadModels(runnerID = ''): Promise<void> {
+  const mine = ++latest
+  const list = await call<ModelList>('GET', `/api/models${onMachine('?', runnerID)}`).catch(() => null)
+  if (list && mine === latest) models.value = list.models
 }
+let latest = 0
 
 /** Returns what the CLI of a session offers. */
 export const loadCatalog = (sessionID: string): Promise<Catalog> =>

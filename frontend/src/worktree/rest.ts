@@ -1,4 +1,4 @@
-import { call } from '@/connection/rest'
+import { call, onMachine } from '@/connection/rest'
 import type {
   CommitCreated,
   FolderInfo,
@@ -16,9 +16,10 @@ const folder = (path: string, query: Record<string, string>) =>
 
 export const rest = {
   /** null if sessions cannot start at the path. */
-  info: (cwd: string) => call<FolderInfo | null>('GET', folder('info', { cwd })),
-  files: (cwd: string, q: string, signal: AbortSignal) =>
-    call<FoundFiles>('GET', folder('files', { cwd, q }), undefined, signal),
+  info: (cwd: string, runnerID = '') =>
+    call<FolderInfo | null>('GET', folder('info', { cwd }) + onMachine('&', runnerID)),
+  files: (cwd: string, q: string, signal: AbortSignal, runnerID = '') =>
+    call<FoundFiles>('GET', folder('files', { cwd, q }) + onMachine('&', runnerID), undefined, signal),
   create: (body: WorktreeCreate) => call<WorktreeCreated>('POST', '/api/worktrees', body),
   git: (id: string) => call<GitState>('GET', session(id, '/git')),
   worktree: (id: string) => call<Worktree>('GET', session(id, '/worktree')),

@@ -1,0 +1,52 @@
+import { computed, type ComputedRef } from 'vue'
+import { translate } from '@/i18n'
+import { ago } from '@/i18n/format'
+import { useSessions } from '@/state/sessions'
+import type { Machine } from '@/wire/messages.gen'
+import { words } from './words'
+
+/** The runner_id with which the server chooses the machine. */
+export const ANY = 'any'
+
+export type MachineState = keyof typeof words.states
+
+type Described = Pick<
+  Machine,
+  'name' | 'state' | 'seen_at' | 'paused' | 'draining' | 'processes' | 'max_processes' | 'problem' | 'reasons'
+>
+
+/** stateOf returns the state of a machine; all but ready take no new sessions. */
+export function stateOf(m: Described): MachineState {
+  if (m.state === 'unreachable') return 'unreachable'
+  if (m.draining) return 'draining'
+  if (m.paused) return 'paused'
+  if (m.problem !== null) return 'problem'
+  return m.max_processes > 0 && m.processes >= m.max_processes ? 'full' : 'ready'
+}
+
+/** whyNot says why a machine takes no new sessions; '' if it does. now is the server's time in seconds. */
+export function whyNot(m: Described, now: number): string {
+  switch (stateOf(m)) {
+    case 'ready':
+      return ''
+    case 'unreachable':
+      return m.seen_at === null
+        ? words.why.unreachable(m.name)
+        : words.why.unreachableSince(m.name, ago(Math.max(0, now - m.seen_at)))
+    case 'problem':
+      return translate(m, 'problem')
+    case 'full':
+      return words.why.full(m.name, m.max_processes)
+    case 'paused':
+      return words.why.paused(m.name)
+    case 'draining':
+      return words.why.draining(m.name)
+  }
+}
+
+/** useMachines returns the machines on which sessions run, and whether there are several. */
+export function useMachines(): { machines: ComputedRef<readonly Machine[]>; several: ComputedRef<boolean> } {
+  const store = useSessions()
+  const machines = computed(() => store.state.machines)
+  return { machines, several: computed(() => machines.value.length > 1) }
+}
