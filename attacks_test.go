@@ -250,6 +250,7 @@ var attackList = []attack{
 	proved(149, "a server that makes a runner work outside the runner's own roots, or set variables that take effect outside its sandbox", "orchestrator/launch.TestARunnerChecksWhatItStarts", "runner/remote.TestServersThatWantTooMuch", "orchestrator/launch.TestErrorsKeepTheirMeaningWhenTheyTravel"),
 	proved(150, "a page or a session on the host of a runner that reaches more of the server than MCP through it", "runner.TestRequestsOfSessionsAreForwarded"),
 	proved(151, "a stranger at the port where servers reach each other, or at the address of one", "cluster.TestStrangersAreRefused"),
+	proved(152, "a runner that reports a session of another as its own, for its messages and answers", "orchestrator.TestARunnerTakesOverNoSessionOfAnother"),
 }
 
 // TestEveryAttackHasItsAnswer checks that the tests in the list exist, so that

@@ -30,6 +30,10 @@ func (o *Orchestrator) adopt(ctx context.Context) (adopted []*process, strays []
 			o.o.Log.ErrorContext(ctx, "a process runs that the database does not know and that cannot be recovered; it is left alone", "session_id", id.SessionID, "process_id", id.ProcessID, "error", err)
 			continue
 		}
+		if errors.Is(err, errOtherRunner) {
+			o.o.Log.ErrorContext(ctx, "a runner reports a process of a session that another runner has; it is left alone", "runner_id", o.o.RunnerID, "session_id", id.SessionID, "process_id", id.ProcessID)
+			continue
+		}
 		if err != nil {
 			return nil, nil, err
 		}
@@ -129,6 +133,10 @@ func (o *Orchestrator) removeStrays(ctx context.Context, strays []launch.Leftove
 	}
 }
 
+// errOtherRunner: a session is another runner's. Whatever a runner reports, it gets no messages and no
+// answers of that.
+var errOtherRunner = errors.New("another runner has the session")
+
 // adoptOne creates the process that continues one of an earlier server. It returns nil when
 // the session has continued without it. A process that the database has forgotten is
 // recovered.
@@ -140,6 +148,9 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left launch.Leftover) (*pro
 	}
 	if err != nil {
 		return nil, err
+	}
+	if !o.drives(s.RunnerID) {
+		return nil, errOtherRunner
 	}
 	state, err := o.o.Store.ProcessState(ctx, id.SessionID)
 	if err != nil {

@@ -148,3 +148,22 @@ func TestAnswerOutlivesAnOutage(t *testing.T) {
 		})
 	}
 }
+
+// A runner that reports a process of a session that another runner has gets nothing of the session:
+// neither the messages that wait nor the answers.
+func TestARunnerTakesOverNoSessionOfAnother(t *testing.T) {
+	own, foreign := &left{}, &left{runnerID: "elsewhere"}
+	inherit := inherits(t, own, foreign)
+	requestID, answer := answered(t, "s1", "p1", "toolu_1")
+	withBench(t, claudetest.Script{}, nil, func(b *bench) {
+		b.wait("s0", func(s session.ProcessState) bool { return s.PID != 0 })
+		foreign.mu.Lock()
+		defer foreign.mu.Unlock()
+		if foreign.tries != 0 || foreign.removed {
+			t.Errorf("it was attached %d times, removed: %v", foreign.tries, foreign.removed)
+		}
+		if d := b.row(requestID).Delivery; d != pending.Queued {
+			t.Errorf("its answer is %s", d)
+		}
+	}, inherit, answer)
+}

@@ -311,6 +311,7 @@ type left struct {
 	heard  bool                    // an answer was written to it
 	// sessionID is that of its session; "" for s and its number.
 	sessionID string
+	runnerID  string // of its session
 	mu        sync.Mutex
 	tries     int
 	removed   bool
@@ -373,7 +374,7 @@ func inherits(t *testing.T, processes ...*left) func(*orchestrator.Options) {
 			}
 			l.id = launch.ID{SessionID: cmp.Or(l.sessionID, fmt.Sprint("s", i)), ProcessID: fmt.Sprint("p", i)}
 			now := time.Now()
-			if err := o.Store.CreateSession(context.Background(), session.Session{SessionID: l.id.SessionID, CWD: o.Rules.Roots[0], PermissionMode: "default", CreatedAt: now, UpdatedAt: now, Begun: true}); err != nil {
+			if err := o.Store.CreateSession(context.Background(), session.Session{SessionID: l.id.SessionID, RunnerID: l.runnerID, CWD: o.Rules.Roots[0], PermissionMode: "default", CreatedAt: now, UpdatedAt: now, Begun: true}); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := o.Store.SaveProcess(context.Background(), session.ProcessState{

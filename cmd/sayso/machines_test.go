@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 
 	"github.com/sayso-dev/sayso/claude/claudetest"
@@ -44,7 +45,7 @@ func TestMachines(t *testing.T) {
 	tab := s.tab()
 	tab.until(t, waitLimit, "a machine that was never there", shows("build-02", "unreachable"))
 	line := newCable(t, s)
-	f.runs(s, "http://"+line.Addr().String())
+	program := f.runs(s, "http://"+line.Addr().String())
 	tab.until(t, waitLimit, "the machine is there", shows("build-02", "ready"))
 	must(t, os.Mkdir(filepath.Join(f.work, "only-there"), 0o755))
 
@@ -151,4 +152,18 @@ func TestMachines(t *testing.T) {
 	}
 	line.set(false)
 	tab.until(t, waitLimit, "the machine is back", shows("build-03", "ready"))
+
+	// The runner is upgraded: its program ends, and the next one takes the session up.
+	f.ready(s)
+	pid := s.pid(far)
+	must(t, program.Process.Signal(syscall.SIGTERM))
+	must(t, program.Wait())
+	tab.until(t, waitLimit, "the machine is upgraded", shows("build-03", "unreachable"))
+	f.runs(s, "http://"+line.Addr().String())
+	message()
+	eventually(t, "the session goes on", func() bool { return len(f.records("user")) == 4 })
+	s.reaches(far, "user_turn")
+	if now := s.pid(far); now != pid || !alive(pid) {
+		t.Errorf("the CLI is %d, was %d", now, pid)
+	}
 }
