@@ -74,9 +74,11 @@ func TestDatabasesOfReleases(t *testing.T) {
 				t.Fatalf("restore: %v: %s", err, said)
 			}
 			s = h.start(args...)
-			if now := s.asks(id); now != request || s.pid(id) != pid {
-				t.Errorf("asks %s in process %d, before %s in %d", now, s.pid(id), request, pid)
+			eventually(t, "the session is recovered", func() bool { return s.status("GET", "/api/sessions/"+id, nil, nil) == 200 })
+			if now := s.asks(id); now != request {
+				t.Errorf("asks %s, before %s", now, request)
 			}
+			eventually(t, "its process goes on", func() bool { return s.processes()[id].PID == pid })
 			s.allow(request)
 			s.reaches(id, "user_turn")
 		})
