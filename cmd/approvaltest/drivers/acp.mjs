@@ -14,6 +14,7 @@ const agent = spawn(process.execPath, [join(root, Object.values(bin)[0])], {
   env: { ...process.env, CLAUDE_CODE_EXECUTABLE: claude },
   stdio: ['pipe', 'pipe', 'inherit'],
 })
+process.on('exit', () => agent.kill()) // some do not end with their input
 agent.on('exit', (code) => emit({ event: 'failed', text: `the agent has ended with ${code}` }))
 
 let last = 0
