@@ -111,11 +111,16 @@ func reachableAddress(listen, database string) string {
 	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsUnspecified() {
 		return listen
 	}
+	towards := []string{"192.0.2.1"} // by the default route; it belongs to nobody
 	if u, err := url.Parse(database); err == nil && u.Hostname() != "" {
+		towards = []string{u.Hostname(), "192.0.2.1"}
+	}
+	for _, to := range towards {
 		// Nothing is sent to connect a UDP socket.
-		if c, err := net.Dial("udp", net.JoinHostPort(u.Hostname(), "9")); err == nil {
-			defer c.Close()
-			if from, ok := c.LocalAddr().(*net.UDPAddr); ok {
+		if c, err := net.Dial("udp", net.JoinHostPort(to, "9")); err == nil {
+			from, ok := c.LocalAddr().(*net.UDPAddr)
+			_ = c.Close() // it has done nothing
+			if ok {
 				return net.JoinHostPort(from.IP.String(), port)
 			}
 		}
