@@ -30,6 +30,8 @@ type processStore interface {
 type processDriver interface {
 	Environment(ctx context.Context, runnerID string) (orchestrator.Environment, error)
 	Vitals(sessionID string) (orchestrator.Vitals, bool)
+	// DrivenElsewhere reports whether another server drives a runner.
+	DrivenElsewhere(runnerID string) bool
 	Stderr(ctx context.Context, sessionID string) string
 	RequestViews(ctx context.Context, sessionID string) (orchestrator.RequestViews, error)
 }
@@ -83,9 +85,9 @@ func (s *processHandlers) troubleOf(p session.ProcessState, isLocal bool, v orch
 		return nil
 	case p.Running() && p.Unreachable:
 		return trouble(wire.Unreachable, statement.New("other_node", "node", p.NodeID))
-	case p.Running() && !isLocal:
+	case p.Running() && !isLocal && !s.driver.DrivenElsewhere(p.RunnerID):
 		return trouble(wire.Unreachable, statement.New("process_unknown"))
-	case p.Running() && !v.Reached:
+	case p.Running() && isLocal && !v.Reached:
 		return trouble(wire.Unreachable, cmp.Or(p.Stuck, statement.New("shim_silent_admin")))
 	case p.Running() && p.Stuck != "":
 		return trouble(wire.Stuck, p.Stuck)

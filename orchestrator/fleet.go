@@ -288,6 +288,11 @@ func (f *Fleet) Recover(ctx context.Context) {
 	}
 }
 
+// DrivenElsewhere reports whether another server drives a runner.
+func (f *Fleet) DrivenElsewhere(runnerID string) bool {
+	return f.otherServer(context.Background(), runnerID) != nil
+}
+
 // RunnerIDs returns the runners that this server drives.
 func (f *Fleet) RunnerIDs() (ids []string) {
 	for _, o := range f.each() {

@@ -87,6 +87,9 @@ func TestAnyServerServesAnySession(t *testing.T) {
 	b.do("POST", "/api/sessions/"+id+"/messages", map[string]any{"text": "two"}, nil)
 	b.allow(b.asks(id))
 	b.reaches(id, "user_turn")
+	if all := b.troubles(); len(all) > 0 {
+		t.Errorf("the other server reports %v", all)
+	}
 	if n := len(a.h.records("control_response")); n != 2 {
 		t.Errorf("the CLI got %d answers, want 2", n)
 	}

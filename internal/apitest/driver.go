@@ -189,6 +189,9 @@ func (d *Driver) admit(ctx context.Context, sessionID, folder, ownerID string) e
 
 func (d *Driver) LimitsChanged() {}
 
+// DrivenElsewhere implements the driver of httpapi: there is one server.
+func (d *Driver) DrivenElsewhere(string) bool { return false }
+
 func (d *Driver) SetModel(_ context.Context, sessionID, model string) error {
 	return d.note("model %s %s", sessionID, model)
 }
