@@ -24,6 +24,10 @@ run: setup-run build ## Install what is missing and start sayso on http://127.0.
 demo: setup-run build ## Start with a demo session: the real CLI with a scripted model, no account needed
 	@SAYSO_CLAUDE="$$(scripts/claude-for-run)" exec bin/sayso demo
 
+.PHONY: dev
+dev: setup-run frontend/node_modules/.package-lock.json ## Start from your tree with hot reload of the web app and the server; sessions continue
+	@exec node scripts/dev.mjs $(FLAGS)
+
 # --- build
 
 .PHONY: build

@@ -36,8 +36,6 @@ const chunks = [
   ].map((file) => ['secondary', `/src/${file}`] as const),
 ] as const
 
-const server = process.env['SAYSO_DEV_SERVER'] ?? 'http://127.0.0.1:8787'
-
 export default defineConfig({
   plugins: [
     customMedia(BREAKPOINTS),
@@ -88,10 +86,7 @@ export default defineConfig({
     },
   },
   worker: { format: 'es' },
-  server: {
-    host: '127.0.0.1',
-    proxy: { '/api': server, '/ws': { target: server, ws: true } },
-  },
+  server: { host: '127.0.0.1' }, // of make dev, behind the Go server
   test: {
     environment: 'jsdom',
     pool: 'threads', // a process for each file takes a quarter more CPU

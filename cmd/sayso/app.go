@@ -18,7 +18,6 @@ import (
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/claude/scriptedmodel"
-	"github.com/sayso-dev/sayso/frontend"
 	"github.com/sayso-dev/sayso/httpapi"
 	"github.com/sayso-dev/sayso/internal/access"
 	"github.com/sayso-dev/sayso/internal/account"
@@ -402,7 +401,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 		Store:     shown, Requests: a.requests, Driver: a.orchestrator, Live: a.tabs,
 		Guard: guard, Rules: a.rules, Commands: commands, Refusals: refusals,
 		Directory: a.directory, Attachments: a.attachments, Alerts: a.alerts, Notifier: notifier,
-		App: frontend.Handler(), Agents: handlers, AllowedHosts: s.AllowedHosts, TLS: s.tls(),
+		App: webApp(), Agents: handlers, AllowedHosts: s.AllowedHosts, TLS: s.tls(),
 		OIDC:      a.provider,
 		PublicURL: s.PublicURL, TrustedProxies: s.proxies, ProxiesOnly: s.open && !s.tls(),
 		Settings: a.runtime, Storage: a.Storage, Version: versionText(), NodeID: s.NodeID, Runners: a.runners, Log: a.log, NoSetUp: a.in.demo,
