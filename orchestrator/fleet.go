@@ -145,6 +145,9 @@ func (f *Fleet) of(ctx context.Context, sessionID string) Sessions {
 	return f.byRunner(ctx, s.RunnerID)
 }
 
+// Drives reports whether calls about sessions of a runner reach it through this server.
+func (f *Fleet) Drives(runnerID string) bool { return f.connected(runnerID) != nil }
+
 // connected returns the Orchestrator of a runner, nil if this server does not drive it.
 func (f *Fleet) connected(runnerID string) *Orchestrator {
 	if o := f.here(runnerID); o.drives(runnerID) {

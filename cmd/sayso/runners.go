@@ -183,7 +183,7 @@ func (r *runners) Load(ctx context.Context, runnerID string) (load wire.RunnerLo
 	r.mu.Lock()
 	c := r.connected[runnerID]
 	r.mu.Unlock()
-	if c == nil {
+	if c == nil || !r.fleet.Drives(runnerID) { // until what runs there is taken over
 		return load, false
 	}
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
