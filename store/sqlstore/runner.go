@@ -75,8 +75,9 @@ var (
 	setUse           = define("UPDATE runners SET paused = $1, draining = $2 WHERE runner_id = $3").Require(session.ErrNoRunner)
 	setGivenLabels   = define("UPDATE runners SET given_labels = $1 WHERE runner_id = $2").Require(session.ErrNoRunner)
 	findRemote       = define("UPDATE runners SET name = name WHERE runner_id = $1 AND remote AND removed_at = 0").Require(session.ErrNoRunner)
-	runningByRunner  = query(`SELECT s.runner_id, count(*) FROM processes AS p JOIN sessions AS s ON s.session_id = p.session_id
-		WHERE p.state <> 'dead' AND s.kind = '' GROUP BY s.runner_id`)
+	// SQLite keeps the order of a CROSS JOIN: from the few processes that run to their sessions.
+	runningByRunner = query(`SELECT s.runner_id, count(*) FROM processes AS p CROSS JOIN sessions AS s
+		WHERE s.session_id = p.session_id AND p.state <> 'dead' AND s.kind = '' GROUP BY s.runner_id`)
 	// TakeLease returns the new epoch. It changes no row if the runner may not have the lease.
 	TakeLease = defineBoth(
 		"UPDATE runners SET lease_epoch = max(lease_epoch + 1, $7 + 1, $14), lease_expires_at = $14 + $8, seen_at = $14, "+
