@@ -59,9 +59,9 @@ func ExampleQuery() {
 }
 
 func ExampleAsk() {
-	r, err := claude.Ask(context.Background(), "What is the answer?", claude.Options{
-		Path: scriptedCLI(prints(`{"type":"result","subtype":"success","result":"42"}`), claudetest.Step{Exit: new(int)}),
-	})
+	// Without Path, the claude in PATH.
+	o := claude.Options{Path: scriptedCLI(prints(`{"type":"result","subtype":"success","result":"42"}`), claudetest.Step{Exit: new(int)})}
+	r, err := claude.Ask(context.Background(), "What is the answer?", o)
 	if err != nil {
 		fmt.Println(err)
 		return
