@@ -70,21 +70,23 @@ export async function expectAccessible(
   }
   await page.setViewportSize({ width: 320, height: 640 })
   // What sticks out is named, or the page scrolls for a reason that nobody finds.
-  const wide = await page.evaluate(() => {
-    // Also what fills the window and scrolls in the place of the page.
-    const pages = [...document.querySelectorAll('body *')].filter(
-      (el) =>
-        el.clientHeight > innerHeight / 2 &&
-        el.clientWidth > 0.9 * innerWidth &&
-        getComputedStyle(el).overflowX === 'auto',
-    )
-    if ([document.documentElement, ...pages].every((el) => el.scrollWidth <= Math.min(el.clientWidth, innerWidth)))
-      return []
-    const out = [...document.querySelectorAll('body *')].filter(
-      (el) => el.getBoundingClientRect().right > innerWidth + 1,
-    )
-    return ['the page scrolls sideways', ...out.map((el) => (el.cloneNode(false) as Element).outerHTML)]
-  })
-  softly(wide, `${what} at 320 px`).toEqual([])
+  const wide = () =>
+    page.evaluate(() => {
+      // Also what fills the window and scrolls in the place of the page.
+      const pages = [...document.querySelectorAll('body *')].filter(
+        (el) =>
+          el.clientHeight > innerHeight / 2 &&
+          el.clientWidth > 0.9 * innerWidth &&
+          getComputedStyle(el).overflowX === 'auto',
+      )
+      if ([document.documentElement, ...pages].every((el) => el.scrollWidth <= Math.min(el.clientWidth, innerWidth)))
+        return []
+      const out = [...document.querySelectorAll('body *')].filter(
+        (el) => el.getBoundingClientRect().right > innerWidth + 1,
+      )
+      return ['the page scrolls sideways', ...out.map((el) => (el.cloneNode(false) as Element).outerHTML)]
+    })
+  // The page lays itself out anew after the window has its size.
+  await softly.poll(wide, { message: `${what} at 320 px` }).toEqual([])
   await page.setViewportSize(sizes[0]!)
 }

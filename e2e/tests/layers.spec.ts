@@ -35,6 +35,8 @@ const LOOKED_AT: Record<string, string> = {
   'admin/Audit.vue': 'an entry of the audit trail',
   'admin/Folders.vue': 'the folders that are trusted',
   'admin/Grants.vue': 'admin/grants',
+  'admin/MachineDialog.vue': 'before a machine is removed',
+  'admin/Machines.vue': 'the machines',
   'admin/People.vue': 'people with a link for one',
   'admin/PersonLimits.vue': 'the limits of a person',
   'admin/Processes.vue': 'before ended sessions are archived',

@@ -35,6 +35,10 @@ test('a machine is added, a session starts there and is approved, and the machin
     await expect(card.getByText(machine.workspace)).toBeVisible()
     await expect(foot).toHaveText('2 machines')
     await expectAccessible(page, 'the machines', '.admin')
+    await page.getByRole('button', { name: 'Actions for build-02' }).click()
+    await page.getByRole('button', { name: 'Remove…' }).click()
+    await expectAccessible(page, 'before a machine is removed', 'dialog')
+    await page.getByRole('button', { name: 'Cancel' }).click()
 
     await page.getByRole('button', { name: 'New session' }).first().click()
     await page.getByRole('radio', { name: /build-02/ }).check()
