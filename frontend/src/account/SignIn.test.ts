@@ -42,6 +42,18 @@ describe('the one-time link', () => {
     expect(router.currentRoute.value.path).toBe('/sessions/1')
   })
 
+  test('signs in when it is opened over the page', async () => {
+    server(200, { user: { name: 'ada', role: 'admin' } })
+    const { router } = await page('')
+    expect(calls).toEqual([])
+    history.replaceState(null, '', '/sign-in#secret')
+    window.dispatchEvent(new HashChangeEvent('hashchange'))
+    await flushPromises()
+    expect(calls).toEqual([{ path: '/api/login', body: { token: 'secret' } }])
+    expect(location.href).not.toContain('secret')
+    expect(router.currentRoute.value.path).toBe('/')
+  })
+
   test('says how to get another link when it was already used', async () => {
     server(401, { error: { code: 'refused', message: 'no' } })
     const { wrapper, router } = await page('#spent')
