@@ -123,6 +123,29 @@ func ExampleStart() {
 	// <nil>
 }
 
+// A server keeps a CLI warm, so that its first answer does not wait for a start.
+func ExampleWarm() {
+	ctx := context.Background()
+	o := claude.Options{Path: scriptedCLI()}
+	waiting, err := claude.Warm(ctx, o)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer waiting.Close() // also ends a CLI that nobody needed
+
+	for m, err := range waiting.Query(ctx, "Hello!") {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if a, ok := m.(*claude.Assistant); ok {
+			fmt.Println(a.Text())
+		}
+	}
+	// Output: You said: Hello!
+}
+
 // Each request has a goroutine of its own: the callback may wait for a person as long as it
 // takes. Its context ends when the CLI withdraws the question.
 func ExampleOptions_permissions() {

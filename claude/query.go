@@ -3,8 +3,10 @@ package claude
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"iter"
 	"sync"
+	"syscall"
 
 	"github.com/google/uuid"
 )
@@ -58,11 +60,17 @@ func query(ctx context.Context, prompt *UserMessage, o Options, yield func(Messa
 	var running sync.WaitGroup
 	running.Go(func() { _ = c.Run(ctx) }) // its error ends the queue
 	defer running.Wait()
+	c.query(ctx, prompt, messages, running.Wait, yield)
+}
+
+// query sends the prompt, if any, yields the messages until nothing is left to do, and closes the
+// client. wait returns when Run has.
+func (c *Client) query(ctx context.Context, prompt *UserMessage, messages *queue, wait func(), yield func(Message, error) bool) {
 	defer c.Close()
 	if prompt != nil {
 		if err := c.SendUser(ctx, *prompt); err != nil {
 			c.started.stop() // unlike Close, Run then says why the CLI ended
-			running.Wait()
+			wait()
 			yield(nil, c.failure(err))
 			return
 		}
@@ -99,11 +107,12 @@ func query(ctx context.Context, prompt *UserMessage, o Options, yield func(Messa
 	}
 }
 
-// failure returns why the client ended, or err if it did not.
+// failure returns why the client ended, or err if it is of another cause.
 func (c *Client) failure(err error) error {
 	c.started.mu.Lock()
 	defer c.started.mu.Unlock()
-	if c.started.err != nil && errors.Is(err, ErrClosed) {
+	ended := errors.Is(err, ErrClosed) || errors.Is(err, syscall.EPIPE) || errors.Is(err, fs.ErrClosed)
+	if c.started.err != nil && ended {
 		return c.started.err
 	}
 	return err
