@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/sayso-dev/sayso/internal/visible"
@@ -42,6 +42,7 @@ type examination struct {
 	exe      string
 	findings []finding
 	server   string // process id of the running server, "" for none
+	foreign  string // command to run as the owner of the state folder; "" if this user may use it
 }
 
 func (e *examination) add(check string, how severity, code, message string, fix ...string) {
@@ -66,12 +67,19 @@ func doctor(ctx context.Context, args []string, std streams) error {
 		return err
 	}
 	if err != nil {
+		if f.json {
+			invalid := finding{"settings", failed, "settings_invalid", problemOf(err), []string{}}
+			if err := printJSON(std.out, map[string]any{"healthy": false, "findings": []finding{invalid}}); err != nil {
+				return err
+			}
+		}
 		return exitError{2, err.Error()}
 	}
 	e := &examination{settings: s}
 	if e.exe, err = os.Executable(); err != nil {
 		return err
 	}
+	e.variables()
 	e.stateFolder()
 	e.runningServer()
 	e.address()
@@ -115,5 +123,11 @@ func (e *examination) print(to *screen) {
 	}
 }
 
-// problemOf returns a check's error as one line.
-func problemOf(err error) string { return fmt.Sprint(err) }
+// problemOf returns a check's error as one line, without repeated parts.
+func problemOf(err error) string {
+	lines := strings.Split(err.Error(), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimSpace(line)
+	}
+	return strings.Join(slices.Compact(lines), " ")
+}

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	osuser "os/user"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -39,6 +40,20 @@ func existing(path string) string {
 	}
 }
 
+// variables checks that every variable that looks like a setting is one.
+func (e *examination) variables() {
+	const check = "settings"
+	switch names := unknownVariables(os.Environ()); {
+	case len(names) > 0:
+		e.add(check, warning, "variable_unknown", "Unknown settings in the environment, which have no effect: "+strings.Join(names, ", ")+".",
+			"unset "+strings.Join(names, " "), "sayso serve --help")
+	case e.settings.file != "":
+		e.ok(check, e.settings.file)
+	default:
+		e.ok(check, "no settings file")
+	}
+}
+
 // stateFolder checks that the state folder can be used or created.
 func (e *examination) stateFolder() {
 	const check, write = "state folder", 2 // W_OK
@@ -47,16 +62,53 @@ func (e *examination) stateFolder() {
 	info, err := os.Stat(at)
 	switch {
 	case err != nil:
-		e.add(check, failed, "state_folder_unreadable", problemOf(err))
+		e.add(check, failed, "state_folder_unreadable", problemOf(err), "sudo ls -ld "+shellWord(at))
 	case !info.IsDir():
-		e.add(check, failed, "state_folder_not_a_folder", at+" is no folder. Name another with --state-dir.", "sayso serve --state-dir FOLDER")
+		e.add(check, failed, "state_folder_not_a_folder", at+" is not a folder. Name another with --state-dir.", "sayso serve --state-dir FOLDER")
 	case syscall.Access(at, write) != nil:
-		e.add(check, failed, "state_folder_not_writable", at+" cannot be written by this user.", "sudo chown -R \"$(id -un)\" "+shellWord(at))
+		fix, message := accessFix(dir, at, ownerOf(info), uint32(os.Geteuid())), "This user cannot write to "+at+"."
+		if strings.HasPrefix(fix, "sudo -u") {
+			e.foreign, message = fix, at+" belongs to another user. Run sayso as that user, or name another folder with --state-dir."
+		}
+		e.add(check, failed, "state_folder_not_writable", message, fix)
 	case at != dir:
 		e.ok(check, dir+" (created by sayso serve)")
 	default:
 		e.ok(check, dir)
 	}
+}
+
+// ownerOf returns the user id of a file's owner.
+func ownerOf(info fs.FileInfo) uint32 {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return stat.Uid
+	}
+	return 0
+}
+
+// accessFix returns the command to run if the user me cannot write to the state folder dir, or
+// to at, the closest folder above it that exists. It never changes the owner of a folder that
+// is there: that would stop the server of its owner.
+func accessFix(dir, at string, owner, me uint32) string {
+	switch {
+	case at != dir:
+		return `sudo install -d -m 700 -o "$(id -un)" ` + shellWord(dir)
+	case owner == me:
+		return "chmod u+rwx " + shellWord(dir)
+	}
+	name := fmt.Sprintf("#%d", owner)
+	if found, err := osuser.LookupId(fmt.Sprint(owner)); err == nil {
+		name = found.Username
+	}
+	return "sudo -u " + shellWord(name) + " sayso doctor --state-dir " + shellWord(dir)
+}
+
+// readable returns the command to run if this user cannot read a file of the server.
+func (e *examination) readable(path string) string {
+	if e.foreign != "" {
+		return e.foreign
+	}
+	return `sudo chown "$(id -un)" ` + shellWord(path)
 }
 
 // runningServer finds out whether a server uses the state folder: it holds the lock.
@@ -74,13 +126,18 @@ func (e *examination) runningServer() {
 			return
 		}
 	}
+	if errors.Is(err, fs.ErrPermission) {
+		e.ok("server", "unknown; this user cannot read the state folder")
+		return
+	}
 	e.ok("server", "not running on this state folder")
 }
 
 // address checks that serve can listen. While the server runs, it has the address.
 func (e *examination) address() {
 	const check = "address"
-	for _, listen := range []string{e.settings.Listen, e.settings.ACME.HTTP} {
+	for _, one := range []struct{ flag, listen string }{{"--listen", e.settings.Listen}, {"--acme-http", e.settings.ACME.HTTP}} {
+		listen := one.listen
 		if listen == "" {
 			continue
 		}
@@ -95,13 +152,13 @@ func (e *examination) address() {
 			l.Close()
 			e.ok(check, listen+" is free")
 		case errors.Is(err, syscall.EADDRINUSE):
-			e.add(check, failed, "port_taken", listen+" is in use by another program, maybe another sayso. Stop that, or choose another port with --listen.",
-				"ss -ltnp 'sport = :"+port+"'", "sayso serve --listen "+net.JoinHostPort(host, otherPort(port)))
+			e.add(check, failed, "port_taken", listen+" is in use by another program, maybe another sayso. Stop that, or choose another port with "+one.flag+".",
+				"ss -ltnp 'sport = :"+port+"'", "sayso serve "+one.flag+" "+net.JoinHostPort(host, otherPort(port)))
 		case errors.Is(err, syscall.EACCES):
 			e.add(check, failed, "port_forbidden", listen+" is a port that only root may open. Choose one from 1024 on, or allow this one.",
-				"sayso serve --listen "+net.JoinHostPort(host, "8787"), "sudo setcap cap_net_bind_service=+ep "+shellWord(e.exe))
+				"sayso serve "+one.flag+" "+net.JoinHostPort(host, "8787"), "sudo setcap cap_net_bind_service=+ep "+shellWord(e.exe))
 		default:
-			e.add(check, failed, "address_unusable", "Cannot listen on "+listen+": "+problemOf(err)+". Correct --listen.", "sayso serve --listen 127.0.0.1:8787")
+			e.add(check, failed, "address_unusable", "Cannot listen on "+listen+": "+problemOf(err)+". Correct "+one.flag+".", "sayso serve "+one.flag+" 127.0.0.1:8787")
 		}
 	}
 }
@@ -175,7 +232,7 @@ func wrongHost(leaf *x509.Certificate, s settings) string {
 // database checks that the server can use its database, and counts running sessions that the
 // database does not know: it was restored or lost, and serve recovers them.
 func (e *examination) database(ctx context.Context) {
-	const check = "database"
+	const check, restore = "database", "sayso restore --replace FILE"
 	address := e.settings.Database
 	isFile := !strings.HasPrefix(address, "postgres")
 	opened, err := store.OpenReadOnly(ctx, address)
@@ -191,21 +248,21 @@ func (e *examination) database(ctx context.Context) {
 	case errors.Is(err, migrations.ErrOlder):
 		e.add(check, fine, "database_older", "older version; sayso serve migrates it")
 	case errors.Is(err, migrations.ErrNewer):
-		e.add(check, failed, "database_newer", problemOf(err))
+		e.add(check, failed, "database_newer", problemOf(err), restore)
 	case errors.Is(err, migrations.ErrIncomplete):
-		e.add(check, failed, "database_incomplete", problemOf(err))
+		e.add(check, failed, "database_incomplete", problemOf(err), restore)
 		return
 	case errors.Is(err, store.ErrCorrupt):
-		e.add(check, failed, "database_damaged", problemOf(err))
+		e.add(check, failed, "database_damaged", problemOf(err), restore)
 		return
 	case errors.Is(err, store.ErrDSN):
 		e.add(check, failed, "database_address_invalid", problemOf(err), "sayso serve --database sqlite:"+shellWord(filepath.Join(e.settings.StateDir, "sayso.db")))
 		return
 	case isFile:
-		e.add(check, failed, "database_unreadable", problemOf(err))
+		e.add(check, failed, "database_unreadable", problemOf(err), e.readable(strings.TrimPrefix(address, "sqlite:")))
 		return
 	default:
-		e.add(check, failed, "database_unreachable", problemOf(err), "pg_isready")
+		e.add(check, failed, "database_unreachable", problemOf(err), pgIsReady(address))
 		return
 	}
 	if errors.Is(err, migrations.ErrNewer) {
@@ -217,6 +274,21 @@ func (e *examination) database(ctx context.Context) {
 		return
 	}
 	e.ok("running sessions", text)
+}
+
+// pgIsReady returns the command that asks the PostgreSQL server at an address whether it accepts
+// connections.
+func pgIsReady(address string) string {
+	command := "pg_isready"
+	if u, err := url.Parse(address); err == nil {
+		if host := u.Hostname(); host != "" {
+			command += " -h " + shellWord(host)
+		}
+		if port := u.Port(); port != "" {
+			command += " -p " + shellWord(port)
+		}
+	}
+	return command
 }
 
 // runningSessions counts the running CLIs and those that the database does not know. known is
@@ -280,9 +352,9 @@ func (e *examination) disk() {
 	case free < minDisk:
 		e.add(check, failed, "disk_full", "The disk of "+at+" is full, so no answer can be stored. Free some space.", clear...)
 	case free < lowDisk:
-		e.add(check, warning, "disk_low", "Only "+megabytes(free)+" are free on the disk of "+at+".", clear...)
+		e.add(check, warning, "disk_low", "Only "+megabytes(free)+" free on the disk of "+at+".", clear...)
 	default:
-		e.ok(check, megabytes(free)+" are free")
+		e.ok(check, megabytes(free)+" free")
 	}
 }
 
@@ -356,7 +428,8 @@ func (e *examination) sandbox(runAs *claude.RunAs) {
 		return
 	}
 	if _, err := os.Stat(s.StateDir); err != nil {
-		s.StateDir, s.Database = existing(s.StateDir), ""
+		// It is created empty, so any other folder can be hidden in its place.
+		s.StateDir, s.Database = "/run", ""
 	}
 	_, err := sandboxOf(s, e.exe, runAs)
 	switch {
@@ -365,7 +438,7 @@ func (e *examination) sandbox(runAs *claude.RunAs) {
 	case errors.Is(err, errNoBubblewrap):
 		e.add(check, failed, "bubblewrap_missing", problemOf(err)+".", "sudo apt install bubblewrap")
 	case errors.Is(err, errBubblewrapBroken):
-		e.add(check, failed, "bubblewrap_broken", problemOf(err)+". The system may not allow user namespaces.",
+		e.add(check, failed, "bubblewrap_broken", strings.TrimRight(problemOf(err), ".")+". The system may not allow user namespaces.",
 			"sudo sysctl kernel.unprivileged_userns_clone=1", "sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0")
 	default:
 		e.add(check, failed, "sandbox_unusable", problemOf(err)+".")
@@ -433,11 +506,16 @@ func olderVersion(a, b string) bool {
 func (e *examination) pushKey() {
 	const check = "push"
 	path := filepath.Join(e.settings.StateDir, "push-key")
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		e.ok(check, "the key is created by sayso serve")
 		return
 	}
-	if _, err := alert.OpenKey(path); err != nil {
+	_, err := alert.OpenKey(path)
+	if errors.Is(err, fs.ErrPermission) {
+		e.add(check, failed, "push_key_unreadable", "This user cannot read "+path+".", e.readable(path))
+		return
+	}
+	if err != nil {
 		e.add(check, failed, "push_key_unusable", problemOf(err)+".", "mv "+shellWord(path)+" "+shellWord(path+".bad"))
 		return
 	}

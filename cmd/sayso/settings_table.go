@@ -352,7 +352,7 @@ func (d *duration) UnmarshalText(text []byte) error {
 
 // unknownVariables lists the variables of environ that look like settings but are unknown.
 func unknownVariables(environ []string) (names []string) {
-	known := slices.Concat([]string{"SAYSO_CONFIG"}, secretVariables)
+	known := slices.Concat([]string{"SAYSO_CONFIG", serverVariable, tokenVariable}, secretVariables)
 	for _, r := range settingsTable {
 		known = append(known, r.variable())
 	}

@@ -126,7 +126,7 @@ func TestUnknownVariablesAreNamed(t *testing.T) {
 	t.Parallel()
 	got := unknownVariables([]string{
 		"SAYSO_LISTEN=a", "SAYSO_LISTENS=b", "SAYSO_CONFIG=c", "SAYSO_BOOTSTRAP_TOKEN=d", "SAYSO_OIDC_CLIENT_SECRET=e", "PATH=f",
-		"SAYSO_TEST_CLAUDE_NEW=g", "SAYSO_SHIM=1", "SAYSO_IDLE-LIMIT=h", "SAYSO_LISTENS=i",
+		"SAYSO_TEST_CLAUDE_NEW=g", "SAYSO_SHIM=1", "SAYSO_IDLE-LIMIT=h", "SAYSO_LISTENS=i", "SAYSO_TOKEN=j", "SAYSO_SERVER=k",
 	})
 	if want := []string{"SAYSO_IDLE-LIMIT", "SAYSO_LISTENS"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

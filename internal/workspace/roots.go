@@ -17,17 +17,20 @@ import (
 // Roots are the folders inside which sessions may work, absolute and with symlinks resolved.
 type Roots []string
 
-// NewRoots resolves the symlinks of folders. A missing folder is an error.
+// NewRoots resolves the symlinks of folders. A folder that is missing or is a file is an error.
 func NewRoots(folders []string) (Roots, error) {
 	roots := make(Roots, 0, len(folders))
 	for _, f := range folders {
 		abs, err := filepath.Abs(f)
 		if err != nil {
-			return nil, fmt.Errorf("workspace: root %s: %w", f, err)
+			return nil, fmt.Errorf("workspace root %s: %w", f, err)
 		}
 		real, err := filepath.EvalSymlinks(abs)
 		if err != nil {
-			return nil, fmt.Errorf("workspace: root: %w", err)
+			return nil, fmt.Errorf("workspace root %s: %w", f, err)
+		}
+		if info, err := os.Stat(real); err != nil || !info.IsDir() {
+			return nil, fmt.Errorf("workspace root %s is not a folder", f)
 		}
 		roots = append(roots, real)
 	}
