@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"sync"
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/claude/claudetest"
@@ -144,6 +146,84 @@ func ExampleWarm() {
 		}
 	}
 	// Output: You said: Hello!
+}
+
+// memoryStore is a SessionStore for tests; its zero value is empty.
+type memoryStore struct {
+	mu      sync.Mutex
+	entries map[claude.SessionKey][]json.RawMessage
+	seen    map[string]bool // by the key and the uuid of an entry
+}
+
+func (s *memoryStore) Append(_ context.Context, key claude.SessionKey, entries []json.RawMessage) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.entries == nil {
+		s.entries, s.seen = map[claude.SessionKey][]json.RawMessage{}, map[string]bool{}
+	}
+	for _, entry := range entries {
+		var e struct{ UUID string }
+		if err := json.Unmarshal(entry, &e); err != nil {
+			return err
+		}
+		id := key.String() + " " + e.UUID
+		if e.UUID != "" && s.seen[id] {
+			continue
+		}
+		s.seen[id] = true
+		s.entries[key] = append(s.entries[key], entry)
+	}
+	return nil
+}
+
+func (s *memoryStore) Load(_ context.Context, key claude.SessionKey) ([]json.RawMessage, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.entries[key]), nil
+}
+
+func (s *memoryStore) Subpaths(_ context.Context, project, sessionID string) (subpaths []string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key := range s.entries {
+		if key.Project == project && key.SessionID == sessionID && key.Subpath != "" {
+			subpaths = append(subpaths, key.Subpath)
+		}
+	}
+	return subpaths, nil
+}
+
+// A conversation is stored while it runs, and restored on another machine, to be resumed there.
+func ExampleSessionStore() {
+	ctx := context.Background()
+	var store memoryStore // in a program, a database
+	o := claude.Options{SessionStore: &store, Path: scriptedCLI(
+		prints(`{"type":"transcript_mirror","filePath":"/home/me/.claude/projects/-home-me-app/b7c35d2e-4a4e-4d3a-9d50-0d9f3c1a2b4c.jsonl",` +
+			`"entries":[{"type":"user","uuid":"1","cwd":"/home/me/app","message":{"role":"user","content":"Fix the login."}}]}`),
+	)}
+	_, err := claude.Ask(ctx, "Fix the login.", o)
+	var lost *claude.SessionStoreError
+	if errors.As(err, &lost) {
+		fmt.Printf("%d entries are only on this machine: %v\n", lost.Entries, lost.Err)
+	} else if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	otherMachine, err := os.MkdirTemp(exampleDir, "config")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	folder := claude.NewSavedFolder(otherMachine)
+	key := claude.SessionKey{Project: "-home-me-app", SessionID: "b7c35d2e-4a4e-4d3a-9d50-0d9f3c1a2b4c"}
+	if err := folder.Restore(ctx, &store, key); err != nil {
+		fmt.Println(err)
+		return
+	}
+	saved, err := folder.Find(key.SessionID)
+	fmt.Println(saved.FirstPrompt, err)
+	// Output: Fix the login. <nil>
 }
 
 // Each request has a goroutine of its own: the callback may wait for a person as long as it

@@ -225,13 +225,16 @@ func (o Options) Args() ([]string, error) {
 		on   bool
 	}{
 		{"--include-hook-events", o.IncludeHookEvents},
-		{"--session-mirror", o.SessionMirror},
+		{"--session-mirror", o.SessionMirror || o.SessionStore != nil},
 		{"--no-session-persistence", o.NoPersistence},
 		{"--debug", o.Debug},
 	} {
 		if f.on {
 			args = append(args, f.flag)
 		}
+	}
+	if o.SessionStore != nil && o.NoPersistence {
+		refuse("session store", "stands with no persistence: the CLI mirrors what it has saved")
 	}
 	if o.NoPrompts {
 		add("--permission-prompts", "none")

@@ -114,6 +114,7 @@ func TestArgsRefuseWhatCouldBeAFlag(t *testing.T) {
 		"schema":                 {OutputSchema: json.RawMessage(`{`)},
 		"agent without prompt":   {Agents: map[string]claude.Agent{"a": {Description: "x"}}},
 		"continue with resume":   {Continue: true, Resume: someUUID},
+		"store without files":    {SessionStore: &memoryStore{}, NoPersistence: true},
 		"rule with newline":      {PermissionMode: "default", AllowedTools: []string{"Bash(a\nb)"}},
 	} {
 		if args, err := l.Args(); !errors.Is(err, claude.ErrLaunch) || args != nil {

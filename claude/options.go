@@ -146,6 +146,11 @@ type Options struct {
 	PromptSuggestions bool
 	// SessionMirror delivers what the CLI writes to its transcript, as [TranscriptMirror].
 	SessionMirror bool
+	// SessionStore receives what the CLI writes to its transcript, and [Client.Run] returns when all
+	// of it is stored. An Append that fails is repeated, and passed to OnCallbackError as
+	// transcript_mirror. What is not stored after the end of the CLI is a *[SessionStoreError] of
+	// Run and [Query]. The messages arrive as with SessionMirror.
+	SessionStore SessionStore
 	// FileCheckpoints keeps what files contained before Claude's tools changed them, for
 	// [Client.RewindFiles].
 	FileCheckpoints bool

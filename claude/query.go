@@ -84,8 +84,13 @@ func (c *Client) query(ctx context.Context, prompt *UserMessage, messages *queue
 		}
 		if err != nil {
 			// After a failed turn the CLI exits with 1: the result says more.
-			if failed == nil {
+			var lost *SessionStoreError
+			switch {
+			case failed == nil:
 				yield(nil, err)
+				return
+			case errors.As(err, &lost):
+				yield(nil, errors.Join(failed, lost))
 				return
 			}
 			break

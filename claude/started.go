@@ -16,6 +16,7 @@ type started struct {
 	ready      chan struct{} // closed when the conversation is initialized, or never will be
 	stop       func()        // begins to end the CLI; may be called often
 	stopped    <-chan struct{}
+	mirror     *sessionMirror // nil for none
 
 	mu       sync.Mutex
 	answer   *InitializeResponse
@@ -31,6 +32,9 @@ func newStarted(p *Process, o *Options) *started {
 		if _, gate := hookGates[h.Event]; gate && !h.FailOpen {
 			s.requires = true
 		}
+	}
+	if o.SessionStore != nil {
+		s.mirror = newSessionMirror(o)
 	}
 	stopped := make(chan struct{})
 	s.stopped = stopped
@@ -94,9 +98,20 @@ func (s *started) run(ctx context.Context, c *Client) error {
 		}
 	})
 
+	storing, endStoring := context.WithCancel(context.WithoutCancel(ctx))
+	defer endStoring()
+	var lost error
+	if s.mirror != nil {
+		tasks.Go(func() { lost = s.mirror.run(storing) })
+	}
+
 	err := c.read(ctx, s.stop)
 	close(ended)
 	cancel(ErrClosed)
+	if s.mirror != nil {
+		s.mirror.end()
+		defer time.AfterFunc(storeGrace, endStoring).Stop()
+	}
 	tasks.Wait()
 	exit := exitError(s.process)
 
@@ -116,11 +131,22 @@ func (s *started) run(ctx context.Context, c *Client) error {
 	case exit != nil:
 		err = exit
 	}
+	if lost != nil {
+		err = join(err, lost)
+	}
 	if err != nil && (s.err == nil || errors.Is(s.err, ErrClosed)) {
 		s.err = err
 	}
 	s.turn.end(err)
 	return err
+}
+
+// join returns the errors that are not nil, one of them as it is.
+func join(err, other error) error {
+	if err == nil {
+		return other
+	}
+	return errors.Join(err, other)
 }
 
 // isIdle reports whether the CLI has no turn and no background agent.
@@ -143,6 +169,9 @@ func (s *started) deliver(m Message) {
 	s.state.apply(m)
 	turn := s.turn
 	s.mu.Unlock()
+	if _, ok := m.(*TranscriptMirror); ok && s.mirror != nil {
+		s.mirror.entries.add(m)
+	}
 	if turn != nil {
 		turn.add(m)
 	}
