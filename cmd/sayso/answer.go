@@ -138,7 +138,7 @@ func otherAnswer(res *wire.Resolved) string {
 func (f answerFlags) explainClosed(ctx context.Context, r *remote, typed string, notOpen error, std streams) error {
 	id, err := uuid.Parse(typed)
 	if err != nil {
-		return notOpen
+		return fmt.Errorf("%w. If it was open before, type its full id to see who answered it", notOpen)
 	}
 	fate, err := get[wire.RequestFate](ctx, r, "/api/pending/"+id.String())
 	if err != nil || fate.Resolved == nil {

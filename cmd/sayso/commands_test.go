@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestEveryCommandHasHelp asks each command for help in every way, and calls it with a flag
@@ -77,13 +78,15 @@ func TestCompletion(t *testing.T) {
 		"sayso mcp register --pro":   {"--project"},
 		"sayso serve --workspace":    {"--workspace-root"},
 		"sayso completion ":          {"bash", "zsh", "fish"},
+		"sayso man pen":              {"pending"},
+		"sayso --":                   {"--help"},
 		"sayso answer 12345678 all":  {"allow"},
 		"sayso pending --j":          {"--json"},
 		"sayso doctor --state":       {"--state-dir"},
 		"sayso user add x --role --": {"--database", "--role", "--state-dir", "--help"},
 	} {
 		words := strings.Split(typed, " ")
-		cmd := exec.Command("bash", "-c", script.String()+"\nCOMP_WORDS=(\"$@\"); COMP_CWORD=$(($#-1)); _sayso; echo \"${COMPREPLY[@]}\"", "bash")
+		cmd := exec.Command("bash", "-uc", script.String()+"\nCOMP_WORDS=(\"$@\"); COMP_CWORD=$(($#-1)); _sayso; echo \"${COMPREPLY[@]}\"", "bash")
 		cmd.Args = append(cmd.Args, words...)
 		out, err := cmd.CombinedOutput()
 		if got := strings.TrimSpace(string(out)); err != nil || got != strings.Join(wants, " ") {
@@ -147,6 +150,24 @@ func TestTables(t *testing.T) {
 	for line := range strings.Lines(out.String()) {
 		if !strings.HasPrefix(line, "  │ ") || columnsOf(line) > 21 {
 			t.Errorf("%q", line)
+		}
+	}
+}
+
+// TestStatusCountsRequests reads the line of sayso status about open requests.
+func TestStatusCountsRequests(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_800_000_000, 0)
+	for n, want := range map[int]string{
+		0: "none",
+		1: "1 request needs your attention, opened 2 min ago. Show it: sayso pending",
+		3: "3 requests need your attention, the oldest opened 2 min ago. Show them: sayso pending",
+	} {
+		var out bytes.Buffer
+		s := serverStatus{Ready: true, OpenRequests: n, OldestAt: float64(now.Unix() - 120)}
+		s.print(newScreen(&out, func(string) string { return "" }), now)
+		if !strings.Contains(out.String(), " "+want+"\n") {
+			t.Errorf("%d requests:\n%s", n, out.String())
 		}
 	}
 }

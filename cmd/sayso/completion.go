@@ -47,6 +47,11 @@ func nextWords(c verb) []string {
 			words = append(words, rest)
 		}
 	}
+	if c.name == "man" {
+		for _, other := range firstWords() {
+			words = append(words, other.name)
+		}
+	}
 	if c.name == "answer" { // behind the id
 		words = append(words, "allow", "deny")
 	}
@@ -60,13 +65,13 @@ func completeBash(w io.Writer) {
 	}
 	fmt.Fprintf(w, `# Completion of sayso for bash. Load it with: source <(sayso completion bash)
 _sayso() {
-	local current=${COMP_WORDS[COMP_CWORD]} words flags
+	local current=${COMP_WORDS[COMP_CWORD]} words= flags=--help
 	COMPREPLY=()
 	if [ "$COMP_CWORD" -eq 1 ] && [[ $current != -* ]]; then
 		COMPREPLY=($(compgen -W %q -- "$current"))
 		return
 	fi
-	case "${COMP_WORDS[1]} ${COMP_WORDS[2]}" in
+	case "${COMP_WORDS[1]} ${COMP_WORDS[2]-}" in
 `, strings.Join(names, " "))
 	all := commands()
 	for i := len(all) - 1; i >= 0; i-- { // those of two words first: the first match counts

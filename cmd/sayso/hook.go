@@ -411,7 +411,13 @@ func (t *terminalHook) uninstall(ctx context.Context, stdout io.Writer) error {
 		}
 	}
 	files, others = sorted(files), sorted(others)
+	var removed, without []string
 	for _, file := range files {
+		if hasHook(file, args) {
+			removed = append(removed, file)
+		} else {
+			without = append(without, file)
+		}
 		if _, err := os.Stat(file); err != nil {
 			continue
 		}
@@ -432,7 +438,12 @@ func (t *terminalHook) uninstall(ctx context.Context, stdout io.Writer) error {
 			return err
 		}
 	}
-	fmt.Fprintf(stdout, "Hook removed from %s.\n", strings.Join(files, ", "))
+	if len(removed) > 0 {
+		fmt.Fprintf(stdout, "Hook removed from %s.\n", strings.Join(removed, ", "))
+	}
+	if len(without) > 0 {
+		fmt.Fprintf(stdout, "No hook found in %s.\n", strings.Join(without, ", "))
+	}
 	if len(others) > 0 {
 		fmt.Fprintf(stdout, "It is still in %s. To remove it there, too, run: sayso hook --uninstall\n", strings.Join(others, ", "))
 	}

@@ -175,7 +175,9 @@ func TestHookInstallAndUninstall(t *testing.T) {
 	if _, err := os.Stat(connect); !os.IsNotExist(err) {
 		t.Error("the token was left")
 	}
-	h.hook(t, "--uninstall")
+	if out := h.hook(t, "--uninstall"); !strings.Contains(out, "No hook found in "+file) || strings.Contains(out, "removed") {
+		t.Errorf("it removed what is not there:\n%s", out)
+	}
 	must(t, os.WriteFile(file, []byte("{,}"), 0o600))
 	if out, err := h.command("hook", "--install").CombinedOutput(); err == nil || !strings.Contains(string(out), "left as it is") {
 		t.Errorf("over broken settings: %s", out)

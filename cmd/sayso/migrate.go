@@ -24,7 +24,7 @@ type migrateFlags struct {
 
 func (f *migrateFlags) define(flags *flag.FlagSet) {
 	flags.StringVar(&f.from, "from", "", "copy the `database` at this address into the empty one of the settings")
-	flags.BoolVar(&f.startOver, "start-over", false, "with --from: discard what an interrupted copy left, and begin anew")
+	flags.BoolVar(&f.startOver, "start-over", false, "with --from: discard what an interrupted copy left, and start over")
 	f.serverFlags.define(flags)
 }
 

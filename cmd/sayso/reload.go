@@ -73,7 +73,7 @@ func (r *reloader) reload(ctx context.Context) {
 		err = a.certificate.read()
 	}
 	if err != nil {
-		a.log.ErrorContext(ctx, "the settings were not taken over, those from before stay", "error", err)
+		a.log.ErrorContext(ctx, "settings not reloaded; the previous ones stay in effect", "error", err)
 		return
 	}
 	a.runtime.replaceBase(a.settings.reloaded(read))
@@ -82,9 +82,9 @@ func (r *reloader) reload(ctx context.Context) {
 	a.policy.set(next.Ask)
 	a.level.Set(level)
 	if names := settingsThatDiffer(a.read, next); len(names) > 0 {
-		a.log.WarnContext(ctx, "some settings differ that only a restart takes over", "settings", strings.Join(names, ", "))
+		a.log.WarnContext(ctx, "changed settings that need a restart", "settings", strings.Join(names, ", "))
 	}
-	a.log.InfoContext(ctx, "the settings were read again")
+	a.log.InfoContext(ctx, "settings reloaded")
 }
 
 // reloaded returns s with what read has for the settings that a reload applies. The others stay

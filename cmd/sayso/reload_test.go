@@ -31,8 +31,8 @@ func (s *server) hangUp(says string) {
 }
 
 const (
-	readAgain = "the settings were read again"
-	notTaken  = "the settings were not taken over"
+	readAgain = "settings reloaded"
+	notTaken  = "settings not reloaded; the previous ones stay in effect"
 )
 
 // asHost is the status of a request under another host name.

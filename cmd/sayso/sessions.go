@@ -199,6 +199,9 @@ func findID(kind, typed string, ids []string) (string, error) {
 	case len(found) > 1:
 		return "", errors.New(count(len(found), kind+" begins", kind+"s begin") + " with " + quote(visible.Line(typed)) + ": " + strings.Join(found, ", "))
 	}
+	if len(typed) < minPrefix {
+		return "", errors.New(quote(visible.Line(typed)) + " is too short. Type at least " + strconv.Itoa(minPrefix) + " characters of the id")
+	}
 	return "", errors.New("there is no " + kind + " " + quote(visible.Line(typed)))
 }
 

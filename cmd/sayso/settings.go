@@ -125,12 +125,12 @@ func readSettingsAnd(define func(*flag.FlagSet), verb string, args []string, get
 				fromFlags = strings.Join(texts, ",")
 			}
 		}
-		for _, text := range []string{getenv(r.variable()), fromFlags} {
-			if text == "" {
+		for _, one := range []struct{ from, text string }{{r.variable(), getenv(r.variable())}, {"--" + r.name, fromFlags}} {
+			if one.text == "" {
 				continue
 			}
-			if err := r.parse(&s, text); err != nil {
-				return s, nil, fmt.Errorf("%s: %w", r.name, err)
+			if err := r.parse(&s, one.text); err != nil {
+				return s, nil, fmt.Errorf("%s: %w", one.from, err)
 			}
 		}
 	}
@@ -144,6 +144,9 @@ func (s *settings) readFile(path string) error {
 	var top map[string]toml.Primitive
 	meta, err := toml.DecodeFile(path, &top)
 	if err != nil {
+		if parse := (toml.ParseError{}); errors.As(err, &parse) {
+			return fmt.Errorf("settings file %s: line %d: %s", path, parse.Position.Line, parse.Message)
+		}
 		return fmt.Errorf("settings file: %w", err)
 	}
 	fields, tables := map[string]any{"ask.folder": &s.Ask.Folders}, map[string]bool{}
@@ -174,7 +177,7 @@ func (s *settings) readFile(path string) error {
 				return fmt.Errorf("settings file %s: there is no setting %q", path, key)
 			}
 			if err != nil {
-				return fmt.Errorf("settings file: %s: %w", key, err)
+				return fmt.Errorf("settings file %s: %w", path, valueError(key, fields[key], err))
 			}
 		}
 		return nil
@@ -186,6 +189,26 @@ func (s *settings) readFile(path string) error {
 		return fmt.Errorf("settings file %s: there is no setting %q", path, unknown[0].String())
 	}
 	return nil
+}
+
+// valueError explains why the value of a key in the settings file cannot be decoded into a field.
+func valueError(key string, field any, err error) error {
+	if strings.Contains(err.Error(), "incompatible types") { // the decoder has no sentinel for it
+		switch field.(type) {
+		case *string:
+			return fmt.Errorf("%s: wrong type; use text in quotes", key)
+		case *[]string:
+			return fmt.Errorf("%s: wrong type; use a list in brackets", key)
+		case *bool:
+			return fmt.Errorf("%s: wrong type; use true or false", key)
+		case *int, *float64:
+			return fmt.Errorf("%s: wrong type; use a number", key)
+		}
+	}
+	if parse := (toml.ParseError{}); errors.As(err, &parse) {
+		return fmt.Errorf("line %d: %s: %s", parse.Position.Line, key, parse.Message)
+	}
+	return fmt.Errorf("%s: %w", key, err)
 }
 
 // complete derives settings from others and validates all.

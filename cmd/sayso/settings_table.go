@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -340,11 +339,11 @@ type duration time.Duration
 
 func (d *duration) UnmarshalText(text []byte) error {
 	parsed, err := time.ParseDuration(string(text))
-	if err == nil && parsed < 0 {
-		err = errors.New("must not be negative")
-	}
 	if err != nil {
-		return fmt.Errorf("duration %q: %w", text, err)
+		return fmt.Errorf("%q is not a duration such as 90s, 30m or 2h", text)
+	}
+	if parsed < 0 {
+		return fmt.Errorf("%q must not be negative", text)
 	}
 	*d = duration(parsed)
 	return nil

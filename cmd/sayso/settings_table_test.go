@@ -155,6 +155,36 @@ func TestValuesOfSettingsAreChecked(t *testing.T) {
 	}
 }
 
+// TestErrorsOfSettingsNameTheirPlace gives values that are wrong in the file, in a variable and
+// in a flag.
+func TestErrorsOfSettingsNameTheirPlace(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		file     string
+		variable string
+		flag     string
+		want     string
+	}{
+		{file: "\nidle_limit = 5", want: `sayso.toml: line 2: idle_limit: "5" is not a duration such as 90s, 30m or 2h`},
+		{file: `resume_on_answer = "yes"`, want: `sayso.toml: resume_on_answer: wrong type; use true or false`},
+		{file: `listen = 1`, want: `sayso.toml: listen: wrong type; use text in quotes`},
+		{file: `workspace_root = "/"`, want: `sayso.toml: workspace_root: wrong type; use a list in brackets`},
+		{file: `user_sessions = "3"`, want: `sayso.toml: user_sessions: wrong type; use a number`},
+		{file: `listen =`, want: `sayso.toml: line 1: `},
+		{variable: "soon", want: `SAYSO_IDLE_LIMIT: "soon" is not a duration such as 90s, 30m or 2h`},
+		{flag: "--idle-limit=soon", want: `--idle-limit: "soon" is not a duration such as 90s, 30m or 2h`},
+	} {
+		args := []string{row.flag}
+		if row.flag == "" {
+			args = nil
+		}
+		_, err := reads(t, row.file, map[string]string{"SAYSO_IDLE_LIMIT": row.variable}, args...)
+		if err == nil || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("got %v, want %s", err, row.want)
+		}
+	}
+}
+
 func TestShortDuration(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{

@@ -126,8 +126,11 @@ func (s serverStatus) print(to *screen, now time.Time) {
 	}
 	requests := count(s.OpenRequests, "request needs", "requests need") + " your attention"
 	if s.OpenRequests > 0 {
-		requests += ", the oldest since " + strings.TrimSuffix(ago(s.OldestAt, now), " ago")
-		row("Requests", requests+". Show them: sayso pending", yellow)
+		opened, show := ", the oldest opened ", "Show them"
+		if s.OpenRequests == 1 {
+			opened, show = ", opened ", "Show it"
+		}
+		row("Requests", requests+opened+ago(s.OldestAt, now)+". "+show+": sayso pending", yellow)
 	} else {
 		row("Requests", "none", "")
 	}
