@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -213,17 +214,23 @@ func TestRealCLIResumesFromAStore(t *testing.T) {
 			o, home := realOptions(t, realCLI(t, variable, version))
 			var store memoryStore
 			o.SessionStore, o.SessionID = &store, someUUID
-			if _, err := claude.Ask(t.Context(), script(`[[{"text":"first answer"}]]`), o); err != nil {
+			turn := `[[{"tool":"Agent","input":{"description":"d","subagent_type":"general-purpose","prompt":"go"},"script":[[{"text":"agent done"}]]}],[{"text":"first answer"}]]`
+			if _, err := claude.Ask(t.Context(), script(turn), o); err != nil {
 				t.Fatal(err)
 			}
+			projects := filepath.Join(home, ".claude", "projects")
+			written := transcripts(t, projects)
 			saved := find(t, claude.NewSavedFolder(filepath.Join(home, ".claude")), someUUID)
 			key := claude.SessionKey{Project: filepath.Dir(saved.File), SessionID: someUUID}
-			if err := os.RemoveAll(filepath.Join(home, ".claude", "projects")); err != nil {
+			if err := os.RemoveAll(projects); err != nil {
 				t.Fatal(err)
 			}
 			folder := claude.NewSavedFolder(filepath.Join(home, ".claude"))
 			if err := folder.Restore(t.Context(), &store, key); err != nil {
 				t.Fatal(err)
+			}
+			if restored := transcripts(t, projects); len(restored) != 2 || !maps.Equal(restored, written) {
+				t.Errorf("restored:\n%v\nwant:\n%v", restored, written)
 			}
 			o.SessionID, o.Resume = "", someUUID
 			r, err := claude.Ask(t.Context(), script(`[[{"text":"second answer"}]]`), o)
@@ -238,4 +245,31 @@ func TestRealCLIResumesFromAStore(t *testing.T) {
 			}
 		})
 	}
+}
+
+// transcripts returns the uuids in the transcripts below a folder, by their paths. The CLI does not
+// mirror its notes about requests to the API, which have none.
+func transcripts(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(file string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(file, ".jsonl") {
+			return err
+		}
+		text, err := os.ReadFile(filepath.Join(dir, file))
+		for line := range strings.Lines(string(text)) {
+			var entry struct{ UUID string }
+			if err := json.Unmarshal([]byte(line), &entry); err != nil {
+				return err
+			}
+			if entry.UUID != "" {
+				all[file] += entry.UUID + "\n"
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
