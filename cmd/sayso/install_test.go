@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -51,8 +52,12 @@ func TestInstallVerifiesTheSum(t *testing.T) {
 	}
 	good := archive("#!/bin/sh\necho v9.9.9\n")
 	files := map[string][]byte{"/" + name + ".tar.gz": good, "/SHA256SUMS": fmt.Appendf(nil, "%x  %s.tar.gz\n", sha256.Sum256(good), name)}
+	var mu sync.Mutex // protects files
 	releases := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if text, ok := files[r.URL.Path]; ok {
+		mu.Lock()
+		text, ok := files[r.URL.Path]
+		mu.Unlock()
+		if ok {
 			_, _ = w.Write(text)
 			return
 		}
@@ -74,7 +79,10 @@ func TestInstallVerifiesTheSum(t *testing.T) {
 		}
 	}
 
-	files["/"+name+".tar.gz"] = archive("#!/bin/sh\necho changed\n")
+	changed := archive("#!/bin/sh\necho changed\n")
+	mu.Lock()
+	files["/"+name+".tar.gz"] = changed
+	mu.Unlock()
 	said, err = install(t, releases.URL, prefix)
 	if err == nil || !strings.Contains(said, "is wrong. Nothing was installed.") {
 		t.Errorf("a changed archive: %v: %s", err, said)
@@ -82,7 +90,9 @@ func TestInstallVerifiesTheSum(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(prefix, "bin/sayso")); err != nil || !strings.Contains(string(text), "v9.9.9") {
 		t.Errorf("the program is now %q, %v", text, err)
 	}
+	mu.Lock()
 	delete(files, "/SHA256SUMS")
+	mu.Unlock()
 	if said, err = install(t, releases.URL, prefix); err == nil || !strings.Contains(said, "cannot be reached") {
 		t.Errorf("no release: %v: %s", err, said)
 	}
