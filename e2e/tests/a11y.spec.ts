@@ -509,9 +509,11 @@ test('missing, empty, unreachable and forbidden pages are accessible', nightly, 
   await stage.hangUp()
   await expect(page.getByRole('button', { name: 'Retry now' })).toBeVisible()
   await expectAccessible(page, 'a server that is away', '.holder')
+  const retry = page.getByRole('button', { name: 'Retry now' })
   stage.up = true
-  await page.getByRole('button', { name: 'Retry now' }).click()
-  await expect(page.getByRole('button', { name: 'Retry now' })).toHaveCount(0)
+  // The page may be faster, and needs no press then.
+  await retry.click({ timeout: 5_000 }).catch(() => undefined)
+  await expect(retry).toHaveCount(0)
   stage.send({
     type: 'hello',
     protocol: 1,
