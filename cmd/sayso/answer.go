@@ -137,6 +137,9 @@ func otherAnswer(res *wire.Resolved) string {
 // explainClosed says how a request ended that is not open any more, if its whole id was typed.
 func (f answerFlags) explainClosed(ctx context.Context, r *remote, typed string, notOpen error, std streams) error {
 	id, err := uuid.Parse(typed)
+	if err != nil && len(typed) < minPrefix {
+		return notOpen
+	}
 	if err != nil {
 		return fmt.Errorf("%w. If it was open before, type its full id to see who answered it", notOpen)
 	}
@@ -195,9 +198,13 @@ func responsesOf(form *wire.Form, words []string) ([]wire.Response, error) {
 		case question.Kind == pending.Confirm && (text == "yes" || text == "no"):
 			one.Values = []string{text}
 		default:
-			if at := slices.IndexFunc(question.Options, func(o wire.Option) bool { return o.Label == text }); at >= 0 {
+			at := slices.IndexFunc(question.Options, func(o wire.Option) bool { return o.Label == text })
+			switch {
+			case at >= 0:
 				one.Values = []string{question.Options[at].Value}
-			} else {
+			case len(question.Options) > 0 && strings.Trim(text, "0123456789, ") == "": // a typing error, not an answer
+				return nil, usageError(fmt.Sprintf("question %d has options 1 to %d; for the text %s, type =%[3]s", i+1, len(question.Options), text))
+			default:
 				one.Text = text
 			}
 		}

@@ -97,7 +97,8 @@ func TestTerminalShowsRequestsInertAndWhole(t *testing.T) {
 		{[]string{"answer", request, "allow", "--reason", "x", "--digest", digest}, 2, "go with deny"},
 		{[]string{"answer", "ffffffff", "deny"}, 1, "type its full id"},
 		{[]string{"kill", "nothing-like-it"}, 1, "there is no session"},
-		{[]string{"kill", "abc"}, 1, "at least 4 characters"},
+		{[]string{"kill", "abc"}, 1, "at least 4 characters of the id\n"},
+		{[]string{"answer", "abc", "deny"}, 1, "at least 4 characters of the id\n"},
 		{[]string{"logs"}, 2, "needs the id of one session"},
 		{[]string{"status", "--server", "http://sayso.example.org"}, 2, "without encryption"},
 		{[]string{"status", "--server", "https://sayso.example.org"}, 1, "needs a token"},
@@ -150,6 +151,9 @@ func TestQuestionsAreAnsweredInTheTerminal(t *testing.T) {
 	digest, _, _ = strings.Cut(digest, "\n")
 	if _, said, code := h.terminal("answer", request, "1", "--digest", digest); code != 2 || !strings.Contains(said, "3 answers") {
 		t.Errorf("one answer to three questions: exit code %d: %s", code, said)
+	}
+	if _, said, code := h.terminal("answer", request, "1", "1,4", "=2", "--digest", digest); code != 2 || !strings.Contains(said, "question 2 has options 1 to 3; for the text 1,4, type =1,4") {
+		t.Errorf("an option that is not there: exit code %d: %s", code, said)
 	}
 	if out, said, code := h.terminal("answer", request, "1", "1,3", "=2", "--digest", digest); code != 0 {
 		t.Fatalf("exit code %d: %s%s", code, out, said)
