@@ -26,6 +26,7 @@ type InitializeRequest struct {
 	PlanModeInstructions   string                        `json:"planModeInstructions,omitempty"`
 	ToolAliases            map[string]string             `json:"toolAliases,omitempty"`
 	ExcludeDynamicSections bool                          `json:"excludeDynamicSections,omitempty"`
+	SystemPromptSnapshot   *bool                         `json:"systemPromptSnapshot,omitempty"` // false: see [Options.FreshSystemPrompt]
 	Skills                 []string                      `json:"skills,omitempty"`
 	PromptSuggestions      bool                          `json:"promptSuggestions,omitempty"`
 	AgentProgressSummaries bool                          `json:"agentProgressSummaries,omitempty"`
@@ -48,6 +49,9 @@ func (o Options) InitializeRequest() InitializeRequest {
 	}
 	if len(r.Skills) == 1 && r.Skills[0] == allSkills {
 		r.Skills = nil
+	}
+	if o.FreshSystemPrompt {
+		r.SystemPromptSnapshot = new(bool)
 	}
 	r.Hooks, _ = registerHooks(o.Hooks)
 	if o.SystemPrompt != "" {

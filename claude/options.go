@@ -81,6 +81,9 @@ type Options struct {
 	SystemPrompt string
 	// AppendSystemPrompt is added to the system prompt.
 	AppendSystemPrompt string
+	// FreshSystemPrompt renders the system prompt for each request. Otherwise a newer CLI may record
+	// it once, and use that also after a resume with another SystemPrompt.
+	FreshSystemPrompt bool
 	// ExcludeDynamicSections leaves out of the CLI's system prompt what differs from one user
 	// to the next, so that its cache is shared.
 	ExcludeDynamicSections bool

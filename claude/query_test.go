@@ -331,7 +331,7 @@ func TestStartedCLIGetsTheEnvironment(t *testing.T) {
 func TestInitializeHasTheOptions(t *testing.T) {
 	t.Parallel()
 	o, record := scriptedOptions(t, claudetest.Script{})
-	o.SystemPrompt, o.Title, o.Skills = "Be brief.", "A title", []string{"review"}
+	o.SystemPrompt, o.FreshSystemPrompt, o.Title, o.Skills = "Be brief.", true, "A title", []string{"review"}
 	o.Agents = map[string]claude.Agent{"checker": {Description: "Checks", Prompt: "Check."}}
 	o.ForwardSubagentText, o.PromptSuggestions, o.PerTaskStop, o.AgentProgressSummaries = true, true, true, true
 	o.ToolAliases, o.PlanModeInstructions, o.SupportedDialogKinds = map[string]string{"Bash": "mcp__x__run"}, "Plan.", []string{"k"}
@@ -347,7 +347,7 @@ func TestInitializeHasTheOptions(t *testing.T) {
 			continue
 		}
 		for _, want := range []string{
-			`"systemPrompt":["Be brief."]`, `"title":"A title"`, `"skills":["review"]`, `"agents":{"checker":{"description":"Checks","prompt":"Check."}}`,
+			`"systemPrompt":["Be brief."]`, `"systemPromptSnapshot":false`, `"title":"A title"`, `"skills":["review"]`, `"agents":{"checker":{"description":"Checks","prompt":"Check."}}`,
 			`"forwardSubagentText":true`, `"promptSuggestions":true`, `"perTaskStopAffordance":true`, `"agentProgressSummaries":true`,
 			`"toolAliases":{"Bash":"mcp__x__run"}`, `"planModeInstructions":"Plan."`, `"supportedDialogKinds":["k"]`,
 			`"sdkMcpServers":["local"]`, `"sdkMcpServerConfigs":{"local":{"timeout":5000}}`,
