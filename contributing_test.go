@@ -83,7 +83,7 @@ func TestWorkflows(t *testing.T) {
 			}
 		}
 	}
-	for command, in := range map[string]string{"make check": "ci.yml", "make test": "ci.yml", "make release": "ci.yml", "make test-all": "nightly.yml"} {
+	for command, in := range map[string]string{"make check": "ci.yml", "make test": "ci.yml", "make release": "ci.yml", "make test-all": "nightly.yml", "make test-release": "nightly.yml"} {
 		if ran[command] != in {
 			t.Errorf("%s runs in %q, want %s", command, ran[command], in)
 		}

@@ -148,7 +148,7 @@ const firstMinute = 10 * time.Second
 // TestReleaseIsReproducible builds a release of the last commit in two folders, installs from it, and
 // runs its archive without a compiler. `make test-all` builds the web app before.
 func TestReleaseIsReproducible(t *testing.T) {
-	nightly(t)
+	forRelease(t)
 	t.Parallel()
 	dir := releaseOf(t, nil)
 	sums, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))

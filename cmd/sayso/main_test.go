@@ -105,6 +105,14 @@ func nightly(t *testing.T) {
 	}
 }
 
+// forRelease leaves a test that builds releases to `make test-release`.
+func forRelease(t *testing.T) {
+	t.Helper()
+	if os.Getenv("SAYSO_TEST_RELEASE") == "" {
+		t.Skip("run by make test-release")
+	}
+}
+
 // eventually looks again and again until ok: what another process does is no
 // channel.
 func eventually(t testing.TB, what string, ok func() bool) {

@@ -92,7 +92,7 @@ func signInLink(t *testing.T, said string) string {
 // TestImageRuns runs the root of the image: its entrypoint installs Claude, the server starts, the
 // health check of the image succeeds and a person signs in.
 func TestImageRuns(t *testing.T) {
-	nightly(t)
+	forRelease(t)
 	t.Parallel()
 	step := &steps{t, time.Now()}
 	dir := releaseOf(t, nil)
@@ -347,7 +347,7 @@ func (d *freshDebian) stop(s *unit) {
 // install the package, start the service, sign in, work, back up, lose the disk, restore, upgrade with
 // a session alive, go back, and purge.
 func TestFreshDebian(t *testing.T) {
-	nightly(t)
+	forRelease(t)
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, for other users and namespaces; make test-all as root runs it")
 	}
