@@ -75,20 +75,7 @@ type realAsk struct {
 
 func startReal(t *testing.T, path string, change ...func(*claude.Options)) *realSession {
 	t.Helper()
-	server, err := scriptedmodel.Listen("127.0.0.1:0", scriptedmodel.New(scriptedmodel.Options{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	served := make(chan error, 1)
-	go func() { served <- server.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-served; err != nil {
-			t.Errorf("scripted model: %v", err)
-		}
-	})
-
+	server := scriptedmodel.Start(t, scriptedmodel.Options{})
 	s := &realSession{t: t, dir: t.TempDir(), run: make(chan error, 1), asked: make(chan *realAsk, 10), results: make(chan string, 10)}
 	options := claude.Options{
 		Path: path, Dir: s.dir, SessionID: someUUID, IncludePartialMessages: true, SettingSources: []string{},

@@ -169,18 +169,7 @@ func TestRunnerMovesToAnotherServer(t *testing.T) {
 	a.allow(question)
 	a.reaches(id, "user_turn")
 	t.Logf("the first server had the runner again %v after the other was killed", time.Since(began))
-	answered := map[string]int{}
-	for _, r := range f.records("control_response") {
-		answered[r.RequestID]++
-	}
-	if len(answered) != 2 {
-		t.Errorf("the CLI got the answers %v, want 2", answered)
-	}
-	for request, n := range answered {
-		if n != 1 {
-			t.Errorf("%s was answered %d times", request, n)
-		}
-	}
+	f.answeredOnce(2)
 	if now := a.pid(id); now != pid || !alive(pid) {
 		t.Errorf("the CLI is %d, was %d", now, pid)
 	}

@@ -196,6 +196,23 @@ func (h *harness) records(kind string) []claudetest.Record {
 	return some
 }
 
+// answeredOnce fails unless the CLIs of h got answers to want requests, each once.
+func (h *harness) answeredOnce(want int) {
+	h.t.Helper()
+	answered := map[string]int{}
+	for _, r := range h.records("control_response") {
+		answered[r.RequestID]++
+	}
+	if len(answered) != want {
+		h.t.Errorf("the CLI got the answers %v, want %d", answered, want)
+	}
+	for request, n := range answered {
+		if n != 1 {
+			h.t.Errorf("%s was answered %d times", request, n)
+		}
+	}
+}
+
 // words is what a process has said so far.
 type words struct {
 	mu sync.Mutex

@@ -349,7 +349,7 @@ func (d *freshDebian) stop(s *unit) {
 func TestFreshDebian(t *testing.T) {
 	forRelease(t)
 	if os.Geteuid() != 0 {
-		t.Skip("needs root, for other users and namespaces; make test-all as root runs it")
+		t.Skip("needs root, for other users and namespaces; make test-release as root runs it")
 	}
 	step := &steps{t, time.Now()}
 	old := oneFile(t, releaseOf(t, nil, "IMAGE=no"), "*.deb")

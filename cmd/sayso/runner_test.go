@@ -255,18 +255,7 @@ func TestSessionOnAnotherHost(t *testing.T) {
 	if now := s.pid(id); now != pid || !alive(pid) {
 		t.Errorf("the CLI is %d, was %d", now, pid)
 	}
-	answered := map[string]int{}
-	for _, r := range f.records("control_response") {
-		answered[r.RequestID]++
-	}
-	if len(answered) != 2 {
-		t.Errorf("the CLI got the answers %v", answered)
-	}
-	for request, n := range answered {
-		if n != 1 {
-			t.Errorf("%s was answered %d times", request, n)
-		}
-	}
+	f.answeredOnce(2)
 
 	// Its token is revoked: it is sent away, and its processes go on.
 	s.do("DELETE", "/api/runners/"+f.id+"/token", nil, nil)
