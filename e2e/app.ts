@@ -73,10 +73,11 @@ export class App {
 
   // Presses a button that decides, as a person does: once it is in view and has come to rest. The app
   // ignores a press when the page moved the button meanwhile; then a person presses again.
-  private async decide(button: Locator) {
+  // `counted` says whether a press that seemed to be ignored counted after all: a second one would confirm.
+  private async decide(button: Locator, counted = async () => !(await button.isVisible())) {
     let pressed = false
     await expect(async () => {
-      if (pressed && !(await button.isVisible())) return // the press counted after all
+      if (pressed && (await counted())) return
       await button.scrollIntoViewIfNeeded({ timeout: 3_000 })
       await button.evaluate(
         (el, still) =>
@@ -145,8 +146,9 @@ export class App {
     await card.getByRole('button', { name, exact: true }).click()
   }
   async prepareDeny(card: Locator, reason: string) {
-    await this.decide(this.denyButton(card))
-    await card.getByRole('textbox').fill(reason)
+    const field = card.getByRole('textbox')
+    await this.decide(this.denyButton(card), () => field.isVisible())
+    await field.fill(reason)
   }
   private denyButton = (card: Locator) => card.getByRole('button', { name: 'Deny', exact: true })
   async confirmDeny(card: Locator) {
@@ -173,8 +175,9 @@ export class App {
   }
   async decline(card: Locator, reason: string) {
     const decline = card.getByRole('button', { name: 'Decline', exact: true })
-    await this.decide(decline)
-    await card.getByRole('textbox', { name: /^Message for/ }).fill(reason)
+    const field = card.getByRole('textbox', { name: /^Message for/ })
+    await this.decide(decline, () => field.isVisible())
+    await field.fill(reason)
     await this.decide(decline)
   }
 

@@ -369,7 +369,7 @@ exec "${claudePath}" "$@"
     await expect(app.cards()).toHaveCount(0, { timeout: 60_000 })
     const notice = page.getByRole('group', { name: /^No longer open/ })
     await expect(notice).toContainText('Nearly')
-    await expect(notice).toContainText(/cancelled its question|stopped waiting/)
+    await expect(notice).toContainText(/canceled its question|stopped waiting/)
     await expect(app.said(/^Heard: /)).toBeVisible()
     expect((await rest.state(id)).pending_requests).toEqual([])
   } finally {
