@@ -160,6 +160,26 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
+// Escapes of every length stand at every place of the buffer that decoding uses.
+func TestTextWithEscapesAnywhere(t *testing.T) {
+	for _, escape := range []string{`\n`, `\u0001`, `\u00e4`, `\u20ac`, `\ud83d\ude00`, `\ud83d`} {
+		for plain := range 1100 {
+			said := `"\n` + strings.Repeat("x", plain) + escape + `end"`
+			var want string
+			if err := json.Unmarshal([]byte(said), &want); err != nil {
+				t.Fatal(err)
+			}
+			m, err := claude.Decode([]byte(`{"type":"user","message":{"content":[{"type":"text","text":` + said + `}]}}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := m.(*claude.User).Content[0].Text; got != want {
+				t.Fatalf("%d characters, then %s: got %q, want %q", plain, escape, got, want)
+			}
+		}
+	}
+}
+
 // Text that a content block says is what encoding/json makes of it.
 func FuzzText(f *testing.F) {
 	for _, s := range []string{`"a"`, `"\ud83d\ude00\ud83d\ud83dx\udc00"`, `"\u00e4\n\t\"\\\/\b\f\r"`, "\"\xff\xe2\x80\"", `"\ud83d\n"`, `"` + strings.Repeat(`seven b\n\\\"\u20ac`, 90) + `"`} {

@@ -264,7 +264,7 @@ func unescapeAll(v []byte) (string, bool) {
 	var decoded [512]byte // what is not yet in out
 	n := 0
 	for i < len(v) {
-		if n > len(decoded)-8 {
+		if n > len(decoded)-8-utf8.UTFMax { // eight bytes, then what an escape stands for
 			out.Write(decoded[:n])
 			n = 0
 		}
