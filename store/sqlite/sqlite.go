@@ -54,6 +54,8 @@ type database struct {
 	writes  *writer
 	reads   *sql.DB
 	queries sync.Map // *sql.Stmt of reads by *sqlstore.Statement, prepared on first use
+	// longReads is held for reading by each of queryLong, which Close waits for.
+	longReads sync.RWMutex
 
 	writeSlot chan struct{} // holds one value while somebody writes
 	closed    chan struct{} // closed by Close
@@ -216,6 +218,8 @@ func (s *Store) isClosed() bool {
 // closeConnections closes what Open has opened so far. Closing the last connection moves the WAL
 // into the database.
 func (s *Store) closeConnections() error {
+	s.longReads.Lock()
+	defer s.longReads.Unlock()
 	var errs []error
 	for _, stmt := range s.queries.Range {
 		errs = append(errs, stmt.(*sql.Stmt).Close())

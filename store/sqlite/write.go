@@ -367,10 +367,11 @@ func (s *Store) query(ctx context.Context, what string, q sqlstore.Query, scan f
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	// Most reads take microseconds. An interruptible read would start a goroutine.
-	if !q.Long {
-		ctx = context.WithoutCancel(ctx)
+	if q.Long {
+		return s.queryLong(ctx, q, scan, args)
 	}
+	// Most reads take microseconds. An interruptible read would start a goroutine.
+	ctx = context.WithoutCancel(ctx)
 	stmt, free, err := s.acquireReader(ctx, q)
 	if err != nil {
 		return err
@@ -380,6 +381,35 @@ func (s *Store) query(ctx context.Context, what string, q sqlstore.Query, scan f
 	if err != nil {
 		return err
 	}
+	return scanAll(rows, scan)
+}
+
+// queryLong runs a read that ends with its context. An interrupt that comes before the first step of
+// a statement is forgotten by SQLite if no statement of the connection is active, so another one is.
+func (s *Store) queryLong(ctx context.Context, q sqlstore.Query, scan func(sqlstore.Row) error, args []any) error {
+	s.longReads.RLock()
+	defer s.longReads.RUnlock()
+	if s.isClosed() {
+		return sqlstore.ErrClosed
+	}
+	conn, err := s.reads.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	active, err := conn.QueryContext(context.WithoutCancel(ctx), "SELECT 1 UNION ALL SELECT 2")
+	if err != nil {
+		return err
+	}
+	defer active.Close()
+	rows, err := conn.QueryContext(ctx, q.Text(sqlstore.SQLite), args...)
+	if err != nil {
+		return err
+	}
+	return scanAll(rows, scan)
+}
+
+func scanAll(rows *sql.Rows, scan func(sqlstore.Row) error) error {
 	defer rows.Close()
 	for rows.Next() {
 		if err := scan(rows); err != nil {
