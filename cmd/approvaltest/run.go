@@ -248,6 +248,9 @@ func (r *run) take(e event) {
 		r.ended++
 	case "failed":
 		r.driverErr = fmt.Errorf("driver: %s", e.Text)
+		if !r.over {
+			r.findLocked(crashed, "%v", r.driverErr) // even if it does everything right afterwards
+		}
 	}
 }
 
