@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/json"
@@ -16,13 +17,17 @@ func ceremonyCookieName(s *Server, r *http.Request, purpose string) string {
 }
 
 // beginCeremony stores v in the browser until finishCeremony is called for the same
-// purpose.
-func (s *Server) beginCeremony(w http.ResponseWriter, r *http.Request, purpose string, v any) {
-	c := s.ceremonies
-	nonce := make([]byte, c.aead.NonceSize())
+// purpose, on any server.
+func (s *Server) beginCeremony(w http.ResponseWriter, r *http.Request, purpose string, v any) error {
+	aead, err := ceremonyCipher(r.Context(), s.o.Store)
+	if err != nil {
+		return err
+	}
+	nonce := make([]byte, aead.NonceSize())
 	_, _ = rand.Read(nonce) // never fails
-	text := c.aead.Seal(nonce, nonce, wire.Encode(sealedCeremony{Until: time.Now().Add(ceremonyTTL), Value: wire.Encode(v)}), []byte(purpose))
+	text := aead.Seal(nonce, nonce, wire.Encode(sealedCeremony{Until: time.Now().Add(ceremonyTTL), Value: wire.Encode(v)}), []byte(purpose))
 	http.SetCookie(w, s.newCeremonyCookie(r, purpose, base64.RawURLEncoding.EncodeToString(text), int(ceremonyTTL.Seconds())))
+	return nil
 }
 
 func (s *Server) newCeremonyCookie(r *http.Request, purpose, value string, maxAge int) *http.Cookie {
@@ -38,14 +43,17 @@ func (s *Server) finishCeremony(w http.ResponseWriter, r *http.Request, purpose 
 	if err != nil {
 		return expired
 	}
+	aead, err := ceremonyCipher(r.Context(), s.o.Store)
+	if err != nil {
+		return err
+	}
 	http.SetCookie(w, s.newCeremonyCookie(r, purpose, "", -1))
-	c := s.ceremonies
 	text, err := base64.RawURLEncoding.DecodeString(cookie.Value)
-	if err != nil || len(text) < c.aead.NonceSize() {
+	if err != nil || len(text) < aead.NonceSize() {
 		return expired
 	}
-	nonce := text[:c.aead.NonceSize()]
-	plain, err := c.aead.Open(nil, nonce, text[len(nonce):], []byte(purpose))
+	nonce := text[:aead.NonceSize()]
+	plain, err := aead.Open(nil, nonce, text[len(nonce):], []byte(purpose))
 	if err != nil {
 		return expired
 	}
@@ -53,7 +61,12 @@ func (s *Server) finishCeremony(w http.ResponseWriter, r *http.Request, purpose 
 	if err := json.Unmarshal(plain, &opened); err != nil {
 		return err
 	}
-	if !c.useOnce(string(nonce), opened.Until, time.Now()) {
+	// The nonce is the id: nobody else can make a cookie that opens.
+	first, err := s.o.Store.FinishCeremony(context.WithoutCancel(r.Context()), nonce, opened.Until)
+	if err != nil {
+		return err
+	}
+	if !first {
 		return expired
 	}
 	return json.Unmarshal(opened.Value, v)

@@ -11,7 +11,7 @@ func New(o Options) (*Server, error) {
 	if err := options.Check("httpapi", o); err != nil {
 		return nil, err
 	}
-	s := &Server{o: o, ceremonies: newCeremonies(), started: time.Now()}
+	s := &Server{o: o, started: time.Now()}
 	s.setHandlers()
 	s.registry = s.newRegistry()
 	s.SetAllowedHosts(o.AllowedHosts)

@@ -37,7 +37,9 @@ func (s *Server) postOIDCBegin(w http.ResponseWriter, r *http.Request, _ account
 	if err != nil {
 		return s.oidcRefusal(r, err)
 	}
-	s.beginCeremony(w, r, oidcCeremony, flow)
+	if err := s.beginCeremony(w, r, oidcCeremony, flow); err != nil {
+		return err
+	}
 	writeJSON(w, http.StatusOK, wire.OIDCBegun{Address: address})
 	return nil
 }

@@ -80,6 +80,18 @@ func meOf(h *harness, a apitest.Response) wire.Me {
 	return me
 }
 
+// TestSignInAtAProviderEndsAtAnotherServer: the provider may send a browser back to any server.
+func TestSignInAtAProviderEndsAtAnotherServer(t *testing.T) {
+	t.Parallel()
+	p := oidctest.New(t)
+	h := withProvider(t, p)
+	groups(p, "1", "Ada", "dev")
+	other := &harness{&apitest.Harness{T: t, Server: h.NewServer(t)}}
+	body, cookie := visit(h, p)
+	meOf(h, other.Call("POST", "/api/login/oidc", body, publicHost, cookie))
+	checkUncookied(t, h.Call("POST", "/api/login/oidc", body, publicHost, cookie), 400, "begin_again")
+}
+
 func TestSignInAtAProvider(t *testing.T) {
 	t.Parallel()
 	p := oidctest.New(t)
@@ -140,7 +152,9 @@ func TestSignInsAtAProviderThatAreRefused(t *testing.T) {
 	meOf(h, h.Call("POST", "/api/login/oidc", mine, publicHost, cookie))
 	checkUncookied(t, h.Call("POST", "/api/login/oidc", mine, publicHost, cookie), 400, "begin_again")
 
-	p.Update(func(p *oidctest.Provider) { p.AlterToken = func(_, claims map[string]any) { claims["aud"] = "another" } })
+	p.Update(func(p *oidctest.Provider) {
+		p.AlterToken = func(_, claims map[string]any) { claims["aud"] = "another" }
+	})
 	for range account.DefaultLimits.PerAddress {
 		checkUncookied(t, enterBy(h, p, from("192.0.2.2")), 401, "oidc_invalid")
 	}

@@ -134,7 +134,9 @@ func (s *Server) postPasskeyChallenge(w http.ResponseWriter, r *http.Request, _ 
 	if err != nil {
 		return err
 	}
-	s.beginCeremony(w, r, signInCeremony, sessionData)
+	if err := s.beginCeremony(w, r, signInCeremony, sessionData); err != nil {
+		return err
+	}
 	writeJSON(w, http.StatusOK, wire.PasskeyChallenge{PublicKey: wire.Encode(options.Response)})
 	return nil
 }
@@ -234,7 +236,9 @@ func (s *Server) postPasskeyNew(w http.ResponseWriter, r *http.Request, who acco
 	if err != nil {
 		return err
 	}
-	s.beginCeremony(w, r, registerCeremony, sessionData)
+	if err := s.beginCeremony(w, r, registerCeremony, sessionData); err != nil {
+		return err
+	}
 	writeJSON(w, http.StatusOK, wire.PasskeyChallenge{PublicKey: wire.Encode(options.Response)})
 	return nil
 }
@@ -323,7 +327,9 @@ func (s *Server) postPasskeySetUpBegin(w http.ResponseWriter, r *http.Request, w
 	if err != nil {
 		return err
 	}
-	s.beginCeremony(w, r, setUpCeremony, passkeySetUp{Session: *session, Name: who.User.Name})
+	if err := s.beginCeremony(w, r, setUpCeremony, passkeySetUp{Session: *session, Name: who.User.Name}); err != nil {
+		return err
+	}
 	writeJSON(w, http.StatusOK, wire.PasskeyChallenge{PublicKey: wire.Encode(options.Response)})
 	return nil
 }

@@ -204,6 +204,27 @@ func TestChallengesAreUsedOnce(t *testing.T) {
 	checkBegin("of another server", restarted.post("/api/login/passkey", body, cookiesOf(other)))
 }
 
+// TestSignInEndsAtAnotherServer: of two servers on one database, each finishes what the other began, and
+// only one of them does.
+func TestSignInEndsAtAnotherServer(t *testing.T) {
+	t.Parallel()
+	h := quietHarness(t)
+	k := newKeyring(t, h, "Ada")
+	k.register("laptop")
+	other := *k
+	other.harness = &harness{&apitest.Harness{T: t, Server: h.NewServer(t)}}
+	begun := k.post("/api/login/passkey/challenge", "{}")
+	body := wire.PasskeyLogin{Credential: k.device.get(readChallenge(t, begun))}
+	if a := other.post("/api/login/passkey", body, cookiesOf(begun)); a.Status != 200 {
+		t.Fatalf("got %d %s", a.Status, a.Body)
+	}
+	for what, at := range map[string]*keyring{"where it began": k, "where it ended": &other} {
+		if a := at.post("/api/login/passkey", body, cookiesOf(begun)); a.Status != 400 || a.Refusal(t).Code != "begin_again" {
+			t.Errorf("again %s: got %d %s", what, a.Status, a.Body)
+		}
+	}
+}
+
 func swap(r *http.Request, from, to string) {
 	r.Header.Set("Cookie", strings.ReplaceAll(r.Header.Get("Cookie"), from, to))
 }

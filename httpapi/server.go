@@ -39,6 +39,7 @@ type Store interface {
 	templateStore
 	account.Trail
 	account.Failures
+	account.Ceremonies
 	previewStore
 	processStore
 	runnerStore
@@ -158,7 +159,6 @@ type Server struct {
 	o             Options
 	limiter       account.SignInLimiter
 	failedSignIns atomic.Uint64
-	ceremonies    *ceremonies
 	handler       http.Handler
 	registry      *prometheus.Registry
 	started       time.Time

@@ -59,6 +59,7 @@ type Store interface {
 	account.BookmarkStore
 	account.SettingStore
 	account.Failures
+	account.Ceremonies
 	alert.Store
 	job.Store
 	workspace.Trusts

@@ -38,6 +38,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/sayso-dev/sayso/internal/account"
 	"github.com/sayso-dev/sayso/migrations"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store/sqlstore"
@@ -65,6 +66,7 @@ type database struct {
 	callTimeout time.Duration
 	closed      atomic.Bool
 	full        atomic.Pointer[diskFullError] // the last write that found no space
+	ceremonyKey atomic.Pointer[[account.CeremonyKeySize]byte]
 }
 
 // Open connects to the database at a postgres:// or postgresql:// URL and brings its schema up to

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/store/postgres"
 	"github.com/sayso-dev/sayso/store/postgrestest"
 )
 
@@ -57,6 +58,35 @@ func TestFailedSignInsAreCountedByAllServers(t *testing.T) {
 	var left int
 	must(t, db.QueryRow(t.Context(), "SELECT count(*) FROM sign_in_failures").Scan(&left))
 	if left != 3 {
+		t.Errorf("%d rows are left", left)
+	}
+}
+
+// TestCeremoniesOfAllServers: servers of a database have one key, and what one has finished no other does,
+// also once its row is gone.
+func TestCeremoniesOfAllServers(t *testing.T) {
+	t.Parallel()
+	dsn := postgrestest.Schema(t)
+	a, b := openPatient(t, dsn), openPatient(t, dsn)
+	key, err := a.CeremonyKey(ctx)
+	must(t, err)
+	if other, err := b.CeremonyKey(ctx); err != nil || other != key {
+		t.Errorf("the key of another server: %v, %v", other == key, err)
+	}
+	expiry := time.Now().Add(time.Minute)
+	for i, st := range []*postgres.Store{a, b, a} {
+		if first, err := st.FinishCeremony(ctx, []byte("one"), expiry); err != nil || first != (i == 0) {
+			t.Errorf("call %d: %v, %v", i, first, err)
+		}
+	}
+	db := outside(t, dsn)
+	exec(t, db, "UPDATE ceremonies SET expires_at = 1")
+	if first, err := b.FinishCeremony(ctx, []byte("two"), expiry); err != nil || !first {
+		t.Errorf("another one: %v, %v", first, err)
+	}
+	var left int
+	must(t, db.QueryRow(t.Context(), "SELECT count(*) FROM ceremonies").Scan(&left))
+	if left != 1 {
 		t.Errorf("%d rows are left", left)
 	}
 }

@@ -47,7 +47,9 @@ type Store struct {
 
 // database is what the views of a Store share.
 type database struct {
-	account.MemoryFailures // a file has one server
+	// A file has one server.
+	account.MemoryFailures
+	account.MemoryCeremonies
 
 	path    string
 	mode    string // see newPool

@@ -68,6 +68,38 @@ func signIns(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 	})
 
+	s.run("CeremoniesAreFinishedOnce", func(t *testing.T, st store.Store) {
+		key, err := st.CeremonyKey(ctx)
+		must(t, err)
+		again, err := st.CeremonyKey(ctx)
+		must(t, err)
+		equal(t, "key", again, key)
+		equal(t, "no key", key == [account.CeremonyKeySize]byte{}, false)
+		finish := func(id string, ttl time.Duration) bool {
+			t.Helper()
+			first, err := st.FinishCeremony(ctx, []byte(id), time.Now().Add(ttl))
+			must(t, err)
+			return first
+		}
+		equal(t, "expired", finish("late\x00\xff", -time.Second), false)
+		equal(t, "first", finish("one\x00\xff", time.Minute), true)
+		equal(t, "another", finish("two", time.Minute), true)
+		equal(t, "again", finish("one\x00\xff", time.Hour), false)
+		var finished atomic.Int32
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				if first, err := st.FinishCeremony(ctx, []byte("together"), time.Now().Add(time.Minute)); err != nil {
+					t.Error(err)
+				} else if first {
+					finished.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		equal(t, "finished together", finished.Load(), int32(1))
+	})
+
 	s.run("ConcurrentFailuresAreAllCounted", func(t *testing.T, st store.Store) {
 		var allowed atomic.Int32
 		var wg sync.WaitGroup
