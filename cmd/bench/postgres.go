@@ -12,18 +12,23 @@ import (
 )
 
 // benchPostgres measures the way of an approval, and what reads much, with PostgreSQL: directly
-// and behind PgBouncer, in turn.
+// and behind PgBouncer in two modes, in turn.
 func benchPostgres(ctx context.Context, s settings) (err error) {
 	cluster, err := postgrestest.Start()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, cluster.Close()) }()
-	pooler, err := postgrestest.StartPooler(cluster.DSN(), "session")
-	if err != nil {
-		return err
+	type way struct{ name, dsn, shown string }
+	ways := []way{{"direct", cluster.DSN(), "directly"}}
+	for _, mode := range []struct{ name, mode string }{{"pgbouncer", "session"}, {"pgbouncer_transaction", "transaction"}} {
+		pooler, failed := postgrestest.StartPooler(cluster.DSN(), mode.mode)
+		if failed != nil {
+			return failed
+		}
+		defer func() { err = errors.Join(err, pooler.Close()) }()
+		ways = append(ways, way{mode.name, pooler.DSN(), "behind PgBouncer in " + mode.mode + " mode"})
 	}
-	defer func() { err = errors.Join(err, pooler.Close()) }()
 	var recent time.Time
 	if err := seeding(ctx, cluster.DSN(), func(to *seed) error {
 		err := errors.Join(to.sessionsUpTo(ctx, 10_000), to.textUpTo(ctx, 50_000_000))
@@ -37,7 +42,6 @@ func benchPostgres(ctx context.Context, s settings) (err error) {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	ways := []struct{ name, dsn, shown string }{{"direct", cluster.DSN(), "directly"}, {"pgbouncer", pooler.DSN(), "behind PgBouncer"}}
 	trips := map[string][]round{}
 	read := map[string]map[string]measurement{}
 	for _, way := range ways {

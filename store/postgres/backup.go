@@ -53,7 +53,7 @@ func Backup(ctx context.Context, dsn string, add func(name string, size int64, c
 }
 
 func backUp(ctx context.Context, conn *pgx.Conn, add func(name string, size int64, content io.Reader) error) error {
-	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	tx, err := begin(ctx, conn, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
 	if err != nil {
 		return err
 	}
@@ -170,18 +170,26 @@ func (w *partWriter) flush() error {
 	return err
 }
 
-// connectForBackup connects without the limits on the duration of calls.
+// connectForBackup connects; see [begin] for calls that take long.
 func connectForBackup(ctx context.Context, dsn string) (*pgx.Conn, error) {
 	config, err := parseConfig(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	configureConnections(config.ConnConfig, map[string]string{"statement_timeout": "0", "idle_in_transaction_session_timeout": "0"})
-	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
+	conn, _, err := connect(ctx, config.ConnConfig, nil)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: database %s at %s: cannot connect: %w", config.ConnConfig.Database, config.ConnConfig.Host, classifyRead(ctx, err))
 	}
 	return conn, nil
+}
+
+// begin begins a transaction without the limits on the duration of calls.
+func begin(ctx context.Context, conn *pgx.Conn, options pgx.TxOptions) (pgx.Tx, error) {
+	tx, err := conn.BeginTx(ctx, options)
+	if err == nil {
+		_, err = tx.Exec(ctx, "SELECT set_config('statement_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true)")
+	}
+	return tx, err
 }
 
 // IsEmpty reports whether a database has no tables of sayso.
@@ -210,7 +218,7 @@ func NewRestorer(ctx context.Context, dsn string) (*Restorer, error) {
 	if err != nil {
 		return nil, err
 	}
-	tx, err := conn.Begin(ctx)
+	tx, err := begin(ctx, conn, pgx.TxOptions{})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("postgres: restore: %w", err), conn.Close(ctx))
 	}

@@ -2,12 +2,14 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -15,14 +17,63 @@ import (
 	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
-// errSharedConnection refuses a pooler that lends a connection for only one transaction. There, the
-// lock that keeps other servers away would belong to no server, settings would apply to the next
-// borrower, and prepared statements would be missing.
-var errSharedConnection = fmt.Errorf("%w: the connection pooler at this address lends each transaction another connection (pool_mode transaction or statement), but sayso needs the same one for as long as it is open; set pool_mode = session for this database, or use the address of PostgreSQL itself", sqlstore.ErrDSN)
+// errSharedConnection: a pooler lends each transaction another connection (pool_mode transaction). Then
+// nothing may belong to a connection beyond a transaction: no setting, prepared statement, lock or LISTEN.
+// It does not leave the package.
+var errSharedConnection = errors.New("postgres: each transaction gets another connection")
 
-// configureConnections makes each new connection fail if it is shared, and applies settings, whose
-// values must be constants. They are not part of the startup message, because PgBouncer refuses
-// settings that it does not know.
+// errSharedStatement refuses a pooler that lends a connection for only one statement.
+var errSharedStatement = fmt.Errorf("%w: the connection pooler at this address lends each statement another connection (pool_mode statement), but sayso needs transactions; set pool_mode = session or transaction for this database", sqlstore.ErrDSN)
+
+// errIsolation refuses a default that sayso cannot change for its own connections.
+var errIsolation = fmt.Errorf("%w: the connection pooler at this address lends each transaction another connection, whose default_transaction_isolation is not read committed; change that for the user or the database, or set pool_mode = session", sqlstore.ErrDSN)
+
+// connect opens a connection with settings, as configureConnections. If it is shared, shared is true, and
+// it has none of them.
+func connect(ctx context.Context, config *pgx.ConnConfig, settings map[string]string) (conn *pgx.Conn, shared bool, err error) {
+	own := config.Copy()
+	configureConnections(own, settings)
+	conn, err = pgx.ConnectConfig(ctx, own)
+	if !errors.Is(err, errSharedConnection) {
+		return conn, false, err
+	}
+	own = config.Copy()
+	shareConnections(own)
+	conn, err = pgx.ConnectConfig(ctx, own)
+	return conn, true, err
+}
+
+// shareConnections makes new connections work over a pooler that lends each transaction another one.
+func shareConnections(config *pgx.ConnConfig) {
+	if config.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
+		config.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe // the same without prepared statements
+	}
+	var checked atomic.Bool
+	config.AfterConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
+		if checked.Load() {
+			return nil
+		}
+		if err := conn.Exec(ctx, "BEGIN").Close(); err != nil {
+			return errSharedStatement
+		}
+		isolation, err := readValue(ctx, conn, "SELECT current_setting('default_transaction_isolation')")
+		if err == nil {
+			err = conn.Exec(ctx, "ROLLBACK").Close()
+		}
+		switch {
+		case err != nil:
+			return err
+		case isolation != "read committed":
+			return errIsolation
+		}
+		checked.Store(true)
+		return nil
+	}
+}
+
+// configureConnections makes each new connection fail with errSharedConnection if it is shared, and
+// applies settings, whose values must be constants. They are not part of the startup message, because
+// PgBouncer refuses settings that it does not know.
 func configureConnections(config *pgx.ConnConfig, settings map[string]string) {
 	// The statements depend on seeing what was committed while they waited for a lock.
 	set := "SET default_transaction_isolation = 'read committed'"
@@ -84,13 +135,22 @@ func refuseShared(ctx context.Context, config *pgconn.Config, conn *pgconn.PgCon
 
 // backend returns the process id of PostgreSQL's end of a connection.
 func backend(ctx context.Context, conn *pgconn.PgConn) (uint32, error) {
-	results, err := conn.Exec(ctx, "SELECT pg_backend_pid()").ReadAll()
+	text, err := readValue(ctx, conn, "SELECT pg_backend_pid()")
 	if err != nil {
 		return 0, err
 	}
-	if len(results) != 1 || len(results[0].Rows) != 1 {
-		return 0, fmt.Errorf("SELECT pg_backend_pid() has %d results", len(results))
-	}
-	pid, err := strconv.ParseUint(strings.TrimSpace(string(results[0].Rows[0][0])), 10, 32)
+	pid, err := strconv.ParseUint(strings.TrimSpace(text), 10, 32)
 	return uint32(pid), err
+}
+
+// readValue returns the only value of a query.
+func readValue(ctx context.Context, conn *pgconn.PgConn, query string) (string, error) {
+	results, err := conn.Exec(ctx, query).ReadAll()
+	if err != nil {
+		return "", err
+	}
+	if len(results) != 1 || len(results[0].Rows) != 1 {
+		return "", fmt.Errorf("%s has %d results", query, len(results))
+	}
+	return string(results[0].Rows[0][0]), nil
 }

@@ -20,17 +20,23 @@ const (
 	connectTimeout = 10 * time.Second       // to connect, and for each check
 )
 
+// keepAlive are the settings with which PostgreSQL notices soon that a connection is lost.
+var keepAlive = map[string]string{"tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3"}
+
 // lockClass is the first key of the lock, "sayo" in ASCII; the second is a hash of the schema.
 const lockClass = 0x7361796f
 
 // Exclusive is the lock on a database, which servers share, and which a restore has alone. It is an
 // advisory lock on a connection of its own. If that connection is lost, PostgreSQL releases the lock,
-// and [Exclusive.Run] takes it again.
+// and [Exclusive.Run] takes it again. Over a pooler in transaction mode, it is the lock of a transaction
+// that stays open, so that the pooler lends the connection to nobody else. Such a transaction has no
+// snapshot and changes nothing, so it keeps PostgreSQL from removing nothing.
 type Exclusive struct {
 	config *pgx.ConnConfig
 	name   string // identifies its holder to others
 	shared bool
 	conn   *pgx.Conn
+	pooled bool // conn is in a transaction that has the lock
 }
 
 // Exclude takes the lock of a database alone. While others hold it, Exclude waits for up to wait, and
@@ -56,8 +62,8 @@ func lock(ctx context.Context, dsn string, wait time.Duration, shared bool) (*Ex
 	}
 	e := &Exclusive{config: config.ConnConfig, shared: shared, name: fmt.Sprintf("sayso serve %.24s %d %.12s", host, os.Getpid(), rand.Text())}
 	e.config.RuntimeParams["application_name"] = e.name
-	// A server that lost its network must not lock others out for hours.
-	configureConnections(e.config, map[string]string{"tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3"})
+	// The result of the extended protocol would keep its snapshot in a transaction that stays open.
+	e.config.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
 	for start := time.Now(); ; {
 		err := e.acquire(ctx)
 		if err == nil {
@@ -84,7 +90,8 @@ const findHolder = `SELECT a.pid, coalesce(a.application_name, '') FROM pg_locks
 func (e *Exclusive) acquire(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	conn, err := pgx.ConnectConfig(ctx, e.config)
+	// A server that lost its network must not lock others out for hours.
+	conn, pooled, err := connect(ctx, e.config, keepAlive)
 	if err != nil {
 		return fmt.Errorf("cannot connect: %w", classifyRead(ctx, err))
 	}
@@ -96,8 +103,14 @@ func (e *Exclusive) acquire(ctx context.Context) (err error) {
 	var pid int
 	var holder string
 	tryLock := "pg_try_advisory_lock"
+	if pooled {
+		tryLock = "pg_try_advisory_xact_lock"
+		if err := conn.PgConn().Exec(ctx, "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0").Close(); err != nil {
+			return err
+		}
+	}
 	if e.shared {
-		tryLock = "pg_try_advisory_lock_shared"
+		tryLock += "_shared"
 	}
 	for {
 		var taken bool
@@ -105,7 +118,7 @@ func (e *Exclusive) acquire(ctx context.Context) (err error) {
 			return err
 		}
 		if taken {
-			e.conn = conn
+			e.conn, e.pooled = conn, pooled
 			return nil
 		}
 		err = conn.QueryRow(ctx, findHolder, lockClass).Scan(&pid, &holder)
@@ -163,5 +176,8 @@ func (e *Exclusive) Close() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
 	defer cancel()
+	if e.pooled { // the pooler lends the connection to others, or ends it some time later
+		_ = e.conn.PgConn().Exec(ctx, "ROLLBACK").Close() // the end of the connection follows
+	}
 	return e.conn.Close(ctx)
 }

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -160,8 +159,8 @@ func (n *Notifier) serve(ctx context.Context) (ready bool, err error) {
 	}
 }
 
-// connect opens the connection and starts to listen. Over a pooler that lends connections for
-// single transactions, nothing can be heard; changes are then found by polling.
+// connect opens the connection and starts to listen. Where nothing can be heard, as over a pooler that lends
+// connections for single transactions, changes are found by polling.
 func (n *Notifier) connect(ctx context.Context) (*pgx.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, notifierTimeout)
 	defer cancel()
@@ -171,25 +170,59 @@ func (n *Notifier) connect(ctx context.Context) (*pgx.Conn, error) {
 	}
 	config := pool.ConnConfig
 	config.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol // which a pooler needs, and nothing here is frequent
-	shared := config.Copy()
-	configureConnections(config, map[string]string{"tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3"})
-	conn, err := pgx.ConnectConfig(ctx, config)
-	n.polls = errors.Is(err, errSharedConnection)
-	if n.polls {
-		n.log.WarnContext(ctx, "the connection pooler lends each transaction another connection, so changes of other servers are noticed up to 2 seconds late; use pool_mode = session")
-		conn, err = pgx.ConnectConfig(ctx, shared)
-	}
+	conn, shared, err := connect(ctx, config, keepAlive)
 	if err != nil {
 		return nil, err
 	}
+	n.polls = shared
 	if err = conn.QueryRow(ctx, notifyChannel.Text(sqlstore.Postgres)).Scan(&n.channel); err == nil && !n.polls {
-		_, err = conn.Exec(ctx, "LISTEN "+n.channel)
+		n.polls, err = n.listen(ctx, config, conn)
 	}
 	if err != nil {
 		_ = conn.Close(ctx) // the earlier error is the cause
 		return nil, err
 	}
+	if n.polls {
+		n.log.WarnContext(ctx, "no notifications arrive through the connection pooler, so changes of other servers are noticed up to 2 seconds late; use pool_mode = session, or the address of PostgreSQL itself")
+	}
 	return conn, nil
+}
+
+// probeTimeout is how long a notification may take to arrive that a server sends itself.
+const probeTimeout = 2 * time.Second
+
+// listen starts to listen. deaf reports whether nothing can be heard: over a pooler, a notification that
+// another connection sends has to arrive.
+func (n *Notifier) listen(ctx context.Context, config *pgx.ConnConfig, conn *pgx.Conn) (deaf bool, err error) {
+	if _, err := conn.Exec(ctx, "LISTEN "+n.channel); err != nil {
+		return false, err
+	}
+	pid, err := backend(ctx, conn.PgConn())
+	if err != nil || pid == conn.PgConn().PID() { // it is no pooler
+		return false, err
+	}
+	other, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return false, err
+	}
+	defer other.Close(ctx)
+	if _, err := other.Exec(ctx, notifyServers.Text(sqlstore.Postgres), n.channel, n.id); err != nil {
+		return false, err
+	}
+	waiting, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	for {
+		heard, err := conn.WaitForNotification(waiting)
+		switch {
+		case heard != nil && heard.Payload == n.id:
+			return false, nil
+		case heard != nil: // of another server; the first poll finds what it says
+		case waiting.Err() != nil && ctx.Err() == nil && !conn.IsClosed():
+			return true, nil
+		default:
+			return false, err
+		}
+	}
 }
 
 // wait returns when a notification was received, or something is due.

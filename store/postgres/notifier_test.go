@@ -255,7 +255,7 @@ func TestLostConnectionAnnouncesEverything(t *testing.T) {
 	h.await(t, marker, 0)
 }
 
-// TestNotifierPollsBehindASharedConnection has no store behind the pooler, which refuses it.
+// TestNotifierPollsBehindASharedConnection: what others change is found, and what changes here is heard.
 func TestNotifierPollsBehindASharedConnection(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.Database(t)

@@ -20,8 +20,9 @@
 // transaction that the database still rolls back (deadlock, serialization failure) has changed
 // nothing and is run again.
 //
-// A connection must belong to the same PostgreSQL process as long as it is open. A pooler must
-// therefore run in session mode; other modes are refused (connect.go).
+// Over a pooler in transaction mode, each transaction may use another connection (connect.go). Then
+// statements are not prepared, changes of other servers are found by polling (notifier.go), and the lock
+// on the database is that of a transaction that stays open (exclude.go).
 package postgres
 
 import (
@@ -35,6 +36,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
@@ -64,6 +66,7 @@ type database struct {
 	pool *pgxpool.Pool
 	// callTimeout is the constant [callTimeout], except in tests on a busy machine.
 	callTimeout time.Duration
+	readOnly    bool // each write is refused; a shared connection cannot be set so
 	closed      atomic.Bool
 	full        atomic.Pointer[diskFullError] // the last write that found no space
 	ceremonyKey atomic.Pointer[[account.CeremonyKeySize]byte]
@@ -72,28 +75,51 @@ type database struct {
 // Open connects to the database at a postgres:// or postgresql:// URL and brings its schema up to
 // date. No error contains the password.
 func Open(ctx context.Context, dsn string) (*Store, error) {
-	return open(ctx, dsn, nil, migrations.Apply)
+	return open(ctx, dsn, false, migrations.Apply)
 }
 
 // OpenMigrated is [Open] for commands beside a server. It migrates no database of an older version,
 // which a server of that version may be using: then it fails with an error of migrations.Check.
 func OpenMigrated(ctx context.Context, dsn string) (*Store, error) {
-	return open(ctx, dsn, nil, migrations.ApplyToEmpty)
+	return open(ctx, dsn, false, migrations.ApplyToEmpty)
 }
 
 // OpenReadOnly is [Open] for reading. It changes nothing, and fails with an error of
 // migrations.Check if the schema is not that of this version. Every write fails.
 func OpenReadOnly(ctx context.Context, dsn string) (*Store, error) {
-	return open(ctx, dsn, map[string]string{"default_transaction_read_only": "on"}, migrations.Check)
+	return open(ctx, dsn, true, migrations.Check)
 }
 
-// open connects with additional settings for each connection, and runs schema.
-func open(ctx context.Context, dsn string, settings map[string]string, schema func(context.Context, *sql.DB, migrations.Dialect) error) (*Store, error) {
+// open connects and runs schema. With readOnly, every write fails.
+func open(ctx context.Context, dsn string, readOnly bool, schema func(context.Context, *sql.DB, migrations.Dialect) error) (*Store, error) {
+	var settings map[string]string
+	if readOnly {
+		settings = map[string]string{"default_transaction_read_only": "on"}
+	}
+	pool, err := openPool(ctx, dsn, settings, schema)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{database: &database{pool: pool, callTimeout: callTimeout, readOnly: readOnly}}
+	s.Shared = sqlstore.NewShared(s.engine())
+	return s, nil
+}
+
+// openPool connects with settings for each connection, if they are not shared, and runs schema.
+func openPool(ctx context.Context, dsn string, settings map[string]string, schema func(context.Context, *sql.DB, migrations.Dialect) error) (*pgxpool.Pool, error) {
+	pool, err := tryPool(ctx, dsn, schema, func(c *pgx.ConnConfig) { configureConnections(c, settings) })
+	if errors.Is(err, errSharedConnection) {
+		return tryPool(ctx, dsn, schema, shareConnections)
+	}
+	return pool, err
+}
+
+func tryPool(ctx context.Context, dsn string, schema func(context.Context, *sql.DB, migrations.Dialect) error, configure func(*pgx.ConnConfig)) (*pgxpool.Pool, error) {
 	config, err := parseConfig(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	configureConnections(config.ConnConfig, settings)
+	configure(config.ConnConfig)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w: %w", sqlstore.ErrDSN, err)
@@ -102,9 +128,7 @@ func open(ctx context.Context, dsn string, settings map[string]string, schema fu
 		pool.Close()
 		return nil, fmt.Errorf("postgres: database %s at %s: %w", config.ConnConfig.Database, config.ConnConfig.Host, err)
 	}
-	s := &Store{database: &database{pool: pool, callTimeout: callTimeout}}
-	s.Shared = sqlstore.NewShared(s.engine())
-	return s, nil
+	return pool, nil
 }
 
 func (s *Store) engine() sqlstore.Engine {

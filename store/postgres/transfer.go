@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/sayso-dev/sayso/migrations"
-	"github.com/sayso-dev/sayso/store/sqlstore"
 	"github.com/sayso-dev/sayso/store/transfer"
 )
 
@@ -25,23 +23,19 @@ func OpenTarget(ctx context.Context, dsn string) (transfer.Database, func() erro
 	return openForTransfer(ctx, dsn, map[string]string{"synchronous_commit": "on"})
 }
 
-// openForTransfer connects without the limits on the duration of calls.
+// openForTransfer connects with settings and without the limits on the duration of calls. Shared
+// connections keep theirs.
 func openForTransfer(ctx context.Context, dsn string, settings map[string]string) (d transfer.Database, closeAll func() error, err error) {
 	config, err := parseConfig(dsn)
 	if err != nil {
 		return d, nil, fmt.Errorf("postgres: %w", err)
 	}
 	settings["statement_timeout"], settings["idle_in_transaction_session_timeout"] = "0", "0"
-	configureConnections(config.ConnConfig, settings)
-	pool, err := pgxpool.NewWithConfig(ctx, config)
-	if err != nil {
-		return d, nil, fmt.Errorf("postgres: %w: %w", sqlstore.ErrDSN, err)
-	}
 	name := fmt.Sprintf("database %s at %s", config.ConnConfig.Database, config.ConnConfig.Host)
 	asItIs := func(context.Context, *sql.DB, migrations.Dialect) error { return nil }
-	if err := prepareDatabase(ctx, pool, asItIs); err != nil {
-		pool.Close()
-		return d, nil, fmt.Errorf("postgres: %s: %w", name, err)
+	pool, err := openPool(ctx, dsn, settings, asItIs)
+	if err != nil {
+		return d, nil, err
 	}
 	var schema string
 	if err := pool.QueryRow(ctx, "SELECT current_schema()::text").Scan(&schema); err != nil {
@@ -78,6 +72,6 @@ func DiscardCopy(ctx context.Context, dsn string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
-	_, err = conn.PgConn().Exec(ctx, dropAll(all)).ReadAll() // one transaction
+	_, err = conn.PgConn().Exec(ctx, "SELECT set_config('statement_timeout', '0', true);\n"+dropAll(all)).ReadAll() // one transaction
 	return err
 }

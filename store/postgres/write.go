@@ -139,6 +139,9 @@ func (s *Store) write(caller context.Context, what string, steps ...step) (err e
 	if s.closed.Load() {
 		return fmt.Errorf("postgres: %s: %w", what, sqlstore.ErrClosed)
 	}
+	if s.readOnly {
+		return fmt.Errorf("postgres: %s: %w: %w: it was opened for reading", what, sqlstore.ErrReadOnly, sqlstore.ErrUnavailable)
+	}
 	defer func() { s.Outage.NoteWrite(err) }()
 	ctx, cancel := context.WithTimeout(caller, s.writeTimeout(steps))
 	defer cancel()
@@ -375,6 +378,8 @@ func classifyRead(caller context.Context, err error) error {
 	switch {
 	case errors.Is(err, errSharedConnection):
 		return errSharedConnection
+	case errors.Is(err, errSharedStatement), errors.Is(err, errIsolation):
+		return err
 	case serverError(err) != nil:
 		return classify(caller, err)
 	case errors.As(err, &pg) && (pg.Code[:2] == "28" || pg.Code == "3D000"): // sign-in refused, no such database
