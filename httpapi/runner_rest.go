@@ -25,7 +25,7 @@ import (
 type runnerStore interface {
 	Runners(ctx context.Context) ([]session.Runner, error)
 	SetRunnerUse(ctx context.Context, runnerID string, use session.RunnerUse, by pending.Actor) error
-	RenameRunner(ctx context.Context, runnerID, name string, by pending.Actor) error
+	RenameRunner(ctx context.Context, runnerID, name string, by pending.Actor) (sessionIDs []string, err error)
 	SetRunnerLabels(ctx context.Context, runnerID string, labels []string, by pending.Actor) error
 	CreateRunner(ctx context.Context, r session.Runner, tokenHash [sha256.Size]byte, by pending.Actor) error
 	SetRunnerToken(ctx context.Context, runnerID string, tokenHash *[sha256.Size]byte, by pending.Actor) error
@@ -41,7 +41,7 @@ type machineDriver interface {
 type Runners interface {
 	// NewToken returns a token that lets a runner in, and the hash of it that is stored.
 	NewToken() (token string, hash [sha256.Size]byte)
-	// Load returns what a runner uses, false if it is not ready here.
+	// Load returns what a runner uses, false if it is not ready.
 	Load(ctx context.Context, runnerID string) (wire.RunnerLoad, bool)
 	// Recheck ends the connections of the runners whose token is no longer valid.
 	Recheck(ctx context.Context)
@@ -163,8 +163,13 @@ func (s *runnerHandlers) patchRunner(w http.ResponseWriter, r *http.Request, who
 	switch {
 	case body.Name != nil:
 		var name string
+		var named []string
 		if name, err = runnerName(*body.Name); err == nil {
-			err = nameTaken(s.store.RenameRunner(ctx, id, name, by))
+			named, err = s.store.RenameRunner(ctx, id, name, by)
+			err = nameTaken(err)
+		}
+		for _, sessionID := range named {
+			s.notifier.Notify(sessionID)
 		}
 	case body.Labels != nil || body.UseOwnLabels:
 		if err = checkLabels(body.Labels); err == nil {

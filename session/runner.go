@@ -144,8 +144,9 @@ type RunnerStore interface {
 	// returns [ErrNoRunner].
 	SetRunnerUse(ctx context.Context, runnerID string, use RunnerUse, by pending.Actor) error
 	// RenameRunner gives another name to a runner on another host, and writes that to the audit
-	// trail. It returns [ErrNoRunner], also for one inside a server, or [ErrRunnerExists].
-	RenameRunner(ctx context.Context, runnerID, name string, by pending.Actor) error
+	// trail. It returns its sessions that are not archived, whose versions grow, or [ErrNoRunner],
+	// also for one inside a server, or [ErrRunnerExists].
+	RenameRunner(ctx context.Context, runnerID, name string, by pending.Actor) (sessionIDs []string, err error)
 	// SetRunnerLabels gives labels to a runner in place of those that it says, nil for those, and
 	// writes that to the audit trail. It returns [ErrNoRunner].
 	SetRunnerLabels(ctx context.Context, runnerID string, labels []string, by pending.Actor) error

@@ -65,6 +65,7 @@ var (
 	archiveOfRunner = define("UPDATE sessions SET archived = $1 WHERE runner_id = $2 AND NOT archived")
 	bumpOfRunner    = define(`UPDATE processes SET version = version + 1, updated_at = $1
 		WHERE session_id IN (SELECT session_id FROM sessions WHERE runner_id = $2 AND NOT archived)`)
+	bumpNamed   = define("UPDATE processes SET version = version + 1 WHERE session_id IN (SELECT session_id FROM sessions WHERE runner_id = $1 AND NOT archived)")
 	bumpRunning = define(`UPDATE processes SET version = version + 1
 		WHERE state <> 'dead' AND session_id IN (SELECT session_id FROM sessions WHERE runner_id = $1 AND NOT archived)`)
 	// From the few processes that run to their sessions, never through all sessions.
@@ -251,8 +252,12 @@ func (s Shared) SetRunnerUse(ctx context.Context, runnerID string, use session.R
 }
 
 // RenameRunner implements [session.RunnerStore].
-func (s Shared) RenameRunner(ctx context.Context, runnerID, name string, by pending.Actor) error {
-	return s.changeRunner(ctx, "runner_renamed", runnerID, by, step(findRemote, runnerID), step(renameRunner, runnerID, SanitizeText(name)))
+func (s Shared) RenameRunner(ctx context.Context, runnerID, name string, by pending.Actor) (sessionIDs []string, err error) {
+	if err := s.changeRunner(ctx, "runner_renamed", runnerID, by, step(findRemote, runnerID), step(renameRunner, runnerID, SanitizeText(name)),
+		step(bumpNamed, runnerID)); err != nil {
+		return nil, err
+	}
+	return queryAll(ctx, s, "sessions of runner "+runnerID, sessionsOfRunner, scanValue[string], runnerID)
 }
 
 // SetRunnerLabels implements [session.RunnerStore].

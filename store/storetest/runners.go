@@ -161,17 +161,21 @@ func runners(t *testing.T, open func(t *testing.T) store.Store) {
 		far, other := session.Runner{RunnerID: uuid.NewString(), Name: "build"}, session.Runner{RunnerID: uuid.NewString(), Name: "laptop"}
 		must(t, st.CreateRunner(ctx, far, sha256.Sum256([]byte("one")), ada))
 		must(t, st.CreateRunner(ctx, other, sha256.Sum256([]byte("two")), ada))
-		must(t, st.RenameRunner(ctx, far.RunnerID, "build-02", ada))
-		must(t, st.RenameRunner(ctx, far.RunnerID, "build-02", ada)) // its own name is not taken
-		wantError(t, "the name of another", st.RenameRunner(ctx, far.RunnerID, "laptop", ada), session.ErrRunnerExists)
-		wantError(t, "renaming the runner of a server", st.RenameRunner(ctx, h.RunnerID, "other", ada), session.ErrNoRunner)
+		rename := func(runnerID, name string) error {
+			_, err := st.RenameRunner(ctx, runnerID, name, ada)
+			return err
+		}
+		must(t, rename(far.RunnerID, "build-02"))
+		must(t, rename(far.RunnerID, "build-02")) // its own name is not taken
+		wantError(t, "the name of another", rename(far.RunnerID, "laptop"), session.ErrRunnerExists)
+		wantError(t, "renaming the runner of a server", rename(h.RunnerID, "other"), session.ErrNoRunner)
 		r, err := st.Runner(ctx, far.RunnerID)
 		must(t, err)
 		equal(t, "name", r.Name, "build-02")
 
 		wantError(t, "pausing nobody", st.SetRunnerUse(ctx, "nobody", session.RunnerPaused, ada), session.ErrNoRunner)
 		wantError(t, "labels of nobody", st.SetRunnerLabels(ctx, "nobody", nil, ada), session.ErrNoRunner)
-		wantError(t, "renaming nobody", st.RenameRunner(ctx, "nobody", "x", ada), session.ErrNoRunner)
+		wantError(t, "renaming nobody", rename("nobody", "x"), session.ErrNoRunner)
 		entries, err := st.Audit(ctx, 0, 20)
 		must(t, err)
 		equal(t, "audit entries", ids(entries, func(e account.AuditEntry) string {
@@ -180,6 +184,23 @@ func runners(t *testing.T, open func(t *testing.T) store.Store) {
 			return entry.What
 		}), []string{"runner_paused", "runner_draining", "runner_resumed", "runner_labeled", "runner_labeled", "runner_labeled",
 			"runner_created", "runner_created", "runner_renamed", "runner_renamed"})
+	})
+
+	s.run("SessionsFollowARename", func(t *testing.T, st store.Store) {
+		ada := pending.Actor{UserID: "u1", Name: "Ada"}
+		far := session.Runner{RunnerID: uuid.NewString(), Name: "build"}
+		must(t, st.CreateRunner(ctx, far, sha256.Sum256([]byte("one")), ada))
+		ended := uuid.NewString()
+		must(t, st.CreateSession(ctx, session.Session{SessionID: ended, RunnerID: far.RunnerID, CreatedAt: begin}))
+		newSession(t, st)
+		before, err := st.ProcessState(ctx, ended)
+		must(t, err)
+		named, err := st.RenameRunner(ctx, far.RunnerID, "atlas", ada)
+		must(t, err)
+		equal(t, "sessions", named, []string{ended})
+		after, err := st.ProcessState(ctx, ended)
+		must(t, err)
+		equal(t, "state", []any{after.State, after.NodeID, after.Version > before.Version}, []any{session.Dead, "atlas", true})
 	})
 
 	s.run("RunningByRunner", func(t *testing.T, st store.Store) {
