@@ -45,6 +45,7 @@ func NewFleet(local *Orchestrator) *Fleet {
 // when they no longer do.
 func (f *Fleet) Drive(ctx context.Context, o *Orchestrator, changed func()) error {
 	o.everyone = f.each
+	o.admission.Share(f.admission)
 	ended := make(chan error, 1)
 	var running sync.WaitGroup
 	defer running.Wait()

@@ -8,6 +8,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/internal/tracing"
 	"github.com/sayso-dev/sayso/internal/workspace"
+	"github.com/sayso-dev/sayso/orchestrator/admission"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -59,9 +60,8 @@ type Options struct {
 	Demo *launch.Demo `optional:"true"`
 	// MCP is nil when sessions do not ask over MCP.
 	MCP *MCP `optional:"true"`
-	// Elsewhere returns what processes that other servers run use, by session id; nil if the database
-	// has one server.
-	Elsewhere func(ctx context.Context) (map[string]project.SessionUse, error) `optional:"true"`
+	// Servers count what all servers of the database run; nil if it has one.
+	Servers Servers `optional:"true"`
 	// Attachments reads the attached files of messages.
 	Attachments Attachments
 	// OnDelivered receives the time from each answer to its arrival on Claude's stdin. It
@@ -71,6 +71,9 @@ type Options struct {
 	Tracer *tracing.Tracer `optional:"true"`
 	Log    *slog.Logger
 }
+
+// Servers count what all servers of a database run together.
+type Servers = admission.Servers
 
 // MCP lets the CLIs of sessions ask over MCP.
 type MCP struct {

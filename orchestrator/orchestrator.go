@@ -72,7 +72,7 @@ func New(o Options) (*Orchestrator, error) {
 	}
 	made.everyone = func() []*Orchestrator { return []*Orchestrator{made} }
 	made.admission = admission.New(admission.Options{
-		Store: o.Store, EachPerson: func() project.Limits { return made.rules().EachPerson }, Running: made.usage, Elsewhere: o.Elsewhere,
+		Store: o.Store, EachPerson: func() project.Limits { return made.rules().EachPerson }, Running: made.usage, Servers: o.Servers,
 	})
 	made.SetRules(o.Rules)
 	return made, nil

@@ -190,8 +190,14 @@ type Cluster interface {
 	alert.PresenceStore
 	// SharedSecret returns the value of a secret that all servers use. The first proposal becomes it.
 	SharedSecret(ctx context.Context, name, proposal string) (string, error)
-	// Use returns what the processes use, by session id, except those of some runners.
-	Use(ctx context.Context, exceptRunners []string) (map[string]project.SessionUse, error)
+	// Use returns what the processes use, except those of some runners, and the sessions that are
+	// reserved, by session id. mark is for ReserveSession.
+	Use(ctx context.Context, exceptRunners []string) (use map[string]project.SessionUse, mark int64, err error)
+	// ReserveSession makes a session count in Use before its process is stored, for a minute, and
+	// reports whether it does: not if another was reserved since Use returned the mark.
+	ReserveSession(ctx context.Context, mark int64, sessionID string, use project.SessionUse) (bool, error)
+	// ReleaseSession removes the reservation of a session.
+	ReleaseSession(ctx context.Context, sessionID string) error
 	Session(ctx context.Context, sessionID string) (session.Session, error)
 }
 

@@ -331,7 +331,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 		},
 		CLI:   cli,
 		MCP:   overMCP,
-		Rules: rules, Elsewhere: a.useElsewhere(), RunnerID: a.runnerID, NodeID: s.NodeID, Demo: a.demo, Attachments: a.attachments, OnDelivered: a.metrics.onDelivered, Tracer: a.metrics.tracer, Log: a.log,
+		Rules: rules, Servers: a.servers(), RunnerID: a.runnerID, NodeID: s.NodeID, Demo: a.demo, Attachments: a.attachments, OnDelivered: a.metrics.onDelivered, Tracer: a.metrics.tracer, Log: a.log,
 	})
 	if err != nil {
 		return err
@@ -380,7 +380,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 			return orchestrator.New(orchestrator.Options{
 				Store: driving, Registry: a.requests.WithStore(driving), Notifier: notifier,
 				Launcher: processes.NewLauncher(c), Runner: processes.NewRunner(c), CLI: cli, MCP: overMCP,
-				Rules: theirs, Elsewhere: a.useElsewhere(), RunnerID: known.RunnerID, NodeID: known.Name, Attachments: a.attachments, OnDelivered: a.metrics.onDelivered, Tracer: a.metrics.tracer, Log: a.log,
+				Rules: theirs, Servers: a.servers(), RunnerID: known.RunnerID, NodeID: known.Name, Attachments: a.attachments, OnDelivered: a.metrics.onDelivered, Tracer: a.metrics.tracer, Log: a.log,
 			})
 		},
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/cluster"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/internal/refusal"
+	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store"
 	"github.com/sayso-dev/sayso/wire"
@@ -87,14 +88,30 @@ func (a *app) openPushKey(ctx context.Context) (*alert.Key, error) {
 	return alert.ParseKey("the key in the database", text)
 }
 
-// useElsewhere returns a function for what the processes of other servers use, nil for a file.
-func (a *app) useElsewhere() func(context.Context) (map[string]project.SessionUse, error) {
+// allServers count what all servers of the database run.
+type allServers struct {
+	store store.Cluster
+	here  func() (runnerIDs []string)
+}
+
+// servers returns the [orchestrator.Servers], nil for a file.
+func (a *app) servers() orchestrator.Servers {
 	if several, ok := store.AsCluster(a.opened); ok {
-		return func(ctx context.Context) (map[string]project.SessionUse, error) {
-			return several.Use(ctx, a.orchestrator.RunnerIDs())
-		}
+		return allServers{several, func() []string { return a.orchestrator.RunnerIDs() }}
 	}
 	return nil
+}
+
+func (s allServers) Use(ctx context.Context) (map[string]project.SessionUse, int64, error) {
+	return s.store.Use(ctx, s.here())
+}
+
+func (s allServers) Reserve(ctx context.Context, mark int64, sessionID string, use project.SessionUse) (bool, error) {
+	return s.store.ReserveSession(ctx, mark, sessionID, use)
+}
+
+func (s allServers) Release(ctx context.Context, sessionID string) error {
+	return s.store.ReleaseSession(ctx, sessionID)
 }
 
 // tellViewers tells other servers who reads a session here.

@@ -1,14 +1,17 @@
 package main_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/sayso-dev/sayso/claude/claudetest"
+	"github.com/sayso-dev/sayso/cmd/blackbox"
 	"github.com/sayso-dev/sayso/store/postgrestest"
 )
 
@@ -55,6 +58,44 @@ func TestServersTellEachOther(t *testing.T) {
 		status := b.status("POST", "/api/sessions", map[string]any{"cwd": b.h.work, "prompt": "two"}, &refused)
 		return status == 429 && strings.HasPrefix(refused.Error.Reason, "limit_")
 	})
+
+	// Of two starts at the same instant, one gets what is left.
+	type limits struct {
+		Mine struct {
+			Limits struct {
+				Sessions int `json:"sessions"`
+			} `json:"limits"`
+			Use struct {
+				Sessions int `json:"sessions"`
+			} `json:"use"`
+		} `json:"mine"`
+	}
+	var before limits
+	a.do("GET", "/api/limits", nil, &before)
+	a.do("PATCH", "/api/settings", map[string]any{"name": "user_sessions", "value": strconv.Itoa(before.Mine.Use.Sessions + 1)}, nil)
+	eventually(t, "the other server knows the limit", func() bool {
+		var now limits
+		b.do("GET", "/api/limits", nil, &now)
+		return now.Mine.Limits.Sessions == before.Mine.Use.Sessions+1
+	})
+	starts := make(chan int, 2)
+	for _, s := range []*server{a, b} {
+		go func() {
+			var refused *blackbox.StatusError
+			err := s.Do(t.Context(), "POST", "/api/sessions", map[string]any{"cwd": s.h.work, "prompt": "race"}, nil)
+			switch {
+			case err == nil:
+				starts <- 200
+			case errors.As(err, &refused):
+				starts <- refused.Status
+			default:
+				starts <- 0
+			}
+		}()
+	}
+	if one, other := <-starts, <-starts; one+other != 200+429 {
+		t.Errorf("two starts for one slot: %d and %d", one, other)
+	}
 
 	var made struct {
 		Token   string `json:"token"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/account"
@@ -210,6 +211,11 @@ func (b *Bounds) AllowProcess(folder, ownerID string, taken []SessionUse) error 
 		}
 	}
 	return b.AllowTurn(folder, ownerID)
+}
+
+// BoundsProcesses reports whether a limit depends on the processes that run, for a session in a folder.
+func (b *Bounds) BoundsProcesses(folder, ownerID string) bool {
+	return slices.ContainsFunc(b.boundsOf(folder, ownerID, nil), func(l bound) bool { return l.limits.Sessions > 0 || l.limits.Memory > 0 })
 }
 
 // AllowTurn returns nil if another turn may start in a session in a folder, else a

@@ -21,31 +21,62 @@ type Options struct {
 	// Running returns what the running processes take, by session id. It must not
 	// block: it is called while a slot is being reserved.
 	Running func() map[string]project.SessionUse
-	// Elsewhere returns what other servers run, by session id. It is nil if there are none. Two servers
-	// that start a process at the same instant may exceed a limit by one.
-	Elsewhere func(ctx context.Context) (map[string]project.SessionUse, error)
+	// Servers are those of the database, nil if it has only one.
+	Servers Servers
 }
+
+// Servers count what all servers of a database run together.
+type Servers interface {
+	// Use returns what other servers run, and the sessions that any has reserved, by session id. mark
+	// is for Reserve.
+	Use(ctx context.Context) (use map[string]project.SessionUse, mark int64, err error)
+	// Reserve makes a session count in Use before its process is stored, and reports whether it does:
+	// not if another was reserved since Use returned the mark.
+	Reserve(ctx context.Context, mark int64, sessionID string, use project.SessionUse) (bool, error)
+	// Release removes the reservation of a session.
+	Release(ctx context.Context, sessionID string) error
+}
+
+// releaseTimeout bounds how long a caller waits for [Servers.Release]. If that fails, the reservation
+// expires.
+const releaseTimeout = 3 * time.Second
 
 // Control admits processes and turns. It is safe for concurrent use.
 type Control struct {
 	o     Options
 	freed chan struct{} // capacity 1, never closed
+	slots *slots        // see [Control.Share]
+
+	mu      sync.Mutex          // protects following
+	waiting map[string]struct{} // session ids
+}
+
+// slots are the processes that are about to start.
+type slots struct {
+	turn chan struct{} // holds one value while somebody reserves among the servers
 
 	mu       sync.Mutex              // protects following
 	reserved map[string]*reservation // by session id
-	waiting  map[string]struct{}     // session ids
 }
 
 // reservation is a slot for a process that is about to start.
 type reservation struct {
 	taken   project.SessionUse
-	holders int // callers of Reserve that have not released it
+	holders int  // callers of Reserve that have not released it
+	shared  bool // [Servers] have it, too
 }
 
 // New returns a Control without reservations.
 func New(o Options) *Control {
-	return &Control{o: o, freed: make(chan struct{}, 1), reserved: map[string]*reservation{}, waiting: map[string]struct{}{}}
+	return &Control{
+		o: o, freed: make(chan struct{}, 1), waiting: map[string]struct{}{},
+		slots: &slots{turn: make(chan struct{}, 1), reserved: map[string]*reservation{}},
+	}
 }
+
+// Share makes c count the slots of another Control of this server with its own. Call it before the first
+// Reserve.
+func (c *Control) Share(other *Control) { c.slots = other.slots }
 
 // Bounds returns the limits in force and what running and starting processes take.
 func (c *Control) Bounds(ctx context.Context) (*project.Bounds, []project.SessionUse, error) {
@@ -53,48 +84,96 @@ func (c *Control) Bounds(ctx context.Context) (*project.Bounds, []project.Sessio
 	if err != nil {
 		return nil, nil, err
 	}
-	elsewhere, err := c.elsewhere(ctx)
-	if err != nil {
-		return nil, nil, err
+	var elsewhere map[string]project.SessionUse
+	if c.o.Servers != nil {
+		if elsewhere, _, err = c.o.Servers.Use(ctx); err != nil {
+			return nil, nil, err
+		}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.slots.mu.Lock()
+	defer c.slots.mu.Unlock()
 	return bounds, c.taken(c.running(elsewhere)), nil
 }
 
 // Reserve keeps a slot for a process of a session until release is called. Checking
-// the limits and taking the slot are one step: of two callers that want the last slot,
-// one gets it. The error is [problem.LimitReached] when there is none.
+// the limits and taking the slot are one step, for all servers: of two callers that want
+// the last slot, one gets it. The error is [problem.LimitReached] when there is none.
 func (c *Control) Reserve(ctx context.Context, sessionID, folder, ownerID string) (release func(), err error) {
 	bounds, err := c.bounds(ctx)
 	if err != nil {
 		return nil, err
 	}
-	elsewhere, err := c.elsewhere(ctx)
-	if err != nil {
-		return nil, err
+	if c.o.Servers == nil || !bounds.BoundsProcesses(folder, ownerID) {
+		release, _, err = c.take(bounds, sessionID, folder, ownerID, nil)
+		return release, err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	slot := c.reserved[sessionID]
+	select {
+	case c.slots.turn <- struct{}{}:
+		defer func() { <-c.slots.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	for {
+		elsewhere, mark, err := c.o.Servers.Use(ctx)
+		if err != nil {
+			return nil, err
+		}
+		release, isNew, err := c.take(bounds, sessionID, folder, ownerID, elsewhere)
+		if err != nil || !isNew {
+			return release, err
+		}
+		reserved, err := c.o.Servers.Reserve(ctx, mark, sessionID, project.SessionUse{Folder: folder, OwnerID: ownerID})
+		if reserved {
+			c.keep(sessionID)
+			return release, nil
+		}
+		release()
+		if err != nil {
+			return nil, err
+		} // otherwise another server was faster, and what it has taken counts now
+	}
+}
+
+// take takes a slot on this server, beside what others run. isNew is false if the session has one.
+func (c *Control) take(bounds *project.Bounds, sessionID, folder, ownerID string, elsewhere map[string]project.SessionUse) (release func(), isNew bool, err error) {
+	c.slots.mu.Lock()
+	defer c.slots.mu.Unlock()
+	slot := c.slots.reserved[sessionID]
 	if slot == nil {
 		running := c.running(elsewhere)
 		if _, runs := running[sessionID]; !runs {
 			if err := bounds.AllowProcess(folder, ownerID, c.taken(running)); err != nil {
-				return nil, err
+				return nil, false, err
 			}
 		}
-		slot = &reservation{taken: project.SessionUse{Folder: folder, OwnerID: ownerID}}
-		c.reserved[sessionID] = slot
+		slot, isNew = &reservation{taken: project.SessionUse{Folder: folder, OwnerID: ownerID}}, true
+		c.slots.reserved[sessionID] = slot
 	}
 	slot.holders++
-	return func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if slot.holders--; slot.holders == 0 {
-			delete(c.reserved, sessionID)
-		}
-	}, nil
+	return func() { c.release(sessionID, slot) }, isNew, nil
+}
+
+// keep notes that the slot of a session is reserved among the servers.
+func (c *Control) keep(sessionID string) {
+	c.slots.mu.Lock()
+	defer c.slots.mu.Unlock()
+	c.slots.reserved[sessionID].shared = true
+}
+
+func (c *Control) release(sessionID string, slot *reservation) {
+	c.slots.mu.Lock()
+	slot.holders--
+	last := slot.holders == 0
+	if last {
+		delete(c.slots.reserved, sessionID)
+	}
+	c.slots.mu.Unlock()
+	if !last || !slot.shared {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
+	defer cancel()
+	_ = c.o.Servers.Release(ctx, sessionID) // otherwise it expires
 }
 
 // AllowTurn returns nil when another turn may start in a session, or a
@@ -153,14 +232,6 @@ func (c *Control) bounds(ctx context.Context) (*project.Bounds, error) {
 	return project.ReadBounds(ctx, c.o.Store, c.o.EachPerson(), time.Now())
 }
 
-// elsewhere returns what other servers run.
-func (c *Control) elsewhere(ctx context.Context) (map[string]project.SessionUse, error) {
-	if c.o.Elsewhere == nil {
-		return nil, nil
-	}
-	return c.o.Elsewhere(ctx)
-}
-
 // running returns what runs here and elsewhere.
 func (c *Control) running(elsewhere map[string]project.SessionUse) map[string]project.SessionUse {
 	here := c.o.Running()
@@ -172,11 +243,11 @@ func (c *Control) running(elsewhere map[string]project.SessionUse) map[string]pr
 	return all
 }
 
-// taken lists what running and starting processes take. It is called with the lock
-// held.
+// taken lists what running and starting processes take. It is called with the lock of
+// the slots held.
 func (c *Control) taken(running map[string]project.SessionUse) []project.SessionUse {
 	list := slices.Collect(maps.Values(running))
-	for id, slot := range c.reserved {
+	for id, slot := range c.slots.reserved {
 		if _, runs := running[id]; !runs {
 			list = append(list, slot.taken)
 		}

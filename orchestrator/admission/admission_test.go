@@ -58,6 +58,21 @@ func TestReserveGivesTheLastSlotOnce(t *testing.T) {
 	}
 }
 
+// TestControlsOfAServerShareSlots: the runners of a server count together what is about to start.
+func TestControlsOfAServerShareSlots(t *testing.T) {
+	t.Parallel()
+	a, b := newControl(t, nil), newControl(t, nil)
+	b.Share(a)
+	for id, c := range map[string]*admission.Control{"s1": a, "s2": b} {
+		if _, err := c.Reserve(t.Context(), id, "/a", "ada"); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := b.Reserve(t.Context(), "s3", "/a", "ada"); !errors.Is(err, problem.LimitReached) {
+		t.Errorf("a third slot: %v", err)
+	}
+}
+
 func TestReserveCountsASessionOnceUntilAllRelease(t *testing.T) {
 	t.Parallel()
 	c := newControl(t, nil)

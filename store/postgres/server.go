@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
+	"time"
 
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/session"
@@ -24,26 +26,60 @@ var (
 	proposeSecret = define("INSERT INTO shared_secrets (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING")
 	selectSecret  = define("SELECT value FROM shared_secrets WHERE name = $1")
 	// Whatever has not ended uses something, also where nobody can reach it.
-	selectUse = sqlstore.Query{Statement: define(`SELECT p.session_id, s.cwd, s.owner_id, p.memory FROM processes AS p
-		JOIN sessions AS s ON s.session_id = p.session_id WHERE p.state <> 'dead' AND s.kind = '' AND NOT s.runner_id = ANY ($1)`)}
+	selectUse = sqlstore.Query{Statement: define(`SELECT p.session_id, s.cwd, s.owner_id, p.memory, 0 FROM processes AS p
+		JOIN sessions AS s ON s.session_id = p.session_id WHERE p.state <> 'dead' AND s.kind = '' AND NOT s.runner_id = ANY ($1)
+		UNION ALL SELECT session_id, cwd, owner_id, 0, 0 FROM reservations WHERE expires_at > ` + databaseTime + `
+		UNION ALL SELECT '', '', '', 0, mark FROM reservation_marks WHERE name = 'sessions'`)}
+	forgetReservations = define("DELETE FROM reservations WHERE expires_at < " + databaseTime)
+	advanceMark        = define(`INSERT INTO reservation_marks (name, mark) VALUES ('sessions', $1 + 1)
+		ON CONFLICT (name) DO UPDATE SET mark = excluded.mark WHERE reservation_marks.mark = $1`).Require(errMarkMoved)
+	putReservation = define(`INSERT INTO reservations (session_id, cwd, owner_id, expires_at) VALUES ($1, $2, $3, ` + databaseTime + ` + $4)
+		ON CONFLICT (session_id) DO UPDATE SET expires_at = excluded.expires_at`)
+	removeReservation = define("DELETE FROM reservations WHERE session_id = $1")
 )
 
-// Use returns what the processes use, by session id, except those of some runners.
-func (s *Store) Use(ctx context.Context, exceptRunners []string) (map[string]project.SessionUse, error) {
-	all := map[string]project.SessionUse{}
-	err := s.query(ctx, "read what processes use", selectUse, func(row sqlstore.Row) error {
+// errMarkMoved: another reservation was made since the use was read.
+var errMarkMoved = errors.New("postgres: another session was reserved meanwhile")
+
+// reservationTTL is how long a session counts whose server died before its process had a row. Whoever
+// starts one needs some calls of the database until then.
+const reservationTTL = time.Minute
+
+// Use returns what the processes use, except those of some runners, and the sessions that are reserved, by
+// session id. mark is for [Store.ReserveSession].
+func (s *Store) Use(ctx context.Context, exceptRunners []string) (all map[string]project.SessionUse, mark int64, err error) {
+	all = map[string]project.SessionUse{}
+	err = s.query(ctx, "read what processes use", selectUse, func(row sqlstore.Row) error {
 		var sessionID string
 		var use project.SessionUse
 		var folder []byte
-		var memory int64
-		if err := row.Scan(&sessionID, &folder, &use.OwnerID, &memory); err != nil {
+		var memory, here int64
+		if err := row.Scan(&sessionID, &folder, &use.OwnerID, &memory, &here); err != nil {
 			return err
 		}
-		use.Folder, use.Memory = string(folder), uint64(memory)
-		all[sessionID] = use
+		use.Folder, use.Memory = string(folder), max(uint64(memory), all[sessionID].Memory)
+		if mark = max(mark, here); sessionID != "" {
+			all[sessionID] = use
+		}
 		return nil
 	}, append([]string{}, exceptRunners...))
-	return all, err
+	return all, mark, err
+}
+
+// ReserveSession makes a session count in Use before its process has a row, and reports whether it does:
+// not if another was reserved since Use returned the mark.
+func (s *Store) ReserveSession(ctx context.Context, mark int64, sessionID string, use project.SessionUse) (reserved bool, err error) {
+	err = s.write(ctx, "reserve a session", step{Statement: forgetReservations}, step{Statement: advanceMark, args: []any{mark}},
+		step{Statement: putReservation, args: []any{sessionID, []byte(use.Folder), use.OwnerID, reservationTTL.Microseconds()}})
+	if errors.Is(err, errMarkMoved) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// ReleaseSession removes the reservation of a session, which has a process, or none will start.
+func (s *Store) ReleaseSession(ctx context.Context, sessionID string) error {
+	return s.write(ctx, "release a session", step{Statement: removeReservation, args: []any{sessionID}})
 }
 
 // SharedSecret returns the value of a secret that all servers use. The first proposal becomes it.

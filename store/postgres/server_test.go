@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store/postgrestest"
 )
@@ -13,7 +14,8 @@ import (
 // TestServersOfADatabase: a row counts until it expires, and with it the leases of its server.
 func TestServersOfADatabase(t *testing.T) {
 	t.Parallel()
-	st := openPatient(t, postgrestest.Schema(t))
+	dsn := postgrestest.Schema(t)
+	st, db := openPatient(t, dsn), outside(t, dsn)
 	a := session.Server{ServerID: uuid.NewString(), Name: "a", Release: "1", Address: "10.0.0.1:7000", Key: [32]byte{1}}
 	b := session.Server{ServerID: uuid.NewString(), Name: "b", Address: "10.0.0.2:7000", Key: [32]byte{2}}
 	for _, s := range []session.Server{a, b, a} {
@@ -53,7 +55,7 @@ func TestServersOfADatabase(t *testing.T) {
 	must(t, st.CreateSession(ctx, session.Session{SessionID: id, ProjectID: "p", CWD: "/w", PermissionMode: "default", OwnerID: "u", RunnerID: r.RunnerID, CreatedAt: time.Now(), UpdatedAt: time.Now()}))
 	uses := func(want int, except ...string) {
 		t.Helper()
-		if all, err := st.Use(ctx, except); err != nil || len(all) != want || want > 0 && (all[id].Folder != "/w" || all[id].OwnerID != "u") {
+		if all, _, err := st.Use(ctx, except); err != nil || len(all) != want || want > 0 && (all[id].Folder != "/w" || all[id].OwnerID != "u") {
 			t.Errorf("except %q: %v, %v; want %d", except, all, err, want)
 		}
 	}
@@ -63,6 +65,18 @@ func TestServersOfADatabase(t *testing.T) {
 	uses(1)
 	uses(1, "another")
 	uses(0, r.RunnerID)
+	_, mark, err := st.Use(ctx, nil)
+	must(t, err)
+	for i, want := range []bool{true, false} {
+		if reserved, err := st.ReserveSession(ctx, mark, uuid.NewString(), project.SessionUse{Folder: "/w", OwnerID: "u"}); err != nil || reserved != want {
+			t.Errorf("reservation %d: %v, %v", i, reserved, err)
+		}
+	}
+	if all, now, err := st.Use(ctx, nil); err != nil || len(all) != 2 || now <= mark {
+		t.Errorf("after a reservation: %v, %d, %v", all, now, err)
+	}
+	exec(t, db, "UPDATE reservations SET expires_at = 1")
+	uses(1)
 	if session.ServerTTL < 3*time.Second {
 		t.Error("a row expires before it is renewed")
 	}
