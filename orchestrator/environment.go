@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 )
 
@@ -20,7 +21,27 @@ func (o *Orchestrator) Environment(ctx context.Context) Environment {
 	if e.Installation, err = o.runner.Installation(ctx); err != nil {
 		e.Problem = err.Error()
 	}
+	if o.o.Runner != nil {
+		e.Problem = nameMachine(o.machineName(ctx), e.Problem)
+	}
 	e.WorkspaceRoots = o.rules().Roots
 	e.DemoAvailable = o.o.Demo != nil && e.ClaudePath != "" // the demo is the real CLI, too
 	return e
+}
+
+// machineName returns the present name of the runner.
+func (o *node) machineName(ctx context.Context) string {
+	if r, err := o.o.Store.Runner(ctx, o.o.RunnerID); err == nil {
+		return r.Name
+	}
+	return o.o.NodeID
+}
+
+// nameMachine returns what a runner says of the sign-in of its CLI with the name of the runner, for people
+// who may be at another server. Other sentences stay.
+func nameMachine(name, sentence string) string {
+	if r := statement.Find(sentence); r != nil && r.Reason == "cli_signed_out" {
+		return statement.New("cli_signed_out_there", "runner", name, "command", r.Params["command"])
+	}
+	return sentence
 }

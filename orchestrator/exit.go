@@ -129,6 +129,9 @@ func (p *process) exitSentence(ctx context.Context, conn launch.Conn, startError
 		if err != nil {
 			p.log.WarnContext(ctx, "cannot find the CLI that has just run", "error", err)
 		}
+		if p.o.o.Runner != nil || p.o.o.Servers != nil {
+			sentence = nameMachine(p.o.machineName(ctx), sentence)
+		}
 		return sentence
 	case startError != nil && !errors.Is(startError, errGone):
 		return statement.New("start_failed", "detail", startError.Error(), "output", output)

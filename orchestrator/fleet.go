@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/workingtree"
@@ -17,10 +18,13 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
+// beyondTimeout bounds how long another server takes to describe a runner.
+const beyondTimeout = 3 * time.Second
+
 // Fleet drives the runner inside this server, and those on other hosts while they are connected to
 // it. A call about a session goes to the [Orchestrator] of its runner, or to the server that drives
 // it. While nobody does, it goes to the one inside this server, which refuses what needs the runner;
-// so do the calls that have no method here.
+// so do the calls that have no method here. Folders and files are reached on every runner.
 type Fleet struct {
 	*Orchestrator // of the runner inside this server
 
@@ -36,7 +40,7 @@ type Fleet struct {
 // NewFleet returns the fleet of a server. Its Run is that of the runner inside the server.
 func NewFleet(local *Orchestrator) *Fleet {
 	f := &Fleet{Orchestrator: local, others: map[string]*Orchestrator{}, installations: map[string]launch.Installation{}}
-	local.everyone = f.each
+	local.everyone, local.beyond = f.each, f.allBeyond
 	return f
 }
 
@@ -157,10 +161,14 @@ func (f *Fleet) connected(runnerID string) *Orchestrator {
 	return nil
 }
 
-// near returns the Orchestrator of a runner, "" for the one inside the server, or a [problem.Error].
+// near returns an Orchestrator for the folders and files of a runner, "" for the one inside the server,
+// or a [problem.Error]. Another server may drive the runner.
 func (f *Fleet) near(ctx context.Context, runnerID string) (*Orchestrator, error) {
 	if o := f.connected(runnerID); o != nil {
 		return o, nil
+	}
+	if there := f.otherServer(ctx, runnerID); there != nil {
+		return f.beyond(ctx, runnerID, there)
 	}
 	known, err := f.o.Store.Runner(ctx, runnerID)
 	if errors.Is(err, session.ErrNoRunner) || err == nil && !known.RemovedAt.IsZero() {
@@ -170,6 +178,77 @@ func (f *Fleet) near(ctx context.Context, runnerID string) (*Orchestrator, error
 		return nil, err
 	}
 	return nil, problem.For("runner_id", "runner_not_connected", "runner", known.Name)
+}
+
+// DescribeRunner is that of the server that drives a runner.
+func (f *Fleet) DescribeRunner(ctx context.Context, runnerID string) (RunnerDescription, error) {
+	return f.byRunner(ctx, runnerID).DescribeRunner(ctx, runnerID)
+}
+
+// RevokeOn is that of the server that drives a runner.
+func (f *Fleet) RevokeOn(ctx context.Context, runnerID string, g pending.Grant) (Revocation, error) {
+	return f.byRunner(ctx, runnerID).RevokeOn(ctx, runnerID, g)
+}
+
+// beyond returns an Orchestrator for the folders and files of a runner that another server drives, whose
+// sessions are there. It has no processes, and Run is not called.
+func (f *Fleet) beyond(ctx context.Context, runnerID string, there Sessions) (*Orchestrator, error) {
+	asking, cancel := context.WithTimeout(ctx, beyondTimeout)
+	defer cancel()
+	d, err := there.DescribeRunner(asking, runnerID)
+	if err != nil {
+		return nil, err
+	}
+	as := f.o
+	as.RunnerID, as.NodeID, as.Demo = runnerID, d.Name, nil
+	as.Rules = *f.rules()
+	as.Rules.Roots = d.Roots
+	if as.Runner = f.elsewhere.Runner(runnerID); as.Runner == nil {
+		return nil, problem.New("server_unreachable")
+	}
+	o, err := New(as)
+	if err != nil {
+		return nil, err
+	}
+	o.revokeThere = func(ctx context.Context, g pending.Grant) (Revocation, error) {
+		return there.RevokeOn(ctx, runnerID, g)
+	}
+	o.lastCatalog.Store(d.Catalog)
+	return o, nil
+}
+
+// allBeyond returns those of all runners that other servers drive, and the runners that cannot be reached.
+func (f *Fleet) allBeyond(ctx context.Context) (all []*Orchestrator, unreached []session.Runner) {
+	if f.elsewhere == nil || ctx.Value(passedOn{}) != nil {
+		return nil, nil
+	}
+	var mu sync.Mutex
+	var asking sync.WaitGroup
+	for _, runnerID := range f.elsewhere.Runners() {
+		there := f.otherServer(ctx, runnerID)
+		if there == nil {
+			continue
+		}
+		asking.Go(func() {
+			o, err := f.beyond(ctx, runnerID, there)
+			known := session.Runner{RunnerID: runnerID, Name: runnerID}
+			if err != nil {
+				f.o.Log.WarnContext(ctx, "a runner of another server cannot be reached", "runner_id", runnerID, "error", err)
+				if stored, err := f.o.Store.Runner(ctx, runnerID); err == nil {
+					known = stored
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				unreached = append(unreached, known)
+			} else {
+				all = append(all, o)
+			}
+		})
+	}
+	asking.Wait()
+	return all, unreached
 }
 
 // Disk returns the disk of a runner, which may be read for each frame: one that does not answer is
@@ -505,9 +584,15 @@ func (f *Fleet) LastCatalog(ctx context.Context, runnerID string) (*Catalog, err
 	return o.LastCatalog(), nil
 }
 
-// SavedSessions lists those of all runners that are connected, the latest change first.
+// reachable returns an Orchestrator for the folders and files of each runner, this server's last.
+func (f *Fleet) reachable(ctx context.Context) []*Orchestrator {
+	all, _ := f.allBeyond(ctx)
+	return append(all, f.each()...)
+}
+
+// SavedSessions lists those of all runners that can be reached, the latest change first.
 func (f *Fleet) SavedSessions(ctx context.Context) ([]SavedSession, error) {
-	all := f.each()
+	all := f.reachable(ctx)
 	lists, errs := make([][]SavedSession, len(all)), make([]error, len(all))
 	var reading sync.WaitGroup
 	for i, o := range all {
@@ -527,7 +612,7 @@ func (f *Fleet) SavedSessions(ctx context.Context) ([]SavedSession, error) {
 	return list[:min(len(list), maxSaved)], nil
 }
 
-// SavedSession returns one of any connected runner, or [session.ErrNotFound].
+// SavedSession returns one of any runner that can be reached, or [session.ErrNotFound].
 func (f *Fleet) SavedSession(ctx context.Context, sessionID string) (SavedSession, error) {
 	_, s, err := f.findSaved(ctx, sessionID)
 	return s, err
@@ -544,7 +629,7 @@ func (f *Fleet) SavedTranscript(ctx context.Context, sessionID string, before in
 
 // findSaved also returns the Orchestrator of the runner, the server's if several have it.
 func (f *Fleet) findSaved(ctx context.Context, sessionID string) (*Orchestrator, SavedSession, error) {
-	all := f.each()
+	all := f.reachable(ctx)
 	slices.Reverse(all) // this server's is the last one
 	for _, o := range all {
 		s, err := o.SavedSession(ctx, sessionID)

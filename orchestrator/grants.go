@@ -14,22 +14,6 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Revocation is the effect of revoking a grant.
-type Revocation struct {
-	Grants int      // that were in force
-	Files  []string // from which it was removed
-	Asking int      // running processes that now ask again
-	// Until are sentences about where the grant stays in force for a while, and how long.
-	Until []string
-}
-
-func (r *Revocation) add(more Revocation) {
-	r.Grants += more.Grants
-	r.Asking = max(r.Asking, more.Asking)
-	r.Files = append(r.Files, more.Files...)
-	r.Until = append(r.Until, more.Until...)
-}
-
 // RevokeGrant revokes a grant of an answer: in its settings file, in running processes, and
 // in the store. Revoking it again changes nothing. It returns [pending.ErrNotFound] for an
 // unknown grant.
@@ -83,12 +67,19 @@ func (o *Orchestrator) RevokeFound(ctx context.Context, g pending.Grant, by pend
 // revoking again completes it. It returns a [problem.Error] while the runner of the session that
 // asked cannot be reached, where Claude would continue to use the grant.
 func (o *Orchestrator) revoke(ctx context.Context, g pending.Grant, by pending.Actor) (done Revocation, err error) {
-	owner, err := o.grantedOn(ctx, g)
+	beyond, unreached := o.beyond(ctx)
+	all := append(o.everyone(), beyond...)
+	owner, err := o.grantedOn(ctx, g, all)
 	if err != nil {
 		return done, err
 	}
 	now := time.Now()
-	for _, each := range o.everyone() {
+	if g.Scope != pending.ScopeSession {
+		for _, r := range unreached {
+			done.Until = append(done.Until, statement.New("grant_machine_unreachable", "runner", r.Name))
+		}
+	}
+	for _, each := range all {
 		if each != owner && g.Scope == pending.ScopeSession {
 			continue
 		}
@@ -100,7 +91,7 @@ func (o *Orchestrator) revoke(ctx context.Context, g pending.Grant, by pending.A
 			return done, problem.For("grant", "grant_not_removed", "detail", err.Error())
 		case !errors.Is(err, problem.Invalid): // not for a folder that only another runner has
 			each.o.Log.WarnContext(ctx, "a runner may still have a grant in its settings files", "runner_id", each.o.RunnerID, "rule", g.Rule, "error", err)
-			done.Until = append(done.Until, statement.New("grant_machine_unreachable", "runner", each.o.NodeID))
+			done.Until = append(done.Until, statement.New("grant_machine_unreachable", "runner", each.machineName(ctx)))
 		}
 	}
 	if g.Scope == pending.ScopeSession && g.ProcessID == "" {
@@ -115,9 +106,9 @@ func (o *Orchestrator) revoke(ctx context.Context, g pending.Grant, by pending.A
 	return done, nil
 }
 
-// grantedOn returns the Orchestrator of the runner of the session that asked for a grant, o where
-// nobody knows it or the runner was removed.
-func (o *Orchestrator) grantedOn(ctx context.Context, g pending.Grant) (*Orchestrator, error) {
+// grantedOn returns which of all has the runner of the session that asked for a grant, o where nobody
+// knows it or the runner was removed.
+func (o *Orchestrator) grantedOn(ctx context.Context, g pending.Grant, all []*Orchestrator) (*Orchestrator, error) {
 	if g.SessionID == "" {
 		return o, nil
 	}
@@ -128,7 +119,7 @@ func (o *Orchestrator) grantedOn(ctx context.Context, g pending.Grant) (*Orchest
 	if err != nil {
 		return nil, fmt.Errorf("orchestrator: the session of a grant: %w", err)
 	}
-	for _, each := range o.everyone() {
+	for _, each := range all {
 		if each.drives(s.RunnerID) {
 			return each, nil
 		}
@@ -137,7 +128,7 @@ func (o *Orchestrator) grantedOn(ctx context.Context, g pending.Grant) (*Orchest
 	switch {
 	case errors.Is(err, session.ErrNoRunner), err == nil && !known.RemovedAt.IsZero():
 		return o, nil
-	case err == nil && time.Now().Before(known.ExpiresAt): // another server drives it, and hears of this
+	case err == nil && time.Now().Before(known.ExpiresAt): // its server cannot be reached, but hears of this
 		return o, nil
 	case err != nil:
 		return nil, fmt.Errorf("orchestrator: the runner of a grant: %w", err)
@@ -147,6 +138,9 @@ func (o *Orchestrator) grantedOn(ctx context.Context, g pending.Grant) (*Orchest
 
 // revokeHere revokes a grant in the files and the processes of this runner.
 func (o *Orchestrator) revokeHere(ctx context.Context, g pending.Grant) (done Revocation, err error) {
+	if o.revokeThere != nil {
+		return o.revokeThere(ctx, g)
+	}
 	if done.Files, err = o.runner.RemoveGrant(ctx, g); err != nil {
 		return done, err
 	}
@@ -168,6 +162,14 @@ func (o *Orchestrator) revokeHere(ctx context.Context, g pending.Grant) (done Re
 		}
 	}
 	return done, nil
+}
+
+// RevokeOn implements [Sessions].
+func (o *Orchestrator) RevokeOn(ctx context.Context, runnerID string, g pending.Grant) (Revocation, error) {
+	if err := o.checkRunner(ctx, session.Session{RunnerID: runnerID}); err != nil {
+		return Revocation{}, err
+	}
+	return o.revokeHere(ctx, g)
 }
 
 // GrantsRevoked makes the processes ask again for what was revoked by another server, or for another
@@ -259,14 +261,18 @@ type (
 const maxFoldersRead = 200
 
 // FoundGrants returns what the settings file of Claude's user and those of sessions' folders allow,
-// on all connected runners.
+// on all runners that can be reached.
 func (o *Orchestrator) FoundGrants(ctx context.Context) (Found, error) {
 	page, _, err := o.o.Store.Sessions(ctx, session.Query{Archived: true, Limit: maxFoldersRead})
 	if err != nil {
 		return Found{}, fmt.Errorf("orchestrator: list sessions: %w", err)
 	}
 	var all Found
-	for _, each := range o.everyone() {
+	beyond, unreached := o.beyond(ctx)
+	for _, r := range unreached {
+		all.Problems = append(all.Problems, statement.New("grants_machine_unread", "runner", r.Name))
+	}
+	for _, each := range append(o.everyone(), beyond...) {
 		var folders []string
 		for _, s := range page {
 			if s.Kind != session.Agent && s.CWD != "" && each.drives(s.RunnerID) && each.rules().Roots.Contains(s.CWD) && !slices.Contains(folders, s.CWD) {
@@ -287,7 +293,7 @@ func (o *Orchestrator) FoundGrants(ctx context.Context) (Found, error) {
 		case each == o:
 			return Found{}, err
 		default:
-			all.Problems = append(all.Problems, statement.New("grants_machine_unread", "runner", each.o.NodeID))
+			all.Problems = append(all.Problems, statement.New("grants_machine_unread", "runner", each.machineName(ctx)))
 		}
 	}
 	return all, nil

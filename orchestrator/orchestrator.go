@@ -15,6 +15,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/orchestrator/admission"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
+	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -29,6 +30,11 @@ type Orchestrator struct {
 	unsettled atomic.Bool // the store has not yet recorded what died with an earlier server
 
 	everyone func() []*Orchestrator // those of all runners of this server; set before Run
+	// beyond returns those for the files of runners that other servers drive, and the runners that
+	// cannot be reached. It is set before Run.
+	beyond func(context.Context) ([]*Orchestrator, []session.Runner)
+	// revokeThere revokes a grant through the server that drives the runner; nil for this one.
+	revokeThere func(context.Context, pending.Grant) (Revocation, error)
 
 	disk launch.Disk // where its sessions run
 
@@ -71,6 +77,7 @@ func New(o Options) (*Orchestrator, error) {
 		made.disk = launch.RemoteDisk(runner)
 	}
 	made.everyone = func() []*Orchestrator { return []*Orchestrator{made} }
+	made.beyond = func(context.Context) ([]*Orchestrator, []session.Runner) { return nil, nil }
 	made.admission = admission.New(admission.Options{
 		Store: o.Store, EachPerson: func() project.Limits { return made.rules().EachPerson }, Running: made.usage, Servers: o.Servers,
 	})

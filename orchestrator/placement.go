@@ -69,6 +69,9 @@ func (f *Fleet) Machines(ctx context.Context, fresh bool) ([]Machine, error) {
 		}
 		if i, asked := f.installation(r.RunnerID); asked {
 			m.Problem = i.Problem
+			if !m.Here {
+				m.Problem = nameMachine(m.Name, m.Problem)
+			}
 			m.CLIs = nil
 			if i.ClaudePath != "" {
 				m.CLIs = []session.RunnerCLI{{Path: i.ClaudePath, Version: i.ClaudeVersion, SignedIn: i.SignedIn}}
@@ -95,28 +98,46 @@ func (f *Fleet) installation(runnerID string) (i launch.Installation, asked bool
 	return i, asked
 }
 
-// askInstallations asks the connected runners for their CLI. One that does not answer in time is
-// asked again with the next list.
+// askInstallations asks the runners that can be reached for their CLI. One that does not answer in time
+// is asked again with the next list.
 func (f *Fleet) askInstallations(ctx context.Context, fresh bool) {
 	ctx, cancel := context.WithTimeout(ctx, installationTimeout)
 	defer cancel()
 	var asking sync.WaitGroup
 	defer asking.Wait()
+	near := map[string]launch.Runner{}
 	for _, o := range f.each() {
-		if _, asked := f.installation(o.o.RunnerID); asked && !fresh {
+		near[o.o.RunnerID] = o.runner
+	}
+	if f.elsewhere != nil {
+		for _, runnerID := range f.elsewhere.Runners() {
+			if r := f.elsewhere.Runner(runnerID); r != nil && near[runnerID] == nil {
+				near[runnerID] = r
+			}
+		}
+	}
+	for runnerID, r := range near {
+		if _, asked := f.installation(runnerID); asked && !fresh {
 			continue
 		}
 		asking.Go(func() {
-			found, err := o.runner.Installation(ctx)
+			found, err := r.Installation(ctx)
 			if err != nil {
-				o.o.Log.DebugContext(ctx, "a runner does not describe its CLI", "runner_id", o.o.RunnerID, "error", err)
+				f.o.Log.DebugContext(ctx, "a runner does not describe its CLI", "runner_id", runnerID, "error", err)
 				return
 			}
 			f.mu.Lock()
 			defer f.mu.Unlock()
-			f.installations[o.o.RunnerID] = found
+			f.installations[runnerID] = found
 		})
 	}
+}
+
+// DriverChanged forgets what a runner said of its CLI, because another server drives it now.
+func (f *Fleet) DriverChanged(runnerID string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.installations, runnerID)
 }
 
 // Start is that of the runner that the request names, or of the one that takes the session.

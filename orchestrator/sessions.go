@@ -46,6 +46,9 @@ type Sessions interface {
 	CompareTurn(ctx context.Context, s session.Session, t workingtree.Tree, messageID, path, oldPath string) (workingtree.Comparison, error)
 	PreviewRewind(ctx context.Context, s session.Session, t workingtree.Tree, messageID string) (Rewind, error)
 	Rewind(ctx context.Context, s session.Session, t workingtree.Tree, messageID, digest string, by pending.Actor) error
+	DescribeRunner(ctx context.Context, runnerID string) (RunnerDescription, error)
+	// RevokeOn revokes a grant in the settings files and the processes of a runner, not in the store.
+	RevokeOn(ctx context.Context, runnerID string, g pending.Grant) (Revocation, error)
 }
 
 var _ Sessions = (*Orchestrator)(nil)
@@ -54,6 +57,11 @@ var _ Sessions = (*Orchestrator)(nil)
 type Elsewhere interface {
 	// Sessions returns the sessions of a runner that another server drives, nil if none does.
 	Sessions(runnerID string) Sessions
+	// Runners returns the ids of the runners that other servers drive.
+	Runners() []string
+	// Runner returns what is near Claude on a runner that another server drives, nil if none does or
+	// it cannot be reached.
+	Runner(runnerID string) launch.Runner
 	// Disk returns the disk of a runner that another server drives, nil if none does.
 	Disk(runnerID string) launch.Disk
 	// Live returns the block that Claude is writing in a session of another server, as far as it

@@ -50,6 +50,7 @@ func (o *Orchestrator) SavedSessions(ctx context.Context) ([]SavedSession, error
 	}
 	roots := o.rules().Roots
 	folders := map[string]string{} // by the CLI's name of them; "" for those outside
+	machine := o.machineName(ctx)
 	var list []SavedSession
 	for _, s := range all {
 		folder, known := folders[s.CWD]
@@ -69,15 +70,15 @@ func (o *Orchestrator) SavedSessions(ctx context.Context) ([]SavedSession, error
 		if !errors.Is(err, session.ErrNotFound) {
 			return nil, err
 		}
-		list = append(list, o.savedSession(s, folder))
+		list = append(list, o.savedSession(s, folder, machine))
 	}
 	return list, nil
 }
 
-func (o *node) savedSession(s claude.SavedConversation, folder string) SavedSession {
+func (o *node) savedSession(s claude.SavedConversation, folder, machine string) SavedSession {
 	return SavedSession{
 		SessionID: s.SessionID, Title: s.Title, CWD: folder, ChangedAt: s.ChangedAt, Size: s.Size, Running: s.Running,
-		RunnerID: o.o.RunnerID, Machine: o.o.NodeID,
+		RunnerID: o.o.RunnerID, Machine: machine,
 	}
 }
 
@@ -88,7 +89,7 @@ func (o *Orchestrator) SavedSession(ctx context.Context, sessionID string) (Save
 	if err != nil {
 		return SavedSession{}, err
 	}
-	return o.savedSession(s, folder), nil
+	return o.savedSession(s, folder, o.machineName(ctx)), nil
 }
 
 // SavedTranscript reads one page, which ends at offset before, or at the end for -1.

@@ -60,12 +60,13 @@ func (a *app) joinServers(n store.Notifier, refusals *refusal.Table) (err error)
 		},
 		OnLive:   a.tabs.TouchLive,
 		OnJoin:   func() { n.NotifyTopic(session.TopicServers, "") },
-		OnDriver: a.runners.reachableChanged,
+		OnDriver: a.runners.reachableChanged, Load: a.runners.loadHere,
 	})
 	if err != nil {
 		return err
 	}
 	a.orchestrator.SetElsewhere(a.cluster)
+	a.runners.loadElsewhere = a.cluster.RunnerLoad
 	n.ListenTopic(session.TopicServers, func(string) { a.cluster.Changed() })
 	n.Listen(a.cluster.LiveChanged)
 	n.ListenItems(a.cluster.LiveChanged)

@@ -1,14 +1,20 @@
 package main_test
 
 import (
+	"encoding/json"
 	"errors"
+	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/sayso-dev/sayso/claude/claudetest"
 	"github.com/sayso-dev/sayso/cmd/blackbox"
@@ -168,6 +174,154 @@ func TestAnyServerServesAnySession(t *testing.T) {
 	if pid := b.pid(id); !alive(pid) {
 		t.Errorf("the CLI %d does not run", pid)
 	}
+}
+
+// TestServersBehindPoolerInTransactionMode: they say that they poll, and an answer on one reaches Claude on the
+// other.
+func TestServersBehindPoolerInTransactionMode(t *testing.T) {
+	t.Parallel()
+	dsn := postgrestest.NewPooler(t, postgrestest.Database(t), "transaction")
+	script := claudetest.Script{Turn: []claudetest.Step{bash, {Text: "done"}}}
+	a := newHarness(t, script).start("--database", dsn, "--node-id", "a")
+	b := newHarness(t, script).start("--database", dsn, "--node-id", "b")
+	eventually(t, "the server says that it polls", a.logged("no notifications arrive through the connection pooler"))
+	id := a.session("one")
+	b.allow(b.asks(id))
+	b.reaches(id, "user_turn")
+	a.h.answeredOnce(1)
+}
+
+// TestMachineOfAnotherServer: what New session, Terminal sessions and Grants show of a machine, and change on
+// it, also works on a server that does not drive it, and a new name reaches its ended sessions.
+func TestMachineOfAnotherServer(t *testing.T) {
+	t.Parallel()
+	a, b := serverPair(t, claudetest.Script{})
+	f := newFar(a, newHarness(t, claudetest.Script{Turn: []claudetest.Step{{Text: "done"}}}))
+	signedOut := filepath.Join(filepath.Dir(f.work), "claude")
+	must(t, os.WriteFile(signedOut, []byte("#!/bin/sh\n[ \"$1\" = auth ] && exit 1\nexec '"+f.claude+"' \"$@\"\n"), 0o700))
+	f.claude = signedOut
+	f.runs(a, a.URL)
+	of := "runner_id=" + f.id
+	var environment struct {
+		WorkspaceRoots []string `json:"workspace_roots"`
+		Claude         struct {
+			Problem string `json:"problem"`
+		} `json:"claude"`
+	}
+	eventually(t, "the other server reaches the machine", func() bool {
+		return b.Do(t.Context(), "GET", "/api/environment?"+of, nil, &environment) == nil
+	})
+	if !slices.Equal(environment.WorkspaceRoots, []string{f.work}) {
+		t.Errorf("roots there: %q", environment.WorkspaceRoots)
+	}
+	if want := "Claude is not signed in on build-02. Run " + signedOut + " there once"; !strings.HasPrefix(environment.Claude.Problem, want) {
+		t.Errorf("the problem there is %q", environment.Claude.Problem)
+	}
+	var runners struct {
+		Runners []struct {
+			Name string    `json:"name"`
+			Load *struct{} `json:"load"`
+		} `json:"runners"`
+	}
+	b.do("GET", "/api/runners", nil, &runners)
+	for _, r := range runners.Runners {
+		if r.Load == nil {
+			t.Errorf("the load of %s is not known on the other server", r.Name)
+		}
+	}
+	repo := filepath.Join(f.work, "repo")
+	must(t, os.Mkdir(repo, 0o700))
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-q", "--allow-empty", "-m", "first"}} {
+		git := exec.Command("git", args...)
+		git.Dir, git.Env = repo, f.env
+		if out, err := git.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	var folders struct {
+		Folders []struct {
+			Path string `json:"path"`
+		} `json:"folders"`
+	}
+	b.do("GET", "/api/folders?"+of+"&prefix="+url.QueryEscape(f.work+"/re"), nil, &folders)
+	if len(folders.Folders) != 1 || folders.Folders[0].Path != repo {
+		t.Errorf("folders there: %+v", folders)
+	}
+	var tree struct {
+		CWD string `json:"cwd"`
+	}
+	b.do("POST", "/api/worktrees", map[string]any{"runner_id": f.id, "cwd": repo, "branch": "topic", "base": "main"}, &tree)
+	var info struct {
+		Git struct {
+			Branch string `json:"branch"`
+		} `json:"git"`
+	}
+	b.do("GET", "/api/folders/info?"+of+"&cwd="+url.QueryEscape(tree.CWD), nil, &info)
+	if info.Git.Branch != "topic" {
+		t.Errorf("the worktree %s is %+v", tree.CWD, info)
+	}
+
+	var made struct {
+		SessionID string `json:"session_id"`
+	}
+	b.do("POST", "/api/sessions", map[string]any{"runner_id": f.id, "cwd": f.work, "prompt": "go"}, &made)
+	b.reaches(made.SessionID, "user_turn")
+	var models struct {
+		CLIVersion string `json:"cli_version"`
+	}
+	b.do("GET", "/api/models?"+of, nil, &models)
+	if models.CLIVersion == "" {
+		t.Error("the machine's CLI offers no models after a session")
+	}
+
+	saved := uuid.NewString()
+	folder := filepath.Join(filepath.Dir(f.work), ".claude", "projects", "-w")
+	must(t, os.MkdirAll(folder, 0o700))
+	must(t, os.WriteFile(filepath.Join(folder, saved+".jsonl"), []byte(`{"type":"user","cwd":"`+f.work+`","uuid":"`+uuid.NewString()+`","message":{"role":"user","content":"hello"}}`+"\n"), 0o600))
+	var terminal struct {
+		Sessions []struct {
+			SessionID string `json:"session_id"`
+			Machine   string `json:"machine"`
+		} `json:"sessions"`
+	}
+	b.do("GET", "/api/terminal_sessions", nil, &terminal)
+	if len(terminal.Sessions) != 1 || terminal.Sessions[0].SessionID != saved || terminal.Sessions[0].Machine != "build-02" {
+		t.Errorf("terminal sessions: %+v", terminal)
+	}
+	var page struct {
+		Items []json.RawMessage `json:"items"`
+	}
+	if b.do("GET", "/api/terminal_sessions/"+saved+"/transcript", nil, &page); len(page.Items) != 1 {
+		t.Errorf("its transcript: %s", page.Items)
+	}
+
+	settings := filepath.Join(f.work, ".claude", "settings.local.json")
+	must(t, os.MkdirAll(filepath.Dir(settings), 0o700))
+	must(t, os.WriteFile(settings, []byte(`{"permissions":{"allow":["Bash(uptime)"]}}`), 0o600))
+	found := b.grants("").Found
+	if len(found) != 1 || found[0].Rule != "Bash(uptime)" || found[0].File != settings {
+		t.Fatalf("found %+v", found)
+	}
+	b.do("POST", "/api/grants/revoke", map[string]any{"found": found[0]}, nil)
+	if text, err := os.ReadFile(settings); err != nil || strings.Contains(string(text), "uptime") || len(b.grants("").Found) != 0 {
+		t.Errorf("after revoking: %s, %v", text, err)
+	}
+
+	b.do("POST", "/api/sessions/"+made.SessionID+"/kill", map[string]any{}, nil)
+	b.reaches(made.SessionID, "dead")
+	tab := b.tab()
+	named := func(name string) func(map[string]any) bool {
+		return func(frame map[string]any) bool {
+			list, _ := frame["processes"].([]any)
+			return slices.ContainsFunc(append(list, frame), func(p any) bool {
+				one, _ := p.(map[string]any)
+				return one["session_id"] == made.SessionID && one["node_id"] == name
+			})
+		}
+	}
+	tab.until(t, waitLimit, "the ended session and its machine", named("build-02"))
+	a.do("PATCH", "/api/runners/"+f.id, map[string]any{"name": "atlas"}, nil)
+	tab.until(t, waitLimit, "the new name of its machine", named("atlas"))
 }
 
 // TestRunnerMovesToAnotherServer: the server that drives a runner on another host is paused with a form

@@ -33,6 +33,8 @@ type runners struct {
 	endpoint    *runner.Endpoint
 	runnerID    string // the runner inside this server
 	local       func() wire.RunnerLoad
+	// loadElsewhere is Load for the runners of other servers; nil if there are none.
+	loadElsewhere func(ctx context.Context, runnerID string) (wire.RunnerLoad, bool)
 	// show shows tabs the machines on which sessions run.
 	show    func([]wire.Machine)
 	changed chan struct{} // capacity 1: machines are to be read again
@@ -119,6 +121,7 @@ func (r *runners) drive(ctx context.Context, w runner.Welcome, _ runner.Hello, c
 
 // reachableChanged shows tabs that a runner can be reached, or no longer can.
 func (r *runners) reachableChanged(ctx context.Context, runnerID string) {
+	r.fleet.DriverChanged(runnerID)
 	r.machinesChanged()
 	r.announce()
 	touched, err := r.store.TouchRunner(ctx, runnerID)
@@ -176,7 +179,18 @@ func (r *runners) Recheck(ctx context.Context) { r.endpoint.Recheck(ctx) }
 const loadTimeout = time.Second
 
 // Load implements [httpapi.Runners].
-func (r *runners) Load(ctx context.Context, runnerID string) (load wire.RunnerLoad, connected bool) {
+func (r *runners) Load(ctx context.Context, runnerID string) (wire.RunnerLoad, bool) {
+	load, drives := r.loadHere(ctx, runnerID)
+	if !drives && r.loadElsewhere != nil {
+		ctx, cancel := context.WithTimeout(ctx, 2*loadTimeout)
+		defer cancel()
+		return r.loadElsewhere(ctx, runnerID)
+	}
+	return load, drives
+}
+
+// loadHere returns what a runner uses, false if this server does not drive it.
+func (r *runners) loadHere(ctx context.Context, runnerID string) (load wire.RunnerLoad, connected bool) {
 	if runnerID == r.runnerID {
 		return r.local(), true
 	}

@@ -23,6 +23,8 @@ type calls interface {
 	// LivePart waits for a moment until the block that Claude is writing differs from what the
 	// caller has.
 	LivePart(ctx context.Context, sessionID string, have LiveMark) (LivePart, error)
+	// RunnerLoad returns what a runner uses that the server drives.
+	RunnerLoad(ctx context.Context, runnerID string) (wire.RunnerLoad, error)
 	// Looking says who reads sessions on the calling server.
 	Looking(ctx context.Context, all []Viewers) error
 }
@@ -69,6 +71,15 @@ func (c *Cluster) answer(ctx context.Context, call *link.Call) (any, error) {
 	}
 	call.Name = method
 	return methods.Serve(ctx, call)
+}
+
+// RunnerLoad implements calls.
+func (s served) RunnerLoad(ctx context.Context, runnerID string) (wire.RunnerLoad, error) {
+	load, drives := s.c.o.Load(ctx, runnerID)
+	if !drives {
+		return load, launch.ErrUnreachable
+	}
+	return load, nil
 }
 
 // Looking implements calls.

@@ -31,6 +31,7 @@ import (
 	"github.com/sayso-dev/sayso/runner"
 	"github.com/sayso-dev/sayso/runner/link"
 	"github.com/sayso-dev/sayso/session"
+	"github.com/sayso-dev/sayso/wire"
 )
 
 const (
@@ -85,6 +86,8 @@ type Options struct {
 	OnLive func(sessionID string)
 	// OnJoin is called when others can reach this server, and when it ends. It must not block.
 	OnJoin func()
+	// Load returns what a runner uses, false if this server does not drive it.
+	Load func(ctx context.Context, runnerID string) (wire.RunnerLoad, bool)
 	// OnDriver is called when another server has begun to drive a runner, or nobody does any more.
 	OnDriver func(ctx context.Context, runnerID string)
 	Log      *slog.Logger
@@ -282,6 +285,41 @@ func (c *Cluster) Sessions(runnerID string) orchestrator.Sessions {
 		return nil
 	}
 	return remote{c.peers[serverID], runnerID}
+}
+
+// Runners implements [orchestrator.Elsewhere].
+func (c *Cluster) Runners() (ids []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for runnerID, serverID := range c.drivers {
+		if serverID != c.o.Self.ServerID {
+			ids = append(ids, runnerID)
+		}
+	}
+	return ids
+}
+
+// Runner implements [orchestrator.Elsewhere].
+func (c *Cluster) Runner(runnerID string) launch.Runner {
+	if there, is := c.Sessions(runnerID).(remote); is {
+		if conn, err := there.p.connection(); err == nil {
+			return near(conn, runnerID)
+		}
+	}
+	return nil
+}
+
+// RunnerLoad returns what a runner uses that another server drives, false if none does or says so.
+func (c *Cluster) RunnerLoad(ctx context.Context, runnerID string) (wire.RunnerLoad, bool) {
+	there, is := c.Sessions(runnerID).(remote)
+	if !is {
+		return wire.RunnerLoad{}, false
+	}
+	load, err := get[wire.RunnerLoad](ctx, there, "RunnerLoad", runnerID)
+	if err != nil {
+		c.o.Log.DebugContext(ctx, "another server does not say the load of a runner", "runner_id", runnerID, "error", err)
+	}
+	return load, err == nil
 }
 
 // Disk implements [orchestrator.Elsewhere].

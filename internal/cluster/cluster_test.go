@@ -166,6 +166,7 @@ func start(t *testing.T, d *database, serverID string) *server {
 		Store: d, Listener: l, Self: session.Server{ServerID: serverID, Name: serverID, Address: l.Addr().String()},
 		Sessions: s.driver, Tabs: s.tabs, Refusals: &refusal.Table{}, Log: slog.New(slog.DiscardHandler),
 		OnLive: func(string) {}, OnJoin: func() {}, OnDriver: func(context.Context, string) {},
+		Load: func(context.Context, string) (wire.RunnerLoad, bool) { return wire.RunnerLoad{}, false },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -159,3 +159,11 @@ func (r remote) StartHere(ctx context.Context, request json.RawMessage, permitte
 	err = r.do(ctx, "StartHere", []any{request, permitted}, &plan, &sessionID)
 	return plan, sessionID, err
 }
+
+func (r remote) DescribeRunner(ctx context.Context, runnerID string) (orchestrator.RunnerDescription, error) {
+	return get[orchestrator.RunnerDescription](ctx, r, "DescribeRunner", runnerID)
+}
+
+func (r remote) RevokeOn(ctx context.Context, runnerID string, g pending.Grant) (orchestrator.Revocation, error) {
+	return get[orchestrator.Revocation](ctx, r, "RevokeOn", runnerID, g)
+}

@@ -34,6 +34,8 @@ export const statementsInGerman: Record<keyof typeof statements, string> = {
   cli_other: 'Das Programm unter {path} ist nicht die Claude-CLI: Es nennt keine Version.',
   cli_signed_out:
     'Claude ist auf diesem Server nicht angemeldet. Führe dort einmal {command} aus und melde dich an oder setze ANTHROPIC_API_KEY und starte sayso neu.',
+  cli_signed_out_there:
+    'Claude ist auf {runner} nicht angemeldet. Führe dort einmal {command} aus und melde dich an oder setze dort ANTHROPIC_API_KEY und starte sayso neu.',
   cli_slow: 'Die Claude-CLI unter {path} hat in {limit:span} keine Version genannt.',
   cli_unreadable: 'Die Claude-CLI unter {path} lässt sich nicht lesen.',
   conversation_compacted: 'Claude hat die bisherige Unterhaltung zusammengefasst, um Kontext freizugeben.',

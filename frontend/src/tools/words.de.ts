@@ -31,7 +31,7 @@ export const words: typeof english = {
   signedIn: 'Angemeldet.',
   opens: (host) => `${host} öffnen`,
   opensHint:
-    'Öffnet einen neuen Tab. Prüfe den Host, bevor du dich anmeldest. Die Anmeldung gilt für alle Sitzungen dieses Servers.',
+    'Öffnet einen neuen Tab. Prüfe den Host, bevor du dich anmeldest. Die Anmeldung gilt für alle Sitzungen auf derselben Maschine.',
   afterwards:
     'Danach öffnet der Browser eine Seite auf dem Rechner, auf dem Claude läuft. Lädt sie nicht, füge ihre Adresse hier ein.',
   callback: 'Adresse dieser Seite',

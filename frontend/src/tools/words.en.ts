@@ -30,7 +30,7 @@ export const words = {
   signedIn: 'Signed in.',
   opens: (host: string) => `Open ${host}`,
   opensHint:
-    'Opens in a new tab. Check the host before you sign in. The sign-in applies to all sessions of this server.',
+    'Opens in a new tab. Check the host before you sign in. The sign-in applies to all sessions on the same machine.',
   afterwards:
     'When you are done, the browser opens a page on the machine that runs Claude. If the page doesn’t load, paste its address here.',
   callback: 'Address of that page',

@@ -432,6 +432,8 @@ export const statements = {
   cli_other: 'The program at {path} is not the Claude CLI: it does not report a version.',
   cli_signed_out:
     'Claude is not signed in on this server. Run {command} there once and sign in, or start sayso with ANTHROPIC_API_KEY set.',
+  cli_signed_out_there:
+    'Claude is not signed in on {runner}. Run {command} there once and sign in, or start sayso there with ANTHROPIC_API_KEY set.',
   cli_slow: 'The Claude CLI at {path} did not report its version within {limit:span}.',
   cli_unreadable: "The Claude CLI at {path} can't be read.",
   conversation_compacted: 'Claude summarized the conversation to free up context.',
