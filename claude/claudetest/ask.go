@@ -9,9 +9,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// ask is an open can_use_tool request.
+// ask is an open request to the host: can_use_tool, or another.
 type ask struct {
 	requestID string
+	other     bool
 	toolUseID string
 	request   map[string]any
 	run       bool
@@ -36,7 +37,9 @@ func (c *CLI) pendingRequests() []any {
 	defer c.mu.Unlock()
 	list := []any{}
 	for _, a := range c.open {
-		list = append(list, a.envelope())
+		if !a.other {
+			list = append(list, a.envelope())
+		}
 	}
 	return list
 }
@@ -73,6 +76,10 @@ func (c *CLI) asks(s Step) error {
 }
 
 func (c *CLI) ask(s Step, messageID string, answers chan<- answer) {
+	if s.Request != nil {
+		c.put(&ask{requestID: uuid.NewString(), other: true, request: s.Request, answers: answers})
+		return
+	}
 	a := &ask{requestID: uuid.NewString(), request: maps.Clone(s.Ask), run: s.Run, answers: answers}
 	a.toolUseID, _ = a.request["tool_use_id"].(string)
 	a.toolUseID = orElse(a.toolUseID, "toolu_"+uuid.NewString())
@@ -85,6 +92,11 @@ func (c *CLI) ask(s Step, messageID string, answers chan<- answer) {
 		proposed = s.Proposed
 	}
 	c.toolUse(messageID, a.toolUseID, a.toolName(), proposed, a.parent())
+	c.put(a)
+}
+
+// put sends a request.
+func (c *CLI) put(a *ask) {
 	c.mu.Lock()
 	eof := c.eof
 	if !eof {
@@ -92,7 +104,7 @@ func (c *CLI) ask(s Step, messageID string, answers chan<- answer) {
 	}
 	c.mu.Unlock()
 	if eof {
-		answers <- answer{ask: a, problem: "Tool permission request failed: Error: Stream closed"}
+		a.answers <- answer{ask: a, problem: "Tool permission request failed: Error: Stream closed"}
 		return
 	}
 	c.record(Record{Kind: "asked", RequestID: a.requestID})
@@ -133,7 +145,9 @@ func (c *CLI) await(answers <-chan answer, count, cancelMS int) error {
 			return nil
 		case <-abort:
 			for _, a := range <-c.aborted {
-				c.toolResult(a.toolUseID, "The user doesn't want to proceed with this tool use.", true, a.parent())
+				if !a.other {
+					c.toolResult(a.toolUseID, "The user doesn't want to proceed with this tool use.", true, a.parent())
+				}
 			}
 			return errInterrupted
 		case <-c.exited:
@@ -151,12 +165,23 @@ func (c *CLI) withdrawAll() {
 	c.mu.Unlock()
 	for id, a := range open {
 		c.emit(map[string]any{"type": "control_cancel_request", "request_id": id})
-		c.toolResult(a.toolUseID, "decided elsewhere", true, a.parent())
+		if !a.other {
+			c.toolResult(a.toolUseID, "decided elsewhere", true, a.parent())
+		}
 	}
 }
 
 // settle emits the tool result for an answer and reports whether the turn ends.
 func (c *CLI) settle(a answer) (interrupt bool) {
+	if a.ask.other {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.lastResult = a.problem
+		if a.line != nil {
+			c.lastResult = string(a.line)
+		}
+		return false
+	}
 	parent := a.ask.parent()
 	if a.problem != "" {
 		c.toolResult(a.ask.toolUseID, a.problem, true, parent)

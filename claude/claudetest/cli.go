@@ -255,6 +255,11 @@ func (c *CLI) request(id string, body json.RawMessage, line []byte) {
 		Model   string `json:"model"`
 		Server  string `json:"serverName"`
 		Enabled bool   `json:"enabled"`
+
+		CWD string `json:"cwd"`
+
+		MCPServers map[string]any `json:"mcpServers"`
+		Plugins    []any          `json:"plugins"`
 	}
 	_ = json.Unmarshal(body, &r)
 	kind := "control_request"
@@ -291,7 +296,7 @@ func (c *CLI) request(id string, body json.RawMessage, line []byte) {
 	}
 	switch r.Subtype {
 	case "initialize":
-		inner["response"] = map[string]any{
+		hello := map[string]any{
 			"output_style": "default", "claude_code_version": Version,
 			"commands": []any{
 				map[string]any{"name": "compact", "description": "Free up context", "argumentHint": "[instructions]", "builtin": true},
@@ -304,7 +309,16 @@ func (c *CLI) request(id string, body json.RawMessage, line []byte) {
 			},
 			"account": map[string]any{"apiKeySource": "ANTHROPIC_API_KEY"},
 		}
+		if len(r.MCPServers) > 0 {
+			hello["mcp_servers_applied"] = true
+		}
+		if len(r.Plugins) > 0 {
+			hello["plugins_applied"] = true
+		}
+		inner["response"] = hello
 		inner["pending_permission_requests"] = c.pendingRequests()
+	case "claim_session": // of a CLI with --await-claim
+		inner["response"] = map[string]any{"cwd": r.CWD, "session_id": c.SessionID, "sdk_mcp_settled": true}
 	case "interrupt":
 		switch c.Script.Interrupt {
 		case "ignored":

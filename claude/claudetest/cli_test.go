@@ -182,6 +182,29 @@ func TestAnswersBecomeToolResults(t *testing.T) {
 	})
 }
 
+func TestOtherRequestsWaitForTheirAnswer(t *testing.T) {
+	hook := map[string]any{"subtype": "hook_callback", "callback_id": "h"}
+	play(t, claudetest.Script{}, func(p *played) {
+		p.sends(prompt(claudetest.Step{Request: hook}, claudetest.Step{Text: "{{last_tool_result}}"}))
+		p.hears("system init", asking)
+		p.mu.Lock()
+		if sent := p.raw[1]; !strings.Contains(sent, `"request":{"callback_id":"h","subtype":"hook_callback"}`) {
+			t.Errorf("it sent %s", sent)
+		}
+		p.mu.Unlock()
+		p.sends(initialize) // lists approvals alone
+		p.hears("control_response success")
+		reply := answer(p.open()[0], `{"continue":false}`)
+		p.sends(reply)
+		p.hears("assistant text "+reply, "result success")
+
+		p.sends(prompt(claudetest.Step{Request: hook}))
+		p.hears("system init", asking)
+		p.sends(interrupt)
+		p.hears("control_cancel_request", "control_response success", "user text [Request interrupted by user for tool use]", "result error_during_execution")
+	})
+}
+
 func TestInterruptGoesAsWithTheRealOne(t *testing.T) {
 	play(t, claudetest.Script{}, func(p *played) {
 		p.sends(prompt(claudetest.Step{Ask: bash("x"), Count: 2, Parallel: true}))

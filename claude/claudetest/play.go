@@ -38,7 +38,7 @@ func (c *CLI) play(steps []Step) error {
 
 func (c *CLI) step(s Step) error {
 	switch {
-	case s.Ask != nil:
+	case s.Ask != nil || s.Request != nil:
 		return c.asks(s)
 	case s.Text != "":
 		c.mu.Lock()

@@ -31,6 +31,9 @@ type Step struct {
 	// Ask sends can_use_tool with these members and waits for the answer. A missing
 	// tool_use_id is generated.
 	Ask map[string]any `json:"ask,omitempty"`
+	// Request sends another control request with these members, such as a hook_callback, and waits
+	// for the answer. The line of the answer is then {{last_tool_result}}.
+	Request map[string]any `json:"request,omitempty"`
 	// Text is text of the model; {{last_tool_result}} in it is replaced by the last tool result.
 	Text       string `json:"text,omitempty"`
 	Raw        string `json:"raw,omitempty"`          // a line, unchanged
