@@ -300,6 +300,7 @@ func (l *readLoop) response(body json.RawMessage) error {
 type waitingReply struct {
 	reply    chan<- reply // capacity 1, filled at most once
 	listOnly bool         // open requests listed in the answer are not dispatched
+	sent     func()       // is called when our request is sent; nil for none
 	read     func(reply)  // receives a reply of the CLI on the read loop; nil for none
 }
 

@@ -247,9 +247,9 @@ func (c *Client) ReloadPlugins(ctx context.Context, add []Plugin, holdOnCacheImp
 	if holdOnCacheImpact {
 		fields["hold_on_cache_impact"] = true
 	}
-	var plugins []map[string]any
+	var plugins []PluginConfig
 	for _, p := range add {
-		plugins = append(plugins, map[string]any{"type": "local", "path": p.Path, "skipMcpDiscovery": p.SkipMCPDiscovery})
+		plugins = append(plugins, p.config())
 	}
 	if plugins != nil {
 		fields["add_plugins"] = plugins

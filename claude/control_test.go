@@ -69,7 +69,7 @@ func TestControlRequests(t *testing.T) {
 			`{"subtype":"register_repo_root","directory":"/r","reload_claude_md":true,"reload_plugins":true,"reload_skills":true}`, `{}`, nil},
 		"plugins": {func(ctx context.Context, c *claude.Client) (any, error) {
 			return c.ReloadPlugins(ctx, []claude.Plugin{{Path: "/p"}}, true)
-		}, `{"subtype":"reload_plugins","hold_on_cache_impact":true,"add_plugins":[{"type":"local","path":"/p","skipMcpDiscovery":false}]}`, `{"plugins":[{"name":"p"}],"held":true}`, claude.Reloaded{Plugins: []claude.PluginInfo{{Name: "p"}}, Held: true}},
+		}, `{"subtype":"reload_plugins","hold_on_cache_impact":true,"add_plugins":[{"type":"local","path":"/p"}]}`, `{"plugins":[{"name":"p"}],"held":true}`, claude.Reloaded{Plugins: []claude.PluginInfo{{Name: "p"}}, Held: true}},
 		"skills": {func(ctx context.Context, c *claude.Client) (any, error) { return c.ReloadSkills(ctx) },
 			`{"subtype":"reload_skills"}`, `{"skills":[{"name":"s"}]}`, []claude.CommandInfo{{Name: "s"}}},
 		"styles": {func(ctx context.Context, c *claude.Client) (any, error) { return c.ReloadOutputStyles(ctx) },

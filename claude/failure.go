@@ -74,7 +74,7 @@ func lastLine(s string) string {
 }
 
 // exitError describes how a process ended; nil for status 0.
-func exitError(p *Process) error {
+func exitError(p cliProcess) error {
 	err := p.Wait()
 	if err == nil {
 		return nil

@@ -22,14 +22,20 @@ type InitializeRequest struct {
 	PerTaskStopAffordance bool `json:"perTaskStopAffordance,omitempty"`
 	ForwardSubagentText   bool `json:"forwardSubagentText,omitempty"`
 
-	SDKMCPServerConfigs    map[string]SDKMCPServerConfig `json:"sdkMcpServerConfigs,omitempty"`
-	PlanModeInstructions   string                        `json:"planModeInstructions,omitempty"`
-	ToolAliases            map[string]string             `json:"toolAliases,omitempty"`
-	ExcludeDynamicSections bool                          `json:"excludeDynamicSections,omitempty"`
-	SystemPromptSnapshot   *bool                         `json:"systemPromptSnapshot,omitempty"` // false: see [Options.FreshSystemPrompt]
-	Skills                 []string                      `json:"skills,omitempty"`
-	PromptSuggestions      bool                          `json:"promptSuggestions,omitempty"`
-	AgentProgressSummaries bool                          `json:"agentProgressSummaries,omitempty"`
+	SDKMCPServerConfigs map[string]SDKMCPServerConfig `json:"sdkMcpServerConfigs,omitempty"`
+	// SDKMCPServerManifests are answers of servers of this process; the CLI need not ask for them.
+	SDKMCPServerManifests map[string]SDKMCPServerManifest `json:"sdkMcpServerManifests,omitempty"`
+	// MCPServers and Plugins are only read by a CLI with the argument --await-initialize.
+	MCPServers map[string]json.RawMessage `json:"mcpServers,omitempty"`
+	Plugins    []PluginConfig             `json:"plugins,omitempty"`
+
+	PlanModeInstructions   string            `json:"planModeInstructions,omitempty"`
+	ToolAliases            map[string]string `json:"toolAliases,omitempty"`
+	ExcludeDynamicSections bool              `json:"excludeDynamicSections,omitempty"`
+	SystemPromptSnapshot   *bool             `json:"systemPromptSnapshot,omitempty"` // false: see [Options.FreshSystemPrompt]
+	Skills                 []string          `json:"skills,omitempty"`
+	PromptSuggestions      bool              `json:"promptSuggestions,omitempty"`
+	AgentProgressSummaries bool              `json:"agentProgressSummaries,omitempty"`
 }
 
 // SDKMCPServerConfig configures an MCP server of this process.
@@ -37,6 +43,22 @@ type SDKMCPServerConfig struct {
 	TimeoutMS int64           `json:"timeout,omitempty"`
 	Tools     []MCPToolPolicy `json:"tools,omitempty"`
 }
+
+// SDKMCPServerManifest is what an MCP server of this process answers at the start of a connection,
+// word for word.
+type SDKMCPServerManifest struct {
+	InitializeResult json.RawMessage `json:"initializeResult"`
+	ToolsListResult  json.RawMessage `json:"toolsListResult,omitempty"`
+}
+
+// PluginConfig is a [Plugin] as the CLI encodes it.
+type PluginConfig struct {
+	Type             string `json:"type"` // local
+	Path             string `json:"path"`
+	SkipMCPDiscovery bool   `json:"skipMcpDiscovery,omitempty"`
+}
+
+func (p Plugin) config() PluginConfig { return PluginConfig{"local", p.Path, p.SkipMCPDiscovery} }
 
 // InitializeRequest returns the part of the options that is no command line.
 func (o Options) InitializeRequest() InitializeRequest {
@@ -158,16 +180,17 @@ type AgentInfo struct {
 // for a client that attaches later: each pending request that is not in flight here is
 // dispatched as if it had just arrived.
 func (c *Client) Initialize(ctx context.Context, r InitializeRequest) (*InitializeResponse, error) {
-	return c.initialize(ctx, r, false)
+	return c.initialize(ctx, r, false, nil)
 }
 
 // ListOpen repeats Initialize without dispatching: it only returns the open requests.
 func (c *Client) ListOpen(ctx context.Context, r InitializeRequest) (*InitializeResponse, error) {
-	return c.initialize(ctx, r, true)
+	return c.initialize(ctx, r, true, nil)
 }
 
-func (c *Client) initialize(ctx context.Context, r InitializeRequest, listOnly bool) (*InitializeResponse, error) {
-	w := waitingReply{listOnly: listOnly}
+// initialize calls sent, unless it is nil, when the request is sent.
+func (c *Client) initialize(ctx context.Context, r InitializeRequest, listOnly bool, sent func()) (*InitializeResponse, error) {
+	w := waitingReply{listOnly: listOnly, sent: sent}
 	if f := c.options.OnInitialized; f != nil && !listOnly {
 		w.read = func(r reply) {
 			if out, err := readInitialize(r, r.err); err == nil {

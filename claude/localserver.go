@@ -14,7 +14,7 @@ import (
 // server of the official Go SDK for MCP.
 type LocalServer struct {
 	// Serve serves one connection until ctx ends. [Client.Run] calls it in a goroutine of its
-	// own and waits for it.
+	// own and waits for it. When the CLI connects again, Serve is called again after it has returned.
 	Serve func(ctx context.Context, conn MCPConn) error
 	// Timeout bounds a tool call; 0 for the CLI's default.
 	Timeout time.Duration
@@ -33,7 +33,8 @@ type MCPConn interface {
 	// Recv returns the next message of the CLI. It blocks until there is one or ctx ends, and
 	// returns io.EOF at the end of the conversation.
 	Recv(ctx context.Context) (json.RawMessage, error)
-	// Send sends a message to the CLI. It is safe for concurrent use.
+	// Send sends a message to the CLI. It is safe for concurrent use. Before the conversation is
+	// initialized it blocks, unless the message is a response.
 	Send(ctx context.Context, message json.RawMessage) error
 }
 
@@ -44,28 +45,70 @@ type localServer struct {
 	serve  func(ctx context.Context, conn MCPConn) error
 	client *Client
 
-	mu      sync.Mutex
-	queue   []json.RawMessage
+	mu     sync.Mutex
+	conn   *localConn    // the latest
+	opened chan struct{} // capacity 1: conn is another one
+}
+
+// localConn is one connection of a localServer, from one initialize of MCP to the next.
+type localConn struct {
+	server *localServer
+
+	// The mutex of the server protects these.
+	queue       []json.RawMessage
+	waiting     map[string]chan json.RawMessage
+	initialized bool // initialize was passed on
+	changed     bool // the list of tools has changed before the conversation was initialized
+	ended       error
+	cancel      context.CancelFunc // ends Serve; nil before it is called
+
 	arrived chan struct{} // capacity 1: the queue has grown
-	waiting map[string]chan json.RawMessage
-	ended   error
 	done    chan struct{} // closed at the end
 }
 
+var errReconnected = errors.New("the CLI has connected again")
+
 func newLocalServer(name string, serve func(context.Context, MCPConn) error, c *Client) *localServer {
-	return &localServer{name: name, serve: serve, client: c, arrived: make(chan struct{}, 1), waiting: map[string]chan json.RawMessage{}, done: make(chan struct{})}
+	s := &localServer{name: name, serve: serve, client: c, opened: make(chan struct{}, 1)}
+	s.conn = s.newConn()
+	return s
 }
 
-// run serves until ctx ends.
+func (s *localServer) newConn() *localConn {
+	return &localConn{server: s, arrived: make(chan struct{}, 1), waiting: map[string]chan json.RawMessage{}, done: make(chan struct{})}
+}
+
+// run serves one connection after the other until ctx ends.
 func (s *localServer) run(ctx context.Context) {
-	_, err := guard(ctx, func(ctx context.Context) (response, error) { return response{}, s.serve(ctx, s) })
+	for ctx.Err() == nil {
+		serving, cancel := context.WithCancel(ctx)
+		s.mu.Lock()
+		conn := s.conn
+		ended := conn.ended != nil
+		conn.cancel = cancel
+		s.mu.Unlock()
+		if !ended {
+			conn.serve(serving)
+		}
+		cancel()
+		select {
+		case <-s.opened:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// serve serves the connection until ctx ends.
+func (c *localConn) serve(ctx context.Context) {
+	s := c.server
+	_, err := guard(ctx, func(ctx context.Context) (response, error) { return response{}, s.serve(ctx, c) })
 	if err == nil {
 		err = io.EOF
 	}
 	s.mu.Lock()
-	s.ended = err
+	c.ended = err
 	s.mu.Unlock()
-	close(s.done)
+	close(c.done)
 	if ctx.Err() == nil {
 		s.client.reportError(&call{subtype: "mcp_message"}, fmt.Errorf("claude: MCP server %s ended: %w", s.name, err))
 	}
@@ -73,68 +116,97 @@ func (s *localServer) run(ctx context.Context) {
 
 // handle passes a message of the CLI on and waits for the response to it.
 func (s *localServer) handle(ctx context.Context, r MCPMessageRequest) (json.RawMessage, error) {
-	fields, err := appendFields(nil, r.Message)
+	return s.exchange(ctx, r.Message)
+}
+
+func (s *localServer) exchange(ctx context.Context, message json.RawMessage) (json.RawMessage, error) {
+	fields, err := appendFields(nil, message)
 	if err != nil {
 		return nil, err
 	}
-	id := string(lookup(fields, "id"))
-	isRequest := lookup(fields, "method") != nil && id != "" && id != "null"
+	id, method := string(lookup(fields, "id")), text(lookup(fields, "method"))
+	isRequest := method != "" && id != "" && id != "null"
 	var answer chan json.RawMessage
 	s.mu.Lock()
-	if s.ended != nil {
+	if method == "initialize" {
+		s.connect()
+	}
+	c := s.conn
+	if c.ended != nil {
 		s.mu.Unlock()
-		return nil, fmt.Errorf("claude: MCP server %s has ended: %w", s.name, s.ended)
+		return nil, fmt.Errorf("claude: MCP server %s has ended: %w", s.name, c.ended)
 	}
 	if isRequest {
 		answer = make(chan json.RawMessage, 1)
-		s.waiting[id] = answer
+		c.waiting[id] = answer
 	}
-	s.enqueue(r.Message)
+	c.enqueue(message)
 	s.mu.Unlock()
 	if !isRequest {
 		return nil, nil
 	}
 	defer func() {
 		s.mu.Lock()
-		delete(s.waiting, id)
+		delete(c.waiting, id)
 		s.mu.Unlock()
 	}()
 	select {
 	case out := <-answer:
 		return out, nil
-	case <-s.done:
+	case <-c.done:
 		return nil, fmt.Errorf("claude: MCP server %s ended before it answered", s.name)
 	case <-ctx.Done():
-		s.mu.Lock()
-		s.enqueue(json.RawMessage(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `}}`))
-		s.mu.Unlock()
+		if method != "initialize" { // MCP forbids to cancel it
+			s.mu.Lock()
+			c.enqueue(json.RawMessage(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `}}`))
+			s.mu.Unlock()
+		}
 		return nil, context.Cause(ctx)
 	}
 }
 
-// enqueue adds a message for Recv. The caller holds s.mu.
-func (s *localServer) enqueue(message json.RawMessage) {
-	s.queue = append(s.queue, message)
+// connect opens another connection if there has been one: a server accepts initialize once. The
+// caller holds s.mu.
+func (s *localServer) connect() {
+	if old := s.conn; old.initialized || old.ended != nil {
+		s.conn = s.newConn()
+		if old.cancel != nil {
+			old.cancel()
+		} else {
+			old.ended = errReconnected
+			close(old.done)
+		}
+		select {
+		case s.opened <- struct{}{}:
+		default:
+		}
+	}
+	s.conn.initialized = true
+}
+
+// enqueue adds a message for Recv. The caller holds the mutex of the server.
+func (c *localConn) enqueue(message json.RawMessage) {
+	c.queue = append(c.queue, message)
 	select {
-	case s.arrived <- struct{}{}:
+	case c.arrived <- struct{}{}:
 	default:
 	}
 }
 
 // Recv implements [MCPConn].
-func (s *localServer) Recv(ctx context.Context) (json.RawMessage, error) {
+func (c *localConn) Recv(ctx context.Context) (json.RawMessage, error) {
 	for {
-		s.mu.Lock()
-		if len(s.queue) > 0 {
-			m := s.queue[0]
-			s.queue = s.queue[1:]
-			s.mu.Unlock()
+		c.server.mu.Lock()
+		if len(c.queue) > 0 {
+			m := c.queue[0]
+			c.queue = c.queue[1:]
+			c.server.mu.Unlock()
 			return m, nil
 		}
-		s.mu.Unlock()
+		c.server.mu.Unlock()
 		select {
-		case <-s.arrived:
-		case <-s.done:
+		case <-c.arrived:
+		case <-c.done:
 			return nil, io.EOF
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
@@ -143,7 +215,7 @@ func (s *localServer) Recv(ctx context.Context) (json.RawMessage, error) {
 }
 
 // Send implements [MCPConn].
-func (s *localServer) Send(ctx context.Context, message json.RawMessage) error {
+func (c *localConn) Send(ctx context.Context, message json.RawMessage) error {
 	message, err := compact(message)
 	if err != nil {
 		return err
@@ -152,13 +224,27 @@ func (s *localServer) Send(ctx context.Context, message json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	if lookup(fields, "method") != nil {
+	s := c.server
+	if method := text(lookup(fields, "method")); method != "" {
+		if started := s.client.started; started != nil {
+			if method == toolsChanged {
+				s.mu.Lock()
+				c.changed = true
+				s.mu.Unlock()
+			}
+			select {
+			case <-started.opened: // a CLI exits if its first line is another request
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
 		_, err := s.client.Request(ctx, "mcp_message", map[string]any{"server_name": s.name, "message": message})
 		return err
 	}
+	id := string(lookup(fields, "id"))
 	s.mu.Lock()
-	answer := s.waiting[string(lookup(fields, "id"))]
-	delete(s.waiting, string(lookup(fields, "id")))
+	answer := c.waiting[id]
+	delete(c.waiting, id)
 	s.mu.Unlock()
 	if answer != nil { // the CLI may have withdrawn the request
 		answer <- message

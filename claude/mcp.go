@@ -20,8 +20,9 @@ type MCPToolPolicy struct {
 	OrgMaxPermission string `json:"org_max_permission,omitempty"` // allow, ask or blocked
 }
 
-// StdioServer is an MCP server that the CLI starts. Its arguments and variables are visible in the
-// command line of the CLI; [Options.MCPConfigFile] is for secrets.
+// StdioServer is an MCP server that the CLI starts. Its arguments and variables are part of the command
+// line of an older CLI, which other users of the host can read: [Options.MCPConfigFile] is for
+// secrets. From 2.1.329 on, [Start] sends them over the input of the CLI instead.
 type StdioServer struct {
 	Command string
 	Args    []string
@@ -96,24 +97,50 @@ func withCommon(out map[string]any, tools []MCPToolPolicy, timeout time.Duration
 	return out
 }
 
-// mcpConfig returns the MCP servers that the CLI connects to by itself, "" for none.
-func (o *Options) mcpConfig() (string, error) {
-	servers := map[string]any{}
+// mcpServers returns the MCP servers that the CLI connects to by itself.
+func (o *Options) mcpServers() (map[string]json.RawMessage, error) {
+	servers := map[string]json.RawMessage{}
 	for name, s := range o.MCPServers {
 		if s == nil || name == "" {
-			return "", fmt.Errorf("%q is empty", name)
+			return nil, fmt.Errorf("%q is empty", name)
 		}
 		config, err := s.config()
 		if err != nil {
-			return "", fmt.Errorf("%q %w", name, err)
+			return nil, fmt.Errorf("%q %w", name, err)
 		}
-		if config != nil {
-			servers[name] = config
+		if config == nil {
+			continue
+		}
+		if servers[name], err = json.Marshal(config); err != nil {
+			return nil, err
 		}
 	}
-	if len(servers) == 0 {
-		return "", nil
+	return servers, nil
+}
+
+// mcpConfig returns mcpServers as an argument, "" for none.
+func (o *Options) mcpConfig() (string, error) {
+	servers, err := o.mcpServers()
+	if err != nil || len(servers) == 0 {
+		return "", err
 	}
 	text, err := json.Marshal(map[string]any{"mcpServers": servers})
 	return string(text), err
+}
+
+// overInitialize moves what a CLI from readsInitialize on takes from its input, where no other user of
+// the host can read it, out of the command line.
+func (o Options) overInitialize(r *InitializeRequest) (rest Options, err error) {
+	servers, err := o.mcpServers()
+	if err != nil {
+		return o, err
+	}
+	for _, p := range o.Plugins {
+		r.Plugins = append(r.Plugins, p.config())
+	}
+	if len(servers) > 0 {
+		r.MCPServers = servers
+	}
+	o.MCPServers, o.Plugins = nil, nil
+	return o, nil
 }

@@ -360,3 +360,52 @@ func TestInitializeHasTheOptions(t *testing.T) {
 	}
 	t.Error("the CLI was not initialized")
 }
+
+// What other users of the host could read in the command line goes over the input of a newer CLI.
+func TestMCPServersStayOutOfTheCommandLine(t *testing.T) {
+	t.Parallel()
+	o, record := scriptedOptions(t, claudetest.Script{})
+	o.MCPServers = map[string]claude.MCPServerConfig{
+		"here":  claude.StdioServer{Command: "srv", Env: map[string]string{"TOKEN": "t0p"}},
+		"there": claude.HTTPServer{URL: "https://y", Headers: map[string]string{"Authorization": "t0p"}},
+	}
+	o.Plugins = []claude.Plugin{{Path: "/plugins/a"}, {Path: "/plugins/b", SkipMCPDiscovery: true}}
+	if _, err := claude.Ask(t.Context(), "hello", o); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range claudetest.ReadRecords(t, record) {
+		switch r.Kind {
+		case "start":
+			if args := strings.Join(r.Args, " "); strings.Contains(args, "t0p") || strings.Contains(args, "--plugin-dir") || !strings.Contains(args, "--await-initialize") {
+				t.Errorf("the arguments are %s", args)
+			}
+		case "initialize":
+			for _, want := range []string{
+				`"here":{"command":"srv","env":{"TOKEN":"t0p"},"type":"stdio"}`, `"there":{"headers":{"Authorization":"t0p"},"type":"http","url":"https://y"}`,
+				`"plugins":[{"type":"local","path":"/plugins/a"},{"type":"local","path":"/plugins/b","skipMcpDiscovery":true}]`,
+			} {
+				if !strings.Contains(string(r.Line), want) {
+					t.Errorf("%s is missing in %s", want, r.Line)
+				}
+			}
+		}
+	}
+}
+
+// A CLI that did not take the servers would go on without them.
+func TestQueryFailsWithoutItsMCPServers(t *testing.T) {
+	t.Parallel()
+	for name, response := range map[string]map[string]any{"refused": {"mcp_servers_applied": false}, "unknown": {}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o, record := scriptedOptions(t, claudetest.Script{Start: []claudetest.Step{{Reply: &claudetest.Reply{Subtype: "initialize", Response: response}}}})
+			o.MCPServers = map[string]claude.MCPServerConfig{"here": claude.StdioServer{Command: "srv"}}
+			if _, err := claude.Ask(t.Context(), "hello", o); err == nil || !strings.Contains(err.Error(), "MCP servers") {
+				t.Errorf("got %v", err)
+			}
+			if got := kinds(t, record); slices.Contains(got, "user") {
+				t.Errorf("the CLI got the prompt: %q", got)
+			}
+		})
+	}
+}

@@ -157,6 +157,63 @@ func TestRealCLIByQuery(t *testing.T) {
 				}
 			})
 
+			// A newer CLI reads them from its input, an older one from its arguments.
+			t.Run("MCP servers and plugins", func(t *testing.T) {
+				t.Parallel()
+				o, _ := realOptions(t, path)
+				exe, err := os.Executable()
+				if err != nil {
+					t.Fatal(err)
+				}
+				plugin := t.TempDir()
+				if err := os.MkdirAll(filepath.Join(plugin, ".claude-plugin"), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(plugin, ".claude-plugin", "plugin.json"), []byte(`{"name":"tools-of-a-plugin","version":"1.0.0"}`), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				o.MCPServers = map[string]claude.MCPServerConfig{"elicitor": claude.StdioServer{Command: exe, Args: []string{mcpServer}}}
+				o.Plugins, o.StrictMCPConfig, o.AllowedTools = []claude.Plugin{{Path: plugin}}, true, []string{"mcp__elicitor__elicit"}
+				o.Elicitation = func(context.Context, claude.ElicitationRequest) (claude.ElicitationAnswer, error) {
+					return claude.ElicitationAnswer{Action: "accept", Content: json.RawMessage(`{"name":"Ada"}`)}, nil
+				}
+				loaded, text := false, ""
+				for m, err := range claude.Query(t.Context(), script(`[[{"tool":"mcp__elicitor__elicit","input":{"message":"Who?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}}],[{"text":"{{last_tool_result}}"}]]`), o) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					switch m := m.(type) {
+					case *claude.SystemInit:
+						loaded = slices.ContainsFunc(m.Plugins, func(p claude.PluginInfo) bool { return p.Name == "tools-of-a-plugin" })
+					case *claude.Result:
+						text = m.Text
+					}
+				}
+				if !strings.Contains(text, "Ada") || !loaded {
+					t.Errorf("got %q, the plugin is loaded: %v", text, loaded)
+				}
+			})
+
+			t.Run("end of the session", func(t *testing.T) {
+				t.Parallel()
+				o, _ := realOptions(t, path)
+				client, err := claude.Start(t.Context(), o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				run := make(chan error, 1)
+				go func() { run <- client.Run(t.Context()) }()
+				if _, err := client.Ready(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if err := client.EndSession(t.Context(), "done"); err != nil {
+					t.Error(err)
+				}
+				if err := <-run; err != nil {
+					t.Error(err)
+				}
+			})
+
 			// The turn ends at once, the agent asks afterwards, and its end wakes the CLI.
 			t.Run("background agent", func(t *testing.T) {
 				t.Parallel()

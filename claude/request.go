@@ -73,6 +73,8 @@ func (c *Client) requestFor(ctx context.Context, subtype string, fields any, w w
 			return reply{}, fmt.Errorf("claude: %s: %w: %w", subtype, ErrClosed, err)
 		}
 		// The end came first and its ErrClosed waits in the channel.
+	} else if w.sent != nil {
+		w.sent()
 	}
 	select {
 	case r := <-answered:

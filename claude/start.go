@@ -43,6 +43,16 @@ func Start(ctx context.Context, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	initialize := o.InitializeRequest()
+	if !olderThan(version, readsInitialize) {
+		rest, err := o.overInitialize(&initialize)
+		if err != nil {
+			return nil, err
+		}
+		if command.Args, err = rest.Args(); err != nil {
+			return nil, err
+		}
+	}
 	if !olderThan(version, awaitsInitialize) {
 		// Otherwise a resumed session may go on with a deferred tool before our hooks are
 		// registered.
@@ -53,7 +63,7 @@ func Start(ctx context.Context, o Options) (*Client, error) {
 		return nil, err
 	}
 	c := NewClient(p, o)
-	c.started = newStarted(p, &o)
+	c.started = newStarted(p, version, &o, initialize)
 	if o.Logger != nil {
 		o.Logger.DebugContext(ctx, "started the CLI", "path", o.Path, "dir", o.Dir, "pid", p.PID())
 	}
@@ -123,6 +133,10 @@ const versionTimeout = 20 * time.Second
 
 // awaitsInitialize is the first version that can wait for initialize before it does anything.
 const awaitsInitialize = "2.1.261"
+
+// readsInitialize is the first version that is known to take MCP servers, plugins and manifests from
+// initialize.
+const readsInitialize = "2.1.329"
 
 // checkVersion returns the version of a CLI, or a *[VersionError] if it is older than minVersion.
 func checkVersion(ctx context.Context, c Command, minVersion string) (string, error) {

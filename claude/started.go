@@ -8,11 +8,25 @@ import (
 	"time"
 )
 
+// cliProcess is the CLI of a started client: a [Process].
+type cliProcess interface {
+	Transport
+	PID() int
+	CloseInput() error
+	Terminate() error
+	Kill() error
+	Done() <-chan struct{}
+	Wait() error
+	Stderr() string
+}
+
 // started is what a client has besides when [Start] started its CLI.
 type started struct {
-	process    *Process
+	process    cliProcess
+	version    string // of the CLI
 	initialize InitializeRequest
 	requires   bool          // some hook must not be skipped when it fails
+	opened     chan struct{} // closed when the first initialize is sent, or never will be
 	ready      chan struct{} // closed when the conversation is initialized, or never will be
 	stop       func()        // begins to end the CLI; may be called often
 	stopped    <-chan struct{}
@@ -26,8 +40,11 @@ type started struct {
 	stopping bool
 }
 
-func newStarted(p *Process, o *Options) *started {
-	s := &started{process: p, initialize: o.InitializeRequest(), ready: make(chan struct{})}
+func newStarted(p cliProcess, version string, o *Options, r InitializeRequest) *started {
+	s := &started{
+		process: p, version: version, initialize: r,
+		opened: make(chan struct{}), ready: make(chan struct{}),
+	}
 	for _, h := range o.Hooks {
 		if _, gate := hookGates[h.Event]; gate && !h.FailOpen {
 			s.requires = true
@@ -48,25 +65,24 @@ const (
 	termGrace = 5 * time.Second // after SIGTERM
 )
 
-// end ends the CLI gently, then by force. It returns when the process is gone. The end of the input
+// endCLI ends the CLI gently, then by force. It returns when the process is gone. The end of the input
 // is for an idle CLI alone: a CLI with a turn would go on without its questions and without our
 // hooks.
-func (p *Process) end(idle bool) {
+func endCLI(p cliProcess, idle bool) {
 	if idle {
 		_ = p.CloseInput()
-		if p.ends(exitGrace) {
+		if endsWithin(p, exitGrace) {
 			return
 		}
 	}
 	_ = p.Terminate()
-	if !p.ends(termGrace) {
+	if !endsWithin(p, termGrace) {
 		_ = p.Kill()
 		<-p.Done()
 	}
 }
 
-// ends reports whether the process ends within a time.
-func (p *Process) ends(within time.Duration) bool {
+func endsWithin(p cliProcess, within time.Duration) bool {
 	select {
 	case <-p.Done():
 		return true
@@ -85,7 +101,7 @@ func (s *started) run(ctx context.Context, c *Client) error {
 		case <-s.stopped:
 		case <-ended:
 		}
-		s.process.end(s.isIdle())
+		endCLI(s.process, s.isIdle())
 	})
 	life, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	tasks.Go(func() {
@@ -180,9 +196,20 @@ func (s *started) deliver(m Message) {
 func (s *started) initializeNow(ctx context.Context, c *Client) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, initializeTimeout, errors.New("the CLI did not answer initialize"))
 	defer cancel()
-	answer, err := c.Initialize(ctx, s.initialize)
+	opened := sync.OnceFunc(func() { close(s.opened) })
+	defer opened()
+	if !olderThan(s.version, readsInitialize) {
+		s.initialize.SDKMCPServerManifests = c.manifests(ctx, s.version)
+	}
+	answer, err := c.initialize(ctx, s.initialize, false, opened)
 	if err != nil {
 		return err
+	}
+	if len(s.initialize.MCPServers) > 0 && (answer.MCPServersApplied == nil || !*answer.MCPServersApplied) {
+		return errors.New("the CLI did not take the MCP servers")
+	}
+	if len(s.initialize.Plugins) > 0 && (answer.PluginsApplied == nil || !*answer.PluginsApplied) && c.options.Logger != nil {
+		c.options.Logger.WarnContext(ctx, "the CLI did not load all plugins")
 	}
 	if s.requires && answer.HooksApplied != nil && !answer.HookOnFailureSupported && c.options.Logger != nil {
 		c.options.Logger.WarnContext(ctx, "the CLI does not support hooks that must not fail; only failures in this process are refused")
@@ -233,7 +260,7 @@ func (c *Client) Close() error {
 	runs := c.runs
 	c.mu.Unlock()
 	if !runs {
-		s.process.end(true)
+		endCLI(s.process, true)
 		return s.process.Close()
 	}
 	return nil
@@ -244,5 +271,6 @@ func (c *Client) Process() *Process {
 	if c.started == nil {
 		return nil
 	}
-	return c.started.process
+	p, _ := c.started.process.(*Process)
+	return p
 }

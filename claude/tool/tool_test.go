@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -95,6 +97,70 @@ func TestToolsOfFunctions(t *testing.T) {
 	}
 }
 
+// A server of the MCP SDK accepts initialize once, and the CLI sends it whenever it connects.
+func TestCLIConnectsAgain(t *testing.T) {
+	t.Parallel()
+	server := tool.Server("local", tool.New("greet", "Greets.", func(_ context.Context, in city) (string, error) { return "Hello " + in.City, nil }))
+	greet := calls("greet", `{"city":"Bonn"}`)
+	answers := call(t, server, hello, isReady, greet, hello, isReady, greet)
+	for i, want := range []string{`"serverInfo":{`, ``, `Hello Bonn`, `"serverInfo":{`, ``, `Hello Bonn`} {
+		if !strings.Contains(answers[i], want) {
+			t.Errorf("answer %d: got %s, want %s", i, answers[i], want)
+		}
+	}
+}
+
+// A CLI that reads manifests need not ask the servers of this process, and connects to those that
+// were too slow.
+func TestManifestsAreSent(t *testing.T) {
+	t.Parallel()
+	path, record := claudetest.Program(t, claudetest.Script{})
+	plain := mcp.NewServer(&mcp.Implementation{Name: "plain", Version: "1"}, &mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{}})
+	paged := mcp.NewServer(&mcp.Implementation{Name: "paged", Version: "1"}, &mcp.ServerOptions{PageSize: 1})
+	for _, name := range []string{"a", "b"} {
+		mcp.AddTool(paged, &mcp.Tool{Name: name}, func(context.Context, *mcp.CallToolRequest, city) (*mcp.CallToolResult, any, error) {
+			return nil, nil, nil
+		})
+	}
+	servers := map[string]claude.MCPServerConfig{
+		"local": tool.Server("local", tool.New("greet", "Greets.", func(context.Context, city) (string, error) { return "", nil })),
+		"plain": tool.Serve(plain),
+		"paged": tool.Serve(paged),
+		"slow": claude.LocalServer{Serve: func(ctx context.Context, _ claude.MCPConn) error {
+			<-ctx.Done()
+			return nil
+		}},
+		"fails": claude.LocalServer{Serve: func(context.Context, claude.MCPConn) error { return errors.New("out of order") }},
+	}
+	if _, err := claude.Ask(t.Context(), "hello", claude.Options{Path: path, Dir: t.TempDir(), MCPServers: servers}); err != nil {
+		t.Fatal(err)
+	}
+	var sent struct {
+		Request claude.InitializeRequest `json:"request"`
+	}
+	for _, r := range claudetest.ReadRecords(t, record) {
+		if r.Kind == "initialize" {
+			if err := json.Unmarshal(r.Line, &sent); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	got := map[string]bool{}
+	for name, m := range sent.Request.SDKMCPServerManifests {
+		got[name] = len(m.ToolsListResult) > 0
+		if !strings.Contains(string(m.InitializeResult), `"protocolVersion":"2025-11-25"`) {
+			t.Errorf("%s: got %s", name, m.InitializeResult)
+		}
+	}
+	// The CLI lists the tools of those without a list by itself.
+	if want := map[string]bool{"local": true, "plain": false, "paged": false}; !maps.Equal(got, want) {
+		t.Errorf("got manifests with and without tools %v, want %v", got, want)
+	}
+	if tools := string(sent.Request.SDKMCPServerManifests["local"].ToolsListResult); !strings.Contains(tools, `"name":"greet"`) {
+		t.Errorf("got %s", tools)
+	}
+}
+
 // A tool may take its time; its context ends when the CLI does.
 func TestToolEndsWithTheConversation(t *testing.T) {
 	t.Parallel()
@@ -161,21 +227,11 @@ func TestAskReturnsAValueOfTheType(t *testing.T) {
 // The real CLI finds the tools, asks before it calls one, and hooks see the call.
 func TestRealCLICallsATool(t *testing.T) {
 	t.Parallel()
-	for variable, version := range map[string]string{"SAYSO_TEST_CLAUDE_OLD": "2.1.197", "SAYSO_TEST_CLAUDE_NEW": "2.1.329"} {
-		if version == "2.1.197" && os.Getenv("SAYSO_TEST_ALL") == "" {
-			continue
-		}
+	for variable, version := range cliVersions() {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
-			path := os.Getenv(variable)
-			if path == "" {
-				path = filepath.Join("..", "..", ".tools", "claude-"+version, "node_modules", ".bin", "claude")
-			}
-			path, err := filepath.Abs(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var asked, hooked, called []string
+			path := realCLI(t, variable, version)
+			var asked, hooked, called, messages []string
 			model := scriptedmodel.Start(t, scriptedmodel.Options{})
 			plain := mcp.NewServer(&mcp.Implementation{Name: "plain", Version: "1"}, nil)
 			mcp.AddTool(plain, &mcp.Tool{Name: "echo", Description: "Echoes."}, func(_ context.Context, _ *mcp.CallToolRequest, in city) (*mcp.CallToolResult, any, error) {
@@ -194,6 +250,14 @@ func TestRealCLICallsATool(t *testing.T) {
 					asked = append(asked, r.ToolName)
 					return claude.Allow(), nil
 				},
+				OnRequest: func(_, subtype string, body json.RawMessage) {
+					var r struct {
+						Message struct{ Method string } `json:"message"`
+					}
+					if subtype == "mcp_message" && json.Unmarshal(body, &r) == nil {
+						messages = append(messages, r.Message.Method)
+					}
+				},
 				Hooks: []claude.Hook{{Event: claude.EventPreToolUse, Matcher: "mcp__.*", Run: func(_ context.Context, in claude.HookInput) (claude.HookOutput, error) {
 					hooked = append(hooked, in.ToolName)
 					if in.ToolName == "mcp__plain__echo" {
@@ -209,6 +273,84 @@ func TestRealCLICallsATool(t *testing.T) {
 			if !slices.Equal(asked, []string{"mcp__local__weather"}) || !slices.Equal(hooked, []string{"mcp__local__weather", "mcp__plain__echo"}) || !slices.Equal(called, []string{"Bonn"}) {
 				t.Errorf("asked %q, hooked %q, called %q", asked, hooked, called)
 			}
+			// The manifests have told a newer CLI the rest.
+			if version == "2.1.329" && !slices.Equal(messages, []string{"tools/call", "tools/call"}) {
+				t.Errorf("the CLI sent the servers %q", messages)
+			}
 		})
 	}
+}
+
+// A real CLI that connects again to a server of this process can use it.
+func TestRealCLIConnectsAgain(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("SAYSO_TEST_ALL") == "" {
+		return // TestCLIConnectsAgain shows the same without a CLI
+	}
+	// 2.1.197 enables and disables no such servers.
+	var connections atomic.Int32 // that the CLI has opened
+	model := scriptedmodel.Start(t, scriptedmodel.Options{})
+	client, err := claude.Start(t.Context(), claude.Options{
+		Path: realCLI(t, "SAYSO_TEST_CLAUDE_NEW", "2.1.329"), Dir: t.TempDir(), Environ: model.Environ(t.TempDir()), SettingSources: []string{}, AllowedTools: []string{"mcp__local__greet"},
+		MCPServers: map[string]claude.MCPServerConfig{"local": tool.Server("local", tool.New("greet", "Greets.", func(_ context.Context, in city) (string, error) { return "Hello " + in.City, nil }))},
+		OnRequest: func(_, _ string, body json.RawMessage) {
+			if strings.Contains(string(body), `"method":"initialize"`) {
+				connections.Add(1)
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := make(chan error, 1)
+	go func() { run <- client.Run(t.Context()) }()
+	for range 2 {
+		said := ""
+		for m, err := range client.Turn(t.Context(), claude.UserMessage{Text: "```script\n" + `[[{"tool":"mcp__local__greet","input":{"city":"Bonn"}}],[{"text":"{{last_tool_result}}"}]]` + "\n```"}) {
+			if err != nil {
+				t.Error(err)
+			}
+			if r, ok := m.(*claude.Result); ok {
+				said = r.Text
+			}
+		}
+		if !strings.Contains(said, "Hello Bonn") {
+			t.Errorf("got %q", said)
+		}
+		for _, enabled := range []bool{false, true} {
+			if err := client.ToggleMCP(t.Context(), "local", enabled); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	client.Close()
+	if err := <-run; err != nil {
+		t.Error(err)
+	}
+	if n := connections.Load(); n == 0 {
+		t.Error("the CLI has not connected again")
+	}
+}
+
+// cliVersions returns the versions that a test runs, by the variable with the path of the CLI: the newer,
+// and the older one too in the nightly run.
+func cliVersions() map[string]string {
+	versions := map[string]string{"SAYSO_TEST_CLAUDE_NEW": "2.1.329"}
+	if os.Getenv("SAYSO_TEST_ALL") != "" {
+		versions["SAYSO_TEST_CLAUDE_OLD"] = "2.1.197"
+	}
+	return versions
+}
+
+func realCLI(t *testing.T, variable, version string) string {
+	t.Helper()
+	path := os.Getenv(variable)
+	if path == "" {
+		path = filepath.Join("..", "..", ".tools", "claude-"+version, "node_modules", ".bin", "claude")
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
