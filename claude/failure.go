@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // What went wrong, for errors.Is. See also [ErrCLIMissing], [ErrClosed] and [ErrLaunch].
@@ -16,7 +17,8 @@ var (
 	// ErrNotSignedIn: the CLI has no account and no API key, or the API refused them. It is a
 	// *[ResultError].
 	ErrNotSignedIn = errors.New("the CLI is not signed in")
-	// ErrLimit: turns, costs or the limits of the account are used up. It is a *[ResultError].
+	// ErrLimit: turns, costs or the limits of the account are used up. It is a *[ResultError], or a
+	// *[BackgroundError] for [Options.BackgroundWait].
 	ErrLimit = errors.New("a limit is reached")
 	// ErrProtocol: the CLI broke its protocol. [ErrMalformed], [ErrReused] and others are
 	// ErrProtocol, too.
@@ -123,3 +125,17 @@ func (e *ResultError) Is(target error) bool {
 	}
 	return false
 }
+
+// BackgroundError reports that background agents still ran when [Options.BackgroundWait] was over. It is
+// [ErrLimit].
+type BackgroundError struct {
+	Tasks []Task // that ran
+	After time.Duration
+}
+
+func (e *BackgroundError) Error() string {
+	return fmt.Sprintf("claude: %d background tasks still ran %v after the last result", len(e.Tasks), e.After)
+}
+
+// Is reports whether target is [ErrLimit].
+func (e *BackgroundError) Is(target error) bool { return target == ErrLimit }

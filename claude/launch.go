@@ -200,7 +200,7 @@ func (o Options) Args() ([]string, error) {
 	if o.StrictMCPConfig {
 		args = append(args, "--strict-mcp-config")
 	}
-	if o.MaxTurns < 0 || o.MaxBudgetUSD < 0 || o.TaskBudget < 0 || o.Thinking.BudgetTokens < 0 {
+	if o.MaxTurns < 0 || o.MaxBudgetUSD < 0 || o.TaskBudget < 0 || o.BackgroundWait < 0 || o.Thinking.BudgetTokens < 0 {
 		refuse("limit", "cannot be negative")
 	}
 	if o.MaxTurns > 0 {

@@ -98,6 +98,10 @@ type Options struct {
 	MaxBudgetUSD float64
 	// TaskBudget is the number of tokens of which the model is told; 0 for none.
 	TaskBudget int
+	// BackgroundWait ends a [Query] whose background agents still run so long after its last
+	// result, without a new turn; 0 for no limit. While a callback decides, the time begins
+	// again. The error is a *[BackgroundError], which is [ErrLimit].
+	BackgroundWait time.Duration
 
 	// OutputSchema is the JSON Schema of [Result.StructuredOutput].
 	OutputSchema json.RawMessage

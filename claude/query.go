@@ -7,6 +7,7 @@ import (
 	"iter"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -77,10 +78,29 @@ func (c *Client) query(ctx context.Context, prompt *UserMessage, messages *queue
 	}
 	var run runState
 	var failed *ResultError
+	limit := c.started.backgroundWait
+	var expired <-chan time.Time // while nothing but background agents runs
 	for {
-		m, ok, err := messages.next()
+		switch waits := limit > 0 && run.result && !run.turn && !run.over(); {
+		case !waits:
+			expired = nil
+		case expired == nil:
+			expired = time.After(limit)
+		}
+		m, ok, err := messages.next(expired)
 		if !ok {
 			break
+		}
+		if errors.Is(err, errBackground) {
+			if expired = nil; c.decides() {
+				continue
+			}
+			err = &BackgroundError{Tasks: run.tasks.Running(), After: limit}
+			if failed != nil {
+				err = errors.Join(failed, err)
+			}
+			yield(nil, err)
+			return
 		}
 		if err != nil {
 			// After a failed turn the CLI exits with 1: the result says more.
@@ -110,6 +130,16 @@ func (c *Client) query(ctx context.Context, prompt *UserMessage, messages *queue
 	if failed != nil {
 		yield(nil, failed)
 	}
+}
+
+// errBackground: background agents have run for too long.
+var errBackground = errors.New("background agents still run")
+
+// decides reports whether a callback decides about a request of the CLI.
+func (c *Client) decides() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.calls) > 0
 }
 
 // failure returns why the client ended, or err if it is of another cause.
@@ -171,7 +201,7 @@ func (c *Client) Turn(ctx context.Context, prompt UserMessage) iter.Seq2[Message
 		}
 		var run runState
 		for {
-			m, ok, err := messages.next()
+			m, ok, err := messages.next(nil)
 			if !ok {
 				err = ErrClosed
 			}
@@ -255,8 +285,9 @@ func (q *queue) end(err error) {
 	}
 }
 
-// next returns the next message, or the error of the end. ok is false after a clean end.
-func (q *queue) next() (m Message, ok bool, err error) {
+// next returns the next message, or the error of the end. ok is false after a clean end. When it has
+// waited until expired, the error is errBackground.
+func (q *queue) next(expired <-chan time.Time) (m Message, ok bool, err error) {
 	for {
 		q.mu.Lock()
 		if len(q.items) > 0 {
@@ -271,6 +302,10 @@ func (q *queue) next() (m Message, ok bool, err error) {
 		if ended {
 			return nil, err != nil, err
 		}
-		<-q.arrived
+		select {
+		case <-q.arrived:
+		case <-expired:
+			return nil, true, errBackground
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/claude/scriptedmodel"
@@ -211,6 +212,18 @@ func TestRealCLIByQuery(t *testing.T) {
 				}
 				if err := <-run; err != nil {
 					t.Error(err)
+				}
+			})
+
+			// The agent still works when the time is over.
+			t.Run("background agent over its time", func(t *testing.T) {
+				t.Parallel()
+				o, _ := realOptions(t, path)
+				o.BackgroundWait, o.AllowedTools = time.Second, []string{"Bash"}
+				_, err := claude.Ask(t.Context(), script(`[[{"tool":"Agent","input":{"description":"d","subagent_type":"general-purpose","prompt":"go","run_in_background":true},"script":[[{"tool":"Bash","input":{"command":"tail -f /dev/null"}}],[{"text":"agent done"}]]}],[{"text":"started"}],[{"text":"woken"}]]`), o)
+				var background *claude.BackgroundError
+				if !errors.As(err, &background) || len(background.Tasks) == 0 {
+					t.Errorf("got %v, want a BackgroundError", err)
 				}
 			})
 

@@ -97,7 +97,7 @@ func (m *sessionMirror) run(ctx context.Context) error {
 	var lost *SessionStoreError
 	broken := false
 	for {
-		next, ok, _ := m.entries.next()
+		next, ok, _ := m.entries.next(nil)
 		if !ok {
 			break
 		}

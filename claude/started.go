@@ -32,6 +32,8 @@ type started struct {
 	stopped    <-chan struct{}
 	mirror     *sessionMirror // nil for none
 
+	backgroundWait time.Duration // see [Options]
+
 	mu       sync.Mutex
 	answer   *InitializeResponse
 	err      error  // why it was not initialized
@@ -42,7 +44,7 @@ type started struct {
 
 func newStarted(p cliProcess, version string, o *Options, r InitializeRequest) *started {
 	s := &started{
-		process: p, version: version, initialize: r,
+		process: p, version: version, initialize: r, backgroundWait: o.BackgroundWait,
 		opened: make(chan struct{}), ready: make(chan struct{}),
 	}
 	for _, h := range o.Hooks {
