@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/claude/claudetest"
@@ -148,6 +150,48 @@ func ExampleWarm() {
 	// Output: You said: Hello!
 }
 
+// A server keeps a CLI ready before it knows in which folder the next session works.
+func ExamplePrewarm() {
+	ctx := context.Background()
+	dir := os.TempDir()
+	spare, err := claude.Prewarm(ctx, claude.Options{Path: scriptedCLI(), Dir: exampleDir})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer spare.Close() // also ends a CLI that nobody needed
+
+	query, _, err := spare.Claim(ctx, claude.Claim{Dir: dir})
+	if err != nil {
+		fmt.Println(err) // start with Query instead
+		return
+	}
+	for m, err := range query.Query(ctx, "Hello!") {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if a, ok := m.(*claude.Assistant); ok {
+			fmt.Println(a.Text())
+		}
+	}
+	// Output: You said: Hello!
+}
+
+// Agents in the background may run for ever. A limit ends the query with those that still run.
+func ExampleBackgroundError() {
+	o := claude.Options{BackgroundWait: time.Millisecond, Path: scriptedCLI(
+		prints(`{"type":"system","subtype":"task_started","task_id":"a1","task_type":"local_agent","is_backgrounded":true,"description":"Watch the logs"}`),
+		prints(`{"type":"result","subtype":"success","result":"I watch them."}`), claudetest.Step{Silent: true},
+	)}
+	r, err := claude.Ask(context.Background(), "Watch the logs.", o)
+	var background *claude.BackgroundError
+	if errors.As(err, &background) {
+		fmt.Printf("%s Ended: %s.\n", r.Text, background.Tasks[0].Description)
+	}
+	// Output: I watch them. Ended: Watch the logs.
+}
+
 // memoryStore is a SessionStore for tests; its zero value is empty.
 type memoryStore struct {
 	mu      sync.Mutex
@@ -191,6 +235,51 @@ func (s *memoryStore) Subpaths(_ context.Context, project, sessionID string) (su
 		}
 	}
 	return subpaths, nil
+}
+
+func (s *memoryStore) Sessions(_ context.Context, project string) (sessions []claude.StoredSession, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key := range s.entries {
+		if key.Project == project && key.Subpath == "" {
+			sessions = append(sessions, claude.StoredSession{SessionID: key.SessionID})
+		}
+	}
+	return sessions, nil
+}
+
+func (s *memoryStore) Delete(_ context.Context, project, sessionID string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.entries, func(key claude.SessionKey, _ []json.RawMessage) bool {
+		return key.Project == project && key.SessionID == sessionID
+	})
+	return nil
+}
+
+// What is stored is listed, read and changed without the machine on which it ran.
+func ExampleStoredSessions() {
+	ctx := context.Background()
+	var store memoryStore // in a program, a database
+	key := claude.SessionKey{Project: "-home-me-app", SessionID: "b7c35d2e-4a4e-4d3a-9d50-0d9f3c1a2b4c"}
+	err := store.Append(ctx, key, []json.RawMessage{json.RawMessage(`{"type":"user","uuid":"1","cwd":"/home/me/app","message":{"role":"user","content":"Fix the login."}}`)})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	sessions := claude.StoredSessions{Store: &store, Project: key.Project}
+	if err := sessions.Rename(ctx, key.SessionID, "The login"); err != nil {
+		fmt.Println(err)
+		return
+	}
+	list, err := sessions.List(ctx, 10)
+	for _, s := range list {
+		fmt.Printf("%s: %s\n", s.Title, s.FirstPrompt)
+	}
+	fmt.Println(err)
+	// Output:
+	// The login: Fix the login.
+	// <nil>
 }
 
 // A conversation is stored while it runs, and restored on another machine, to be resumed there.
@@ -534,4 +623,33 @@ func ExampleClient_Interrupt() {
 	// Output:
 	// Counting to a million.
 	// ended: true
+}
+
+// A running session says what it is made of, and takes changes from any goroutine.
+func ExampleClient_MCPStatus() {
+	ctx := context.Background()
+	client, err := claude.Start(ctx, claude.Options{Path: scriptedCLI()})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	run := make(chan error, 1)
+	go func() { run <- client.Run(ctx) }()
+
+	hello, err := client.Ready(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(hello.Models[1].DisplayName)
+	servers, err := client.MCPStatus(ctx)
+	fmt.Println(len(servers), err)
+	fmt.Println(client.SetModel(ctx, hello.Models[1].Value), client.SetPermissionMode(ctx, "plan"))
+	client.Close()
+	fmt.Println(<-run)
+	// Output:
+	// Opus
+	// 0 <nil>
+	// <nil> <nil>
+	// <nil>
 }

@@ -167,8 +167,20 @@ func (f *SavedFolder) describe(root *os.Root, s SavedConversation) SavedConversa
 	n, _ := file.ReadAt(head, 0)
 	tail := make([]byte, min(s.Size, tailBytes))
 	m, _ := file.ReadAt(tail, s.Size-int64(len(tail)))
+	s.read(head[:n], tail[:m])
+	f.mu.Lock()
+	if len(f.known) > 4096 {
+		f.known = map[string]SavedConversation{}
+	}
+	f.known[s.File] = s
+	f.mu.Unlock()
+	return s
+}
+
+// read takes in parts of the file.
+func (s *SavedConversation) read(parts ...[]byte) {
 	prompt, named := "", ""
-	for _, part := range [][]byte{head[:n], tail[:m]} {
+	for _, part := range parts {
 		for line := range bytes.Lines(part) {
 			var e struct {
 				Type        string    `json:"type"`
@@ -221,13 +233,6 @@ func (f *SavedFolder) describe(root *os.Root, s SavedConversation) SavedConversa
 		}
 	}
 	s.Title, s.FirstPrompt = firstLine(cmp.Or(named, prompt)), firstLine(prompt)
-	f.mu.Lock()
-	if len(f.known) > 4096 {
-		f.known = map[string]SavedConversation{}
-	}
-	f.known[s.File] = s
-	f.mu.Unlock()
-	return s
 }
 
 // PromptOf returns what a person wrote in a saved message, or "": results of tools and texts

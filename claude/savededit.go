@@ -3,6 +3,7 @@ package claude
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,24 +26,39 @@ import (
 
 // Rename gives a saved conversation a title.
 func (f *SavedFolder) Rename(s SavedConversation, title string) error {
-	title = strings.TrimSpace(title)
-	if title == "" {
-		return errors.New("claude: a title is not empty")
+	if title = strings.TrimSpace(title); title == "" {
+		return errNoTitle
 	}
-	return f.appendEntry(s, struct {
-		Type        string `json:"type"`
-		CustomTitle string `json:"customTitle"`
-		SessionID   string `json:"sessionId"`
-	}{"custom-title", title, s.SessionID})
+	return f.appendEntry(s, titleNote(title, s.SessionID))
 }
+
+var errNoTitle = errors.New("claude: a title is not empty")
+
+// savedNote is an entry about a session, with the order of fields of the CLI.
+type savedNote struct {
+	Type        string     `json:"type"`
+	CustomTitle string     `json:"customTitle,omitempty"`
+	Tag         *string    `json:"tag,omitempty"` // empty: none
+	SessionID   string     `json:"sessionId"`
+	UUID        string     `json:"uuid,omitempty"`
+	Timestamp   *time.Time `json:"timestamp,omitempty"`
+}
+
+func titleNote(title, sessionID string) savedNote {
+	return savedNote{Type: "custom-title", CustomTitle: title, SessionID: sessionID}
+}
+
+func tagNote(tag, sessionID string) savedNote {
+	tag = strings.TrimSpace(tag)
+	return savedNote{Type: "tag", Tag: &tag, SessionID: sessionID}
+}
+
+// forkTitle is the title of a copy.
+func (s SavedConversation) forkTitle() string { return firstLine(s.Title) + " (fork)" }
 
 // Tag marks a saved conversation with a tag; "" removes it.
 func (f *SavedFolder) Tag(s SavedConversation, tag string) error {
-	return f.appendEntry(s, struct {
-		Type      string `json:"type"`
-		Tag       string `json:"tag"`
-		SessionID string `json:"sessionId"`
-	}{"tag", strings.TrimSpace(tag), s.SessionID})
+	return f.appendEntry(s, tagNote(tag, s.SessionID))
 }
 
 func (f *SavedFolder) appendEntry(s SavedConversation, entry any) error {
@@ -211,10 +227,7 @@ func (f *SavedFolder) Fork(s SavedConversation, upTo, title string) (sessionID s
 	if !found || len(renamed) == 0 {
 		return "", ErrNotSaved
 	}
-	if title == "" {
-		title = firstLine(s.Title) + " (fork)"
-	}
-	end, err := marshal(map[string]any{"type": "custom-title", "customTitle": title, "sessionId": sessionID})
+	end, err := marshal(titleNote(cmp.Or(title, s.forkTitle()), sessionID))
 	if err != nil {
 		return "", err
 	}
@@ -295,30 +308,36 @@ func (f *SavedFolder) Subagents(s SavedConversation) ([]SavedConversation, error
 // resumes it would know, without what was rewound. Raw parts may be kept. It reads the file twice.
 func (f *SavedFolder) Messages(s SavedConversation) iter.Seq2[SavedMessage, error] {
 	return func(yield func(SavedMessage, error) bool) {
-		chain, err := f.chain(s)
-		if err != nil {
-			yield(SavedMessage{}, err)
-			return
-		}
-		err = f.eachLine(s, func(line []byte) bool {
-			m, ok := DecodeSaved(line)
-			if !ok || !chain[m.Message.Base().UUID] {
-				return true
-			}
-			m.Message = Keep(m.Message)
-			return yield(m, nil)
-		})
-		if err != nil {
-			yield(SavedMessage{}, err)
-		}
+		conversation(func(each func([]byte) bool) error { return f.eachLine(s, each) }, yield)
 	}
 }
 
-// chain returns the UUIDs of the entries from the newest message back to the first.
-func (f *SavedFolder) chain(s SavedConversation) (map[string]bool, error) {
+// conversation yields the messages of a conversation. eachLine calls its argument for the lines until
+// that returns false, and is called twice.
+func conversation(eachLine func(each func(line []byte) bool) error, yield func(SavedMessage, error) bool) {
+	chain, err := chainOf(eachLine)
+	if err != nil {
+		yield(SavedMessage{}, err)
+		return
+	}
+	err = eachLine(func(line []byte) bool {
+		m, ok := DecodeSaved(line)
+		if !ok || !chain[m.Message.Base().UUID] {
+			return true
+		}
+		m.Message = Keep(m.Message)
+		return yield(m, nil)
+	})
+	if err != nil {
+		yield(SavedMessage{}, err)
+	}
+}
+
+// chainOf returns the UUIDs of the entries from the newest message back to the first.
+func chainOf(eachLine func(each func(line []byte) bool) error) (map[string]bool, error) {
 	parents := map[string]string{}
 	newest := ""
-	err := f.eachLine(s, func(line []byte) bool {
+	err := eachLine(func(line []byte) bool {
 		var e struct {
 			Type          string `json:"type"`
 			UUID          string `json:"uuid"`
