@@ -184,5 +184,5 @@ readme-picture: build e2e/node_modules/.package-lock.json ## Take the moving pic
 
 .PHONY: clean
 clean: ## Remove what was built; keeps .tools and your server's data
-	rm -rf bin frontend/node_modules e2e/node_modules e2e/conformance/node_modules e2e/test-results
+	rm -rf bin frontend/node_modules e2e/node_modules e2e/conformance/node_modules e2e/typescript/node_modules e2e/test-results
 	find frontend/dist -mindepth 1 ! -name .keep -delete

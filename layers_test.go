@@ -89,6 +89,11 @@ var packages = map[string]rule{
 		ours:   []string{"cmd/blackbox"},
 		closed: "it runs the MCP conformance suite against the server from outside",
 	},
+	"e2e/typescript": {
+		layer:  5,
+		ours:   []string{"claude", "claude/claudetest", "claude/tool"},
+		closed: "it compares what the SDK sends with the TypeScript SDK",
+	},
 	"cmd/approvaltest": {
 		layer:    5,
 		ours:     []string{"claude", "cmd/blackbox"},
@@ -359,6 +364,11 @@ var packages = map[string]rule{
 		ours:     []string{"internal/failpoint", "internal/procfs", "internal/ellipsis"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "only the orchestrator knows the CLI's JSON, so that a change of the CLI ends there",
+	},
+	"claude/examples": {
+		layer:  5,
+		ours:   []string{"claude/claudetest", "cmd/blackbox"},
+		closed: "it runs the examples",
 	},
 	"claude/examples/bot": {
 		layer:  5,

@@ -9,7 +9,6 @@ import (
 	"log"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/sayso-dev/sayso/claude"
 )
@@ -26,7 +25,7 @@ func main() {
 		if err := json.Unmarshal(in.ToolInput, &input); err != nil {
 			return claude.HookOutput{}, err // refused
 		}
-		if path, err := filepath.Rel(dir, input.FilePath); err != nil || strings.HasPrefix(path, "..") {
+		if path, err := filepath.Rel(dir, input.FilePath); err != nil || !filepath.IsLocal(path) {
 			return claude.HookOutput{Permission: claude.HookDeny, PermissionReason: "Stay in the folder."}, nil
 		}
 		return claude.HookOutput{Permission: claude.HookAllow}, nil

@@ -1,11 +1,12 @@
-// Web answers GET /?q=question with what Claude writes, while it writes. A visitor who leaves ends the
-// query.
+// Web answers GET /?q=question with what Claude writes, while it writes: web 127.0.0.1:8080. A visitor
+// who leaves ends the query.
 package main
 
 import (
 	"fmt"
 	"log"
 	"net/http"
+	"os"
 
 	"github.com/sayso-dev/sayso/claude"
 )
@@ -26,5 +27,5 @@ func main() {
 			}
 		}
 	})
-	log.Fatal(http.ListenAndServe("127.0.0.1:8080", nil))
+	log.Fatal(http.ListenAndServe(os.Args[1], nil))
 }
