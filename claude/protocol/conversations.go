@@ -397,6 +397,13 @@ var requestsOfHosts = []struct {
 	{"cancel_async_message", map[string]any{"message_uuid": uuid.Nil.String()}},
 	{"update_settings", map[string]any{"source": "userSettings", "settings": map[string]any{}}},
 	{"rewind_conversation", map[string]any{"target_message_uuid": uuid.Nil.String()}},
+	{"set_mcp_permission_mode_override", map[string]any{"serverName": "nobody", "mode": "default"}},
+	{"mcp_authenticate", map[string]any{"serverName": "nobody"}},
+	{"mcp_oauth_callback_url", map[string]any{"serverName": "nobody", "callbackUrl": "http://localhost/?code=x"}},
+	{"mcp_clear_auth", map[string]any{"serverName": "nobody"}},
+	{"register_repo_root", map[string]any{"directory": "nowhere"}},
+	{"side_question", map[string]any{"question": "What is left?"}},
+	{"claim_session", map[string]any{"cwd": "/"}},
 	{"no_such_request", nil},
 }
 

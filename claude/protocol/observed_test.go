@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -24,6 +25,44 @@ func TestVersionsPage(t *testing.T) {
 	}
 	if string(got) != protocol.VersionsPage(o) {
 		t.Error("versions.md is not up to date; see docs/protocol/README.md")
+	}
+}
+
+// TestRequestsOfTheClientAreObserved holds that each control request of package claude was made to real
+// CLIs.
+func TestRequestsOfTheClientAreObserved(t *testing.T) {
+	t.Parallel()
+	o, err := os.ReadFile(filepath.Join(docs, "observed.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := map[string]string{
+		"mcp_message": "a message of a server in the host: TestRealCLICallsATool",
+		"end_session": "it ends the CLI: TestRealCLIByQuery",
+	}
+	files, err := filepath.Glob(filepath.Join("..", "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := regexp.MustCompile(`\.(?:Request|report|request|requestFor)\(ctx, "([a-z_]+)"`)
+	found := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		for _, m := range made.FindAllStringSubmatch(string(text), -1) {
+			found++
+			if elsewhere[m[1]] == "" && !strings.Contains(string(o), "cli control_response/"+m[1]+" ") {
+				t.Errorf("%s of %s is in no conversation", m[1], file)
+			}
+		}
+	}
+	if found < 40 {
+		t.Errorf("only %d requests were found", found)
 	}
 }
 
