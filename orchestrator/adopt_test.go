@@ -77,6 +77,32 @@ func TestAdoptedProcessIsNotSaidToHaveUsedAnAnswerItDidNotGet(t *testing.T) {
 	}, inherit, answer, noted)
 }
 
+// How long a process waits for a message is not counted by the clock of the server before, which may have
+// been another one: it may wait as long again.
+func TestAdoptedProcessIsNotIdleByAnotherClock(t *testing.T) {
+	inherit := inherits(t, &left{})
+	behind := func(o *orchestrator.Options) {
+		s, err := o.Store.ProcessState(context.Background(), "s0")
+		if err == nil {
+			s.State, s.StateChangedAt = session.UserTurn, time.Now().Add(-2*time.Hour)
+			_, err = o.Store.SaveProcess(context.Background(), s)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	limits := func(l *orchestrator.Limits) { l.Sample, l.Idle = time.Minute, time.Hour }
+	withBench(t, claudetest.Script{}, limits, func(b *bench) {
+		b.wait("s0", func(s session.ProcessState) bool { return s.PID != 0 })
+		time.Sleep(50 * time.Minute)
+		if s := b.wait("s0", func(session.ProcessState) bool { return true }); s.State != session.UserTurn {
+			t.Errorf("it became %s: %s", s.State, s.KillReason)
+		}
+		time.Sleep(20 * time.Minute)
+		b.wait("s0", in(session.Dead))
+	}, inherit, behind)
+}
+
 // The process that is adopted was resumed by the former server. What a person
 // answered to the one before it is carried over also when no form of that one is
 // open any more.

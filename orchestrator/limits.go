@@ -47,11 +47,13 @@ func (s state) judge(e sampled) (stuck, reason string) {
 	if e.questions > 0 {
 		return "", ""
 	}
+	// A process must not end because the clock of the server before was another one, so that it may be idle
+	// as long again.
 	exceeds := func(since time.Time, limit time.Duration) bool { return limit > 0 && now.Sub(since) >= limit }
 	switch {
 	case exceeds(s.row.StartedAt, l.Absolute):
 		return "", statement.New("time_limit", "limit", l.Absolute.Seconds())
-	case s.row.State == session.UserTurn && exceeds(s.turnSince, l.Idle):
+	case s.row.State == session.UserTurn && exceeds(s.turnSince, l.Idle) && exceeds(s.drivenSince, l.Idle):
 		return "", statement.New("idle", "limit", l.Idle.Seconds())
 	case s.working() && exceeds(s.lastActivity, l.Silent):
 		return "", statement.New("silent", "limit", l.Silent.Seconds())

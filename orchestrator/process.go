@@ -99,7 +99,7 @@ func newProcess(o *node, s session.Session, plan launchPlan, leftover launch.Lef
 		SessionID: s.SessionID, ProjectID: s.ProjectID, State: session.Starting,
 		StartedAt: now, StateChangedAt: now, Model: s.Model, PermissionMode: s.PermissionMode,
 		ProcessID: p.processID, RunnerID: o.o.RunnerID, NodeID: o.o.NodeID, Demo: s.Demo,
-	}, unsaved: true, turnSince: now, lastActivity: now, startStored: s.Begun, earlierQuestions: plan.ContinueTurn || plan.Earlier}
+	}, unsaved: true, turnSince: now, drivenSince: now, lastActivity: now, startStored: s.Begun, earlierQuestions: plan.ContinueTurn || plan.Earlier}
 	p.state.memo = memo{BypassedBy: plan.By.UserID, CutOff: plan.CutOff}
 	return p
 }

@@ -35,7 +35,8 @@ type state struct {
 	startStored      bool            // the store has recorded that the session has started
 	inFlight         map[string]bool // tool_use ids whose answer is being sent; true when the result has come
 
-	turnSince    time.Time // when row.State last changed
+	turnSince    time.Time // when row.State last changed, by the clock of the server that changed it
+	drivenSince  time.Time // since when this server drives the process
 	lastMessage  time.Time // of the CLI
 	lastActivity time.Time // time of the last activity of any kind
 
