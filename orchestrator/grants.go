@@ -128,7 +128,7 @@ func (o *Orchestrator) grantedOn(ctx context.Context, g pending.Grant, all []*Or
 	switch {
 	case errors.Is(err, session.ErrNoRunner), err == nil && !known.RemovedAt.IsZero():
 		return o, nil
-	case err == nil && time.Now().Before(known.ExpiresAt): // its server cannot be reached, but hears of this
+	case err == nil && known.Leased: // its server cannot be reached, but hears of this
 		return o, nil
 	case err != nil:
 		return nil, fmt.Errorf("orchestrator: the runner of a grant: %w", err)

@@ -63,7 +63,7 @@ func (f *Fleet) Machines(ctx context.Context, fresh bool) ([]Machine, error) {
 		}
 		m := Machine{Runner: r, Here: r.RunnerID == f.o.RunnerID, Running: running[r.RunnerID]}
 		o := f.connected(r.RunnerID)
-		m.Ready = o != nil || time.Now().Before(r.ExpiresAt) // in the time of the database, which may be a little off
+		m.Ready = o != nil || r.Leased
 		if o != nil {
 			m.Roots = o.rules().Roots
 		}

@@ -42,6 +42,7 @@ type Runner struct {
 	Epoch     uint64    // of the last lease; 0 before the first
 	Server    string    // who took that; "" after its release
 	ExpiresAt time.Time // of the lease, in the time of the database
+	Leased    bool      // that time had not come, by the clock of the database, when this was read
 	SeenAt    time.Time // last taken or renewed
 }
 

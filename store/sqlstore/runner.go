@@ -15,16 +15,20 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// runnerColumns is the select list that [readRunner] scans.
-const runnerColumns = `runner_id, name, installation_id, machine, release, paused, removed_at, lease_epoch, lease_server, lease_expires_at, seen_at,
-	remote, token_hash IS NOT NULL, draining, given_labels, labels, roots, capacity, clis, clock_skew`
+// queryRunners registers a query for rows that [readRunner] reads, after the columns of prefix.
+func queryRunners(prefix, rest string) Query {
+	const columns = `runner_id, name, installation_id, machine, release, paused, removed_at, lease_epoch, lease_server, lease_expires_at, seen_at,
+	remote, token_hash IS NOT NULL, draining, given_labels, labels, roots, capacity, clis, clock_skew, lease_expires_at > `
+	const sqliteMicros = "CAST(unixepoch('subsec') * 1000000 AS INTEGER)"
+	return queryBoth("SELECT "+prefix+columns+sqliteMicros+" FROM runners"+rest, "SELECT "+prefix+columns+nowMicros+" FROM runners"+rest)
+}
 
-// readRunner reads a row of [runnerColumns].
+// readRunner reads a row of [queryRunners].
 func readRunner(row Row) (r session.Runner, err error) {
 	var removedAt, epoch, expiresAt, seenAt, skew int64
 	var given, labels, roots, capacity, clis string
 	err = row.Scan(&r.RunnerID, &r.Name, &r.InstallationID, &r.Machine, &r.Release, &r.Paused, &removedAt, &epoch, &r.Server, &expiresAt, &seenAt,
-		&r.Remote, &r.HasToken, &r.Draining, &given, &labels, &roots, &capacity, &clis, &skew)
+		&r.Remote, &r.HasToken, &r.Draining, &given, &labels, &roots, &capacity, &clis, &skew, &r.Leased)
 	if err != nil {
 		return r, err
 	}
@@ -49,8 +53,8 @@ const (
 // The database of an earlier release has a runner with an empty id until the first one is
 // registered, which takes its place.
 var (
-	selectRunners = query("SELECT " + runnerColumns + " FROM runners WHERE runner_id <> '' ORDER BY name, runner_id")
-	selectRunner  = query("SELECT " + runnerColumns + " FROM runners WHERE runner_id = $1")
+	selectRunners = queryRunners("", " WHERE runner_id <> '' ORDER BY name, runner_id")
+	selectRunner  = queryRunners("", " WHERE runner_id = $1")
 	claimSessions = define(`UPDATE sessions SET runner_id = $1 WHERE runner_id = '' AND kind = ''
 		AND EXISTS (SELECT 1 FROM runners WHERE runner_id = '')`)
 	claimRunner  = define("UPDATE runners SET runner_id = $1, name = $2, installation_id = $3 WHERE runner_id = ''")
@@ -72,7 +76,7 @@ var (
 	runningOfRunner = query(`SELECT p.session_id FROM processes AS p WHERE p.state <> 'dead'
 		AND EXISTS (SELECT 1 FROM sessions AS s WHERE s.session_id = p.session_id AND s.runner_id = $1 AND NOT s.archived)`)
 	sessionsOfRunner = query("SELECT session_id FROM sessions WHERE runner_id = $1 AND NOT archived").long()
-	selectByToken    = query("SELECT token_hash, " + runnerColumns + " FROM runners WHERE token_hash = $1 AND removed_at = 0")
+	selectByToken    = queryRunners("token_hash, ", " WHERE token_hash = $1 AND removed_at = 0")
 	setUse           = define("UPDATE runners SET paused = $1, draining = $2 WHERE runner_id = $3").Require(session.ErrNoRunner)
 	setGivenLabels   = define("UPDATE runners SET given_labels = $1 WHERE runner_id = $2").Require(session.ErrNoRunner)
 	findRemote       = define("UPDATE runners SET name = name WHERE runner_id = $1 AND remote AND removed_at = 0").Require(session.ErrNoRunner)

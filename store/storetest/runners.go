@@ -83,7 +83,7 @@ func runners(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 		r.SeenAt, r.ExpiresAt = time.Time{}, time.Time{}
 		equal(t, "runner", r, session.Runner{RunnerID: h.RunnerID, Name: "build", InstallationID: h.InstallationID,
-			Machine: "machine", Release: "2.0", Epoch: l.Epoch, Server: "b", Labels: []string{}, Roots: []string{}, CLIs: []session.RunnerCLI{}})
+			Machine: "machine", Release: "2.0", Epoch: l.Epoch, Server: "b", Leased: true, Labels: []string{}, Roots: []string{}, CLIs: []session.RunnerCLI{}})
 	})
 
 	s.run("AnotherInstallationIsRefused", func(t *testing.T, st store.Store) {
@@ -126,7 +126,7 @@ func runners(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, st.ReleaseLease(ctx, l))
 		r, err := st.Runner(ctx, h.RunnerID)
 		must(t, err)
-		if r.Server != "" || r.ExpiresAt.Sub(r.SeenAt) >= session.LeaseTTL {
+		if r.Server != "" || r.Leased || r.ExpiresAt.Sub(r.SeenAt) >= session.LeaseTTL {
 			t.Errorf("after the release: %+v", r)
 		}
 		must(t, store.WithLease(st, l).SetLifecycle(ctx, newSession(t, st), session.Lifecycle{EventType: "x"})) // nobody has a newer one
@@ -241,7 +241,7 @@ func runners(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 		found.ClockSkew, found.SeenAt, found.ExpiresAt = 0, time.Time{}, time.Time{}
 		equal(t, "after the hello", found, session.Runner{RunnerID: one.RunnerID, Name: "build", InstallationID: h.InstallationID, Machine: "machine",
-			Release: "1.0", Epoch: lease.Epoch, Server: "a", Remote: true, HasToken: true, Labels: h.Labels, Roots: h.Roots, Capacity: h.Capacity, CLIs: h.CLIs})
+			Release: "1.0", Epoch: lease.Epoch, Server: "a", Leased: true, Remote: true, HasToken: true, Labels: h.Labels, Roots: h.Roots, Capacity: h.Capacity, CLIs: h.CLIs})
 		other := h
 		other.InstallationID = uuid.NewString()
 		_, err = st.TakeLease(ctx, other)
