@@ -80,7 +80,7 @@ var parts = []struct {
 }{
 	{"start", benchStart}, {"path", benchPath}, {"memory", benchMemory}, {"ingest", benchIngest}, {"fanout", benchFanOut},
 	{"sessions", benchSessions}, {"load", benchLoad}, {"growing", benchGrowingMessage}, {"cli", benchCLI},
-	{"database", benchDatabase}, {"postgres", benchPostgres}, {"sizing", benchSizing}, {"curves", benchCurves},
+	{"database", benchDatabase}, {"postgres", benchPostgres}, {"cluster", benchCluster}, {"sizing", benchSizing}, {"curves", benchCurves},
 }
 
 func measure(ctx context.Context, args []string) error {
