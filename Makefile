@@ -140,6 +140,12 @@ torture: build ## Kill the server 1,000 times under load and count lost answers;
 	go build -tags embedshim -ldflags '-X main.version=v99.0.0-next' -o bin/next/sayso ./cmd/sayso
 	bin/torture -other bin/next/sayso -kills 200 -requests 600
 
+TORTURE ?= 10m
+.PHONY: torture-cluster
+torture-cluster: build ## Let servers, runners, PostgreSQL, connections and clocks fail for TORTURE (10m), with one server and with two
+	bin/torture -runners 2 -faults $(TORTURE)
+	bin/torture -runners 2 -faults $(TORTURE) -database postgres -servers 2
+
 SOAK ?= 1h
 .PHONY: soak
 soak: build ## Let 100 sessions and 50 tabs come and go for SOAK (1h), and fail when memory or anything else grows

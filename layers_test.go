@@ -74,9 +74,9 @@ var packages = map[string]rule{
 	},
 	"cmd/torture": {
 		layer:    5,
-		ours:     []string{"claude/claudetest", "cmd/blackbox", "store/postgrestest"},
-		external: []string{"github.com/anishathalye/porcupine", "github.com/coder/websocket", "github.com/google/uuid", "modernc.org/sqlite"},
-		closed:   "it is a program that talks to the server from outside",
+		ours:     []string{"claude/claudetest", "cmd/blackbox", "pending", "session", "shim", "store/postgrestest"},
+		external: []string{"github.com/anishathalye/porcupine", "github.com/coder/websocket", "github.com/google/uuid", "github.com/jackc/pgx/v5", "modernc.org/sqlite"},
+		closed:   "it is a program that talks to the server from outside, and holds what the server stored against the rules of requests",
 	},
 	"internal/failpoint/matrix": {
 		layer:    5,

@@ -23,7 +23,7 @@ import (
 // entry is one line of the record of a CLI. It is written, unbuffered, before the CLI prints
 // something and after it has read something, so no kill can lose it.
 type entry struct {
-	Kind      string          `json:"kind"` // start, child, user, said, asked, withdrew, heard, eof or exit
+	Kind      string          `json:"kind"` // start, child, read, user, said, asked, withdrew, heard, eof or exit
 	AtNS      int64           `json:"at_ns"`
 	PID       int             `json:"pid,omitempty"`        // of start and child
 	Parent    int             `json:"parent,omitempty"`     // of start: the parent process, which is the shim
@@ -35,6 +35,50 @@ type entry struct {
 	Known     bool            `json:"known,omitempty"` // of heard: the request was open
 	Line      json.RawMessage `json:"line,omitempty"`  // of heard
 	Text      string          `json:"text,omitempty"`  // of user and said
+}
+
+// printed describes what the CLI asked, withdrew or said.
+func (e entry) printed() string { return e.Kind + " " + e.RequestID + e.Text }
+
+// output holds the fields of the CLI's messages that are recorded.
+type output struct {
+	Type      string `json:"type"`
+	RequestID string `json:"request_id"`
+	Request   struct {
+		ToolUseID string          `json:"tool_use_id"`
+		ToolName  string          `json:"tool_name"`
+		Input     json.RawMessage `json:"input"`
+	} `json:"request"`
+	Message struct {
+		Content blocks `json:"content"`
+	} `json:"message"`
+}
+
+// blocks is the content of a message, empty if it is a string.
+type blocks []struct{ Type, Text string }
+
+func (b *blocks) UnmarshalJSON(text []byte) error {
+	if bytes.HasPrefix(text, []byte(`"`)) {
+		return nil
+	}
+	return json.Unmarshal(text, (*[]struct{ Type, Text string })(b))
+}
+
+// entries returns what is recorded of a message.
+func (m output) entries() (all []entry) {
+	switch m.Type {
+	case "control_request":
+		all = append(all, entry{Kind: "asked", RequestID: m.RequestID, ToolUseID: m.Request.ToolUseID, ToolName: m.Request.ToolName, Input: m.Request.Input})
+	case "control_cancel_request":
+		all = append(all, entry{Kind: "withdrew", RequestID: m.RequestID})
+	case "assistant":
+		for _, b := range m.Message.Content {
+			if b.Type == "text" {
+				all = append(all, entry{Kind: "said", Text: b.Text})
+			}
+		}
+	}
+	return all
 }
 
 // recorder appends entries to the file of one CLI.
@@ -176,6 +220,7 @@ func newStreams(in io.Reader, out io.Writer, record *recorder) *streams {
 		for r := bufio.NewReaderSize(in, 64<<10); ; {
 			line, err := r.ReadBytes('\n')
 			if len(bytes.TrimSpace(line)) > 0 {
+				record.put(entry{Kind: "read"})
 				select {
 				case s.lines <- bytes.TrimSuffix(line, []byte("\n")):
 				case <-s.closed:
@@ -205,32 +250,11 @@ func (s *streams) Recv() ([]byte, error) {
 func (s *streams) Send(line []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var m struct {
-		Type      string `json:"type"`
-		RequestID string `json:"request_id"`
-		Request   struct {
-			Subtype   string          `json:"subtype"`
-			ToolUseID string          `json:"tool_use_id"`
-			ToolName  string          `json:"tool_name"`
-			Input     json.RawMessage `json:"input"`
-		} `json:"request"`
-		Message struct {
-			Content []struct{ Type, Text string } `json:"content"`
-		} `json:"message"`
-	}
+	var m output
 	// Other messages, such as one whose content is a string, are ignored.
 	_ = json.Unmarshal(line, &m)
-	switch m.Type {
-	case "control_request":
-		s.record.put(entry{Kind: "asked", RequestID: m.RequestID, ToolUseID: m.Request.ToolUseID, ToolName: m.Request.ToolName, Input: m.Request.Input})
-	case "control_cancel_request":
-		s.record.put(entry{Kind: "withdrew", RequestID: m.RequestID})
-	case "assistant":
-		for _, b := range m.Message.Content {
-			if b.Type == "text" {
-				s.record.put(entry{Kind: "said", Text: b.Text})
-			}
-		}
+	for _, e := range m.entries() {
+		s.record.put(e)
 	}
 	_, err := s.out.Write(append(line[:len(line):len(line)], '\n'))
 	return err

@@ -44,8 +44,9 @@ type crash struct {
 	took        time.Duration // kills alone
 	drains      time.Duration
 	sum         tally
-	// linearizable is the number of requests whose history was checked.
-	linearizable int
+	// What was checked: histories of requests, changes of the database, and lines of CLIs.
+	linearizable, steps, lines int
+	jumpsSeen                  int // of clocks of servers
 }
 
 // runCrash proves R1. It prints a report and returns the faults.
@@ -139,9 +140,11 @@ func (c *crash) run(ctx context.Context) ([]fault, error) {
 	c.sum = sum
 	faults = append(faults, found...)
 	if c.runners > 0 {
-		var wrong []fault
-		c.linearizable, wrong = history(accounts)
-		faults = append(faults, wrong...)
+		var orders, changes, journals []fault
+		c.linearizable, orders = history(accounts)
+		c.steps, changes = replay(accounts.Trail)
+		c.lines, journals = replayJournals(accounts)
+		faults = slices.Concat(faults, orders, changes, journals)
 	}
 	return faults, nil
 }
@@ -384,6 +387,14 @@ func (c *crash) collect(ctx context.Context) (ledgers, error) {
 		return ledgers{}, err
 	}
 	l.Messages = c.messages
+	if l.Journals, err = c.readJournals(ctx); err != nil {
+		return ledgers{}, err
+	}
+	if c.runners > 0 {
+		if l.Trail, err = c.readTrail(ctx); err != nil {
+			return ledgers{}, err
+		}
+	}
 	return l, nil
 }
 

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"math/rand/v2"
+	"net/http"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
-	"github.com/anishathalye/porcupine"
+	"github.com/sayso-dev/sayso/session"
 )
 
 // The longest duration of faults between servers and runners.
@@ -20,119 +21,231 @@ const (
 	maxCut   = 4 * time.Second
 	maxSlow  = 3 * time.Second
 	maxQuiet = 6 * time.Second
+	maxJump  = 5 * time.Second
 	slowest  = 200 * time.Millisecond  // delay of each part of what is sent
 	maxBreak = 1500 * time.Millisecond // between two faults
 
 	// A runner dials at least every 5 s, and gives up a connection after 3 s.
 	reconnectLimit = 10 * time.Second
+
+	// leaseMatters is the shortest run with faults that are longer than a lease.
+	leaseMatters = time.Minute
+
+	clockJump = time.Hour
+	// maxUnseen bounds how far a clock is from the one that was set.
+	maxUnseen = time.Minute
+
+	// restartEach is how often PostgreSQL is restarted at least: twenty times in ten minutes.
+	restartEach = 30 * time.Second
 )
 
-// Names of faults that may come together with another one.
+// Names of faults that may come together with another one, or have to come often enough.
 const (
 	serverKilled  = "server killed"
 	serverStopped = "server stopped and continued"
+	restarted     = "PostgreSQL stopped at once and started"
 )
 
-// distantFaults returns the faults of a run with runners on other hosts.
+// distantFaults returns the faults of a run with runners on other hosts. One that is listed more often
+// comes more often.
 func (c *crash) distantFaults() []outage {
-	signals := func(pid func() int) func(context.Context, *rand.Rand) error {
-		return func(ctx context.Context, random *rand.Rand) error {
-			stopped := pid()
-			if err := syscall.Kill(stopped, syscall.SIGSTOP); err != nil {
-				return err
-			}
-			err := pause(ctx, randomWait(random, maxStop))
-			return errors.Join(err, syscall.Kill(stopped, syscall.SIGCONT))
-		}
-	}
-	ways := []outage{
-		{serverKilled, func(ctx context.Context, random *rand.Rand) error {
-			if err := c.server.Kill(); err != nil {
-				return err
-			}
-			if err := pause(ctx, randomWait(random, maxCut)); err != nil {
-				return err
-			}
-			return c.restart(ctx)
-		}},
-		{serverStopped, signals(c.serverPID)},
-	}
+	ways := c.serverFaults(c.serverPID, c.restart, func() error { return c.server.Kill() }, c.admin.URL)
 	for _, w := range c.twins {
-		ways = append(ways,
-			outage{serverKilled, func(ctx context.Context, random *rand.Rand) error {
-				if err := w.server.Kill(); err != nil {
-					return err
-				}
-				if err := pause(ctx, randomWait(random, maxCut)); err != nil {
-					return err
-				}
-				return w.start(ctx)
-			}},
-			outage{serverStopped, signals(func() int { return w.server.PID() })})
+		ways = append(ways, c.serverFaults(func() int { return w.server.PID() }, w.start, func() error { return w.server.Kill() }, w.client.URL)...)
 	}
-	ways = append(ways, ways...) // there are more faults of runners below
 	for _, r := range c.hosts {
-		fails := func(longest time.Duration, how failure) func(context.Context, *rand.Rand) error {
-			return func(ctx context.Context, random *rand.Rand) error {
-				l := r.lines[random.IntN(len(r.lines))]
-				l.set(how)
-				err := pause(ctx, randomWait(random, longest))
-				l.set(failure{})
-				return err
-			}
+		ways = append(ways, c.runnerFaults(r)...)
+	}
+	for _, l := range c.toDatabase {
+		ways = append(ways, lineFault("server cut off from PostgreSQL", l, maxCut, failure{cut: true}),
+			lineFault("server cut off from PostgreSQL, without notice", l, maxStop, failure{forth: true, back: true}))
+		if c.faultsFor >= leaseMatters {
+			ways = append(ways, longLineFault("server cut off from PostgreSQL until its leases ran out", l, session.LeaseTTL, maxCut, failure{forth: true, back: true}))
 		}
-		ways = append(ways,
-			outage{"runner killed", func(ctx context.Context, random *rand.Rand) error {
-				if err := r.kill(); err != nil {
-					return err
-				}
-				if err := pause(ctx, randomWait(random, maxCut)); err != nil {
-					return err
-				}
-				return r.start()
-			}},
-			outage{"runner stopped and continued", signals(func() int { return r.cmd.Process.Pid })},
-			outage{"connection cut", fails(maxCut, failure{cut: true})},
-			outage{"connection half open", fails(maxStop, failure{forth: true, back: true})},
-			outage{"replies of the runner lost", fails(maxStop, failure{forth: true})},
-			outage{"connection slow", fails(maxSlow, failure{delayEach: slowest})},
-		)
+	}
+	if len(c.toServers) > 1 {
+		ways = append(ways, outage{"servers cut off from each other", func(ctx context.Context, random *rand.Rand) error {
+			for _, l := range c.toServers {
+				l.set(failure{cut: true})
+			}
+			err := pause(ctx, randomWait(random, maxCut))
+			for _, l := range c.toServers {
+				l.set(failure{})
+			}
+			return err
+		}})
 	}
 	if c.postgres != nil {
-		ways = append(ways, c.outages()...)
+		for _, way := range c.outages() {
+			way.name = "PostgreSQL " + way.name
+			ways = append(ways, way)
+			if way.name == restarted {
+				ways = append(ways, way, way, way)
+			}
+		}
 		lost := outage{"notifications lost", func(ctx context.Context, random *rand.Rand) error {
 			c.quiet.quiet.Store(true)
 			defer c.quiet.quiet.Store(false)
 			return pause(ctx, randomWait(random, maxQuiet))
 		}}
-		ways = append(ways, lost, lost, lost)
+		ways = append(ways, lost, lost)
 	}
 	return ways
 }
 
-// failApart lets servers, runners and what is between them fail for a while, sometimes two at once.
+// serverFaults returns the faults of one server.
+func (c *crash) serverFaults(pid func() int, start func(context.Context) error, kill func() error, url string) []outage {
+	return []outage{
+		{serverKilled, func(ctx context.Context, random *rand.Rand) error {
+			if err := kill(); err != nil {
+				return err
+			}
+			if err := pause(ctx, randomWait(random, maxCut)); err != nil {
+				return err
+			}
+			return start(ctx)
+		}},
+		{serverStopped, stopFault(pid)},
+		c.clockFault("clock of a server jumped an hour", pid, url),
+	}
+}
+
+// runnerFaults returns the faults of one runner and of its lines.
+func (c *crash) runnerFaults(r *host) []outage {
+	ways := []outage{
+		{"runner killed", func(ctx context.Context, random *rand.Rand) error {
+			if err := r.kill(); err != nil {
+				return err
+			}
+			if err := pause(ctx, randomWait(random, maxCut)); err != nil {
+				return err
+			}
+			return r.start()
+		}},
+		{"runner stopped and continued", stopFault(r.pid)},
+		c.clockFault("clock of a runner jumped an hour", r.pid, ""),
+	}
+	for _, f := range []struct {
+		name    string
+		longest time.Duration
+		how     failure
+	}{
+		{"connection cut", maxCut, failure{cut: true}},
+		{"connection half open", maxStop, failure{forth: true, back: true}},
+		{"replies of the runner lost", maxStop, failure{forth: true}},
+		{"connection slow", maxSlow, failure{delayEach: slowest}},
+	} {
+		ways = append(ways, outage{f.name, func(ctx context.Context, random *rand.Rand) error {
+			return lineFault(f.name, r.lines[random.IntN(len(r.lines))], f.longest, f.how).do(ctx, random)
+		}})
+	}
+	return ways
+}
+
+// stopFault stops a process for a while.
+func stopFault(pid func() int) func(context.Context, *rand.Rand) error {
+	return func(ctx context.Context, random *rand.Rand) error {
+		stopped := pid()
+		if err := syscall.Kill(stopped, syscall.SIGSTOP); err != nil {
+			return err
+		}
+		err := pause(ctx, randomWait(random, maxStop))
+		return errors.Join(err, syscall.Kill(stopped, syscall.SIGCONT))
+	}
+}
+
+// lineFault lets a line fail for a while.
+func lineFault(name string, l *line, longest time.Duration, how failure) outage {
+	return longLineFault(name, l, 0, longest, how)
+}
+
+// longLineFault lets a line fail for least, and for a while more.
+func longLineFault(name string, l *line, least, more time.Duration, how failure) outage {
+	return outage{name, func(ctx context.Context, random *rand.Rand) error {
+		l.set(how)
+		err := pause(ctx, least+randomWait(random, more))
+		l.set(failure{})
+		return err
+	}}
+}
+
+// clockFault sets the clock of a process an hour forth or back. Half of the time it then jumps to the
+// right time, else it stays wrong until its next jump, or the end of the process. The page of a server
+// shows whether it has the new time.
+func (c *crash) clockFault(name string, pid func() int, url string) outage {
+	return outage{name, func(ctx context.Context, random *rand.Rand) error {
+		by := clockJump
+		if random.IntN(2) == 0 {
+			by = -by
+		}
+		wait, stays := randomWait(random, maxJump), random.IntN(2) == 0
+		err := c.jump(ctx, pid(), by, url)
+		if err == nil {
+			err = pause(ctx, wait)
+		}
+		if err == nil && !stays {
+			err = c.jump(ctx, pid(), 0, url)
+		}
+		return err
+	}}
+}
+
+// jump sets how far the clock of a process is from the right time, and looks whether it is.
+func (c *crash) jump(ctx context.Context, pid int, by time.Duration, url string) error {
+	if err := setClock(pid, by); err != nil || url == "" {
+		return err
+	}
+	asking, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(asking, http.MethodGet, url+"/healthz", nil)
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return ctx.Err() // it is busy
+	}
+	answer.Body.Close()
+	at, err := http.ParseTime(answer.Header.Get("Date"))
+	if off := time.Until(at) - by; err != nil || off.Abs() > maxUnseen {
+		return fmt.Errorf("the clock was set %s off, but the server is %s further: %w", by, off, err)
+	}
+	c.jumpsSeen++
+	return nil
+}
+
+// failApart lets servers, runners and what is between them fail for a while, sometimes two at once. Every
+// fault comes before one comes again, in an order that depends on the seed alone.
 func (c *crash) failApart(ctx context.Context) error {
 	random, ways := c.random(3), c.distantFaults()
-	for began, n := time.Now(), 1; time.Since(began) < c.faultsFor; n++ {
-		if !c.releaseRequests(int(time.Since(began)/time.Millisecond), int(c.faultsFor/time.Millisecond)) {
+	if !clocksCanJump {
+		ways = slices.DeleteFunc(ways, func(o outage) bool { return strings.HasPrefix(o.name, "clock ") })
+	}
+	restarts := 0
+	if c.postgres != nil {
+		restarts = int(c.faultsFor / restartEach)
+	}
+	var deck []outage
+	for began, n := time.Now(), 1; time.Since(began) < c.faultsFor || c.failed[restarted] < restarts; n++ {
+		if !c.releaseRequests(int(min(time.Since(began), c.faultsFor)/time.Millisecond), int(c.faultsFor/time.Millisecond)) {
 			break // the rest of the run would prove nothing
 		}
 		if err := c.sleep(ctx, time.Duration(random.Float64()*float64(maxBreak))); err != nil {
 			return err
 		}
-		way := ways[random.IntN(len(ways))]
+		if len(deck) == 0 {
+			deck = slices.Clone(ways)
+			random.Shuffle(len(deck), func(i, j int) { deck[i], deck[j] = deck[j], deck[i] })
+		}
+		way := deck[0]
+		deck = deck[1:]
 		what := fmt.Sprintf("fault %d, %s", n, way.name)
 		also := func() error { return nil }
 		if r := c.hosts[random.IntN(len(c.hosts))]; random.IntN(3) == 0 && (way.name == serverKilled || way.name == serverStopped) {
 			what += " while a connection was cut"
 			ended := make(chan error, 1)
-			wait, l := randomWait(random, maxCut), r.lines[random.IntN(len(r.lines))]
-			go func() {
-				l.set(failure{cut: true})
-				err := pause(ctx, wait)
-				l.set(failure{})
-				ended <- err
-			}()
+			cut, its := lineFault("", r.lines[random.IntN(len(r.lines))], maxCut, failure{cut: true}), rand.New(rand.NewPCG(random.Uint64(), 0))
+			go func() { ended <- cut.do(ctx, its) }()
 			also = func() error { return <-ended }
 		}
 		if err := errors.Join(way.do(ctx, random), also()); err != nil {
@@ -180,6 +293,10 @@ func (c *crash) reportDistant() {
 	for _, name := range slices.Sorted(maps.Keys(c.failed)) {
 		fmt.Fprintf(c.out, "| %s | %d |\n", name, c.failed[name])
 	}
+	if !clocksCanJump {
+		fmt.Fprintln(c.out, "| clocks, which cannot be changed for one process here | 0 |")
+	}
+	fmt.Fprintf(c.out, "| clocks of servers whose new time was seen | %d |\n", c.jumpsSeen)
 	if c.quiet != nil {
 		fmt.Fprintf(c.out, "| notifications that servers did not get | %d |\n", c.quiet.lost.Load())
 	}
@@ -187,85 +304,6 @@ func (c *crash) reportDistant() {
 	fmt.Fprintf(c.out, "| the fault is over → every tab shows what is stored, ms | %s |\n", summary(c.agreed))
 	fmt.Fprintf(c.out, "| the fault is over → every runner is connected, ms | %s |\n", summary(c.reconnected))
 	fmt.Fprintf(c.out, "| histories of requests that are linearizable | %d |\n", c.linearizable)
-}
-
-// step is an operation on a request: an answer of a tab, a withdrawal, or what the CLI received.
-type step struct {
-	kind   string // answer, withdraw or received
-	by     string // who answers
-	winner string // who has answered, according to the ack; "" if there was none
-}
-
-// withdrawal is the winner of a request that its CLI withdrew.
-const withdrawal = "its CLI"
-
-// answeredOnce is a request: the first answer or withdrawal counts, and everybody is told of it.
-var answeredOnce = porcupine.Model{
-	Init: func() any { return "" },
-	Step: func(state, input, output any) (bool, any) {
-		winner, s := state.(string), input.(step)
-		was := output.(string)
-		switch {
-		case s.kind == "received":
-			return winner == was, winner
-		case winner == "":
-			winner = s.by
-		}
-		// Without an ack, the answer may have counted or not.
-		return was == "" || was == winner, winner
-	},
-}
-
-// history checks that what tabs and CLIs saw of each request is what they would have seen if the
-// answers had come one after the other. It leaves out requests with answers that were held, and those
-// whose winner cannot be told from an ack.
-func history(l ledgers) (checked int, faults []fault) {
-	requests, held := map[string][]porcupine.Operation{}, map[string]bool{}
-	winners := map[string]string{} // by expected answer and tool use
-	for client, t := range l.Tabs {
-		for _, g := range t.Sent {
-			held[g.ToolUseID] = held[g.ToolUseID] || g.Hold > 0 || g.Undos > 0
-			winners[g.ToolUseID+" "+g.Expected] = t.Name
-			op := porcupine.Operation{ClientId: client, Input: step{kind: "answer", by: t.Name}, Output: "", Call: g.SentAt.UnixNano(), Return: math.MaxInt64}
-			if len(g.Acks) > 0 {
-				op.Return = g.AckedAt.UnixNano()
-				switch a := g.Acks[0]; {
-				case a.Result == "applied":
-					op.Output = t.Name
-				case a.Resolved != nil && a.Resolved.By != "":
-					op.Output = a.Resolved.By
-				case a.Resolved != nil && a.Resolved.Outcome == "withdrawn":
-					op.Output = withdrawal
-				}
-			}
-			requests[g.ToolUseID] = append(requests[g.ToolUseID], op)
-		}
-	}
-	for _, cli := range l.CLIs {
-		byID := map[string]string{}
-		for _, a := range cli.Asked {
-			byID[a.RequestID] = a.ToolUseID
-			if a.Withdrawn {
-				requests[a.ToolUseID] = append(requests[a.ToolUseID], porcupine.Operation{ClientId: len(l.Tabs),
-					Input: step{kind: "withdraw", by: withdrawal}, Output: "", Call: 0, Return: math.MaxInt64})
-			}
-		}
-		for _, r := range cli.Received {
-			if winner, ok := winners[byID[r.RequestID]+" "+r.Answer]; ok {
-				id := byID[r.RequestID]
-				requests[id] = append(requests[id], porcupine.Operation{ClientId: len(l.Tabs) + 1,
-					Input: step{kind: "received"}, Output: winner, Call: r.At.UnixNano(), Return: r.At.UnixNano()})
-			}
-		}
-	}
-	for id, operations := range requests {
-		if held[id] || id == "" {
-			continue
-		}
-		checked++
-		if !porcupine.CheckOperations(answeredOnce, operations) {
-			faults = append(faults, fault{otherFaults, id, fmt.Sprintf("no order of its answers explains what was seen: %+v", operations)})
-		}
-	}
-	return checked, faults
+	fmt.Fprintf(c.out, "| lines of CLIs that are in their journals once | %d |\n", c.lines)
+	fmt.Fprintf(c.out, "| changes of the database that are steps of the model | %d |\n", c.steps)
 }

@@ -58,6 +58,9 @@ type harness struct {
 	hosts    []*host     // of the runners
 	twins    []*twin     // the servers beside the first
 	quiet    *quietProxy // between servers and PostgreSQL, nil without runners
+	// With runners and PostgreSQL, what is between each server and the database, and between each server
+	// and those that dial it.
+	toDatabase, toServers []*line
 
 	mu      sync.Mutex       // protects following
 	server  *blackbox.Server // the goroutine that starts and kills it reads it without mu
@@ -93,18 +96,31 @@ func openHarness(ctx context.Context, s settings, children bool) (*harness, erro
 			return nil, errors.Join(err, os.RemoveAll(folder))
 		}
 		s.database = h.postgres.DSN()
-		if s.runners > 0 {
-			if h.quiet, s.database, err = newQuietProxy(s.database); err != nil {
-				return nil, errors.Join(err, h.closeDatabase(), os.RemoveAll(folder))
-			}
-		}
 	}
 	if s.database != "" {
 		h.options.Settings = []string{"--database", s.database}
 	}
+	var listening map[string]string
+	if h.postgres != nil && s.runners > 0 {
+		if listening, err = h.openLines(); err != nil {
+			return nil, errors.Join(err, h.closeDatabase(), os.RemoveAll(folder))
+		}
+		h.options.Settings = h.settingsOf(0)
+	}
 	h.admin = blackbox.Client{URL: "http://" + h.options.Address, Token: blackbox.Token}
 	if err := h.start(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("%w\n(the files are in %s)", err, folder), h.closeDatabase())
+	}
+	if s.runners == 0 {
+		return h, nil
+	}
+	// Once the server has made the tables. It has to take its lease and say where others reach it again.
+	err = errors.Join(h.openTrail(ctx, listening), h.server.Kill())
+	if err == nil {
+		err = h.start(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, h.closeDatabase())
 	}
 	return h, nil
 }
@@ -115,6 +131,9 @@ func (h *harness) closeDatabase() error {
 		return nil
 	}
 	err := h.postgres.Close()
+	for _, l := range append(h.toDatabase, h.toServers...) {
+		err = errors.Join(err, l.close())
+	}
 	if h.quiet != nil {
 		err = errors.Join(err, h.quiet.close())
 	}

@@ -14,11 +14,12 @@ const (
 	resendDelay  = 20 * time.Millisecond // before a command is sent again
 )
 
-// undo is an undo command, and whether it was acked.
+// undo is an undo command and its ack.
 type undo struct {
-	of      *sentAnswer
-	command map[string]any
-	acked   bool
+	of              *sentAnswer
+	command         map[string]any
+	acked, applied  bool
+	sentAt, ackedAt time.Time
 }
 
 // holdPlan is what a tab plans to do with a held answer.
@@ -54,7 +55,7 @@ func (t *tab) scheduleUndo(ctx context.Context, g *sentAnswer) {
 	}
 	g.undoPlanned = true
 	t.after(g.undoAfter, func() {
-		u := &undo{of: g, command: map[string]any{
+		u := &undo{of: g, sentAt: time.Now(), command: map[string]any{
 			"type": "undo", "command_id": uuid.NewString(), "session_id": g.SessionID, "request_id": g.RequestID,
 		}}
 		t.mu.Lock()
@@ -65,6 +66,7 @@ func (t *tab) scheduleUndo(ctx context.Context, g *sentAnswer) {
 		g.Undos++
 		g.openUndos++
 		t.undos[u.command["command_id"].(string)] = u
+		t.ledger.Undos = append(t.ledger.Undos, u)
 		t.mu.Unlock()
 		t.send(ctx, u.command)
 	})
@@ -76,7 +78,8 @@ func (t *tab) handleProvisionalAck(ctx context.Context, g *sentAnswer, a ack) {
 	wait := resendDelay
 	if a.HeldUntil != nil {
 		g.Held = true
-		wait += time.Until(time.UnixMilli(int64(*a.HeldUntil * 1000)))
+		// Its server may have another time.
+		wait += min(time.Until(time.UnixMilli(int64(*a.HeldUntil*1000))), g.Hold)
 		t.scheduleUndo(ctx, g)
 	} else if a.Code == "held" {
 		t.ledger.RefusedWhileHeld++
@@ -110,7 +113,7 @@ func (t *tab) handleUndoAck(ctx context.Context, u *undo, a ack) {
 		t.after(resendDelay, func() { t.send(ctx, u.command) })
 		return
 	}
-	u.acked = true
+	u.acked, u.applied, u.ackedAt = true, a.Result == "applied", time.Now()
 	g.openUndos--
 	switch {
 	case a.Result == "applied":

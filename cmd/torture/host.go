@@ -102,11 +102,45 @@ type twin struct {
 	server  *blackbox.Server
 }
 
+// openLines opens what is between the servers of the run and PostgreSQL, and between each and those that
+// dial it. It returns the addresses at which servers are reached, by those at which they listen.
+func (h *harness) openLines() (reached map[string]string, err error) {
+	if h.quiet, err = newQuietProxy(h.postgres.DSN()); err != nil {
+		return nil, err
+	}
+	reached = map[string]string{}
+	for range h.servers {
+		toDatabase, err := newLine(h.quiet.address())
+		if err != nil {
+			return nil, err
+		}
+		h.toDatabase = append(h.toDatabase, toDatabase)
+		listens, err := blackbox.FreeAddress()
+		if err != nil {
+			return nil, err
+		}
+		toServer, err := newLine(listens)
+		if err != nil {
+			return nil, err
+		}
+		h.toServers = append(h.toServers, toServer)
+		reached[listens] = toServer.address()
+	}
+	return reached, nil
+}
+
+// settingsOf returns the settings of a server that shares PostgreSQL with runners' other servers.
+func (h *harness) settingsOf(n int) []string {
+	name := fmt.Sprintf("server-%d", n+1)
+	return []string{"--node-id", name, "--cluster-listen", h.toServers[n].to, "--database", h.quiet.through(h.toDatabase[n], name)}
+}
+
 // openTwins starts the other servers of the run.
 func (h *harness) openTwins(ctx context.Context) error {
 	for n := 2; n <= h.servers; n++ {
 		w := &twin{name: fmt.Sprintf("server-%d", n), options: h.options}
 		w.options.Folder = filepath.Join(h.folder, w.name)
+		w.options.Settings = h.settingsOf(n - 1)
 		var err error
 		if w.options.Address, err = blackbox.FreeAddress(); err != nil {
 			return err
@@ -153,6 +187,9 @@ func (r *host) start() error {
 	r.cmd, r.exited = cmd, exited
 	return nil
 }
+
+// pid returns the process of the program.
+func (r *host) pid() int { return r.cmd.Process.Pid }
 
 // kill kills the program, but none of its shims.
 func (r *host) kill() error {

@@ -26,9 +26,10 @@ const (
 	missedLimits      = "missed a time limit"        // of R2 or R23
 	growth            = "grows with time"            // in a soak
 	disturbed         = "other sessions disturbed"   // of R23
+	againstModel      = "against the model"          // no order explains what was seen, or a change is no step
 )
 
-var kinds = []string{lostRequests, answeredTwice, misrouted, wrongAnswer, twoWinners, undelivered, undoneAnswers, endedSessions, failedStarts, transcriptLines, userMessages, contradictoryAcks, contradictoryRows, leftBehind, missedLimits, growth, disturbed, otherFaults}
+var kinds = []string{lostRequests, answeredTwice, misrouted, wrongAnswer, twoWinners, undelivered, undoneAnswers, endedSessions, failedStarts, transcriptLines, userMessages, contradictoryAcks, contradictoryRows, leftBehind, missedLimits, growth, disturbed, againstModel, otherFaults}
 
 // fault is a violation of what the run proves.
 type fault struct {
@@ -56,6 +57,9 @@ type ledgers struct {
 	States  map[string]string // of the sessions, for messages
 	// Messages are the titles of the messages sent to each session.
 	Messages map[string][]string
+	// Of a run with runners: the journals of their shims and, with PostgreSQL, the changes of the database.
+	Journals []journal
+	Trail    []change
 }
 
 // tally counts what the ledgers contain.

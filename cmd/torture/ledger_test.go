@@ -320,33 +320,3 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 		})
 	}
 }
-
-// A history in which two answers counted, or the CLI received another one than the first, has no order
-// that explains it.
-func TestHistory(t *testing.T) {
-	t.Parallel()
-	at := func(seconds int) time.Time { return time.Unix(int64(1000+seconds), 0) }
-	tab := func(name string, sent, acked int, acks ...ack) *tabLedger {
-		g := &sentAnswer{answer: answer{CommandID: name, Expected: "allow " + name}, ToolUseID: "t", SentAt: at(sent), AckedAt: at(acked), Acks: acks}
-		return &tabLedger{Name: name, Sent: map[string]*sentAnswer{name: g}}
-	}
-	heard := func(what string, when int) []*cliLedger {
-		return []*cliLedger{{Asked: []*asked{{RequestID: "r", ToolUseID: "t"}}, Received: []received{{RequestID: "r", Answer: "allow " + what, At: at(when)}}}}
-	}
-	applied, second := ack{Result: "applied"}, ack{Result: "already_resolved", Resolved: &resolved{Outcome: "answered", By: "a"}}
-	for name, c := range map[string]struct {
-		l       ledgers
-		isFault bool
-	}{
-		"one counts":                   {ledgers{Tabs: []*tabLedger{tab("a", 1, 2, applied), tab("b", 1, 3, second)}, CLIs: heard("a", 4)}, false},
-		"no ack":                       {ledgers{Tabs: []*tabLedger{tab("a", 1, 2), tab("b", 1, 3, second)}, CLIs: heard("a", 4)}, false},
-		"both count":                   {ledgers{Tabs: []*tabLedger{tab("a", 1, 2, applied), tab("b", 1, 3, applied)}, CLIs: heard("a", 4)}, true},
-		"the CLI got the other one":    {ledgers{Tabs: []*tabLedger{tab("a", 1, 2, applied), tab("b", 1, 3, second)}, CLIs: heard("b", 4)}, true},
-		"the CLI got it before":        {ledgers{Tabs: []*tabLedger{tab("a", 5, 6, applied)}, CLIs: heard("a", 4)}, true},
-		"the later one is told second": {ledgers{Tabs: []*tabLedger{tab("a", 5, 6, applied), tab("b", 1, 3, second)}, CLIs: heard("a", 7)}, true},
-	} {
-		if n, faults := history(c.l); n != 1 || (len(faults) > 0) != c.isFault {
-			t.Errorf("%s: %d checked, faults %v", name, n, faults)
-		}
-	}
-}

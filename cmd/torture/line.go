@@ -38,8 +38,11 @@ func newLine(to string) (*line, error) {
 	return l, nil
 }
 
-// url returns the address of the near end.
-func (l *line) url() string { return "http://" + l.listener.Addr().String() }
+// address returns that of the near end.
+func (l *line) address() string { return l.listener.Addr().String() }
+
+// url returns the address of the near end for a browser.
+func (l *line) url() string { return "http://" + l.address() }
 
 // close ends all connections.
 func (l *line) close() error {

@@ -40,10 +40,13 @@
 // another program locks the file. It is then also a fault if a tab differs from the database 3
 // seconds after it is back, or if no answer gets through.
 //
-// With -runners, the sessions run on other hosts, each of which reaches the server over a line of its
-// own. At random, the server or a runner is killed or stopped for a while, a line is cut, loses
-// everything or is slow, and PostgreSQL fails or its notifications are lost. The limits are those of -outages. Moreover, what tabs and
-// CLIs saw of each request must be linearizable.
+// With -runners, the sessions run on other hosts, each of which reaches the servers over lines of its
+// own. In an order of the seed, servers and runners are killed or stopped for a while, their clocks jump
+// an hour, lines between runners, servers and PostgreSQL are cut, lose everything or are slow, and
+// PostgreSQL fails or its notifications are lost. The limits are those of -outages. Moreover, what tabs,
+// the store and CLIs saw of each request must be linearizable, each change of PostgreSQL must be a step
+// of the model by the server that may take it, and each line from and to a CLI must be known to its shim
+// once.
 //
 // If the CLI withdraws a request at the same moment as an answer is applied, the CLI may receive
 // it or not. Such answers are counted, and are no faults.
@@ -113,7 +116,7 @@ func torture(ctx context.Context, args []string) (faulty bool, err error) {
 	flags.DurationVar(&s.soakFor, "soak", 0, "kill nothing and let sessions and tabs come and go for so long; fails when memory, goroutines, descriptors or folders grow")
 	flags.IntVar(&s.runners, "runners", 0, "run the sessions on so many other hosts, and let these, the server and what is between them fail")
 	flags.IntVar(&s.servers, "servers", 1, "with -runners and -database postgres: how many servers share the database")
-	flags.DurationVar(&s.faultsFor, "faults", 20*time.Second, "with -runners: for how long")
+	flags.DurationVar(&s.faultsFor, "faults", 20*time.Second, "with -runners: for how long; make torture-cluster takes 10 minutes")
 	r2 := flags.Bool("r2", false, "time the return of all forms instead")
 	flags.IntVar(&s.open, "open", s.open, "with -r2: open requests")
 	flags.IntVar(&s.rounds, "rounds", s.rounds, "with -r2: how often the server is killed")

@@ -15,31 +15,40 @@ import (
 // quietProxy carries connections of servers to their PostgreSQL, and can lose its notifications.
 type quietProxy struct {
 	listener net.Listener
+	database *url.URL
 	socket   string
 	quiet    atomic.Bool
 	lost     atomic.Int64 // notifications
 	work     sync.WaitGroup
 }
 
-// newQuietProxy starts a proxy for a database that is reached over a socket, and returns the address of
-// the database through it.
-func newQuietProxy(dsn string) (p *quietProxy, through string, err error) {
-	address, err := url.Parse(dsn)
+// newQuietProxy starts a proxy for a database that is reached over a socket.
+func newQuietProxy(dsn string) (*quietProxy, error) {
+	database, err := url.Parse(dsn)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	query := address.Query()
-	p = &quietProxy{listener: listener, socket: filepath.Join(query.Get("host"), ".s.PGSQL.5432")}
-	query.Set("host", "127.0.0.1")
-	query.Set("port", strconv.Itoa(listener.Addr().(*net.TCPAddr).Port))
-	query.Set("sslmode", "disable")
-	address.RawQuery = query.Encode()
+	p := &quietProxy{listener: listener, database: database, socket: filepath.Join(database.Query().Get("host"), ".s.PGSQL.5432")}
 	p.work.Go(p.accept)
-	return p, address.String(), nil
+	return p, nil
+}
+
+func (p *quietProxy) address() string { return p.listener.Addr().String() }
+
+// through returns the address of the database over a line to the proxy, for a server of that name.
+func (p *quietProxy) through(l *line, name string) string {
+	address, query := *p.database, p.database.Query()
+	at := l.listener.Addr().(*net.TCPAddr)
+	query.Set("host", at.IP.String())
+	query.Set("port", strconv.Itoa(at.Port))
+	query.Set("sslmode", "disable")
+	query.Set("application_name", name)
+	address.RawQuery = query.Encode()
+	return address.String()
 }
 
 // close ends the proxy, when nobody uses it any more.

@@ -20,6 +20,8 @@ type cliLedger struct {
 	Received  []received
 	Users     []string // first lines of the messages it received
 	Said      []string
+	Printed   []string // what it asked, withdrew and said, in order, as in a journal
+	Lines     int      // that it read
 	EOF, Exit bool
 }
 
@@ -31,6 +33,8 @@ type asked struct {
 	ToolName  string
 	Input     json.RawMessage
 	Withdrawn bool
+	// WithdrawnAt is when the CLI was about to withdraw it.
+	WithdrawnAt time.Time
 }
 
 // received is an answer that a CLI received.
@@ -78,8 +82,14 @@ func readRecord(text []byte) (*cliLedger, error) {
 			return nil, err
 		}
 		switch e.Kind {
+		case "asked", "withdrew", "said":
+			c.Printed = append(c.Printed, e.printed())
+		}
+		switch e.Kind {
 		case "start":
 			c.SessionID, c.PID, c.Parent = e.SessionID, e.PID, e.Parent
+		case "read":
+			c.Lines++
 		case "child":
 			c.Children = append(c.Children, e.PID)
 		case "asked":
@@ -88,7 +98,7 @@ func readRecord(text []byte) (*cliLedger, error) {
 			byID[e.RequestID] = a
 		case "withdrew":
 			if a := byID[e.RequestID]; a != nil {
-				a.Withdrawn = true
+				a.Withdrawn, a.WithdrawnAt = true, time.Unix(0, e.AtNS)
 			}
 		case "heard":
 			h, err := heardOf(e)

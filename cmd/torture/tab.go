@@ -93,9 +93,11 @@ type sentAnswer struct {
 type tabLedger struct {
 	Name             string
 	Shown            map[string]shown       // by request id
+	Gone             map[string]time.Time   // by request id: when a state first did not contain it any more
 	Sent             map[string]*sentAnswer // by command id
-	RefusedWhileHeld int                    // answers refused because another one was held
-	Faults           []fault                // that cannot be detected later
+	Undos            []*undo
+	RefusedWhileHeld int     // answers refused because another one was held
+	Faults           []fault // that cannot be detected later
 }
 
 // tabOptions configures a tab.
@@ -139,7 +141,7 @@ type tab struct {
 func newTab(name string, o tabOptions) *tab {
 	return &tab{
 		tabOptions: o,
-		ledger:     tabLedger{Name: name, Shown: map[string]shown{}, Sent: map[string]*sentAnswer{}},
+		ledger:     tabLedger{Name: name, Shown: map[string]shown{}, Gone: map[string]time.Time{}, Sent: map[string]*sentAnswer{}},
 		versions:   map[string]uint64{}, dead: map[string]time.Time{}, orphaned: map[string]map[string]time.Time{},
 		open: map[string]bool{}, unacked: map[string]*sentAnswer{}, sent: map[string]*sentAnswer{}, resend: map[string]bool{}, undos: map[string]*undo{},
 	}
@@ -304,6 +306,7 @@ func (t *tab) handleState(ctx context.Context, f frame, at time.Time) {
 	for id := range t.open {
 		if t.ledger.Shown[id].SessionID == f.SessionID && !now[id] {
 			delete(t.open, id)
+			t.ledger.Gone[id] = at
 		}
 	}
 }
