@@ -53,7 +53,11 @@ type Notifier struct {
 	polledAt time.Time
 	since    string              // transactions before this one were seen by the last poll; "" before the first
 	sessions map[string]struct{} // the ids that existed at the last poll
+	counts   map[topicKey]int64  // the rows that existed then
 }
+
+// topicKey is a part of a topic that is announced by itself.
+type topicKey struct{ topic, key string }
 
 // NewNotifier returns a notifier for the database at a postgres:// URL. It does not connect.
 func NewNotifier(dsn string, log *slog.Logger) (*Notifier, error) {
@@ -343,16 +347,20 @@ var (
 	selectActiveIDs = define("SELECT session_id FROM processes WHERE state <> 'dead' UNION SELECT session_id FROM requests WHERE " + answerable)
 )
 
-// selectTopics selects what was changed of each topic, as selectChanges does. It misses what was
-// deleted. The time of use of a credential changes its row, too.
-var selectTopics = define(`SELECT DISTINCT topic, key FROM (
-	SELECT '` + string(session.TopicPeople) + `', '', xmin FROM users UNION ALL
-	SELECT '` + string(session.TopicProjects) + `', '', xmin FROM projects UNION ALL
-	SELECT '` + string(session.TopicSettings) + `', '', xmin FROM settings UNION ALL
-	SELECT '` + string(session.TopicGrants) + `', '', xmin FROM grants WHERE revoked_at <> 0 UNION ALL
-	SELECT '` + string(session.TopicDrafts) + `', user_id, xmin FROM drafts UNION ALL
-	SELECT '` + string(session.TopicBookmarks) + `', user_id, xmin FROM bookmarks
-	) AS change (topic, key, changed) WHERE age(changed) <= age($1::text::xid8::xid)`)
+// selectTopics selects which parts of the topics have changed, as selectChanges does, and how many
+// rows those have that can be deleted. Deleted bookmarks are not missed: they are the oldest of more
+// than a user can have, and counting them would return a row for each user. The time of use of a
+// credential changes its row, too.
+var selectTopics = define(`SELECT topic, key, sum(counted), coalesce(bool_or(age(changed) <= age(nullif($1::text, '')::xid8::xid)), false) FROM (
+	SELECT '` + string(session.TopicPeople) + `', '', 0, xmin FROM users UNION ALL
+	SELECT '` + string(session.TopicProjects) + `', '', 1, xmin FROM projects UNION ALL
+	SELECT '` + string(session.TopicProjects) + `', '', 1, xmin FROM user_limits UNION ALL
+	SELECT '` + string(session.TopicSettings) + `', '', 0, xmin FROM settings UNION ALL
+	SELECT '` + string(session.TopicGrants) + `', '', 0, xmin FROM grants WHERE revoked_at <> 0 UNION ALL
+	SELECT '` + string(session.TopicDrafts) + `', user_id, 1, xmin FROM drafts UNION ALL
+	SELECT '` + string(session.TopicBookmarks) + `', user_id, 0, xmin FROM bookmarks
+	) AS change (topic, key, counted, changed) GROUP BY topic, key
+	HAVING sum(counted) > 0 OR bool_or(age(changed) <= age(nullif($1::text, '')::xid8::xid))`)
 
 // queryChanges returns the ids of the sessions that a transaction changed that was not seen by the
 // poll that returned since, how many sessions exist, and the next since. With "", it returns all
@@ -371,10 +379,8 @@ func (n *Notifier) poll(ctx context.Context, conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, notifierTimeout)
 	defer cancel()
 	everything := n.since == ""
-	if !everything {
-		if err := n.pollTopics(ctx, conn); err != nil {
-			return err
-		}
+	if err := n.pollTopics(ctx, conn); err != nil {
+		return err
 	}
 	next, count, changed, err := queryChanges(ctx, conn, n.since)
 	if err != nil {
@@ -420,16 +426,43 @@ func (n *Notifier) poll(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// pollTopics finds which topics have changed since the last poll.
+// pollTopics finds which topics have changed since the last poll. The first poll of a connection
+// only counts their rows.
 func (n *Notifier) pollTopics(ctx context.Context, conn *pgx.Conn) error {
 	rows, err := conn.Query(ctx, selectTopics.Text(sqlstore.Postgres), n.since)
 	if err != nil {
 		return err
 	}
-	var topic, key string
-	_, err = pgx.ForEachRow(rows, []any{&topic, &key}, func() error {
-		n.LocalNotifier.NotifyTopicRemote(session.Topic(topic), key)
+	var (
+		now     = map[topicKey]int64{}
+		changed = map[topicKey]bool{}
+		at      topicKey
+		count   int64
+		is      bool
+	)
+	_, err = pgx.ForEachRow(rows, []any{&at.topic, &at.key, &count, &is}, func() error {
+		if count > 0 {
+			now[at] = count
+		}
+		if is {
+			changed[at] = true
+		}
 		return nil
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	for at, count := range n.counts {
+		if now[at] != count { // whatever was added is in changed
+			changed[at] = true
+		}
+	}
+	n.counts = now
+	if n.since == "" {
+		return nil
+	}
+	for at := range changed {
+		n.LocalNotifier.NotifyTopicRemote(session.Topic(at.topic), at.key)
+	}
+	return nil
 }

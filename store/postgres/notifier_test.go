@@ -65,6 +65,9 @@ func listen(t *testing.T, dsn string) (*postgres.Notifier, *heard) {
 	n.ListenRemote(h.add)
 	n.ListenItems(h.add)
 	n.ListenAll(func() { h.add("") })
+	for _, topic := range []session.Topic{session.TopicProjects, session.TopicDrafts} {
+		n.ListenTopic(topic, func(key string) { h.add(string(topic) + " " + key) })
+	}
 	run, stop := context.WithCancel(context.Background())
 	var done sync.WaitGroup
 	done.Go(func() {
@@ -168,6 +171,39 @@ func TestPollFindsWhatNobodyNotified(t *testing.T) {
 	before = h.count(deleted)
 	must(t, st.DeleteSession(ctx, deleted))
 	h.await(t, deleted, before)
+}
+
+// TestPollFindsWhatWasDeleted deletes rows without any notification.
+func TestPollFindsWhatWasDeleted(t *testing.T) {
+	t.Parallel()
+	dsn := postgrestest.Schema(t)
+	st := openPatient(t, dsn)
+	conn := outside(t, dsn)
+	id := newSession(t, st)
+	for _, insert := range []string{
+		`INSERT INTO users (user_id, name, role, created_at, canonical_name) VALUES ('ada', 'Ada', 'admin', 1, 'ada'), ('bo', 'Bo', 'member', 1, 'bo')`,
+		`INSERT INTO drafts (user_id, session_id, request_id, value, changed_at) VALUES ('ada', '` + id + `', '', '{}', 1), ('ada', '` + id + `', 'r', '{}', 1), ('bo', '` + id + `', '', '{}', 1)`,
+		`INSERT INTO projects (project_id, name, name_folded, version, created_at, body) VALUES ('a', 'a', 'a', 1, 1, '{}'), ('b', 'b', 'b', 1, 1, '{}')`,
+		`INSERT INTO user_limits (user_id, body) VALUES ('ada', '{}')`,
+	} {
+		_, err := conn.Exec(ctx, insert)
+		must(t, err)
+	}
+	_, h := listen(t, dsn)
+	for _, c := range []struct{ remove, topic, other string }{
+		{"DELETE FROM drafts WHERE user_id = 'ada' AND request_id = 'r'", "drafts ada", "drafts bo"},
+		{"DELETE FROM drafts WHERE user_id = 'ada'", "drafts ada", "drafts bo"},
+		{"DELETE FROM projects WHERE project_id = 'a'", "projects ", "drafts bo"},
+		{"DELETE FROM user_limits", "projects ", "drafts bo"},
+	} {
+		before, other := h.count(c.topic), h.count(c.other)
+		_, err := conn.Exec(ctx, c.remove)
+		must(t, err)
+		h.await(t, c.topic, before)
+		if n := h.count(c.other); n != other {
+			t.Errorf("%s announced %q", c.remove, c.other)
+		}
+	}
 }
 
 func TestNotifiesOfABurstAreMerged(t *testing.T) {
