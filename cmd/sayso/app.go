@@ -320,7 +320,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 		a.requests = pending.NewRegistry(a.store, tracedNotifier{notifier, tracer})
 		requests = tracedRequests{a.requests, tracer}
 	}
-	cli := &launch.CLI{Path: s.Claude, Environ: a.runAs.Environ(a.in.environ), RunAs: a.runAs, Exe: a.in.exe}
+	cli := &launch.CLI{Path: s.Claude, Environ: a.runAs.Environ(a.in.environ), RunAs: a.runAs, Exe: a.in.exe, Private: privateFiles(s)}
 	a.shims.Redact = cli.Redact
 	overMCP := &orchestrator.MCP{Tools: mcpapi.ToolNames(), Tokens: a.directory}
 	local, err := orchestrator.New(orchestrator.Options{
@@ -351,7 +351,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 		return err
 	}
 	guard := access.NewGuard(a.store, a.directory, func(runnerID string) project.Disk { return a.orchestrator.Disk(runnerID) })
-	a.rules = decision.New(guard, a.directory, privateFiles(s))
+	a.rules = decision.New(guard, a.directory)
 	a.rules.Levels.Disk = func(runnerID string) decision.Disk { return a.orchestrator.Disk(runnerID) }
 	shown := newPresentStore(a.store, a.orchestrator.Present)
 	refusals := &refusal.Table{ClassifyStoreError: classifyStoreError}
@@ -643,9 +643,17 @@ func (a *app) reserveDisk(ctx context.Context) error {
 	return nil
 }
 
-// privateFiles lists the server's files. A tool call that reads them is never low risk.
+// secretFiles lists the files outside of the state folder that hold secrets of this server or runner.
+func secretFiles(s settings) []string {
+	return slices.DeleteFunc([]string{s.TLSKey, s.OIDC.SecretFile, s.Runner.TokenFile}, func(file string) bool { return file == "" })
+}
+
+// privateFiles lists the files of this server or runner. A tool call that reads them is never low risk.
 func privateFiles(s settings) []string {
-	list := []string{s.StateDir}
+	list := append([]string{s.StateDir}, secretFiles(s)...)
+	if s.file != "" {
+		list = append(list, s.file)
+	}
 	if file, ok := strings.CutPrefix(s.Database, "sqlite:"); ok {
 		file, _, _ = strings.Cut(file, "?")
 		list = append(list, file, file+"-wal", file+"-shm", file+"-journal")

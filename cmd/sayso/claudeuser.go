@@ -96,7 +96,7 @@ func checkSecrets(u *claude.RunAs, s settings, exe string) error {
 	if err != nil {
 		return fmt.Errorf("state folder: %w", err)
 	}
-	secrets := []string{state, s.TLSKey, s.OIDC.SecretFile}
+	secrets := append([]string{state}, secretFiles(s)...)
 	if path, ok := strings.CutPrefix(s.Database, "sqlite:"); ok {
 		path, _, _ = strings.Cut(strings.TrimPrefix(path, "//"), "?")
 		secrets = append(secrets, path)

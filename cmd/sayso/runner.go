@@ -144,7 +144,7 @@ func (h *host) prepare() (err error) {
 		return err
 	}
 	h.program = shimProgram(s.StateDir, h.log)
-	h.cli = &launch.CLI{Path: s.Claude, Environ: h.runAs.Environ(os.Environ()), RunAs: h.runAs, Exe: h.exe}
+	h.cli = &launch.CLI{Path: s.Claude, Environ: h.runAs.Environ(os.Environ()), RunAs: h.runAs, Exe: h.exe, Private: privateFiles(s)}
 	rules, err := rulesOf(s)
 	if err != nil {
 		return err

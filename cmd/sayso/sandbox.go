@@ -55,11 +55,11 @@ func sandboxOf(s settings, exe string, runAs *claude.RunAs) (*launch.Sandbox, er
 		return nil, errors.New("--sandbox hides the state folder, which contains the program sayso. Move the program")
 	}
 	box := &launch.Sandbox{Bwrap: bwrap, Exe: exe, State: state}
-	for _, secret := range []string{s.TLSKey, s.OIDC.SecretFile, s.file} {
+	for _, secret := range append(secretFiles(s), s.file) {
 		if secret == "" {
 			continue
 		}
-		if path, err := filepath.EvalSymlinks(secret); err == nil && !strings.HasPrefix(path, state+"/") {
+		if path, err := filepath.Abs(secret); err == nil {
 			box.Hide = append(box.Hide, path)
 		}
 	}

@@ -142,7 +142,7 @@ func Open(t testing.TB, path string, change ...func(*Options)) *Harness {
 		f(&o)
 	}
 	guard := access.NewGuard(h.Store, h.Directory, nil)
-	h.Rules = decision.New(guard, h.Directory, nil)
+	h.Rules = decision.New(guard, h.Directory)
 	o.Command.Guard, o.Command.Rules, o.Command.Refusals, o.Command.Log = guard, h.Rules, o.Refusals, o.Log
 	commands, err := command.New(o.Command)
 	if err != nil {

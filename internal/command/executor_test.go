@@ -129,7 +129,7 @@ func unavailable(err error) wire.NoticeCode {
 func (m *memory) executor() *command.Executor {
 	guard := access.NewGuard(m, m, nil)
 	e, err := command.New(command.Options{
-		Guard: guard, Rules: decision.New(guard, nil, nil), Store: m, Driver: m,
+		Guard: guard, Rules: decision.New(guard, nil), Store: m, Driver: m,
 		Requests: struct{ command.Requests }{},
 		Refusals: &refusal.Table{ClassifyStoreError: unavailable}, Log: slog.New(slog.DiscardHandler),
 	})

@@ -17,6 +17,14 @@ type away struct {
 	asked int
 }
 
+func (a *away) PrivateFiles(context.Context) ([]string, error) {
+	a.asked++
+	if a.gone {
+		return nil, errors.New("the runner cannot be reached")
+	}
+	return []string{"/work/token"}, nil
+}
+
 func (a *away) RealPath(ctx context.Context, path string) (review.RealPath, error) {
 	a.asked++
 	if a.gone {
@@ -47,7 +55,11 @@ func TestRiskOfARunnerThatCannotBeReached(t *testing.T) {
 			t.Errorf("when it is back: %s", level)
 		}
 	}
-	if disk.asked > 5 {
+	if disk.asked > 8 {
 		t.Errorf("asked %d times: the level is not kept", disk.asked)
+	}
+	read.RequestID, read.ToolInput = "s", []byte(`{"file_path":"/work/token"}`)
+	if level := levels.Of(read, "far", "/work"); level != review.Medium {
+		t.Errorf("a file of the runner itself: %s", level)
 	}
 }

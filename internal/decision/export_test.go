@@ -1,6 +1,8 @@
 package decision
 
 import (
+	"context"
+
 	"github.com/sayso-dev/sayso/internal/review"
 	"github.com/sayso-dev/sayso/pending"
 )
@@ -17,7 +19,15 @@ func LevelsRemembered(requests []pending.Request, cwd string) int {
 // MaxLevels is the most that is remembered of levels.
 const MaxLevels = 2 * maxLevels
 
-// RatedLevel returns how much harm a request can do, read anew.
+// RatedLevel returns how much harm a request can do, read anew, where these files are sayso's.
 func RatedLevel(r pending.Request, cwd string, private ...string) review.Level {
-	return (&RiskLevels{Private: private}).Of(r, "", cwd)
+	return (&RiskLevels{Disk: func(string) Disk { return diskOf{private: private} }}).Of(r, "", cwd)
 }
+
+// diskOf is this machine, with files of sayso.
+type diskOf struct {
+	review.LocalDisk
+	private []string
+}
+
+func (d diskOf) PrivateFiles(context.Context) ([]string, error) { return d.private, nil }

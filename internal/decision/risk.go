@@ -24,7 +24,6 @@ const maxLevels = 16384
 // RiskLevels computes and caches the risk levels of requests. Every frame of a session for
 // every tab contains them.
 type RiskLevels struct {
-	Private []string // the server's own files; reading them is never low risk
 	// Disk returns the disk of a runner, where its sessions run; nil for this machine. A call
 	// must not block for long.
 	Disk func(runnerID string) Disk
@@ -46,7 +45,7 @@ func (l *RiskLevels) place(runnerID, cwd string) (review.Place, *files) {
 	if l.Disk != nil {
 		f.disk = l.Disk(runnerID)
 	}
-	return review.Place{Dir: cwd, Private: l.Private, Files: f}, f
+	return review.Place{Dir: cwd, Private: f.private, Files: f}, f
 }
 
 // diskTimeout bounds one question about a file.
@@ -68,6 +67,9 @@ func ask[T any](f *files, question func(ctx context.Context) (T, error)) (answer
 	f.failed = err != nil
 	return answer
 }
+
+// private returns the files of sayso there: reading them is never low risk.
+func (f *files) private() []string { return ask(f, f.disk.PrivateFiles) }
 
 func (f *files) Real(path string) (string, bool) {
 	found := ask(f, func(ctx context.Context) (review.RealPath, error) { return f.disk.RealPath(ctx, path) })

@@ -69,10 +69,9 @@ type Rules struct {
 	directory Directory
 }
 
-// New returns the rules of a server. private are the server's own files and folders, as
-// absolute paths: a request that reads them is never low risk.
-func New(guard *access.Guard, directory Directory, private []string) *Rules {
-	return &Rules{Levels: &RiskLevels{Private: private}, guard: guard, directory: directory}
+// New returns the rules of a server.
+func New(guard *access.Guard, directory Directory) *Rules {
+	return &Rules{Levels: &RiskLevels{}, guard: guard, directory: directory}
 }
 
 // Permission is the condition under which an answer is accepted.

@@ -61,7 +61,7 @@ func (m *memory) CredentialMakers(_ context.Context, userID string) ([]string, e
 }
 
 func (m *memory) rules() *decision.Rules {
-	return decision.New(access.NewGuard(m, m, nil), m, nil)
+	return decision.New(access.NewGuard(m, m, nil), m)
 }
 
 func newMemory() *memory {

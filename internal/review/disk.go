@@ -15,6 +15,8 @@ type FileSystem interface {
 	RealPath(ctx context.Context, path string) (RealPath, error)
 	IsFolder(ctx context.Context, path string) (bool, error)
 	MatchPaths(ctx context.Context, pattern string) (Matches, error)
+	// PrivateFiles returns the files and folders of sayso there, as absolute paths.
+	PrivateFiles(ctx context.Context) ([]string, error)
 }
 
 // RealPath is a path without links. Known is false if they cannot be followed.
@@ -31,6 +33,9 @@ type Matches struct {
 
 // LocalDisk is the FileSystem of this machine, with the rights of the caller. It does not fail.
 type LocalDisk struct{}
+
+// PrivateFiles returns none: LocalDisk does not know where sayso has its files.
+func (LocalDisk) PrivateFiles(context.Context) ([]string, error) { return nil, nil }
 
 // RealPath resolves the links of a path. For a missing file it returns where the file would be.
 func (LocalDisk) RealPath(_ context.Context, path string) (RealPath, error) {

@@ -132,7 +132,7 @@ func newExecution(t *testing.T) *execution {
 		t.Fatal(err)
 	}
 	s := &execution{home: root + "/home", project: root + "/home/project", control: root + "/control", pristine: root + "/pristine"}
-	s.place = review.Place{Dir: s.project, Private: []string{s.home + "/state"}, Files: osFiles{}}
+	s.place = review.Place{Dir: s.project, Private: func() []string { return []string{s.home + "/state"} }, Files: osFiles{}}
 	s.prepare(t)
 	return s
 }

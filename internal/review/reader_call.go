@@ -426,7 +426,7 @@ func checkSearch(c *readerCall) string {
 		if why := c.r.whyNotReadable(f.operand, true); why != "" {
 			return why
 		}
-		for _, p := range c.r.place.Private {
+		for _, p := range c.r.place.private() {
 			for _, dir := range c.r.dirs {
 				if below && within(p, join(dir, f.text)) {
 					return serverState
@@ -438,7 +438,7 @@ func checkSearch(c *readerCall) string {
 		return ""
 	}
 	if len(files) == 0 {
-		for _, p := range c.r.place.Private {
+		for _, p := range c.r.place.private() {
 			for _, dir := range c.r.dirs {
 				if within(p, dir) {
 					return serverState

@@ -14,11 +14,19 @@ import (
 // Place is where a tool call runs, and the files that it must not read.
 type Place struct {
 	Dir string // the folder of the session, absolute
-	// Private are files and folders, as absolute paths, whose reading is never low: the state
-	// of this server.
-	Private []string
+	// Private returns files and folders, as absolute paths, whose reading is never low: those of
+	// sayso there. nil is none.
+	Private func() []string
 	// Files follows symbolic links. If nil, every path counts as having none.
 	Files Files
+}
+
+// private returns the files that must not be read.
+func (p Place) private() []string {
+	if p.Private == nil {
+		return nil
+	}
+	return p.Private()
 }
 
 // Files reads the file system of a [Place]. Its methods take absolute paths.
@@ -583,7 +591,7 @@ func (r *reading) whyNotAllowed(full, root string, content bool) string {
 	switch {
 	case !within(full, root):
 		return outsideFolder
-	case slices.ContainsFunc(r.place.Private, func(p string) bool {
+	case slices.ContainsFunc(r.place.private(), func(p string) bool {
 		return within(full, p) || r.place.Files != nil && within(full, realPath(r.place.Files, p))
 	}):
 		return serverState
@@ -614,7 +622,7 @@ func (r *reading) whyNotReadablePattern(full string, content bool) string {
 	if why := r.whyNotReadablePath(base, false); why != "" {
 		return why
 	}
-	for _, p := range r.place.Private {
+	for _, p := range r.place.private() {
 		if within(p, base) {
 			return serverState
 		}

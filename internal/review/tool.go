@@ -131,7 +131,7 @@ func (in toolFields) folder(p Place) Level {
 		}
 		dir = named
 	}
-	if slices.ContainsFunc(p.Private, func(private string) bool { return within(private, join(p.Dir, dir)) }) {
+	if slices.ContainsFunc(p.private(), func(private string) bool { return within(private, join(p.Dir, dir)) }) {
 		return Medium
 	}
 	return p.ReadLevel(dir)

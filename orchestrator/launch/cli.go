@@ -24,6 +24,8 @@ type CLI struct {
 	// when that is the server's own. Environ is then that of the user.
 	RunAs *claude.RunAs
 	Exe   string // of sayso, absolute; required with RunAs
+	// Private are the files and folders of sayso on this machine, absolute.
+	Private []string
 
 	mu         sync.Mutex // protects following
 	builds     map[string]build

@@ -11,6 +11,9 @@ import (
 	"github.com/sayso-dev/sayso/internal/review"
 )
 
+// PrivateFiles returns the files and folders of sayso on this machine.
+func (c *CLI) PrivateFiles(context.Context) ([]string, error) { return c.Private, nil }
+
 // Home returns the home folder of the CLI's user, "" when there is none.
 func (c *CLI) Home(context.Context) (string, error) { return c.Getenv("HOME"), nil }
 

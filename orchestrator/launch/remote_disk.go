@@ -13,6 +13,9 @@ const (
 	remoteDiskTimeout = time.Second
 	// remoteDiskPause is how long a host that did not answer such a question is not asked again.
 	remoteDiskPause = 5 * time.Second
+	// privateTTL is how long the private files of a host are not asked for again: they are those of
+	// the settings with which its runner was started.
+	privateTTL = time.Minute
 )
 
 // NoDisk is the disk of a runner that cannot be reached.
@@ -33,6 +36,8 @@ func (NoDisk) MatchPaths(context.Context, string) (review.Matches, error) {
 	return review.Matches{}, ErrUnreachable
 }
 
+func (NoDisk) PrivateFiles(context.Context) ([]string, error) { return nil, ErrUnreachable }
+
 // RemoteDisk returns the disk of another host, which may be read for each frame: a host that does
 // not answer in time is left alone for a while.
 func RemoteDisk(of Disk) Disk { return &remoteDisk{of: of} }
@@ -43,6 +48,9 @@ type remoteDisk struct {
 
 	mu     sync.Mutex
 	paused time.Time // until then it is not asked
+
+	private   []string
+	privateAt time.Time // when private was asked for; zero before
 }
 
 // askDisk asks a question of a disk in time.
@@ -84,4 +92,20 @@ func (d *remoteDisk) IsFolder(ctx context.Context, path string) (bool, error) {
 
 func (d *remoteDisk) MatchPaths(ctx context.Context, pattern string) (review.Matches, error) {
 	return askDisk(ctx, d, func(ctx context.Context) (review.Matches, error) { return d.of.MatchPaths(ctx, pattern) })
+}
+
+func (d *remoteDisk) PrivateFiles(ctx context.Context) ([]string, error) {
+	d.mu.Lock()
+	known, at := d.private, d.privateAt
+	d.mu.Unlock()
+	if !at.IsZero() && time.Since(at) < privateTTL {
+		return known, nil
+	}
+	files, err := askDisk(ctx, d, d.of.PrivateFiles)
+	if err == nil {
+		d.mu.Lock()
+		d.private, d.privateAt = files, time.Now()
+		d.mu.Unlock()
+	}
+	return files, err
 }

@@ -55,7 +55,7 @@ func TestRunnerKeepsToItsOwnRoots(t *testing.T) {
 	// links are only followed. ListFolders and MatchPaths have no error where they list
 	// nothing.
 	noFolder := []string{
-		"Home", "Installation", "SignInSentence", "ResolvePath", "RealPath", "IsFolder", "MatchPaths",
+		"Home", "Installation", "SignInSentence", "ResolvePath", "RealPath", "IsFolder", "MatchPaths", "PrivateFiles",
 		"SavedConversations", "SavedConversation", "ReadSaved", "SavedMentions", "SavedEntryBefore", "ListFolders",
 	}
 	methods := reflect.TypeFor[launch.Runner]()

@@ -12,10 +12,12 @@ import (
 // Sandbox wraps each CLI in bubblewrap: whatever it runs sees neither the state of this
 // server nor its processes, and writes only where sessions work.
 type Sandbox struct {
-	Bwrap string   // of bubblewrap, absolute
-	Exe   string   // of sayso, absolute: `sayso enter FOLDER PROGRAM ARGUMENTS`
-	State string   // the folder that is hidden, absolute and without symbolic links
-	Hide  []string // files elsewhere that hold secrets of the server
+	Bwrap string // of bubblewrap, absolute
+	Exe   string // of sayso, absolute: `sayso enter FOLDER PROGRAM ARGUMENTS`
+	State string // the folder that is hidden, absolute and without symbolic links
+	// Hide are files that hold secrets of sayso. Links are followed at each start, because a secret
+	// that is replaced may get another place.
+	Hide []string
 	// Private is that of [Shims].
 	Private string
 }
@@ -58,7 +60,9 @@ func (s *Sandbox) wrap(c claude.Command, cli *CLI, writable []string, shown []st
 		args = append(args, "--bind", path, path)
 	}
 	for _, path := range s.Hide {
-		args = append(args, "--ro-bind", "/dev/null", path)
+		if real, err := filepath.EvalSymlinks(path); err == nil && !strings.HasPrefix(real, s.State+"/") {
+			args = append(args, "--ro-bind", "/dev/null", real)
+		}
 	}
 	// The home folder and /tmp may contain the programs, and the server starts both again.
 	for _, path := range []string{c.Path, s.Exe} {

@@ -191,19 +191,27 @@ func TestARunnerChecksWhatItStarts(t *testing.T) {
 
 func TestSandboxHidesTheState(t *testing.T) {
 	t.Parallel()
+	key := filepath.Join(t.TempDir(), "key")
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := errors.Join(os.WriteFile(secret, nil, 0o600), os.Symlink(secret, key)); err != nil {
+		t.Fatal(err)
+	}
 	r := &recorder{folder: "/state/shims/p"}
 	s := launch.Starter{
 		CLI: &launch.CLI{Path: "/bin/sh", Environ: []string{"HOME=/home/ada"}}, Commands: r, Roots: roots("/work"), Demo: &launch.Demo{Folder: "/state/demo/work"},
-		Sandbox: &launch.Sandbox{Bwrap: "/usr/bin/bwrap", Exe: "/usr/bin/sayso", State: "/state", Hide: []string{"/etc/key"}},
+		Sandbox: &launch.Sandbox{Bwrap: "/usr/bin/bwrap", Exe: "/usr/bin/sayso", State: "/state", Hide: []string{key, "/nowhere/token"}},
 	}
 	if _, err := s.Open(t.Context(), launch.Process{Folder: "/work", PermissionMode: "default", NewSession: conversation, Demo: true}); err != nil {
 		t.Fatal(err)
 	}
 	args := strings.Join(r.command.Args, " ")
-	for _, part := range []string{"--bind-try /work /work", "--bind-try /home/ada /home/ada", "--tmpfs /state", "--bind /state/demo /state/demo", "--ro-bind /dev/null /etc/key", "--ro-bind-try /usr/bin/sayso /usr/bin/sayso", "-- /usr/bin/sayso enter /work /bin/sh"} {
+	for _, part := range []string{"--bind-try /work /work", "--bind-try /home/ada /home/ada", "--tmpfs /state", "--bind /state/demo /state/demo", "--ro-bind /dev/null " + secret, "--ro-bind-try /usr/bin/sayso /usr/bin/sayso", "-- /usr/bin/sayso enter /work /bin/sh"} {
 		if !strings.Contains(args, part) {
 			t.Errorf("no %q in %s", part, args)
 		}
+	}
+	if strings.Contains(args, "/nowhere") {
+		t.Errorf("it hides what is not there: %s", args)
 	}
 	if r.command.Path != "/usr/bin/bwrap" || strings.Index(args, "--tmpfs /state") > strings.Index(args, "--bind /state/demo") {
 		t.Errorf("got %s %s", r.command.Path, args)

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"errors"
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/claude/folder"
@@ -34,6 +35,13 @@ func get[T any](ctx context.Context, n near, method string, args ...any) (result
 	return result, unreachable(n.c, err)
 }
 
+// isUnknown reports whether the runner, or the server before it, is of a release without a method.
+// An earlier runner takes its name for one of the calls about processes, whose arguments are no array.
+func isUnknown(err error) bool {
+	var theirs *link.RemoteError
+	return errors.Is(err, link.ErrUnknown) || errors.As(err, &theirs) && errors.Is(err, link.ErrProtocol)
+}
+
 func (n near) Home(ctx context.Context) (string, error) { return get[string](ctx, n, "Home") }
 
 func (n near) ResolvePath(ctx context.Context, path string) (string, error) {
@@ -54,6 +62,15 @@ func (n near) IsFolder(ctx context.Context, path string) (bool, error) {
 
 func (n near) MatchPaths(ctx context.Context, pattern string) (review.Matches, error) {
 	return get[review.Matches](ctx, n, "MatchPaths", pattern)
+}
+
+// PrivateFiles returns none of a runner of an earlier release.
+func (n near) PrivateFiles(ctx context.Context) ([]string, error) {
+	files, err := get[[]string](ctx, n, "PrivateFiles")
+	if isUnknown(err) {
+		return nil, nil
+	}
+	return files, err
 }
 
 func (n near) Installation(ctx context.Context) (launch.Installation, error) {

@@ -78,6 +78,23 @@ func TestRunnerOverAConnection(t *testing.T) {
 	})
 }
 
+// A runner of an earlier release does not know which files are its own.
+func TestPrivateFilesOfAnEarlierRunner(t *testing.T) {
+	t.Parallel()
+	host := remote.NewHost(&scripts{})
+	for name, serve := range map[string]func(context.Context, *link.Call) (any, error){
+		"a runner":                host.Serve,
+		"a server in between":     runner.Methods{}.Serve,
+		"one that cannot be read": func(context.Context, *link.Call) (any, error) { return nil, os.ErrPermission },
+	} {
+		c, _ := pair(t, serve, func() {})
+		files, err := remote.NewRunner(c).PrivateFiles(t.Context())
+		if len(files) > 0 || (err != nil) != (name == "one that cannot be read") {
+			t.Errorf("%s: %q, %v", name, files, err)
+		}
+	}
+}
+
 // So are its processes.
 func TestProcessesOverAConnection(t *testing.T) {
 	t.Parallel()

@@ -40,7 +40,7 @@ func run() error {
 	s := &states{all: map[string]session.ProcessState{}}
 	log := slog.New(slog.DiscardHandler)
 	guard := access.NewGuard(s, people{}, nil)
-	rules := decision.New(guard, people{}, nil)
+	rules := decision.New(guard, people{})
 	refusals := &refusal.Table{}
 	commands, err := command.New(command.Options{
 		Guard: guard, Rules: rules, Store: struct{ command.Store }{}, Requests: struct{ command.Requests }{},
