@@ -247,10 +247,11 @@ var attackList = []attack{
 
 	// A runner on another host, whose token is no other credential.
 	proved(148, "a runner's token used for REST, a tab, the metrics or MCP", "httpapi.TestTokensOfRunners"),
-	proved(149, "a server that makes a runner work outside the runner's own roots, or set variables that take effect outside its sandbox", "orchestrator/launch.TestARunnerChecksWhatItStarts", "runner/remote.TestServersThatWantTooMuch", "orchestrator/launch.TestErrorsKeepTheirMeaningWhenTheyTravel"),
+	proved(149, "a server that makes a runner work outside the runner's own roots, or set variables of a session", "orchestrator/launch.TestARunnerChecksWhatItStarts", "orchestrator/launch.TestARunnerChecksTrust", "runner/remote.TestServersThatWantTooMuch", "orchestrator/launch.TestErrorsKeepTheirMeaningWhenTheyTravel"),
 	proved(150, "a page or a session on the host of a runner that reaches more of the server than MCP through it", "runner.TestRequestsOfSessionsAreForwarded"),
 	proved(151, "a stranger at the port where servers reach each other, or at the address of one", "cluster.TestStrangersAreRefused"),
 	proved(152, "a runner that reports a session of another as its own, for its messages and answers", "orchestrator.TestARunnerTakesOverNoSessionOfAnother"),
+	proved(153, "a server that makes a runner load the settings of a folder that nobody trusted, or that the runner's own settings refuse", "cmd/sayso.TestServerCannotMakeARunnerTrustAFolder", "orchestrator/launch.TestARunnerChecksTrust"),
 }
 
 // TestEveryAttackHasItsAnswer checks that the tests in the list exist, so that

@@ -449,7 +449,7 @@ var packages = map[string]rule{
 	},
 	"runner/remote": {
 		layer:    4,
-		ours:     []string{"claude", "claude/folder", "internal/workingtree", "internal/workspace", "orchestrator/launch", "pending", "internal/review", "runner", "runner/link"},
+		ours:     []string{"claude", "internal/workingtree", "internal/workspace", "orchestrator/launch", "pending", "internal/review", "runner", "runner/link"},
 		external: []string{"github.com/google/uuid"},
 		closed:   "it carries processes to a server; cmd/sayso gives its launcher to the orchestrator",
 	},

@@ -11,6 +11,7 @@ import (
 	"github.com/sayso-dev/sayso/claude/folder"
 	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/workspace"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -29,6 +30,8 @@ type UntrustedError struct {
 	Before       *workspace.Trust
 	// CannotLeaveOut: a session without these settings would still run some of them.
 	CannotLeaveOut bool
+	// NeverLoaded: the runner does not load them, whoever trusts them.
+	NeverLoaded bool
 }
 
 func (e *UntrustedError) Error() string        { return e.Problem().Message }
@@ -36,6 +39,9 @@ func (e *UntrustedError) Is(target error) bool { return target == ErrUntrusted }
 
 // Problem returns the message for people.
 func (e *UntrustedError) Problem() *problem.Error {
+	if e.NeverLoaded {
+		return problem.New("folder_never_loaded", "folder", e.Folder)
+	}
 	if e.Before != nil {
 		return problem.New("folder_changed_settings", "folder", e.Folder)
 	}
@@ -65,22 +71,24 @@ type folderSettings struct {
 	digest    string // that was trusted; "" when there was nothing to trust
 	leaveOut  bool
 	variables map[string]string // with leaveOut
+	// checkedAtStart: the runner compares the digest when it starts the CLI.
+	checkedAtStart bool
 }
 
 // readFolder reads what the CLI would load from a folder.
-func (o *node) readFolder(ctx context.Context, cwd string) (folder.Found, error) {
+func (o *node) readFolder(ctx context.Context, cwd string) (launch.FolderSettings, error) {
 	granted, err := o.grantedIn(ctx, cwd)
 	if err != nil {
-		return folder.Found{}, err
+		return launch.FolderSettings{}, err
 	}
 	found, err := o.runner.FolderSettings(ctx, cwd, granted)
 	if errors.Is(err, syscall.EMFILE) {
 		if short := o.o.Launcher.CheckMachine(ctx); short != nil {
-			return folder.Found{}, short
+			return launch.FolderSettings{}, short
 		}
 	}
 	if err != nil {
-		return folder.Found{}, problem.For("cwd", "folder_unreadable_settings", "folder", cwd, "detail", err.Error())
+		return launch.FolderSettings{}, problem.For("cwd", "folder_unreadable_settings", "folder", cwd, "detail", err.Error())
 	}
 	return found, nil
 }
@@ -102,17 +110,20 @@ func (o *node) grantedIn(ctx context.Context, cwd string) (map[pending.Scope][]s
 	return rules, nil
 }
 
-func withoutSettings(s session.Session, found folder.Found) (folderSettings, error) {
+func withoutSettings(s session.Session, found launch.FolderSettings) (folderSettings, error) {
 	variables, ok := found.OverrideVariables()
 	if !ok && !s.Demo { // the demo's folder is ours
 		return folderSettings{}, untrusted(s.CWD, found, nil)
 	}
-	return folderSettings{leaveOut: true, variables: variables}, nil
+	return folderSettings{leaveOut: true, variables: variables, checkedAtStart: found.CheckedAtStart}, nil
 }
 
 // recheckSettings reads the folder again right before the CLI starts, because it may have
-// changed since it was trusted.
+// changed since it was trusted. Only runners of earlier releases do not do this themselves.
 func (o *node) recheckSettings(ctx context.Context, s session.Session, plan folderSettings) (folderSettings, error) {
+	if plan.checkedAtStart {
+		return plan, nil
+	}
 	found, err := o.readFolder(ctx, s.CWD)
 	switch {
 	case err != nil:
@@ -125,8 +136,10 @@ func (o *node) recheckSettings(ctx context.Context, s session.Session, plan fold
 	return plan, nil
 }
 
-func untrusted(cwd string, found folder.Found, before *workspace.Trust) error {
-	e := &UntrustedError{Folder: cwd, Digest: found.Digest, Instructions: found.Instructions, Before: before, CannotLeaveOut: found.CannotOverride}
+func untrusted(cwd string, found launch.FolderSettings, before *workspace.Trust) error {
+	e := &UntrustedError{
+		Folder: cwd, Digest: found.Digest, Instructions: found.Instructions, Before: before, CannotLeaveOut: found.CannotOverride, NeverLoaded: found.NeverLoaded,
+	}
 	var trusted []folder.Item
 	if before != nil {
 		_ = json.Unmarshal(before.Items, &trusted) // if it cannot be parsed, everything is new

@@ -540,7 +540,8 @@ type launcher struct {
 	slow time.Duration // until it hears in which permission mode it is to go on
 	late time.Duration // until a message reaches it
 	// folder is that of the processes' folders, "" for none; nothing is put there.
-	folder string
+	folder  string
+	earlier bool // it does not compare the settings of folders, as those of earlier releases
 	// starter has the settings by which processes are started.
 	starter launch.Starter
 
@@ -602,6 +603,9 @@ func (l *launcher) killLast() {
 func (l *launcher) Leftovers(context.Context) ([]launch.Leftover, error) { return nil, nil }
 
 func (l *launcher) Open(ctx context.Context, p launch.Process) (launch.Conn, error) {
+	if l.earlier {
+		p.Trusted = nil
+	}
 	return l.starter.Open(ctx, p)
 }
 

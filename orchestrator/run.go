@@ -121,9 +121,12 @@ func (p *process) start(ctx context.Context) (conn launch.Conn, err error) {
 	}
 	if err := retryStore(ctx, p.log, "what a process takes from its folder", func() error {
 		settings, err := p.o.recheckSettings(ctx, s, p.plan.settings)
-		if err == nil {
-			p.plan.settings = settings
+		if err != nil {
+			return err
 		}
+		p.plan.settings = settings
+		spec.Trusted = &launch.Trusted{Digest: settings.digest}
+		spec.Trusted.Granted, err = p.o.grantedIn(ctx, s.CWD)
 		return err
 	}); err != nil {
 		return nil, err

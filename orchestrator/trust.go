@@ -12,7 +12,7 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// settle decides what a process loads from its folder. It returns an [UntrustedError] if
+// settleTrust decides what a process loads from its folder. It returns an [UntrustedError] if
 // nobody has decided yet. A person's decision is stored and recorded in the audit trail.
 func (o *Orchestrator) settleTrust(ctx context.Context, s session.Session, out bool, c Consent, by pending.Actor) (folderSettings, error) {
 	found, err := o.readFolder(ctx, s.CWD)
@@ -22,8 +22,12 @@ func (o *Orchestrator) settleTrust(ctx context.Context, s session.Session, out b
 	if s.Demo || c.LeaveOut || out && c.Trust == "" {
 		return withoutSettings(s, found)
 	}
+	settled := folderSettings{digest: found.Digest, checkedAtStart: found.CheckedAtStart}
 	if found.Digest == "" {
-		return folderSettings{}, nil
+		return settled, nil
+	}
+	if found.NeverLoaded {
+		return folderSettings{}, untrusted(s.CWD, found, nil)
 	}
 	if c.Trust == found.Digest {
 		items, err := json.Marshal(found.Items)
@@ -34,7 +38,7 @@ func (o *Orchestrator) settleTrust(ctx context.Context, s session.Session, out b
 			return folderSettings{}, fmt.Errorf("orchestrator: trust a folder: %w", err)
 		}
 		o.o.Log.InfoContext(ctx, "a folder is trusted", "folder", s.CWD, "digest", found.Digest, "by", by.Name)
-		return folderSettings{digest: found.Digest}, nil
+		return settled, nil
 	}
 	before, known, err := o.o.Store.Trust(ctx, s.CWD)
 	switch {
@@ -45,7 +49,7 @@ func (o *Orchestrator) settleTrust(ctx context.Context, s session.Session, out b
 	case before.Digest != found.Digest:
 		return folderSettings{}, untrusted(s.CWD, found, &before)
 	}
-	return folderSettings{digest: found.Digest}, nil
+	return settled, nil
 }
 
 // TrustedFolder is a folder whose settings somebody trusted, as they were then.

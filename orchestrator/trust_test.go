@@ -16,6 +16,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -183,20 +184,63 @@ func TestASessionRunsWithoutTheSettingsOfItsFolder(t *testing.T) {
 }
 
 // TestSettingsThatChangeBeforeTheExec changes them between the decision and the
-// start of the CLI.
+// start of the CLI, on a runner that notices, and on one of an earlier release.
 func TestSettingsThatChangeBeforeTheExec(t *testing.T) {
-	var b *bench
-	withBench(t, claudetest.Script{}, nil, func(now *bench) {
-		b = now
-		id := b.start("hello")
-		s := b.wait(id, in(session.Dead))
-		if !strings.Contains(s.Error, "changed while Claude was being started") || len(b.launcher.commands()) != 0 {
-			b.t.Errorf("got %q, and %d processes", s.Error, len(b.launcher.commands()))
+	for name, runner := range map[string]func(*orchestrator.Options){
+		"this release": func(*orchestrator.Options) {},
+		"an earlier one": func(o *orchestrator.Options) {
+			here, err := launch.NewRunner(o.CLI, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Runner = earlierRunner{here}
+			o.Launcher.(*launcher).earlier = true
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b *bench
+			withBench(t, claudetest.Script{}, nil, func(now *bench) {
+				b = now
+				id := b.start("hello")
+				s := b.wait(id, in(session.Dead))
+				if !strings.Contains(s.Error, "changed while Claude was being started") || len(b.launcher.commands()) != 0 {
+					b.t.Errorf("got %q, and %d processes", s.Error, len(b.launcher.commands()))
+				}
+			}, func(o *orchestrator.Options) {
+				o.MCP = &orchestrator.MCP{Tokens: changing{func() { b.settings(hookOf("touch a")) }}}
+				o.Launcher.(*launcher).folder = "/nowhere"
+			}, runner)
+		})
+	}
+}
+
+// earlierRunner does not look at the settings again when it starts a process.
+type earlierRunner struct{ launch.Runner }
+
+func (r earlierRunner) FolderSettings(ctx context.Context, dir string, granted map[pending.Scope][]string) (launch.FolderSettings, error) {
+	found, err := r.Runner.FolderSettings(ctx, dir, granted)
+	return launch.FolderSettings{Found: found.Found}, err
+}
+
+// TestSettingsThatTheMachineNeverLoads can be left out, and not trusted.
+func TestSettingsThatTheMachineNeverLoads(t *testing.T) {
+	withBench(t, claudetest.Script{}, nil, func(b *bench) {
+		b.settings(hookOf("touch a"))
+		_, err := b.tryStart(orchestrator.Consent{})
+		seen := b.distrust(err)
+		_, err = b.tryStart(orchestrator.Consent{Trust: seen.Digest})
+		if again := b.distrust(err); !seen.NeverLoaded || !again.NeverLoaded || !strings.Contains(again.Error(), "The machine does not load the settings of "+b.folder) {
+			b.t.Errorf("got %+v, then %v", seen, again)
 		}
-	}, func(o *orchestrator.Options) {
-		o.MCP = &orchestrator.MCP{Tokens: changing{func() { b.settings(hookOf("touch a")) }}}
-		o.Launcher.(*launcher).folder = "/nowhere"
-	})
+		if trusted, err := b.TrustedFolders(b.t.Context()); err != nil || len(trusted) != 0 {
+			b.t.Errorf("trusted are %+v, %v", trusted, err)
+		}
+		id, err := b.tryStart(orchestrator.Consent{LeaveOut: true})
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		b.wait(id, in(session.UserTurn))
+	}, func(o *orchestrator.Options) { o.CLI.SettingsIn = workspace.Roots{} })
 }
 
 // changing does something when a token is minted, which is between the two looks.

@@ -392,8 +392,10 @@ type FolderTrust struct {
 	Gone   []FolderItem `json:"gone"` // trusted before, and gone since
 	Told   []string     `json:"told"` // files that only instruct Claude
 	// CanLeaveOut reports that Claude can start with `without_settings` instead.
-	CanLeaveOut bool       `json:"can_leave_out"`
-	Before      *TrustedBy `json:"before"` // null if nobody has trusted this folder yet
+	CanLeaveOut bool `json:"can_leave_out"`
+	// MachineRefuses reports that the machine loads none of it, whatever people trust.
+	MachineRefuses bool       `json:"machine_refuses,omitempty"`
+	Before         *TrustedBy `json:"before"` // null if nobody has trusted this folder yet
 }
 
 // TrustedBy records who trusted a folder, and when.

@@ -314,17 +314,6 @@ func cutSection(text string) (section, rest string, ok bool) {
 	return "", "", false
 }
 
-// IsOverrideVariable reports whether OverrideVariables returns variables of this name.
-func IsOverrideVariable(name string) bool {
-	for _, prefix := range []string{"GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_"} {
-		if number, ok := strings.CutPrefix(name, prefix); ok {
-			_, err := strconv.ParseUint(number, 10, 16)
-			return err == nil
-		}
-	}
-	return name == "GIT_CONFIG_COUNT" || name == disableTasks
-}
-
 // disableTasks is a variable that disables the scheduled tasks of a folder.
 const disableTasks = "CLAUDE_CODE_DISABLE_CRON"
 

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -320,7 +321,11 @@ func (a *app) connect(ctx context.Context) (err error) {
 		a.requests = pending.NewRegistry(a.store, tracedNotifier{notifier, tracer})
 		requests = tracedRequests{a.requests, tracer}
 	}
-	cli := &launch.CLI{Path: s.Claude, Environ: a.runAs.Environ(a.in.environ), RunAs: a.runAs, Exe: a.in.exe, Private: privateFiles(s)}
+	trusted, err := settingsIn(s)
+	if err != nil {
+		return err
+	}
+	cli := &launch.CLI{Path: s.Claude, Environ: a.runAs.Environ(a.in.environ), RunAs: a.runAs, Exe: a.in.exe, Private: privateFiles(s), SettingsIn: trusted}
 	a.shims.Redact = cli.Redact
 	overMCP := &orchestrator.MCP{Tools: mcpapi.ToolNames(), Tokens: a.directory}
 	local, err := orchestrator.New(orchestrator.Options{

@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -98,6 +101,28 @@ func (s settings) reloaded(read settings) settings {
 	}
 	now.proxies, now.file, now.open, now.named = s.proxies, s.file, s.open, s.named
 	return now
+}
+
+// settingsIn returns the folders whose own settings Claude may load, nil for all.
+func settingsIn(s settings) (workspace.Roots, error) {
+	if len(s.TrustedFolders) == 0 {
+		return nil, nil
+	}
+	folders := workspace.Roots{}
+	if slices.Equal(s.TrustedFolders, []string{"none"}) {
+		return folders, nil
+	}
+	for _, folder := range s.TrustedFolders {
+		path, err := filepath.Abs(folder)
+		if err == nil {
+			path, err = filepath.EvalSymlinks(path)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--trusted-folder: %w", err)
+		}
+		folders = append(folders, path)
+	}
+	return folders, nil
 }
 
 // rulesOf returns the rules of sessions in the settings.

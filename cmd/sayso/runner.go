@@ -144,7 +144,11 @@ func (h *host) prepare() (err error) {
 		return err
 	}
 	h.program = shimProgram(s.StateDir, h.log)
-	h.cli = &launch.CLI{Path: s.Claude, Environ: h.runAs.Environ(os.Environ()), RunAs: h.runAs, Exe: h.exe, Private: privateFiles(s)}
+	trusted, err := settingsIn(s)
+	if err != nil {
+		return err
+	}
+	h.cli = &launch.CLI{Path: s.Claude, Environ: h.runAs.Environ(os.Environ()), RunAs: h.runAs, Exe: h.exe, Private: privateFiles(s), SettingsIn: trusted}
 	rules, err := rulesOf(s)
 	if err != nil {
 		return err

@@ -33,6 +33,7 @@ type settings struct {
 	PublicURL      string
 	TrustedProxies []string
 	WorkspaceRoots []string
+	TrustedFolders []string // "none" for no folder
 	TLSCert        string
 	TLSKey         string
 	LogLevel       string

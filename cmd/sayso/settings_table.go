@@ -79,6 +79,8 @@ var settingsTable = []setting{
 	{name: "workspace-root", field: func(s *settings) any { return &s.WorkspaceRoots }, reload: true, standsIn: "the home folder",
 		help:   "Folders in which sessions may work",
 		screen: &screenEntry{title: "Workspace roots", words: "Sessions can work only in these folders and their subfolders.", kind: wire.SettingListed}},
+	{name: "trusted-folder", field: func(s *settings) any { return &s.TrustedFolders }, see: "trusted-folder", standsIn: "all folders",
+		help: "Folders, with those inside, whose own settings Claude may load when a person trusts them; `none` for no folder"},
 	{name: "state-dir", field: func(s *settings) any { return &s.StateDir }, standsIn: "`$XDG_STATE_HOME/sayso`, else `~/.local/state/sayso`",
 		help: "Folder for the database and all other state"},
 	{name: "database", field: func(s *settings) any { return &s.Database }, standsIn: "`sqlite:` in the state folder",

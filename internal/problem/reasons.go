@@ -167,6 +167,7 @@ var table = []Entry{
 	{"folder_unreadable_settings", Invalid, "The settings of {folder} can't be checked, so Claude was not started there: {detail}."},
 	{"folder_new_settings", FolderUntrusted, "The folder {folder} has settings that run programs or change what Claude can do. Review them, then start again."},
 	{"folder_changed_settings", FolderUntrusted, "The settings of {folder} have changed since they were trusted. Review them, then start again."},
+	{"folder_never_loaded", FolderUntrusted, "The machine does not load the settings of {folder}. Start without them, or add the folder to trusted-folder on the machine."},
 	{"folder_not_trusted", NotFound, "This trust no longer exists. Check the list again."},
 
 	// Changes and files of a session.

@@ -19,7 +19,7 @@ func NewFolderItems(list []orchestrator.FolderItem) []wire.FolderItem {
 // NewFolderTrust returns the settings that a person must review.
 func NewFolderTrust(e *orchestrator.UntrustedError) *wire.FolderTrust {
 	w := &wire.FolderTrust{
-		Folder: e.Folder, Digest: e.Digest, Items: NewFolderItems(e.Items), Gone: NewFolderItems(e.Gone), Told: e.Instructions, CanLeaveOut: !e.CannotLeaveOut,
+		Folder: e.Folder, Digest: e.Digest, Items: NewFolderItems(e.Items), Gone: NewFolderItems(e.Gone), Told: e.Instructions, CanLeaveOut: !e.CannotLeaveOut, MachineRefuses: e.NeverLoaded,
 	}
 	if w.Told == nil {
 		w.Told = []string{}

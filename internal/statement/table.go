@@ -66,6 +66,7 @@ var table = []Entry{
 	{"start_failed", "Claude did not start properly: {detail}.[ It said: {output}]"},
 	{"not_started", "Claude could not be started: {detail}."},
 	{"folder_changed", "The settings of the folder changed while Claude was being started. Start again to check them."},
+	{"settings_never_loaded", "The machine does not load the settings of {folder}. Resume the session without them, or add the folder to trusted-folder on the machine."},
 	{"folder_gone", "The folder {folder} no longer exists."},
 
 	// The Claude CLI of the server.

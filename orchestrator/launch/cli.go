@@ -14,6 +14,7 @@ import (
 
 	"github.com/sayso-dev/sayso/claude"
 	"github.com/sayso-dev/sayso/internal/statement"
+	"github.com/sayso-dev/sayso/internal/workspace"
 )
 
 // CLI is the Claude CLI that this node runs. It is safe for concurrent use.
@@ -26,6 +27,9 @@ type CLI struct {
 	Exe   string // of sayso, absolute; required with RunAs
 	// Private are the files and folders of sayso on this machine, absolute.
 	Private []string
+	// SettingsIn are the folders whose settings this CLI may load if a person trusts them, with the
+	// folders inside. nil is all folders.
+	SettingsIn workspace.Roots
 
 	mu         sync.Mutex // protects following
 	builds     map[string]build

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/sayso-dev/sayso/claude/folder"
 	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/review"
 	"github.com/sayso-dev/sayso/internal/workspace"
@@ -54,10 +53,10 @@ func (c confined) ReadFile(ctx context.Context, roots workspace.Roots, dir, path
 	return c.local.ReadFile(ctx, roots.Within(c.own), dir, path, maxBytes)
 }
 
-func (c confined) FolderSettings(ctx context.Context, dir string, granted map[pending.Scope][]string) (folder.Found, error) {
+func (c confined) FolderSettings(ctx context.Context, dir string, granted map[pending.Scope][]string) (FolderSettings, error) {
 	dir, err := c.check(ctx, dir)
 	if err != nil {
-		return folder.Found{}, err
+		return FolderSettings{}, err
 	}
 	return c.local.FolderSettings(ctx, dir, granted)
 }

@@ -43,14 +43,15 @@ func (c *CLI) ReadFile(_ context.Context, roots workspace.Roots, dir, path strin
 
 // FolderSettings is [folder.Read] for this CLI. granted are the rules that people had it add to
 // the folder's settings, by their scope, which is local or project.
-func (c *CLI) FolderSettings(_ context.Context, dir string, granted map[pending.Scope][]string) (folder.Found, error) {
+func (c *CLI) FolderSettings(_ context.Context, dir string, granted map[pending.Scope][]string) (FolderSettings, error) {
 	allowed := map[string][]string{}
 	for scope, rules := range granted {
 		allowed[filepath.Join(dir, ".claude", settingsNames[scope])] = rules
 	}
-	return readAs(c, func() (folder.Found, error) {
+	found, err := readAs(c, func() (folder.Found, error) {
 		return folder.Read(dir, folder.Trusted{Own: c.OwnFolders(), Home: c.Getenv("HOME"), Allowed: allowed})
 	})
+	return FolderSettings{Found: found, NeverLoaded: c.SettingsIn != nil && !c.SettingsIn.Contains(dir), CheckedAtStart: true}, err
 }
 
 // SettingsFile is the content of a settings file of the CLI.

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/sayso-dev/sayso/claude"
-	"github.com/sayso-dev/sayso/claude/folder"
 	"github.com/sayso-dev/sayso/internal/project"
 	"github.com/sayso-dev/sayso/internal/review"
 	"github.com/sayso-dev/sayso/internal/workingtree"
@@ -30,7 +29,7 @@ type Runner interface {
 	ReadFile(ctx context.Context, roots workspace.Roots, dir, path string, maxBytes int64) (workspace.File, error)
 	// FolderSettings returns what the CLI would load from a folder, except the rules that people
 	// had it add, by their scope.
-	FolderSettings(ctx context.Context, dir string, granted map[pending.Scope][]string) (folder.Found, error)
+	FolderSettings(ctx context.Context, dir string, granted map[pending.Scope][]string) (FolderSettings, error)
 	SettingsFiles(ctx context.Context, dir string) ([]SettingsFile, error)
 	// FindGrants returns what the settings of the CLI's user and of folders allow.
 	FindGrants(ctx context.Context, folders []string) (FoundGrants, error)

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/sayso-dev/sayso/claude"
-	"github.com/sayso-dev/sayso/claude/folder"
 	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/internal/workspace"
@@ -54,10 +53,13 @@ type Process struct {
 	PermissionMode string   `json:"permission_mode"`
 	AllowBypass    bool     `json:"allow_bypass,omitempty"`
 	AllowedTools   []string `json:"allowed_tools,omitempty"`
-	// UserSettingsOnly ignores the settings of the folder, and Overrides are the variables that
-	// disable what this does not cover, see [folder.Found.OverrideVariables].
-	UserSettingsOnly bool              `json:"user_settings_only,omitempty"`
-	Overrides        map[string]string `json:"overrides,omitempty"`
+	// UserSettingsOnly ignores the settings of the folder. Otherwise Trusted says which of them a
+	// person trusts; it is nil from a server of an earlier release.
+	UserSettingsOnly bool     `json:"user_settings_only,omitempty"`
+	Trusted          *Trusted `json:"trusted,omitempty"`
+	// Overrides are variables that disable what UserSettingsOnly does not cover, for a runner of an
+	// earlier release: this one takes none from a server.
+	Overrides map[string]string `json:"overrides,omitempty"`
 	// Demo lets it talk to the scripted model of the runner.
 	Demo  bool  `json:"demo,omitempty"`
 	Agent Agent `json:"agent"`
@@ -93,6 +95,10 @@ func (s *Starter) Open(ctx context.Context, p Process) (Conn, error) {
 	if err := s.allow(p); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
 	}
+	var err error
+	if p.Overrides, err = s.checkTrust(ctx, p); err != nil {
+		return nil, err
+	}
 	agent, err := s.agentFiles(p)
 	var c claude.Command
 	if err == nil {
@@ -117,14 +123,9 @@ func (s *Starter) CheckMachine(context.Context) error {
 }
 
 // allow returns why this runner does not start a process, nil if it does. Who asks may be another
-// host: what it sends must not lead out of the roots, nor take effect outside of the sandbox. Links
-// in the folder are refused by whoever enters it, see [shim.Enter].
+// host: what it sends must not lead out of the roots. Links in the folder are refused by whoever
+// enters it, see [shim.Enter].
 func (s *Starter) allow(p Process) error {
-	for name := range p.Overrides {
-		if !folder.IsOverrideVariable(name) {
-			return fmt.Errorf("the variable %q", name)
-		}
-	}
 	roots := s.Roots()
 	switch {
 	case p.Demo && s.Demo == nil:

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/sayso-dev/sayso/claude"
-	"github.com/sayso-dev/sayso/claude/folder"
 	"github.com/sayso-dev/sayso/internal/review"
 	"github.com/sayso-dev/sayso/internal/workingtree"
 	"github.com/sayso-dev/sayso/internal/workspace"
@@ -93,8 +92,8 @@ func (n near) ReadFile(ctx context.Context, roots workspace.Roots, dir, path str
 	return get[workspace.File](ctx, n, "ReadFile", roots, dir, path, maxBytes)
 }
 
-func (n near) FolderSettings(ctx context.Context, dir string, granted map[pending.Scope][]string) (folder.Found, error) {
-	return get[folder.Found](ctx, n, "FolderSettings", dir, granted)
+func (n near) FolderSettings(ctx context.Context, dir string, granted map[pending.Scope][]string) (launch.FolderSettings, error) {
+	return get[launch.FolderSettings](ctx, n, "FolderSettings", dir, granted)
 }
 
 func (n near) SettingsFiles(ctx context.Context, dir string) ([]launch.SettingsFile, error) {

@@ -24,6 +24,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/workspace"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
+	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/runner/link"
 	"github.com/sayso-dev/sayso/runner/remote"
 	"github.com/sayso-dev/sayso/shim"
@@ -319,7 +320,8 @@ func contract(t *testing.T, s *scripts, l launch.Launcher) {
 	want := launch.Process{
 		ID: id, Folder: "/work", NewSession: "a", Resume: "b", Fork: true, ResumeAt: "c", ContinueTurn: true, Model: "opus",
 		PermissionMode: "plan", AllowBypass: true, AllowedTools: []string{"Read"}, UserSettingsOnly: true,
-		Overrides: map[string]string{"GIT_CONFIG_COUNT": "0"}, Demo: true, Agent: launch.Agent{Token: "secret", Tools: []string{"ask_user"}},
+		Overrides: map[string]string{"GIT_CONFIG_COUNT": "0"}, Demo: true,
+		Trusted: &launch.Trusted{Digest: "sha256:1", Granted: map[pending.Scope][]string{pending.ScopeLocal: {"Bash(ls:*)"}}}, Agent: launch.Agent{Token: "secret", Tools: []string{"ask_user"}},
 	}
 	for i, v := 0, reflect.ValueOf(want); i < v.NumField(); i++ {
 		if v.Field(i).IsZero() {
@@ -557,7 +559,6 @@ func TestServersThatWantTooMuch(t *testing.T) {
 		}{
 			{"another folder", func(p *launch.Process) { p.Folder = "/etc" }, "/etc is outside"},
 			{"a way out of a root", func(p *launch.Process) { p.Folder = "/work/../etc" }, "/work/../etc is outside"},
-			{"a variable", func(p *launch.Process) { p.Overrides = map[string]string{"LD_PRELOAD": "/work/a.so"} }, `"LD_PRELOAD"`},
 			{"a demo", func(p *launch.Process) { p.Demo = true }, "no demo"},
 			{"the folder of all", func(p *launch.Process) { p.ID.ProcessID = "" }, "is a UUID"},
 			{"a folder beside", func(p *launch.Process) { p.ID.ProcessID = "../../etc/cron.d" }, "is a UUID"},

@@ -114,6 +114,8 @@ export const german: Record<keyof typeof errors, string> = {
   folder_characters: 'Der Name des Ordners enthält Zeichen, die in einem Pfad nicht möglich sind.',
   folder_dots: 'Gib den Ordner ohne .. in seinem Pfad an.',
   folder_missing: 'Wähle den Ordner, in dem Claude arbeiten soll.',
+  folder_never_loaded:
+    'Die Maschine lädt die Einstellungen von {folder} nicht. Starte ohne sie oder trage den Ordner dort in trusted-folder ein.',
   folder_new_settings:
     'Der Ordner {folder} hat Einstellungen, die Programme ausführen oder ändern, was Claude tun kann. Prüfe sie und starte dann noch einmal.',
   folder_no_access: 'Claude hat keinen Zugriff auf {folder}. Es läuft hier als Benutzer {user}.',

@@ -56,6 +56,8 @@ export const statementsInGerman: Record<keyof typeof statements, string> = {
   folder_changed:
     'Die Einstellungen des Ordners wurden beim Start von Claude geändert. Starte noch einmal, um sie zu prüfen.',
   folder_gone: 'Den Ordner {folder} gibt es nicht mehr.',
+  settings_never_loaded:
+    'Die Maschine lädt die Einstellungen von {folder} nicht. Setze die Sitzung ohne sie fort oder trage den Ordner dort in trusted-folder ein.',
   folder_not_resumed:
     'Den aktuellen Einstellungen des Ordners hat noch niemand vertraut. Deshalb wurde Claude nicht automatisch gestartet. Setze die Sitzung fort, um sie zu prüfen.',
   grant_external: 'Die Regel wurde einem Claude außerhalb von sayso erteilt und gilt dort bis zu dessen Ende.',

@@ -105,6 +105,8 @@ export const errors = {
   folder_characters: "The folder name has characters that a path can't contain.",
   folder_dots: 'Enter the folder without .. in its path.',
   folder_missing: 'Choose the folder Claude should work in.',
+  folder_never_loaded:
+    'The machine does not load the settings of {folder}. Start without them, or add the folder to trusted-folder on the machine.',
   folder_new_settings:
     'The folder {folder} has settings that run programs or change what Claude can do. Review them, then start again.',
   folder_no_access: "Claude can't enter {folder}: it runs as the user {user} here.",
@@ -515,6 +517,8 @@ export const statements = {
   session_deleted: 'The session was deleted.',
   session_recovered:
     'The database has no record of this session, so sayso recovered it from the running process. Answers, queued messages and settings that only the database held are lost.',
+  settings_never_loaded:
+    'The machine does not load the settings of {folder}. Resume the session without them, or add the folder to trusted-folder on the machine.',
   shim_silent:
     'The supervisor of this process has not responded since the server restarted. If this lasts, the process is ended.',
   shim_silent_admin: 'The supervisor of the process has not responded since the server restarted.',

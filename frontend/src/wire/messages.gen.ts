@@ -1798,6 +1798,7 @@ export interface FolderTrust {
   gone: FolderItem[]
   told: string[]
   can_leave_out: boolean
+  machine_refuses?: boolean
   before: TrustedBy | null
 }
 

@@ -101,6 +101,20 @@ test('a person who cancels is told why the start was refused, and nothing more i
   await vi.waitFor(() => expect(document.querySelector('dialog')).toBeNull())
 })
 
+test('settings that the machine refuses can’t be trusted', async () => {
+  answers = [refusal({ ...trust, machine_refuses: true }), made()]
+  const starting = rest.create({ command_id: 'c1', cwd: '/work', prompt: 'x' })
+  await vi.waitFor(() => expect(document.querySelector('dialog')).not.toBeNull())
+  expect(document.body.textContent).toContain('This machine doesn’t load the settings of this folder.')
+  expect([...document.querySelectorAll('dialog button')].map((b) => b.textContent?.trim())).toEqual([
+    'Cancel',
+    'Start without these settings',
+  ])
+  await press('Start without these settings')
+  await starting
+  expect(bodies[1]).toMatchObject({ without_settings: true })
+})
+
 test('other refusals open no dialog', async () => {
   answers = [new Response('{"error":{"code":"running","message":"It runs."}}', { status: 409 })]
   await expect(rest.resume('s')).rejects.toThrow('It runs.')

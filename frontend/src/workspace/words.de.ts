@@ -49,6 +49,8 @@ export const words: typeof english = {
     'Du vertraust diesen Befehlen, wie sie hier stehen. Skripte, die sie aufrufen, können sich später ohne Rückfrage ändern.',
   cannotSkip:
     'Git bindet hier Dateien ein, die sich nicht auslassen lassen. Ohne diese Einstellungen kann Claude daher nicht starten.',
+  machineRefuses:
+    'Diese Maschine lädt die Einstellungen dieses Ordners nicht. Um sie zuzulassen, trage den Ordner in den Einstellungen der Maschine unter trusted-folder ein.',
   trust: 'Diesem Ordner vertrauen und starten',
   startWithout: 'Ohne diese Einstellungen starten',
 }

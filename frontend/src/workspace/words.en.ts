@@ -46,6 +46,8 @@ export const words = {
   instructionFiles: (n: number) => `${count(n, 'file with instructions', 'files with instructions')} for Claude`,
   scripts: 'You trust these commands as shown here. Scripts that they call can change later without asking you.',
   cannotSkip: 'Git includes files here that can’t be skipped, so Claude can’t start without these settings.',
+  machineRefuses:
+    'This machine doesn’t load the settings of this folder. To allow them, add the folder to trusted-folder in the settings of the machine.',
   trust: 'Trust this folder and start',
   startWithout: 'Start without these settings',
 }
