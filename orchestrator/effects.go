@@ -2,7 +2,10 @@ package orchestrator
 
 import (
 	"context"
+	"time"
 
+	"github.com/sayso-dev/sayso/internal/statement"
+	"github.com/sayso-dev/sayso/orchestrator/transcript"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -62,6 +65,8 @@ func (p *process) perform(ctx context.Context, effects []effect) {
 			} else {
 				p.handle(ctx, startWasStored{})
 			}
+		case noteWaiting:
+			p.addItems(transcript.Note("waited:"+p.processID, "warning", statement.New("journal_was_full", "machine", p.o.o.NodeID), time.Now()))
 		case storeDelivery:
 			p.requests.setDelivery(ctx, f.requestID, f.delivery)
 		case endProcess:

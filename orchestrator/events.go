@@ -66,7 +66,8 @@ type (
 		at        time.Time
 		usage     launch.Vitals
 		limits    Limits
-		questions int // waiting for a person
+		machine   string // name of the runner
+		questions int    // waiting for a person
 		// The longest running tool, if any.
 		tool      string
 		toolSince time.Time
@@ -102,6 +103,7 @@ type (
 		offset int64
 	}
 	storeStart    struct{}
+	noteWaiting   struct{} // tells people that the process has waited for a server to store its output
 	storeDelivery struct {
 		requestID string
 		delivery  pending.Delivery

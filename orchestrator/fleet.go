@@ -642,3 +642,11 @@ func (f *Fleet) findSaved(ctx context.Context, sessionID string) (*Orchestrator,
 	}
 	return nil, SavedSession{}, session.ErrNotFound
 }
+
+// Stalled is [Orchestrator.Stalled] of all runners of this server.
+func (f *Fleet) Stalled() (n int) {
+	for _, o := range f.each() {
+		n += o.Stalled()
+	}
+	return n
+}

@@ -1,9 +1,11 @@
 package orchestrator
 
 import (
+	"strings"
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/statement"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -39,6 +41,14 @@ func differs(a, b, step float64) bool { return a-b >= step || b-a >= step }
 func (s state) judge(e sampled) (stuck, reason string) {
 	if s.journalLost {
 		return statement.New("journal_deleted"), ""
+	}
+	switch s.blocked {
+	case "":
+	case launch.JournalFull:
+		return statement.New("journal_full", "machine", e.machine), ""
+	default:
+		parts := strings.Split(s.blocked, ": ") // the last says what is wrong
+		return statement.New("output_blocked", "machine", e.machine, "detail", parts[len(parts)-1]), ""
 	}
 	now, l := e.at, e.limits
 	if ignored := s.ignoredAnswer(now, l.PickUp); ignored != "" {

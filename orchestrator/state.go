@@ -20,6 +20,7 @@ type state struct {
 
 	initialized   bool   // the CLI has answered initialize and has an account
 	journalLost   bool   // the files of its journal were deleted
+	blocked       string // see [launch.Vitals]
 	recovered     string // what the database has forgotten, a sentence; else ""
 	stopReason    string // why the process is being ended, else ""
 	endedByPerson bool   // stopReason came from a person, not from a limit
@@ -46,6 +47,8 @@ type state struct {
 	cost    int64     // not stored yet, in millionths of a dollar
 	costAt  time.Time // time of the latest part
 	storing int64     // cost that is being stored
+
+	toldWaiting bool // people were told that it has waited for a server to store its output
 
 	tree    treeState
 	samples []Sample // of the last minutes

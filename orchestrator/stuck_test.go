@@ -149,3 +149,41 @@ func TestSessionOfAHungShimIsKilledInTime(t *testing.T) {
 		})
 	}
 }
+
+// A session whose output cannot be stored says so, is not ended for its silence, and says afterwards
+// that it has waited for a server.
+func TestSessionWhoseOutputCannotBeStored(t *testing.T) {
+	limits := func(l *orchestrator.Limits) { l.Sample, l.Silent = time.Second, 3*time.Minute }
+	withBench(t, claudetest.Script{Turn: []claudetest.Step{{Text: "Hello."}, {Silent: true}}}, limits, func(b *bench) {
+		id := b.start("one")
+		b.wait(id, in(session.AssistantTurn))
+		says := func(want string) {
+			t.Helper()
+			b.wait(id, func(s session.ProcessState) bool {
+				return strings.HasPrefix(s.Stuck, want) && (s.Stuck == "") == (want == "")
+			})
+		}
+		b.launcher.uses(launch.Vitals{Blocked: "write out.0: no space left on device"})
+		says("Claude is waiting because here cannot store its output: no space left on device.")
+		time.Sleep(10 * time.Minute)
+		if n := b.Stalled(); n != 1 {
+			t.Errorf("%d sessions are stalled", n)
+		}
+		if n := b.notes(id, "could not hold more"); n != 0 {
+			t.Errorf("%d notes that it waits for a server", n)
+		}
+		b.launcher.uses(launch.Vitals{})
+		says("")
+		b.launcher.uses(launch.Vitals{Blocked: launch.JournalFull})
+		says("Claude is waiting because here cannot hold more of its output")
+		time.Sleep(time.Minute)
+		b.launcher.uses(launch.Vitals{})
+		says("")
+		if n := b.notes(id, "Claude waited because here could not hold more of its output while no server was connected."); n != 1 {
+			t.Errorf("%d notes that it has waited", n)
+		}
+		if n := b.Stalled(); n != 0 {
+			t.Errorf("%d sessions are stalled still", n)
+		}
+	})
+}

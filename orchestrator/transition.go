@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/statement"
+	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -264,14 +265,23 @@ func (s state) sample(e sampled) (state, []effect) {
 		t.memorySince, t.memoryBefore = e.at, u.Memory
 	}
 	t.memory = u.Memory
+	var effects []effect
+	if s.blocked = u.Blocked; s.blocked != "" {
+		s.lastActivity = e.at // it is not its fault
+	}
+	if s.blocked == launch.JournalFull && !s.toldWaiting {
+		s.toldWaiting = true
+		effects = append(effects, noteWaiting{})
+	}
 	s.tree, s.samples = t, addSample(s.samples, Sample{At: e.at, Memory: u.Memory, CPU: cores})
 
 	judged := usageJudged{memory: u.Memory, cpu: cores}
 	judged.stuck, judged.reason = s.judge(e)
 	if (judged.stuck != "" || judged.reason != "") && s.stopReason == "" {
-		return s, []effect{judgeUnlessAsking{judged}}
+		return s, append(effects, judgeUnlessAsking{judged})
 	}
-	return transition(s, judged)
+	s, more := transition(s, judged)
+	return s, append(effects, more...)
 }
 
 // becameItem reports whether a block has ended and is an item now.

@@ -91,7 +91,7 @@ func (o *Orchestrator) Live(sessionID string) (session.Live, bool) {
 func (p *process) measure(ctx context.Context, now time.Time, u launch.Vitals, limits Limits) {
 	questions := p.questions.count() // before the lock: see endQuestion
 	p.mu.Lock()
-	e := sampled{at: now, usage: u, limits: limits, questions: questions, retrying: p.transcript.Retrying()}
+	e := sampled{at: now, usage: u, limits: limits, machine: p.o.o.NodeID, questions: questions, retrying: p.transcript.Retrying()}
 	e.tool, e.toolSince, _ = p.transcript.OldestCall(func(toolUseID string) (time.Time, bool) {
 		a, asked := p.state.memo.Answered.find(toolUseID)
 		return a.At, asked
@@ -99,6 +99,16 @@ func (p *process) measure(ctx context.Context, now time.Time, u launch.Vitals, l
 	effects := p.transition(e)
 	p.mu.Unlock()
 	p.perform(ctx, effects)
+}
+
+// Stalled returns how many processes wait because their output cannot be stored.
+func (o *Orchestrator) Stalled() (n int) {
+	for _, p := range o.all() {
+		if p.is(func(s state) bool { return s.blocked != "" }) {
+			n++
+		}
+	}
+	return n
 }
 
 // journalInterval is how often the files of processes are checked.

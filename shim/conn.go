@@ -2,6 +2,7 @@ package shim
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,6 +51,8 @@ type Conn struct {
 	err     error         // why the connection ended
 	exit    *ExitRecord
 	done    chan struct{} // closed when exit is set
+	blocked string        // why the journal takes nothing; "" when it does
+	waited  string        // the last such reason that TakeBlocked has not returned
 }
 
 // chunk is a part of the journal.
@@ -317,6 +320,23 @@ func (c *Conn) Stat(ctx context.Context) (Stat, error) {
 	return *reply.head.Stat, nil
 }
 
+// Blocked returns why the journal takes nothing, so that the CLI waits; "" when it does. Shims of an
+// earlier release do not say.
+func (c *Conn) Blocked() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.blocked
+}
+
+// TakeBlocked is Blocked at any time since the last call, or since the connection began.
+func (c *Conn) TakeBlocked() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	why := cmp.Or(c.blocked, c.waited)
+	c.waited = ""
+	return why
+}
+
 // Done is closed when the CLI has exited and all its output is in the journal. Recv may still
 // return lines.
 func (c *Conn) Done() <-chan struct{} { return c.done }
@@ -515,6 +535,9 @@ func (c *Conn) receiveFrame(r *inbox) error {
 			delete(c.calls, f.number)
 			reply <- f
 		}
+	case kindBlocked:
+		c.blocked = f.head.Message
+		c.waited = cmp.Or(c.blocked, c.waited)
 	case kindFenced:
 		if c.err == nil {
 			c.err = ErrFenced

@@ -379,11 +379,26 @@ func TestTheCLIWaitsWhileTheDiskIsFull(t *testing.T) {
 		}
 		return err
 	})
+	until(t, "the server is told", func() error {
+		if why := c.Blocked(); !strings.Contains(why, "no space left") {
+			return fmt.Errorf("it is told %q", why)
+		}
+		return nil
+	})
 	if err := os.Remove(full); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Join(all(t, c), "\n") + "\n"; got != numbered(3000) {
 		t.Errorf("got %d bytes", len(got))
+	}
+	if why := c.Blocked(); why != "" {
+		t.Errorf("when there is space again it is told %q", why)
+	}
+	if why := c.TakeBlocked(); !strings.Contains(why, "no space left") {
+		t.Errorf("of the time between it is told %q", why)
+	}
+	if why := c.TakeBlocked(); why != "" {
+		t.Errorf("it is told twice: %q", why)
 	}
 }
 
@@ -422,6 +437,14 @@ func TestTheCLIWaitsWhileTheJournalIsFull(t *testing.T) {
 		return err
 	}
 	until(t, "the journal is full", blocked)
+	c.Detach()
+	c = attach(t, h.Dir, 2, 0) // the server was away
+	until(t, "the next server is told", func() error {
+		if why := c.Blocked(); why != shim.ErrJournalFull.Error() {
+			return fmt.Errorf("it is told %q", why)
+		}
+		return nil
+	})
 	var lines []string
 	for {
 		line, err := c.Recv()

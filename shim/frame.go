@@ -35,6 +35,8 @@ const (
 	kindData   = 66 // number: its offset, body: bytes of the journal
 	kindExit   = 67 // Exit; what is left of the journal may still follow
 	kindFenced = 68 // the rest of the journal may follow
+
+	kindBlocked = 69 // Message: why the journal takes nothing, "" when it does again
 )
 
 // head holds the members of all heads.

@@ -11,8 +11,9 @@ import (
 	"github.com/sayso-dev/sayso/internal/failpoint"
 )
 
-// errJournalFull makes the CLI wait until the server has committed.
-var errJournalFull = errors.New("the journal is full until the server has stored it")
+// ErrJournalFull makes the CLI wait until the server has committed. Its text reaches servers of
+// other releases and never changes.
+var ErrJournalFull = errors.New("the journal is full until the server has stored it")
 
 // retryDelay is the delay between attempts to write to a full disk.
 const retryDelay = 100 * time.Millisecond
@@ -73,7 +74,7 @@ func (j *journal) write(b []byte) (int, error) {
 	end := j.end // written only by this goroutine
 	if j.file == nil || end-j.start >= j.limits.Segment {
 		if committed, _ := j.state(); end-committed >= j.limits.Journal {
-			return 0, errJournalFull
+			return 0, ErrJournalFull
 		}
 		f, err := os.OpenFile(segmentName(end, j.salt), os.O_CREATE|os.O_RDWR|os.O_EXCL, 0o600)
 		switch {

@@ -35,6 +35,7 @@ type peer struct {
 	version byte
 	wake    chan struct{} // capacity 1
 	done    chan struct{} // closed when the connection has ended
+	blocked string        // as the server was told; only send changes it
 
 	mu       sync.Mutex
 	replies  []frame
@@ -270,6 +271,10 @@ func (p *peer) collect(b []byte, at *cursor) (out []byte, last bool) {
 
 	if ended {
 		return nil, true
+	}
+	if _, blocked := p.k.journal.state(); attached && blocked != p.blocked {
+		p.blocked = blocked
+		replies = append(replies, frame{kind: kindBlocked, head: head{Message: blocked}})
 	}
 	if sayExit {
 		replies = append(replies, frame{kind: kindExit, head: head{Exit: exit}})

@@ -14,7 +14,7 @@ import (
 // shimLines is the most that a process which keeps a CLI may consist of on one
 // system, in lines of code. docs/adr/0019-size-of-the-shim.md says what they are
 // for; a change that needs more begins there.
-const shimLines = 1740
+const shimLines = 1750
 
 // files says what each file is for: the shim itself, the server that finds,
 // starts and drives it, or both.

@@ -50,6 +50,8 @@ type RunnerLoad struct {
 	Load       float64 `json:"load"`        // of the host, the average of a minute
 	FreeMemory uint64  `json:"free_memory"` // in bytes; 0 if it is not known
 	FreeDisk   uint64  `json:"free_disk"`   // for its state folder, in bytes; 0 if it is not known
+	// Waiting is how many of the processes wait because their output cannot be stored there.
+	Waiting int `json:"waiting"`
 }
 
 // RunnerCreate names a new runner on another host.

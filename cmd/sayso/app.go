@@ -342,6 +342,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 		return err
 	}
 	a.orchestrator = orchestrator.NewFleet(local)
+	a.metrics.watchSessions(a.orchestrator.Stalled)
 	a.agents, err = mcpapi.New(mcpapi.Options{
 		Requests: a.requests, Store: a.store, Directory: a.directory, Notifier: notifier,
 		Policy: a.policy.of, Version: versionText(), Log: a.log,

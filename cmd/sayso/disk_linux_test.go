@@ -15,10 +15,16 @@ import (
 // that is a full disk, for everybody else the disk is as it was.
 func (s *server) limitFiles(bytes uint64) {
 	s.h.t.Helper()
+	limitFiles(s.h.t, s.cmd.Process.Pid, bytes)
+}
+
+// limitFiles is the same for a process.
+func limitFiles(t testing.TB, pid int, bytes uint64) {
+	t.Helper()
 	limit := syscall.Rlimit{Cur: bytes, Max: ^uint64(0)}
 	const fileSize = syscall.RLIMIT_FSIZE
-	if _, _, err := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(s.cmd.Process.Pid), fileSize, uintptr(unsafe.Pointer(&limit)), 0, 0, 0); err != 0 {
-		s.h.t.Fatal(err)
+	if _, _, err := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(pid), fileSize, uintptr(unsafe.Pointer(&limit)), 0, 0, 0); err != 0 {
+		t.Fatal(err)
 	}
 }
 

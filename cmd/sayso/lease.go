@@ -39,7 +39,7 @@ func (a *app) takeLease(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fences, err := a.shims.Fences(ctx)
+	fences, _, err := a.shims.Fences(ctx)
 	if err != nil {
 		return err
 	}

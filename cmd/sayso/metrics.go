@@ -57,6 +57,14 @@ func (m *metrics) watch(s store.Store, stateDir string) {
 	})
 }
 
+// watchSessions adds what is measured of sessions when metrics are read. stalled returns how many wait
+// because their output cannot be stored.
+func (m *metrics) watchSessions(stalled func() int) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "sayso_stalled_sessions", Help: "Sessions that wait because their machine cannot store their output.",
+	}, func() float64 { return float64(stalled()) }))
+}
+
 // measuredAtRead is a collector of gauges.
 type measuredAtRead map[*prometheus.Desc]func() (float64, error)
 

@@ -60,6 +60,7 @@ type host struct {
 	program      func() string  // the shim
 	descriptors  *descriptors.Reserve
 	mcp          *launch.MCP // where sessions reach the server through this program
+	waiting      int         // sessions whose output could not be stored at the last hello
 }
 
 // runnerVerb is a runner for the servers of its settings, until ctx ends. The sessions continue.
@@ -202,10 +203,14 @@ func (h *host) shims(epoch uint64) *launch.Shims {
 
 // hello says what this host is and has.
 func (h *host) hello(ctx context.Context) (runner.Hello, error) {
-	fences, err := h.shims(0).Fences(ctx)
+	fences, waiting, err := h.shims(0).Fences(ctx)
 	if err != nil {
 		return runner.Hello{}, err
 	}
+	if waiting != h.waiting && waiting > 0 {
+		h.log.WarnContext(ctx, "sessions wait because their output cannot be stored: the state folder is on a full disk, or no server has read it for long", "sessions", waiting)
+	}
+	h.waiting = waiting
 	hello := runner.Hello{
 		InstallationID: h.installation, Machine: machine(), Release: versionText(), Clock: time.Now(),
 		Fence:  slices.Max(append(slices.Collect(maps.Values(fences)), 0)),
@@ -261,7 +266,7 @@ func running(shims *launch.Shims) (n int) {
 
 // loadOf returns what this host uses now.
 func loadOf(shims *launch.Shims, stateDir string) wire.RunnerLoad {
-	l := wire.RunnerLoad{Processes: running(shims), FreeMemory: memInfo("MemAvailable")}
+	l := wire.RunnerLoad{Processes: running(shims), Waiting: shims.Waiting(), FreeMemory: memInfo("MemAvailable")}
 	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
 		first, _, _ := strings.Cut(string(text), " ")
 		l.Load, _ = strconv.ParseFloat(first, 64) // 0 then

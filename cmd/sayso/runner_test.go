@@ -110,9 +110,9 @@ func newFar(s *server, host *harness) far {
 }
 
 // runs starts the program of the runner, and waits until the server can use it.
-func (f far) runs(s *server, address string) *exec.Cmd {
+func (f far) runs(s *server, address string, args ...string) *exec.Cmd {
 	f.t.Helper()
-	cmd := f.command("runner", "--connect", address, "--token-file", f.tokenFile, "--workspace-root", f.work, "--claude", f.claude, "--label", "gpu")
+	cmd := f.command("runner", append([]string{"--connect", address, "--token-file", f.tokenFile, "--workspace-root", f.work, "--claude", f.claude, "--label", "gpu"}, args...)...)
 	said := &words{}
 	cmd.Stdout, cmd.Stderr = said, said
 	must(f.t, cmd.Start())
@@ -139,6 +139,7 @@ type runnerState struct {
 	} `json:"clis"`
 	Load *struct {
 		Processes int `json:"processes"`
+		Waiting   int `json:"waiting"`
 	} `json:"load"`
 }
 

@@ -89,6 +89,8 @@ var table = []Entry{
 	{"stuck_growing", "Claude has been silent since {since}, and the memory of its processes has grown from {before} MB to {after} MB."},
 	{"answer_not_delivered", "The answer to {tool}, given at {at}, has not reached Claude yet. If this lasts, kill the session and resume it."},
 	{"stuck_answer", "Claude has not picked up the answer to {tool}, which was delivered at {at}. If this lasts, kill the session and resume it."},
+	{"journal_full", "Claude is waiting because {machine} cannot hold more of its output, which no server has stored for a long time. Nothing is lost. Claude continues when sayso has caught up."},
+	{"output_blocked", "Claude is waiting because {machine} cannot store its output: {detail}. Check the disk with the state folder of sayso there. Nothing is lost, and Claude continues when the disk accepts data again."},
 	{"shim_silent", "The supervisor of this process has not responded since the server restarted. If this lasts, the process is ended."},
 
 	// What an admin reads about a process.
@@ -107,6 +109,7 @@ var table = []Entry{
 	{"process_recovered", "The database has no record of this process and is probably older than it. sayso recovered the session from the running process. Answers and queued messages that only the database held are lost."},
 	{"database_behind", "The database is older than this process: it was restored, or lost its last changes. sayso reads again what Claude printed since then. Answers and queued messages of that time are lost."},
 	{"journal_deleted", "The files of this process in the state folder of sayso were deleted. The session goes on, but it cannot survive a restart of the server. Kill and resume it to be safe."},
+	{"journal_was_full", "Claude waited because {machine} could not hold more of its output while no server was connected. Nothing is lost, and Claude continues."},
 	{"answer_waits", "Claude ended before it acted on an answer. Resume the session to continue."},
 	{"files_restore_unconfirmed", "{by} told Claude to restore files to before an earlier message, and Claude has not confirmed it. Check the changes. Files: {files}."},
 	{"files_not_restored", "{by} wanted to restore files to before an earlier message, and Claude refused. Files: {files}."},

@@ -57,12 +57,19 @@ type Commands interface {
 	processes
 }
 
+// JournalFull is the Blocked of a process of which no server has stored the output for so long that
+// the runner holds as much as it may.
+const JournalFull = "journal_full"
+
 // Vitals are what a process and all its descendants use at one moment.
 type Vitals struct {
 	ProcessID string        `json:"process_id"`
 	Memory    uint64        `json:"memory"`    // resident bytes
 	CPU       time.Duration `json:"cpu"`       // since they started, with the children that they have waited for
 	Processes int           `json:"processes"` // 0 when the CLI is gone
+	// Blocked is why its output could not be stored at some time since the last call, so that it
+	// waited: JournalFull, or an error of the system; "" for neither, or when it is not known.
+	Blocked string `json:"blocked,omitempty"`
 }
 
 // Leftover is a process that an earlier server left behind.

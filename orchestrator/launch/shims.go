@@ -81,9 +81,22 @@ func (s *Shims) Vitals(context.Context) ([]Vitals, error) {
 	vitals := make([]Vitals, len(running))
 	for i, c := range running {
 		u := sums[roots[i]]
-		vitals[i] = Vitals{ProcessID: c.shim.Meta().ProcessID, Memory: u.Memory, CPU: u.CPU, Processes: u.Processes}
+		vitals[i] = Vitals{ProcessID: c.shim.Meta().ProcessID, Memory: u.Memory, CPU: u.CPU, Processes: u.Processes, Blocked: c.shim.TakeBlocked()}
+		if vitals[i].Blocked == shim.ErrJournalFull.Error() {
+			vitals[i].Blocked = JournalFull
+		}
 	}
 	return vitals, nil
+}
+
+// Waiting returns how many of the running processes wait because their output cannot be stored.
+func (s *Shims) Waiting() (n int) {
+	for _, c := range s.running() {
+		if c.shim.Blocked() != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // Damaged implements [Launcher].
@@ -208,16 +221,17 @@ const (
 )
 
 // Fences returns the highest epoch that has attached to each shim that runs, by the id of its
-// process. It leaves out a shim that does not answer in time.
-func (s *Shims) Fences(ctx context.Context) (map[string]uint64, error) {
+// process, and how many of them wait because the output of their CLI cannot be stored. It leaves out
+// a shim that does not answer in time.
+func (s *Shims) Fences(ctx context.Context) (fences map[string]uint64, waiting int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, fencesTimeout)
 	defer cancel()
 	bundles, err := shim.List(s.Root)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	var mu sync.Mutex
-	fences := map[string]uint64{}
+	fences = map[string]uint64{}
 	var asking sync.WaitGroup
 	slots := make(chan struct{}, maxLooks)
 	for _, b := range bundles {
@@ -234,10 +248,13 @@ func (s *Shims) Fences(ctx context.Context) (map[string]uint64, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			fences[b.Meta.ProcessID] = stat.Epoch
+			if stat.Blocked != "" {
+				waiting++
+			}
 		})
 	}
 	asking.Wait()
-	return fences, nil
+	return fences, waiting, nil
 }
 
 // Leftovers implements [Launcher].

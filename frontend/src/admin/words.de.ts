@@ -52,6 +52,8 @@ export const words: typeof english = {
     labels: 'Labels',
     noLabels: 'Keine',
     skew: (by: string) => `Die Uhr geht um ${by} falsch. Zeiten in Verläufen weichen genauso ab.`,
+    waiting: (n: number) =>
+      `${count(n, 'Sitzung wartet', 'Sitzungen warten')}, weil ihre Ausgabe auf dieser Maschine nicht gespeichert werden kann. Prüfe den Datenträger mit dem Zustandsordner.`,
     noToken: 'Kein Token: keine Verbindung möglich.',
     actionsOf: (name: string) => `Aktionen für ${name}`,
     rename: 'Umbenennen …',

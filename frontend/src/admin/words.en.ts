@@ -51,6 +51,8 @@ export const words = {
     labels: 'Labels',
     noLabels: 'None',
     skew: (by: string) => `The clock is ${by} off. Times in transcripts are wrong by as much.`,
+    waiting: (n: number) =>
+      `${count(n, 'session is', 'sessions are')} waiting because the output can’t be stored on this machine. Check the disk with the state folder.`,
     noToken: 'No token: it can’t connect.',
     actionsOf: (name: string) => `Actions for ${name}`,
     rename: 'Rename…',

@@ -81,6 +81,10 @@ export const statementsInGerman: Record<keyof typeof statements, string> = {
   interrupted_by: '{by} hat Claude unterbrochen.',
   journal_deleted:
     'Die Dateien dieses Prozesses, die sayso anlegt, wurden gelöscht. Die Sitzung läuft weiter, übersteht aber keinen Neustart des Servers. Beende sie und setze sie fort, um sicherzugehen.',
+  journal_full:
+    'Claude wartet, weil {machine} nicht mehr von seiner Ausgabe aufbewahren kann, die lange kein Server gespeichert hat. Nichts geht verloren. Claude macht weiter, sobald sayso nachgekommen ist.',
+  journal_was_full:
+    'Claude hat gewartet, weil {machine} nicht mehr von seiner Ausgabe aufbewahren konnte, während kein Server verbunden war. Nichts ging verloren, und Claude macht weiter.',
   answer_waits: 'Claude endete, bevor es eine Antwort umgesetzt hat. Setze die Sitzung fort, damit es weitergeht.',
   message_repeated:
     'Claude endete, bevor es die letzte Nachricht gespeichert hatte. Sie wird deshalb noch einmal gesendet.',
@@ -91,6 +95,8 @@ export const statementsInGerman: Record<keyof typeof statements, string> = {
   orphaned_requests:
     'Claude wurde beendet, seine Anfragen lassen sich aber noch beantworten. Claude erhält die Antworten, wenn die Sitzung fortgesetzt wird.',
   other_node: 'Der Prozess gehört zum Server {node}, der von hier nicht erreichbar ist. Sieh dort nach.',
+  output_blocked:
+    'Claude wartet, weil {machine} seine Ausgabe nicht speichern kann: {detail}. Prüfe dort den Datenträger mit dem Zustandsordner von sayso. Nichts geht verloren, und Claude macht weiter, sobald wieder Daten gespeichert werden können.',
   process_ended_first: 'Der Claude-Prozess endete vor einer Antwort. Nichts wurde ausgeführt.',
   process_recovered:
     'Die Datenbank kennt diesen Prozess nicht und ist vermutlich älter als er. sayso hat die Sitzung aus dem laufenden Prozess wiederhergestellt. Antworten und wartende Nachrichten, die nur in der Datenbank standen, sind verloren.',

@@ -481,6 +481,10 @@ export const statements = {
   interrupted_by: '{by} interrupted Claude.',
   journal_deleted:
     'The files of this process in the state folder of sayso were deleted. The session goes on, but it cannot survive a restart of the server. Kill and resume it to be safe.',
+  journal_full:
+    'Claude is waiting because {machine} cannot hold more of its output, which no server has stored for a long time. Nothing is lost. Claude continues when sayso has caught up.',
+  journal_was_full:
+    'Claude waited because {machine} could not hold more of its output while no server was connected. Nothing is lost, and Claude continues.',
   message_repeated: 'Claude ended before it had saved the last message, so the message is sent again.',
   not_answered: 'Nobody answered in time.',
   not_asked_again: 'Claude continued without asking this again.',
@@ -489,6 +493,8 @@ export const statements = {
   orphaned_requests:
     'Claude has ended, and its requests can still be answered. It gets the answers when the session is resumed.',
   other_node: "The server {node} runs it, and this one can't reach it. Look there.",
+  output_blocked:
+    'Claude is waiting because {machine} cannot store its output: {detail}. Check the disk with the state folder of sayso there. Nothing is lost, and Claude continues when the disk accepts data again.',
   process_ended_first: 'The Claude process ended before an answer. Nothing ran.',
   process_recovered:
     'The database has no record of this process and is probably older than it. sayso recovered the session from the running process. Answers and queued messages that only the database held are lost.',

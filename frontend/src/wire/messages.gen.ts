@@ -1875,6 +1875,7 @@ export interface RunnerLoad {
   load: number
   free_memory: number
   free_disk: number
+  waiting: number
 }
 
 export type GrantKind = 'rule' | 'directory' | 'mode'
