@@ -13,7 +13,12 @@ const decide = async (name, input, { toolUseID, suggestions }) => {
     case 'toolu_changed':
       return { behavior: 'allow', updatedInput: { command: 'ls -l' } }
     case 'toolu_granted':
-      return { behavior: 'allow', updatedInput: input, updatedPermissions: suggestions, decisionClassification: 'user_permanent' }
+      return {
+        behavior: 'allow',
+        updatedInput: input,
+        updatedPermissions: suggestions,
+        decisionClassification: 'user_permanent',
+      }
     case 'toolu_denied':
       return { behavior: 'deny', message: 'not today' }
     case 'toolu_failed':
@@ -29,31 +34,98 @@ const scenarios = {
   decisions: { canUseTool: decide },
   nobody: {},
   model: {
-    model: 'opus', fallbackModel: 'sonnet', betas: ['context-1m-2025-08-07'], effort: 'high', thinking: { type: 'enabled', budgetTokens: 2000 },
-    maxTurns: 3, maxBudgetUsd: 1.5, taskBudget: { total: 5000 }, outputFormat: { type: 'json_schema', schema: { type: 'object' } },
-    systemPrompt: 'Be brief.', planModeInstructions: 'Plan.', title: 'A title', promptSuggestions: true, agentProgressSummaries: true, forwardSubagentText: true,
-    includePartialMessages: true, includeHookEvents: true,
+    model: 'opus',
+    fallbackModel: 'sonnet',
+    betas: ['context-1m-2025-08-07'],
+    effort: 'high',
+    thinking: { type: 'enabled', budgetTokens: 2000 },
+    maxTurns: 3,
+    maxBudgetUsd: 1.5,
+    taskBudget: { total: 5000 },
+    outputFormat: { type: 'json_schema', schema: { type: 'object' } },
+    systemPrompt: 'Be brief.',
+    planModeInstructions: 'Plan.',
+    title: 'A title',
+    promptSuggestions: true,
+    agentProgressSummaries: true,
+    forwardSubagentText: true,
+    includePartialMessages: true,
+    includeHookEvents: true,
   },
-  appended: { systemPrompt: { type: 'preset', preset: 'claude_code', append: 'Be brief.', excludeDynamicSections: true, snapshot: false } },
+  appended: {
+    systemPrompt: {
+      type: 'preset',
+      preset: 'claude_code',
+      append: 'Be brief.',
+      excludeDynamicSections: true,
+      snapshot: false,
+    },
+  },
   tools: {
-    permissionMode: 'acceptEdits', allowedTools: ['Bash(ls *)', 'Read'], disallowedTools: ['WebFetch'], tools: ['Bash', 'Read'], toolAliases: { Bash: 'mcp__x__run' },
-    additionalDirectories: ['/tmp'], settingSources: ['project'], settings: { model: 'opus' }, managedSettings: { permissions: { deny: ['WebSearch'] } },
-    skills: ['review'], agents: { checker: { description: 'Checks', prompt: 'Check.', tools: ['Read'], model: 'haiku' } }, perTaskStopAffordance: true,
-    enableFileCheckpointing: true, permissionPrompts: 'none', extraArgs: { workload: 'x' },
+    permissionMode: 'acceptEdits',
+    allowedTools: ['Bash(ls *)', 'Read'],
+    disallowedTools: ['WebFetch'],
+    tools: ['Bash', 'Read'],
+    toolAliases: { Bash: 'mcp__x__run' },
+    additionalDirectories: ['/tmp'],
+    settingSources: ['project'],
+    settings: { model: 'opus' },
+    managedSettings: { permissions: { deny: ['WebSearch'] } },
+    skills: ['review'],
+    agents: { checker: { description: 'Checks', prompt: 'Check.', tools: ['Read'], model: 'haiku' } },
+    perTaskStopAffordance: true,
+    enableFileCheckpointing: true,
+    permissionPrompts: 'none',
+    extraArgs: { workload: 'x' },
   },
   servers: {
-    mcpServers: { here: { type: 'stdio', command: 'srv', args: ['-v'], env: { TOKEN: 't' } }, there: { type: 'http', url: 'https://there.example', headers: { A: 'b' } } },
-    mcpServersDelivery: 'initialize', strictMcpConfig: true, plugins: [{ type: 'local', path: '/plugins/a' }, { type: 'local', path: '/plugins/b', skipMcpDiscovery: true }], pluginDelivery: 'initialize',
+    mcpServers: {
+      here: { type: 'stdio', command: 'srv', args: ['-v'], env: { TOKEN: 't' } },
+      there: { type: 'http', url: 'https://there.example', headers: { A: 'b' } },
+    },
+    mcpServersDelivery: 'initialize',
+    strictMcpConfig: true,
+    plugins: [
+      { type: 'local', path: '/plugins/a' },
+      { type: 'local', path: '/plugins/b', skipMcpDiscovery: true },
+    ],
+    pluginDelivery: 'initialize',
   },
   resumed: { resume: uuid, forkSession: true, resumeSessionAt: uuid },
   named: { sessionId: uuid, persistSession: false },
   hooks: {
     hooks: {
-      PreToolUse: [{ matcher: 'Bash', timeout: 5, hooks: [async () => ({ hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision: 'deny', permissionDecisionReason: 'no' } })] }],
+      PreToolUse: [
+        {
+          matcher: 'Bash',
+          timeout: 5,
+          hooks: [
+            async () => ({
+              hookSpecificOutput: {
+                hookEventName: 'PreToolUse',
+                permissionDecision: 'deny',
+                permissionDecisionReason: 'no',
+              },
+            }),
+          ],
+        },
+      ],
       Stop: [{ hooks: [async () => ({ decision: 'block', reason: 'go on' })] }],
     },
   },
-  server: { mcpServers: { local: createSdkMcpServer({ name: 'local', version: '1', tools: [tool('greet', 'Greets.', { city: z.string() }, async ({ city }) => ({ content: [{ type: 'text', text: `Hello ${city}` }] }))] }) } },
+  server: {
+    mcpServers: {
+      local: createSdkMcpServer({
+        name: 'local',
+        version: '1',
+        tools: [
+          tool('greet', 'Greets.', { city: z.string() }, async ({ city }) => ({
+            content: [{ type: 'text', text: `Hello ${city}` }],
+          })),
+        ],
+      }),
+    },
+  },
   questions: {
     supportedDialogKinds: ['k'],
     onElicitation: async () => ({ action: 'accept', content: { name: 'Ada' } }),
@@ -95,7 +167,10 @@ async function* stream() {
   yield { type: 'user', session_id: '', parent_tool_use_id: null, message: { role: 'user', content: 'hello' } }
   await finished
 }
-const q = query({ prompt: isCalls ? stream() : 'hello', options: { pathToClaudeCodeExecutable: cli, cwd, settingSources: [], ...(isCalls ? {} : wanted) } })
+const q = query({
+  prompt: isCalls ? stream() : 'hello',
+  options: { pathToClaudeCodeExecutable: cli, cwd, settingSources: [], ...(isCalls ? {} : wanted) },
+})
 try {
   for await (const message of q) {
     if (message.type !== 'result' || !isCalls) continue
