@@ -57,8 +57,10 @@ type CLI struct {
 	replies     map[string]Reply // by subtype
 	// lastResult is the text of the last tool result.
 	lastResult string
-	stubborn   bool
-	eof        bool
+	// said is the last text of the turn.
+	said     string
+	stubborn bool
+	eof      bool
 
 	exited chan struct{} // closed by exit
 	status int           // set before over is closed
@@ -395,7 +397,7 @@ func (c *CLI) turn(prompt string) {
 	}
 	c.mu.Lock()
 	c.abort, c.aborted = make(chan struct{}), make(chan []*ask, 1)
-	c.interrupted = c.abort
+	c.interrupted, c.said = c.abort, ""
 	model, mode := c.Model, c.PermissionMode
 	c.mu.Unlock()
 	c.emit(map[string]any{
@@ -407,9 +409,10 @@ func (c *CLI) turn(prompt string) {
 	err = c.play(steps)
 	c.mu.Lock()
 	c.abort, c.interrupted = nil, nil
+	said := orElse(c.said, "done")
 	c.mu.Unlock()
 	result := map[string]any{
-		"type": "result", "subtype": "success", "is_error": false, "num_turns": 1, "result": "done",
+		"type": "result", "subtype": "success", "is_error": false, "num_turns": 1, "result": said,
 		"duration_ms": time.Since(began).Milliseconds(), "duration_api_ms": 1, "total_cost_usd": c.costs(0),
 		"usage": map[string]any{"input_tokens": 10, "output_tokens": 20}, "permission_denials": []any{},
 	}

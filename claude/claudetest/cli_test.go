@@ -182,6 +182,25 @@ func TestAnswersBecomeToolResults(t *testing.T) {
 	})
 }
 
+// As with the real CLI, the text of a result is the last one of its turn.
+func TestResultHasTheLastText(t *testing.T) {
+	play(t, claudetest.Script{}, func(p *played) {
+		p.sends(prompt(claudetest.Step{Text: "first"}, claudetest.Step{Text: "last"}), prompt(claudetest.Step{Bytes: 1}))
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		var results []string
+		for _, line := range p.raw {
+			var m struct{ Type, Result string }
+			if json.Unmarshal([]byte(line), &m) == nil && m.Type == "result" {
+				results = append(results, m.Result)
+			}
+		}
+		if want := []string{"last", "done"}; !slices.Equal(results, want) {
+			t.Errorf("got %q, want %q", results, want)
+		}
+	})
+}
+
 func TestOtherRequestsWaitForTheirAnswer(t *testing.T) {
 	hook := map[string]any{"subtype": "hook_callback", "callback_id": "h"}
 	play(t, claudetest.Script{}, func(p *played) {

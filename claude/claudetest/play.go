@@ -42,9 +42,10 @@ func (c *CLI) step(s Step) error {
 		return c.asks(s)
 	case s.Text != "":
 		c.mu.Lock()
-		last := c.lastResult
+		c.said = strings.ReplaceAll(s.Text, "{{last_tool_result}}", c.lastResult)
+		said := c.said
 		c.mu.Unlock()
-		c.say(strings.ReplaceAll(s.Text, "{{last_tool_result}}", last))
+		c.say(said)
 	case s.Raw != "":
 		_ = c.Transport.Send([]byte(s.Raw))
 	case s.Bytes > 0:
