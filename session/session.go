@@ -356,7 +356,7 @@ type Store interface {
 	// attachments. A known MessageID changes nothing and returns queued false. It returns
 	// ErrNoAttachment if an attachment does not exist.
 	QueueMessage(ctx context.Context, m Message) (queued bool, err error)
-	// QueuedMessages returns the unsent messages, oldest first.
+	// QueuedMessages returns the unsent messages, in the order in which they were queued.
 	QueuedMessages(ctx context.Context, sessionID string) ([]Message, error)
 	// MarkSent removes a message from the queue; false when it was not queued.
 	MarkSent(ctx context.Context, messageID string, at time.Time) (bool, error)

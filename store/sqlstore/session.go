@@ -246,7 +246,7 @@ const SelectFirstPlace = "SELECT coalesce(min(waiting.place), 1) - 1 FROM messag
 // SelectRequeued selects the sent messages of session $1, as seq and their new place in the queue: in the
 // order in which they were sent, before the messages that are queued.
 const SelectRequeued = `SELECT seq, coalesce((SELECT min(place) FROM messages WHERE sent_at = 0 AND session_id = $1), 0)
-	- count(*) OVER () + row_number() OVER (ORDER BY sent_at, place, created_at, seq) - 1 AS place
+	- count(*) OVER () + row_number() OVER (ORDER BY sent_at, place, seq) - 1 AS place
 	FROM messages WHERE sent_at <> 0 AND session_id = $1`
 
 // defaultItems is the page size of a transcript if no limit is given.
@@ -309,7 +309,7 @@ var (
 	selectItems = query("SELECT p.items, " + itemColumns + ` FROM processes p
 		LEFT JOIN transcript t ON t.session_id = p.session_id AND t.rev > $1 WHERE p.session_id = $2 ORDER BY t.rev LIMIT $3`)
 	selectItem   = query("SELECT " + itemColumns + " FROM transcript t WHERE t.session_id = $1 AND t.key = $2")
-	selectQueued = query("SELECT " + MessageColumns + " FROM messages WHERE session_id = $1 AND sent_at = 0 ORDER BY place, created_at, seq")
+	selectQueued = query("SELECT " + MessageColumns + " FROM messages WHERE session_id = $1 AND sent_at = 0 ORDER BY place, seq")
 
 	insertSession = define(insertInto("sessions", insertSessionColumns))
 	insertProcess = define(`INSERT INTO processes (session_id, version, updated_at, items, rev, state, started_at, state_changed_at,
