@@ -38,7 +38,7 @@ func TestFilesAndDiskOfARunner(t *testing.T) {
 	if confinable(t) {
 		sandbox = "bubblewrap"
 	}
-	f.runs(s, s.URL, "--sandbox", sandbox)
+	runner := f.runs(s, s.URL, "--sandbox", sandbox)
 	var made struct {
 		SessionID string `json:"session_id"`
 	}
@@ -90,10 +90,18 @@ func TestFilesAndDiskOfARunner(t *testing.T) {
 		s.do("GET", "/api/sessions/"+id, nil, &found)
 		return found.ProcessState.Stuck
 	}
-	eventually(t, "people see that the output cannot be stored", func() bool {
+	said := func() bool {
 		return strings.HasPrefix(stuck(), "Claude is waiting because build-02 cannot store its output: file too large.")
-	})
+	}
+	eventually(t, "people see that the output cannot be stored", said)
 	eventually(t, "admins see it with the machine", func() bool { return f.listed(s).Load.Waiting == 1 })
+	must(t, runner.Process.Kill())
+	eventually(t, "the runner is gone", func() bool { return f.listed(s).Load == nil })
+	runner = f.runs(s, s.URL, "--sandbox", sandbox)
+	if log := fmt.Sprint(runner.Stderr); !strings.Contains(log, "sessions wait because their output cannot be stored") {
+		t.Errorf("the log of the runner does not say so:\n%s", log)
+	}
+	eventually(t, "people see it again", said)
 	limitFiles(t, meta.PID, ^uint64(0))
 	s.reaches(id, "user_turn")
 	eventually(t, "people see that it is stored again", func() bool { return stuck() == "" && f.listed(s).Load.Waiting == 0 })
