@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/mail"
 	"net/netip"
 	"net/url"
 	"os"
@@ -49,6 +50,11 @@ func (a *acmeSettings) complete(tlsCert string) error {
 			return fmt.Errorf("--acme-domain %s: give a name such as sayso.example.org, without a port or an asterisk", d)
 		}
 		a.Domains[i] = strings.ToLower(d)
+	}
+	if a.Email != "" {
+		if one, err := mail.ParseAddress(a.Email); err != nil || one.Address != a.Email {
+			return fmt.Errorf("--acme-email %s: give an email address such as ops@example.org", a.Email)
+		}
 	}
 	if a.Directory != "" {
 		u, err := url.Parse(a.Directory)

@@ -348,5 +348,8 @@ func TestSettingsOfACME(t *testing.T) {
 	for _, domain := range []string{"*.example.test", "localhost", "192.0.2.1", "https://sayso.example.test", "sayso.example.test:443"} {
 		h.serve("--acme-domain", domain).refused("give a name such as")
 	}
+	for _, email := range []string{"nomail", "Ops <ops@example.org>", "a@example.org b@example.org"} {
+		h.serve("--acme-domain", acmeDomain, "--acme-email", email).refused("give an email address such as")
+	}
 	h.serve("--acme-domain", acmeDomain, "--acme-directory", "http://acme.example.test/directory").refused("https address of the directory")
 }

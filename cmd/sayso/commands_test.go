@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sayso-dev/sayso/session"
 )
 
 // TestEveryCommandHasHelp asks each command for help in every way, and calls it with a flag
@@ -164,10 +166,13 @@ func TestStatusCountsRequests(t *testing.T) {
 		3: "3 requests need your attention, the oldest opened 2 min ago. Show them: sayso pending",
 	} {
 		var out bytes.Buffer
-		s := serverStatus{Ready: true, OpenRequests: n, OldestAt: float64(now.Unix() - 120)}
+		s := serverStatus{Ready: true, OpenRequests: n, OldestAt: float64(now.Unix() - 120), Sessions: map[session.State]int{}}
 		s.print(newScreen(&out, func(string) string { return "" }), now)
 		if !strings.Contains(out.String(), " "+want+"\n") {
 			t.Errorf("%d requests:\n%s", n, out.String())
+		}
+		if !strings.Contains(out.String(), " none running\n") {
+			t.Errorf("without sessions:\n%s", out.String())
 		}
 	}
 }

@@ -466,6 +466,10 @@ func (e *examination) claude(ctx context.Context, runAs *claude.RunAs) {
 	const check = "Claude CLI"
 	cli := &launch.CLI{Path: e.settings.Claude, Environ: runAs.Environ(os.Environ()), RunAs: runAs, Exe: e.exe}
 	path, err := cli.Find()
+	if missing := (*launch.NoCLIError)(nil); errors.As(err, &missing) && missing.NotExecutable != "" {
+		e.add(check, failed, "claude_not_executable", problemOf(err), "chmod +x "+shellWord(missing.NotExecutable))
+		return
+	}
 	if err != nil {
 		e.add(check, failed, "claude_missing", problemOf(err), "npm install -g @anthropic-ai/claude-code@"+claude.NewestTested)
 		return

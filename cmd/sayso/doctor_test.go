@@ -142,6 +142,8 @@ func TestDoctorFindsWhatStopsTheServer(t *testing.T) {
 	old, oldKey := certificate("old", time.Now().Add(-time.Hour))
 	soon, soonKey := certificate("soon", time.Now().Add(time.Hour))
 	noBwrap := t.TempDir()
+	notExecutable := file("not-executable", "#!/bin/sh\n")
+	must(t, os.Chmod(notExecutable, 0o644))
 	for _, row := range []struct {
 		check, severity, code string
 		args, env             []string
@@ -159,6 +161,7 @@ func TestDoctorFindsWhatStopsTheServer(t *testing.T) {
 		{"database", "failed", "database_damaged", []string{"--database", "sqlite:" + empty}, nil},
 		{"database", "failed", "database_unreachable", []string{"--database", "postgres://sayso@127.0.0.1:1/sayso?sslmode=disable"}, nil},
 		{"Claude CLI", "failed", "claude_missing", []string{"--claude", filepath.Join(dir, "nothing")}, nil},
+		{"Claude CLI", "failed", "claude_not_executable", []string{"--claude", notExecutable}, nil},
 		{"Claude CLI", "failed", "claude_broken", []string{"--claude", file("broken", "#!/bin/sh\nexit 1\n")}, nil},
 		{"Claude CLI", "warning", "claude_old", []string{"--claude", file("old", "#!/bin/sh\necho '2.0.9 (Claude Code)'\n")}, nil},
 		{"Claude CLI", "ok", "claude_untested", []string{"--claude", file("new", "#!/bin/sh\necho '2.2.0 (Claude Code)'\n")}, nil},
@@ -182,6 +185,9 @@ func TestDoctorFindsWhatStopsTheServer(t *testing.T) {
 				found = f.Code == row.code && f.Severity == row.severity
 				if f.Message == "" || f.Severity != "ok" && len(f.Fix) == 0 {
 					t.Errorf("%+v says nothing, or not what mends it", f)
+				}
+				if f.Code == "claude_not_executable" && !slices.Equal(f.Fix, []string{"chmod +x " + notExecutable}) {
+					t.Errorf("%+v does not make the file executable", f)
 				}
 				if f.Code == "port_taken" && !strings.Contains(f.Fix[1], "sayso serve "+row.args[len(row.args)-2]+" ") {
 					t.Errorf("%+v does not change the setting of the port", f)

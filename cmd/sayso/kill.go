@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 
+	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wire"
 )
 
@@ -39,6 +40,11 @@ func killSession(ctx context.Context, args []string, std streams) error {
 	if err != nil {
 		return err
 	}
+	before, err := get[wire.Session](ctx, r, "/api/sessions/"+id)
+	if err != nil {
+		return err
+	}
+	// Also without a process: it may be waiting for capacity.
 	var out wire.Outcome
 	if err := r.do(ctx, http.MethodPost, "/api/sessions/"+id+"/kill", map[string]any{"force": f.force}, &out); err != nil {
 		return err
@@ -46,6 +52,11 @@ func killSession(ctx context.Context, args []string, std streams) error {
 	if f.json {
 		return printJSON(std.out, map[string]any{"session_id": id, "result": out.Result})
 	}
-	newScreen(std.out, os.Getenv).printf("Session %s is being stopped. It can be resumed.\n", shortID(id))
+	to := newScreen(std.out, os.Getenv)
+	if p := before.ProcessState; p == nil || p.State == session.Dead {
+		to.printf("Session %s is not running. It can be resumed.\n", shortID(id))
+		return nil
+	}
+	to.printf("Session %s is being stopped. It can be resumed.\n", shortID(id))
 	return nil
 }

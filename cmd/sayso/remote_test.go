@@ -127,6 +127,9 @@ func TestTerminalShowsRequestsInertAndWhole(t *testing.T) {
 		t.Errorf("kill: exit code %d: %s%s", code, out, said)
 	}
 	s.reaches(id, "dead")
+	if out, said, code := h.terminal("kill", id[:8]); code != 0 || !strings.Contains(out, " is not running.") {
+		t.Errorf("kill of a stopped session: exit code %d: %s%s", code, out, said)
+	}
 }
 
 func TestQuestionsAreAnsweredInTheTerminal(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -73,6 +74,10 @@ type settings struct {
 }
 
 const minBootstrapToken = 32 // characters
+
+// validNodeID matches the names of servers that people may choose. They are shown in lists, logs
+// and traces, where a blank would look like the end.
+var validNodeID = regexp.MustCompile(`^[\pL\pN][\pL\pN._-]{0,99}$`)
 
 // defaultSettings returns the default values.
 func defaultSettings(getenv func(string) string) settings {
@@ -242,6 +247,8 @@ func (s *settings) complete() error {
 		if s.NodeID, err = os.Hostname(); err != nil {
 			s.NodeID = "node"
 		}
+	} else if !validNodeID.MatchString(s.NodeID) { // a host may be called anything
+		return fmt.Errorf("--node-id %s: use up to 100 letters, digits, dots, hyphens and underscores, and begin with a letter or digit", s.NodeID)
 	}
 	if err := s.Ask.complete(); err != nil {
 		return err

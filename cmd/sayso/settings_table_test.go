@@ -195,3 +195,14 @@ func TestShortDuration(t *testing.T) {
 		}
 	}
 }
+
+// TestNamesOfServers: a name that people choose is one word.
+func TestNamesOfServers(t *testing.T) {
+	t.Parallel()
+	for name, valid := range map[string]bool{"a": true, "büro-2.example.org": true, "a b": false, "a\n": false, "-a": false, strings.Repeat("a", 101): false} {
+		_, _, err := readSettings("serve", []string{"--state-dir", t.TempDir(), "--node-id", name}, func(string) string { return "" })
+		if (err == nil) != valid {
+			t.Errorf("--node-id %q: %v", name, err)
+		}
+	}
+}

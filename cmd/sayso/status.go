@@ -142,7 +142,8 @@ func (s serverStatus) print(to *screen, now time.Time) {
 			}
 		}
 		if len(parts) == 0 {
-			parts = []string{"none running"}
+			row("Sessions", "none running", "")
+			return
 		}
 		row("Sessions", strings.Join(parts, ", ")+"; "+megabytes(s.Memory)+" memory", "")
 	}

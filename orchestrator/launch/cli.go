@@ -72,7 +72,11 @@ func (c *CLI) Installation(ctx context.Context) (Installation, error) {
 }
 
 // NoCLIError says in one sentence why there is no CLI to run and what to do.
-type NoCLIError struct{ Sentence string }
+type NoCLIError struct {
+	Sentence string
+	// NotExecutable is the file that is there and may not be executed, "" if there is none.
+	NotExecutable string
+}
 
 func (e *NoCLIError) Error() string { return e.Sentence }
 
@@ -152,18 +156,15 @@ func (c *CLI) Find() (string, error) {
 		name = "claude"
 	}
 	path, err := exec.LookPath(name)
-	problem := ""
 	switch {
 	case err == nil:
 		return filepath.Abs(path)
 	case errors.Is(err, os.ErrPermission):
-		problem = notExecutable(name)
+		return "", &NoCLIError{Sentence: notExecutable(name), NotExecutable: name}
 	case c.Path != "":
-		problem = statement.New("cli_missing", "path", name)
-	default:
-		problem = statement.New("cli_not_installed")
+		return "", &NoCLIError{Sentence: statement.New("cli_missing", "path", name)}
 	}
-	return "", &NoCLIError{problem}
+	return "", &NoCLIError{Sentence: statement.New("cli_not_installed")}
 }
 
 func notExecutable(path string) string {
