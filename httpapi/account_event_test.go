@@ -45,7 +45,7 @@ func TestAccountEventsAreOnRecord(t *testing.T) {
 		{"token_created", "Bob", "Bob", "127.0.0.1"},
 		{"token_revoked", "Ada", "Bob", "192.0.2.7"},
 		{"sign_in_ended", "Bob", "Bob", "127.0.0.1"},
-		{"sign_in_failed", "nobody known", "Bob", "203.0.113.1"},
+		{"sign_in_failed", "unknown", "Bob", "203.0.113.1"},
 	} {
 		entries, err := h.AuditEntries(want.what + `"`)
 		if err != nil || len(entries) == 0 {

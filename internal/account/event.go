@@ -143,7 +143,7 @@ func (d *Directory) NoteFailure(ctx context.Context, name, address string, metho
 	if n == 0 {
 		return nil
 	}
-	i := Incident{What: what, Count: n, Method: method, By: IncidentPerson{Name: "nobody known", Address: address}}
+	i := Incident{What: what, Count: n, Method: method, By: IncidentPerson{Name: "unknown", Address: address}}
 	users, err := d.store.Users(ctx)
 	if err != nil {
 		return err
