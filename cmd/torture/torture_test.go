@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +16,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/sayso-dev/sayso/internal/seedtest"
 )
 
 func TestMain(m *testing.M) {
@@ -84,7 +85,7 @@ func short(t *testing.T) (settings, *bytes.Buffer) {
 	var out bytes.Buffer
 	s := defaults(self)
 	s.out, s.builds = &out, []string{sayso}
-	s.seed = rand.Uint64()
+	s.seed = seedtest.New(t)
 	s.sessions, s.tabs = 6, 2
 	s.settle = time.Minute
 	s.slack = 10 // other tests run at the same time
