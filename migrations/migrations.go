@@ -225,12 +225,12 @@ func appliedIn(ctx context.Context, q queryer, d Dialect, all []Migration) (int,
 	}
 	switch {
 	case slices.Contains(known, CopyTable):
-		return 0, fmt.Errorf("migrations: %w: copying another database into it was interrupted; run sayso migrate --from again", ErrIncomplete)
+		return 0, fmt.Errorf("%w: copying another database into it was interrupted; run sayso migrate --from again", ErrIncomplete)
 	case slices.Contains(known, "migrations"):
 	case ours(known, all):
 		return 0, missing("the table migrations")
 	case len(known) > 0:
-		return 0, fmt.Errorf("migrations: %w: it holds tables of another program (%s); give sayso a database of its own",
+		return 0, fmt.Errorf("%w: it holds tables of another program (%s); give sayso a database of its own",
 			ErrNewer, known[0])
 	default:
 		return 0, ErrEmpty
@@ -286,7 +286,7 @@ func ours(known []string, all []Migration) bool {
 }
 
 func missing(what string) error {
-	return fmt.Errorf("migrations: %w: %s is missing; restore a backup, or start with a new database by --database", ErrIncomplete, what)
+	return fmt.Errorf("%w: %s is missing; restore a backup, or start with a new database by --database", ErrIncomplete, what)
 }
 
 // created finds the tables that a step makes, and dropped those that it takes away or
@@ -303,12 +303,12 @@ func Tables(steps []Migration) []string { return append([]string{"migrations"}, 
 // of this program.
 func CheckSteps(applied []string, all []Migration) error {
 	if len(applied) > len(all) {
-		return fmt.Errorf("migrations: %w: it is at version %d and this program knows %d; start the newer sayso, or restore a backup from before the upgrade",
+		return fmt.Errorf("%w: it is at version %d and this program knows %d; start the newer sayso, or restore a backup from before the upgrade",
 			ErrNewer, len(applied), len(all))
 	}
 	for i, checksum := range applied {
 		if checksum != all[i].Checksum {
-			return fmt.Errorf("migrations: %w: its step %d is not %04d_%s of this program; start the sayso that made it, or restore a backup",
+			return fmt.Errorf("%w: its step %d is not %04d_%s of this program; start the sayso that made it, or restore a backup",
 				ErrNewer, i+1, all[i].Number, all[i].Name)
 		}
 	}

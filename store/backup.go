@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -20,10 +19,7 @@ func Backup(ctx context.Context, dsn string, add func(name string, size int64, c
 	if isFile {
 		backUp = func() error { return sqlite.Backup(ctx, path, add) }
 	}
-	if err := backUp(); err != nil {
-		return fmt.Errorf("store: %w", err)
-	}
-	return nil
+	return backUp()
 }
 
 // IsEmpty reports whether there is no database at an address, or one without tables.
@@ -64,7 +60,7 @@ func NewRestorer(ctx context.Context, dsn, aside string) (Restorer, error) {
 // asRestorer is [asStore] for a Restorer.
 func asRestorer[R Restorer](r R, err error) (Restorer, error) {
 	if err != nil {
-		return nil, fmt.Errorf("store: %w", err)
+		return nil, err
 	}
 	return r, nil
 }

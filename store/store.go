@@ -179,7 +179,7 @@ func lock(ctx context.Context, dsn string, wait time.Duration, take func(context
 	}
 	e, err := take(ctx, dsn, wait)
 	if err != nil {
-		return nil, fmt.Errorf("store: %w", err)
+		return nil, err
 	}
 	return e, nil
 }
@@ -232,7 +232,7 @@ func NewNotifier(dsn string, log *slog.Logger) (n Notifier, run func(context.Con
 	}
 	several, err := postgres.NewNotifier(dsn, log)
 	if err != nil {
-		return nil, nil, fmt.Errorf("store: %w", err)
+		return nil, nil, err
 	}
 	return several, several.Run, nil
 }
@@ -251,7 +251,7 @@ func openEngine(dsn string, file, server func(string) (Store, error)) (s Store, 
 		s, err = file(dsn)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("store: open: %w", err)
+		return nil, err
 	}
 	return failing(s), nil
 }

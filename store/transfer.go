@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/sayso-dev/sayso/store/postgres"
 	"github.com/sayso-dev/sayso/store/sqlite"
@@ -41,21 +40,18 @@ func Transfer(ctx context.Context, from, to string, startOver bool, report func(
 	}
 	source, closeSource, err := openSource()
 	if err != nil {
-		return result, fmt.Errorf("store: %w", err)
+		return result, err
 	}
 	defer func() { err = errors.Join(err, closeSource()) }()
 	if startOver {
 		if err := discard(); err != nil {
-			return result, fmt.Errorf("store: %w", err)
+			return result, err
 		}
 	}
 	target, closeTarget, err := openTarget()
 	if err != nil {
-		return result, fmt.Errorf("store: %w", err)
+		return result, err
 	}
 	defer func() { err = errors.Join(err, closeTarget()) }()
-	if result, err = transfer.Run(ctx, source, target, report); err != nil {
-		return result, fmt.Errorf("store: %w", err)
-	}
-	return result, nil
+	return transfer.Run(ctx, source, target, report)
 }

@@ -78,6 +78,11 @@ func TestADatabaseThatIsNotWholeIsRefused(t *testing.T) {
 				if err == nil || !strings.Contains(text, what+" is missing") || strings.Contains(text, "panic") {
 					t.Errorf("%s: %v, %s", verb, err, text)
 				}
+				for _, pkg := range []string{"store: ", "sqlite: ", "migrations: "} {
+					if strings.Contains(text, pkg) {
+						t.Errorf("%s names a package of the program: %s", verb, text)
+					}
+				}
 			}
 		})
 	}

@@ -47,7 +47,7 @@ func Backup(ctx context.Context, dsn string, add func(name string, size int64, c
 	}
 	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
 	if err := backUp(ctx, conn, add); err != nil {
-		return fmt.Errorf("postgres: back up: %w", err)
+		return fmt.Errorf("back up: %w", err)
 	}
 	return nil
 }
@@ -174,11 +174,11 @@ func (w *partWriter) flush() error {
 func connectForBackup(ctx context.Context, dsn string) (*pgx.Conn, error) {
 	config, err := parseConfig(dsn)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: %w", err)
+		return nil, err
 	}
 	conn, _, err := connect(ctx, config.ConnConfig, nil)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: database %s at %s: cannot connect: %w", config.ConnConfig.Database, config.ConnConfig.Host, classifyRead(ctx, err))
+		return nil, fmt.Errorf("database %s at %s: cannot connect: %w", config.ConnConfig.Database, config.ConnConfig.Host, classifyRead(ctx, err))
 	}
 	return conn, nil
 }
@@ -200,7 +200,7 @@ func IsEmpty(ctx context.Context, dsn string) (empty bool, err error) {
 	}
 	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
 	if err := conn.QueryRow(ctx, `SELECT count(*) = 0 FROM information_schema.tables WHERE table_schema = current_schema()`).Scan(&empty); err != nil {
-		return false, fmt.Errorf("postgres: %w", classifyRead(ctx, err))
+		return false, fmt.Errorf("database: %w", classifyRead(ctx, err))
 	}
 	return empty, nil
 }
@@ -220,7 +220,7 @@ func NewRestorer(ctx context.Context, dsn string) (*Restorer, error) {
 	}
 	tx, err := begin(ctx, conn, pgx.TxOptions{})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("postgres: restore: %w", err), conn.Close(ctx))
+		return nil, errors.Join(fmt.Errorf("restore: %w", err), conn.Close(ctx))
 	}
 	return &Restorer{conn: conn, tx: tx}, nil
 }
@@ -228,7 +228,7 @@ func NewRestorer(ctx context.Context, dsn string) (*Restorer, error) {
 // Put takes a file of the backup, in the order in which Backup passed them.
 func (r *Restorer) Put(ctx context.Context, name string, content io.Reader) error {
 	if err := r.put(ctx, name, content); err != nil {
-		return fmt.Errorf("postgres: restore %s: %w", name, err)
+		return fmt.Errorf("restore %s: %w", name, err)
 	}
 	return nil
 }
@@ -303,29 +303,29 @@ func (r *Restorer) createTables(ctx context.Context) error {
 // any machine may drive the runners, because a restore is a move for good. It keeps the epochs.
 func (r *Restorer) Check(ctx context.Context) error {
 	if len(r.list.Tables) == 0 {
-		return errors.New("postgres: restore: the backup has no database")
+		return errors.New("restore: the backup has no database")
 	}
 	for _, t := range r.list.Tables {
 		name := pgx.Identifier{t.Name}.Sanitize()
 		if _, err := r.tx.Exec(ctx, "ALTER TABLE "+name+" ENABLE TRIGGER USER"); err != nil {
-			return fmt.Errorf("postgres: restore: %w", err)
+			return fmt.Errorf("restore: %w", err)
 		}
 		for _, c := range t.Columns {
 			var sequence *string
 			if err := r.tx.QueryRow(ctx, "SELECT pg_get_serial_sequence($1, $2)", name, c).Scan(&sequence); err != nil {
-				return fmt.Errorf("postgres: restore: %w", err)
+				return fmt.Errorf("restore: %w", err)
 			}
 			if sequence == nil {
 				continue
 			}
 			if _, err := r.tx.Exec(ctx, fmt.Sprintf("SELECT setval($1::text::regclass, (SELECT coalesce(max(%s), 0) + 1 FROM %s), false)",
 				pgx.Identifier{c}.Sanitize(), name), *sequence); err != nil {
-				return fmt.Errorf("postgres: restore: %w", err)
+				return fmt.Errorf("restore: %w", err)
 			}
 		}
 		if t.Name == "runners" {
 			if _, err := r.tx.Exec(ctx, "UPDATE runners SET machine = '', lease_server = '', lease_expires_at = 0"); err != nil {
-				return fmt.Errorf("postgres: restore: %w", err)
+				return fmt.Errorf("restore: %w", err)
 			}
 		}
 	}
@@ -335,7 +335,7 @@ func (r *Restorer) Check(ctx context.Context) error {
 // Commit makes the restored tables those of the database.
 func (r *Restorer) Commit(ctx context.Context) error {
 	if err := r.tx.Commit(ctx); err != nil {
-		return fmt.Errorf("postgres: restore: %w", err)
+		return fmt.Errorf("restore: %w", err)
 	}
 	return nil
 }
@@ -343,7 +343,7 @@ func (r *Restorer) Commit(ctx context.Context) error {
 // Close undoes what was not committed.
 func (r *Restorer) Close() error {
 	if err := r.conn.Close(context.Background()); err != nil {
-		return fmt.Errorf("postgres: restore: %w", err)
+		return fmt.Errorf("restore: %w", err)
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func Share(ctx context.Context, dsn string, wait time.Duration) (*Exclusive, err
 func lock(ctx context.Context, dsn string, wait time.Duration, shared bool) (*Exclusive, error) {
 	config, err := parseConfig(dsn)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: %w", err)
+		return nil, err
 	}
 	host, err := os.Hostname()
 	if err != nil {
@@ -70,12 +70,12 @@ func lock(ctx context.Context, dsn string, wait time.Duration, shared bool) (*Ex
 			return e, nil
 		}
 		if !errors.Is(err, sqlstore.ErrInUse) || time.Since(start) >= wait {
-			return nil, fmt.Errorf("postgres: database %s at %s: %w", e.config.Database, e.config.Host, err)
+			return nil, fmt.Errorf("database %s at %s: %w", e.config.Database, e.config.Host, err)
 		}
 		select {
 		case <-time.After(retryInterval):
 		case <-ctx.Done():
-			return nil, fmt.Errorf("postgres: %w", ctx.Err())
+			return nil, ctx.Err()
 		}
 	}
 }
@@ -164,7 +164,7 @@ func (e *Exclusive) Run(ctx context.Context) error {
 			e.conn = nil
 		}
 		if err := e.acquire(ctx); errors.Is(err, sqlstore.ErrInUse) {
-			return fmt.Errorf("postgres: the connection was lost, and meanwhile others took the database: %w", err)
+			return fmt.Errorf("the connection to the database was lost, and meanwhile others took the database: %w", err)
 		}
 	}
 }

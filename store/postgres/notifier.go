@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -62,7 +61,7 @@ type topicKey struct{ topic, key string }
 // NewNotifier returns a notifier for the database at a postgres:// URL. It does not connect.
 func NewNotifier(dsn string, log *slog.Logger) (*Notifier, error) {
 	if _, err := parseConfig(dsn); err != nil {
-		return nil, fmt.Errorf("postgres: %w", err)
+		return nil, err
 	}
 	return &Notifier{dsn: dsn, log: log, id: rand.Text()[:12], pending: map[string]bool{}}, nil
 }

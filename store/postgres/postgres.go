@@ -117,16 +117,16 @@ func openPool(ctx context.Context, dsn string, settings map[string]string, schem
 func tryPool(ctx context.Context, dsn string, schema func(context.Context, *sql.DB, migrations.Dialect) error, configure func(*pgx.ConnConfig)) (*pgxpool.Pool, error) {
 	config, err := parseConfig(dsn)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: %w", err)
+		return nil, err
 	}
 	configure(config.ConnConfig)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: %w: %w", sqlstore.ErrDSN, err)
+		return nil, fmt.Errorf("%w: %w", sqlstore.ErrDSN, err)
 	}
 	if err := prepareDatabase(ctx, pool, schema); err != nil {
 		pool.Close()
-		return nil, fmt.Errorf("postgres: database %s at %s: %w", config.ConnConfig.Database, config.ConnConfig.Host, err)
+		return nil, fmt.Errorf("database %s at %s: %w", config.ConnConfig.Database, config.ConnConfig.Host, err)
 	}
 	return pool, nil
 }

@@ -28,7 +28,7 @@ func OpenTarget(ctx context.Context, dsn string) (transfer.Database, func() erro
 func openForTransfer(ctx context.Context, dsn string, settings map[string]string) (d transfer.Database, closeAll func() error, err error) {
 	config, err := parseConfig(dsn)
 	if err != nil {
-		return d, nil, fmt.Errorf("postgres: %w", err)
+		return d, nil, err
 	}
 	settings["statement_timeout"], settings["idle_in_transaction_session_timeout"] = "0", "0"
 	name := fmt.Sprintf("database %s at %s", config.ConnConfig.Database, config.ConnConfig.Host)
@@ -40,7 +40,7 @@ func openForTransfer(ctx context.Context, dsn string, settings map[string]string
 	var schema string
 	if err := pool.QueryRow(ctx, "SELECT current_schema()::text").Scan(&schema); err != nil {
 		pool.Close()
-		return d, nil, fmt.Errorf("postgres: %s: %w", name, classifyRead(ctx, err))
+		return d, nil, fmt.Errorf("%s: %w", name, classifyRead(ctx, err))
 	}
 	if schema != "public" {
 		name = "schema " + schema + " of the " + name

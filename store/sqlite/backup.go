@@ -24,11 +24,11 @@ const BackupFile = "database/sayso.db"
 // using the database. The schema may be of any version.
 func Backup(ctx context.Context, path string, add func(name string, size int64, content io.Reader) error) (err error) {
 	if path, err = absolutePath(path); err != nil {
-		return fmt.Errorf("sqlite: %w", err)
+		return fmt.Errorf("database: %w", err)
 	}
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("sqlite: back up %s: %w", path, err)
+			err = fmt.Errorf("back up %s: %w", path, err)
 		}
 	}()
 	if _, err := os.Stat(path); err != nil {
@@ -104,7 +104,7 @@ type Restorer struct{ path, staged, aside string }
 func NewRestorer(path, aside string) (*Restorer, error) {
 	path, err := absolutePath(path)
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: %w", err)
+		return nil, fmt.Errorf("database: %w", err)
 	}
 	return &Restorer{path: path, staged: path + "-restoring", aside: path + aside}, nil
 }
@@ -112,20 +112,20 @@ func NewRestorer(path, aside string) (*Restorer, error) {
 // Put writes a file of the backup beside the database.
 func (r *Restorer) Put(_ context.Context, name string, content io.Reader) (err error) {
 	if name != BackupFile {
-		return fmt.Errorf("sqlite: restore: the backup is not of an SQLite database: it has %s", name)
+		return fmt.Errorf("restore: the backup is not of an SQLite database: it has %s", name)
 	}
 	for _, end := range []string{"", "-wal", "-shm"} { // of a restore that was interrupted
 		if err := os.Remove(r.staged + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("sqlite: restore: %w", err)
+			return fmt.Errorf("restore: %w", err)
 		}
 	}
 	file, err := os.OpenFile(r.staged, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return fmt.Errorf("sqlite: restore: %w", err)
+		return fmt.Errorf("restore: %w", err)
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	if _, err := io.Copy(file, content); err != nil {
-		return fmt.Errorf("sqlite: restore: %w", err)
+		return fmt.Errorf("restore: %w", err)
 	}
 	return file.Sync()
 }
@@ -143,7 +143,7 @@ func (r *Restorer) Check(ctx context.Context) (err error) {
 		err = fmt.Errorf("%w: %w", sqlstore.ErrCorrupt, err)
 	}
 	if err != nil && !errors.Is(err, migrations.ErrOlder) { // which a server brings up to date
-		return fmt.Errorf("sqlite: restore: %w", err)
+		return fmt.Errorf("restore: %w", err)
 	}
 	return nil
 }
@@ -152,18 +152,18 @@ func (r *Restorer) Check(ctx context.Context) (err error) {
 func (r *Restorer) Commit(context.Context) error {
 	for _, end := range []string{"", "-wal"} {
 		if err := os.Rename(r.path+end, r.aside+end); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("sqlite: restore: %w", err)
+			return fmt.Errorf("restore: %w", err)
 		}
 	}
 	if err := os.Remove(r.path + "-shm"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("sqlite: restore: %w", err)
+		return fmt.Errorf("restore: %w", err)
 	}
 	// Without its log, the database would be reported as one that may have lost changes.
 	if err := os.WriteFile(r.path+"-wal", nil, 0o600); err != nil {
-		return fmt.Errorf("sqlite: restore: %w", err)
+		return fmt.Errorf("restore: %w", err)
 	}
 	if err := os.Rename(r.staged, r.path); err != nil {
-		return fmt.Errorf("sqlite: restore: %w", err)
+		return fmt.Errorf("restore: %w", err)
 	}
 	return syncFolder(filepath.Dir(r.path))
 }
@@ -171,7 +171,7 @@ func (r *Restorer) Commit(context.Context) error {
 // Close removes what was not committed.
 func (r *Restorer) Close() error {
 	if err := os.Remove(r.staged); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("sqlite: restore: %w", err)
+		return fmt.Errorf("restore: %w", err)
 	}
 	return nil
 }
@@ -180,7 +180,7 @@ func (r *Restorer) Close() error {
 func syncFolder(path string) (err error) {
 	folder, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("sqlite: %w", err)
+		return fmt.Errorf("database: %w", err)
 	}
 	return errors.Join(folder.Sync(), folder.Close())
 }

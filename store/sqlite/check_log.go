@@ -21,7 +21,7 @@ import (
 func CheckLog(path string) error {
 	path, err := absolutePath(path)
 	if err != nil {
-		return fmt.Errorf("sqlite: %w", err)
+		return fmt.Errorf("database: %w", err)
 	}
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
@@ -36,7 +36,7 @@ func CheckLog(path string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: %s is missing, which is there after every end of sayso. If it was deleted after a crash, the answers and messages before that were in it: stop sayso and put it back. After restoring a backup, or the first start of this version, nothing is wrong", sqlstore.ErrLogLost, wal)
 	case err != nil:
-		return fmt.Errorf("sqlite: read the log: %w", err)
+		return fmt.Errorf("read the log of the database: %w", err)
 	case lost.transactions == 0:
 		return nil
 	}

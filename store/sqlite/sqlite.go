@@ -85,7 +85,7 @@ const maxCheckedAtOpen = 4 << 20
 func Open(ctx context.Context, path string) (*Store, error) {
 	path, err := createFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: %w", err)
+		return nil, fmt.Errorf("database: %w", err)
 	}
 	return open(ctx, path, "rwc", migrations.Apply)
 }
@@ -95,7 +95,7 @@ func Open(ctx context.Context, path string) (*Store, error) {
 func OpenMigrated(ctx context.Context, path string) (*Store, error) {
 	path, err := createFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: %w", err)
+		return nil, fmt.Errorf("database: %w", err)
 	}
 	return open(ctx, path, "rwc", migrations.ApplyToEmpty)
 }
@@ -109,7 +109,7 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 		_, err = os.Stat(path)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: %w", err)
+		return nil, fmt.Errorf("database: %w", err)
 	}
 	return open(ctx, path, untouched, migrations.Check)
 }
@@ -120,7 +120,7 @@ func open(ctx context.Context, path, mode string, schema func(context.Context, *
 	s.Shared = sqlstore.NewShared(s.engine())
 	defer func() {
 		if err != nil {
-			err = errors.Join(fmt.Errorf("sqlite: %s: %w", path, s.classify(err)), s.closeConnections())
+			err = errors.Join(fmt.Errorf("database %s: %w", path, s.classify(err)), s.closeConnections())
 		}
 	}()
 

@@ -20,7 +20,7 @@ func OpenSource(path string) (_ transfer.Database, closeAll func() error, err er
 		_, err = os.Stat(path)
 	}
 	if err != nil {
-		return transfer.Database{}, nil, fmt.Errorf("sqlite: %w", err)
+		return transfer.Database{}, nil, fmt.Errorf("database: %w", err)
 	}
 	db := newPool(path, modeOfReader(path), 1, readerPragmas...)
 	return transfer.Database{DB: db, Dialect: migrations.SQLite, Name: path}, db.Close, nil
@@ -30,7 +30,7 @@ func OpenSource(path string) (_ transfer.Database, closeAll func() error, err er
 // may use it.
 func OpenTarget(ctx context.Context, path string) (_ transfer.Database, closeAll func() error, err error) {
 	if path, err = createFile(path); err != nil {
-		return transfer.Database{}, nil, fmt.Errorf("sqlite: %w", err)
+		return transfer.Database{}, nil, fmt.Errorf("database: %w", err)
 	}
 	db := newPool(path, "rwc", 1, synchronous[sqlstore.Durable])
 	conn, err := db.Conn(ctx)
@@ -38,7 +38,7 @@ func OpenTarget(ctx context.Context, path string) (_ transfer.Database, closeAll
 		err = errors.Join(keepLog(conn), conn.Close()) // the pool keeps its one connection open
 	}
 	if err != nil {
-		return transfer.Database{}, nil, errors.Join(fmt.Errorf("sqlite: %s: %w", path, err), db.Close())
+		return transfer.Database{}, nil, errors.Join(fmt.Errorf("database %s: %w", path, err), db.Close())
 	}
 	return transfer.Database{DB: db, Dialect: migrations.SQLite, Name: path}, db.Close, nil
 }
@@ -46,7 +46,7 @@ func OpenTarget(ctx context.Context, path string) (_ transfer.Database, closeAll
 // DiscardCopy removes the database at path if a copy into it was interrupted.
 func DiscardCopy(ctx context.Context, path string) (err error) {
 	if path, err = absolutePath(path); err != nil {
-		return fmt.Errorf("sqlite: %w", err)
+		return fmt.Errorf("database: %w", err)
 	}
 	if info, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
 		return nil
@@ -58,7 +58,7 @@ func DiscardCopy(ctx context.Context, path string) (err error) {
 	}
 	for _, end := range []string{"", "-wal", "-shm"} {
 		if err := os.Remove(path + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("sqlite: %w", err)
+			return fmt.Errorf("database: %w", err)
 		}
 	}
 	return nil

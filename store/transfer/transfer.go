@@ -65,11 +65,11 @@ type Result struct {
 func Run(ctx context.Context, from, to Database, report func(Progress)) (Result, error) {
 	c := &copying{from: from, to: to, report: report}
 	if err := migrations.Check(ctx, from.DB, from.Dialect); err != nil {
-		return Result{}, fmt.Errorf("transfer: %s: %w", from.Name, err)
+		return Result{}, fmt.Errorf("copy %s: %w", from.Name, err)
 	}
 	err := c.run(ctx)
 	if err != nil {
-		err = fmt.Errorf("transfer: %w", err)
+		err = fmt.Errorf("copy: %w", err)
 	}
 	return c.result, err
 }
