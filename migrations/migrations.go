@@ -153,16 +153,23 @@ func Apply(ctx context.Context, db *sql.DB, d Dialect) (err error) {
 		}
 	}
 	now := time.Now().UnixMicro()
-	progress, _ := ctx.Value(progressKey{}).(func(n, total int, name string))
+	report, err := newReporter(ctx, db, tx, d)
+	if err != nil {
+		return err
+	}
 	for i, m := range all[applied:] {
-		if progress != nil && applied > 0 {
-			progress(i+1, len(all)-applied, fmt.Sprintf("%04d_%s", m.Number, m.Name))
+		name := fmt.Sprintf("%04d_%s", m.Number, m.Name)
+		apply := func() error { _, err := tx.ExecContext(ctx, m.SQL); return err }
+		if applied > 0 {
+			err = report.during(ctx, Progress{Step: i + 1, Steps: len(all) - applied, Name: name}, apply)
+		} else { // a new database
+			err = apply()
 		}
-		if _, err := tx.ExecContext(ctx, m.SQL); err != nil {
-			return fmt.Errorf("migrations: apply %04d_%s: %w", m.Number, m.Name, err)
+		if err != nil {
+			return fmt.Errorf("migrations: apply %s: %w", name, err)
 		}
 		if _, err := tx.ExecContext(ctx, record, m.Number, m.Name, m.Checksum, now); err != nil {
-			return fmt.Errorf("migrations: record %04d_%s: %w", m.Number, m.Name, err)
+			return fmt.Errorf("migrations: record %s: %w", name, err)
 		}
 	}
 	if err := missingColumn(ctx, tx, d); err != nil {
@@ -172,15 +179,6 @@ func Apply(ctx context.Context, db *sql.DB, d Dialect) (err error) {
 		return fmt.Errorf("migrations: commit: %w", err)
 	}
 	return nil
-}
-
-// progressKey is the key of the function of [WithProgress].
-type progressKey struct{}
-
-// WithProgress returns a context with which [Apply] calls progress before each step that it applies
-// to a database of an older version: it is step number n of total. progress must not block.
-func WithProgress(ctx context.Context, progress func(n, total int, name string)) context.Context {
-	return context.WithValue(ctx, progressKey{}, progress)
 }
 
 // ApplyToEmpty is [Apply] for an empty database, and [Check] for any other.

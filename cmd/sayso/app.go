@@ -181,8 +181,12 @@ func (a *app) openDatabase(ctx context.Context) (err error) {
 		a.log.Error("look at the database", "error", err)
 	}
 	a.databaseEndedCleanly = store.EndedCleanly(a.settings.Database)
-	migrating := migrations.WithProgress(ctx, func(n, total int, name string) {
-		a.log.InfoContext(ctx, "migrating the database", "step", n, "of", total, "name", name)
+	migrating := migrations.WithProgress(ctx, migrationReports, func(p migrations.Progress) {
+		said := []any{"step", p.Step, "of", p.Steps, "name", p.Name}
+		if p.Elapsed > 0 {
+			said = append(said, "for", p.Elapsed.Round(time.Second), "written", megabytes(uint64(p.Written)), "size", megabytes(uint64(p.Size)))
+		}
+		a.log.InfoContext(ctx, "migrating the database", said...)
 	})
 	if a.opened, err = store.Open(migrating, a.settings.Database); err != nil {
 		return err

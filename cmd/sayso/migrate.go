@@ -15,6 +15,9 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
+// migrationReports is how often a step of a migration that takes long says how far it is.
+const migrationReports = 5 * time.Second
+
 // migrateFlags are the flags of sayso migrate.
 type migrateFlags struct {
 	from      string
@@ -68,8 +71,12 @@ func migrate(ctx context.Context, args []string, std streams) error {
 	if f.from != "" {
 		return transfer(ctx, s, f.from, f.startOver, std)
 	}
-	opened, err := store.Open(migrations.WithProgress(ctx, func(n, total int, name string) {
-		fmt.Fprintf(std.out, "Step %d of %d: %s\n", n, total, name)
+	opened, err := store.Open(migrations.WithProgress(ctx, migrationReports, func(p migrations.Progress) {
+		if p.Elapsed == 0 {
+			fmt.Fprintf(std.out, "Step %d of %d: %s\n", p.Step, p.Steps, p.Name)
+			return
+		}
+		fmt.Fprintf(std.out, "  %s, %s written; the database has %s\n", p.Elapsed.Round(time.Second), megabytes(uint64(p.Written)), megabytes(uint64(p.Size)))
 	}), s.Database)
 	if err != nil {
 		return err

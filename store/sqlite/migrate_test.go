@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/sayso-dev/sayso/migrations"
 	"github.com/sayso-dev/sayso/pending"
@@ -146,6 +147,61 @@ func TestAllOrNothing(t *testing.T) {
 	}
 	if err := migrations.Apply(ctx, db, migrations.SQLite); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestLongStepsSayHowFarTheyAre lets a step write 16 MB, for which a trigger of the test cares.
+func TestLongStepsSayHowFarTheyAre(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "test.db")
+	dsn := url.URL{Scheme: "file", Opaque: path, RawQuery: "_txlock=immediate&_pragma=journal_mode(WAL)"}
+	db, err := sql.Open("sqlite", dsn.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	all, err := migrations.All(migrations.SQLite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	execute(t, db, migrations.CreateTable)
+	const long = "unindexed"
+	for _, m := range all {
+		if m.Name == long {
+			break
+		}
+		execute(t, db, m.SQL)
+		if _, err := db.ExecContext(ctx, "INSERT INTO migrations VALUES (?, ?, ?, 0)", m.Number, m.Name, m.Checksum); err != nil {
+			t.Fatal(err)
+		}
+	}
+	execute(t, db, `INSERT INTO processes VALUES ('s', 1, 1, 1, 1, 'dead', 1, 1, '', '', 0, 0, 0, '', '', '', '', '', '', 0)`)
+	execute(t, db, `CREATE TABLE numbers AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 4000) SELECT i FROM n`)
+	execute(t, db, `CREATE TABLE written (bytes BLOB)`)
+	execute(t, db, `CREATE TRIGGER slow AFTER UPDATE ON processes BEGIN INSERT INTO written SELECT randomblob(4000) FROM numbers; END`)
+
+	var steps, said []migrations.Progress
+	watched := migrations.WithProgress(ctx, time.Millisecond, func(p migrations.Progress) {
+		if p.Elapsed == 0 {
+			steps = append(steps, p)
+		} else if strings.HasSuffix(p.Name, long) {
+			said = append(said, p)
+		}
+	})
+	if err := migrations.Apply(watched, db, migrations.SQLite); err != nil {
+		t.Fatal(err)
+	}
+	if len(steps) < 2 || steps[0].Step != 1 || steps[len(steps)-1].Step != len(steps) || steps[0].Steps != len(steps) || steps[0].Size == 0 {
+		t.Errorf("the steps were %+v", steps)
+	}
+	if len(said) < 2 || said[len(said)-1].Written < 4<<20 || said[len(said)-1].Written > 64<<20 {
+		t.Fatalf("the long step said %+v", said)
+	}
+	for i, p := range said[1:] {
+		if p.Elapsed <= said[i].Elapsed || p.Written < said[i].Written {
+			t.Errorf("after %+v it said %+v", said[i], p)
+		}
 	}
 }
 
