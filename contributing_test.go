@@ -90,6 +90,27 @@ func TestWorkflows(t *testing.T) {
 	}
 }
 
+// actionlint checks workflows as GitHub reads them: expressions, contexts, inputs of actions, shells.
+const actionlint = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
+
+// TestWorkflowsLint runs actionlint, which is no dependency of this module.
+func TestWorkflowsLint(t *testing.T) {
+	if os.Getenv("SAYSO_TEST_ALL") == "" {
+		t.Skip("run by make test-all")
+	}
+	t.Parallel()
+	if out, err := exec.Command("go", "run", actionlint, "-no-color").CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	wrong := filepath.Join(t.TempDir(), "wrong.yml")
+	if err := os.WriteFile(wrong, []byte("on: push\njobs:\n  a:\n    runs-on: ubuntu-24.04\n    steps:\n      - run: echo ${{ github.nothing }}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("go", "run", actionlint, "-no-color", wrong).CombinedOutput(); err == nil || !strings.Contains(string(out), "nothing") {
+		t.Errorf("it does not find a mistake: %v\n%s", err, out)
+	}
+}
+
 // form is a form for issues of GitHub.
 type form struct {
 	Name        string   `yaml:"name"`
@@ -111,6 +132,8 @@ type form struct {
 		} `yaml:"validations"`
 	} `yaml:"body"`
 }
+
+var validID = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
 // TestIssueForms fails for a form that GitHub would not show.
 func TestIssueForms(t *testing.T) {
@@ -158,8 +181,15 @@ func TestIssueForms(t *testing.T) {
 				t.Errorf("%s: type %q is not one of a form", file, field.Type)
 			case a.Label == "" || slices.Contains(labels, a.Label) || field.ID == "" || slices.Contains(ids, field.ID):
 				t.Errorf("%s: field %d needs a label and an id that no other has", file, i+1)
+			case !validID.MatchString(field.ID):
+				t.Errorf("%s: the id %q has other characters than letters, digits, - and _", file, field.ID)
 			case (field.Type == "dropdown") != (len(a.Options) > 0):
 				t.Errorf("%s: %s has %d options", file, field.ID, len(a.Options))
+			}
+			for i, option := range a.Options { // GitHub adds "None" itself
+				if strings.EqualFold(option, "none") || slices.Contains(a.Options[:i], option) {
+					t.Errorf("%s: %s has the option %q, which is reserved or there twice", file, field.ID, option)
+				}
 			}
 			ids, labels = append(ids, field.ID), append(labels, a.Label)
 		}
