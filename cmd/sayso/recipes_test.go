@@ -388,6 +388,41 @@ func startNginx(t *testing.T, nginx, folder, site string) {
 	aside(t, exec.Command(nginx, "-p", folder, "-e", "stderr", "-c", file))
 }
 
+func TestRecipeForTraefik(t *testing.T) {
+	nightly(t)
+	t.Parallel()
+	traefik := proxy(t, "traefik")
+	behind(t, func(to string) (string, []byte) {
+		address, _ := freeAddress(t)
+		folder, root := authority(t, blockWith(t, recipes(t, "phone.md", "Local network"), "mkcert"), "192.168.1.7", "sayso.example.org")
+		site := strings.ReplaceAll(blockWith(t, recipes(t, "network.md", "Behind a proxy"), "loadBalancer"), "127.0.0.1:8787", to)
+		// As on the page, with the certificate of the test.
+		site += fmt.Sprintf("tls:\n  certificates:\n    - {certFile: %[1]s/sayso.pem, keyFile: %[1]s/sayso.key}\n", folder)
+		file := filepath.Join(folder, "dynamic.yaml")
+		must(t, os.WriteFile(file, []byte(site), 0o600))
+		cmd := exec.Command(traefik, "--entryPoints.websecure.address="+address, "--providers.file.filename="+file,
+			"--global.checkNewVersion=false", "--global.sendAnonymousUsage=false", "--log.level=WARN")
+		cmd.Env = []string{"HOME=" + folder}
+		cmd.Dir = folder
+		aside(t, cmd)
+		eventually(t, "it has read the recipe", func() bool { return isCertified(address, root) })
+		return address, root
+	})
+}
+
+// isCertified reports whether a proxy shows a certificate of an authority.
+func isCertified(address string, authority []byte) bool {
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(authority) {
+		return false
+	}
+	conn, err := tls.Dial("tcp", address, &tls.Config{RootCAs: roots, ServerName: "sayso.example.org"})
+	if err != nil {
+		return false
+	}
+	return conn.Close() == nil
+}
+
 func TestRecipeForCaddy(t *testing.T) {
 	nightly(t)
 	t.Parallel()
@@ -407,15 +442,7 @@ func TestRecipeForCaddy(t *testing.T) {
 		var root []byte
 		eventually(t, "it has an authority, and a certificate of it", func() bool {
 			root, _ = os.ReadFile(filepath.Join(folder, "pki", "authorities", "local", "root.crt"))
-			roots := x509.NewCertPool()
-			if !roots.AppendCertsFromPEM(root) {
-				return false
-			}
-			conn, err := tls.Dial("tcp", address, &tls.Config{RootCAs: roots, ServerName: "sayso.example.org"})
-			if err != nil {
-				return false
-			}
-			return conn.Close() == nil
+			return isCertified(address, root)
 		})
 		return address, root
 	})
