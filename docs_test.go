@@ -7,8 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"mvdan.cc/sh/v3/syntax"
 )
 
 // TestLinksOfDocuments fails when a link of a document leads to a file or heading that does
@@ -93,29 +91,6 @@ func TestPagesNameTheirReader(t *testing.T) {
 		if lines := strings.SplitN(read(t, file), "\n", 4); len(lines) < 3 || !strings.HasPrefix(lines[2], "For ") {
 			t.Errorf("%s does not say in its first line whom it is for", file)
 		}
-	}
-}
-
-// TestShellBlocksParse fails when a shell block of a document has a mistake of syntax. What its
-// commands are called with is checked above and in cmd/sayso; recipes are run by tests of their own.
-func TestShellBlocksParse(t *testing.T) {
-	t.Parallel()
-	block := regexp.MustCompile("(?ms)^```(?:sh|bash|console)?\n(.*?)^```")
-	found := 0
-	for _, file := range documents(t) {
-		for _, match := range block.FindAllStringSubmatch(read(t, file), -1) {
-			opening, _, _ := strings.Cut(match[0], "\n")
-			if opening == "```" { // no shell: a configuration, or output
-				continue
-			}
-			found++
-			if _, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(match[1]), file); err != nil {
-				t.Errorf("%v in\n%s", err, match[1])
-			}
-		}
-	}
-	if found < 30 {
-		t.Errorf("found only %d blocks", found)
 	}
 }
 

@@ -561,7 +561,7 @@ var standardWhy = map[string]struct {
 
 // testTools are what tests may import beside their own package, what it may import,
 // every lower layer, the packages of the same folder, and every testOnly package.
-var testTools = []string{"github.com/coder/websocket", "go.uber.org/goleak", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "github.com/google/uuid", "github.com/prometheus/prometheus/promql/parser", "go.yaml.in/yaml/v3", "github.com/google/jsonschema-go"}
+var testTools = []string{"github.com/coder/websocket", "go.uber.org/goleak", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "github.com/google/uuid", "github.com/prometheus/prometheus/promql/parser", "go.yaml.in/yaml/v3", "github.com/google/jsonschema-go", "mvdan.cc/sh/v3/syntax"}
 
 // forbidden returns why a file of a package may not import a path, or "" when it may.
 func forbidden(from, imported string, isTest bool) string {

@@ -1,10 +1,32 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
+	"slices"
 	"testing"
 )
+
+// TestPagesNameParts looks for each part of a measurement that a page names.
+func TestPagesNameParts(t *testing.T) {
+	t.Parallel()
+	var known []string
+	for _, part := range parts {
+		known = append(known, part.name)
+	}
+	for page, command := range map[string]string{"performance.md": "scripts/bench", "operating/cluster.md": "bin/bench measure"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "docs", filepath.FromSlash(page)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		named := regexp.MustCompile(command + ` -only (\w+)`).FindStringSubmatch(string(text))
+		if named == nil || !slices.Contains(known, named[1]) {
+			t.Errorf("%s names %q, want one of %v", page, named, known)
+		}
+	}
+}
 
 func TestMeasurementIsComparedWithItsLimits(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package main_test
 import (
 	"database/sql"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,6 +48,15 @@ func TestClusterPage(t *testing.T) {
 	servers, addresses, _ := clusterOfPage(t, "127.0.0.1")
 	for i, s := range servers {
 		s.URL = "http://" + addresses[i]
+		check, err := http.NewRequestWithContext(t.Context(), "GET", s.URL+"/readyz", nil)
+		must(t, err)
+		check.Host = "sayso.example.org"
+		answer, err := http.DefaultClient.Do(check)
+		must(t, err)
+		answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			t.Errorf("server %d answers the load balancer with %s", i, answer.Status)
+		}
 	}
 	f := newFar(servers[0], newHarness(t, claudetest.Script{}))
 	args := strings.NewReplacer("https://a.sayso.example.org", servers[0].URL, "https://b.sayso.example.org", servers[1].URL,

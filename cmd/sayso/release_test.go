@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -60,6 +61,19 @@ func TestReleaseCanBeVerified(t *testing.T) {
 		t.Error("changed sums pass for signed ones")
 	}
 	must(run("", dir, "sha256sum", "--check", "--strict", "SHA256SUMS"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "SECURITY.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := regexp.MustCompile("(?ms)^```sh\n(ssh-keygen .*?)^```").FindStringSubmatch(string(page))
+	if commands == nil {
+		t.Fatal("SECURITY.md does not say how to verify a release")
+	}
+	verified := t.TempDir() // as somebody who has downloaded it, and made the file of the page
+	for to, from := range map[string]string{"signers": signers, "SHA256SUMS": filepath.Join(dir, "SHA256SUMS"), "SHA256SUMS.sig": filepath.Join(dir, "SHA256SUMS.sig"), filepath.Base(program): program} {
+		must(run("", ".", "cp", from, filepath.Join(verified, to)))
+	}
+	must(run("", verified, "sh", "-ec", commands[1]))
 
 	var list struct{ Components []struct{ Purl string } }
 	text, err := os.ReadFile(filepath.Join(dir, "sayso.cdx.json"))
