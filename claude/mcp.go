@@ -141,6 +141,7 @@ func (o Options) overInitialize(r *InitializeRequest) (rest Options, err error) 
 	if len(servers) > 0 {
 		r.MCPServers = servers
 	}
-	o.MCPServers, o.Plugins = nil, nil
+	r.AppendSystemPrompt = o.AppendSystemPrompt
+	o.MCPServers, o.Plugins, o.AppendSystemPrompt = nil, nil, ""
 	return o, nil
 }

@@ -79,7 +79,7 @@ type Options struct {
 
 	// SystemPrompt replaces the CLI's system prompt.
 	SystemPrompt string
-	// AppendSystemPrompt is added to the system prompt.
+	// AppendSystemPrompt is added to the system prompt. It is part of the command line of CLIs before 2.1.329.
 	AppendSystemPrompt string
 	// FreshSystemPrompt renders the system prompt for each request. Otherwise a newer CLI may record
 	// it once, and use that also after a resume with another SystemPrompt.

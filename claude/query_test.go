@@ -370,6 +370,7 @@ func TestMCPServersStayOutOfTheCommandLine(t *testing.T) {
 		"there": claude.HTTPServer{URL: "https://y", Headers: map[string]string{"Authorization": "t0p"}},
 	}
 	o.Plugins = []claude.Plugin{{Path: "/plugins/a"}, {Path: "/plugins/b", SkipMCPDiscovery: true}}
+	o.AppendSystemPrompt = "The password is t0p."
 	if _, err := claude.Ask(t.Context(), "hello", o); err != nil {
 		t.Fatal(err)
 	}
@@ -382,7 +383,7 @@ func TestMCPServersStayOutOfTheCommandLine(t *testing.T) {
 		case "initialize":
 			for _, want := range []string{
 				`"here":{"command":"srv","env":{"TOKEN":"t0p"},"type":"stdio"}`, `"there":{"headers":{"Authorization":"t0p"},"type":"http","url":"https://y"}`,
-				`"plugins":[{"type":"local","path":"/plugins/a"},{"type":"local","path":"/plugins/b","skipMcpDiscovery":true}]`,
+				`"plugins":[{"type":"local","path":"/plugins/a"},{"type":"local","path":"/plugins/b","skipMcpDiscovery":true}]`, `"appendSystemPrompt":"The password is t0p."`,
 			} {
 				if !strings.Contains(string(r.Line), want) {
 					t.Errorf("%s is missing in %s", want, r.Line)

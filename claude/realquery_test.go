@@ -195,6 +195,21 @@ func TestRealCLIByQuery(t *testing.T) {
 				}
 			})
 
+			t.Run("appended system prompt", func(t *testing.T) {
+				t.Parallel()
+				o, _ := realOptions(t, path)
+				model := scriptedmodel.Start(t, scriptedmodel.Options{})
+				o.Environ, o.AppendSystemPrompt = model.Environ(t.TempDir()), "Speak like a sailor."
+				if _, err := claude.Ask(t.Context(), script(`[[{"text":"ahoy"}]]`), o); err != nil {
+					t.Fatal(err)
+				}
+				if !slices.ContainsFunc(model.Model().Requests(), func(r scriptedmodel.Request) bool {
+					return len(r.Tools) > 0 && strings.Contains(string(r.Body), "Speak like a sailor.")
+				}) {
+					t.Error("the model did not get it")
+				}
+			})
+
 			t.Run("end of the session", func(t *testing.T) {
 				t.Parallel()
 				o, _ := realOptions(t, path)
