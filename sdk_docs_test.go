@@ -8,10 +8,12 @@ import (
 	"testing"
 )
 
-// sdkSources returns the Go files under claude, tests and examples included.
+// sdkSources returns the Go files under claude, tests and examples included, and the test of what it
+// sends.
 func sdkSources(t *testing.T) map[string]string {
 	t.Helper()
-	sources := map[string]string{}
+	const sent = "e2e/typescript/typescript_test.go"
+	sources := map[string]string{sent: read(t, sent)}
 	err := filepath.WalkDir("claude", func(file string, _ fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(file, ".go") {
 			sources[file] = read(t, file)

@@ -286,6 +286,15 @@ func (c *Client) ListModels(ctx context.Context) ([]ModelInfo, error) {
 	return r.Models, err
 }
 
+// BinaryVersion returns the version of the running CLI, which an update does not change.
+func (c *Client) BinaryVersion(ctx context.Context) (string, error) {
+	var r struct {
+		Version string `json:"version"`
+	}
+	err := c.report(ctx, "get_binary_version", nil, &r)
+	return r.Version, err
+}
+
 // SideQuestion asks the model outside of the conversation, which stays as it is. The answer is as
 // the CLI encodes it.
 func (c *Client) SideQuestion(ctx context.Context, question string) (json.RawMessage, error) {

@@ -76,6 +76,8 @@ func TestControlRequests(t *testing.T) {
 			`{"subtype":"reload_output_styles"}`, `{"available_output_styles":["s"]}`, []string{"s"}},
 		"models": {func(ctx context.Context, c *claude.Client) (any, error) { return c.ListModels(ctx) },
 			`{"subtype":"list_models"}`, `{"models":[{"value":"m"}]}`, []claude.ModelInfo{{Value: "m"}}},
+		"version": {func(ctx context.Context, c *claude.Client) (any, error) { return c.BinaryVersion(ctx) },
+			`{"subtype":"get_binary_version"}`, `{"version":"2.1.329"}`, "2.1.329"},
 		"side question": {func(ctx context.Context, c *claude.Client) (any, error) { return c.SideQuestion(ctx, "q") },
 			`{"subtype":"side_question","question":"q"}`, `{"answer":"a"}`, json.RawMessage(`{"answer":"a"}`)},
 	} {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -470,6 +471,60 @@ func keysOfManifests(t *testing.T, value json.RawMessage) json.RawMessage {
 		t.Fatal(err)
 	}
 	return text
+}
+
+// TestTypesOfTheSDKAreKnown fails when the types of the SDK name a control request of hosts, or a field
+// of initialize, that package claude does not have.
+func TestTypesOfTheSDKAreKnown(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("SAYSO_TEST_ALL") == "" {
+		return // it needs the SDK from npm
+	}
+	types, err := os.ReadFile(filepath.Join(sdk, "sdk.d.ts"))
+	if err != nil {
+		t.Fatal("the TypeScript SDK is not installed; type: make setup SAYSO_TEST_ALL=1")
+	}
+	request := regexp.MustCompile(`(?s)declare type (\w+Request) = \{\n(.*?)\n\};`)
+	field := regexp.MustCompile(`(?m)^    (\w+)\??:`)
+	subtype := regexp.MustCompile(`(?m)^    subtype: '(\w+)'`)
+	known := map[string]bool{"subtype": true, "sdkMcpServerManifestsOrigin": true} // the latter is for CLIs on other hosts
+	for f := range reflect.TypeFor[claude.InitializeRequest]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		known[name] = true
+	}
+	var sources strings.Builder
+	files, err := filepath.Glob("../../claude/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(file, "_test.go") {
+			sources.Write(text)
+		}
+	}
+	requests := 0
+	for _, m := range request.FindAllStringSubmatch(strings.ReplaceAll(string(types), "\r\n", "\n"), -1) {
+		if of := subtype.FindStringSubmatch(m[2]); of != nil {
+			if requests++; !strings.Contains(sources.String(), `"`+of[1]+`"`) {
+				t.Errorf("there is no request %s", of[1])
+			}
+		}
+		if m[1] != "SDKControlInitializeRequest" {
+			continue
+		}
+		for _, f := range field.FindAllStringSubmatch(m[2], -1) {
+			if !known[f[1]] {
+				t.Errorf("initialize has no %s", f[1])
+			}
+		}
+	}
+	if requests < 35 {
+		t.Errorf("only %d requests were found", requests)
+	}
 }
 
 // TestScenariosAreTheSame holds that both sides have the same scenarios.
