@@ -29,6 +29,13 @@ func serverPair(t *testing.T, script claudetest.Script) (a, b *server) {
 	return first.start("--database", dsn, "--node-id", "a"), second.start("--database", dsn, "--node-id", "b")
 }
 
+// draftOf fits the frame of a draft in a session.
+func draftOf(sessionID string, value any) func(map[string]any) bool {
+	return func(f map[string]any) bool {
+		return f["type"] == "draft" && f["session_id"] == sessionID && f["value"] == value
+	}
+}
+
 // TestServersTellEachOther: what changes on one server besides sessions reaches the tabs of another.
 func TestServersTellEachOther(t *testing.T) {
 	t.Parallel()
@@ -39,14 +46,9 @@ func TestServersTellEachOther(t *testing.T) {
 	here, there := a.tab(), b.tab()
 	there.until(t, waitLimit, "the tab is served", ofType("active_processes"))
 	here.say(t, map[string]any{"type": "draft", "session_id": id, "value": "half a"})
-	draft := func(value any) func(map[string]any) bool {
-		return func(f map[string]any) bool {
-			return f["type"] == "draft" && f["session_id"] == id && f["value"] == value
-		}
-	}
-	there.until(t, waitLimit, "the draft is on the other server", draft("half a"))
+	there.until(t, waitLimit, "the draft is on the other server", draftOf(id, "half a"))
 	here.say(t, map[string]any{"type": "draft", "session_id": id, "value": nil})
-	there.until(t, waitLimit, "the draft is cleared on the other server", draft(nil))
+	there.until(t, waitLimit, "the draft is cleared on the other server", draftOf(id, nil))
 
 	a.do("PATCH", "/api/bookmarks", map[string]any{"bookmarks": []any{map[string]any{"session_id": id, "pinned": true}}}, nil)
 	there.until(t, waitLimit, "the bookmark is on the other server", func(f map[string]any) bool {
@@ -176,8 +178,8 @@ func TestAnyServerServesAnySession(t *testing.T) {
 	}
 }
 
-// TestServersBehindPoolerInTransactionMode: they say that they poll, and an answer on one reaches Claude on the
-// other.
+// TestServersBehindPoolerInTransactionMode: they say that they poll, an answer on one reaches Claude on the
+// other, and what is deleted on one disappears from the tabs of the other.
 func TestServersBehindPoolerInTransactionMode(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.NewPooler(t, postgrestest.Database(t), "transaction")
@@ -189,6 +191,17 @@ func TestServersBehindPoolerInTransactionMode(t *testing.T) {
 	b.allow(b.asks(id))
 	b.reaches(id, "user_turn")
 	a.h.answeredOnce(1)
+
+	here, there := a.tab(), b.tab()
+	there.until(t, waitLimit, "the tab is served", ofType("active_processes"))
+	here.say(t, map[string]any{"type": "draft", "session_id": id, "value": "half a"})
+	there.until(t, waitLimit, "the draft is on the other server", draftOf(id, "half a"))
+	here.say(t, map[string]any{"type": "draft", "session_id": id, "value": nil})
+	there.until(t, waitLimit, "the draft is gone on the other server", draftOf(id, nil))
+	a.do("DELETE", "/api/sessions/"+id, nil, nil)
+	there.until(t, waitLimit, "the session is gone on the other server", func(f map[string]any) bool {
+		return f["type"] == "process_state" && f["session_id"] == id && f["deleted"] == true
+	})
 }
 
 // TestMachineOfAnotherServer: what New session, Terminal sessions and Grants show of a machine, and change on
