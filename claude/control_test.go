@@ -4,16 +4,37 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/claude/protocol"
 )
+
+// unknownToTheSchema returns what docs/protocol does not know of a control request of a host.
+func unknownToTheSchema(t *testing.T, s *protocol.Schema, request string) []string {
+	t.Helper()
+	return s.Inspect([]protocol.Line{{From: protocol.FromHost, JSON: json.RawMessage(`{"type":"control_request","request_id":"r","request":` + request + `}`)}}).Unknown()
+}
+
+func readSchema(t *testing.T) *protocol.Schema {
+	t.Helper()
+	text, err := os.ReadFile("../docs/protocol/protocol.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := protocol.ParseSchema(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
 
 // Each request with what is sent, what the CLI answers, and what is returned.
 func TestControlRequests(t *testing.T) {
-	yes := true
+	yes, schema := true, readSchema(t)
 	for name, test := range map[string]struct {
 		call   func(ctx context.Context, c *claude.Client) (any, error)
 		sent   string
@@ -96,6 +117,9 @@ func TestControlRequests(t *testing.T) {
 				var want map[string]any
 				if err := json.Unmarshal([]byte(test.sent), &want); err != nil || !reflect.DeepEqual(sent, want) {
 					t.Errorf("sent %v, want %v", sent, want)
+				}
+				if unknown := unknownToTheSchema(t, schema, test.sent); len(unknown) > 0 {
+					t.Errorf("not in the schema: %q", unknown)
 				}
 				c.succeeds(id, test.answer)
 				if o := <-done; o.err != nil || fmt.Sprintf("%v", o.got) != fmt.Sprintf("%v", test.want) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -37,10 +38,16 @@ func (s *spoken) Send(line []byte) error {
 
 func (s *spoken) Close() error { return nil }
 
-// Whatever the CLI prints, the client ends, sends only lines that are JSON, and allows nothing that
-// no callback allowed.
+// Whatever the CLI prints, the client ends and sends only lines that are JSON. It answers each
+// request at most once, allows only what the callback allowed, with its input unchanged, and lets
+// no hook approve.
 func FuzzClient(f *testing.F) {
-	f.Add([]byte(`{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"a":1},"tool_use_id":"t"}}` + "\n" + `{"type":"control_cancel_request","request_id":"r"}`))
+	ask := func(id, tool string) string {
+		return `{"type":"control_request","request_id":"` + id + `","request":{"subtype":"can_use_tool","tool_name":"` + tool + `","input":{"a":1.0, "b":"\u2028"},"tool_use_id":"t"}}`
+	}
+	f.Add([]byte(ask("r", "Bash") + "\n" + `{"type":"control_cancel_request","request_id":"r"}`))
+	f.Add([]byte(ask("r", "Allow") + "\n" + ask("r", "Allow") + "\n" + ask("q", "Bash") + "\n" + ask("r", "Bash")))
+	f.Add([]byte(ask("r", "Allow") + "\n" + `{"type":"control_cancel_request","request_id":"r"}` + "\n" + ask("r", "Allow")))
 	f.Add([]byte(`{"type":"control_request","request_id":"h","request":{"subtype":"hook_callback","callback_id":"hook-0","input":{"tool_name":"Bash"}}}` + "\n" + `{"type":"result","subtype":"success"}`))
 	f.Add([]byte(`{"type":"control_request","request_id":"m","request":{"subtype":"mcp_message","server_name":"s","message":{"id":1,"method":"x"}}}`))
 	f.Add([]byte(`{"type":"control_request","request_id":"e","request":{"subtype":"elicitation"}}` + "\n" + `{"type":"system","subtype":"task_started","task_id":"a"}`))
@@ -48,10 +55,18 @@ func FuzzClient(f *testing.F) {
 	f.Fuzz(func(t *testing.T, input []byte) {
 		transport := &spoken{lines: bytes.Split(input, []byte("\n"))}
 		var tasks claude.Tasks
+		var mu sync.Mutex
+		allowed := map[string][]string{} // inputs by request; a withdrawn id may be used again
 		client := claude.NewClient(transport, claude.Options{
 			CanUseTool: func(_ context.Context, r claude.ToolRequest) (claude.ToolDecision, error) {
 				_, _ = r.Questions()
-				return claude.ToolDecision{Grant: r.Suggestions()}, nil
+				if r.ToolName != "Allow" {
+					return claude.ToolDecision{Grant: r.Suggestions()}, nil
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				allowed[r.RequestID] = append(allowed[r.RequestID], string(r.Input))
+				return claude.Allow(), nil
 			},
 			Hooks: []claude.Hook{{Event: claude.EventPreToolUse, Run: func(context.Context, claude.HookInput) (claude.HookOutput, error) { panic("boom") }}},
 			MCPServers: map[string]claude.MCPServerConfig{"s": claude.LocalServer{Serve: func(ctx context.Context, conn claude.MCPConn) error {
@@ -72,13 +87,47 @@ func FuzzClient(f *testing.F) {
 			t.Fatal(err)
 		}
 		tasks.Running()
+		answered := map[string]bool{}
 		for _, line := range transport.sent {
-			if !json.Valid([]byte(line)) {
-				t.Fatalf("sent %q, which ends the CLI", line)
+			var sent struct {
+				Response struct {
+					RequestID string `json:"request_id"`
+					Response  struct {
+						Behavior     string
+						UpdatedInput json.RawMessage
+					}
+				}
 			}
-			if strings.Contains(line, `{"behavior":"allow"`) || strings.Contains(line, `"permissionDecision":"allow"`) {
-				t.Fatalf("allowed: %s", line)
+			if err := json.Unmarshal([]byte(line), &sent); err != nil {
+				t.Fatalf("sent %q, which ends the CLI: %v", line, err)
+			}
+			id, answer := sent.Response.RequestID, sent.Response.Response
+			if answered[id] {
+				t.Fatalf("answered twice: %s", line)
+			}
+			answered[id] = true
+			if strings.Contains(line, `"permissionDecision":"allow"`) {
+				t.Fatalf("a hook approved: %s", line)
+			}
+			if answer.Behavior != "allow" {
+				continue
+			}
+			if !slices.ContainsFunc(allowed[id], func(input string) bool { return runs(input, string(answer.UpdatedInput)) }) {
+				t.Fatalf("allowed: %s, after %q", line, allowed[id])
 			}
 		}
 	})
+}
+
+// runs reports whether the CLI runs an input when it is told to run updated: the same, but for what
+// may be escaped, or no input for one that is no object.
+func runs(input, updated string) bool {
+	escaped := func(text string) string {
+		return strings.NewReplacer("\u2028", `\u2028`, "\u2029", `\u2029`).Replace(text)
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal([]byte(input), &object) != nil || object == nil {
+		input = "{}"
+	}
+	return escaped(input) == escaped(updated)
 }

@@ -53,6 +53,7 @@ func TestArgs(t *testing.T) {
 		"plugins":     {claude.Options{Plugins: []claude.Plugin{{Path: "/a b"}, {Path: "/c", SkipMCPDiscovery: true}}}, []string{"--plugin-dir=/a b", "--plugin-dir-no-mcp=/c"}},
 		"servers":     {claude.Options{MCPServers: map[string]claude.MCPServerConfig{"x": claude.StdioServer{Command: "srv", Args: []string{"-v"}, Timeout: time.Second}, "y": claude.HTTPServer{URL: "https://y"}}}, []string{`--mcp-config={"mcpServers":{"x":{"args":["-v"],"command":"srv","timeout":1000,"type":"stdio"},"y":{"type":"http","url":"https://y"}}}`}},
 		"output":      {claude.Options{IncludeHookEvents: true, SessionMirror: true, NoPersistence: true, Debug: true, DebugFile: "/d", ExtraArgs: []string{"--new-flag", "--value=--x"}}, []string{"--include-hook-events", "--session-mirror", "--no-session-persistence", "--debug", "--debug-file=/d", "--new-flag", "--value=--x"}},
+		"agents":      {claude.Options{Agents: map[string]claude.Agent{"a": {Description: "x", Prompt: "y"}}}, nil}, // initialize has them: argv has a limit
 		"rest":        {claude.Options{MaxTurns: 3, IncludePartialMessages: true, ReplayUserMessages: true}, []string{"--max-turns=3", "--include-partial-messages", "--replay-user-messages"}},
 	} {
 		got, err := test.options.Args()

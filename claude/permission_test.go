@@ -323,6 +323,19 @@ func TestCancelEndsTheCallbackAndSendsNothing(t *testing.T) {
 	})
 }
 
+// A cancel after the answer changes nothing: the same request again is still answered.
+func TestCancelAfterTheAnswerChangesNothing(t *testing.T) {
+	o := decides(claude.ToolDecision{Allow: true}, nil)
+	o.OnCallbackError = func(_, _ string, err error) { t.Errorf("told of %v, want nothing", err) }
+	converse(t, o, func(c *conversation) {
+		c.asks("r1", `{}`)
+		c.answer("r1")
+		c.says(`{"type":"control_cancel_request","request_id":"r1"}`)
+		c.asks("r1", `{}`)
+		c.hearsNothing()
+	})
+}
+
 func TestAnswerRacingACancelHasOneOutcome(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -109,14 +109,16 @@ func TestStartSaysWhatIsWrong(t *testing.T) {
 
 func TestLinesComeWholeWhateverTheirSize(t *testing.T) {
 	t.Parallel()
-	// Several in one write, one split over writes, CR LF, an empty one, 5 MB, and a
-	// last one without an end.
-	p := start(t, shell(t, `printf 'a\nb\n'; printf 'c'; sleep 0.05; printf 'c\r\n\n'; head -c 5000000 /dev/zero | tr '\0' x; printf '\nlast'`))
+	// Several in one write, one split over writes, CR LF, an empty one, 5 MB, white space at
+	// every seam, a character and a broken one split over writes, what JavaScript takes for the
+	// end of a line, and a last one without an end.
+	p := start(t, shell(t, `printf 'a\nb\n'; printf 'c'; sleep 0.05; printf 'c\r\n\n'; head -c 5000000 /dev/zero | tr '\0' x; echo
+		head -c 200000 /dev/zero | tr '\0' ' '; printf '.\n\303'; sleep 0.05; printf '\251\n\342\200'; sleep 0.05; printf '\n\342\200\250 \302\205\n'; printf last`))
 	all, err := lines(t, p)
 	if err != io.EOF {
 		t.Errorf("got %v, want io.EOF", err)
 	}
-	want := []string{"a", "b", "cc\r", "", strings.Repeat("x", 5_000_000), "last"}
+	want := []string{"a", "b", "cc\r", "", strings.Repeat("x", 5_000_000), strings.Repeat(" ", 200_000) + ".", "é", "\xe2\x80", "\u2028 \u0085", "last"}
 	if !slices.Equal(all, want) {
 		t.Errorf("got %d lines, want %d: %.60q", len(all), len(want), all)
 	}

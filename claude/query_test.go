@@ -130,8 +130,9 @@ func TestQueryEndsWithItsContext(t *testing.T) {
 func TestErrorsOfAQuery(t *testing.T) {
 	t.Parallel()
 	exit := 3
+	// As the real CLI does: its state after the result, then status 1.
 	result := func(fields string) []claudetest.Step {
-		return []claudetest.Step{{Raw: `{"type":"result","is_error":true,` + fields + `}`}, {Exit: new(int)}}
+		return []claudetest.Step{{Raw: `{"type":"result","is_error":true,` + fields + `}`}, {Raw: `{"type":"system","subtype":"session_state_changed","state":"idle"}`}, {Exit: new(1)}}
 	}
 	plain := func(script claudetest.Script) claude.Options {
 		o, _ := scriptedOptions(t, script)
@@ -154,9 +155,11 @@ func TestErrorsOfAQuery(t *testing.T) {
 		"not signed in":   {plain(claudetest.Script{Turn: append(notSigned, result(`"subtype":"success","result":"Not logged in"`)...)}), claude.ErrNotSignedIn, "Not logged in"},
 		"turns used up":   {plain(claudetest.Script{Turn: result(`"subtype":"error_max_turns"`)}), claude.ErrLimit, "error max turns"},
 		"budget used up":  {plain(claudetest.Script{Turn: result(`"subtype":"error_max_budget_usd","errors":["over budget"]`)}), claude.ErrLimit, "over budget"},
+		"agent goes on":   {plain(claudetest.Script{Turn: append([]claudetest.Step{agentStarts}, result(`"subtype":"error_max_turns"`)...)}), claude.ErrLimit, "error max turns"},
 		"throttled":       {plain(claudetest.Script{Turn: result(`"subtype":"success","api_error_status":429,"result":"API Error: 429"`)}), claude.ErrLimit, "429"},
 		"exit at start":   {plain(claudetest.Script{Start: []claudetest.Step{{Stderr: "unknown flag"}, {Exit: &exit}}}), nil, "status 3: unknown flag"},
 		"exit in a turn":  {plain(claudetest.Script{Turn: []claudetest.Step{{Stderr: "out of memory"}, {Exit: &exit}}}), nil, "out of memory"},
+		"exit after one":  {plain(claudetest.Script{Turn: []claudetest.Step{agentStarts, {Raw: `{"type":"result","subtype":"success"}`}, {Stderr: "out of memory"}, {Exit: &exit}}}), nil, "out of memory"},
 		"refuses to init": {plain(claudetest.Script{Start: []claudetest.Step{{Reply: &claudetest.Reply{Subtype: "initialize", Error: "no"}}}}), nil, "refused initialize"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -250,14 +253,22 @@ func TestCloseBeforeRunEndsTheCLI(t *testing.T) {
 	}
 }
 
-// A background agent goes on after the result of its turn, and wakes the CLI.
+// agentStarts begins a background agent.
+var agentStarts = claudetest.Step{Raw: `{"type":"system","subtype":"task_started","task_id":"a","task_type":"local_agent","is_backgrounded":true}`}
+
+// A background agent goes on after the result of its turn, and wakes the CLI. A command in the
+// background may run for ever.
 func TestQueryWaitsForBackgroundAgents(t *testing.T) {
 	t.Parallel()
 	for name, steps := range map[string][]claudetest.Step{
 		"told by tasks": {
-			{Raw: `{"type":"system","subtype":"task_started","task_id":"a","task_type":"local_agent","is_backgrounded":true}`},
+			agentStarts,
 			{Raw: `{"type":"result","subtype":"success","result":"first"}`},
 			{Raw: `{"type":"system","subtype":"task_notification","task_id":"a","status":"completed"}`},
+		},
+		"a command": {
+			{Raw: `{"type":"system","subtype":"task_started","task_id":"s","task_type":"local_bash","is_backgrounded":true}`},
+			{Raw: `{"type":"system","subtype":"background_tasks_changed","tasks":[{"task_id":"s","task_type":"local_bash"},{"task_id":"m","task_type":"monitor_mcp"}]}`},
 		},
 		"told by the state": {
 			{Raw: `{"type":"system","subtype":"session_state_changed","state":"running"}`},
@@ -271,7 +282,9 @@ func TestQueryWaitsForBackgroundAgents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o, _ := scriptedOptions(t, claudetest.Script{Turn: steps})
-			got, err := collect(t, t.Context(), "hello", o)
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			got, err := collect(t, ctx, "hello", o)
 			// The scripted CLI ends each turn with a result of its own.
 			results := 0
 			for _, k := range got {
@@ -279,7 +292,7 @@ func TestQueryWaitsForBackgroundAgents(t *testing.T) {
 					results++
 				}
 			}
-			if want := map[string]int{"told by tasks": 2, "told by the state": 3}[name]; err != nil || results != want {
+			if want := map[string]int{"told by tasks": 2, "told by the state": 3, "a command": 1}[name]; err != nil || results != want {
 				t.Errorf("got %q %v, want %d results", got, err, want)
 			}
 		})
@@ -356,6 +369,13 @@ func TestInitializeHasTheOptions(t *testing.T) {
 				t.Errorf("%s is missing in %s", want, r.Line)
 			}
 		}
+		var line struct{ Request json.RawMessage }
+		if err := json.Unmarshal(r.Line, &line); err != nil {
+			t.Fatal(err)
+		}
+		if unknown := unknownToTheSchema(t, readSchema(t), string(line.Request)); len(unknown) > 0 {
+			t.Errorf("not in the schema: %q", unknown)
+		}
 		return
 	}
 	t.Error("the CLI was not initialized")
@@ -409,4 +429,51 @@ func TestQueryFailsWithoutItsMCPServers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A host that is told of stderr badly must not stop the reading of it, which would hold the CLI.
+func TestStderrIsPassedOn(t *testing.T) {
+	t.Parallel()
+	o, _ := scriptedOptions(t, claudetest.Script{Turn: []claudetest.Step{{Stderr: "one"}, {Text: "x"}, {StderrFlood: 200_000}, {Stderr: "the end"}}})
+	var log, got strings.Builder
+	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	o.Stderr = func(text []byte) {
+		got.Write(text)
+		panic("ouch")
+	}
+	if _, err := claude.Ask(t.Context(), "hello", o); err != nil {
+		t.Fatal(err)
+	}
+	if text := got.String(); len(text) < 200_000 || !strings.HasPrefix(text, "one\n") || !strings.HasSuffix(text, "the end\n") {
+		t.Errorf("got %d bytes", len(text))
+	}
+	if !strings.Contains(log.String(), "callback panicked: ouch") {
+		t.Errorf("log: %s", log.String())
+	}
+}
+
+// TestCLIThatDoesNotObey takes as long as the CLI is given: 10 s to end, and 2 minutes for its
+// answer to initialize.
+func TestCLIThatDoesNotObey(t *testing.T) {
+	if os.Getenv("SAYSO_TEST_ALL") == "" {
+		return // it waits, and runs in make test-all
+	}
+	t.Parallel()
+	t.Run("to end", func(t *testing.T) {
+		t.Parallel()
+		o, record := scriptedOptions(t, claudetest.Script{Start: []claudetest.Step{{Stubborn: true}}})
+		if _, err := claude.Ask(t.Context(), "hello", o); err != nil {
+			t.Error(err)
+		}
+		if records := claudetest.ReadRecords(t, record); records[len(records)-1].Kind == "exit" {
+			t.Error("it ended by itself")
+		}
+	})
+	t.Run("to begin", func(t *testing.T) {
+		t.Parallel()
+		o, _ := scriptedOptions(t, claudetest.Script{Start: []claudetest.Step{{Reply: &claudetest.Reply{Subtype: "initialize", Never: true}}}})
+		if _, err := claude.Ask(t.Context(), "hello", o); err == nil || !strings.Contains(err.Error(), "did not answer initialize") {
+			t.Errorf("got %v", err)
+		}
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,7 +39,9 @@ func Start(ctx context.Context, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	command.OnStderr = o.Stderr
+	if o.Stderr != nil {
+		command.OnStderr = o.passStderr
+	}
 	version, err := checkVersion(ctx, command, cmp.Or(o.MinVersion, OldestTested))
 	if err != nil {
 		return nil, err
@@ -68,6 +71,16 @@ func Start(ctx context.Context, o Options) (*Client, error) {
 		o.Logger.DebugContext(ctx, "started the CLI", "path", o.Path, "dir", o.Dir, "pid", p.PID())
 	}
 	return c, nil
+}
+
+// passStderr calls Stderr. It recovers a panic, as the CLI would hang if its stderr were not read.
+func (o *Options) passStderr(text []byte) {
+	defer func() {
+		if v := recover(); v != nil && o.Logger != nil {
+			o.Logger.Error("callback failed", "callback", "Stderr", "error", &PanicError{Value: v, Stack: debug.Stack()})
+		}
+	}()
+	o.Stderr(text)
 }
 
 // environ returns the environment of a CLI that [Start] starts.

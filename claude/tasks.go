@@ -34,7 +34,7 @@ func (t *Tasks) Apply(m Message) {
 		task, known := t.running[m.TaskID]
 		switch s := m.Patch.Status; {
 		case !known:
-		case s == "completed" || s == "failed" || s == "killed":
+		case s == "completed" || s == "failed" || s == "stopped" || s == "killed":
 			delete(t.running, m.TaskID)
 		default:
 			if s != "" {
