@@ -492,8 +492,17 @@ func (h *host) saved(text string) bool {
 }
 
 func resume(h *host) {
-	h.call("initialize", nil)
-	r := h.asked("can_use_tool")
+	var answer, r message // in any order
+	id := h.request("initialize", nil)
+	h.await("the response to initialize and a request", func(m message) bool {
+		switch {
+		case isResponse(id)(m):
+			answer = m
+		case m.text("request", "subtype") == "can_use_tool":
+			r = m
+		}
+		return answer != nil && r != nil
+	})
 	before := h.open
 	h.observe("a call whose process was killed, with CLAUDE_CODE_RESUME_INTERRUPTED_TURN", fmt.Sprintf("is asked again: same request_id %v, same tool_use_id %v",
 		r["request_id"] == before["request_id"], r.at("request", "tool_use_id") == before.at("request", "tool_use_id")))

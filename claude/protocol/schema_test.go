@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -50,6 +51,42 @@ func TestTracesAreValid(t *testing.T) {
 		for _, u := range ours.Inspect(all).UnknownFrom(protocol.FromCLI) {
 			t.Errorf("%s: %s", filepath.Base(file), u)
 		}
+	}
+}
+
+// TestExamplesAreValid validates the lines and decisions that the pages show.
+func TestExamplesAreValid(t *testing.T) {
+	t.Parallel()
+	line, decision := validator(t, "HostLine"), validator(t, "PermissionResult")
+	pages, err := filepath.Glob(filepath.Join(docs, "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+			for example := range strings.Lines(block[1]) {
+				examples++
+				var v map[string]any
+				if err := json.Unmarshal([]byte(example), &v); err != nil {
+					t.Fatalf("%s: %v", example, err)
+				}
+				schema := line
+				if v["behavior"] != nil {
+					schema = decision
+				}
+				if err := schema.Validate(v); err != nil {
+					t.Errorf("%s: %v", example, err)
+				}
+			}
+		}
+	}
+	if examples < 7 {
+		t.Errorf("only %d examples were found", examples)
 	}
 }
 
