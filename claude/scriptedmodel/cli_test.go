@@ -813,8 +813,7 @@ func TestCLIAsksAgainAfterItWasKilled(t *testing.T) {
 
 		again := start(t, v, url, launch{id: "-", home: s.home, cwd: s.cwd,
 			args: []string{"--resume=" + id}, env: []string{"CLAUDE_CODE_RESUME_INTERRUPTED_TURN=1"}})
-		again.control("initialize", nil)
-		second := again.requests(1)[0]
+		second := again.asksAgain()
 		if second.Request.ToolName != first.Request.ToolName || !bytes.Equal(second.Request.Input, first.Request.Input) ||
 			second.Request.ToolUseID == first.Request.ToolUseID || second.RequestID == first.RequestID {
 			t.Errorf("asked %+v, then %+v", first.Request, second.Request)
@@ -824,6 +823,73 @@ func TestCLIAsksAgainAfterItWasKilled(t *testing.T) {
 			t.Errorf("got %q, file made: %v", got, again.exists("made"))
 		}
 	})
+}
+
+// After SIGTERM it asks again as after a kill. At the end of its input it goes on without an
+// answer, so nothing is left to ask.
+func TestCLIAfterOtherEnds(t *testing.T) {
+	if os.Getenv("SAYSO_TEST_ALL") == "" {
+		return // each way starts CLIs of its own
+	}
+	onVersions(t, func(t *testing.T, v version) {
+		for how, test := range map[string]struct {
+			end       func(s *session)
+			status    int
+			asksAgain bool
+			result    string // part of that of the turn
+		}{
+			"SIGTERM":          {func(s *session) { _ = s.cmd.Process.Signal(syscall.SIGTERM) }, 143, true, ""},
+			"end of its input": {func(s *session) { _ = s.stdin.Close() }, 0, false, "stream closed before response received"},
+		} {
+			t.Run(how, func(t *testing.T) {
+				t.Parallel()
+				_, url := serve(t, scriptedmodel.Options{})
+				id := uuid.NewString()
+				s := start(t, v, url, launch{id: id})
+				s.control("initialize", nil)
+				s.user(fenced(`[[{"tool":"Bash","input":{"command":"touch made"}}],[{"text":"{{last_tool_result}}"}]]`))
+				first := s.requests(1)[0]
+				s.awaitTranscript(id, first.Request.ToolUseID)
+				test.end(s)
+				if !test.asksAgain {
+					if got := s.until(isResult, nil).Result; !strings.Contains(got, test.result) {
+						t.Errorf("got %q", got)
+					}
+				}
+				if code := s.exitCode(); code != test.status {
+					t.Errorf("exit %d, want %d", code, test.status)
+				}
+
+				again := start(t, v, url, launch{id: "-", home: s.home, cwd: s.cwd,
+					args: []string{"--resume=" + id}, env: []string{"CLAUDE_CODE_RESUME_INTERRUPTED_TURN=1"}})
+				if test.asksAgain {
+					if second := again.asksAgain(); second.RequestID == first.RequestID || second.Request.ToolUseID == first.Request.ToolUseID {
+						t.Errorf("asked %+v, then %+v", first.Request, second.Request)
+					}
+					return
+				}
+				again.control("initialize", nil)
+				if got := again.turn(fenced(`[[{"text":"nothing was asked"}]]`), func(f *frame) { t.Errorf("asked again: %+v", f.Request) }).Result; got != "nothing was asked" {
+					t.Errorf("got %q", got)
+				}
+			})
+		}
+	})
+}
+
+// asksAgain initializes a resumed CLI and returns its request, which may come before the answer.
+func (s *session) asksAgain() *frame {
+	s.t.Helper()
+	var asked *frame
+	s.control("initialize", func(f *frame) {
+		if f.asks() {
+			asked = f
+		}
+	})
+	if asked == nil {
+		asked = s.requests(1)[0]
+	}
+	return asked
 }
 
 // awaitTranscript waits until the CLI has written a call to its transcript, which
