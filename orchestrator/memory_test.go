@@ -3,6 +3,7 @@ package orchestrator_test
 import (
 	"runtime"
 	"testing"
+	"testing/synctest"
 
 	"github.com/sayso-dev/sayso/claude/claudetest"
 	"github.com/sayso-dev/sayso/session"
@@ -13,13 +14,14 @@ import (
 // them those of the scripted CLI.
 func TestStacksOfIdleSessions(t *testing.T) {
 	withBenchAlone(t, claudetest.Script{Turn: []claudetest.Step{{Text: "Hello."}}}, nil, func(b *bench) {
-		stacks := func() uint64 {
+		stacks := func() int64 {
+			synctest.Wait()
 			for range 8 { // each halves a stack of which less than a quarter is used
 				runtime.GC()
 			}
 			var m runtime.MemStats
 			runtime.ReadMemStats(&m)
-			return m.StackInuse
+			return int64(m.StackInuse)
 		}
 		idle := func(count int) {
 			for range count {

@@ -3,6 +3,7 @@ package shim_test
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -134,21 +135,25 @@ func TestLongLines(t *testing.T) {
 	}
 }
 
-// A damaged piece of a long line loses that line and no other.
 // A line of 20 MB takes its size twice: as it comes, and whole. It is not parallel, as it
 // counts what the program allocates.
 func TestAllocationsOfAHugeLine(t *testing.T) {
 	want := strings.Repeat("0123456789abcdef", 20<<20/16)
 	_, content, _ := shim.Journal(7, 64<<20, want)
-	line, allocated := shim.AllocatedByLine(7, 64<<20, content, 256<<10)
-	if string(line) != want {
-		t.Fatalf("the line came back with %d bytes and changed", len(line))
+	least := math.Inf(1) // the rest of the program may allocate, too
+	for range 3 {
+		line, allocated := shim.AllocatedByLine(7, 64<<20, content, 256<<10)
+		if string(line) != want {
+			t.Fatalf("the line came back with %d bytes and changed", len(line))
+		}
+		least = min(least, float64(allocated)/float64(len(want)))
 	}
-	if times := float64(allocated) / float64(len(want)); times > 2.2 {
-		t.Errorf("%.2f times the size of the line was allocated", times)
+	if least > 2.2 {
+		t.Errorf("%.2f times the size of the line was allocated", least)
 	}
 }
 
+// A damaged piece of a long line loses that line and no other.
 func TestDamageWithinALongLine(t *testing.T) {
 	t.Parallel()
 	_, content, ends := shim.Journal(salt, limit, "before", strings.Repeat("x", 400<<10), "after")

@@ -2,7 +2,9 @@ package transcript
 
 import (
 	"bytes"
+	"math"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -10,15 +12,23 @@ import (
 )
 
 // What a long text is encoded with is not several times its size. It is not parallel, as it
-// counts what the program allocates.
+// counts what the program allocates. On a busy machine encoding/json finds its pools empty, since
+// each processor has its own and a collection empties them. So there is one processor and no
+// collection, and of several tries the least is what encodeText itself takes.
 func TestMemoryOfEncodeText(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	text := strings.Repeat("0123456789 \"quoted\"\n", 1<<20)
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	got := encodeText(text)
-	runtime.ReadMemStats(&after)
-	if times := float64(after.TotalAlloc-before.TotalAlloc) / float64(len(got)); times > 1.1 {
-		t.Errorf("%.2f times the size of the result was allocated", times)
+	least := math.Inf(1)
+	for range 3 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		got := encodeText(text)
+		runtime.ReadMemStats(&after)
+		least = min(least, float64(after.TotalAlloc-before.TotalAlloc)/float64(len(got)))
+	}
+	if least > 1.1 {
+		t.Errorf("%.2f times the size of the result was allocated", least)
 	}
 }
 
