@@ -1,19 +1,20 @@
-"""Drives the official Python SDK: python python.py, where claude-agent-sdk is installed."""
+"""Drives the official Python SDK: python3 python.py [MAX_BUFFER_SIZE], where claude-agent-sdk can be imported."""
 
 import asyncio
 import json
 import os
 import sys
-from importlib.metadata import version
 
 from claude_agent_sdk import (
     ClaudeAgentOptions,
     ClaudeSDKClient,
     PermissionResultAllow,
     PermissionResultDeny,
+    __version__,
 )
 
 CLAUDE = os.environ["APPROVALTEST_CLAUDE"]
+LIMIT = int(sys.argv[1]) if len(sys.argv) > 1 else None  # of a line, in bytes; the SDK's own by default
 waiting: dict[str, asyncio.Future] = {}
 sessions: dict[str, "Session"] = {}
 tasks: set[asyncio.Task] = set()
@@ -39,7 +40,7 @@ async def can_use_tool(tool, given, context):
         emit(event="withdrawn", key=key)
         raise
     if answer.get("allow"):
-        return PermissionResultAllow(updated_input=answer.get("input") or given)
+        return PermissionResultAllow(updated_input=answer.get("input"))
     return PermissionResultDeny(message=answer.get("message", ""))
 
 
@@ -48,7 +49,7 @@ class Session:
         self.id = resume
         self.client = ClaudeSDKClient(ClaudeAgentOptions(
             cli_path=CLAUDE, cwd=folder, permission_mode="default", setting_sources=[],
-            can_use_tool=can_use_tool, resume=resume,
+            can_use_tool=can_use_tool, resume=resume, max_buffer_size=LIMIT,
         ))
 
     async def run(self, text):
@@ -57,8 +58,9 @@ class Session:
             await self.client.query(text)
             async for message in self.client.receive_messages():
                 self.id = getattr(message, "session_id", None) or self.id
-        except Exception:
-            pass  # The end is an event, whatever its reason.
+        except Exception as error:  # The end is an event, whatever its reason.
+            print(repr(error), file=sys.stderr)
+        await self.client.disconnect()
         emit(event="ended")
 
 
@@ -81,7 +83,7 @@ async def act(action):
 
 
 async def main():
-    emit(event="ready", host=f"Python SDK {version('claude-agent-sdk')}", cannot=["restart"])
+    emit(event="ready", host=f"Python SDK {__version__}", cannot=["restart"])
     loop = asyncio.get_running_loop()
     while line := await loop.run_in_executor(None, sys.stdin.readline):
         await act(json.loads(line))
