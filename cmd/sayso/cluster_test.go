@@ -209,7 +209,10 @@ func TestServersBehindPoolerInTransactionMode(t *testing.T) {
 func TestMachineOfAnotherServer(t *testing.T) {
 	t.Parallel()
 	a, b := serverPair(t, claudetest.Script{})
-	f := newFar(a, newHarness(t, claudetest.Script{Turn: []claudetest.Step{{Text: "done"}}}))
+	asks := claudetest.Step{Ask: map[string]any{"tool_name": "Bash", "input": map[string]any{"command": "touch a"}, "permission_suggestions": []any{
+		map[string]any{"type": "addRules", "rules": []any{map[string]any{"toolName": "Bash", "ruleContent": "touch a"}}, "behavior": "allow", "destination": "session"},
+	}}}
+	f := newFar(a, newHarness(t, claudetest.Script{Turn: []claudetest.Step{asks, {Text: "done"}}}))
 	signedOut := filepath.Join(filepath.Dir(f.work), "claude")
 	must(t, os.WriteFile(signedOut, []byte("#!/bin/sh\n[ \"$1\" = auth ] && exit 1\nexec '"+f.claude+"' \"$@\"\n"), 0o700))
 	f.claude = signedOut
@@ -278,6 +281,7 @@ func TestMachineOfAnotherServer(t *testing.T) {
 		SessionID string `json:"session_id"`
 	}
 	b.do("POST", "/api/sessions", map[string]any{"runner_id": f.id, "cwd": f.work, "prompt": "go"}, &made)
+	b.always(made.SessionID, "session")
 	b.reaches(made.SessionID, "user_turn")
 	var models struct {
 		CLIVersion string `json:"cli_version"`
@@ -311,6 +315,19 @@ func TestMachineOfAnotherServer(t *testing.T) {
 	settings := filepath.Join(f.work, ".claude", "settings.local.json")
 	must(t, os.MkdirAll(filepath.Dir(settings), 0o700))
 	must(t, os.WriteFile(settings, []byte(`{"permissions":{"allow":["Bash(uptime)"]}}`), 0o600))
+	var revoked struct {
+		Revoked int      `json:"revoked"`
+		Asking  int      `json:"asking"`
+		Until   []string `json:"until"`
+	}
+	granted := b.grants("").Grants
+	if len(granted) != 1 || granted[0].State != "in_force" {
+		t.Fatalf("granted %+v", granted)
+	}
+	b.do("POST", "/api/grants/revoke", map[string]any{"grant_id": granted[0].GrantID}, &revoked)
+	if revoked.Revoked != 1 || revoked.Asking != 1 {
+		t.Errorf("revoked: %+v", revoked)
+	}
 	found := b.grants("").Found
 	if len(found) != 1 || found[0].Rule != "Bash(uptime)" || found[0].File != settings {
 		t.Fatalf("found %+v", found)
