@@ -237,7 +237,21 @@ func TestOpenCancelledAnywhere(t *testing.T) {
 // When the connection of one is lost, the restore has it alone, and the server ends.
 func TestServersShareADatabase(t *testing.T) {
 	t.Parallel()
-	dsn, admin := postgrestest.Schema(t), postgrestest.Schema(t)
+	t.Run("directly", func(t *testing.T) {
+		t.Parallel()
+		dsn := postgrestest.Schema(t)
+		serversShare(t, dsn, dsn)
+	})
+	t.Run("through a pooler in transaction mode", func(t *testing.T) {
+		t.Parallel()
+		dsn := postgrestest.Database(t)
+		serversShare(t, dsn, postgrestest.NewPooler(t, dsn, "transaction"))
+	})
+}
+
+// serversShare is the test for servers at an address, whose database is at direct.
+func serversShare(t *testing.T, direct, dsn string) {
+	admin := postgrestest.Schema(t)
 	first, err := store.Share(t.Context(), dsn, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -263,21 +277,21 @@ func TestServersShareADatabase(t *testing.T) {
 		t.Error(err)
 	}
 
-	db, err := sql.Open("pgx", dsn)
+	db, err := sql.Open("pgx", direct)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer db.Close()
+	const ofLock = `locktype = 'advisory' AND objsubid = 2 AND objid = (hashtext(current_schema())::bigint & 4294967295)::oid
+		AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
 	cut := func() {
 		t.Helper()
-		if _, err := db.Exec(`SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2
-			AND objid = (hashtext(current_schema())::bigint & 4294967295)::oid`); err != nil {
+		if _, err := db.Exec(`SELECT pg_terminate_backend(pid) FROM pg_locks WHERE ` + ofLock); err != nil {
 			t.Fatal(err)
 		}
 	}
 	holder := func() (name string) {
-		_ = db.QueryRow(`SELECT application_name FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE locktype = 'advisory' AND objsubid = 2
-			AND objid = (hashtext(current_schema())::bigint & 4294967295)::oid`).Scan(&name) // "" if nobody holds it
+		_ = db.QueryRow(`SELECT application_name FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE ` + ofLock).Scan(&name) // "" if nobody holds it
 		return name
 	}
 	ctx, stop := context.WithCancel(t.Context())
