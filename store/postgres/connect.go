@@ -43,6 +43,19 @@ func connect(ctx context.Context, config *pgx.ConnConfig, settings map[string]st
 	return conn, true, err
 }
 
+// closeConnection closes a connection, and waits for up to [closeTimeout] until nothing is left of it: the
+// driver cancels what it was doing in the background.
+func closeConnection(ctx context.Context, conn *pgx.Conn) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	err := conn.Close(ctx)
+	select {
+	case <-conn.PgConn().CleanupDone():
+	case <-ctx.Done():
+	}
+	return err
+}
+
 // shareConnections makes new connections work over a pooler that lends each transaction another one.
 func shareConnections(config *pgx.ConnConfig) {
 	if config.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {

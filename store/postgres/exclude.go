@@ -97,7 +97,7 @@ func (e *Exclusive) acquire(ctx context.Context) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			conn.Close(ctx) // the earlier error is the cause
+			_ = closeConnection(ctx, conn) // the earlier error is the cause
 		}
 	}()
 	var pid int
@@ -160,7 +160,7 @@ func (e *Exclusive) Run(ctx context.Context) error {
 			if err == nil || ctx.Err() != nil {
 				continue
 			}
-			e.conn.Close(ctx) // it is lost
+			_ = closeConnection(ctx, e.conn) // it is lost
 			e.conn = nil
 		}
 		if err := e.acquire(ctx); errors.Is(err, sqlstore.ErrInUse) {
@@ -179,5 +179,5 @@ func (e *Exclusive) Close() error {
 	if e.pooled { // the pooler lends the connection to others, or ends it some time later
 		_ = e.conn.PgConn().Exec(ctx, "ROLLBACK").Close() // the end of the connection follows
 	}
-	return e.conn.Close(ctx)
+	return closeConnection(ctx, e.conn)
 }

@@ -131,11 +131,7 @@ func (n *Notifier) serve(ctx context.Context) (ready bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer func() {
-		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
-		defer cancel()
-		_ = conn.Close(closing) // it is lost, or nobody needs it any more
-	}()
+	defer func() { _ = closeConnection(ctx, conn) }() // it is lost, or nobody needs it any more
 	// Changes before LISTEN were not heard, and the database may be another one than before, which
 	// has lost some.
 	n.since = ""
@@ -182,7 +178,7 @@ func (n *Notifier) connect(ctx context.Context) (*pgx.Conn, error) {
 		n.polls, err = n.listen(ctx, config, conn)
 	}
 	if err != nil {
-		_ = conn.Close(ctx) // the earlier error is the cause
+		_ = closeConnection(ctx, conn) // the earlier error is the cause
 		return nil, err
 	}
 	if n.polls {

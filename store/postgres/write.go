@@ -347,8 +347,8 @@ func (s *Store) rows(ctx context.Context, q sqlstore.Query, args []any) (_ pgx.R
 	cancelled := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(cancelled)
-		// It does not end with the statement: PgBouncer before 1.19.1 crashes when whoever asks does not
-		// wait for its reply.
+		// It does not end with the statement: PgBouncer 1.18 crashes when whoever asks does not wait for
+		// its reply.
 		asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelGrace)
 		defer cancel()
 		_ = conn.Conn().PgConn().CancelRequest(asking) // giveUp follows in any case
