@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/google/uuid"
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/sayso-dev/sayso/claude/claudetest"
@@ -77,6 +78,7 @@ var shellBlocks = []shellBlock{
 	{page: "docs/operating/cluster.md", begins: "sayso serve --node-id b", test: "TestClusterPage"},
 	{page: "docs/operating/cluster.md", begins: "sayso runner", test: "TestClusterPage"},
 	{page: "docs/operating/hardening.md", begins: "sayso doctor", in: besideServer},
+	{page: "docs/operating/hardening.md", begins: "sayso serve --trusted-folder", until: listening, replace: []string{"/srv/work/reviewed", "$HOME"}},
 	{page: "docs/operating/install.md", begins: "mkdir -p ~/.config", in: inCheckout,
 		only: []string{"mkdir", "cp"}, why: "no systemd runs here; TestSystemdUnitsAreValid lets it check the units"},
 	{page: "docs/operating/install.md", begins: "sudo cp contrib/systemd/sayso@.service", why: "no systemd runs here, and it changes the machine; TestSystemdUnitsAreValid lets systemd check the units"},
@@ -106,6 +108,8 @@ var shellBlocks = []shellBlock{
 	{page: "docs/operating/retention.md", begins: "sayso retention", in: besideServer},
 	{page: "docs/operating/runners.md", begins: "sayso token --runner", in: besideServer},
 	{page: "docs/operating/runners.md", begins: "sayso runner --connect https://sayso.example.org --token-file", until: "msg=connected",
+		replace: []string{"https://sayso.example.org", "{server}", "/etc/sayso/token", "{runner's token}", "/srv/work", "$HOME"}},
+	{page: "docs/operating/runners.md", begins: "sayso runner --connect https://sayso.example.org --token-file /etc/sayso/token --workspace-root /srv/work --trusted-folder", until: "msg=connected",
 		replace: []string{"https://sayso.example.org", "{server}", "/etc/sayso/token", "{runner's token}", "/srv/work", "$HOME"}},
 	{page: "docs/operating/runners.md", begins: "sayso runner --connect https://sayso.example.org --server-key", until: "msg=connected",
 		replace: []string{"https://sayso.example.org", "{server with TLS}", "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", "{its key}", "/etc/sayso/token", "{its runner's token}"}},
@@ -239,7 +243,7 @@ func newBlockPlaces(t *testing.T) *blockPlaces {
 // runnerToken returns a file with the token of a new runner.
 func runnerToken(t *testing.T, h *harness) string {
 	t.Helper()
-	token, err := h.command("token", "--runner", "another-host").Output()
+	token, err := h.command("token", "--runner", "host-"+uuid.NewString()).Output()
 	must(t, err)
 	file := filepath.Join(t.TempDir(), "token")
 	must(t, os.WriteFile(file, token, 0o600))
