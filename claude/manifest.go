@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// manifestTimeout bounds the wait for manifests, as in the TypeScript SDK: the CLI itself connects to a
-// slower server.
-const manifestTimeout = 250 * time.Millisecond
+// manifestTimeout bounds the wait for manifests: the CLI itself connects to a slower server. It is shorter
+// than the start of a CLI.
+const manifestTimeout = time.Second
 
 // mcpVersion is the version of MCP for which the CLI asks. It does not use a manifest of another one.
 const mcpVersion = "2025-11-25"

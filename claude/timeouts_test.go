@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -225,4 +226,106 @@ func TestBackgroundAgentsHaveATimeLimit(t *testing.T) {
 			})
 		})
 	}
+}
+
+// answers returns an MCP server that answers requests with results, by method, and notes the methods.
+func answers(results map[string]string, noted chan<- string) claude.LocalServer {
+	return claude.LocalServer{Serve: func(ctx context.Context, conn claude.MCPConn) error {
+		for {
+			line, err := conn.Recv(ctx)
+			if err != nil {
+				return nil
+			}
+			var m rpc
+			if err := json.Unmarshal(line, &m); err != nil {
+				return err
+			}
+			noted <- m.Method
+			if result := results[m.Method]; result != "" {
+				if err := conn.Send(ctx, json.RawMessage(`{"jsonrpc":"2.0","id":`+string(m.ID)+`,"result":`+result+`}`)); err != nil {
+					return err
+				}
+			}
+		}
+	}}
+}
+
+// A CLI that reads manifests need not ask the servers of this process, and connects to those that are
+// too slow.
+func TestManifestsAreSent(t *testing.T) {
+	t.Parallel()
+	const hello, tools = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"x"}}`, `{"tools":[{"name":"greet"}]}`
+	synctest.Test(t, func(t *testing.T) {
+		noted := make(chan string, 100)
+		changes := answers(map[string]string{"initialize": hello, "tools/list": tools}, noted)
+		serve := changes.Serve
+		changes.Serve = func(ctx context.Context, conn claude.MCPConn) error {
+			go conn.Send(ctx, json.RawMessage(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))
+			synctest.Wait()
+			return serve(ctx, conn)
+		}
+		o := claude.Options{MCPServers: map[string]claude.MCPServerConfig{
+			"local":   answers(map[string]string{"initialize": hello, "tools/list": tools}, noted),
+			"plain":   answers(map[string]string{"initialize": `{"protocolVersion":"2025-11-25","capabilities":{}}`}, noted),
+			"paged":   answers(map[string]string{"initialize": hello, "tools/list": `{"tools":[],"nextCursor":"2"}`}, noted),
+			"slow":    answers(nil, noted),
+			"half":    answers(map[string]string{"initialize": hello}, noted),
+			"changes": changes,
+			"fails":   claude.LocalServer{Serve: func(context.Context, claude.MCPConn) error { return errBoom }},
+		}}
+		p, cli := newMemoryProcess("eof")
+		client := claude.StartOver(p, "2.1.329", o)
+		run := make(chan error)
+		go func() { run <- client.Run(t.Context()) }()
+		line, err := cli.Recv()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(p.began); took != time.Second {
+			t.Errorf("initialize was sent after %v", took)
+		}
+		var sent struct {
+			Request claude.InitializeRequest `json:"request"`
+		}
+		if err := json.Unmarshal(line, &sent); err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for name, m := range sent.Request.SDKMCPServerManifests {
+			got[name] = string(m.ToolsListResult)
+		}
+		// The CLI lists the tools of those without a list by itself.
+		if want := map[string]string{"local": tools, "plain": "", "paged": "", "changes": ""}; !maps.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if m := sent.Request.SDKMCPServerManifests["local"]; string(m.InitializeResult) != hello {
+			t.Errorf("got %s", m.InitializeResult)
+		}
+		// What a server says by itself comes after initialize: a CLI exits if another request is first.
+		if line, err = cli.Recv(); err != nil || !strings.Contains(string(line), "list_changed") {
+			t.Errorf("got %s %v", line, err)
+		}
+		client.Close()
+		if err := <-run; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// An older CLI does not read them.
+func TestManifestsAreForNewerCLIs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p, cli := newMemoryProcess("eof")
+		client := claude.StartOver(p, "2.1.328", claude.Options{MCPServers: map[string]claude.MCPServerConfig{"slow": answers(nil, make(chan string, 10))}})
+		run := make(chan error)
+		go func() { run <- client.Run(t.Context()) }()
+		if line, err := cli.Recv(); err != nil || strings.Contains(string(line), "Manifests") || time.Since(p.began) != 0 {
+			t.Errorf("after %v: got %s %v", time.Since(p.began), line, err)
+		}
+		client.Close()
+		if err := <-run; err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -107,57 +106,6 @@ func TestCLIConnectsAgain(t *testing.T) {
 		if !strings.Contains(answers[i], want) {
 			t.Errorf("answer %d: got %s, want %s", i, answers[i], want)
 		}
-	}
-}
-
-// A CLI that reads manifests need not ask the servers of this process, and connects to those that
-// were too slow.
-func TestManifestsAreSent(t *testing.T) {
-	t.Parallel()
-	path, record := claudetest.Program(t, claudetest.Script{})
-	plain := mcp.NewServer(&mcp.Implementation{Name: "plain", Version: "1"}, &mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{}})
-	paged := mcp.NewServer(&mcp.Implementation{Name: "paged", Version: "1"}, &mcp.ServerOptions{PageSize: 1})
-	for _, name := range []string{"a", "b"} {
-		mcp.AddTool(paged, &mcp.Tool{Name: name}, func(context.Context, *mcp.CallToolRequest, city) (*mcp.CallToolResult, any, error) {
-			return nil, nil, nil
-		})
-	}
-	servers := map[string]claude.MCPServerConfig{
-		"local": tool.Server("local", tool.New("greet", "Greets.", func(context.Context, city) (string, error) { return "", nil })),
-		"plain": tool.Serve(plain),
-		"paged": tool.Serve(paged),
-		"slow": claude.LocalServer{Serve: func(ctx context.Context, _ claude.MCPConn) error {
-			<-ctx.Done()
-			return nil
-		}},
-		"fails": claude.LocalServer{Serve: func(context.Context, claude.MCPConn) error { return errors.New("out of order") }},
-	}
-	if _, err := claude.Ask(t.Context(), "hello", claude.Options{Path: path, Dir: t.TempDir(), MCPServers: servers}); err != nil {
-		t.Fatal(err)
-	}
-	var sent struct {
-		Request claude.InitializeRequest `json:"request"`
-	}
-	for _, r := range claudetest.ReadRecords(t, record) {
-		if r.Kind == "initialize" {
-			if err := json.Unmarshal(r.Line, &sent); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	got := map[string]bool{}
-	for name, m := range sent.Request.SDKMCPServerManifests {
-		got[name] = len(m.ToolsListResult) > 0
-		if !strings.Contains(string(m.InitializeResult), `"protocolVersion":"2025-11-25"`) {
-			t.Errorf("%s: got %s", name, m.InitializeResult)
-		}
-	}
-	// The CLI lists the tools of those without a list by itself.
-	if want := map[string]bool{"local": true, "plain": false, "paged": false}; !maps.Equal(got, want) {
-		t.Errorf("got manifests with and without tools %v, want %v", got, want)
-	}
-	if tools := string(sent.Request.SDKMCPServerManifests["local"].ToolsListResult); !strings.Contains(tools, `"name":"greet"`) {
-		t.Errorf("got %s", tools)
 	}
 }
 
