@@ -274,9 +274,19 @@ func (s *runnerHandlers) deleteRunnerToken(w http.ResponseWriter, r *http.Reques
 	return nil
 }
 
-// deleteRunner removes a runner and archives its sessions.
+// deleteRunner removes a runner and archives its sessions. One inside a server is removed only when
+// that is gone.
 func (s *runnerHandlers) deleteRunner(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	ctx := context.WithoutCancel(r.Context())
+	machines, err := s.driver.Machines(ctx, false)
+	if err != nil {
+		return err
+	}
+	for _, m := range machines {
+		if m.RunnerID == r.PathValue("id") && m.Ready && !m.Remote {
+			return problem.New("runner_in_use", "runner", m.Name)
+		}
+	}
 	archived, err := s.store.RemoveRunner(ctx, r.PathValue("id"), access.Actor(who))
 	if err != nil {
 		return err

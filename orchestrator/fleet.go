@@ -21,12 +21,13 @@ import (
 // beyondTimeout bounds how long another server takes to describe a runner.
 const beyondTimeout = 3 * time.Second
 
-// Fleet drives the runner inside this server, and those on other hosts while they are connected to
-// it. A call about a session goes to the [Orchestrator] of its runner, or to the server that drives
-// it. While nobody does, it goes to the one inside this server, which refuses what needs the runner;
-// so do the calls that have no method here. Folders and files are reached on every runner.
+// Fleet drives the runner inside this server, if there is one, and those on other hosts while they
+// are connected to it. A call about a session goes to the [Orchestrator] of its runner, or to the
+// server that drives it. While nobody does, it goes to the one inside this server, which refuses what
+// needs the runner; so do the calls that have no method here. Folders and files are reached on every
+// runner.
 type Fleet struct {
-	*Orchestrator // of the runner inside this server
+	*Orchestrator // of the runner inside this server; without one, it only refuses
 
 	onRevoked func()    // see OnRevoked; nil for nothing
 	elsewhere Elsewhere // see SetElsewhere; nil if the database has one server
@@ -37,7 +38,8 @@ type Fleet struct {
 	installations map[string]launch.Installation
 }
 
-// NewFleet returns the fleet of a server. Its Run is that of the runner inside the server.
+// NewFleet returns the fleet of a server. Its Run is that of the runner inside the server, if local
+// has one.
 func NewFleet(local *Orchestrator) *Fleet {
 	f := &Fleet{Orchestrator: local, others: map[string]*Orchestrator{}, installations: map[string]launch.Installation{}}
 	local.everyone, local.beyond = f.each, f.allBeyond
@@ -83,11 +85,27 @@ func (f *Fleet) set(runnerID string, o *Orchestrator) {
 	}
 }
 
-// each returns the Orchestrators of all runners that can be used.
+// each returns the Orchestrators of all runners that can be used, the one inside this server last.
 func (f *Fleet) each() []*Orchestrator {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return append(slices.Collect(maps.Values(f.others)), f.Orchestrator)
+	all := slices.Collect(maps.Values(f.others))
+	if f.hasLocal() {
+		all = append(all, f.Orchestrator)
+	}
+	return all
+}
+
+// hasLocal reports whether there is a runner inside this server.
+func (f *Fleet) hasLocal() bool { return f.o.RunnerID != "" }
+
+// Run is that of the runner inside the server; without one, it waits for ctx.
+func (f *Fleet) Run(ctx context.Context) error {
+	if !f.hasLocal() {
+		<-ctx.Done()
+		return nil
+	}
+	return f.Orchestrator.Run(ctx)
 }
 
 // SetElsewhere sets what other servers drive. Call it before the first call.
@@ -137,7 +155,7 @@ func (f *Fleet) running(sessionID string) *Orchestrator {
 
 // of returns the sessions of the runner of a session.
 func (f *Fleet) of(ctx context.Context, sessionID string) Sessions {
-	if f.elsewhere == nil && len(f.each()) == 1 {
+	if f.elsewhere == nil && f.hasLocal() && len(f.each()) == 1 {
 		return f.Orchestrator
 	}
 	if o := f.running(sessionID); o.find(sessionID) != nil {
@@ -166,6 +184,9 @@ func (f *Fleet) connected(runnerID string) *Orchestrator {
 func (f *Fleet) near(ctx context.Context, runnerID string) (*Orchestrator, error) {
 	if o := f.connected(runnerID); o != nil {
 		return o, nil
+	}
+	if runnerID == "" {
+		return nil, problem.For("runner_id", "runner_required")
 	}
 	if there := f.otherServer(ctx, runnerID); there != nil {
 		return f.beyond(ctx, runnerID, there)
@@ -256,6 +277,8 @@ func (f *Fleet) allBeyond(ctx context.Context) (all []*Orchestrator, unreached [
 func (f *Fleet) Disk(runnerID string) launch.Disk {
 	o := f.connected(runnerID)
 	switch {
+	case runnerID == "": // of an agent outside, or of no session
+		return f.Orchestrator.runner
 	case o == nil && f.elsewhere != nil:
 		if there := f.elsewhere.Disk(runnerID); there != nil {
 			return there
@@ -563,15 +586,6 @@ func (f *Fleet) Folders(ctx context.Context, runnerID, userID string, s workspac
 		return workspace.Listing{}, err
 	}
 	return o.Folders(ctx, userID, s)
-}
-
-// Environment is that of a runner, "" for the one inside the server.
-func (f *Fleet) Environment(ctx context.Context, runnerID string) (Environment, error) {
-	o, err := f.near(ctx, runnerID)
-	if err != nil {
-		return Environment{}, err
-	}
-	return o.Environment(ctx), nil
 }
 
 // LastCatalog returns what the last CLI of a runner, "" for the one inside the server, offered that

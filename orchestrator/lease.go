@@ -8,9 +8,11 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// drives reports whether the sessions of a runner are this server's. Only the runner itself says
-// that a process has ended, so those of others are left alone.
-func (o *node) drives(runnerID string) bool { return runnerID == "" || runnerID == o.o.RunnerID }
+// drives reports whether the sessions of a runner are this server's; "" is the runner inside the
+// server. Only the runner itself says that a process has ended, so those of others are left alone.
+func (o *node) drives(runnerID string) bool {
+	return o.o.RunnerID != "" && (runnerID == "" || runnerID == o.o.RunnerID)
+}
 
 // leaseLost makes Run end, because a server with a newer lease drives the runner.
 func (o *node) leaseLost() { wake(o.fenced) }
@@ -42,7 +44,7 @@ func (o *node) checkDraining(ctx context.Context) error {
 // checkRunner returns a [problem.Error] if a session is of a runner that this server does not
 // drive.
 func (o *node) checkRunner(ctx context.Context, s session.Session) error {
-	if o.drives(s.RunnerID) {
+	if s.Kind != session.Ours || o.drives(s.RunnerID) {
 		return nil
 	}
 	name := s.RunnerID

@@ -54,6 +54,8 @@ type Options struct {
 	Rules  Rules         // initial rules, see SetRules
 	// RunnerID is the runner that this server drives. It starts and ends processes of its
 	// sessions alone. Store must fail with [session.ErrLeaseLost] once another server drives it.
+	// It is "" for a server without a runner inside: then no session is this Orchestrator's, and
+	// Run must not be called.
 	RunnerID string
 	NodeID   string // name of that runner
 	// Demo is nil without a scripted model.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/problem"
+	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/session"
 )
@@ -91,6 +92,24 @@ func (f *Fleet) Machines(ctx context.Context, fresh bool) ([]Machine, error) {
 	return list, nil
 }
 
+// Environment is that of a runner, "" for the one inside the server; without one, its problem says
+// where sessions start.
+func (f *Fleet) Environment(ctx context.Context, runnerID string) (Environment, error) {
+	if runnerID == "" && !f.hasLocal() {
+		all, err := f.Machines(ctx, false)
+		where := problem.New("runner_none_connected").Message
+		if slices.ContainsFunc(all, func(m Machine) bool { return m.Ready }) {
+			where = statement.New("machines_only")
+		}
+		return Environment{Installation: launch.Installation{Problem: where}}, err
+	}
+	o, err := f.near(ctx, runnerID)
+	if err != nil {
+		return Environment{}, err
+	}
+	return o.Environment(ctx), nil
+}
+
 func (f *Fleet) installation(runnerID string) (i launch.Installation, asked bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -140,9 +159,10 @@ func (f *Fleet) DriverChanged(runnerID string) {
 	delete(f.installations, runnerID)
 }
 
-// Start is that of the runner that the request names, or of the one that takes the session.
+// Start is that of the runner that the request names, or of the one that takes the session: also for
+// one that names none, without a runner inside the server.
 func (f *Fleet) Start(ctx context.Context, r StartRequest) (string, error) {
-	if r.RunnerID == AnyRunner || len(r.Labels) > 0 {
+	if r.RunnerID == AnyRunner || len(r.Labels) > 0 || r.RunnerID == "" && !f.hasLocal() {
 		return f.startAnywhere(ctx, r)
 	}
 	return f.startOn(ctx, r)
@@ -167,6 +187,9 @@ func (f *Fleet) place(ctx context.Context, r StartRequest) (runnerIDs []string, 
 	machines, err := f.Machines(ctx, false)
 	if err != nil {
 		return nil, err
+	}
+	if !slices.ContainsFunc(machines, func(m Machine) bool { return m.Ready }) {
+		return nil, problem.For("runner_id", "runner_none_connected")
 	}
 	var fit []Machine
 	labelled := false

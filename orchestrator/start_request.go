@@ -17,7 +17,7 @@ type StartRequest struct {
 	// SessionID is a UUID chosen by the caller, so that a repeated command starts one
 	// session; "" for a generated one.
 	SessionID      string
-	RunnerID       string   // "" for the one inside the server, or AnyRunner
+	RunnerID       string   // "" for the one inside the server if there is one, or AnyRunner
 	Labels         []string // with AnyRunner: those that the runner must have
 	CWD            string   // absolute path of an existing folder inside the workspace roots
 	Prompt         string

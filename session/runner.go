@@ -128,10 +128,13 @@ type RunnerStore interface {
 	// RunnerByToken returns the runner whose token has the hash, or [ErrNoRunner]. How long it
 	// takes says nothing about the hashes of others.
 	RunnerByToken(ctx context.Context, tokenHash [sha256.Size]byte) (Runner, error)
-	// RemoveRunner removes a runner on another host for good: it revokes its token, archives its
-	// sessions, whose ids it returns, and writes that to the audit trail. It returns [ErrNoRunner]
-	// also for one inside a server, and for one that was removed.
+	// RemoveRunner removes a runner for good: it revokes its token, archives its sessions, whose ids
+	// it returns, and writes that to the audit trail. One inside a server loses its lease, and is
+	// removed only after that has expired. It returns [ErrNoRunner] also for one that was removed.
 	RemoveRunner(ctx context.Context, runnerID string, by pending.Actor) (sessionIDs []string, err error)
+	// ForgetRunners deletes the runners inside servers that have no sessions and were last seen before
+	// a time. A server that comes back registers its runner again.
+	ForgetRunners(ctx context.Context, before time.Time) error
 	// TouchRunner raises the versions of the running processes of a runner, because it can be
 	// reached or no longer can, and returns the ids of their sessions.
 	TouchRunner(ctx context.Context, runnerID string) (sessionIDs []string, err error)

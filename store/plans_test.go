@@ -26,6 +26,7 @@ var scansAllowed = map[string]string{
 	"WITH placed AS (UPDATE sessions":                   "an admin changed the folders of projects",
 	"(s.title_folded,":                                  "a text may be anywhere in a title, and 100,000 titles are read in 25 ms",
 	"AND NOT archived":                                  "an admin removed a runner",
+	"DELETE FROM runners":                               "once, when a server starts; SQLite looks for sessions only of those that were not seen for a day",
 	"UPDATE sessions SET runner_id":                     "once, after the upgrade of a database without runners",
 	"SELECT seq, hash FROM audit ORDER BY seq DESC":     "it reads one row from the end",
 	"sum(octet_length(body))":                           "an admin opened the page of what is stored, or every hour if sizes are limited; it reads the sizes of rows, not their texts",

@@ -168,8 +168,8 @@ type CreateSession struct {
 	Resume         string       `json:"resume,omitempty" validate:"max=64"`
 	Fork           bool         `json:"fork,omitempty"`
 	Demo           bool         `json:"demo,omitempty"` // runs against the scripted model
-	// RunnerID is the runner that has the folder; "" for the one inside the server, "any" for one
-	// with free capacity.
+	// RunnerID is the runner that has the folder; "" for the one inside the server if there is one, "any"
+	// for one with free capacity.
 	RunnerID string `json:"runner_id,omitempty" validate:"max=64"`
 	// RunnerLabels are those that the runner must have, with "any".
 	RunnerLabels []string `json:"runner_labels,omitempty" validate:"max=20,dive,required,max=64"`

@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/sayso-dev/sayso/frontend"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/session"
 )
 
 // announce prints the address of the server and how to sign in, once it can be reached, and
@@ -42,6 +44,13 @@ func (a *app) announce(ctx context.Context) error {
 	if !frontend.Built() {
 		fmt.Fprintf(stdout, "%s\n\n", frontend.NotBuilt)
 	}
+	if !s.LocalRunner {
+		all, err := a.store.Runners(ctx)
+		if err == nil && !slices.ContainsFunc(all, isRemote) {
+			fmt.Fprintf(stdout, "Sessions start only on machines that are connected to this server, and there is none yet. To add one, run: sayso token --runner NAME%s\n\n", a.stateFlag())
+		}
+		return err
+	}
 	// The demo needs no account.
 	if e := a.orchestrator.Orchestrator.Environment(ctx); e.Problem != "" && (!a.in.demo || !e.DemoAvailable) {
 		fmt.Fprintf(stdout, "%s\n", e.Problem)
@@ -52,6 +61,9 @@ func (a *app) announce(ctx context.Context) error {
 	}
 	return nil
 }
+
+// isRemote reports whether a runner is on another host, and was not removed.
+func isRemote(r session.Runner) bool { return r.Remote && r.RemovedAt.IsZero() }
 
 // stateFlag returns the flag with which other commands find this server, "" where they find it without.
 func (a *app) stateFlag() string {

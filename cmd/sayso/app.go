@@ -87,8 +87,8 @@ type app struct {
 
 	shims    *launch.Shims                   // of the runner inside this server
 	roots    atomic.Pointer[workspace.Roots] // of that runner
-	runnerID string                          // of that runner
-	lease    *session.Lease                  // of that runner; nil if the disk did not take it
+	runnerID string                          // of that runner; "" without --local-runner
+	lease    *session.Lease                  // of that runner; nil if the disk did not take it, or without a runner
 
 	runtime      *runtimeSettings
 	policy       *askPolicy
@@ -146,6 +146,9 @@ func (a *app) checkSettings(context.Context) (err error) {
 	}
 	if _, err := rulesOf(s); err != nil {
 		return err
+	}
+	if a.in.demo && !s.LocalRunner {
+		return errors.New("the demo needs --local-runner: it runs on this machine")
 	}
 	if s.TLSCert != "" {
 		a.certificate = &certificate{cert: s.TLSCert, key: s.TLSKey}
@@ -272,7 +275,7 @@ func (a *app) prepareClaude(context.Context) (err error) {
 func (a *app) connect(ctx context.Context) (err error) {
 	s := a.settings
 	a.shims = &launch.Shims{Exe: a.in.exe, Program: shimProgram(s.StateDir, a.log), Root: shimsIn(s.StateDir), Private: privateIn(s.StateDir), RunAs: a.runAs}
-	if err := a.takeLease(ctx); err != nil {
+	if err := a.takeRunner(ctx); err != nil {
 		return err
 	}
 	if a.attachments, err = attachment.Open(filepath.Join(s.StateDir, "attachments"), a.store, a.log); err != nil {
@@ -445,7 +448,12 @@ func (a *app) connect(ctx context.Context) (err error) {
 	if a.hearOthers != nil {
 		a.jobs.Add("held answers of servers that ended", a.wakeHolds)
 	}
-	a.runtime.claude = func(ctx context.Context) string { return local.Environment(ctx).ClaudeVersion }
+	a.runtime.claude = func(ctx context.Context) string {
+		if !s.LocalRunner {
+			return ""
+		}
+		return local.Environment(ctx).ClaudeVersion
+	}
 	a.runtime.apply = func(now settings) error {
 		rules, err := rulesOf(now)
 		if err == nil {

@@ -88,11 +88,13 @@ func doctor(ctx context.Context, args []string, std streams) error {
 	e.disk()
 	e.fileDescriptors()
 	e.clock()
-	e.workspaceRoots()
-	runAs := e.claudeUser()
-	e.sandbox(runAs)
-	e.cgroup()
-	e.claude(ctx, runAs)
+	if s.LocalRunner {
+		e.workspaceRoots()
+		runAs := e.claudeUser()
+		e.sandbox(runAs)
+		e.cgroup()
+		e.claude(ctx, runAs)
+	}
 	e.pushKey()
 	sick := 0
 	for _, one := range e.findings {

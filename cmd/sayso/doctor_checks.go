@@ -268,12 +268,35 @@ func (e *examination) database(ctx context.Context) {
 	if errors.Is(err, migrations.ErrNewer) {
 		return
 	}
+	if !e.settings.LocalRunner {
+		e.machines(ctx, opened, errors.Is(err, migrations.ErrOlder))
+	}
 	text, err := runningSessions(ctx, opened, errors.Is(err, migrations.ErrOlder), shimsIn(e.settings.StateDir))
 	if err != nil {
 		e.add("running sessions", failed, "sessions_unreadable", problemOf(err))
 		return
 	}
 	e.ok("running sessions", text)
+}
+
+// machines checks that sessions can start somewhere, on a server that starts none itself. known is nil
+// if the database cannot be read.
+func (e *examination) machines(ctx context.Context, known store.Store, older bool) {
+	const check = "machines"
+	var all []session.Runner
+	if known != nil && !older {
+		var err error
+		if all, err = known.Runners(ctx); err != nil {
+			e.add(check, failed, "machines_unreadable", problemOf(err))
+			return
+		}
+	}
+	all = slices.DeleteFunc(all, func(r session.Runner) bool { return !isRemote(r) })
+	if len(all) == 0 {
+		e.add(check, warning, "machine_missing", "No machine was added, so no session can start.", "sayso token --runner NAME")
+		return
+	}
+	e.ok(check, count(len(all), "machine", "machines")+"; sessions start only there")
 }
 
 // pgIsReady returns the command that asks the PostgreSQL server at an address whether it accepts

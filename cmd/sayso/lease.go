@@ -31,6 +31,29 @@ type localRunner struct {
 	InstallationID string `json:"installation_id"`
 }
 
+// forgetAfter is after which time without its server a runner inside it is forgotten, if it has no
+// sessions: each new pod has another one.
+const forgetAfter = 24 * time.Hour
+
+// takeRunner takes the lease of the runner inside this server if it has one, and forgets those of
+// servers that are gone.
+func (a *app) takeRunner(ctx context.Context) error {
+	if a.settings.LocalRunner {
+		if err := a.takeLease(ctx); err != nil {
+			return err
+		}
+	} else {
+		if n := running(a.shims); n > 0 {
+			return fmt.Errorf("%s of this server still running; stop them with sayso kill-all%s, or leave out --local-runner=false", count(n, "session is", "sessions are"), a.stateFlag())
+		}
+		a.driving = a.store
+	}
+	if err := a.store.ForgetRunners(ctx, time.Now().Add(-forgetAfter)); err != nil {
+		a.log.WarnContext(ctx, "machines of servers that are gone stay in the list", "error", err)
+	}
+	return nil
+}
+
 // takeLease takes the lease of the runner inside this server, and gives its epoch to the shims. The
 // state folder has a copy of the epoch. A database whose last epoch is below the copy is older than
 // the sessions of this machine: a backup was restored, or another database is used.
@@ -123,7 +146,8 @@ func (a *app) identifyRunner(ctx context.Context) (localRunner, error) {
 			here = localRunner{all[0].RunnerID, all[0].InstallationID}
 		}
 	}
-	if here.RunnerID == "" {
+	known, knownErr := a.store.Runner(ctx, here.RunnerID)
+	if here.RunnerID == "" || knownErr == nil && !known.RemovedAt.IsZero() {
 		here = localRunner{uuid.NewString(), uuid.NewString()}
 	}
 	now, err := json.Marshal(here)

@@ -35,6 +35,7 @@ type settings struct {
 	TrustedProxies []string
 	WorkspaceRoots []string
 	TrustedFolders []string // "none" for no folder
+	LocalRunner    bool     // sessions can start on this machine
 	TLSCert        string
 	TLSKey         string
 	LogLevel       string
@@ -83,7 +84,7 @@ var validNodeID = regexp.MustCompile(`^[\pL\pN][\pL\pN._-]{0,99}$`)
 func defaultSettings(getenv func(string) string) settings {
 	limits := orchestrator.DefaultLimits()
 	return settings{
-		Listen: "127.0.0.1:8787", ResumeOnAnswer: true, StateDir: defaultStateDir(getenv), LogLevel: "info", LogFormat: "text", Sandbox: "none",
+		Listen: "127.0.0.1:8787", LocalRunner: true, ResumeOnAnswer: true, StateDir: defaultStateDir(getenv), LogLevel: "info", LogFormat: "text", Sandbox: "none",
 		IdleLimit: duration(limits.Idle), SilentLimit: duration(limits.Silent),
 		AbsoluteLimit: duration(limits.Absolute), StartLimit: duration(limits.Start),
 		SignInFailures: account.DefaultLimits.PerAccount, AddressSignInFailures: account.DefaultLimits.PerAddress,

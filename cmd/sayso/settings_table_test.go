@@ -25,7 +25,7 @@ const (
 // pagesOfSettings are the links of the documentation, by the names in the table.
 var pagesOfSettings = map[string]string{
 	"access-log": "metrics.md#access-log", "traces": "metrics.md#traces", "retention": "retention.md", "acme": "network.md#acme", "oidc": "people.md#openid-connect", "claude-user": "isolation.md#a-separate-user",
-	"sandbox": "isolation.md#sandbox", "trusted-folder": "hardening.md#trusted-folders", "runner": "runners.md", "audit": "audit.md#retention",
+	"sandbox": "isolation.md#sandbox", "trusted-folder": "hardening.md#trusted-folders", "runner": "runners.md", "local-runner": "runners.md#a-server-without-sessions", "audit": "audit.md#retention",
 }
 
 func settingsMarkdown(t *testing.T) string {

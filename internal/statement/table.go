@@ -78,6 +78,7 @@ var table = []Entry{
 	{"cli_slow", "The Claude CLI at {path} did not report its version within {limit:span}."},
 	{"cli_broken", "The Claude CLI at {path} does not run: {detail}."},
 	{"cli_other", "The program at {path} is not the Claude CLI: it does not report a version."},
+	{"machines_only", "This server starts no sessions itself. They start on the machines that are connected to it."},
 	{"cli_signed_out", "Claude is not signed in on this server. Run {command} there once and sign in, or start sayso with ANTHROPIC_API_KEY set."},
 	{"cli_signed_out_there", "Claude is not signed in on {runner}. Run {command} there once and sign in, or start sayso there with ANTHROPIC_API_KEY set."},
 

@@ -63,9 +63,15 @@ var (
 	createRunner = defineBoth(
 		"INSERT INTO runners (runner_id, name, token_hash, remote) SELECT $1, $2, $3, 1 WHERE "+nameIsFree,
 		"INSERT INTO runners (runner_id, name, token_hash, remote) SELECT $1, $2, $3, true WHERE "+nameIsFree).Require(session.ErrRunnerExists)
-	renameRunner    = define("UPDATE runners SET name = $2 WHERE runner_id = $1 AND NOT EXISTS (SELECT 1 FROM runners WHERE name = $2 AND removed_at = 0 AND runner_id <> $1)").Require(session.ErrRunnerExists)
-	setRunnerToken  = define("UPDATE runners SET token_hash = $1" + ofRemote).Require(session.ErrNoRunner)
-	removeRunner    = define("UPDATE runners SET token_hash = NULL, removed_at = $1" + ofRemote).Require(session.ErrNoRunner)
+	renameRunner   = define("UPDATE runners SET name = $2 WHERE runner_id = $1 AND NOT EXISTS (SELECT 1 FROM runners WHERE name = $2 AND removed_at = 0 AND runner_id <> $1)").Require(session.ErrRunnerExists)
+	setRunnerToken = define("UPDATE runners SET token_hash = $1" + ofRemote).Require(session.ErrNoRunner)
+	// The higher epoch keeps a server that was only cut off from writing as the driver.
+	removeRunner = defineBoth(
+		"UPDATE runners SET token_hash = NULL, removed_at = $1, lease_epoch = lease_epoch + (NOT remote) WHERE runner_id = $2 AND removed_at = 0 AND (remote OR lease_expires_at <= $1)",
+		"UPDATE runners SET token_hash = NULL, removed_at = $1, lease_epoch = lease_epoch + (NOT remote)::int "+
+			"WHERE runner_id = $2 AND removed_at = 0 AND (remote OR lease_expires_at <= "+nowMicros+")").Require(session.ErrNoRunner)
+	forgetRunners = define("DELETE FROM runners WHERE NOT remote AND runner_id <> '' AND seen_at > 0 AND seen_at < $1 " +
+		"AND NOT EXISTS (SELECT 1 FROM sessions AS s WHERE s.runner_id = runners.runner_id)")
 	archiveOfRunner = define("UPDATE sessions SET archived = $1 WHERE runner_id = $2 AND NOT archived")
 	bumpOfRunner    = define(`UPDATE processes SET version = version + 1, updated_at = $1
 		WHERE session_id IN (SELECT session_id FROM sessions WHERE runner_id = $2 AND NOT archived)`)
@@ -172,6 +178,11 @@ func (s Shared) RemoveRunner(ctx context.Context, runnerID string, by pending.Ac
 	now := time.Now().UnixMicro()
 	return sessionIDs, s.changeRunner(ctx, "runner_removed", runnerID, by, step(removeRunner, now, runnerID),
 		step(bumpOfRunner, now, runnerID), step(archiveOfRunner, true, runnerID))
+}
+
+// ForgetRunners implements [session.RunnerStore].
+func (s Shared) ForgetRunners(ctx context.Context, before time.Time) error {
+	return s.e.Apply(ctx, Change{What: "forget runners", LeavesRequests: true, Steps: []Step{step(forgetRunners, before.UnixMicro())}})
 }
 
 // TouchRunner implements [session.RunnerStore].

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -219,6 +220,7 @@ func runners(t *testing.T, open func(t *testing.T) store.Store) {
 	s.run("RemoteRunnersHaveATokenEach", func(t *testing.T, st store.Store) {
 		ada := pending.Actor{UserID: "u1", Name: "Ada"}
 		local := Runner(t, st)
+		TakeLease(t, st, local)
 		hash := func(text string) [sha256.Size]byte { return sha256.Sum256([]byte(text)) }
 		one := session.Runner{RunnerID: uuid.NewString(), Name: "build"}
 		must(t, st.CreateRunner(ctx, one, hash("one"), ada))
@@ -303,6 +305,36 @@ func runners(t *testing.T, open func(t *testing.T) store.Store) {
 			must(t, json.Unmarshal(e.Body, &entry))
 			return entry.What
 		}), []string{"runner_created", "runner_token_created", "runner_token_revoked", "runner_token_created", "runner_removed", "runner_created"})
+	})
+
+	s.run("RunnersOfServersThatAreGone", func(t *testing.T, st store.Store) {
+		ada := pending.Actor{UserID: "u1", Name: "Ada"}
+		used, unused, never := Runner(t, st), Runner(t, st), Runner(t, st)
+		lease := TakeLease(t, st, used)
+		must(t, st.ReleaseLease(ctx, TakeLease(t, st, unused)))
+		sessionID := uuid.NewString()
+		must(t, st.CreateSession(ctx, session.Session{SessionID: sessionID, RunnerID: used.RunnerID, CreatedAt: begin}))
+		remote := session.Runner{RunnerID: uuid.NewString(), Name: "build"}
+		must(t, st.CreateRunner(ctx, remote, sha256.Sum256([]byte("one")), ada))
+		TakeLease(t, st, session.Hello{RunnerID: remote.RunnerID, InstallationID: uuid.NewString()})
+
+		must(t, st.ForgetRunners(ctx, time.Now().Add(-time.Hour)))
+		must(t, st.ForgetRunners(ctx, time.Now().Add(time.Hour)))
+		all, err := st.Runners(ctx)
+		must(t, err)
+		want := []string{used.RunnerID, never.RunnerID, remote.RunnerID}
+		slices.Sort(want)
+		got := ids(all, func(r session.Runner) string { return r.RunnerID })
+		slices.Sort(got)
+		equal(t, "what is not forgotten", got, want)
+
+		must(t, st.ReleaseLease(ctx, lease))
+		archived, err := st.RemoveRunner(ctx, used.RunnerID, ada)
+		must(t, err)
+		equal(t, "archived sessions", archived, []string{sessionID})
+		wantError(t, "writing as its driver", store.WithLease(st, lease).SetLifecycle(ctx, sessionID, session.Lifecycle{EventType: "x"}), session.ErrLeaseLost)
+		_, err = st.TakeLease(ctx, used)
+		wantError(t, "its lease", err, session.ErrRunnerRemoved)
 	})
 
 	s.run("EpochsGrow", func(t *testing.T, st store.Store) {

@@ -131,22 +131,25 @@ export const german: Record<keyof typeof errors, string> = {
   fork_empty: 'Es gibt nichts abzuzweigen: Claude hat in dieser Sitzung noch nicht geantwortet.',
   git_busy: 'In diesem Ordner läuft gerade ein anderer Git-Befehl. Versuche es noch einmal.',
   git_failed: 'Git ist fehlgeschlagen: {detail}.',
-  runner_name_invalid: 'Gib dem Runner einen Namen mit bis zu {max} Zeichen.',
-  runner_name_taken: 'Es gibt schon einen Runner mit diesem Namen.',
-  runner_unknown: 'Diesen Runner gibt es nicht.',
+  runner_name_invalid: 'Gib der Maschine einen Namen mit bis zu {max} Zeichen.',
+  runner_name_taken: 'Es gibt schon eine Maschine mit diesem Namen.',
+  runner_unknown: 'Diese Maschine gibt es nicht.',
   runner_not_connected:
-    '{runner} ist gerade nicht erreichbar. Starte die Sitzung auf einem anderen Runner oder versuche es später noch einmal.',
-  runner_full: 'Auf dem Runner dieser Sitzung laufen schon {max} Prozesse, mehr sind nicht erlaubt.',
-  runner_draining:
-    '{runner} startet gerade keine Sitzungen, weil die Maschine geleert wird. Ein Admin kann das ändern.',
+    '{runner} ist gerade nicht erreichbar. Starte die Sitzung auf einer anderen Maschine oder versuche es später noch einmal.',
+  runner_full: 'Auf der Maschine dieser Sitzung laufen schon {max} Sitzungen, mehr sind nicht erlaubt.',
+  runner_draining: '{runner} wird geleert und startet keine Sitzungen. Ein Admin kann das ändern.',
   runner_labels_unknown: 'Keine Maschine hat die Labels {labels}.',
-  runner_labels_invalid: 'Gib bis zu {max} Labels ohne Leerzeichen ein, jedes mit bis zu {size} Zeichen.',
+  runner_labels_invalid: 'Gib bis zu {max} Labels ohne Leerzeichen und Kommas ein, jedes mit bis zu {size} Zeichen.',
+  runner_none_connected:
+    'Keine Maschine ist verbunden, darum kann keine Sitzung starten. docs/operating/runners.md erklärt, wie du eine verbindest.',
+  runner_required: 'Dieser Server startet selbst keine Sitzungen. Wähle eine Maschine.',
+  runner_in_use: '{runner} ist ein Server, der läuft. Stoppe den Server, bevor du ihn entfernst.',
   runner_none_free:
     'Keine Maschine kann diese Sitzung gerade starten. Prüfe, welche verbunden sind und freie Kapazität haben.',
   runner_change_one: 'Ändere Namen, Labels und Verwendung einer Maschine einzeln.',
   grant_runner_unreachable:
     'Das wurde auf {runner} erlaubt und die Maschine ist nicht erreichbar. Widerrufe es, wenn sie zurück ist.',
-  runner_paused: '{runner} nimmt gerade keine neuen Sitzungen an. Ein Admin kann das ändern.',
+  runner_paused: '{runner} ist pausiert und nimmt keine neuen Sitzungen an. Ein Admin kann das ändern.',
   runner_unreachable:
     'Diese Sitzung läuft auf {runner} und ist nicht erreichbar. Deine Antworten warten, bis sich das ändert.',
   worktree_no_repository:

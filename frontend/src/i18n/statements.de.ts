@@ -32,6 +32,8 @@ export const statementsInGerman: Record<keyof typeof statements, string> = {
   cli_not_installed:
     'Die Claude-CLI ist nicht installiert: Im PATH gibt es kein claude. Installiere sie oder gib ihren Pfad mit --claude an.',
   cli_other: 'Das Programm unter {path} ist nicht die Claude-CLI: Es nennt keine Version.',
+  machines_only:
+    'Dieser Server startet selbst keine Sitzungen. Sie starten auf den Maschinen, die mit ihm verbunden sind.',
   cli_signed_out:
     'Claude ist auf diesem Server nicht angemeldet. Führe dort einmal {command} aus und melde dich an oder setze ANTHROPIC_API_KEY und starte sayso neu.',
   cli_signed_out_there:
