@@ -26,10 +26,13 @@ func (o *Orchestrator) Send(ctx context.Context, m session.Message) error {
 			return err
 		}
 		release, err := o.reserve(ctx, s)
-		if err != nil {
+		switch {
+		case isDraining(err): // it waits until the machine is used again
+		case err != nil:
 			return err
+		default:
+			defer release()
 		}
-		defer release()
 	}
 	queued, err := o.o.Store.QueueMessage(ctx, m)
 	if err != nil {
@@ -60,6 +63,12 @@ func (o *Orchestrator) Send(ctx context.Context, m session.Message) error {
 		return o.explainDelay(ctx, m.SessionID, err)
 	}
 	return nil
+}
+
+// isDraining reports whether an error is that of checkDraining.
+func isDraining(err error) bool {
+	var reason *problem.Error
+	return errors.As(err, &reason) && reason.Reason == "runner_draining"
 }
 
 // Unqueue removes a queued message. It returns false, and changes nothing, if the message is
