@@ -66,6 +66,7 @@ func (s *processHandlers) getProcesses(w http.ResponseWriter, r *http.Request, _
 		}
 		v, isLocal := s.driver.Vitals(p.SessionID)
 		row.HeardAt, row.Trouble = wire.SecondsOrNull(v.HeardAt), s.troubleOf(p, isLocal, v)
+		row.CostUSD, row.ContextTokens, row.ContextWindow = v.CostUSD, v.ContextTokens, v.ContextWindow
 		if samples {
 			for _, m := range v.Samples {
 				row.Samples = append(row.Samples, wire.ProcessSample{At: wire.Seconds(m.At), Memory: m.Memory, CPU: m.CPU})

@@ -25,7 +25,7 @@ func TestProcessesShowWhatIsWrong(t *testing.T) {
 	h.Driver.Mu.Lock()
 	h.Driver.Printed = map[string]string{running["well"]: "the last words"}
 	h.Driver.Measured = map[string]orchestrator.Vitals{
-		running["well"]:  {Reached: true, HeardAt: now, Samples: []orchestrator.Sample{{At: now, Memory: 7, CPU: 0.5}}},
+		running["well"]:  {Reached: true, HeardAt: now, Samples: []orchestrator.Sample{{At: now, Memory: 7, CPU: 0.5}}, CostUSD: new(1.5), ContextTokens: 100, ContextWindow: 200},
 		running["stuck"]: {Reached: true}, running["silent"]: {},
 	}
 	h.Driver.Mu.Unlock()
@@ -50,7 +50,7 @@ func TestProcessesShowWhatIsWrong(t *testing.T) {
 	for _, p := range list.Processes {
 		got[p.Title] = p
 	}
-	if p := got["well"]; p.Trouble != nil || len(p.Samples) != 1 || p.Samples[0].Memory != 7 || p.HeardAt == nil {
+	if p := got["well"]; p.Trouble != nil || len(p.Samples) != 1 || p.Samples[0].Memory != 7 || p.HeardAt == nil || *p.CostUSD != 1.5 || p.ContextTokens != 100 || p.ContextWindow != 200 {
 		t.Errorf("well: %+v", p)
 	}
 	for title, want := range map[string]wire.TroubleKind{"stuck": wire.Stuck, "lost": wire.Unreachable, "silent": wire.Unreachable, "gone": wire.Orphan} {

@@ -18,6 +18,10 @@ type Vitals struct {
 	Adopted   bool      // an earlier server started it
 	Reached   bool      // its shim answers
 	Recovered string    // what the database has forgotten of it, a sentence; else ""
+	// At the end of its last turn: its cost so far in US dollars, nil if it is not known, and the context
+	// that was used, 0 if it is not known.
+	CostUSD                      *float64
+	ContextTokens, ContextWindow int
 	// The rest is for bug reports.
 	Resumed      bool
 	Questions    int      // waiting for a person
@@ -38,6 +42,10 @@ func (o *Orchestrator) Vitals(sessionID string) (Vitals, bool) {
 	v := Vitals{
 		ProcessID: p.processID, HeardAt: p.state.lastMessage, Samples: p.state.samples, Adopted: p.leftover != nil, Reached: p.conn != nil || p.leftover == nil,
 		Resumed: p.plan.Resume != "", Questions: p.questions.count(), Offset: p.state.offset, Unwritten: p.itemBytes, Recovered: p.state.recovered, RulesRevoked: p.revoked.len(),
+	}
+	v.ContextTokens, v.ContextWindow = p.transcript.ContextTokens, p.transcript.ContextWindow
+	if cost := p.transcript.Cost; cost != nil && !p.transcript.Free {
+		v.CostUSD = new(float64(*cost) / 1e6)
 	}
 	for _, toolName := range p.transcript.RunningCalls() {
 		v.Calls = append(v.Calls, toolName)

@@ -21,6 +21,11 @@ type Process struct {
 	NodeID       string        `json:"node_id"`
 	// HeardAt is when Claude last sent something.
 	HeardAt *float64 `json:"heard_at,omitempty"`
+	// At the end of the last turn: what the process has cost so far, and how much of the model's context
+	// was used. Absent when unknown.
+	CostUSD       *float64 `json:"cost_usd,omitempty"`
+	ContextTokens int      `json:"context_tokens,omitempty"`
+	ContextWindow int      `json:"context_window,omitempty"`
 	// Trouble is a problem of the process: stuck, orphan, unreachable or recovered.
 	Trouble *ProcessTrouble `json:"trouble,omitempty"`
 	// Samples are those of the last five minutes, oldest first; only on request.

@@ -49,6 +49,9 @@ type Memo struct {
 	// turn was given, 0 before one, and ContextModel the model that gave it.
 	Context      int    `json:"context,omitempty"`
 	ContextModel string `json:"context_model,omitempty"`
+	// ContextTokens and ContextWindow are those of the last result.
+	ContextTokens int `json:"context_tokens,omitempty"`
+	ContextWindow int `json:"context_window,omitempty"`
 	// Model is the model of the turn as its first message names it.
 	Model string `json:"model,omitempty"`
 	// Limits are the limits of the Claude account that the CLI has printed, by its names.
@@ -351,7 +354,8 @@ func (b *Builder) applyResult(m *claude.Result, now time.Time) Change {
 	if m.IsError {
 		body.Text = truncate(b.interruption().errorText(m))
 	}
-	body.ContextTokens, body.ContextWindow = b.takeContext(m)
+	b.ContextTokens, b.ContextWindow = b.takeContext(m)
+	body.ContextTokens, body.ContextWindow = b.ContextTokens, b.ContextWindow
 	cost, known := b.turnCost(m)
 	if b.Free {
 		cost, known, body.CostUSD = 0, false, 0

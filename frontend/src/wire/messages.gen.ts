@@ -1336,6 +1336,9 @@ export interface Process {
   waits_for: string | null
   node_id: string
   heard_at?: number
+  cost_usd?: number
+  context_tokens?: number
+  context_window?: number
   trouble?: ProcessTrouble
   samples?: ProcessSample[]
 }
