@@ -33,7 +33,8 @@ export interface Server {
   signInAddress(): string // the one-time address that the start printed
   signInSecret(): string // of another one, made while the server runs
   agentToken(name: string): string // of an agent outside, which can only ask
-  machine(name: string, token: string): Machine // a runner with this token, which stands for another host
+  // A runner with this token, which stands for another host.
+  machine(name: string, token: string, ...flags: string[]): Machine
   fillDisk(full: boolean): void // no file of the server, and of what it starts from now on, can grow
   log(): string // everything the server has said so far
   saved(id: string): string // what the CLI has written down of a session
@@ -234,7 +235,7 @@ exec '${claudePath}' "$@"
       secrets.set(secret, 'the token of an agent')
       return secret
     },
-    machine(name, secret) {
+    machine(name, secret, ...flags) {
       secrets.set(secret, `the token of ${name}`)
       const home = join(folder, name)
       const workspace = join(home, `${scriptedFolder}workspace`)
@@ -248,7 +249,20 @@ exec '${claudePath}' "$@"
         start() {
           runner = spawn(
             program('sayso'),
-            ['runner', '--connect', url, '--token-file', file, '--state-dir', state, '--workspace-root', workspace],
+            [
+              ...[
+                'runner',
+                '--connect',
+                url,
+                '--token-file',
+                file,
+                '--state-dir',
+                state,
+                '--workspace-root',
+                workspace,
+              ],
+              ...flags,
+            ],
             { env: { ...environment, SAYSO_BOOTSTRAP_TOKEN: undefined }, stdio: 'ignore' },
           )
         },

@@ -48,6 +48,8 @@ export const words: typeof english = {
   welcome: {
     title: (name) => `Willkommen, ${name}`,
     lead: 'Drei Schritte, etwa zwei Minuten. Danach läuft nichts ohne deine Genehmigung.',
+    elsewhere:
+      'Sitzungen starten auf Maschinen, die sich mit diesem Server verbinden. Nichts läuft ohne deine Genehmigung.',
     done: 'Fertig',
     install: 'Claude Code installieren',
     installed: 'Claude Code ist installiert',

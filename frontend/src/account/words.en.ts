@@ -46,6 +46,7 @@ export const words = {
   welcome: {
     title: (name: string) => `Welcome, ${name}`,
     lead: 'Three steps, about two minutes. Then nothing runs without your say-so.',
+    elsewhere: 'Sessions start on machines that connect to this server. Nothing runs without your say-so.',
     done: 'Done',
     install: 'Install Claude Code',
     installed: 'Claude Code is installed',

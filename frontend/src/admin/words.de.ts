@@ -22,6 +22,9 @@ export const words: typeof english = {
 
   machines: {
     lead: 'Claude läuft auf diesem Server und auf jeder Maschine, die sich mit ihm verbindet. Sitzungen bleiben auf ihrer Maschine, weil dort die Dateien sind.',
+    leadElsewhere:
+      'Dieser Server startet selbst keine Sitzungen. Sie starten auf den Maschinen, die sich mit ihm verbinden, und bleiben dort, weil dort die Dateien sind.',
+    noneAtAll: 'Noch keine Maschinen. Füge eine hinzu, um Sitzungen zu starten.',
     none: 'Noch keine weiteren Maschinen. Füge eine hinzu, um Claude auf einem Build-Server oder Laptop zu betreiben, mit allen Anfragen in diesem Eingang.',
     name: 'Name der neuen Maschine',
     add: 'Maschine hinzufügen',
@@ -33,7 +36,10 @@ export const words: typeof english = {
     commandsHint:
       'Füge nach dem ersten Befehl das Token ein und drücke Enter, dann Strg+D. Claude kann in den Ordnern von --workspace-root arbeiten.',
     copyCommands: 'Befehle kopieren',
+    filter: 'Maschinen filtern',
+    noneFound: 'Keine Ergebnisse',
     thisServer: 'Dieser Server',
+    otherServer: 'Ein anderer Server dieser Datenbank',
     neverSeen: 'Nie verbunden',
     seen: (when: string) => `Zuletzt gesehen ${when}`,
     running: (n: number, max: number) => (max > 0 ? `${n} von ${max}` : String(n)),
@@ -51,10 +57,10 @@ export const words: typeof english = {
     roots: 'Ordner',
     labels: 'Labels',
     noLabels: 'Keine',
-    skew: (by: string) => `Die Uhr geht um ${by} falsch. Zeiten in Verläufen weichen genauso ab.`,
+    skew: (by: string) => `Die Uhr geht um ${by} falsch. Zeiten in Verläufen weichen um genauso viel ab.`,
     waiting: (n: number) =>
       `${count(n, 'Sitzung wartet', 'Sitzungen warten')}, weil ihre Ausgabe auf dieser Maschine nicht gespeichert werden kann. Prüfe den Datenträger mit dem Zustandsordner.`,
-    noToken: 'Kein Token: keine Verbindung möglich.',
+    noToken: 'Kein Token. Die Maschine kann sich nicht verbinden.',
     actionsOf: (name: string) => `Aktionen für ${name}`,
     rename: 'Umbenennen …',
     editLabels: 'Labels bearbeiten …',
@@ -64,8 +70,8 @@ export const words: typeof english = {
     paused: (name: string) => `${name} nimmt keine neuen Sitzungen an.`,
     drain: 'Leeren',
     drained: (name: string) => `${name} startet keine Sitzungen. Aktive laufen weiter.`,
-    use: 'Wieder verwenden',
-    used: (name: string) => `${name} nimmt wieder Sitzungen an.`,
+    use: 'Fortsetzen',
+    used: (name: string) => `${name} nimmt wieder neue Sitzungen an.`,
     replace: 'Token ersetzen …',
     replaceText: (name: string) =>
       `Das jetzige Token von ${name} wird sofort ungültig. Schreibe das neue in die Token-Datei, damit sich die Maschine wieder verbindet. Ihre Sitzungen laufen weiter.`,
@@ -77,7 +83,7 @@ export const words: typeof english = {
     revoked: (name: string) => `Token von ${name} widerrufen.`,
     remove: 'Entfernen …',
     removeText: (name: string) =>
-      `${name} wird endgültig entfernt und die Sitzungen werden archiviert. Verläufe bleiben hier. Prozesse, die dort noch laufen, werden nicht beendet; das macht dort dieser Befehl:`,
+      `${name} wird endgültig entfernt und die Sitzungen werden archiviert. Verläufe bleiben hier. Prozesse, die dort noch laufen, werden nicht beendet. Um sie zu beenden, führe dort diesen Befehl aus:`,
     removeDo: 'Maschine entfernen',
     removed: (name: string) => `${name} entfernt.`,
     changed: (name: string) => `${name} geändert.`,
@@ -95,7 +101,9 @@ export const words: typeof english = {
     waitsFor: 'Wartet auf',
     memory: 'Speicher',
     cpu: 'CPU',
-    tabs: 'Tabs',
+    context: 'Kontext',
+    cost: 'Kosten',
+    tabs: (n: number) => count(n, 'Tab', 'Tabs'),
     lastActivity: 'Letzte Aktivität',
     actions: 'Aktionen',
     actionsOf: (title) => `Aktionen für ${title}`,
@@ -103,7 +111,7 @@ export const words: typeof english = {
     since: (span) => `seit ${span}`,
     answers: (tool, n) => (n === 1 ? `Eine Antwort auf ${tool}` : `Antworten auf ${count(n, 'Anfrage', 'Anfragen')}`),
     message: 'Eine Nachricht',
-    cores: (n) => `${decimal(n * 100, 0)} %`,
+    percent: (n) => `${decimal(n * 100, 0)} %`,
     memoryRange: (least, most) => `Speicher in den letzten 5 Minuten: ${least} bis ${most}`,
     cpuPeak: (most) => `CPU in den letzten 5 Minuten: bis zu ${decimal(most * 100, 0)} %`,
     problems: {
@@ -328,7 +336,7 @@ export const words: typeof english = {
   },
 
   storage: {
-    lead: 'Was dieser Server speichert. Die Größen der Teile enthalten keine Indexe der Datenbank.',
+    lead: 'Was dieser Server speichert. Die Größen der Teile sind ohne Datenbank-Indizes.',
     data: 'Daten',
     amount: 'Menge',
     size: 'Größe',
@@ -343,7 +351,7 @@ export const words: typeof english = {
     entries: (n) => count(n, 'Eintrag', 'Einträge'),
     retention: 'Aufbewahrung',
     retentionLead:
-      'Der Server wendet diese Limits einmal pro Stunde an. 0 behält alles. Laufende Sitzungen und solche mit offenen Anfragen werden nie gelöscht. Sieh dir vor dem Speichern die Vorschau an.',
+      'Der Server wendet diese Limits einmal pro Stunde an. 0 bedeutet kein Limit. Laufende Sitzungen und solche mit offenen Anfragen werden nie gelöscht. Sieh dir vor dem Speichern die Vorschau an.',
     limits: {
       session_days: 'Tage ohne Aktivität, bis eine Sitzung gelöscht wird',
       session_size: 'Maximale Größe aller Verläufe und ihrer Dateien in MB',
@@ -369,6 +377,11 @@ export const words: typeof english = {
     setAtStartup: 'Beim Start festgelegt',
     editable: 'Änderbar',
     names: {
+      local_runner: {
+        title: 'Sitzungen auf diesem Server',
+        words:
+          'Ob Sitzungen auf dem Server selbst starten können. Sonst starten sie nur auf den Maschinen, die mit ihm verbunden sind.',
+      },
       resume_on_answer: {
         title: 'Bei Antwort fortsetzen',
         words: 'Setzt eine beendete Sitzung automatisch fort, wenn jemand ihre Anfrage beantwortet.',

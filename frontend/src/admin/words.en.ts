@@ -22,6 +22,9 @@ export const words = {
 
   machines: {
     lead: 'Claude runs on this server and on every machine that connects to it. Sessions stay on their machine, because their files are there.',
+    leadElsewhere:
+      'This server starts no sessions itself. They start on the machines that connect to it, and stay there, because their files are there.',
+    noneAtAll: 'No machines yet. Add one to start sessions.',
     none: 'No other machines yet. Add one to run Claude on a build server or a laptop, with all requests in this inbox.',
     name: 'Name of the new machine',
     add: 'Add machine',
@@ -32,7 +35,10 @@ export const words = {
     commandsHint:
       'After the first command, paste the token and press Enter, then Ctrl+D. Claude can work in the folders of --workspace-root.',
     copyCommands: 'Copy commands',
+    filter: 'Filter machines',
+    noneFound: 'No results',
     thisServer: 'This server',
+    otherServer: 'Another server of this database',
     neverSeen: 'Never connected',
     seen: (when: string) => `Last seen ${when}`,
     running: (n: number, max: number) => (max > 0 ? `${n} of ${max}` : String(n)),
@@ -50,10 +56,10 @@ export const words = {
     roots: 'Folders',
     labels: 'Labels',
     noLabels: 'None',
-    skew: (by: string) => `The clock is ${by} off. Times in transcripts are wrong by as much.`,
+    skew: (by: string) => `The clock is ${by} off. Times in transcripts are off by the same amount.`,
     waiting: (n: number) =>
       `${count(n, 'session is', 'sessions are')} waiting because the output can’t be stored on this machine. Check the disk with the state folder.`,
-    noToken: 'No token: it can’t connect.',
+    noToken: 'No token. This machine can’t connect.',
     actionsOf: (name: string) => `Actions for ${name}`,
     rename: 'Rename…',
     editLabels: 'Edit labels…',
@@ -63,8 +69,8 @@ export const words = {
     paused: (name: string) => `${name} takes no new sessions.`,
     drain: 'Drain',
     drained: (name: string) => `${name} starts no sessions. Running ones continue.`,
-    use: 'Use again',
-    used: (name: string) => `${name} takes sessions again.`,
+    use: 'Resume',
+    used: (name: string) => `${name} takes new sessions again.`,
     replace: 'Replace token…',
     replaceText: (name: string) =>
       `The current token of ${name} stops working at once. Write the new one to its token file to connect it again. Its sessions continue.`,
@@ -76,7 +82,7 @@ export const words = {
     revoked: (name: string) => `Token of ${name} revoked.`,
     remove: 'Remove…',
     removeText: (name: string) =>
-      `${name} is removed for good and its sessions are archived. Transcripts stay here. Processes that still run there are not stopped; run this command there to stop them:`,
+      `${name} is removed for good and its sessions are archived. Transcripts stay here. Processes that still run there are not stopped. To stop them, run this command there:`,
     removeDo: 'Remove machine',
     removed: (name: string) => `${name} removed.`,
     changed: (name: string) => `${name} changed.`,
@@ -94,7 +100,9 @@ export const words = {
     waitsFor: 'Waiting for',
     memory: 'Memory',
     cpu: 'CPU',
-    tabs: 'Tabs',
+    context: 'Context',
+    cost: 'Cost',
+    tabs: (n: number) => count(n, 'tab', 'tabs'),
     lastActivity: 'Last activity',
     actions: 'Actions',
     actionsOf: (title: string) => `Actions for ${title}`,
@@ -103,7 +111,7 @@ export const words = {
     answers: (tool: string, n: number) =>
       n === 1 ? `An answer to ${tool}` : `Answers to ${count(n, 'request', 'requests')}`,
     message: 'A message',
-    cores: (n: number) => `${decimal(n * 100, 0)} %`,
+    percent: (n: number) => `${decimal(n * 100, 0)} %`,
     memoryRange: (least: string, most: string) => `Memory in the last 5 minutes: ${least} to ${most}`,
     cpuPeak: (most: number) => `CPU in the last 5 minutes: up to ${decimal(most * 100, 0)} %`,
     problems: { stuck: 'Stuck?', orphan: 'Stopped.', unreachable: 'Unreachable.', recovered: 'Recovered.' },
@@ -318,7 +326,7 @@ export const words = {
   },
 
   storage: {
-    lead: 'What this server stores. The sizes of the parts do not include the indexes of the database.',
+    lead: 'What this server stores. Sizes of the parts don’t include database indexes.',
     data: 'Data',
     amount: 'Amount',
     size: 'Size',
@@ -333,7 +341,7 @@ export const words = {
     entries: (n: number) => count(n, 'entry', 'entries'),
     retention: 'Retention',
     retentionLead:
-      'The server applies these limits once an hour. 0 keeps everything. Sessions that run or have an open request are never deleted. Preview your changes before you save them.',
+      'The server applies these limits once an hour. 0 means no limit. Running sessions and sessions with open requests are never deleted. Preview your changes before you save them.',
     limits: {
       session_days: 'Days without activity until a session is deleted',
       session_size: 'Maximum size of all transcripts and their files, in MB',

@@ -44,9 +44,25 @@ export function whyNot(m: Described, now: number): string {
   }
 }
 
-/** useMachines returns the machines on which sessions run, and whether there are several. */
-export function useMachines(): { machines: ComputedRef<readonly Machine[]>; several: ComputedRef<boolean> } {
+/** What useMachines returns. */
+interface Machines {
+  machines: ComputedRef<readonly Machine[]>
+  several: ComputedRef<boolean>
+  /** Whether the server starts no sessions itself. */
+  onlyElsewhere: ComputedRef<boolean>
+  /** Whether sessions cannot start, because no machine is connected. */
+  nowhere: ComputedRef<boolean>
+}
+
+/** useMachines returns the machines on which sessions run. */
+export function useMachines(): Machines {
   const store = useSessions()
-  const machines = computed(() => store.state.machines)
-  return { machines, several: computed(() => machines.value.length > 1) }
+  const machines = computed(() => store.state.machines ?? [])
+  const onlyElsewhere = computed(() => store.state.machines !== null && !machines.value.some((m) => m.here))
+  return {
+    machines,
+    several: computed(() => machines.value.length > 1),
+    onlyElsewhere,
+    nowhere: computed(() => onlyElsewhere.value && !machines.value.some((m) => m.state === 'ready')),
+  }
 }

@@ -6,9 +6,17 @@ export const words: typeof english = {
   any: 'Beliebige Maschine',
   anyHint: 'Startet auf der Maschine, die den Ordner hat und am meisten frei ist.',
   labels: 'Mit Labels',
+  option: (name: string, detail: string) => `${name} (${detail})`,
   running: (n: number) => `${n} aktiv`,
   runningOf: (n: number, max: number) => `${n} von ${max} aktiv`,
   here: 'Dieser Server',
+  none: {
+    title: 'Keine Maschine ist verbunden',
+    lead: 'Dieser Server startet selbst keine Sitzungen. Sie starten auf Maschinen, die sich mit ihm verbinden.',
+    admin: 'Füge eine Maschine hinzu und starte dort sayso runner. docs/operating/runners.md erklärt, wie das geht.',
+    member: 'Bitte einen Admin, eine Maschine zu verbinden.',
+    add: 'Maschine hinzufügen',
+  },
   machines: (n: number) => count(n, 'Maschine', 'Maschinen'),
   offline: (n: number) => `${n} offline`,
   states: {
@@ -22,7 +30,7 @@ export const words: typeof english = {
   why: {
     unreachable: (name: string) => `${name} ist offline. Die Sitzungen laufen dort weiter und Antworten warten.`,
     unreachableSince: (name: string, when: string) =>
-      `${name} ist offline, zuletzt gesehen ${when}. Die Sitzungen laufen dort weiter und Antworten warten.`,
+      `${name} ist offline (zuletzt gesehen ${when}). Die Sitzungen laufen dort weiter und Antworten warten.`,
     paused: (name: string) => `${name} ist pausiert und nimmt keine neuen Sitzungen an.`,
     draining: (name: string) => `${name} wird geleert und startet keine Sitzungen.`,
     full: (name: string, max: number) =>

@@ -5,9 +5,17 @@ export const words = {
   any: 'Any machine',
   anyHint: 'Starts on the machine with the most free capacity that has the folder.',
   labels: 'With labels',
+  option: (name: string, detail: string) => `${name} (${detail})`,
   running: (n: number) => `${n} running`,
   runningOf: (n: number, max: number) => `${n} of ${max} running`,
   here: 'This server',
+  none: {
+    title: 'No machine is connected',
+    lead: 'This server starts no sessions itself. They start on machines that connect to it.',
+    admin: 'Add a machine, and run sayso runner on it. docs/operating/runners.md explains how.',
+    member: 'Ask an admin to connect a machine.',
+    add: 'Add a machine',
+  },
   machines: (n: number) => count(n, 'machine', 'machines'),
   offline: (n: number) => `${n} offline`,
   states: {

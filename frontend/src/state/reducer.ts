@@ -67,8 +67,8 @@ export interface State {
   readonly skew: number
   /** Why the store rejects writes; null if it accepts them. */
   readonly notice: Notice | null
-  /** The machines on which sessions run; empty until the server has sent them. */
-  readonly machines: readonly Machine[]
+  /** The machines on which sessions run; null until the server has sent them. */
+  readonly machines: readonly Machine[] | null
   /** Whether the full set of active sessions has arrived once. */
   readonly complete: boolean
   readonly sessions: ReadonlyMap<string, SessionState>
@@ -103,7 +103,7 @@ export const empty: State = {
   updated: false,
   skew: 0,
   notice: null,
-  machines: [],
+  machines: null,
   complete: false,
   sessions: new Map(),
   transcripts: new Map(),
