@@ -28,7 +28,10 @@ test('a machine says how many sessions wait because it cannot store their output
       clock_skew: 0,
       load: { processes: 3, load: 0, free_memory: 0, free_disk: 0, waiting },
     }
-    return mount(MachineCard, { props: { runner, here: false, busy: false }, global: { plugins: [createPinia()] } }).text()
+    return mount(MachineCard, {
+      props: { runner, here: false, busy: false },
+      global: { plugins: [createPinia()] },
+    }).text()
   }
   expect(show(0)).not.toContain('waiting')
   expect(show(2)).toContain('2 sessions are waiting because the output can’t be stored on this machine.')
