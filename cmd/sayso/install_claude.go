@@ -74,7 +74,7 @@ func installClaude(ctx context.Context, args []string, std streams) error {
 	}
 	fmt.Fprintf(std.err, "Downloading Claude Code %s…\n", claude.NewestTested)
 	if err := downloadClaude(ctx, strings.TrimSuffix(f.from, "/")+"/"+name, sum, path); err != nil {
-		return fmt.Errorf("Claude Code was not installed: %w", err)
+		return fmt.Errorf("cannot install Claude Code: %w", err)
 	}
 	fmt.Fprintln(std.out, path)
 	return nil
