@@ -78,8 +78,8 @@ test-all: setup ## Run every test, as each night: with both CLIs, all failpoints
 .PHONY: test-release
 test-release: export SAYSO_TEST_ALL = 1
 test-release: export SAYSO_TEST_RELEASE = 1
-test-release: setup build ## Build releases and images twice, and take them through their life in a fresh Debian, as each night
-	go test -timeout 60m -v -run '^(TestReleaseIsReproducible|TestImageRuns|TestFreshDebian)$$' ./cmd/sayso
+test-release: setup build ## Build releases and images twice and for all platforms, and take them through their life in a fresh Debian, as each night
+	go test -timeout 60m -v -run '^(TestReleaseIsReproducible|TestReleaseOfAllPlatforms|TestImageRuns|TestFreshDebian)$$' ./cmd/sayso
 
 .PHONY: test-go
 test-go: ## Run the Go tests of packages with concurrency, with the race detector

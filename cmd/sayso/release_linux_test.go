@@ -97,7 +97,7 @@ func TestImageRuns(t *testing.T) {
 	step := &steps{t, time.Now()}
 	dir := releaseOf(t, nil)
 	step.done("build the release")
-	root, config := unpackImage(t, oneFile(t, dir, "sayso-v*-image.tar"))
+	root, config := unpackImage(t, oneFile(t, dir, "sayso-v*-image.tar"), runtime.GOARCH)
 	step.done("unpack the image")
 
 	if config.User != "sayso" || len(config.Healthcheck.Test) < 2 {
@@ -150,8 +150,8 @@ type imageConfig struct {
 	Healthcheck          struct{ Test []string }
 }
 
-// unpackImage unpacks the image for this machine, and checks each sum in it.
-func unpackImage(t *testing.T, archive string) (root string, config imageConfig) {
+// unpackImage unpacks the image for an architecture, and checks each sum in it.
+func unpackImage(t *testing.T, archive, arch string) (root string, config imageConfig) {
 	t.Helper()
 	layout := t.TempDir()
 	combined(t, exec.Command("tar", "-xf", archive, "-C", layout))
@@ -179,7 +179,7 @@ func unpackImage(t *testing.T, archive string) (root string, config imageConfig)
 		Layers []descriptor
 	}
 	for _, m := range index.Manifests {
-		if m.Platform.Architecture == runtime.GOARCH {
+		if m.Platform.Architecture == arch {
 			must(t, json.Unmarshal(blob(m), &manifest))
 		}
 	}
