@@ -20,7 +20,7 @@ import (
 	"github.com/sayso-dev/sayso/store/postgrestest"
 )
 
-// A shellBlock says what the tests do with a shell block of a document: TestShellBlocks runs it,
+// A shellBlock says what the tests do with a shell block of a document: TestDocumentedShellBlocks runs it,
 // another test does, or it cannot run here.
 type shellBlock struct {
 	page, begins string // below the root of the repository, and how its text begins
@@ -113,6 +113,7 @@ var shellBlocks = []shellBlock{
 		replace: []string{"https://sayso.example.org", "{server}", "/etc/sayso/token", "{runner's token}", "/srv/work", "$HOME"}},
 	{page: "docs/operating/runners.md", begins: "sayso runner --connect https://sayso.example.org --server-key", until: "msg=connected",
 		replace: []string{"https://sayso.example.org", "{server with TLS}", "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", "{its key}", "/etc/sayso/token", "{its runner's token}"}},
+	{page: "docs/operating/runners.md", begins: "sayso serve --local-runner=false", until: listening},
 	{page: "docs/operating/runners.md", begins: "sayso kill-all", replace: []string{"/var/lib/sayso", ".local/state/sayso"}},
 	{page: "docs/operating/terminal.md", begins: "sayso pending", test: "TestTerminalPage"},
 	{page: "docs/operating/terminal.md", begins: "sayso answer", test: "TestTerminalPage"},
@@ -136,8 +137,8 @@ var shellBlocks = []shellBlock{
 // fence finds the blocks of code of a document, also in a list.
 var fence = regexp.MustCompile("(?ms)^( *)```(\\w*)\n(.*?)^ *```")
 
-// TestShellBlocks runs the shell blocks of the documents, and fails for one that shellBlocks does not have.
-func TestShellBlocks(t *testing.T) {
+// TestDocumentedShellBlocks runs the shell blocks of the documents, and fails for one that shellBlocks does not have.
+func TestDocumentedShellBlocks(t *testing.T) {
 	t.Parallel()
 	var pages []string
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md"} {
