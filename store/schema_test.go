@@ -284,12 +284,6 @@ func serversShare(t *testing.T, direct, dsn string) {
 	defer db.Close()
 	const ofLock = `locktype = 'advisory' AND objsubid = 2 AND objid = (hashtext(current_schema())::bigint & 4294967295)::oid
 		AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
-	cut := func() {
-		t.Helper()
-		if _, err := db.Exec(`SELECT pg_terminate_backend(pid) FROM pg_locks WHERE ` + ofLock); err != nil {
-			t.Fatal(err)
-		}
-	}
 	holder := func() (name string) {
 		_ = db.QueryRow(`SELECT application_name FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE ` + ofLock).Scan(&name) // "" if nobody holds it
 		return name
@@ -299,6 +293,12 @@ func serversShare(t *testing.T, direct, dsn string) {
 	ended := make(chan error, 1)
 	go func() { ended <- first.Run(ctx) }()
 	name := holder()
+	cut := func() { // only the connection of the first, not of who has just taken its place
+		t.Helper()
+		if _, err := db.Exec(`SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE application_name = $1 AND `+ofLock, name); err != nil {
+			t.Fatal(err)
+		}
+	}
 	cut()
 	for began := time.Now(); holder() != name; time.Sleep(20 * time.Millisecond) {
 		if time.Since(began) > 30*time.Second {
