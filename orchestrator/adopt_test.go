@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sayso-dev/sayso/claude/claudetest"
@@ -101,6 +103,29 @@ func TestAdoptedProcessIsNotIdleByAnotherClock(t *testing.T) {
 		time.Sleep(20 * time.Minute)
 		b.wait("s0", in(session.Dead))
 	}, inherit, behind)
+}
+
+// What a server revoked whose clock is behind seems to have been revoked before the process started, which
+// may use it all the same.
+func TestAdoptedProcessAsksForWhatWasRevokedByAnotherClock(t *testing.T) {
+	inherit := inherits(t, &left{})
+	revoked := func(o *orchestrator.Options) {
+		g := pending.Grant{Kind: pending.GrantRule, Rule: "Bash(make *)", Scope: pending.ScopeUser}
+		g.GrantID = pending.FoundGrantID(g)
+		if _, err := o.Store.RevokeGrant(context.Background(), g, pending.Actor{Name: "Ada"}, time.Now().Add(-50*time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	withBench(t, claudetest.Script{}, nil, func(b *bench) {
+		b.wait("s0", func(s session.ProcessState) bool { return s.PID != 0 })
+		synctest.Wait()
+		told := slices.ContainsFunc(b.launcher.records("control_request"), func(r claudetest.Record) bool {
+			return strings.Contains(string(r.Line), `"apply_flag_settings"`) && strings.Contains(string(r.Line), `"ask":["Bash(make *)"]`)
+		})
+		if !told {
+			t.Error("Claude was not told to ask again")
+		}
+	}, inherit, revoked)
 }
 
 // The process that is adopted was resumed by the former server. What a person

@@ -176,9 +176,6 @@ func (o *Orchestrator) RevokeOn(ctx context.Context, runnerID string, g pending.
 // runner. It never blocks.
 func (o *Orchestrator) GrantsRevoked() { wake(o.revoked) }
 
-// revokedWithin is how long after its commit a revocation is noticed, whatever the clocks say.
-const revokedWithin = time.Hour
-
 // watchRevocations makes the processes ask again for what others revoke, until ctx ends. What was
 // revoked before, each process finds when it is adopted.
 func (o *Orchestrator) watchRevocations(ctx context.Context) {

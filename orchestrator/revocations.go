@@ -14,6 +14,10 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
+// revokedWithin is how long after its commit a revocation is noticed, and by how much the clocks of
+// servers may differ for that.
+const revokedWithin = time.Hour
+
 // revocations keeps a running CLI from using grants that were revoked since it started.
 type revocations struct {
 	o       *node
@@ -81,12 +85,13 @@ func (rv *revocations) settle(ctx context.Context, settled []pending.Grant) {
 }
 
 // restore makes an adopted process ask again for what was revoked since it started, which
-// only the earlier server knew.
+// only the earlier server knew. The clock of the server that revoked it may have been behind the one
+// by which the process started, so it also asks for what seems to have been revoked shortly before.
 func (rv *revocations) restore(ctx context.Context, started time.Time, p grants.Process) {
 	if started.IsZero() {
 		return
 	}
-	list, err := rv.o.o.Store.Grants(ctx, pending.GrantQuery{RevokedSince: started})
+	list, err := rv.o.o.Store.Grants(ctx, pending.GrantQuery{RevokedSince: started.Add(-revokedWithin)})
 	if err != nil {
 		rv.log.ErrorContext(ctx, "cannot read which grants were revoked", "error", err)
 		return
