@@ -125,7 +125,7 @@ var shellBlocks = []shellBlock{
 
 	{page: "docs/performance.md", begins: "make bench", why: "it measures for half an hour, on a machine that does nothing else; make test runs make size"},
 	{page: "docs/protocol/README.md", begins: "npx ajv-cli", night: true,
-		files: map[string]string{"protocol.schema.json": "{schema of a line}", "line.json": `{"type":"control_request","request_id":"1","request":{"subtype":"interrupt"}}`}},
+		files: map[string]string{"protocol.schema.json": "{schema of a line}", "line.json": `{"type":"control_request","request_id":"1","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"ls"},"tool_use_id":"toolu_1"}}`}},
 	{page: "docs/protocol/README.md", begins: "go build", in: inClone, night: true, only: []string{"go build"}, why: "YOUR_HOST is that of the reader"},
 	{page: "docs/protocol/README.md", begins: "make protocol-diff", in: inClone, night: true, replace: []string{"/path/to/claude", "{claude}"}},
 	{page: "docs/protocol/hosts.md", begins: "go build", in: inClone, night: true, replace: []string{"bin/sayso", "{sayso}"},
