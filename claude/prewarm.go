@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -111,14 +110,14 @@ func (s *Spare) claim(ctx context.Context, c Claim) (Claimed, error) {
 	if !isPath(c.Dir) {
 		return Claimed{}, fmt.Errorf("%w: folder %q is no absolute path", ErrLaunch, c.Dir)
 	}
-	var local []string
+	local := []string{} // the CLI takes no null
 	for name, server := range s.options.MCPServers {
 		if _, ok := server.(LocalServer); ok {
 			local = append(local, name)
 		}
 	}
 	slices.Sort(local)
-	fields := map[string]any{"cwd": c.Dir, "include_initialize": true, "sdk_mcp_servers": append([]string{}, local...)}
+	fields := map[string]any{"cwd": c.Dir, "include_initialize": true, "sdk_mcp_servers": local}
 	for name, value := range map[string]string{"permission_mode": c.PermissionMode, "append_system_prompt": c.AppendSystemPrompt, "title": c.Title} {
 		if value != "" {
 			fields[name] = value
@@ -128,7 +127,7 @@ func (s *Spare) claim(ctx context.Context, c Claim) (Claimed, error) {
 		fields["additional_directories"] = c.AddDirs
 	}
 	if len(c.Agents) > 0 {
-		fields["agents"] = maps.Clone(c.Agents)
+		fields["agents"] = c.Agents
 	}
 	if len(c.Env) > 0 {
 		fields["env"] = c.Env

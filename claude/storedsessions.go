@@ -80,6 +80,11 @@ func (s StoredSessions) Find(ctx context.Context, sessionID string) (SavedConver
 	if err != nil {
 		return SavedConversation{}, err
 	}
+	return s.describe(sessionID, entries)
+}
+
+// describe returns the conversation of entries, or [ErrNotSaved] if it has no messages.
+func (s StoredSessions) describe(sessionID string, entries []json.RawMessage) (SavedConversation, error) {
 	found := SavedConversation{SessionID: sessionID}
 	lines := make([][]byte, len(entries))
 	for i, entry := range entries {
@@ -150,11 +155,11 @@ func (s StoredSessions) Delete(ctx context.Context, sessionID string) error {
 
 // Fork copies a conversation, see [SavedFolder.Fork], and returns the id of the copy.
 func (s StoredSessions) Fork(ctx context.Context, sessionID, upTo, title string) (copyID string, err error) {
-	found, err := s.Find(ctx, sessionID)
+	entries, err := s.load(ctx, sessionID)
 	if err != nil {
 		return "", err
 	}
-	entries, err := s.load(ctx, sessionID)
+	found, err := s.describe(sessionID, entries)
 	if err != nil {
 		return "", err
 	}
