@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "write the generated pages of docs")
 
-// schema is the part of a JSON Schema that the wire uses.
+// schema is the part of JSON Schema that the schema of the wire format uses.
 type schema struct {
 	Ref        string            `json:"$ref"`
 	Type       string            `json:"type"`
@@ -38,16 +38,16 @@ type schema struct {
 // target returns the name of the definition that s refers to.
 func (s schema) target() string { return strings.TrimPrefix(s.Ref, "#/$defs/") }
 
-// TestWebSocketReference fails when docs/integrating/websocket.md differs from what the
-// JSON Schema and docs/integrating/fields.json say, or when a field has no description.
+// TestWebSocketReference fails when docs/integrating/websocket.md does not match the JSON
+// Schema and docs/integrating/fields.json, or when a field has no description.
 // With -update it writes the page.
 func TestWebSocketReference(t *testing.T) {
 	t.Parallel()
 	checkPage(t, "docs/integrating/websocket.md", websocketReference(t))
 }
 
-// TestRESTReference fails when docs/integrating/rest.md differs from what the OpenAPI
-// document says. With -update it writes the page.
+// TestRESTReference fails when docs/integrating/rest.md does not match the OpenAPI
+// document. With -update it writes the page.
 func TestRESTReference(t *testing.T) {
 	t.Parallel()
 	checkPage(t, "docs/integrating/rest.md", restReference(t))
@@ -133,7 +133,7 @@ func (s restSchema) fields(all map[string]restSchema) string {
 	return strings.Join(names, ", ")
 }
 
-// readOpenAPI returns the OpenAPI document and its file.
+// readOpenAPI returns the OpenAPI document.
 func readOpenAPI(t *testing.T) openAPI {
 	found, err := filepath.Glob("*/openapi.json")
 	if err != nil || len(found) != 1 {
@@ -276,7 +276,7 @@ func websocketReference(t *testing.T) string {
 	return page.String()
 }
 
-// schemaFile returns the path of the JSON Schema of the wire.
+// schemaFile returns the path of the JSON Schema of the wire format.
 func schemaFile(t *testing.T) string {
 	found, err := filepath.Glob("*/testdata/schema.json")
 	if err != nil || len(found) != 1 {

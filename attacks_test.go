@@ -14,9 +14,9 @@ import (
 	"testing"
 )
 
-// An attack is one that servers like this have suffered or must expect, with its
-// defense: the tests that prove it, why the attack is impossible, or what is still
-// missing. SECURITY.md describes the same for readers.
+// attack is an attack that servers like this have suffered or must expect, with the
+// defense against it: the tests that prove it, why the attack is impossible, or what is
+// still missing. SECURITY.md describes the same to people.
 type attack struct {
 	number int
 	what   string
@@ -57,13 +57,13 @@ var attackList = []attack{
 	proved(19, "a page that requests 0.0.0.0 and private networks", "httpapi.TestEveryRouteRefuses/7.5 any address"),
 	proved(20, "session fixation: a sign-in that somebody else prepared", "httpapi.TestSignInTakesNoIdOfTheBrowsers", "httpapi.TestSigningInAgainEndsTheFormerSignIn", "httpapi.TestChallengesAreUsedOnce"),
 
-	// Who somebody is.
+	// Authentication.
 	proved(21, "any route without a credential", "httpapi.TestEveryRouteRefuses/7.21", "httpapi.TestEveryRouteAndCommandHasItsPolicy"),
 	proved(22, "an upgrade without a credential", "wsapi.TestUpgradeIsRefused/7.22"),
 	proved(23, "addresses outside the route table", "httpapi.TestPathsThatAreNotThere", "httpapi.TestHandlersOutsideTheRouteTableRefuseAttacks", "cmd/sayso.TestAgentHandlers"),
 	proved(24, "a server that is not set up yet", "httpapi.TestSetUp", "httpapi.TestSetUpThroughAProxy", "cmd/sayso.TestStartExplainsSetUp", "account.TestCredentialsRunOut"),
 	proved(25, "default and published secrets", "account.TestFirstStartMakesOneAdmin", "account.TestKnownSecretsAreRefused"),
-	proved(26, "signed tokens with another algorithm", "oidc.TestTokensThatAreRefused/no algorithm", "oidc.TestTokensThatAreRefused/signed with the secret"), // ours are random and found by their hash
+	proved(26, "signed tokens with another algorithm", "oidc.TestTokensThatAreRefused/no algorithm", "oidc.TestTokensThatAreRefused/signed with the secret"), // our tokens are random and looked up by hash
 	proved(27, "expired credentials, and those of another server", "account.TestCredentialsRunOut", "account.TestSecretsOfOneKindAreNoneOfAnother", "httpapi.TestEveryRouteRefuses/7.27"),
 	proved(28, "guessing of passwords, tokens and links", "httpapi.TestSignInIsLimited", "httpapi.TestGuessedTokensAreLimited", "account.TestGuessedTokensAreDelayed", "httpapi.TestAnAccountIsLimitedFromManyAddresses", "httpapi.TestFailedSignInsAreIndistinguishable", "httpapi.TestPasskeysThatAreRefused", "httpapi.TestSignInsAtAProviderThatAreRefused", "account.TestSignInLimiterCountsSimultaneousAttempts", "account.TestBootstrapToken"),
 	proved(29, "loopback access in place of a credential", "httpapi.TestEveryRouteRefuses/7.29"),
@@ -74,7 +74,7 @@ var attackList = []attack{
 	proved(34, "WebSockets that outlive their sign-in", "httpapi.TestSignInEndsOnTheSocketOfItsBrowser", "httpapi.TestRevokedRightsEndInEveryAPI", "wsapi.TestSignInEndsOnOpenSockets", "httpapi.TestPasskeyEndsOnOpenSockets", "mcpapi.TestTokenOfADeadSessionIs401", "mcpapi.TestTokenThatEndsIsNoticedWithinASecond"),
 	proved(35, "two people who set up the server at once", "httpapi.TestSetUpByPasskey", "account.TestSetUp", "account.TestSignInLinkWorksOnce"),
 
-	// What somebody may.
+	// Authorization.
 	proved(36, "a session of another project", "httpapi.TestRevokedRightsEndInEveryAPI", "httpapi.TestObjectsOfOthersAreNotFound", "httpapi.TestMembershipReachesOpenTabs", "project.TestWhoMayDoWhat"),
 	proved(37, "answers from a viewer", "wsapi.TestRolesOnTheSocket", "httpapi.TestEveryRouteRefuses/7.37", "httpapi.TestRightsAndRulesOfAnswers"),
 	proved(38, "a former admin on an open WebSocket", "httpapi.TestRevokedRightsEndInEveryAPI", "wsapi.TestSignInEndsOnOpenSockets/demoted", "wsapi.TestDemotedBetweenTwoCommands", "httpapi.TestMembershipReachesOpenTabs"),
@@ -142,13 +142,13 @@ var attackList = []attack{
 	proved(90, "request smuggling by two lengths", "cmd/sayso.TestRawRequestsAreRefused/90 two lengths", "cmd/sayso.TestOneRequestIsNeverTwo", "cmd/sayso.TestBehindARealProxy"),
 	proved(91, "server-side request forgery by notification addresses", "alert.TestAddressesInside", "httpapi.TestAlertsThatCannotBe"),
 
-	// A command called low.
+	// A command rated low.
 	proved(92, "a command that writes or runs code but is rated low, so that a bulk approval includes it", "review.TestAttacksAreNotLow", "review.TestLowHasNoEffectInItsText", "review.TestEverydayIsLow", "httpapi.TestRiskAndBatch"),
 	proved(93, "the same when executed: commands rated low run under observation", "review.TestLowCommandsOnlyRead", "review.TestExecutionIsWatched"),
 	proved(94, "reading the server's files, or secrets through links, rated low", "review.TestPrivateIsNotLow", "decision.TestLevelFollowsLinks"),
 	proved(95, "a spelling of a command that hides which programs it runs", "review.TestInvocationsFindProgram", "review.TestInvocationsIncomplete", "review.TestInvocationsFolders"),
 
-	// Rules, and two people who are two.
+	// Rules, and the approval by a second person.
 	proved(96, "one person who approves twice: through a password, token, link or user created for the other approver, in either order, or with two tokens created by one person", "httpapi.TestSecondApprovalNeedsAnotherPerson", "httpapi.TestTwoTokensOfOnePersonAreOnePerson", "account.TestCredentialMakers"),
 	proved(97, "a command, path or address reworded to avoid a project rule", "project.TestRewordedCommands", "project.TestNoRewordingEscapes", "project.TestUnreadCommandsMeetTheStrictestRule", "project.TestAllowRulesMustCoverTheWholeCommand", "project.TestFilesOfRules", "project.TestAddressesOfRules"),
 	proved(98, "allowed tools at start, permissions granted with an approval, and permission modes that bypass a project rule", "httpapi.TestNothingLoosensRules"),
@@ -156,13 +156,13 @@ var attackList = []attack{
 	proved(100, "another name of the same path: symbolic links, /proc, ~, case, a parent folder", "project.TestFilesOfRules", "orchestrator/launch.TestDiskFollowsLinks"),
 	proved(101, "a permission rule that sayso and Claude Code parse differently, or that takes unbounded time to match", "claude.TestRealCLIReadsRulesAsWeDo", "claude/rule.TestCovers", "claude/rule.TestGlobIsWhatItSays", "claude/rule.TestHostilePatterns"),
 
-	// What is shown is all there is.
+	// A card shows everything that it approves.
 	proved(102, "a plan or question of which a part is not shown", "frontend/src/pending/shown.test.ts: shows every letter, digit and symbol that is approved, or names the line that it does not show", "frontend/src/pending/shown.test.ts: names each line that is not shown, and no other", "frontend/src/pending/shown.test.ts: lists what it does not show, whatever its name"),
 	proved(103, "invisible, bidirectional and stacked characters in the text of a card", "frontend/src/pending/shown.test.ts: marks invisible and bidirectional characters in text and code", "frontend/src/text/hidden.test.ts: letters that are drawn as nothing are marked, in prose too"),
 	proved(104, "a tool call field that its card does not know", "frontend/src/pending/shown.test.ts: shows each field of its input, including unknown ones", "frontend/src/pending/shown.test.ts: shows a known field with an unexpected value", "frontend/src/pending/shown.test.ts: an Edit that also has a list of edits shows the edit that runs"),
 	proved(105, "a diff too large to compute, and approving text that was only scrolled past", "frontend/src/text/compare.test.ts: does not depend on time", "frontend/src/text/compare.test.ts: counts 500 lines of which a third changed correctly", "frontend/src/pending/seen.test.ts: jumping to the end leaves the skipped part unseen"),
 
-	// What the CLI says, and what was edited.
+	// Messages of the CLI, and edited inputs.
 	proved(106, "an edited approval recorded as the original proposal", "orchestrator.TestTranscriptShowsWhatRan", "orchestrator.TestCallOfAHookShowsWhatRan",
 		"orchestrator.TestCarriedEditShowsWhatRan", "orchestrator.TestAdoptedProcessShowsWhatRan", "orchestrator.TestEarlierAnswerSaysWhatWasApproved",
 		"claude.TestRealCLITellsOnlyWhatWasProposed", "frontend/src/session/blocks.test.ts: a subagent and a group of calls"),
@@ -190,7 +190,7 @@ var attackList = []attack{
 		"frontend/src/connection/owner.test.ts: an outbox sends only its owner’s decisions, and has them again when the owner returns", "frontend/src/connection/owner.test.ts: drafts are shown to their author only",
 		"httpapi.TestCommandOfAnotherPerson"),
 
-	// Credentials stay within their bounds.
+	// The bounds of credentials.
 	proved(115, "the cookie sent to another port of the host, with forged origin and host", "httpapi.TestCookieWithoutPageKeyIsRefused", "httpapi.TestAPageOpensItsWebSocketWithItsKey", "httpapi.TestEverySignInGivesAPageKey", "httpapi.TestSignInsWithoutPageKeyAreOver", "e2e/tests/ports.spec.ts: a server on another port gets the cookie and can do nothing with it"),
 	proved(116, "a token that creates a stronger or longer-lived one, over any number of steps", "httpapi.TestTokensCannotCreateStrongerTokens"),
 	proved(117, "credentials created by a token, after it has ended", "httpapi.TestRevokingATokenRevokesThoseItCreated"),
@@ -213,7 +213,7 @@ var attackList = []attack{
 	proved(130, "requests piped into sayso mcp, whose stdin ends before their answers", "cmd/sayso.TestMCPAnswersWhatWasPipedIntoIt", "mcpapi.TestPromptManagerAnswersWhatItReadBeforeTheEndOfItsInput", "mcpapi.TestPromptManagerEndsWithACancelledRequest"),
 	proved(131, "an asker that disappears after its ticket, between two polls or with its process", "mcpapi.TestAskerThatNeverComesBackWithItsTicketIsGone", "mcpapi.TestQuestionGoesWithItsAsker", "mcpapi.TestPromptManager8AskerGoes", "mcpapi.TestATerminalThatDoesNotComeBack", "cmd/sayso.TestMCPQuestionGoesWithItsProcess"),
 
-	// Git, which the server runs without asking anybody.
+	// Git, which the server runs without an approval.
 	proved(132, "a repository whose settings, hooks, filters, drivers or submodules run a program when its changes are shown", "workingtree.TestRepositoryRunsNoProgram", "workingtree.TestSubmoduleRunsNoProgram"),
 	proved(133, "a repository, link, pipe or path that shows files outside the folder or of a hidden project, or that blocks", "workingtree.TestRepositoryElsewhere", "workingtree.TestFilesElsewhere", "workingtree.TestRepositoryAboveRoots", "workingtree.TestDiscardDoesNotFollowLinks", "workingtree.TestOnlyWhatWasPlannedIsDone", "claude/config.TestProject", "orchestrator/launch.TestGrantsAreFoundAndRemoved", "claude.TestSavedFolder", "httpapi.TestChangesShowNoFileOfAHiddenProject"),
 	proved(134, "a CLI that offers too many commands, too long ones, or names that disguise them", "orchestrator.TestCatalogFollowsTheCLIWithinBounds"),
@@ -224,7 +224,7 @@ var attackList = []attack{
 	proved(137, "an offline phone: approvals, an outdated version of the app, or requests of its previous user", "e2e/tests/offline.spec.ts: the installed app without its server shows the last known state, and decides nothing"),
 	proved(138, "another site that shares content into the app", "e2e/tests/offline.spec.ts: the installed app without its server shows the last known state, and decides nothing"),
 
-	// What is drawn.
+	// Diagrams.
 	proved(139, "a diagram that never ends, a megabyte of source, a macro bomb, or a transcript full of them", "frontend/src/text/draw.test.ts: what takes more than 3 s is ended, and what comes after it is drawn",
 		"frontend/src/text/draw.test.ts: a transcript full of slow ones takes half a minute at most", "frontend/src/text/draw.test.ts: a megabyte is not even read", "frontend/src/text/drawworker.test.ts: a bomb of macros or braces is small or none",
 		"e2e/tests/hostile.spec.ts: diagrams and formulas are drawn, inert and in bounded time"),
@@ -245,7 +245,7 @@ var attackList = []attack{
 	// Metrics.
 	proved(147, "a token for the metrics that does anything else, or outlives the rights of its admin", "httpapi.TestMetricsScope"),
 
-	// A runner on another host, whose token is no other credential.
+	// The token of a runner, which must not work as another credential.
 	proved(148, "a runner's token used for REST, a tab, the metrics or MCP", "httpapi.TestTokensOfRunners"),
 	proved(149, "a server that makes a runner work outside the runner's own roots, or set variables of a session", "orchestrator/launch.TestARunnerChecksWhatItStarts", "orchestrator/launch.TestARunnerChecksTrust", "runner/remote.TestServersThatWantTooMuch", "orchestrator/launch.TestErrorsKeepTheirMeaningWhenTheyTravel"),
 	proved(150, "a page or a session on the host of a runner that reaches more of the server than MCP through it", "runner.TestRequestsOfSessionsAreForwarded"),
@@ -300,8 +300,8 @@ func checkProof(proof string, tests map[string][]string) string {
 	return ""
 }
 
-// TestSecurityPromisesNameTheirTests reads SECURITY.md: each promise ends with the
-// tests that fail when it breaks, and they exist.
+// TestSecurityPromisesNameTheirTests checks that each promise in SECURITY.md ends with
+// the tests that fail when it is broken, and that these tests exist.
 func TestSecurityPromisesNameTheirTests(t *testing.T) {
 	t.Parallel()
 	proofs := testsByName(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/sayso-dev/sayso/claude"
 )
 
-// TestTheCLIIsPinned holds that each version of the CLI that is installed here has a
-// hash for every system, and that no address stands beside them.
+// TestTheCLIIsPinned checks that each installed version of the CLI has a hash for every
+// system, and that no address is stored with the hashes.
 func TestTheCLIIsPinned(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("scripts/versions")
@@ -60,8 +60,8 @@ func TestTheCLIIsPinned(t *testing.T) {
 	}
 }
 
-// TestAnotherCLIIsNotInstalled has npm find that what came has another hash, in what
-// is always needed and in what npm may leave out, and a version without hashes.
+// TestAnotherCLIIsNotInstalled checks that nothing is installed if npm finds another
+// hash, in a required or an optional package, if it fails, or if a version has no hashes.
 func TestAnotherCLIIsNotInstalled(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ npm, says string }{

@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// readYAML decodes a file. A field that out does not have is a mistake.
+// readYAML decodes a file into out. It fails for a field that out does not have.
 func readYAML(t *testing.T, file string, out any) {
 	t.Helper()
 	d := yaml.NewDecoder(strings.NewReader(read(t, file)))
@@ -23,7 +23,7 @@ func readYAML(t *testing.T, file string, out any) {
 	}
 }
 
-// workflow is what is used here of a workflow of GitHub.
+// workflow holds the fields of a GitHub workflow that the tests check.
 type workflow struct {
 	Name        string            `yaml:"name"`
 	On          map[string]any    `yaml:"on"`
@@ -44,7 +44,7 @@ type workflow struct {
 }
 
 // TestWorkflows fails when a workflow has a mistake, calls a target of make that does not exist, or
-// may write to the repository. Together they run the commands that CONTRIBUTING.md asks for.
+// may write to the repository, and when no workflow runs a command that CONTRIBUTING.md asks for.
 func TestWorkflows(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(".github/workflows/*.yml")
@@ -93,7 +93,7 @@ func TestWorkflows(t *testing.T) {
 // actionlint checks workflows as GitHub reads them: expressions, contexts, inputs of actions, shells.
 const actionlint = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
 
-// TestWorkflowsLint runs actionlint, which is no dependency of this module.
+// TestWorkflowsLint runs actionlint, which is not a dependency of this module.
 func TestWorkflowsLint(t *testing.T) {
 	if os.Getenv("SAYSO_TEST_ALL") == "" {
 		t.Skip("run by make test-all")
@@ -111,7 +111,7 @@ func TestWorkflowsLint(t *testing.T) {
 	}
 }
 
-// form is a form for issues of GitHub.
+// form is a GitHub issue form.
 type form struct {
 	Name        string   `yaml:"name"`
 	Description string   `yaml:"description"`
@@ -199,8 +199,8 @@ func TestIssueForms(t *testing.T) {
 	}
 }
 
-// TestDevcontainer fails when the development container has another Go than go.mod, or does not
-// prepare the tests.
+// TestDevcontainer fails when the development container has another version of Go than go.mod, or
+// does not prepare the tests.
 func TestDevcontainer(t *testing.T) {
 	t.Parallel()
 	var container struct {
@@ -229,7 +229,8 @@ func TestDevcontainer(t *testing.T) {
 	}
 }
 
-// TestChangelogProposals makes a repository and looks at the lines that are proposed for it.
+// TestChangelogProposals creates a repository and checks the lines that scripts/changelog proposes
+// for it.
 func TestChangelogProposals(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -64,7 +64,7 @@ var (
 	notInAnchor = regexp.MustCompile(`[^\w\- ]`)
 )
 
-// headings are those of a document, as they stand in addresses.
+// headings returns the headings of a document in the form of their anchors.
 func headings(text string) map[string]bool {
 	all := map[string]bool{}
 	for _, match := range headingLine.FindAllStringSubmatch(text, -1) {
@@ -81,7 +81,7 @@ var (
 	makefileRule = regexp.MustCompile(`(?m)^([a-z][a-z0-9-]*):`)
 )
 
-// TestPagesNameTheirReader fails when a page of docs does not begin with whom it is for.
+// TestPagesNameTheirReader fails when a page of docs does not begin with the reader it is for.
 func TestPagesNameTheirReader(t *testing.T) {
 	t.Parallel()
 	for _, file := range documents(t) {

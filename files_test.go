@@ -13,12 +13,12 @@ import (
 	"testing"
 )
 
-// acyclic are the packages of more than ten files whose files form no circle: a file uses
-// only what is declared in files below it.
+// acyclic lists the packages of more than ten files without cycles between their files: each
+// file uses only declarations of files below it.
 var acyclic = []string{"orchestrator", "wsapi", "httpapi"}
 
-// TestFilesFormNoCircle fails where two files of a package need each other, directly or
-// through others.
+// TestFilesFormNoCircle fails if two files of a package need each other, directly or
+// through other files.
 func TestFilesFormNoCircle(t *testing.T) {
 	t.Parallel()
 	for _, pkg := range acyclic {
@@ -40,13 +40,13 @@ func TestCirclesAreFound(t *testing.T) {
 	}
 }
 
-// noImports imports nothing: what a package takes from others does not tie its files.
+// noImports imports nothing: the use of other packages does not connect the files of a package.
 type noImports struct{}
 
 func (noImports) Import(string) (*types.Package, error) { return nil, errors.New("not imported") }
 
-// fileUses returns for each file of a package in which others of its files the things are
-// declared that it names.
+// fileUses returns, for each file of a package, the other files of the package whose
+// declarations it uses.
 func fileUses(pkg string) (map[string][]string, error) {
 	paths, err := filepath.Glob(filepath.Join(pkg, "*.go"))
 	if err != nil {
@@ -65,7 +65,7 @@ func fileUses(pkg string) (map[string][]string, error) {
 		files = append(files, f)
 	}
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
-	ignore := func(error) {} // of what is imported nothing is known
+	ignore := func(error) {} // imported names are unknown
 	checked, _ := (&types.Config{Importer: noImports{}, Error: ignore}).Check(pkg, set, files, info)
 	fileOf := func(pos token.Pos) string { return filepath.Base(set.Position(pos).Filename) }
 	uses := map[string][]string{}
@@ -81,8 +81,8 @@ func fileUses(pkg string) (map[string][]string, error) {
 	return uses, nil
 }
 
-// circles returns one path from a file back to itself for each circle that a walk in the
-// order of the names meets first.
+// circles returns a path from a file back to itself for each cycle that it finds when it walks
+// the files in the order of their names.
 func circles(uses map[string][]string) (found [][]string) {
 	done := map[string]bool{}
 	var path []string

@@ -15,13 +15,13 @@ import (
 
 const module = "github.com/sayso-dev/sayso"
 
-// A rule holds the layer of one package and what it may import. Its tests may
+// rule holds the layer of a package and the packages that it may import. Its tests may
 // import more: see testTools.
 type rule struct {
 	layer    int
 	testOnly bool     // exists for tests: it may import testTools, and every test may import it
 	ours     []string // packages of this module
-	external []string // modules of others, for product code
+	external []string // third-party modules, for product code
 	closed   string   // why packages that do not list this one may not import it
 }
 
@@ -510,7 +510,7 @@ var packages = map[string]rule{
 	},
 }
 
-// externalWhy says why only the listed packages may import an external module.
+// externalWhy holds the reasons why only the listed packages may import an external module.
 var externalWhy = map[string]string{
 	"go.opentelemetry.io/otel":               "only cmd/sayso sends traces; other packages report steps to internal/tracing",
 	"github.com/yuin/goldmark":               "it formats the Markdown of exported pages; see docs/adr/0052-goldmark-for-exports.md",
@@ -546,8 +546,8 @@ var externalWhy = map[string]string{
 	"github.com/google/jsonschema-go":        "schemas of Go types are made in claude/tool alone; see docs/adr/0059-sdk-in-this-module.md",
 }
 
-// standardWhy bans packages of the standard library where they would be the first
-// step of a leak between layers. Every cmd and the packages in only may import them.
+// standardWhy bans packages of the standard library whose use would begin to mix layers.
+// Every cmd and the packages in only may import them.
 var standardWhy = map[string]struct {
 	why  string
 	only []string
@@ -559,8 +559,9 @@ var standardWhy = map[string]struct {
 	"net/rpc":      {"the wire format is JSON, described in docs/integrating/websocket.md", nil},
 }
 
-// testTools are what tests may import beside their own package, what it may import,
-// every lower layer, the packages of the same folder, and every testOnly package.
+// testTools lists the modules that tests may import, in addition to their own package,
+// its imports, every lower layer, the packages of the same folder, and every testOnly
+// package.
 var testTools = []string{"github.com/coder/websocket", "go.uber.org/goleak", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "github.com/google/uuid", "github.com/prometheus/prometheus/promql/parser", "go.yaml.in/yaml/v3", "github.com/google/jsonschema-go", "mvdan.cc/sh/v3/syntax"}
 
 // forbidden returns why a file of a package may not import a path, or "" when it may.
@@ -644,8 +645,9 @@ func check(file string, source any) ([]string, error) {
 	return wrong, nil
 }
 
-// Parsing, not go list: the test cache does not see what a child process reads,
-// so a broken import would go on passing from the cache.
+// TestImportsOnlyGoDown parses the files instead of running go list, because the test
+// cache does not track the files that a child process reads. The cached test would
+// pass although an import is forbidden.
 func TestImportsOnlyGoDown(t *testing.T) {
 	t.Parallel()
 	files := 0
@@ -719,7 +721,7 @@ func TestCheckFindsForbiddenImports(t *testing.T) {
 	}
 }
 
-// The table is only worth reading when it is consistent itself.
+// TestLayerTableIsConsistent checks the table itself.
 func TestLayerTableIsConsistent(t *testing.T) {
 	t.Parallel()
 	for name, r := range packages {

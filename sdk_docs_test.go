@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// sdkSources returns the Go files under claude, tests and examples included, and the test of what it
-// sends.
+// sdkSources returns the Go files under claude, including tests and examples, and the test that
+// checks what the SDK sends.
 func sdkSources(t *testing.T) map[string]string {
 	t.Helper()
 	const sent = "e2e/typescript/typescript_test.go"
@@ -26,8 +26,8 @@ func sdkSources(t *testing.T) map[string]string {
 	return sources
 }
 
-// TestParityRowsNameTests fails when a row of the comparison with the official SDKs names no test
-// that exists, unless it says that the capability is missing.
+// TestParityRowsNameTests fails when a row of the comparison with the official SDKs names no existing
+// test, unless the row says that the capability is missing.
 func TestParityRowsNameTests(t *testing.T) {
 	t.Parallel()
 	tests := map[string]bool{}

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// Whoever imports the SDK gets uuid and no other module. The pruned module graph does that, as long
-// as neither the package nor its tests import more: see docs/adr/0059-sdk-in-this-module.md.
+// TestImportingTheSDKAddsOnlyUUID checks that a module that imports the SDK gets uuid and no other
+// module. Module graph pruning achieves that, as long as neither the package nor its tests import
+// more: see docs/adr/0059-sdk-in-this-module.md.
 func TestImportingTheSDKAddsOnlyUUID(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs(".")

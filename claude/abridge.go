@@ -6,10 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Abridger shortens a long line of the CLI while it is read, so that the whole line is never
-// in memory. It keeps only the beginning of a long text in the result of a tool. Everything
-// else stays unchanged, and the line stays valid JSON. The zero Abridger is ready for one
-// line.
+// Abridger shortens a long line of the CLI while it is read, so that the whole line is never in
+// memory. It keeps only the beginning of a long text in a tool result. Everything else stays unchanged,
+// and the line stays valid JSON. The zero Abridger is ready for one line.
 //
 // [User.OmittedBytes] returns the number of bytes left out.
 type Abridger struct {
@@ -18,7 +17,7 @@ type Abridger struct {
 	escape       []byte // an incomplete escape sequence
 	isKey        bool
 	name         []byte // the beginning of a key
-	limit        int    // bytes of the string that are kept; -1 for all
+	limit        int    // bytes of the string to keep; -1 for all
 	counted      bool   // omitted bytes of the string are counted
 	kept         int
 	truncated    bool  // the limit is reached
@@ -33,11 +32,11 @@ type container struct {
 }
 
 const (
-	// maxText bounds a text, in bytes of the line. Even where each byte is escaped, it
-	// exceeds what any client displays.
+	// maxText bounds a text, in bytes of the line. It exceeds what any client displays, even if
+	// every byte is escaped.
 	maxText = 1 << 20
-	// maxOutput is the same for the structured output of a tool. It exceeds what any caller
-	// decodes.
+	// maxOutput bounds a text in the structured output of a tool, in the same way. It exceeds what
+	// any caller decodes.
 	maxOutput = 5 << 20
 
 	// maxKey exceeds the length of every relevant key, in bytes.
@@ -46,7 +45,7 @@ const (
 	omittedKey = "sayso_omitted_bytes"
 )
 
-// Add appends to dst what remains of the next part of the line.
+// Add appends the next part of the line to dst, shortened.
 func (a *Abridger) Add(dst, part []byte) []byte {
 	for len(part) > 0 {
 		if a.inString {
@@ -66,7 +65,7 @@ func (a *Abridger) Add(dst, part []byte) []byte {
 	return dst
 }
 
-// End returns the complete line. dst is what Add returned last.
+// End completes the line and returns it. dst is the last result of Add.
 func (a *Abridger) End(dst []byte) []byte {
 	end := bytes.LastIndexByte(dst, '}')
 	if a.omittedBytes == 0 || end < 0 || len(a.stack) > 0 {
@@ -101,7 +100,8 @@ func (a *Abridger) addStructure(b byte) {
 	}
 }
 
-// limitOfString returns how many bytes of the string that starts here are kept.
+// limitOfString returns how many bytes of the string that starts here are kept, -1 for all, and whether
+// omitted bytes are counted.
 func (a *Abridger) limitOfString() (bytes int, counts bool) {
 	switch {
 	case a.isKey:

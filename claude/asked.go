@@ -7,8 +7,7 @@ type RequestChange struct {
 	Withdrawn string // id of the request that the line withdraws, or ""
 }
 
-// ReadRequestChange returns the effect of a line of the CLI. A line that is no message has
-// none.
+// ReadRequestChange returns the effect of a line of the CLI. A line that is not a message has none.
 func ReadRequestChange(line []byte) RequestChange {
 	e, err := ReadEnvelope(line)
 	switch {

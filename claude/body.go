@@ -1,7 +1,7 @@
 package claude
 
-// body is the content of a message, as spans of the line. The pass that routes the line finds
-// them, so nothing is scanned twice; they are decoded on demand.
+// body is the content of a message, as spans of the line. The pass that routes the line finds the
+// spans, so nothing is scanned twice; they are decoded on demand.
 type body struct {
 	err                                   error // why it cannot be decoded
 	id, model, stopReason, content, usage []byte
@@ -55,7 +55,7 @@ func (m *body) read(b []byte, i int) int {
 }
 
 // readBlocks reads the array that begins at b[i] and returns the index after it, or -1. It
-// skips elements that are no objects.
+// skips elements that are not objects.
 func (m *body) readBlocks(b []byte, i int) int {
 	m.blocks = m.blocks[:0]
 	end, err := array(b, i, func(i int) int {
@@ -105,8 +105,8 @@ func (s *blockSpans) read(b []byte, i int) int {
 	return end
 }
 
-// decode returns the content of the body: blocks, or one text block for a plain string.
-// valid: the line is valid UTF-8.
+// decode returns the content of the body: blocks, or one text block for a plain string. valid
+// means that the line is known to be valid UTF-8.
 func (m *body) decode(valid bool) []ContentBlock {
 	if len(m.content) == 0 {
 		return nil
@@ -129,7 +129,7 @@ func (m *body) decode(valid bool) []ContentBlock {
 	return blocks
 }
 
-// longText decodes a text. It skips the validation if v is known to be valid UTF-8.
+// longText decodes the string v. It skips the UTF-8 check if v is known to be valid.
 func longText(v []byte, valid bool) string {
 	if !valid || len(v) < 2 || v[0] != '"' || v[len(v)-1] != '"' {
 		return text(v)

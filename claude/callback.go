@@ -28,7 +28,7 @@ type ElicitationAnswer struct {
 	Sent func(error)
 }
 
-// HookRequest calls a hook that was registered by callback id.
+// HookRequest is a call of a hook that was registered by callback id.
 type HookRequest struct {
 	RequestID  string
 	CallbackID string
@@ -36,14 +36,14 @@ type HookRequest struct {
 	Input      json.RawMessage
 }
 
-// MCPMessageRequest carries a JSON-RPC message to an MCP server of this process.
+// MCPMessageRequest carries a JSON-RPC message to an MCP server in this process.
 type MCPMessageRequest struct {
 	RequestID  string
 	ServerName string
 	Message    json.RawMessage
 }
 
-// UserDialogRequest asks for a dialog.
+// UserDialogRequest asks the host to show a dialog.
 type UserDialogRequest struct {
 	RequestID  string
 	DialogKind string

@@ -12,24 +12,23 @@ import (
 	"regexp"
 )
 
-// A Checkpoint is the state of the files that a CLI with [FileCheckpoints] has edited with its own
-// tools, as it was before a message.
+// Checkpoint is the state, before a message, of the files that a CLI with [FileCheckpoints] has edited
+// with its own tools.
 type Checkpoint struct {
 	// Folder is the absolute path of the folder with the backups.
 	Folder string
-	// Files has the name of the backup of each file, "" for one that did not exist. Paths are
-	// absolute, or relative to the folder of the conversation.
+	// Files maps each path to the name of its backup, "" for a file that did not exist. Paths
+	// are absolute, or relative to the folder of the conversation.
 	Files map[string]string
 }
 
-// maxCheckpointScan bounds how much of the end of a conversation is searched for a checkpoint, in bytes.
+// maxCheckpointScan is how many bytes at the end of a conversation are searched for a checkpoint.
 const maxCheckpointScan = 64 << 20
 
-// Checkpoint returns the state of files before the person's message with that UUID, or [ErrNotSaved]
-// if the conversation has none.
+// Checkpoint returns the state of files before the person's message with that UUID. The error is
+// [ErrNotSaved] if the conversation has none. It searches the last 64 MiB of the conversation.
 //
-// The format is the CLI's own, of which no documentation exists; a test pins it with the supported
-// versions.
+// The file format of the CLI is undocumented; a test checks it with the supported versions.
 func (f *SavedFolder) Checkpoint(s SavedConversation, messageID string) (c Checkpoint, err error) {
 	file, err := os.OpenInRoot(filepath.Join(f.dir, "projects"), s.File)
 	if err != nil {
@@ -58,8 +57,8 @@ func (f *SavedFolder) Checkpoint(s SavedConversation, messageID string) (c Check
 	return c, nil
 }
 
-// add adds what a line says of the state before a message. 2.1.197 repeats the state with each file that is
-// edited for the first time; 2.1.329 writes a line with that file alone.
+// add adds the state before a message that a line contains. When a file is edited for the first time,
+// 2.1.197 repeats the whole state; 2.1.329 writes a line with only that file.
 func (c *Checkpoint) add(line []byte, messageID string) {
 	type backup struct {
 		Name *string `json:"backupFileName"` // null for a file that did not exist
@@ -98,5 +97,5 @@ func (c *Checkpoint) add(line []byte, messageID string) {
 	}
 }
 
-// backupName is the form of the names of backups: nothing that leads to another folder.
+// backupName matches the name of a backup. It excludes names that lead to another folder.
 var backupName = regexp.MustCompile(`^[0-9a-f]{1,64}@v[0-9]{1,9}$`)

@@ -9,14 +9,14 @@ import (
 
 // Requests that change something. A CLI that does not know one refuses it with a *[RequestError].
 
-// Interrupted says what an interrupt left of the messages that were sent during the turn, by UUID.
+// Interrupted lists what became of the messages that were sent during an interrupted turn, by UUID.
 type Interrupted struct {
 	StillQueued []string `json:"still_queued"` // run next
 	Cancelled   []string `json:"cancelled"`
 }
 
-// InterruptQueue is [Client.Interrupt] that also says what becomes of the messages that were sent
-// during the turn; with cancel they are dropped (from 2.1.219 on).
+// InterruptQueue is [Client.Interrupt], and also returns what becomes of the messages that were sent
+// during the turn. With cancel they are dropped, which needs CLI 2.1.219.
 func (c *Client) InterruptQueue(ctx context.Context, cancel bool) (Interrupted, error) {
 	var fields map[string]any
 	if cancel {
@@ -27,8 +27,8 @@ func (c *Client) InterruptQueue(ctx context.Context, cancel bool) (Interrupted, 
 	return r, err
 }
 
-// CancelMessage drops a message that was sent during a turn and has not been used, by its UUID. It
-// reports whether it was dropped.
+// CancelMessage drops a message that was sent during a turn and has not been used yet. It reports
+// whether the message was dropped.
 func (c *Client) CancelMessage(ctx context.Context, messageUUID string) (bool, error) {
 	var r struct {
 		Cancelled bool `json:"cancelled"`
@@ -37,8 +37,8 @@ func (c *Client) CancelMessage(ctx context.Context, messageUUID string) (bool, e
 	return r.Cancelled, err
 }
 
-// SetThinking bounds the tokens for thinking: 0 disables it, and less than 0 restores the default.
-// display is summarized or omitted, "" for no change.
+// SetThinking bounds the tokens for thinking: 0 disables thinking, and a negative number restores the
+// default. display is one of those of [Thinking], "" for no change.
 func (c *Client) SetThinking(ctx context.Context, tokens int, display string) error {
 	fields := map[string]any{"max_thinking_tokens": tokens}
 	if tokens < 0 {
@@ -52,7 +52,7 @@ func (c *Client) SetThinking(ctx context.Context, tokens int, display string) er
 }
 
 // SetMCPPermissionMode sets a stricter permission mode for the tools of one MCP server: default or
-// auto, "" for that of the session. The warning is for a person.
+// auto, "" for the mode of the session. The warning, if any, is for the person.
 func (c *Client) SetMCPPermissionMode(ctx context.Context, server, mode string) (warning string, err error) {
 	fields := map[string]any{"serverName": server, "mode": nil}
 	if mode != "" {
@@ -66,7 +66,7 @@ func (c *Client) SetMCPPermissionMode(ctx context.Context, server, mode string) 
 }
 
 // UpdateSettings changes settings in a file: source is localSettings or userSettings. The CLI
-// accepts few keys.
+// accepts only a few keys.
 func (c *Client) UpdateSettings(ctx context.Context, source string, settings map[string]any) error {
 	_, err := c.Request(ctx, "update_settings", map[string]any{"source": source, "settings": settings})
 	return err
@@ -84,20 +84,20 @@ func (c *Client) SetColor(ctx context.Context, color string) error {
 	return err
 }
 
-// SetHasSubscribers tells the CLI whether somebody watches. Without watchers it may leave out work
-// that is only for them; nil is unknown.
+// SetHasSubscribers tells the CLI whether anyone is watching; nil means unknown. Without watchers it
+// may skip work that only they would see.
 func (c *Client) SetHasSubscribers(ctx context.Context, has *bool) error {
 	_, err := c.Request(ctx, "set_has_subscribers", map[string]any{"has_subscribers": has})
 	return err
 }
 
-// StopTask ends a task, see [Tasks]. A [TaskNotification] with the status stopped follows.
+// StopTask stops a task, see [Tasks]. A [TaskNotification] with the status stopped follows.
 func (c *Client) StopTask(ctx context.Context, taskID string) error {
 	_, err := c.Request(ctx, "stop_task", map[string]any{"task_id": taskID})
 	return err
 }
 
-// Background moves a tool call in the foreground to the background, or all of them for "".
+// Background moves a tool call from the foreground to the background; "" moves all of them.
 func (c *Client) Background(ctx context.Context, toolUseID string) error {
 	var fields map[string]any
 	if toolUseID != "" {
@@ -109,7 +109,7 @@ func (c *Client) Background(ctx context.Context, toolUseID string) error {
 
 // TaskOutput is the output of a task so far.
 type TaskOutput struct {
-	Output     string `json:"output"` // its end, if Truncated
+	Output     string `json:"output"` // only the end, if Truncated
 	TotalBytes int    `json:"total_bytes"`
 	Truncated  bool   `json:"truncated"`
 }
@@ -127,15 +127,15 @@ func (c *Client) EndSession(ctx context.Context, reason string) error {
 	return err
 }
 
-// MCPChange says what [Client.SetMCPServers] changed.
+// MCPChange lists what [Client.SetMCPServers] changed.
 type MCPChange struct {
 	Added   []string          `json:"added"`
 	Removed []string          `json:"removed"`
 	Errors  map[string]string `json:"errors"` // by server
 }
 
-// SetMCPServers replaces the MCP servers that were set with this request. A [LocalServer] must be
-// one of [Options.MCPServers], and stays.
+// SetMCPServers replaces the MCP servers that an earlier call has set. A [LocalServer] must be
+// one of [Options.MCPServers], and stays as it is.
 func (c *Client) SetMCPServers(ctx context.Context, servers map[string]MCPServerConfig) (MCPChange, error) {
 	configs := map[string]any{}
 	for name, s := range servers {
@@ -156,7 +156,7 @@ func (c *Client) SetMCPServers(ctx context.Context, servers map[string]MCPServer
 }
 
 // CallMCP calls a tool of an MCP server of the CLI, by its full name such as mcp__server__tool, and
-// returns the result of the server. The permission rules of the CLI are checked.
+// returns the result of the server. The CLI checks its permission rules.
 func (c *Client) CallMCP(ctx context.Context, tool string, arguments any) (json.RawMessage, error) {
 	return c.Request(ctx, "mcp_call", map[string]any{"tool": tool, "arguments": arguments, "check_permissions": true})
 }
@@ -169,7 +169,7 @@ type MCPResource struct {
 	Blob     string `json:"blob"`
 }
 
-// ReadMCPResource reads a resource of an MCP server. The CLI permits few kinds of them.
+// ReadMCPResource reads a resource of an MCP server. The CLI permits only a few kinds.
 func (c *Client) ReadMCPResource(ctx context.Context, server, uri string) ([]MCPResource, error) {
 	var r struct {
 		Contents []MCPResource `json:"contents"`
@@ -178,7 +178,7 @@ func (c *Client) ReadMCPResource(ctx context.Context, server, uri string) ([]MCP
 	return r.Contents, err
 }
 
-// ClearMCPSignIn forgets the sign-in at an MCP server.
+// ClearMCPSignIn deletes the credentials for an MCP server.
 func (c *Client) ClearMCPSignIn(ctx context.Context, server string) error {
 	_, err := c.Request(ctx, "mcp_clear_auth", map[string]any{"serverName": server})
 	return err
@@ -190,11 +190,11 @@ type File struct {
 	Path      string `json:"absPath"`
 	Truncated bool   `json:"truncated"`
 	Encoding  string `json:"encoding"` // base64, or "" for text
-	Lossy     bool   `json:"lossy"`    // bytes that are no UTF-8 were replaced
+	Lossy     bool   `json:"lossy"`    // invalid UTF-8 was replaced
 }
 
-// ReadFile reads a file with the rights and the rules of the CLI. maxBytes bounds the content; 0 for
-// the CLI's limit. encoding is utf-8 or base64, "" for the former.
+// ReadFile reads a file with the file permissions and the permission rules of the CLI. maxBytes
+// bounds the content; 0 for the CLI's limit. encoding is utf-8 or base64; "" means utf-8.
 func (c *Client) ReadFile(ctx context.Context, path string, maxBytes int, encoding string) (File, error) {
 	fields := map[string]any{"path": path}
 	if maxBytes > 0 {
@@ -208,14 +208,14 @@ func (c *Client) ReadFile(ctx context.Context, path string, maxBytes int, encodi
 	return r, err
 }
 
-// SeedReadState tells the CLI that the model knows a file as it was at mtime, in Unix milliseconds,
-// so that it may be edited without being read.
+// SeedReadState tells the CLI that the model knows the file as of mtime, in Unix milliseconds, so
+// that the model may edit it without reading it first.
 func (c *Client) SeedReadState(ctx context.Context, path string, mtime int64) error {
 	_, err := c.Request(ctx, "seed_read_state", map[string]any{"path": path, "mtime": mtime})
 	return err
 }
 
-// SuggestFiles returns what completes an @ in a prompt, as the CLI encodes it.
+// SuggestFiles returns the completions of an @ mention in a prompt, as the CLI encodes them.
 func (c *Client) SuggestFiles(ctx context.Context, query string) (json.RawMessage, error) {
 	return c.Request(ctx, "file_suggestions", map[string]any{"query": query})
 }
@@ -229,19 +229,19 @@ func (c *Client) RegisterRepoRoot(ctx context.Context, directory string) error {
 	return err
 }
 
-// Reloaded is what [Client.ReloadPlugins] found.
+// Reloaded is the result of [Client.ReloadPlugins].
 type Reloaded struct {
 	Commands   []CommandInfo     `json:"commands"`
 	Agents     []AgentInfo       `json:"agents"`
 	Plugins    []PluginInfo      `json:"plugins"`
 	MCPServers []MCPServerStatus `json:"mcpServers"`
 	ErrorCount int               `json:"error_count"`
-	// Held is true when nothing was loaded, because that would have cost the prompt cache.
+	// Held means that nothing was loaded, because that would have invalidated the prompt cache.
 	Held bool `json:"held"`
 }
 
-// ReloadPlugins loads plugins again, and the added ones too. With holdOnCacheImpact it changes
-// nothing that would cost the prompt cache.
+// ReloadPlugins loads the plugins again, and those in add. With holdOnCacheImpact it changes nothing
+// if that would invalidate the prompt cache.
 func (c *Client) ReloadPlugins(ctx context.Context, add []Plugin, holdOnCacheImpact bool) (Reloaded, error) {
 	fields := map[string]any{}
 	if holdOnCacheImpact {
@@ -277,7 +277,7 @@ func (c *Client) ReloadOutputStyles(ctx context.Context) ([]string, error) {
 	return r.Styles, err
 }
 
-// ListModels returns the models on offer.
+// ListModels returns the available models.
 func (c *Client) ListModels(ctx context.Context) ([]ModelInfo, error) {
 	var r struct {
 		Models []ModelInfo `json:"models"`
@@ -286,7 +286,7 @@ func (c *Client) ListModels(ctx context.Context) ([]ModelInfo, error) {
 	return r.Models, err
 }
 
-// BinaryVersion returns the version of the running CLI, which an update does not change.
+// BinaryVersion returns the version of the running CLI. An update on disk does not change it.
 func (c *Client) BinaryVersion(ctx context.Context) (string, error) {
 	var r struct {
 		Version string `json:"version"`
@@ -295,13 +295,14 @@ func (c *Client) BinaryVersion(ctx context.Context) (string, error) {
 	return r.Version, err
 }
 
-// SideQuestion asks the model outside of the conversation, which stays as it is. The answer is as
-// the CLI encodes it.
+// SideQuestion asks the model a question without adding it to the conversation. It returns the answer
+// as the CLI encodes it.
 func (c *Client) SideQuestion(ctx context.Context, question string) (json.RawMessage, error) {
 	return c.Request(ctx, "side_question", map[string]any{"question": question})
 }
 
-// UpdateEnvironment changes variables of the running CLI; it accepts tokens alone.
+// UpdateEnvironment changes environment variables of the running CLI, which accepts only tokens. It
+// returns when the transport has accepted the line; the CLI does not answer.
 func (c *Client) UpdateEnvironment(ctx context.Context, variables map[string]string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -316,13 +317,14 @@ func (c *Client) UpdateEnvironment(ctx context.Context, variables map[string]str
 	return c.send(line)
 }
 
-// ControlRequest is a request of the CLI that this package has no callback for.
+// ControlRequest is a request of the CLI that has no specific callback, see [Options.OtherRequest].
 type ControlRequest struct {
 	RequestID, Subtype string
 	Raw                json.RawMessage // the whole request object, a copy
 }
 
-// refuseUnknown answers a request of an unknown subtype, because the CLI would wait for ever.
+// refuseUnknown answers a request of an unknown subtype. Without an answer, the CLI would wait
+// forever.
 func refuseUnknown(o *callbacks, id string, body json.RawMessage, fields []field) answerer {
 	subtype := text(lookup(fields, "subtype"))
 	if o.OtherRequest != nil && slices.Contains(o.otherSubtypes, subtype) {

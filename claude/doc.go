@@ -1,19 +1,19 @@
-// Package claude drives the Claude Code CLI from a Go program: it starts the CLI, speaks its
-// stream-json control protocol, and puts every permission that Claude needs in front of a callback.
-// Nothing runs that neither a callback nor a rule allows.
+// Package claude drives the Claude Code CLI from a Go program. It starts the CLI, speaks its
+// stream-json control protocol, and passes every permission request of Claude to a callback. A tool
+// that needs permission runs only if a callback or a rule allows it.
 //
-//   - [Query] returns the messages of one prompt as an iterator, and [Ask] its result alone.
+//   - [Query] runs one prompt and iterates over its messages; [Ask] returns only the result.
 //   - [Start] begins a session of several turns, see [Client.Turn] and [Client.Run].
 //   - [Options] configures both: permissions, hooks, MCP servers, agents, models and limits.
 //   - [SavedFolder] lists, reads and changes saved sessions.
 //   - [NewClient] speaks the protocol over any [Transport], for hosts that supervise CLIs themselves.
 //
-// Messages are a [Message]: a pointer to one of the types here, with the line of the CLI in
-// [Header.Raw]. Errors are for errors.Is and errors.As: [ErrCLIMissing], [ErrTooOld],
-// [ErrNotSignedIn], [ErrLimit], [ErrProtocol], *[ResultError], *[ExitError] and others.
+// A [Message] is a pointer to one of the message types of this package; [Header.Raw] holds the CLI's
+// line. Test errors with errors.Is and errors.As: [ErrCLIMissing], [ErrTooOld], [ErrNotSignedIn],
+// [ErrLimit], [ErrProtocol], *[ResultError], *[ExitError] and others.
 //
-// Package claude/tool makes MCP servers of Go functions. Package claude/claudetest is a scripted CLI,
-// and claude/scriptedmodel a scripted model for the real one, for tests without an account.
+// Package claude/tool turns Go functions into MCP servers. For tests without an account, package
+// claude/claudetest is a scripted CLI, and claude/scriptedmodel a scripted model for the real CLI.
 //
 // No other package of this module knows the CLI's JSON.
 package claude

@@ -14,8 +14,8 @@ func appendString(b []byte, s string) []byte {
 	return append(b, v...)
 }
 
-// marshal is json.Marshal without escaping <, > and &: commands are full of them, and people
-// read what was sent.
+// marshal is json.Marshal without escaping <, > and &, which are common in commands: people read what
+// was sent.
 func marshal(v any) ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)

@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// Envelope is what routing needs to know of a line, found in one structural pass that decodes
-// nothing else. Keys may be in any order; of equal keys the last one counts, as in
-// JavaScript. A field of an unexpected type counts as absent.
+// Envelope contains the fields of a line that routing needs. One structural pass finds them and decodes
+// nothing else. Keys may be in any order; of equal keys the last one counts, as in JavaScript. A field
+// of an unexpected type counts as absent.
 type Envelope struct {
 	Raw             json.RawMessage // the line
 	Type            string
@@ -20,7 +20,7 @@ type Envelope struct {
 	// The bodies, as spans of Raw; nil when absent.
 	Message, Request, Response, Event json.RawMessage
 
-	// InvalidUTF8: the line contains bytes that are no UTF-8. They decode to U+FFFD.
+	// InvalidUTF8 means that the line contains invalid UTF-8, which decodes to U+FFFD.
 	InvalidUTF8 bool
 
 	fields []field
@@ -35,7 +35,7 @@ func ReadEnvelope(line []byte) (Envelope, error) {
 	return e, err
 }
 
-// read is ReadEnvelope into an envelope whose memory is reused.
+// read is ReadEnvelope, but reuses the memory of e.
 func (e *Envelope) read(line []byte) error {
 	*e = Envelope{Raw: line, fields: e.fields[:0], body: e.body}
 	i, err := object(line, skipSpace(line, 0), func(key []byte, i int) int {
@@ -84,14 +84,14 @@ func (e *Envelope) read(line []byte) error {
 	return nil
 }
 
-// reset drops the line and keeps the envelope's own memory.
+// reset drops the references to the line and keeps the envelope's own memory.
 func (e *Envelope) reset() {
 	clear(e.fields)
 	e.body.reset()
 	*e = Envelope{fields: e.fields[:0], body: e.body}
 }
 
-// field returns the value of a top-level key, nil when absent.
+// field returns the value of a top-level key, nil if absent.
 func (e *Envelope) field(key string) []byte { return lookup(e.fields, key) }
 
 func lookup(fields []field, key string) []byte {
@@ -103,7 +103,7 @@ func lookup(fields []field, key string) []byte {
 	return nil
 }
 
-// internedText is text without an allocation for words that nearly every line contains.
+// internedText is text, without an allocation for words that nearly every line contains.
 func internedText(v []byte) string {
 	switch string(v) {
 	case `"assistant"`:

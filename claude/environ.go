@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// inherited are the variables that the CLI inherits; a trailing * matches any suffix.
+// inherited lists the variables that [Environ] passes on; a trailing * matches any suffix.
 var inherited = []string{
 	"HOME", "PATH", "LANG", "LANGUAGE", "LC_*", "TERM", "COLORTERM", "TZ", "USER", "LOGNAME", "SHELL", "TMPDIR", "XDG_*",
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "no_proxy", "all_proxy",
@@ -16,15 +16,15 @@ var inherited = []string{
 	"DISABLE_AUTOUPDATER", "DISABLE_TELEMETRY", "DISABLE_ERROR_REPORTING", "DISABLE_PROMPT_CACHING",
 }
 
-// inheritedWith are inherited when the variable that enables the provider is set. Without it
-// they would only be secrets within Claude's reach.
+// inheritedWith lists variables that are passed on if the variable that enables the provider is set.
+// Otherwise the CLI has no use for them, and they would only be secrets within Claude's reach.
 var inheritedWith = map[string][]string{
 	"CLAUDE_CODE_USE_BEDROCK":                aws,
 	"CLAUDE_CODE_USE_MANTLE":                 aws,
 	"CLAUDE_CODE_USE_ANTHROPIC_AWS":          aws,
 	"CLAUDE_CODE_USE_VERTEX":                 googleCloud,
 	"CLAUDE_CODE_USE_ANTHROPIC_GOOGLE_CLOUD": googleCloud,
-	// The last three are those of a managed identity.
+	// The last three belong to a managed identity.
 	"CLAUDE_CODE_USE_FOUNDRY": {"AZURE_*", "IDENTITY_ENDPOINT", "IDENTITY_HEADER", "MSI_ENDPOINT"},
 }
 
@@ -33,17 +33,16 @@ var (
 	googleCloud = []string{"GOOGLE_*", "CLOUD_ML_REGION", "VERTEX_*", "GCLOUD_PROJECT", "CLOUDSDK_*"}
 )
 
-// neverInherited takes precedence over inherited: the first two make the CLI believe that it
-// runs inside another one, the others are set by us.
+// neverInherited takes precedence over inherited. The first two make the CLI believe that it runs
+// inside another CLI; the host sets the others itself.
 var neverInherited = []string{
 	"CLAUDECODE", "CLAUDE_CODE_SESSION_ID",
 	"CLAUDE_CODE_RESUME_INTERRUPTED_TURN", "CLAUDE_CODE_RESUME_REASON",
 }
 
-// Environ returns the environment of a CLI that works in dir, sorted: the allowed variables
-// of parent (KEY=value, as in os.Environ), PWD, a CLAUDE_CODE_ENTRYPOINT unless the parent
-// has one, and extra. extra takes precedence and is for the host's settings, never for
-// anything a client sent.
+// Environ returns the environment of a CLI that works in dir, sorted: the allowed variables of
+// parent (KEY=value, as in os.Environ), PWD, CLAUDE_CODE_ENTRYPOINT unless parent has it, and extra.
+// extra takes precedence. It is for the host's own settings, never for anything a client sent.
 func Environ(parent []string, dir string, extra map[string]string) []string {
 	allowed := inherited
 	for provider, more := range inheritedWith {

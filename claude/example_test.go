@@ -19,7 +19,7 @@ import (
 var exampleDir string
 
 // scriptedCLI returns the path of a CLI that plays steps, so that the examples run without an
-// account. Leave out Options.Path to use the claude in PATH.
+// account. Programs leave out Options.Path, to use the claude in PATH.
 func scriptedCLI(steps ...claudetest.Step) string {
 	dir, err := os.MkdirTemp(exampleDir, "cli")
 	if err != nil {
@@ -63,7 +63,7 @@ func ExampleQuery() {
 }
 
 func ExampleAsk() {
-	// Without Path, the claude in PATH.
+	// Without Path, this uses the claude in PATH.
 	o := claude.Options{Path: scriptedCLI(prints(`{"type":"result","subtype":"success","result":"42"}`), claudetest.Step{Exit: new(int)})}
 	r, err := claude.Ask(context.Background(), "What is the answer?", o)
 	if err != nil {
@@ -127,7 +127,7 @@ func ExampleStart() {
 	// <nil>
 }
 
-// A server keeps a CLI warm, so that its first answer does not wait for a start.
+// A server keeps a CLI warm, so that its first answer does not wait until a CLI has started.
 func ExampleWarm() {
 	ctx := context.Background()
 	o := claude.Options{Path: scriptedCLI()}
@@ -150,7 +150,7 @@ func ExampleWarm() {
 	// Output: You said: Hello!
 }
 
-// A server keeps a CLI ready before it knows in which folder the next session works.
+// A server starts a CLI before it knows the folder of the next session.
 func ExamplePrewarm() {
 	ctx := context.Background()
 	dir := os.TempDir()
@@ -178,7 +178,7 @@ func ExamplePrewarm() {
 	// Output: You said: Hello!
 }
 
-// Agents in the background may run for ever. A limit ends the query with those that still run.
+// Background agents may run forever. A limit ends the query, and the error lists those still running.
 func ExampleBackgroundError() {
 	o := claude.Options{BackgroundWait: time.Millisecond, Path: scriptedCLI(
 		prints(`{"type":"system","subtype":"task_started","task_id":"a1","task_type":"local_agent","is_backgrounded":true,"description":"Watch the logs"}`),
@@ -196,7 +196,7 @@ func ExampleBackgroundError() {
 type memoryStore struct {
 	mu      sync.Mutex
 	entries map[claude.SessionKey][]json.RawMessage
-	seen    map[string]bool // by the key and the uuid of an entry
+	seen    map[string]bool // by key and entry uuid
 }
 
 func (s *memoryStore) Append(_ context.Context, key claude.SessionKey, entries []json.RawMessage) error {
@@ -257,7 +257,7 @@ func (s *memoryStore) Delete(_ context.Context, project, sessionID string) error
 	return nil
 }
 
-// What is stored is listed, read and changed without the machine on which it ran.
+// List, read and change stored sessions without the machine on which they ran.
 func ExampleStoredSessions() {
 	ctx := context.Background()
 	var store memoryStore // in a program, a database
@@ -282,7 +282,7 @@ func ExampleStoredSessions() {
 	// <nil>
 }
 
-// A conversation is stored while it runs, and restored on another machine, to be resumed there.
+// Store a conversation while it runs, and restore it on another machine to resume it there.
 func ExampleSessionStore() {
 	ctx := context.Background()
 	var store memoryStore // in a program, a database
@@ -315,15 +315,15 @@ func ExampleSessionStore() {
 	// Output: Fix the login. <nil>
 }
 
-// Each request has a goroutine of its own: the callback may wait for a person as long as it
-// takes. Its context ends when the CLI withdraws the question.
+// Each request has its own goroutine, so the callback may wait for a person as long as it takes. Its
+// context ends when the CLI withdraws the request.
 func ExampleOptions_permissions() {
 	o := claude.Options{
 		Path: scriptedCLI(asks("go test ./..."), says("The tests pass."), asks("git push"), says("{{last_tool_result}}")),
 		CanUseTool: func(ctx context.Context, r claude.ToolRequest) (claude.ToolDecision, error) {
 			var input struct{ Command string }
 			if err := json.Unmarshal(r.Input, &input); err != nil {
-				return claude.ToolDecision{}, err // denied, and Claude is told about a technical failure
+				return claude.ToolDecision{}, err // denied; Claude learns of a technical failure
 			}
 			if input.Command == "go test ./..." {
 				return claude.Allow(), nil
@@ -345,8 +345,8 @@ func ExampleOptions_permissions() {
 	// Do not push on a Friday.
 }
 
-// A person allows a tool for the rest of the session. Claude Code suggests a rule for the settings of
-// the folder; the session is the smaller promise.
+// A person allows a tool for the rest of the session. Claude Code suggests a permanent rule in the
+// settings of the folder; ForSession limits it to this session.
 func ExampleToolRequest_Suggestions() {
 	r := claude.ToolRequest{PermissionSuggestions: json.RawMessage(
 		`[{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"npm test"}],"behavior":"allow","destination":"localSettings"}]`)}
@@ -386,7 +386,7 @@ func ExampleToolRequest_Questions() {
 	// Output: Which database?
 }
 
-// A PreToolUse hook sees every call, also those that need no permission.
+// A PreToolUse hook sees every call, including those that need no permission.
 func ExampleHook() {
 	o := claude.Options{Hooks: []claude.Hook{{
 		Event:   claude.EventPreToolUse,
@@ -426,7 +426,7 @@ func ExampleOptions_IncludePartialMessages() {
 	// Output: Hello
 }
 
-// A result ends a turn. Agents in the background go on: the query ends after them.
+// A result ends a turn, but background agents continue. The query ends after they do.
 func ExampleTasks() {
 	o := claude.Options{Path: scriptedCLI(
 		prints(`{"type":"system","subtype":"task_started","task_id":"a1","task_type":"local_agent","description":"Review the branch","is_backgrounded":true}`),
@@ -454,7 +454,7 @@ func ExampleTasks() {
 	// No problems
 }
 
-// A newer CLI breaks nothing: what has no type yet is a *System or an *Other with the whole line.
+// A newer CLI breaks nothing: a message without a Go type is a *System or an *Other with the whole line.
 func ExampleDecode() {
 	m, err := claude.Decode([]byte(`{"type":"weather_report","celsius":21}`))
 	if err != nil {
@@ -467,7 +467,7 @@ func ExampleDecode() {
 	// Output: weather_report {"type":"weather_report","celsius":21}
 }
 
-// A client needs no process: whatever carries lines is a Transport.
+// A client needs no process: anything that carries lines can be a Transport.
 func ExampleNewClient() {
 	host, cli := claudetest.Pipe()
 	answered := make(chan bool)
@@ -509,7 +509,7 @@ func ExampleSavedFolder() {
 	}
 }
 
-// Branch off a conversation and go on in the copy.
+// Copy a conversation and continue in the copy.
 func ExampleSavedFolder_Fork() {
 	folder := claude.NewSavedFolder(claude.ConfigDir(os.Environ()))
 	s, err := folder.Find("7f0e8b4e-7f5b-4c52-8a4e-1c8f6f3d2a10")
@@ -523,7 +523,7 @@ func ExampleSavedFolder_Fork() {
 	_, _ = claude.Ask(context.Background(), "Try it with a queue instead.", claude.Options{Resume: copied, Dir: s.CWD})
 }
 
-// What needs a person is deferred: the program may end, and goes on when the person has decided.
+// Defer a decision that needs a person. The program may exit, and continues once the person has decided.
 func ExampleContinue() {
 	permission := claude.HookDefer
 	o := claude.Options{Hooks: []claude.Hook{{Event: claude.EventPreToolUse, Matcher: "Bash", Run: func(context.Context, claude.HookInput) (claude.HookOutput, error) {
@@ -541,7 +541,7 @@ func ExampleContinue() {
 	}
 }
 
-// Files go back to what they were before a prompt.
+// Restore files to their contents before a prompt.
 func ExampleClient_RewindFiles() {
 	ctx := context.Background()
 	client, err := claude.Start(ctx, claude.Options{FileCheckpoints: true})
@@ -575,7 +575,7 @@ func ExampleOptions() {
 		Plugins:        []claude.Plugin{{Path: "/home/ana/plugins/release"}},
 		Skills:         []string{"changelog"},
 		MCPServers:     map[string]claude.MCPServerConfig{"issues": claude.HTTPServer{URL: "https://issues.example.org/mcp"}},
-		SettingSources: []string{}, // nothing of the person's own settings
+		SettingSources: []string{}, // load no user, project or local settings
 		AllowedTools:   []string{"Read", "Bash(go test *)"},
 	}
 	args, err := o.Args()
@@ -583,7 +583,7 @@ func ExampleOptions() {
 	// Output: true <nil>
 }
 
-// An MCP server asks a person for something while one of its tools runs.
+// An MCP server asks a question while one of its tools runs.
 func ExampleOptions_elicitation() {
 	o := claude.Options{Elicitation: func(ctx context.Context, r claude.ElicitationRequest) (claude.ElicitationAnswer, error) {
 		fmt.Printf("%s asks: %s\n", r.ServerName, r.Message)
@@ -625,7 +625,7 @@ func ExampleClient_Interrupt() {
 	// ended: true
 }
 
-// A running session says what it is made of, and takes changes from any goroutine.
+// A running session reports its configuration, and can be changed from any goroutine.
 func ExampleClient_MCPStatus() {
 	ctx := context.Background()
 	client, err := claude.Start(ctx, claude.Options{Path: scriptedCLI()})

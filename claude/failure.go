@@ -10,20 +10,21 @@ import (
 	"time"
 )
 
-// What went wrong, for errors.Is. See also [ErrCLIMissing], [ErrClosed] and [ErrLaunch].
+// Failures, for errors.Is. See also [ErrCLIMissing], [ErrClosed] and [ErrLaunch].
 var (
-	// ErrTooOld: the CLI is older than [Options.MinVersion]. It is a *[VersionError].
+	// ErrTooOld means that the CLI is older than [Options.MinVersion]. The error is a
+	// *[VersionError].
 	ErrTooOld = errors.New("the CLI is too old")
-	// ErrNotSignedIn: the CLI has no account and no API key, or the API refused them. It is a
-	// *[ResultError].
+	// ErrNotSignedIn means that the CLI has no account and no API key, or that the API refused
+	// them. The error is a *[ResultError].
 	ErrNotSignedIn = errors.New("the CLI is not signed in")
-	// ErrLimit: turns, costs or the limits of the account are used up. It is a *[ResultError], or a
-	// *[BackgroundError] for [Options.BackgroundWait].
+	// ErrLimit means that a limit on turns or costs, or of the account, is reached. The error is
+	// a *[ResultError], or for [Options.BackgroundWait] a *[BackgroundError].
 	ErrLimit = errors.New("a limit is reached")
-	// ErrProtocol: the CLI broke its protocol. [ErrMalformed], [ErrReused] and others are
-	// ErrProtocol, too.
+	// ErrProtocol means that the CLI broke its protocol. [ErrMalformed], [ErrReused] and others
+	// match it too.
 	ErrProtocol = errors.New("the CLI broke its protocol")
-	// ErrBusy: another turn of the same client is being iterated.
+	// ErrBusy means that another turn of the same client is being iterated.
 	ErrBusy = errors.New("another turn is running")
 )
 
@@ -33,7 +34,7 @@ type protocolError string
 func (e protocolError) Error() string        { return string(e) }
 func (e protocolError) Is(target error) bool { return target == ErrProtocol }
 
-// VersionError names a CLI that is too old.
+// VersionError reports a CLI that is too old.
 type VersionError struct {
 	Path, Version, MinVersion string
 }
@@ -45,9 +46,9 @@ func (e *VersionError) Error() string {
 // Is reports whether target is [ErrTooOld].
 func (e *VersionError) Is(target error) bool { return target == ErrTooOld }
 
-// ExitError reports that the CLI exited with another status than 0.
+// ExitError reports that the CLI exited with a status other than 0, or was killed by a signal.
 type ExitError struct {
-	Status int            // -1 when a signal ended it
+	Status int            // -1 if a signal killed it
 	Signal syscall.Signal // 0 for none
 	Stderr string         // its last lines, up to 64 KiB
 	Err    error          // usually an *exec.ExitError
@@ -75,7 +76,7 @@ func lastLine(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// exitError describes how a process ended; nil for status 0.
+// exitError waits for the process and returns how it ended; nil for status 0.
 func exitError(p cliProcess) error {
 	err := p.Wait()
 	if err == nil {
@@ -92,13 +93,13 @@ func exitError(p cliProcess) error {
 	return out
 }
 
-// ResultError reports a turn that ended with an error. It is [ErrLimit] or [ErrNotSignedIn] where
+// ResultError reports a turn that ended with an error. It matches [ErrLimit] or [ErrNotSignedIn] if
 // that is the reason.
 type ResultError struct {
-	// Result is what the CLI reported; its raw parts may be kept.
+	// Result is the CLI's report; its raw parts may be kept.
 	Result *Result
-	// Reason is [Assistant.Error] of the answer that failed, such as rate_limit; "" when
-	// there was none.
+	// Reason is [Assistant.Error] of the response that failed, such as rate_limit; "" if there
+	// was none.
 	Reason string
 }
 
@@ -113,7 +114,7 @@ func (e *ResultError) Error() string {
 	return "claude: the turn failed: " + text
 }
 
-// Is reports whether target is [ErrLimit] or [ErrNotSignedIn] and the reason of the failure.
+// Is reports whether target is [ErrLimit] or [ErrNotSignedIn], and the turn failed for that reason.
 func (e *ResultError) Is(target error) bool {
 	switch target {
 	case ErrLimit:
@@ -126,10 +127,10 @@ func (e *ResultError) Is(target error) bool {
 	return false
 }
 
-// BackgroundError reports that background agents still ran when [Options.BackgroundWait] was over. It is
-// [ErrLimit].
+// BackgroundError reports that background agents were still running after [Options.BackgroundWait]. It
+// matches [ErrLimit].
 type BackgroundError struct {
-	Tasks []Task // that ran
+	Tasks []Task // still running
 	After time.Duration
 }
 

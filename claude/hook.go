@@ -14,13 +14,13 @@ import (
 // HookEvent is a point at which the CLI calls hooks.
 type HookEvent string
 
-// The events of 2.1.332. An older CLI ignores those that it does not know.
+// The events of CLI 2.1.332. An older CLI ignores events that it does not know.
 const (
 	EventPreToolUse           HookEvent = "PreToolUse"           // before a tool runs; may deny it or change its input
 	EventPostToolUse          HookEvent = "PostToolUse"          // after a tool has run
 	EventPostToolUseFailure   HookEvent = "PostToolUseFailure"   // after a tool has failed
 	EventPostToolBatch        HookEvent = "PostToolBatch"        // after all tool calls of one answer
-	EventPermissionRequest    HookEvent = "PermissionRequest"    // while CanUseTool is asked too; the first answer counts
+	EventPermissionRequest    HookEvent = "PermissionRequest"    // while CanUseTool runs too; the first answer counts
 	EventPermissionDenied     HookEvent = "PermissionDenied"     // after a tool call was denied
 	EventPreSkillShellCommand HookEvent = "PreSkillShellCommand" // before a skill runs a command
 	EventPreModelSwitch       HookEvent = "PreModelSwitch"
@@ -32,7 +32,7 @@ const (
 	EventSessionStart         HookEvent = "SessionStart"
 	EventSessionEnd           HookEvent = "SessionEnd"
 	EventSetup                HookEvent = "Setup"
-	EventStop                 HookEvent = "Stop" // before a turn ends; Block makes it go on
+	EventStop                 HookEvent = "Stop" // before a turn ends; Block makes it continue
 	EventStopFailure          HookEvent = "StopFailure"
 	EventSubagentStart        HookEvent = "SubagentStart"
 	EventSubagentStop         HookEvent = "SubagentStop"
@@ -41,7 +41,7 @@ const (
 	EventTeammateIdle         HookEvent = "TeammateIdle"
 	EventTaskCreated          HookEvent = "TaskCreated"
 	EventTaskCompleted        HookEvent = "TaskCompleted"
-	EventElicitation          HookEvent = "Elicitation" // before Options.Elicitation is asked
+	EventElicitation          HookEvent = "Elicitation" // before Options.Elicitation is called
 	EventElicitationResult    HookEvent = "ElicitationResult"
 	EventConfigChange         HookEvent = "ConfigChange"
 	EventInstructionsLoaded   HookEvent = "InstructionsLoaded"
@@ -55,25 +55,26 @@ const (
 // Hook is a function that the CLI calls at an event.
 //
 // A hook that guards something ([EventPreToolUse], [EventPreSkillShellCommand],
-// [EventPreModelSwitch], [EventUserPromptSubmit] and [EventUserPromptExpansion]) fails closed: when Run returns an error, panics or
-// exceeds Timeout, the tool call, the switch or the prompt is refused. The CLI alone would go on.
+// [EventPreModelSwitch], [EventUserPromptSubmit] and [EventUserPromptExpansion]) fails closed: when
+// Run returns an error, panics or exceeds Timeout, the tool call, command, switch or prompt is
+// refused. By itself, the CLI would continue.
 type Hook struct {
 	Event HookEvent
-	// Matcher selects the calls: for the events of tools a pattern of tool names, such as
-	// Edit|Write. "" matches all.
+	// Matcher selects which occurrences of the event call the hook. For tool events it is a
+	// pattern of tool names, such as Edit|Write. "" matches all.
 	Matcher string
 	// Timeout bounds Run; 0 for no limit.
 	Timeout time.Duration
-	// FailOpen goes on when the hook fails.
+	// FailOpen makes the CLI continue when the hook fails.
 	FailOpen bool
-	// Run returns the reaction. The zero HookOutput goes on as without a hook.
+	// Run returns the reaction. With the zero HookOutput, the CLI continues as without a hook.
 	Run func(ctx context.Context, in HookInput) (HookOutput, error)
 }
 
-// ErrHookTimeout is the cause of the end of a hook's context when its Timeout has passed.
+// ErrHookTimeout is the cause with which a hook's context is canceled when its Timeout has passed.
 var ErrHookTimeout = errors.New("the hook has not answered in time")
 
-// HookInput is what the CLI tells a hook. Which fields are set depends on the event.
+// HookInput is the input of a hook. The event determines which fields are set.
 type HookInput struct {
 	Event          HookEvent `json:"hook_event_name"`
 	SessionID      string    `json:"session_id"`
@@ -87,7 +88,7 @@ type HookInput struct {
 		Level string `json:"level"`
 	} `json:"effort"`
 
-	// Of the events of tools.
+	// Of tool events.
 	ToolName     string          `json:"tool_name"`
 	ToolInput    json.RawMessage `json:"tool_input"`
 	ToolUseID    string          `json:"tool_use_id"`
@@ -118,14 +119,14 @@ type HookInput struct {
 	Trigger              string          `json:"trigger"` // of PreCompact, PostCompact, Setup
 	CustomInstructions   string          `json:"custom_instructions"`
 	CompactSummary       string          `json:"compact_summary"`
-	StopHookActive       bool            `json:"stop_hook_active"` // a Stop hook made it go on before
+	StopHookActive       bool            `json:"stop_hook_active"` // a Stop hook has already made the turn continue
 	LastAssistantMessage string          `json:"last_assistant_message"`
 	ErrorDetails         string          `json:"error_details"`
 	AgentTranscriptPath  string          `json:"agent_transcript_path"`
 	BackgroundTasks      json.RawMessage `json:"background_tasks"`
 	SessionCrons         json.RawMessage `json:"session_crons"`
 
-	// Of the events of models.
+	// Of model events.
 	Model                  string  `json:"model"`
 	FromModel              string  `json:"from_model"`
 	ToModel                string  `json:"to_model"`
@@ -195,12 +196,12 @@ const (
 	HookDefer = "defer"
 )
 
-// HookOutput is the reaction of a hook. A field that the event does not know is an error.
+// HookOutput is the reaction of a hook. A field that the event does not support is an error.
 type HookOutput struct {
 	// Stop ends the turn; StopReason is shown to the person.
 	Stop       bool
 	StopReason string
-	// Block blocks what the event is about; Reason is for the model.
+	// Block blocks the operation that the event announces; Reason is for the model.
 	Block  bool
 	Reason string
 	// SystemMessage is shown to the person, SuppressOutput hides the hook's output.
@@ -232,17 +233,17 @@ type HookOutput struct {
 	WatchPaths             []string // of SessionStart, CwdChanged, FileChanged
 	SuppressOriginalPrompt bool     // of UserPromptSubmit, UserPromptExpansion
 	Retry                  bool     // of PermissionDenied: let the model try again
-	// Action and Content of Elicitation and ElicitationResult answer instead of a person.
+	// Action and Content of Elicitation and ElicitationResult answer in place of a person.
 	Action         string
 	Content        json.RawMessage
 	WorktreePath   string // of WorktreeCreate
 	DisplayContent string // of MessageDisplay
 
-	// Raw, unless nil, is the whole output, a JSON object.
+	// Raw, if not nil, is the whole output, a JSON object; the other fields are ignored.
 	Raw json.RawMessage
 }
 
-// hookFields are the fields of hookSpecificOutput that an event knows.
+// hookFields lists the fields of hookSpecificOutput that each event supports.
 var hookFields = map[HookEvent][]string{
 	EventPreToolUse:           {"permissionDecision", "permissionDecisionReason", "updatedInput", "additionalContext"},
 	EventPreSkillShellCommand: {"permissionDecision", "permissionDecisionReason", "updatedInput"},
@@ -363,14 +364,15 @@ func (out HookOutput) encode(event HookEvent) (json.RawMessage, error) {
 	return marshal(whole)
 }
 
-// unlimitedHook is the time limit that is given for a hook without one: long, and short enough
-// for the timers of the CLI.
+// unlimitedHook is the time limit that the CLI gets for a hook without one: long, but short enough
+// for its timers.
 const unlimitedHook = 7 * 24 * time.Hour
 
-// hookMargin is how much longer the CLI waits than we do: when it stops waiting, it goes on.
+// hookMargin is how much longer the CLI waits than we do, because it continues without the hook when
+// it stops waiting.
 const hookMargin = 5 * time.Second
 
-// registerHooks returns what initialize says of hooks, and the hooks by their ids.
+// registerHooks returns the hooks by event, as initialize sends them, and by callback id.
 func registerHooks(hooks []Hook) (byEvent map[string][]HookMatcher, byID map[string]*Hook) {
 	if len(hooks) == 0 {
 		return nil, nil

@@ -18,14 +18,15 @@ type InitializeRequest struct {
 	Agents               map[string]json.RawMessage `json:"agents,omitempty"`
 	Title                string                     `json:"title,omitempty"`
 	SupportedDialogKinds []string                   `json:"supportedDialogKinds,omitempty"`
-	// PerTaskStopAffordance: an interrupt leaves background agents alive.
+	// PerTaskStopAffordance makes an interrupt keep background agents running.
 	PerTaskStopAffordance bool `json:"perTaskStopAffordance,omitempty"`
 	ForwardSubagentText   bool `json:"forwardSubagentText,omitempty"`
 
 	SDKMCPServerConfigs map[string]SDKMCPServerConfig `json:"sdkMcpServerConfigs,omitempty"`
-	// SDKMCPServerManifests are answers of servers of this process; the CLI need not ask for them.
+	// SDKMCPServerManifests are the first answers of the servers in this process, so that the CLI
+	// need not ask for them.
 	SDKMCPServerManifests map[string]SDKMCPServerManifest `json:"sdkMcpServerManifests,omitempty"`
-	// MCPServers and Plugins are only read by a CLI with the argument --await-initialize.
+	// MCPServers and Plugins are read only by a CLI with the argument --await-initialize.
 	MCPServers map[string]json.RawMessage `json:"mcpServers,omitempty"`
 	Plugins    []PluginConfig             `json:"plugins,omitempty"`
 
@@ -38,14 +39,14 @@ type InitializeRequest struct {
 	AgentProgressSummaries bool              `json:"agentProgressSummaries,omitempty"`
 }
 
-// SDKMCPServerConfig configures an MCP server of this process.
+// SDKMCPServerConfig configures an MCP server in this process.
 type SDKMCPServerConfig struct {
 	TimeoutMS int64           `json:"timeout,omitempty"`
 	Tools     []MCPToolPolicy `json:"tools,omitempty"`
 }
 
-// SDKMCPServerManifest is what an MCP server of this process answers at the start of a connection,
-// word for word.
+// SDKMCPServerManifest contains the exact answers of an MCP server in this process at the start of a
+// connection.
 type SDKMCPServerManifest struct {
 	InitializeResult json.RawMessage `json:"initializeResult"`
 	ToolsListResult  json.RawMessage `json:"toolsListResult,omitempty"`
@@ -60,7 +61,7 @@ type PluginConfig struct {
 
 func (p Plugin) config() PluginConfig { return PluginConfig{"local", p.Path, p.SkipMCPDiscovery} }
 
-// InitializeRequest returns the part of the options that is no command line.
+// InitializeRequest returns the options that are not part of the command line.
 func (o Options) InitializeRequest() InitializeRequest {
 	r := InitializeRequest{
 		JSONSchema: o.OutputSchema, Title: o.Title, SupportedDialogKinds: o.SupportedDialogKinds,
@@ -83,7 +84,7 @@ func (o Options) InitializeRequest() InitializeRequest {
 		if r.Agents == nil {
 			r.Agents = map[string]json.RawMessage{}
 		}
-		r.Agents[name], _ = marshal(agent) // fails only for a RawMessage that is no JSON: marshalling the request says so
+		r.Agents[name], _ = marshal(agent) // fails only for a RawMessage that is not JSON; marshaling the request reports that
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.MCPServers)) {
 		local, ok := o.MCPServers[name].(LocalServer)
@@ -117,19 +118,19 @@ type InitializeResponse struct {
 	Commands    []CommandInfo   `json:"commands"`
 	Agents      []AgentInfo     `json:"agents"`
 	OutputStyle string          `json:"output_style"`
-	// AvailableOutputStyles, from newer CLIs.
+	// AvailableOutputStyles is set by newer CLIs.
 	AvailableOutputStyles []string `json:"available_output_styles"`
 	ClaudeCodeVersion     string   `json:"claude_code_version"` // "" from an older CLI
-	// HooksApplied, PluginsApplied and MCPServersApplied report whether the CLI took them; nil
-	// from an older CLI.
+	// HooksApplied, PluginsApplied and MCPServersApplied report whether the CLI uses those of
+	// the request; nil from an older CLI.
 	HooksApplied           *bool  `json:"hooks_applied"`
 	HookOnFailureSupported bool   `json:"hook_on_failure_supported"`
 	PluginsApplied         *bool  `json:"plugins_applied"`
 	MCPServersApplied      *bool  `json:"mcp_servers_applied"`
 	FastModeState          string `json:"fast_mode_state"` // off, cooldown or on
 	FastModeDisabledReason string `json:"fast_mode_disabled_reason"`
-	// PendingPermissionRequests are the requests that the CLI has open; those not in flight
-	// here have been passed to [Options.CanUseTool].
+	// PendingPermissionRequests are the open requests of the CLI. Those that this client was not
+	// yet answering have been passed to [Options.CanUseTool].
 	PendingPermissionRequests []ToolRequest `json:"-"`
 	// PendingElicitationRequests are the same for [Options.Elicitation].
 	PendingElicitationRequests []ElicitationRequest `json:"-"`
@@ -166,7 +167,7 @@ type CommandInfo struct {
 	Description  string   `json:"description"`
 	ArgumentHint string   `json:"argumentHint"`
 	Aliases      []string `json:"aliases"`
-	Builtin      bool     `json:"builtin"` // the CLI's own; older CLIs mark none
+	Builtin      bool     `json:"builtin"` // part of the CLI; never set by older CLIs
 }
 
 // AgentInfo is a kind of subagent.
@@ -176,19 +177,19 @@ type AgentInfo struct {
 	Model       string `json:"model"`
 }
 
-// Initialize opens the conversation. Repeated on a running CLI it returns the open requests,
-// for a client that attaches later: each pending request that is not in flight here is
-// dispatched as if it had just arrived.
+// Initialize opens the conversation. On a CLI that is already initialized, it serves a client that
+// attaches later: it returns the open requests, and dispatches each one that this client is not yet
+// answering as if it had just arrived.
 func (c *Client) Initialize(ctx context.Context, r InitializeRequest) (*InitializeResponse, error) {
 	return c.initialize(ctx, r, false, nil)
 }
 
-// ListOpen repeats Initialize without dispatching: it only returns the open requests.
+// ListOpen is Initialize without the dispatching: it only returns the open requests.
 func (c *Client) ListOpen(ctx context.Context, r InitializeRequest) (*InitializeResponse, error) {
 	return c.initialize(ctx, r, true, nil)
 }
 
-// initialize calls sent, unless it is nil, when the request is sent.
+// initialize calls sent, if not nil, when the request has been sent.
 func (c *Client) initialize(ctx context.Context, r InitializeRequest, listOnly bool, sent func()) (*InitializeResponse, error) {
 	w := waitingReply{listOnly: listOnly, sent: sent}
 	if f := c.options.OnInitialized; f != nil && !listOnly {
@@ -213,7 +214,7 @@ func readInitialize(got reply, err error) (*InitializeResponse, error) {
 		PendingElicitationRequests: pendingRequests(got.outer, "pending_elicitation_requests", readElicitation),
 	}
 	if err != nil {
-		// A CLI before 2.1.161 refuses a second initialize and lists them all the same.
+		// A CLI before 2.1.161 refuses a second initialize, but lists the requests anyway.
 		if len(out.PendingPermissionRequests) > 0 || len(out.PendingElicitationRequests) > 0 {
 			return out, nil
 		}

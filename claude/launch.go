@@ -13,10 +13,10 @@ import (
 	"unicode/utf8"
 )
 
-// ErrLaunch: [Options] are invalid. The text names the field.
+// ErrLaunch means that [Options] are invalid. The text names the field.
 var ErrLaunch = errors.New("claude cannot be launched as asked")
 
-// PermissionModes are the modes of the CLI.
+// PermissionModes are the permission modes of the CLI.
 var PermissionModes = []string{"default", "acceptEdits", "plan", "dontAsk", "auto", "bypassPermissions"}
 
 var (
@@ -24,19 +24,19 @@ var (
 	modelPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]*$`)
 )
 
-// ValidModel reports whether a model name may become an argument. It returns false for "".
+// ValidModel reports whether a model name is safe as an argument. It returns false for "".
 func ValidModel(model string) bool { return len(model) <= maxName && modelPattern.MatchString(model) }
 
-// maxName bounds a name, in bytes. Inside the pattern, the bound would copy it that many
-// times: 200 kB in every process of ours, including shims.
+// maxName bounds a name, in bytes. As a repetition in the pattern, the bound would cost 200 kB in every
+// process of sayso, including shims.
 const maxName = 200
 
-// askInPlanMode makes the CLI ask also after the model has entered plan mode, which it may do
-// at any time. By default plan mode turns on auto mode, in which 2.1.197 runs commands that
-// change files without asking, and 2.1.329 refuses them without asking.
+// askInPlanMode makes the CLI ask even after the model has entered plan mode, which it may do at any
+// time. By default, plan mode turns on auto mode, in which 2.1.197 runs commands that change files
+// without asking, and 2.1.329 refuses them without asking.
 const askInPlanMode = `{"useAutoModeDuringPlan":false}`
 
-// settings returns Settings, which may override askInPlanMode.
+// settings returns askInPlanMode combined with Settings, which may override it.
 func (o Options) settings() (string, error) {
 	if o.Settings == nil {
 		return askInPlanMode, nil
@@ -51,10 +51,10 @@ func (o Options) settings() (string, error) {
 	return askInPlanMode[:len(askInPlanMode)-1] + "," + string(own[1:]), nil
 }
 
-// Args returns the arguments after the program's name: always stream-json in both directions,
-// permission requests over stdio, an explicit mode, and --flag=value for every value. Options that
-// are no arguments are part of [Options.InitializeRequest]. It returns an [ErrLaunch] for a value
-// that is invalid or could be taken for a flag.
+// Args returns the arguments after the program's name. They always select stream-json in both
+// directions, permission requests over stdio and an explicit permission mode, and have the form
+// --flag=value. The other options are part of [Options.InitializeRequest]. Args returns [ErrLaunch]
+// for a value that is invalid or could be mistaken for a flag.
 func (o Options) Args() ([]string, error) {
 	args := []string{
 		"--output-format=stream-json",
@@ -257,10 +257,11 @@ func (o Options) Args() ([]string, error) {
 	return args, nil
 }
 
-// allSkills, as the only one of [Options.Skills], stands for every skill.
+// allSkills, as the only element of [Options.Skills], means every skill.
 const allSkills = "all"
 
-// skillRules returns the rules that let the model use Skills. The CLI knows no escapes in rules.
+// skillRules returns the rules that let the model use Skills. Rules on the command line have no
+// escapes.
 func (o *Options) skillRules() (rules []string, err error) {
 	if len(o.Skills) == 1 && o.Skills[0] == allSkills {
 		return []string{"Skill"}, nil
@@ -274,7 +275,7 @@ func (o *Options) skillRules() (rules []string, err error) {
 	return rules, nil
 }
 
-// extraPattern is an argument that the CLI reads as one flag, whatever its value.
+// extraPattern matches an argument that the CLI parses as one flag, whatever its value.
 var extraPattern = regexp.MustCompile(`^--[a-z][a-z0-9-]*(=|$)`)
 
 func isPath(s string) bool { return strings.HasPrefix(s, "/") && plainText(s, "") }
@@ -318,7 +319,7 @@ func (o Options) thinkingArgs(refuse func(field, why string)) (args []string) {
 	return args
 }
 
-// loadArgs returns the arguments for what the CLI loads at its start.
+// loadArgs returns the arguments for what the CLI loads when it starts.
 func (o Options) loadArgs(refuse func(field, why string)) (args []string) {
 	if o.Tools != nil {
 		for _, name := range o.Tools {
@@ -381,9 +382,9 @@ func (o Options) loadArgs(refuse func(field, why string)) (args []string) {
 	return args
 }
 
-// badRule says why a permission rule cannot be part of a list of rules, or returns "". The
-// CLI splits the list at commas and spaces outside of parentheses and knows no escapes, so a
-// rule could become two.
+// badRule returns why a permission rule cannot be part of a list of rules, or "". The CLI splits
+// the list at commas and spaces outside parentheses, without escapes, so one rule could become
+// two.
 func badRule(rule string) string {
 	name, spec, hasSpec := strings.Cut(rule, "(")
 	switch {
@@ -417,7 +418,8 @@ func plainText(s, allowed string) bool {
 	})
 }
 
-// Command returns the command to start, with the given environment.
+// Command returns the command that starts the CLI with the given environment. The error is that of
+// [Options.Args].
 func (o Options) Command(env []string) (Command, error) {
 	args, err := o.Args()
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 
 const (
 	readSize    = 64 << 10  // the default capacity of a pipe
-	maxRetained = 256 << 10 // a larger buffer is given back before waiting for more
+	maxRetained = 256 << 10 // a larger buffer is released before waiting for more
 	maxStderr   = 64 << 10
 )
 
-// hugeBuffers holds buffers above maxRetained that no reader uses, as *[]byte. Huge lines often
-// follow one another, and fresh memory for each costs as much as decoding it. The garbage collector
-// frees what is not used again.
+// hugeBuffers holds unused buffers above maxRetained, as *[]byte. Huge lines often follow one
+// another, and fresh memory for each costs as much as decoding it. The garbage collector frees
+// buffers that are not used again.
 var hugeBuffers sync.Pool
 
 // lineReader splits a stream into lines of up to max bytes.
@@ -25,15 +25,14 @@ type lineReader struct {
 	max int
 
 	buf          []byte
-	start, end   int // the buffered bytes that are not yet returned
+	start, end   int // bounds of the buffered bytes that have not been returned yet
 	hugeSize     int // length of the last line longer than maxRetained
-	droppedBytes int // bytes of the oversize line that is being skipped
+	droppedBytes int // bytes of the oversized line that is being skipped
 	err          error
 }
 
-// next returns the next line without its newline, valid until the next call. It skips a line
-// over max, returns [ErrTooLarge] for it, and continues after it. The last line may lack a
-// newline.
+// next returns the next line without its newline, valid until the next call. For a line over max it
+// returns [ErrTooLarge]; the next call continues after that line. The last line may lack a newline.
 func (l *lineReader) next() ([]byte, error) {
 	scanned := l.start
 	for {
@@ -80,7 +79,7 @@ func (l *lineReader) reserve() {
 	held := l.end - l.start
 	switch {
 	case l.buf == nil, len(l.buf) > maxRetained && held < readSize:
-		// A session that idles must not retain the memory of a huge line.
+		// An idle session must not retain the memory of a huge line.
 		old := l.buf
 		l.buf = make([]byte, 2*readSize)
 		copy(l.buf, old[l.start:l.end])
@@ -100,7 +99,7 @@ func (l *lineReader) reserve() {
 }
 
 // grown returns a buffer of at least twice the size. After a huge line, the next one is often huge
-// too, as when a file is edited again: growing to its size at once copies it once.
+// too, as when a file is edited again. Growing to that size at once copies the line only once.
 func (l *lineReader) grown() []byte {
 	size := 2 * len(l.buf)
 	if size <= maxRetained {

@@ -10,11 +10,12 @@ import (
 	"time"
 )
 
-// LocalServer is an MCP server in this process. Package claude/tool makes one of functions, or of a
-// server of the official Go SDK for MCP.
+// LocalServer is an MCP server in this process. Package claude/tool creates one from functions, or from
+// a server of the official Go SDK for MCP.
 type LocalServer struct {
-	// Serve serves one connection until ctx ends. [Client.Run] calls it in a goroutine of its
-	// own and waits for it. When the CLI connects again, Serve is called again after it has returned.
+	// Serve serves one connection until ctx ends. [Client.Run] calls it in its own goroutine and
+	// waits for it. When the CLI connects again, the context of Serve ends, and Serve is called
+	// again once it has returned.
 	Serve func(ctx context.Context, conn MCPConn) error
 	// Timeout bounds a tool call; 0 for the CLI's default.
 	Timeout time.Duration
@@ -31,15 +32,16 @@ func (s LocalServer) config() (map[string]any, error) {
 // MCPConn is the connection of a [LocalServer] to the CLI. Messages are JSON-RPC.
 type MCPConn interface {
 	// Recv returns the next message of the CLI. It blocks until there is one or ctx ends, and
-	// returns io.EOF at the end of the conversation.
+	// returns io.EOF when the connection has ended.
 	Recv(ctx context.Context) (json.RawMessage, error)
-	// Send sends a message to the CLI. It is safe for concurrent use. Before the conversation is
-	// initialized it blocks, unless the message is a response.
+	// Send sends a message to the CLI. It is safe for concurrent use. Unless the message is a
+	// response, Send blocks until [Client.Run] has sent initialize, and then until the CLI has
+	// acknowledged the message.
 	Send(ctx context.Context, message json.RawMessage) error
 }
 
-// localServer connects a LocalServer with the control requests of the CLI, each of which
-// carries one message of the CLI and returns the response to it.
+// localServer connects a LocalServer with the control requests of the CLI. Each control request
+// carries one message of the CLI, and its answer carries the response.
 type localServer struct {
 	name   string
 	serve  func(ctx context.Context, conn MCPConn) error
@@ -47,23 +49,23 @@ type localServer struct {
 
 	mu     sync.Mutex
 	conn   *localConn    // the latest
-	opened chan struct{} // capacity 1: conn is another one
+	opened chan struct{} // capacity 1; signals that conn has been replaced
 }
 
-// localConn is one connection of a localServer, from one initialize of MCP to the next.
+// localConn is one connection of a localServer, from one MCP initialize to the next.
 type localConn struct {
 	server *localServer
 
-	// The mutex of the server protects these.
+	// Protected by the mutex of the server.
 	queue       []json.RawMessage
 	waiting     map[string]chan json.RawMessage
-	initialized bool // initialize was passed on
-	changed     bool // the list of tools has changed before the conversation was initialized
+	initialized bool // initialize has been forwarded
+	changed     bool // the server has announced a change of its tools
 	ended       error
-	cancel      context.CancelFunc // ends Serve; nil before it is called
+	cancel      context.CancelFunc // cancels the context of Serve; nil before Serve is called
 
-	arrived chan struct{} // capacity 1: the queue has grown
-	done    chan struct{} // closed at the end
+	arrived chan struct{} // capacity 1; signals that the queue has grown
+	done    chan struct{} // closed when the connection has ended
 }
 
 var errReconnected = errors.New("the CLI has connected again")
@@ -114,7 +116,7 @@ func (c *localConn) serve(ctx context.Context) {
 	}
 }
 
-// handle passes a message of the CLI on and waits for the response to it.
+// handle forwards a message of the CLI and waits for the response.
 func (s *localServer) handle(ctx context.Context, r MCPMessageRequest) (json.RawMessage, error) {
 	return s.exchange(ctx, r.Message)
 }
@@ -156,7 +158,7 @@ func (s *localServer) exchange(ctx context.Context, message json.RawMessage) (js
 	case <-c.done:
 		return nil, fmt.Errorf("claude: MCP server %s ended before it answered", s.name)
 	case <-ctx.Done():
-		if method != "initialize" { // MCP forbids to cancel it
+		if method != "initialize" { // MCP forbids canceling it
 			s.mu.Lock()
 			c.enqueue(json.RawMessage(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `}}`))
 			s.mu.Unlock()
@@ -165,7 +167,7 @@ func (s *localServer) exchange(ctx context.Context, message json.RawMessage) (js
 	}
 }
 
-// connect opens another connection if there has been one: a server accepts initialize once. The
+// connect replaces the connection unless it is new, because a server accepts initialize only once. The
 // caller holds s.mu.
 func (s *localServer) connect() {
 	if old := s.conn; old.initialized || old.ended != nil {

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// manifestTimeout bounds the wait for manifests: the CLI itself connects to a slower server. It is shorter
-// than the start of a CLI.
+// manifestTimeout bounds the wait for manifests. It is shorter than the start of a CLI. The CLI itself
+// connects to a slower server.
 const manifestTimeout = time.Second
 
-// mcpVersion is the version of MCP for which the CLI asks. It does not use a manifest of another one.
+// mcpVersion is the version of MCP that the CLI requests. It ignores a manifest of another version.
 const mcpVersion = "2025-11-25"
 
 const toolsChanged = "notifications/tools/list_changed"
 
-// manifests connects to the MCP servers of this process as a CLI of a version does, and returns their
-// answers, so that the CLI need not ask over the control channel before the first turn. It leaves out
-// servers that do not answer in time.
+// manifests connects to the MCP servers in this process as a CLI of that version does, and returns
+// their answers, so that the CLI need not ask over the control channel before the first turn. It
+// leaves out servers that do not answer in time.
 func (c *Client) manifests(ctx context.Context, version string) map[string]SDKMCPServerManifest {
 	ctx, cancel := context.WithTimeout(ctx, manifestTimeout)
 	defer cancel()
@@ -68,7 +68,7 @@ func (s *localServer) manifest(ctx context.Context, version string) (m SDKMCPSer
 	s.mu.Lock()
 	changed := s.conn.changed
 	s.mu.Unlock()
-	if list.NextCursor == "" && !changed { // else the CLI lists them
+	if list.NextCursor == "" && !changed { // otherwise the CLI lists them
 		m.ToolsListResult = tools
 	}
 	return m, true

@@ -9,20 +9,20 @@ import (
 
 // MCPServerConfig is a [StdioServer], an [HTTPServer], an [SSEServer] or a [LocalServer].
 type MCPServerConfig interface {
-	// config returns the JSON of the CLI, nil for a server of this process.
+	// config returns the server's entry in the CLI's configuration, nil for a server in this process.
 	config() (map[string]any, error)
 }
 
-// MCPToolPolicy says what may be done with one tool of a server.
+// MCPToolPolicy sets the permissions of one tool of a server.
 type MCPToolPolicy struct {
 	Name             string `json:"name"`
 	PermissionPolicy string `json:"permission_policy,omitempty"`  // always_allow, always_ask or always_deny
 	OrgMaxPermission string `json:"org_max_permission,omitempty"` // allow, ask or blocked
 }
 
-// StdioServer is an MCP server that the CLI starts. Its arguments and variables are part of the command
-// line of an older CLI, which other users of the host can read: [Options.MCPConfigFile] is for
-// secrets. From 2.1.329 on, [Start] sends them over the input of the CLI instead.
+// StdioServer is an MCP server that the CLI starts. From CLI 2.1.329 on, [Start] sends its arguments and
+// variables over the CLI's input. With an older CLI they are part of the command line, which other users
+// of the host can read: use [Options.MCPConfigFile] for secrets.
 type StdioServer struct {
 	Command string
 	Args    []string
@@ -128,8 +128,8 @@ func (o *Options) mcpConfig() (string, error) {
 	return string(text), err
 }
 
-// overInitialize moves what a CLI from readsInitialize on takes from its input, where no other user of
-// the host can read it, out of the command line.
+// overInitialize moves options from the command line to r: those that a CLI from readsInitialize on
+// accepts over its input, where no other user of the host can read them.
 func (o Options) overInitialize(r *InitializeRequest) (rest Options, err error) {
 	servers, err := o.mcpServers()
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Message is a line of the CLI outside the control protocol. The most important ones are
-// *[SystemInit], *[Assistant], *[User], *[Result] and *[StreamEvent]. Each type and subtype of the
-// CLI has a type here; what is unknown is a *[System] or an *[Other], so that a newer CLI breaks
-// nothing.
+// Message is a line of the CLI outside the control protocol. The most important messages are
+// *[SystemInit], *[Assistant], *[User], *[Result] and *[StreamEvent]. Each known type and subtype of
+// the CLI has its own Go type. A message of an unknown one is a *[System] or an *[Other], so that a
+// newer CLI breaks nothing.
 type Message interface {
 	// Base returns the common fields.
 	Base() *Header
@@ -43,7 +43,7 @@ func Keep(m Message) Message {
 	return kept
 }
 
-// SystemInit describes the configuration of the CLI. It comes at the start of every turn.
+// SystemInit describes the configuration of the CLI. The CLI sends it at the start of every turn.
 type SystemInit struct {
 	Header            `json:"-"`
 	CWD               string      `json:"cwd"`
@@ -97,7 +97,7 @@ type SystemStatus struct {
 	CompactError   string `json:"compact_error"`
 }
 
-// System is a message of type system. Known subtypes have types of their own, which contain it; see
+// System is a message of type system. Known subtypes have their own Go types, which embed System; see
 // [AsSystem].
 type System struct {
 	Header
@@ -116,8 +116,8 @@ func AsSystem(m Message) (*System, bool) {
 	return s.system(), true
 }
 
-// Assistant is one completed content block (seldom more) of the model's message. Several
-// messages share a MessageID.
+// Assistant is one completed content block (seldom more) of a message of the model. Several
+// Assistants can share a MessageID.
 type Assistant struct {
 	Header
 	MessageID       string
@@ -125,7 +125,7 @@ type Assistant struct {
 	StopReason      string // "" on all but the last
 	Content         []ContentBlock
 	Usage           json.RawMessage // not final before StopReason is set
-	ParentToolUseID string          // the Task call of the subagent, "" for the main thread
+	ParentToolUseID string          // Task call that started the subagent, "" for the main thread
 	AgentID         string
 	SubagentType    string
 	TaskDescription string
@@ -144,18 +144,18 @@ func (m *Assistant) Text() string {
 	return out.String()
 }
 
-// Details returns what an assistant message tells besides; it decodes Raw.
+// Details decodes further fields of the message from Raw, which must still be valid.
 func (m *Assistant) Details() AssistantDetails {
 	var d AssistantDetails
-	_ = lenient(m.Raw, &d) // what has another shape stays zero
+	_ = lenient(m.Raw, &d) // a field of another shape stays zero
 	return d
 }
 
 // AssistantDetails are fields of an [Assistant] that few programs need.
 type AssistantDetails struct {
 	RequestID                     string          `json:"request_id"`         // of the API
-	PromptUUIDs                   []string        `json:"user_message_uuids"` // of the prompts that it answers
-	Supersedes                    []string        `json:"supersedes"`         // UUIDs of messages that it replaces
+	PromptUUIDs                   []string        `json:"user_message_uuids"` // of the prompts that the message answers
+	Supersedes                    []string        `json:"supersedes"`         // UUIDs of the messages that it replaces
 	ResumeReason                  string          `json:"resume_reason"`
 	ResumedFromIncompleteThinking bool            `json:"resumed_from_incomplete_thinking"`
 	Timestamp                     string          `json:"timestamp"`
@@ -169,17 +169,17 @@ type User struct {
 	Content         []ContentBlock // a plain string is one text block
 	ParentToolUseID string
 	AgentID         string
-	IsReplay        bool // an echo of what was sent on stdin
+	IsReplay        bool // an echo of a message sent on stdin
 	IsSynthetic     bool
 	ToolUseResult   json.RawMessage // structured output of the tool, or nil
 	// OmittedBytes is how many bytes an [Abridger] left out of the results in Content.
 	OmittedBytes int
 }
 
-// ToolPermission is why the CLI let a tool call run or not. It comes with the result.
+// ToolPermission is why the CLI allowed or refused a tool call. It comes with the result.
 type ToolPermission struct {
 	Decision string `json:"decision"`    // accept or reject
-	Source   string `json:"source"`      // config: by the settings, without asking; hook; and others
+	Source   string `json:"source"`      // config (by the settings, without asking), hook, and others
 	Reason   string `json:"reason_type"` // rule, subcommandResults, mode, and others
 }
 
@@ -193,7 +193,7 @@ func (m *User) Permission(toolUseID string) (ToolPermission, bool) {
 		} `json:"tool_result_meta"`
 	}
 	if json.Unmarshal(m.Raw, &told) != nil {
-		return ToolPermission{}, false // of another shape; it is only informative
+		return ToolPermission{}, false // another shape; the field is only informative
 	}
 	for _, t := range told.Meta {
 		if t.ID == toolUseID && t.Permission != nil {
@@ -260,7 +260,7 @@ func (m *Result) Deferred() (DeferredTool, bool) {
 // Models returns the usage of each model.
 func (m *Result) Models() map[string]ModelUsage {
 	var models map[string]ModelUsage
-	_ = lenient(m.ModelUsage, &models) // what has another shape stays zero
+	_ = lenient(m.ModelUsage, &models) // a field of another shape stays zero
 	return models
 }
 
@@ -295,8 +295,7 @@ type PermissionDenial struct {
 	ToolInput json.RawMessage `json:"tool_input"`
 }
 
-// StreamEvent is a part of an incomplete message; it comes with
-// [Options.IncludePartialMessages].
+// StreamEvent is a part of an incomplete message. [Options.IncludePartialMessages] enables it.
 type StreamEvent struct {
 	Header
 	EventType       string // message_start, content_block_start, content_block_delta, …

@@ -2,7 +2,7 @@ package claude
 
 import "encoding/json"
 
-// systemTypes are the known subtypes of system messages besides init and status.
+// systemTypes are the known subtypes of system messages except init and status.
 var systemTypes = map[string]func(System) Message{
 	"api_retry":                 func(s System) Message { return &APIRetry{System: s} },
 	"background_tasks_changed":  func(s System) Message { return &BackgroundTasksChanged{System: s} },
@@ -56,7 +56,7 @@ type APIRetry struct {
 	Error        string  `json:"error"`        // rate_limit, overloaded, server_error, …
 }
 
-// BackgroundTasksChanged lists all tasks in the background. See [Tasks].
+// BackgroundTasksChanged lists all background tasks. See [Tasks].
 type BackgroundTasksChanged struct {
 	System `json:"-"`
 	Tasks  []BackgroundTask `json:"tasks"`
@@ -68,13 +68,13 @@ type CommandsChanged struct {
 	Commands []CommandInfo `json:"commands"`
 }
 
-// CompactBoundary follows a summary that replaced the conversation before it.
+// CompactBoundary follows the summary that replaced the earlier conversation.
 type CompactBoundary struct {
 	System   `json:"-"`
 	Metadata CompactMetadata `json:"compact_metadata"`
 }
 
-// ControlRequestProgress reports that the CLI works on a request of ours.
+// ControlRequestProgress reports that the CLI is working on a request of the [Client].
 type ControlRequestProgress struct {
 	System           `json:"-"`
 	ControlRequestID string  `json:"request_id"`
@@ -100,7 +100,7 @@ type FilesPersisted struct {
 	ProcessedAt string          `json:"processed_at"`
 }
 
-// HookStarted reports that a hook of the CLI runs, see [Options.IncludeHookEvents].
+// HookStarted reports that a hook of the CLI is running, see [Options.IncludeHookEvents].
 type HookStarted struct {
 	System    `json:"-"`
 	HookID    string    `json:"hook_id"`
@@ -108,7 +108,7 @@ type HookStarted struct {
 	HookEvent HookEvent `json:"hook_event"`
 }
 
-// HookProgress has the output of a hook so far.
+// HookProgress contains the output of a hook so far.
 type HookProgress struct {
 	System    `json:"-"`
 	HookID    string    `json:"hook_id"`
@@ -119,7 +119,7 @@ type HookProgress struct {
 	Output    string    `json:"output"`
 }
 
-// HookResponse has the result of a hook.
+// HookResponse contains the result of a hook.
 type HookResponse struct {
 	System    `json:"-"`
 	HookID    string    `json:"hook_id"`
@@ -171,7 +171,7 @@ type ModelRefusalFallback struct {
 	Content           string   `json:"content"`
 }
 
-// ModelRefusalNoFallback reports that the model refused, and that no other one answers.
+// ModelRefusalNoFallback reports that the model refused and no other model answers.
 type ModelRefusalNoFallback struct {
 	System            `json:"-"`
 	OriginalModel     string `json:"original_model"`
@@ -192,7 +192,8 @@ type Notification struct {
 	TimeoutMS int    `json:"timeout_ms"`
 }
 
-// PermissionDenied reports a tool call that the CLI denied. [Result.PermissionDenials] has all of a turn.
+// PermissionDenied reports a tool call that the CLI denied. [Result.PermissionDenials] lists all of a
+// turn.
 type PermissionDenied struct {
 	System     `json:"-"`
 	ToolName   string `json:"tool_name"`
@@ -211,13 +212,14 @@ type PluginInstall struct {
 	Error  string `json:"error"`
 }
 
-// SessionStateChanged reports what the CLI does. After idle nothing happens without another prompt.
+// SessionStateChanged reports whether the CLI is working. After idle, nothing happens without another
+// prompt.
 type SessionStateChanged struct {
 	System `json:"-"`
 	State  string `json:"state"` // idle, running or requires_action
 }
 
-// SessionWritesLost reports that the disk is full, and parts of the transcript are missing.
+// SessionWritesLost reports that the disk was full, so parts of the transcript are missing.
 type SessionWritesLost struct {
 	System               `json:"-"`
 	ErrorCode            string   `json:"error_code"` // ENOSPC or EDQUOT
@@ -225,7 +227,7 @@ type SessionWritesLost struct {
 	TranscriptSessionIDs []string `json:"transcript_session_ids"`
 }
 
-// TaskStarted reports that a task begins. See [Tasks].
+// TaskStarted reports the start of a task. See [Tasks].
 type TaskStarted struct {
 	System         `json:"-"`
 	TaskID         string `json:"task_id"`
@@ -243,7 +245,7 @@ type TaskStarted struct {
 	Ambient        bool   `json:"ambient"`
 }
 
-// TaskProgress reports what a task does.
+// TaskProgress reports what a task is doing.
 type TaskProgress struct {
 	System       `json:"-"`
 	TaskID       string    `json:"task_id"`
@@ -280,32 +282,32 @@ type TaskNotification struct {
 	Ambient        bool           `json:"ambient"`
 }
 
-// ThinkingTokens estimates how much the model has thought.
+// ThinkingTokens estimates how many tokens the model has spent on thinking.
 type ThinkingTokens struct {
 	System `json:"-"`
 	Tokens int `json:"estimated_tokens"`
 	Delta  int `json:"estimated_tokens_delta"`
 }
 
-// WorkerShuttingDown announces that the CLI ends.
+// WorkerShuttingDown announces that the CLI is about to exit.
 type WorkerShuttingDown struct {
 	System `json:"-"`
 	Reason string `json:"reason"`
 }
 
-// MirrorError reports that an SDK could not store a part of the transcript.
+// MirrorError reports that an SDK could not store part of the transcript.
 type MirrorError struct {
 	System `json:"-"`
 	Error  string `json:"error"`
 }
 
-// RateLimitEvent reports a limit of the account.
+// RateLimitEvent reports the state of a rate limit of the account.
 type RateLimitEvent struct {
 	Header `json:"-"`
 	Info   RateLimitInfo `json:"rate_limit_info"`
 }
 
-// ToolProgress reports that a tool still runs.
+// ToolProgress reports that a tool is still running.
 type ToolProgress struct {
 	Header          `json:"-"`
 	ToolUseID       string         `json:"tool_use_id"`
@@ -325,7 +327,7 @@ type ToolUseSummary struct {
 	ToolUseIDs []string `json:"preceding_tool_use_ids"`
 }
 
-// AuthStatus reports a sign-in.
+// AuthStatus reports the progress of a sign-in.
 type AuthStatus struct {
 	Header           `json:"-"`
 	IsAuthenticating bool     `json:"isAuthenticating"`
@@ -339,7 +341,7 @@ type PromptSuggestion struct {
 	Suggestion string `json:"suggestion"`
 }
 
-// ConversationReset reports that the conversation goes on under another id, as after /clear.
+// ConversationReset reports that the conversation continues under another id, as after /clear.
 type ConversationReset struct {
 	Header            `json:"-"`
 	NewConversationID string `json:"new_conversation_id"`
@@ -354,14 +356,14 @@ type ActiveGoal struct {
 	Goal   *Goal `json:"value"` // nil for none
 }
 
-// TranscriptMirror has what the CLI added to a transcript, see [Options.SessionMirror].
+// TranscriptMirror contains entries that the CLI added to a transcript, see [Options.SessionMirror].
 type TranscriptMirror struct {
 	Header   `json:"-"`
 	FilePath string            `json:"filePath"`
 	Entries  []json.RawMessage `json:"entries"` // copies of the lines
 }
 
-// KeepAlive says nothing.
+// KeepAlive carries no information.
 type KeepAlive struct {
 	Header `json:"-"`
 }
@@ -383,7 +385,7 @@ type CompactMetadata struct {
 	PreTokens  int     `json:"pre_tokens"`
 	PostTokens int     `json:"post_tokens"`
 	DurationMS float64 `json:"duration_ms"`
-	// PreservedMessages are the messages after the summary that stayed as they were; nil for
+	// PreservedMessages are the messages after the summary that were kept unchanged; nil for
 	// none.
 	PreservedMessages *struct {
 		AnchorUUID string   `json:"anchor_uuid"`
@@ -395,7 +397,7 @@ type CompactMetadata struct {
 type PersistedFile struct {
 	Filename string `json:"filename"`
 	FileID   string `json:"file_id"`
-	Error    string `json:"error"` // of one that failed
+	Error    string `json:"error"` // of a failed file
 }
 
 // Memory is a memory of [MemoryRecall].
@@ -405,14 +407,14 @@ type Memory struct {
 	Content string `json:"content"`
 }
 
-// TaskUsage is what a task has used.
+// TaskUsage is the resource usage of a task.
 type TaskUsage struct {
 	TotalTokens int     `json:"total_tokens"`
 	ToolUses    int     `json:"tool_uses"`
 	DurationMS  float64 `json:"duration_ms"`
 }
 
-// TaskPatch has the changes of a [TaskUpdated].
+// TaskPatch contains the changes of a [TaskUpdated].
 type TaskPatch struct {
 	Status         string  `json:"status"` // pending, running, paused, completed, failed or killed; "" for no change
 	Description    string  `json:"description"`
@@ -432,12 +434,12 @@ type ResourceLink struct {
 	Size        float64 `json:"size"`
 }
 
-// RateLimitInfo is a limit of the account.
+// RateLimitInfo is the state of a rate limit of the account.
 type RateLimitInfo struct {
 	Status        string  `json:"status"`        // allowed, allowed_warning or rejected
 	ResetsAt      float64 `json:"resetsAt"`      // Unix seconds; 0 when unknown
 	RateLimitType string  `json:"rateLimitType"` // five_hour, seven_day, …
-	Utilization   float64 `json:"utilization"`   // of 1; 0 when unknown
+	Utilization   float64 `json:"utilization"`   // as a fraction; 0 when unknown
 
 	OverageStatus         string  `json:"overageStatus"`
 	OverageResetsAt       float64 `json:"overageResetsAt"`

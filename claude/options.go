@@ -7,34 +7,35 @@ import (
 	"time"
 )
 
-// Options configures a session. The zero Options starts the claude that it finds in PATH, in the
-// current folder, with a new conversation. Everything that needs a permission is then denied:
-// nothing is allowed that no callback and no rule allows.
+// Options configures a session. The zero Options starts the CLI that [FindCLI] finds, in the current
+// folder, with a new conversation. It denies every tool that needs permission, because no callback
+// and no rule allows one.
 //
-// [Query] and [Start] use all fields. [NewClient], for a CLI that runs already, uses the callbacks
-// and Logger. [Options.Args] and [Options.Command] use the fields that become the command line.
+// [Query] and [Start] use all fields. [NewClient], for a CLI that is already running, uses the
+// callbacks, Logger, Open, and the MCPServers that run in this process. [Options.Args] and
+// [Options.Command] use the fields that become the command line.
 type Options struct {
 	// Path is the CLI to start; "" for the one that [FindCLI] finds.
 	Path string
 	// Dir is the absolute path of the folder to work in; "" for the current one.
 	Dir string
-	// Env are variables for the CLI besides those that it inherits from this process.
+	// Env adds variables to the environment that the CLI inherits from this process.
 	Env map[string]string
-	// Environ, unless nil, is the environment instead of the inherited one, as KEY=value. Env
-	// is added to it.
+	// Environ, if not nil, replaces the inherited environment, as KEY=value. Env is added to
+	// it.
 	Environ []string
-	// MinVersion is the oldest CLI that [Start] accepts; "" stands for [OldestTested].
+	// MinVersion is the oldest version of the CLI that [Start] accepts; "" means [OldestTested].
 	MinVersion string
-	// ExtraArgs are further arguments, each --flag or --flag=value.
+	// ExtraArgs are additional arguments, each --flag or --flag=value.
 	ExtraArgs []string
-	// Logger receives what nobody else is told; nil for nothing. Levels: Error for callbacks
-	// that failed, Warn for lines that are no messages, Debug for the rest.
+	// Logger receives failed callbacks at level Error, unreadable lines and other problems at
+	// Warn, and the rest at Debug. Nil disables logging.
 	Logger *slog.Logger
 
-	// SessionID names a new session, a UUID. With Resume it is allowed only together with Fork,
-	// for the id of the copy.
+	// SessionID is the UUID of a new session. With Resume or Continue it requires Fork, and is
+	// the id of the copy.
 	SessionID string
-	// Resume is the id of the session to continue, a UUID; "" for a new one. The CLI does not
+	// Resume is the UUID of the session to continue; "" starts a new one. The CLI does not
 	// restore the permission mode and other options: set them again.
 	Resume string
 	// Continue continues the newest session of the folder.
@@ -43,27 +44,27 @@ type Options struct {
 	Fork bool
 	// ResumeAt, with Resume, is the UUID of the last entry to continue from; "" for the end.
 	ResumeAt string
-	// ResumeDropsTurn, with ResumeAt, is the UUID of the prompt whose turn this removes. The CLI
-	// refuses to start if it would remove more.
+	// ResumeDropsTurn, with ResumeAt, is the UUID of the prompt whose turn ResumeAt removes. The
+	// CLI refuses to start if that would remove more.
 	ResumeDropsTurn string
-	// NoPersistence keeps the session out of the files; it cannot be resumed.
+	// NoPersistence saves no transcript, so the session cannot be resumed.
 	NoPersistence bool
 	// Title names the session.
 	Title string
 
-	// PermissionMode is one of [PermissionModes]; "" stands for default, which asks. It is always
-	// passed on, because a CLI may otherwise start in a mode that does not ask.
+	// PermissionMode is one of [PermissionModes]; "" means default, which asks. It is always
+	// passed to the CLI, which might otherwise start in a mode that does not ask.
 	PermissionMode string
 	// AllowBypass permits the mode bypassPermissions, which never asks.
 	AllowBypass bool
-	// NoPrompts makes the CLI deny what it would have asked for.
+	// NoPrompts makes the CLI deny every tool call that it would ask about.
 	NoPrompts bool
-	// AllowedTools and DisallowedTools are permission rules, such as Bash(git *). What an
-	// allowed rule covers runs without a question.
+	// AllowedTools and DisallowedTools are permission rules, such as Bash(git *). A tool call
+	// that AllowedTools covers runs without asking.
 	AllowedTools, DisallowedTools []string
-	// Tools are the built-in tools on offer; nil for all, empty for none.
+	// Tools are the available built-in tools; nil for all, empty for none.
 	Tools []string
-	// ToolAliases maps names of built-in tools to those of the tools that replace them.
+	// ToolAliases maps built-in tools to the tools that replace them, by name.
 	ToolAliases map[string]string
 
 	// Model is a name or an alias, such as opus; "" for the CLI's default.
@@ -79,126 +80,130 @@ type Options struct {
 
 	// SystemPrompt replaces the CLI's system prompt.
 	SystemPrompt string
-	// AppendSystemPrompt is added to the system prompt. It is part of the command line of CLIs before 2.1.329.
+	// AppendSystemPrompt is added to the system prompt. CLIs before 2.1.329 receive it on their
+	// command line.
 	AppendSystemPrompt string
-	// FreshSystemPrompt renders the system prompt for each request. Otherwise a newer CLI may record
-	// it once, and use that also after a resume with another SystemPrompt.
+	// FreshSystemPrompt renders the system prompt for each request. Otherwise a newer CLI may
+	// record it once and reuse it, even after a resume with another SystemPrompt.
 	FreshSystemPrompt bool
-	// ExcludeDynamicSections leaves out of the CLI's system prompt what differs from one user
-	// to the next, so that its cache is shared.
+	// ExcludeDynamicSections omits the sections of the CLI's system prompt that differ between
+	// users, so that they share its cache.
 	ExcludeDynamicSections bool
 	// PlanModeInstructions replace the instructions of plan mode.
 	PlanModeInstructions string
 
-	// MaxTurns ends a query after so many answers of the model; 0 for no limit. The error of the
-	// query is then [ErrLimit].
+	// MaxTurns ends a query with [ErrLimit] after this many responses of the model; 0 for no
+	// limit.
 	MaxTurns int
-	// MaxBudgetUSD ends a query that has cost so much, in US dollars; 0 for no limit. The error
-	// is then [ErrLimit].
+	// MaxBudgetUSD ends a query with [ErrLimit] when it has cost this much, in US dollars; 0 for
+	// no limit.
 	MaxBudgetUSD float64
-	// TaskBudget is the number of tokens of which the model is told; 0 for none.
+	// TaskBudget is a token budget that the CLI announces to the model; 0 for none.
 	TaskBudget int
-	// BackgroundWait ends a [Query] whose background agents still run so long after its last
-	// result, without a new turn; 0 for no limit. While a callback decides, the time begins
-	// again. The error is a *[BackgroundError], which is [ErrLimit].
+	// BackgroundWait ends a [Query] whose background agents are still running this long after
+	// its last result, with no new turn; 0 for no limit. If a callback is deciding at that
+	// moment, the wait starts over. The error is a *[BackgroundError], which is [ErrLimit].
 	BackgroundWait time.Duration
 
 	// OutputSchema is the JSON Schema of [Result.StructuredOutput].
 	OutputSchema json.RawMessage
 
-	// AddDirs are absolute paths of further folders that the CLI may work in.
+	// AddDirs are absolute paths of additional folders that the CLI may work in.
 	AddDirs []string
-	// SettingSources are the settings to load, of user, project and local; nil for all, empty
-	// for none.
+	// SettingSources selects the settings files to load: user, project and local. Nil loads all,
+	// an empty slice none.
 	SettingSources []string
-	// Settings are settings above those of the files, a JSON object.
+	// Settings is a JSON object of settings that override those of the files.
 	Settings json.RawMessage
-	// ManagedSettings are settings that can only restrict, a JSON object.
+	// ManagedSettings is a JSON object of settings that can only restrict.
 	ManagedSettings json.RawMessage
 	// ProjectConfigRoot is the absolute path of the folder whose .claude is used instead of
-	// that of Dir.
+	// Dir's.
 	ProjectConfigRoot string
 	// Plugins are loaded from their folders.
 	Plugins []Plugin
-	// Skills are the names of the skills on offer, ["all"] for all of them; nil for the CLI's
-	// default. Like the official SDKs, it lets the model use them without a question.
+	// Skills are the names of the available skills, ["all"] for all of them; nil for the CLI's
+	// default. As in the official SDKs, the model may use the named skills without asking.
 	Skills []string
-	// Agents are the subagents on offer besides the CLI's own, by name.
+	// Agents are subagents by name, in addition to the CLI's own.
 	Agents map[string]Agent
 	// Agent is the name of the agent that the main conversation runs as.
 	Agent string
 
-	// MCPServers are MCP servers by name: [StdioServer], [HTTPServer], [SSEServer], or a server
-	// of this process, which package claude/tool makes.
+	// MCPServers are MCP servers by name: [StdioServer], [HTTPServer], [SSEServer], or a
+	// [LocalServer] in this process, which package claude/tool creates.
 	MCPServers map[string]MCPServerConfig
-	// MCPConfig is a configuration {"mcpServers":{…}} besides MCPServers.
+	// MCPConfig is a configuration {"mcpServers":{…}}, in addition to MCPServers.
 	MCPConfig json.RawMessage
-	// MCPConfigFile is the absolute path of such a file instead; it keeps secrets out of the
-	// command line.
+	// MCPConfigFile is the absolute path of a file with such a configuration, instead of
+	// MCPConfig; it keeps secrets out of the command line.
 	MCPConfigFile string
-	// StrictMCPConfig uses only these servers, not those that the folder configures.
+	// StrictMCPConfig uses only these servers and ignores those that the folder configures.
 	StrictMCPConfig bool
 
 	// IncludePartialMessages delivers [StreamEvent]s.
 	IncludePartialMessages bool
 	// IncludeHookEvents delivers [HookStarted], [HookProgress] and [HookResponse] of all hooks.
 	IncludeHookEvents bool
-	// ReplayUserMessages echoes what was sent, as [User.IsReplay].
+	// ReplayUserMessages echoes every message that was sent, marked with [User.IsReplay].
 	ReplayUserMessages bool
-	// ForwardSubagentText also delivers the texts of subagents, not only their tool calls.
+	// ForwardSubagentText delivers the texts of subagents in addition to their tool calls.
 	ForwardSubagentText bool
 	// AgentProgressSummaries adds summaries to [TaskProgress].
 	AgentProgressSummaries bool
 	// PromptSuggestions delivers a [PromptSuggestion] after each turn.
 	PromptSuggestions bool
-	// SessionMirror delivers what the CLI writes to its transcript, as [TranscriptMirror].
+	// SessionMirror delivers the entries that the CLI writes to its transcript, as
+	// [TranscriptMirror].
 	SessionMirror bool
-	// SessionStore receives what the CLI writes to its transcript, and [Client.Run] returns when all
-	// of it is stored. An Append that fails is repeated, and passed to OnCallbackError as
-	// transcript_mirror. What is not stored after the end of the CLI is a *[SessionStoreError] of
-	// Run and [Query]. The messages arrive as with SessionMirror.
+	// SessionStore receives the entries that the CLI writes to its transcript. [Client.Run]
+	// returns only after they are stored. A failed Append is retried, and each failure is passed
+	// to OnCallbackError with the subtype transcript_mirror. If entries still cannot be stored
+	// after the CLI has ended, Run and [Query] return a *[SessionStoreError]. The entries are
+	// also delivered as with SessionMirror.
 	SessionStore SessionStore
-	// FileCheckpoints keeps what files contained before Claude's tools changed them, for
+	// FileCheckpoints keeps the contents that files had before Claude's tools changed them, for
 	// [Client.RewindFiles].
 	FileCheckpoints bool
-	// PerTaskStop leaves background agents alive when a turn is interrupted.
+	// PerTaskStop keeps background agents running when a turn is interrupted.
 	PerTaskStop bool
 	// QuestionPreview is markdown or html: the format of the previews in AskUserQuestion.
 	QuestionPreview string
 	// SupportedDialogKinds are the kinds of dialogs that UserDialog can show.
 	SupportedDialogKinds []string
-	// Debug makes the CLI print debug output on stderr, or into DebugFile.
+	// Debug makes the CLI write debug output to stderr, or to DebugFile, an absolute path.
 	Debug     bool
 	DebugFile string
-	// Stderr receives what the CLI prints on stderr, piece by piece, from one goroutine.
+	// Stderr receives the CLI's stderr in chunks, from one goroutine. It must not keep text.
 	Stderr func(text []byte)
 
-	// The callbacks. All may be nil. Those that return an answer run concurrently, each in a
-	// goroutine of its own and without a time limit. Their context ends with the cause
-	// [ErrWithdrawn] when the CLI cancels the request and [ErrClosed] at the end; after that
-	// their answer is dropped. A callback that fails or panics never allows anything.
+	// The callbacks. All may be nil. Those that return an answer run concurrently, each in its
+	// own goroutine and without a time limit. Their context is canceled with the cause
+	// [ErrWithdrawn] when the CLI cancels the request, and [ErrClosed] when the conversation
+	// ends; a later answer is dropped. A callback that fails or panics never allows anything.
 
-	// CanUseTool decides whether a tool may run. If nil, tools are denied. An error or a
-	// panic denies with a message to the model about a technical failure.
+	// CanUseTool decides whether a tool may run. If nil, tools are denied. An error or a panic
+	// denies the tool and tells the model that there was a technical failure.
 	CanUseTool func(ctx context.Context, r ToolRequest) (ToolDecision, error)
-	// Elicitation answers a question of an MCP server. Nil declines.
+	// Elicitation answers a question of an MCP server. If nil, questions are declined.
 	Elicitation func(ctx context.Context, r ElicitationRequest) (ElicitationAnswer, error)
-	// Hooks are called by the CLI at the events that they name.
+	// Hooks are functions that the CLI calls at the events that they name.
 	Hooks []Hook
 	// HookCallback runs the hooks that [InitializeRequest.Hooks] registers by id and returns
-	// their output, a JSON object. Nil refuses. Hooks is the convenient form.
+	// their output, a JSON object. If nil, the calls are refused. Most programs use Hooks
+	// instead.
 	HookCallback func(ctx context.Context, r HookRequest) (json.RawMessage, error)
-	// MCPMessage handles a JSON-RPC message for an MCP server of this process that is not in
+	// MCPMessage handles a JSON-RPC message for an MCP server in this process that is not in
 	// MCPServers. It returns the JSON-RPC response, or nil for a notification. If nil, messages
 	// are refused.
 	MCPMessage func(ctx context.Context, r MCPMessageRequest) (json.RawMessage, error)
-	// UserDialog shows a dialog of one of SupportedDialogKinds and returns its result. Nil
-	// cancels the dialog.
+	// UserDialog shows a dialog of one of SupportedDialogKinds and returns its result. If nil,
+	// dialogs are canceled.
 	UserDialog func(ctx context.Context, r UserDialogRequest) (json.RawMessage, error)
 
-	// OtherRequest answers requests of the subtypes in OtherSubtypes, for which there is no
-	// callback above, such as oauth_token_refresh. It returns a JSON object. Requests of other
-	// subtypes are refused.
+	// OtherRequest answers requests of the subtypes in OtherSubtypes that have no callback
+	// above, such as oauth_token_refresh. It returns a JSON object. All other subtypes are
+	// refused.
 	OtherRequest  func(ctx context.Context, r ControlRequest) (json.RawMessage, error)
 	OtherSubtypes []string
 
@@ -208,24 +213,25 @@ type Options struct {
 	// OnRequest receives every new request of the CLI, on the read loop, before its callback
 	// starts; body is borrowed.
 	OnRequest func(requestID, subtype string, body json.RawMessage)
-	// OnWithdrawn receives the id of every request that the CLI cancelled, on the read loop,
+	// OnWithdrawn receives the id of every request that the CLI cancels, on the read loop,
 	// including requests to an earlier client of the same CLI.
 	OnWithdrawn func(requestID string)
 	// OnInitialized receives the CLI's answer to every [Client.Initialize], on the read loop:
-	// before OnMessage receives what the CLI printed after it, and before Initialize returns.
+	// before OnMessage receives the messages that follow it, and before Initialize returns.
 	OnInitialized func(r *InitializeResponse)
-	// OnUnreadable receives a line that is no message, with the reason: [ErrMalformed],
-	// [ErrTooLarge] without a line, or [ErrInvalidUTF8] for a line that was used
-	// nevertheless. It runs on the read loop and line is borrowed.
+	// OnUnreadable receives a line that is not a valid message, with the reason: [ErrMalformed];
+	// [ErrReused]; [ErrTooLarge], without the line; [ErrInvalidUTF8], for a line that is used
+	// anyway; or a *[PanicError], of decoding the line or of a callback on the read loop. It
+	// runs on the read loop, and line is borrowed.
 	OnUnreadable func(line []byte, err error)
-	// OnCallbackError receives the error or panic (a *[PanicError]) of a callback, and
-	// failures to send an answer. It runs in the callback's goroutine.
+	// OnCallbackError receives the error or panic (a *[PanicError]) of a callback, and every
+	// failure to send an answer. It runs in the callback's goroutine.
 	OnCallbackError func(subtype, requestID string, err error)
 
-	// Open are requests that an earlier client of the same CLI left unanswered, by id: the
+	// Open holds the requests that an earlier client of the same CLI left unanswered, by id: the
 	// object inside the control_request. Their callbacks start before anything is read, so
-	// that a cancel finds them. Use it for requests that the CLI does not list in its answer
-	// to initialize, such as elicitations.
+	// that a cancellation finds them. Use it for requests that the CLI does not list in its
+	// answer to initialize, such as elicitations.
 	Open map[string]json.RawMessage
 }
 
@@ -235,14 +241,14 @@ type Thinking struct {
 	Type string
 	// BudgetTokens bounds enabled thinking; 0 for the CLI's default.
 	BudgetTokens int
-	// Display is summarized or omitted; "" for the CLI's default.
+	// Display is summarized, omitted or highlights; "" for the CLI's default.
 	Display string
 }
 
 // Plugin is a plugin in a folder.
 type Plugin struct {
 	Path string // absolute
-	// SkipMCPDiscovery does not start the MCP servers of the plugin.
+	// SkipMCPDiscovery keeps the MCP servers of the plugin from being started.
 	SkipMCPDiscovery bool
 }
 
@@ -253,7 +259,7 @@ type Agent struct {
 	Tools           []string          `json:"tools,omitempty"`
 	DisallowedTools []string          `json:"disallowedTools,omitempty"`
 	Model           string            `json:"model,omitempty"`
-	MCPServers      []json.RawMessage `json:"mcpServers,omitempty"` // names, or objects of one configuration each
+	MCPServers      []json.RawMessage `json:"mcpServers,omitempty"` // each a name, or an object with one configuration
 	Skills          []string          `json:"skills,omitempty"`
 	InitialPrompt   string            `json:"initialPrompt,omitempty"`
 	MaxTurns        int               `json:"maxTurns,omitempty"`
@@ -265,11 +271,11 @@ type Agent struct {
 	Effort            string `json:"effort,omitempty"`
 	PermissionMode    string `json:"permissionMode,omitempty"`
 	Observer          string `json:"observer,omitempty"`        // name of the agent that observes it
-	ObserverMessage   string `json:"observerMessage,omitempty"` // what the observer is told first
+	ObserverMessage   string `json:"observerMessage,omitempty"` // first message to the observer
 }
 
-// callbacks is what a client keeps of its Options. A host has a client for each session, and
-// the rest is only needed at the start.
+// callbacks is the part of Options that a client keeps. A host has a client for each session, and
+// needs the rest only to start it.
 type callbacks struct {
 	CanUseTool      func(ctx context.Context, r ToolRequest) (ToolDecision, error)
 	Elicitation     func(ctx context.Context, r ElicitationRequest) (ElicitationAnswer, error)

@@ -22,20 +22,21 @@ type ToolRequest struct {
 	Input                 json.RawMessage // the exact bytes of the request
 	PermissionSuggestions json.RawMessage // array of rules to grant, or nil
 
-	// DefaultToNo: a single accidental keystroke must not approve it.
+	// DefaultToNo means that a single accidental keystroke must not approve the request.
 	DefaultToNo bool
-	// SuppressAlwaysAllowRule: no rule may be offered or granted with an allow.
+	// SuppressAlwaysAllowRule means that no rule may be offered or granted with an allow.
 	SuppressAlwaysAllowRule bool
-	// RequiresUserInteraction: it may be approved only by somebody who has opened it.
+	// RequiresUserInteraction means that only a person who has opened the request may approve
+	// it.
 	RequiresUserInteraction bool
-	// MatchedAskRule is the rule of a person's settings that makes the CLI ask, although it
-	// gives another reason; nil when there is none.
+	// MatchedAskRule is the rule in a person's settings that makes the CLI ask, even if
+	// DecisionReason gives another reason; nil if there is none.
 	MatchedAskRule *AskRule
 	// ClassifierApprovable is false when the CLI asks because of a safety check that a person
 	// must approve, and nil when there is no such check.
 	ClassifierApprovable *bool
-	// MCPServer provides the tool; nil for a tool of the CLI, and from CLIs that do not send
-	// it.
+	// MCPServer is the server that provides the tool; nil for a built-in tool, and from CLIs
+	// that do not send it.
 	MCPServer *MCPProvenance
 
 	Raw json.RawMessage // the whole request object
@@ -48,15 +49,14 @@ type AskRule struct {
 	RuleContent string `json:"rule_content,omitempty"`
 }
 
-// MCPProvenance names an MCP server as configured. All fields are untrusted text, except that
-// Source can be relied on.
+// MCPProvenance names an MCP server as configured. Name is untrusted text; Source can be relied on.
 type MCPProvenance struct {
 	Name   string `json:"name"`
 	Source string `json:"source"` // sdk, plugin, user, project, local, dynamic, managed, …
 }
 
-// isDemanded reads a restriction. Any value other than false or absent restricts, because a
-// CLI that encodes it differently meant to restrict.
+// isDemanded reports whether value demands a restriction. Every value does except false, null and
+// an absent one, because a CLI that encodes the restriction differently still means it.
 func isDemanded(value json.RawMessage) bool {
 	return len(value) > 0 && string(value) != "false" && string(value) != "null"
 }
@@ -67,26 +67,27 @@ type ToolDecision struct {
 	// UpdatedInput is the input to run instead, a JSON object; nil for the original. An empty
 	// object is refused unless the original is empty, because the CLI would run the original.
 	UpdatedInput json.RawMessage
-	// Grant are permissions to grant with an allow, such as those of
+	// Grant lists permissions to grant with an allow, such as those of
 	// [ToolRequest.Suggestions].
 	Grant []PermissionUpdate
-	// UpdatedPermissions are the same as a JSON array, instead of Grant, or nil.
+	// UpdatedPermissions is the same list as a JSON array, or nil. It cannot be combined with
+	// Grant.
 	UpdatedPermissions json.RawMessage
 	// Classification tells the CLI what a person chose, for its statistics: user_temporary,
-	// user_permanent or user_reject; "" for nothing.
+	// user_permanent or user_reject; "" sends none.
 	Classification string
 	Message        string // the reason, for the model; a deny without one gets a default sentence
 	Interrupt      bool   // with a deny: also end the turn
 	// Sent, if not nil, is called once with the result of sending the answer: nil when the
-	// transport took the whole line, [ErrWithdrawn] or [ErrClosed] when it was no longer
-	// wanted, or the error of Send.
+	// transport accepted the whole line, [ErrWithdrawn] or [ErrClosed] when the answer came too
+	// late, the error of Send, or the reason why the decision is invalid.
 	Sent func(error)
 }
 
-// Allow returns the decision that lets a tool run as asked.
+// Allow returns the decision to run a tool as requested.
 func Allow() ToolDecision { return ToolDecision{Allow: true} }
 
-// Deny returns the decision that a tool must not run; the model is told the message.
+// Deny returns the decision not to run a tool. The model receives the message.
 func Deny(message string) ToolDecision { return ToolDecision{Message: message} }
 
 const (
@@ -132,7 +133,7 @@ func readToolRequest(id string, body json.RawMessage, fields []field) ToolReques
 		case "matched_ask_rule":
 			if isDemanded(f.value) {
 				r.MatchedAskRule = new(AskRule)
-				_ = json.Unmarshal(f.value, r.MatchedAskRule) // of another shape it is a rule all the same
+				_ = json.Unmarshal(f.value, r.MatchedAskRule) // a rule of another shape is still a rule
 			}
 		case "classifier_approvable":
 			if string(f.value) != "null" {
@@ -236,7 +237,7 @@ func deny(r ToolRequest, d ToolDecision) json.RawMessage {
 	return d.appendEnd(b, r)
 }
 
-// appendEnd appends what both answers end with.
+// appendEnd appends the fields at the end of both answers.
 func (d *ToolDecision) appendEnd(b []byte, r ToolRequest) json.RawMessage {
 	b = append(b, `,"toolUseID":`...)
 	b = appendString(b, r.ToolUseID)

@@ -12,21 +12,21 @@ import (
 	"time"
 )
 
-// Spare is a CLI that has started before anybody knows in which folder it will work. It is from
-// [Prewarm], and its owner calls Close.
+// Spare is a CLI that has started before the folder of its session is known. [Prewarm] creates it, and
+// its owner calls Close.
 type Spare struct {
 	warm    *WarmQuery
 	options Options
-	parking string // a folder of ours, "" for none
+	parking string // temporary folder in which the CLI waits, "" for none
 	claimed atomic.Bool
 }
 
-// Prewarm starts a CLI that waits for its folder, so that a session begins sooner: it has loaded what
-// does not depend on the folder, and holds some 250 MB. Unlike [Warm] it needs no folder; o.Dir, unless
-// it is "", is where the CLI waits. The options are fixed except for those that a [Claim] has. Resume,
-// Continue, Fork and SessionID are of a session, and not possible.
+// Prewarm starts a CLI that waits for its folder, so that a session begins sooner. The CLI has loaded
+// everything that does not depend on the folder, and uses about 250 MB of memory. Unlike [Warm], Prewarm
+// needs no folder; if o.Dir is set, the CLI waits there. A [Claim] can change only the options that it
+// contains. Resume, Continue, Fork and SessionID belong to a session: with them, the error is [ErrLaunch].
 //
-// It needs 2.1.329, else it fails with [ErrTooOld]. The official SDK calls it experimental.
+// Prewarm fails with [ErrTooOld] before 2.1.329. The official SDK calls this feature experimental.
 func Prewarm(ctx context.Context, o Options) (*Spare, error) {
 	if o.Resume != "" || o.Continue || o.Fork || o.SessionID != "" {
 		return nil, fmt.Errorf("%w: a spare CLI has no session yet", ErrLaunch)
@@ -55,7 +55,7 @@ func Prewarm(ctx context.Context, o Options) (*Spare, error) {
 	return s, nil
 }
 
-// remove removes the folder in which the CLI has waited.
+// remove removes the temporary folder in which the CLI has waited.
 func (s *Spare) remove() error {
 	if s.parking == "" {
 		return nil
@@ -63,33 +63,34 @@ func (s *Spare) remove() error {
 	return os.RemoveAll(s.parking)
 }
 
-// Claim is what is known of a session when it begins.
+// Claim contains the options of a session that takes over a [Spare].
 type Claim struct {
 	// Dir is the absolute path of the folder to work in.
 	Dir string
-	// AddDirs are absolute paths of further folders.
+	// AddDirs are absolute paths of additional folders.
 	AddDirs []string
-	// PermissionMode is one of [PermissionModes]; "" for that of the options.
+	// PermissionMode is one of [PermissionModes]; "" keeps that of the options.
 	PermissionMode string
-	// Model is a name or an alias; "" for that of the options.
+	// Model is a name or an alias; "" keeps that of the options.
 	Model              string
 	AppendSystemPrompt string
 	Title              string
 	Agents             map[string]Agent
-	// Env are variables. The CLI accepts tokens alone.
+	// Env are environment variables. The CLI accepts only tokens.
 	Env map[string]string
 }
 
-// Claimed is what the CLI says about its session.
+// Claimed describes the session of a claimed CLI.
 type Claimed struct {
 	Dir       string        `json:"cwd"` // without symbolic links
 	SessionID string        `json:"session_id"`
-	Waited    time.Duration `json:"-"` // for the claim
+	Waited    time.Duration `json:"-"` // how long the CLI waited for the claim
 }
 
-// Claim gives the CLI its folder, and returns it for the query. The CLI refuses folders whose settings
-// change what it has loaded, such as the environment or the model: then the error is a *[RequestError],
-// the CLI is ended, and the caller starts another one with [Query]. A spare is claimed once.
+// Claim gives the CLI its folder and returns the CLI for the query. The CLI refuses a folder whose
+// settings change what it has already loaded, such as the environment or the model: the error is then a
+// *[RequestError], and the caller starts another CLI with [Query]. A failed claim ends the CLI. A Spare
+// can be claimed only once.
 func (s *Spare) Claim(ctx context.Context, c Claim) (*WarmQuery, Claimed, error) {
 	if s.claimed.Swap(true) {
 		return nil, Claimed{}, errors.New("claude: a spare CLI is claimed once")
@@ -110,7 +111,7 @@ func (s *Spare) claim(ctx context.Context, c Claim) (Claimed, error) {
 	if !isPath(c.Dir) {
 		return Claimed{}, fmt.Errorf("%w: folder %q is no absolute path", ErrLaunch, c.Dir)
 	}
-	local := []string{} // the CLI takes no null
+	local := []string{} // the CLI does not accept null
 	for name, server := range s.options.MCPServers {
 		if _, ok := server.(LocalServer); ok {
 			local = append(local, name)
@@ -162,8 +163,8 @@ func (s *Spare) claim(ctx context.Context, c Claim) (Claimed, error) {
 // Client returns the client of the CLI, see [WarmQuery.Client].
 func (s *Spare) Client() *Client { return s.warm.Client() }
 
-// Close ends the CLI and returns when it is gone. It may be called often, and is not needed after a
-// query of a claimed CLI.
+// Close ends the CLI and returns when it has exited. It may be called more than once, and is not needed
+// after the query of a claimed CLI.
 func (s *Spare) Close() error {
 	s.warm.Close()
 	return s.remove()

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Why a CLI cannot be started.
+// Reasons why a CLI cannot be started.
 var (
 	ErrCLIMissing       = errors.New("the CLI does not exist")
 	ErrCLINotExecutable = errors.New("the CLI cannot be executed")
@@ -22,14 +22,14 @@ var (
 
 const (
 	// MaxLine bounds a line of the CLI unless [Command.MaxLine] is set, in bytes. Real lines
-	// contain PDFs and whole tool results. A larger one is a fault or an attack and is
-	// dropped, so that the server survives.
+	// contain PDFs and whole tool results. A larger line is a fault or an attack, and is dropped
+	// so that the host survives.
 	MaxLine = 256 << 20
 	// drainTimeout bounds the wait for output after the CLI has exited, because a grandchild
-	// may keep the pipes open for ever.
+	// may keep the pipes open forever.
 	drainTimeout = time.Second
-	// pipeCapacity is the maximum capacity of a pipe. What the CLI wrote before it exited is
-	// within that many bytes; later bytes are from a grandchild.
+	// pipeCapacity is the maximum capacity of a pipe, in bytes. Output that the CLI wrote before
+	// it exited is within that many bytes; later bytes come from a grandchild.
 	pipeCapacity = 1 << 20
 	// inputGracePeriod is how long CloseInput waits for a line that is being written.
 	inputGracePeriod = time.Second
@@ -40,18 +40,19 @@ type Command struct {
 	Path    string   // of the program; a bare name is looked up in PATH
 	Args    []string // after the program's name
 	Dir     string   // folder to work in; "" for the current one
-	Env     []string // KEY=value; the whole environment, nil is empty
-	MaxLine int      // bytes; MaxLine when 0
-	// OnStderr, if not nil, receives what the program prints on stderr, from one goroutine.
+	Env     []string // KEY=value; the whole environment, nothing is inherited
+	MaxLine int      // bytes; 0 for MaxLine
+	// OnStderr, if not nil, receives the program's stderr in chunks, from one goroutine. It must
+	// not keep text.
 	OnStderr func(text []byte)
 }
 
 // Process is a CLI that runs as a child of this process, in its own process group, with only
 // the descriptors 0 to 2. It is a [Transport] over its standard input and output.
 //
-// Whoever starts a Process must read it to its end, by [Client.Run] or Recv, and end it with
-// CloseInput, Terminate or Kill. Close alone ends the conversation and not the program. When
-// the CLI exits, the rest of its group is killed.
+// The caller of [StartProcess] must read a Process to its end, with [Client.Run] or Recv, and end it
+// with CloseInput, Terminate or Kill. Close alone ends the conversation, not the program. When the
+// CLI exits, the rest of its group is killed.
 type Process struct {
 	cmd    *exec.Cmd
 	stdin  *os.File
@@ -59,11 +60,11 @@ type Process struct {
 	lines  lineReader
 	stderr tail
 
-	draining bool // drainTimeout has passed; only Recv uses it and drained
-	drained  int  // bytes read since then
+	draining bool // drainTimeout has passed; only Recv uses draining and drained
+	drained  int  // bytes read since draining was set
 
 	writing sync.Mutex // held while a line is written
-	tornErr error      // set under writing: a line is incomplete, so no other may follow
+	tornErr error      // set while writing is held: a line is incomplete, so no other may follow
 
 	closed chan struct{} // closed by the first Close
 	once   sync.Once
@@ -74,8 +75,8 @@ type Process struct {
 	exitErr error
 }
 
-// StartProcess starts a program. The error is [ErrCLIMissing], [ErrCLINotExecutable] or
-// [ErrFolderMissing] where the cause is known.
+// StartProcess starts a program. If the cause is known, the error is [ErrCLIMissing],
+// [ErrCLINotExecutable] or [ErrFolderMissing].
 func StartProcess(c Command) (*Process, error) {
 	if c.Dir != "" {
 		if info, err := os.Stat(c.Dir); err != nil || !info.IsDir() {
@@ -134,8 +135,8 @@ func StartProcess(c Command) (*Process, error) {
 	return p, nil
 }
 
-// sealDescriptors keeps descriptors that this process itself inherited from the CLI. Go marks
-// its own as close-on-exec.
+// sealDescriptors prevents the CLI from inheriting the descriptors that this process itself inherited.
+// Go marks the descriptors that it opens as close-on-exec.
 var sealDescriptors = sync.OnceFunc(func() {
 	dir, err := os.Open("/dev/fd")
 	if err != nil {
@@ -227,7 +228,7 @@ func (r outputReader) Read(b []byte) (int, error) {
 		}
 		p.draining = true
 	}
-	// Read without waiting: a grandchild that keeps writing could delay the end for ever.
+	// Read without waiting, because a grandchild that keeps writing could delay the end forever.
 	if p.drained >= pipeCapacity {
 		return 0, io.EOF
 	}
@@ -274,8 +275,8 @@ func (p *Process) Send(line []byte) error {
 	return err
 }
 
-// CloseInput closes the CLI's input: it ends its turn and exits. A line that is being written
-// may finish within inputGracePeriod.
+// CloseInput closes the CLI's input. The CLI then ends its turn and exits. A line that is being written
+// has one second to finish.
 func (p *Process) CloseInput() error {
 	_ = p.stdin.SetWriteDeadline(time.Now().Add(inputGracePeriod)) // fails only when closed
 	p.writing.Lock()
@@ -308,14 +309,14 @@ func (p *Process) isClosed() bool {
 	}
 }
 
-// PID is the id of the process and of its group.
+// PID returns the id of the process and of its group.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Done is closed after the program has exited and its stderr has been read. Recv may still
-// return output.
+// Done returns a channel that is closed after the program has exited and its stderr has been read.
+// Recv may still return output.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Wait waits for Done and returns ExitError.
+// Wait waits for [Process.Done] and returns [Process.ExitError].
 func (p *Process) Wait() error {
 	<-p.done
 	return p.exitErr
@@ -328,7 +329,7 @@ func (p *Process) ExitError() error { return p.exitErr }
 // Stderr returns the last lines of the program's stderr, up to 64 KiB.
 func (p *Process) Stderr() string { return p.stderr.String() }
 
-// Signal sends a signal to the process group. It does nothing after the exit.
+// Signal sends a signal to the process group. It does nothing after the program has exited.
 func (p *Process) Signal(s syscall.Signal) error {
 	p.alive.Lock()
 	defer p.alive.Unlock()

@@ -12,15 +12,15 @@ import (
 	"github.com/google/uuid"
 )
 
-// Query starts a CLI, sends it a prompt, and returns its messages in order. The iteration ends
-// when nothing is left to do: after the last result, and after the background agents that the
-// query has started. The CLI has then exited. The optional o configures the session.
+// Query starts a CLI, sends it a prompt, and iterates over its messages in order. The iteration ends
+// after the last result, once all background agents that the query started have finished. The CLI
+// has then exited. The optional o configures the session.
 //
-// A failure ends the iteration with its error and a nil Message: of [Start], of [Client.Run], or
-// a *[ResultError] after the [Result] of a turn that failed. When the loop ends earlier, or ctx
-// does, the CLI is ended. Raw parts of the messages may be kept.
+// A failure ends the iteration with a nil Message and an error: that of [Start] or [Client.Run], or
+// a *[ResultError] after the [Result] of a failed turn. Leaving the loop early ends the CLI, and so
+// does the end of ctx. Raw parts of the messages may be kept.
 //
-// Nothing happens before the iteration, and each iteration is a query of its own.
+// Nothing happens until the iteration starts, and each iteration runs a new query.
 func Query(ctx context.Context, prompt string, o ...Options) iter.Seq2[Message, error] {
 	return QueryMessage(ctx, UserMessage{Text: prompt}, o...)
 }
@@ -40,9 +40,9 @@ func QueryMessage(ctx context.Context, prompt UserMessage, o ...Options) iter.Se
 	}
 }
 
-// Continue is [Query] without a prompt, for o.Resume of a session whose last turn was deferred (see
-// [HookDefer]): the CLI calls the hook again. It needs 2.1.261, else it fails with [ErrTooOld]: an older
-// CLI may go on before it knows the hook.
+// Continue is [Query] without a prompt, for a session (o.Resume) whose last turn was deferred, see
+// [HookDefer]: the CLI calls the hook again. It fails with [ErrTooOld] before 2.1.261, because an
+// older CLI may continue before it knows the hook.
 func Continue(ctx context.Context, o Options) iter.Seq2[Message, error] {
 	if o.MinVersion == "" || olderThan(o.MinVersion, awaitsInitialize) {
 		o.MinVersion = awaitsInitialize
@@ -65,12 +65,12 @@ func query(ctx context.Context, prompt *UserMessage, o Options, yield func(Messa
 }
 
 // query sends the prompt, if any, yields the messages until nothing is left to do, and closes the
-// client. wait returns when Run has.
+// client. wait returns when Run has returned.
 func (c *Client) query(ctx context.Context, prompt *UserMessage, messages *queue, wait func(), yield func(Message, error) bool) {
 	defer c.Close()
 	if prompt != nil {
 		if err := c.SendUser(ctx, *prompt); err != nil {
-			c.started.stop() // unlike Close, Run then says why the CLI ended
+			c.started.stop() // unlike after Close, Run then returns why the CLI ended
 			wait()
 			yield(nil, c.failure(err))
 			return
@@ -79,7 +79,7 @@ func (c *Client) query(ctx context.Context, prompt *UserMessage, messages *queue
 	var run runState
 	var failed *ResultError
 	limit := c.started.backgroundWait
-	var expired <-chan time.Time // while nothing but background agents runs
+	var expired <-chan time.Time // set while only background agents run
 	for {
 		switch waits := limit > 0 && run.result && !run.turn && !run.over(); {
 		case !waits:
@@ -103,7 +103,7 @@ func (c *Client) query(ctx context.Context, prompt *UserMessage, messages *queue
 			return
 		}
 		if err != nil {
-			// After a failed turn the CLI exits with 1: the result says more.
+			// After a failed turn the CLI exits with status 1; the error of the result is more precise.
 			var lost *SessionStoreError
 			switch {
 			case failed == nil:
@@ -124,7 +124,7 @@ func (c *Client) query(ctx context.Context, prompt *UserMessage, messages *queue
 			return
 		}
 		if run.over() {
-			_ = c.Close() // what the CLI still prints is delivered
+			_ = c.Close() // messages that the CLI still prints are delivered
 		}
 	}
 	if failed != nil {
@@ -132,17 +132,17 @@ func (c *Client) query(ctx context.Context, prompt *UserMessage, messages *queue
 	}
 }
 
-// errBackground: background agents have run for too long.
+// errBackground means that background agents have run for too long.
 var errBackground = errors.New("background agents still run")
 
-// decides reports whether a callback decides about a request of the CLI.
+// decides reports whether a callback is deciding about a request of the CLI.
 func (c *Client) decides() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.calls) > 0
 }
 
-// failure returns why the client ended, or err if it is of another cause.
+// failure returns why the client ended if err is a consequence of that, else err.
 func (c *Client) failure(err error) error {
 	c.started.mu.Lock()
 	defer c.started.mu.Unlock()
@@ -153,8 +153,8 @@ func (c *Client) failure(err error) error {
 	return err
 }
 
-// Ask is [Query] for the last result alone. It returns the Result of a failed turn together with
-// its *[ResultError].
+// Ask runs a [Query] and returns only its last result. After a failed turn it returns the Result
+// together with its *[ResultError].
 func Ask(ctx context.Context, prompt string, o ...Options) (*Result, error) {
 	var last *Result
 	for m, err := range Query(ctx, prompt, o...) {
@@ -171,12 +171,13 @@ func Ask(ctx context.Context, prompt string, o ...Options) (*Result, error) {
 	return last, nil
 }
 
-// Turn sends a message and returns the messages up to the result of its turn. The client must be
-// from [Start] and run; only one turn at a time can be iterated, another one fails with [ErrBusy].
-// Background agents may go on after the turn: their messages are part of the next one, and
-// [Options.OnMessage] receives all messages.
+// Turn sends a message and iterates over the messages up to the result of its turn. The client must
+// come from [Start], with [Client.Run] running. Only one turn can be iterated at a time; another one
+// fails with [ErrBusy]. Background agents may continue after the turn: the messages that they send
+// during the next turn are part of it. [Options.OnMessage] receives all messages, including those
+// between turns.
 //
-// A turn that failed ends with a *[ResultError]. When the loop ends early, the turn goes on: see
+// A failed turn ends with a *[ResultError]. Leaving the loop early does not end the turn, see
 // [Client.Interrupt]. Raw parts of the messages may be kept.
 func (c *Client) Turn(ctx context.Context, prompt UserMessage) iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
@@ -243,8 +244,8 @@ func (c *Client) detach(q *queue) {
 	}
 }
 
-// queue holds messages until they are taken. It has no bound: whoever iterates may wait for the
-// CLI, which would otherwise wait for the iteration.
+// queue holds messages until they are read. It is unbounded to prevent a deadlock: the body of the
+// loop may wait for the CLI, and a full queue would make the CLI wait for the loop.
 type queue struct {
 	mu      sync.Mutex
 	items   []Message
@@ -272,7 +273,7 @@ func (q *queue) add(m Message) {
 	}
 }
 
-// end ends the queue after what is in it. A nil queue has no end.
+// end ends the queue after the messages in it, with err. It does nothing on a nil queue.
 func (q *queue) end(err error) {
 	if q == nil {
 		return
@@ -285,8 +286,8 @@ func (q *queue) end(err error) {
 	}
 }
 
-// next returns the next message, or the error of the end. ok is false after a clean end. When it has
-// waited until expired, the error is errBackground.
+// next waits for the next message, or returns the error with which the queue ended. ok is false
+// after an end without an error. If expired fires first, the error is errBackground.
 func (q *queue) next(expired <-chan time.Time) (m Message, ok bool, err error) {
 	for {
 		q.mu.Lock()

@@ -15,7 +15,7 @@ type Question struct {
 	MultiSelect bool             `json:"multiSelect"`
 }
 
-// QuestionOption is an answer to choose. The person may always write another one.
+// QuestionOption is a proposed answer. The person may always write another one.
 type QuestionOption struct {
 	Label       string `json:"label"`
 	Description string `json:"description"`
@@ -23,7 +23,7 @@ type QuestionOption struct {
 }
 
 // Questions returns the questions of a request for AskUserQuestion; false for other requests.
-// Answer it with [ToolRequest.Answer], or deny it.
+// Answer the request with [ToolRequest.Answer], or deny it.
 func (r *ToolRequest) Questions() ([]Question, bool) {
 	if r.ToolName != "AskUserQuestion" {
 		return nil, false
@@ -38,8 +38,8 @@ func (r *ToolRequest) Questions() ([]Question, bool) {
 }
 
 // Answer returns the decision that answers the questions of r. answers maps the text of each
-// question to a label or another text; of a question with MultiSelect to several labels joined by
-// ", ". A question that is left out or an unknown one is an error.
+// question to the label of an option or to another text. For a question with MultiSelect, it joins
+// several labels with ", ". A missing or unknown question is an error.
 func (r *ToolRequest) Answer(answers map[string]string) (ToolDecision, error) {
 	questions, ok := r.Questions()
 	if !ok {

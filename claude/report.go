@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// What the CLI reports about itself on request. Names, descriptions and error texts come from
-// MCP servers, plugins and files: they may be of any length and contain any character. A
-// version that does not know a request refuses it with a *[RequestError].
+// Reports of the CLI about itself. Names, descriptions and error texts come from MCP servers, plugins
+// and files: they may be of any length and contain any character. A CLI that does not know a request
+// refuses it with a *[RequestError].
 
 // MCPServerStatus is an MCP server of the CLI.
 type MCPServerStatus struct {
@@ -24,9 +24,9 @@ type MCPServerStatus struct {
 	Tools []MCPTool `json:"tools"` // of a connected server
 }
 
-// MCPTool is a tool of an MCP server, by its name there.
+// MCPTool is a tool of an MCP server.
 type MCPTool struct {
-	Name        string `json:"name"`
+	Name        string `json:"name"` // as the server names it, without mcp__server__
 	Description string `json:"description"`
 }
 
@@ -39,20 +39,20 @@ func (c *Client) MCPStatus(ctx context.Context) ([]MCPServerStatus, error) {
 	return r.MCPServers, err
 }
 
-// ToggleMCP enables or disables an MCP server, and stores the choice for the folder.
+// ToggleMCP enables or disables an MCP server. The CLI remembers the choice for the folder.
 func (c *Client) ToggleMCP(ctx context.Context, server string, enabled bool) error {
 	_, err := c.Request(ctx, "mcp_toggle", map[string]any{"serverName": server, "enabled": enabled})
 	return err
 }
 
-// ReconnectMCP connects an MCP server again. It blocks until the server has answered.
+// ReconnectMCP connects to an MCP server again. It blocks until the server has answered.
 func (c *Client) ReconnectMCP(ctx context.Context, server string) error {
 	_, err := c.Request(ctx, "mcp_reconnect", map[string]any{"serverName": server})
 	return err
 }
 
-// AuthenticateMCP starts a sign-in at an MCP server and returns the address at which a person
-// continues, or "" if none is needed. The CLI then waits for the browser on a port of its own.
+// AuthenticateMCP starts the sign-in to an MCP server. It returns the URL that the person must open in
+// a browser, or "" if no sign-in is needed. The CLI then listens on its own port for the browser.
 func (c *Client) AuthenticateMCP(ctx context.Context, server string) (address string, err error) {
 	var r struct {
 		AuthURL string `json:"authUrl"`
@@ -61,14 +61,14 @@ func (c *Client) AuthenticateMCP(ctx context.Context, server string) (address st
 	return r.AuthURL, err
 }
 
-// FinishMCPSignIn gives the CLI the address to which the browser was sent back, for a browser
-// that cannot reach the port of the CLI. The server connects with the next ReconnectMCP.
+// FinishMCPSignIn passes the CLI the URL that the browser was redirected to, for a browser that
+// cannot reach the CLI's port. [Client.ReconnectMCP] then connects to the server.
 func (c *Client) FinishMCPSignIn(ctx context.Context, server, callback string) error {
 	_, err := c.Request(ctx, "mcp_oauth_callback_url", map[string]any{"serverName": server, "callbackUrl": callback})
 	return err
 }
 
-// ContextUsage is what fills the context window, in tokens, estimated by the CLI.
+// ContextUsage describes what fills the context window, in tokens, as estimated by the CLI.
 type ContextUsage struct {
 	Categories           []ContextCategory `json:"categories"`
 	TotalTokens          float64           `json:"totalTokens"`
@@ -103,12 +103,12 @@ type ContextCategory struct {
 	Deferred bool    `json:"isDeferred"`
 }
 
-// ContextUsage returns what fills the context window. The CLI counts locally.
+// ContextUsage returns what fills the context window. The CLI counts the tokens locally.
 func (c *Client) ContextUsage(ctx context.Context) (ContextUsage, error) {
 	var r ContextUsage
 	err := c.report(ctx, "get_context_usage", map[string]any{"detail": "summary"}, &r)
 	for i := range r.Categories {
-		// An older CLI has only the names.
+		// An older CLI sends only the names.
 		if of := &r.Categories[i]; of.Kind == "" {
 			switch {
 			case of.Deferred:
@@ -133,7 +133,7 @@ type PermissionRule struct {
 	NotInEffect bool   `json:"notInEffect"` // overridden by a policy
 }
 
-// PermissionRules returns the permission rules of the CLI, in its order.
+// PermissionRules returns the permission rules of the CLI, in the CLI's order.
 func (c *Client) PermissionRules(ctx context.Context) ([]PermissionRule, error) {
 	var r struct {
 		State struct {
@@ -144,7 +144,7 @@ func (c *Client) PermissionRules(ctx context.Context) ([]PermissionRule, error) 
 	return r.State.Rules, err
 }
 
-// ListedHook is a hook that the CLI runs, as it lists it.
+// ListedHook is an entry in the CLI's list of hooks.
 type ListedHook struct {
 	Event    string `json:"event"`
 	Matcher  string `json:"matcher"` // "" for all
@@ -155,14 +155,14 @@ type ListedHook struct {
 	Disabled bool   `json:"disabled"` // by the mode of the session or a policy
 }
 
-// HookPolicy is what a policy says about hooks.
+// HookPolicy is the effect of a managed policy on hooks.
 type HookPolicy struct {
-	Disabled    bool `json:"disabledByPolicy"` // nothing runs
+	Disabled    bool `json:"disabledByPolicy"` // no hook runs
 	ManagedOnly bool `json:"managedOnly"`      // only hooks of the policy run; they are not listed
-	Managed     int  `json:"policyHookCount"`  // hooks of the policy
+	Managed     int  `json:"policyHookCount"`  // number of the policy's hooks
 }
 
-// Hooks returns the hooks of the CLI, without those of a policy.
+// Hooks returns the hooks of the CLI, except those of a policy.
 func (c *Client) Hooks(ctx context.Context) ([]ListedHook, HookPolicy, error) {
 	var r struct {
 		Hooks  []ListedHook `json:"hooks"`
@@ -176,11 +176,11 @@ func (c *Client) Hooks(ctx context.Context) ([]ListedHook, HookPolicy, error) {
 type Settings struct {
 	// Plugins are enabled or disabled, by name@marketplace.
 	Plugins map[string]bool
-	// Rules are the permission rules of all files, in the order of the CLI.
+	// Rules are the permission rules of all files, in the CLI's order.
 	Rules []PermissionRule
 }
 
-// Settings returns a part of the CLI's settings. What it leaves out may contain secrets.
+// Settings returns a part of the CLI's settings. It leaves out the rest, which may contain secrets.
 func (c *Client) Settings(ctx context.Context) (Settings, error) {
 	var r struct {
 		Effective struct {
@@ -202,7 +202,7 @@ func (c *Client) Settings(ctx context.Context) (Settings, error) {
 	}
 	s := Settings{Plugins: map[string]bool{}}
 	for name, on := range r.Effective.EnabledPlugins {
-		s.Plugins[name] = string(on) != "false" // a list of versions enables it, too
+		s.Plugins[name] = string(on) != "false" // a list of versions also enables it
 	}
 	for _, of := range r.Sources {
 		p := of.Settings.Permissions
@@ -224,8 +224,8 @@ type PlanLimit struct {
 	ResetsAt    string   `json:"resets_at"`   // RFC 3339; "" when unknown
 }
 
-// PlanLimits returns the limits of the account's plan by name, such as five_hour and
-// seven_day, or nil when the account has none, as with an API key. The CLI asks the API.
+// PlanLimits returns the limits of the account's plan by name, such as five_hour and seven_day, or
+// nil if the account has none, as with an API key. The CLI queries the API for them.
 func (c *Client) PlanLimits(ctx context.Context) (map[string]PlanLimit, error) {
 	var r struct {
 		Available bool                       `json:"rate_limits_available"`
@@ -245,7 +245,7 @@ func (c *Client) PlanLimits(ctx context.Context) (map[string]PlanLimit, error) {
 	return limits, nil
 }
 
-// report makes a request and decodes the response; fields of an unexpected type stay zero.
+// report sends a request and decodes the response; fields of an unexpected type stay zero.
 func (c *Client) report(ctx context.Context, subtype string, fields map[string]any, into any) error {
 	var request any
 	if fields != nil {

@@ -12,7 +12,7 @@ import (
 // RequestError is the CLI's refusal of a request.
 type RequestError struct {
 	Subtype  string // of the request
-	Sentence string // sentence of the CLI
+	Sentence string // error message of the CLI
 	Code     string // "" when the CLI gave none
 }
 
@@ -21,7 +21,7 @@ func (e *RequestError) Error() string {
 }
 
 // Request sends a control request and returns the CLI's response, or nil if it is empty.
-// fields are the fields besides the subtype: anything that marshals to a JSON object, or nil.
+// fields are the other fields of the request: anything that marshals to a JSON object, or nil.
 // It blocks until the CLI answers, ctx ends, or the conversation is over ([ErrClosed]). A
 // refusal is a *[RequestError].
 func (c *Client) Request(ctx context.Context, subtype string, fields any) (json.RawMessage, error) {
@@ -33,7 +33,7 @@ func (c *Client) request(ctx context.Context, subtype string, fields any) (reply
 	return c.requestFor(ctx, subtype, fields, waitingReply{})
 }
 
-// requestFor is request for an answer that the read loop treats as w says.
+// requestFor is request; w tells the read loop how to handle the answer.
 func (c *Client) requestFor(ctx context.Context, subtype string, fields any, w waitingReply) (reply, error) {
 	body := append([]byte(`{"subtype":`), appendString(nil, subtype)...)
 	if fields != nil {
@@ -72,7 +72,7 @@ func (c *Client) requestFor(ctx context.Context, subtype string, fields any, w w
 		if c.cancelWait(id) {
 			return reply{}, fmt.Errorf("claude: %s: %w: %w", subtype, ErrClosed, err)
 		}
-		// The end came first and its ErrClosed waits in the channel.
+		// The conversation ended first, and its ErrClosed is in the channel.
 	} else if w.sent != nil {
 		w.sent()
 	}
@@ -125,8 +125,8 @@ func (c *Client) SetPermissionMode(ctx context.Context, mode string) error {
 }
 
 // SessionCost returns the cost that the CLI has counted so far, in US dollars: total_cost_usd
-// of its results, rounded to cents from half a dollar on. A CLI of 2.1.3xx that resumes a
-// conversation starts with the previous cost.
+// of its results, rounded to cents from 0.50 up. A CLI of 2.1.3xx that resumes a conversation
+// starts with the previous cost.
 func (c *Client) SessionCost(ctx context.Context) (float64, error) {
 	raw, err := c.Request(ctx, "get_session_cost", nil)
 	if err != nil {
@@ -159,21 +159,21 @@ func (c *Client) ApplySettings(ctx context.Context, settings map[string]any) err
 	return err
 }
 
-// Rewind says what RewindFiles changes or has changed.
+// Rewind is the result of [Client.RewindFiles].
 type Rewind struct {
-	// CanRewind is false when the CLI cannot restore the files, and Error says why.
+	// CanRewind is false when the CLI cannot restore the files; Error is the reason.
 	CanRewind bool   `json:"canRewind"`
 	Error     string `json:"error"`
-	// FilesChanged are absolute paths. The numbers of lines are those of all files together.
-	// After a restore, rather than a dry run, all three are empty.
+	// FilesChanged are absolute paths; Insertions and Deletions count the lines of all files
+	// together. Only a dry run sets these three.
 	FilesChanged []string `json:"filesChanged"`
 	Insertions   int      `json:"insertions"`
 	Deletions    int      `json:"deletions"`
 }
 
-// RewindFiles restores the files that Claude's own tools have changed since a person's message,
-// by its UUID, to what they were before it. With dryRun it changes nothing. The CLI must have run
-// with [FileCheckpoints] since that message.
+// RewindFiles restores the files that Claude's own tools have changed since a person's message to
+// their contents before it. With dryRun it changes nothing. The CLI must have run with
+// [FileCheckpoints] since that message.
 func (c *Client) RewindFiles(ctx context.Context, messageUUID string, dryRun bool) (Rewind, error) {
 	raw, err := c.Request(ctx, "rewind_files", map[string]any{"user_message_id": messageUUID, "dry_run": dryRun})
 	if err != nil {
@@ -186,6 +186,6 @@ func (c *Client) RewindFiles(ctx context.Context, messageUUID string, dryRun boo
 	return r, nil
 }
 
-// FileCheckpoints is the environment variable, set to true, with which a CLI keeps the previous
+// FileCheckpoints is an environment variable. With the value true, the CLI keeps the previous
 // content of each file that its tools change, for [Client.RewindFiles].
 const FileCheckpoints = "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING"

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// RunAs is the user that CLIs run as, if that is not the user of this process. Nil stands for
-// the user of this process.
+// RunAs is the user that CLIs run as. Nil means the user of this process.
 type RunAs struct {
 	Name     string // "" for a user without a name on this machine
 	UID, GID int
@@ -17,8 +16,8 @@ type RunAs struct {
 	Home     string // absolute
 }
 
-// ErrRunAs: this process lacks the right to act as another user, or the system does not
-// support it.
+// ErrRunAs means that this process lacks the privileges to act as another user, or that the
+// operating system does not support it.
 var ErrRunAs = errors.New("claude: cannot act as another user")
 
 // Format returns the user in the form that [ParseRunAs] reads: uid:gid and, after another
@@ -31,7 +30,7 @@ func (u *RunAs) Format() string {
 	return fmt.Sprintf("%d:%d:%s", u.UID, u.GID, strings.Join(groups, ","))
 }
 
-// DisplayName returns the name, or else the number, of the user.
+// DisplayName returns the name of the user, or uid:gid if it has none.
 func (u *RunAs) DisplayName() string {
 	if u.Name != "" {
 		return u.Name
@@ -39,7 +38,7 @@ func (u *RunAs) DisplayName() string {
 	return fmt.Sprintf("%d:%d", u.UID, u.GID)
 }
 
-// ParseRunAs parses the ids of a user; the groups are optional.
+// ParseRunAs parses the form that [RunAs.Format] returns. The supplementary groups are optional.
 func ParseRunAs(text string) (*RunAs, error) {
 	parts := strings.Split(text, ":")
 	if len(parts) < 2 || len(parts) > 3 {
@@ -60,8 +59,8 @@ func ParseRunAs(text string) (*RunAs, error) {
 	return &RunAs{UID: read[0], GID: read[1], Groups: read[2:]}, nil
 }
 
-// Environ returns parent, the environment of this process, with the variables that name its
-// user replaced.
+// Environ returns parent, the environment of this process, for the user: it replaces the variables
+// that name this process's user and removes those that refer to that user's folders.
 func (u *RunAs) Environ(parent []string) []string {
 	if u == nil {
 		return parent
@@ -77,10 +76,10 @@ func (u *RunAs) Environ(parent []string) []string {
 	return own
 }
 
-// Do calls f on a thread that has the user's file rights and none of ours. So what f opens,
-// creates or changes, it does as the user, and the user's links lead it nowhere that the user
-// could not go. f must not start goroutines that need these rights, too. Do returns the error
-// of f, or an [ErrRunAs].
+// Do calls f on a thread with the user's file permissions and without those of this process. f opens,
+// creates and changes files as the user, so a symbolic link of the user leads it only where the user
+// could go too. f must not start goroutines that need these permissions. Do returns the error of f, or
+// [ErrRunAs].
 func (u *RunAs) Do(f func() error) error {
 	if u == nil {
 		return f()
@@ -88,8 +87,8 @@ func (u *RunAs) Do(f func() error) error {
 	return onThread(u.takeFileRights, f)
 }
 
-// InGroup calls f on a thread that creates files in the group of the user, with our rights
-// otherwise.
+// InGroup calls f on a thread that creates files in the user's group, but otherwise has the permissions
+// of this process. It returns the error of f, or [ErrRunAs].
 func (u *RunAs) InGroup(f func() error) error {
 	if u == nil {
 		return f()

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// Constants of the kernel that package syscall lacks.
+// Kernel constants that package syscall lacks.
 const (
 	prSetNoNewPrivs  = 38
 	prCapAmbient     = 47
@@ -19,8 +19,8 @@ const (
 	capabilityBlocks = 2
 )
 
-// onThread calls f on a new thread that ends afterwards, so that no other goroutine ever runs
-// on a thread with changed credentials.
+// onThread calls change and then f on a thread that ends afterwards, so that no other goroutine ever
+// runs on a thread with changed credentials.
 func onThread(change func() error, f func() error) error {
 	var err error
 	var broken any
@@ -40,8 +40,8 @@ func onThread(change func() error, f func() error) error {
 	return err
 }
 
-// takeFileRights gives this thread the file rights of the user. It makes the system calls
-// directly, for one thread; those of package syscall change all threads.
+// takeFileRights gives this thread the file permissions of the user. It makes the system calls
+// directly, because the functions of package syscall change all threads.
 func (u *RunAs) takeFileRights() error {
 	if err := u.takeGroups(); err != nil {
 		return err
@@ -68,8 +68,7 @@ func (u *RunAs) takeGroups() error {
 	return nil
 }
 
-// setFSID sets a file system id. The system call reports no error, so a second call checks
-// the result.
+// setFSID sets a file system id. The system call reports no error, so a second call reads the id back.
 func setFSID(name string, call uintptr, id int) error {
 	_, _, _ = syscall.RawSyscall(call, uintptr(id), 0, 0)
 	if now, _, _ := syscall.RawSyscall(call, noChange, 0, 0); now&lowest32 != uintptr(id) {
@@ -78,10 +77,9 @@ func setFSID(name string, call uintptr, id int) error {
 	return nil
 }
 
-// Become changes the user of this process irreversibly: no saved id, group or capability
-// remains, and no program that it runs gets any. When the parent of this process ends, so
-// does this process. It is for a process that executes another program next, from the same
-// goroutine.
+// Become changes the user of this process irreversibly: no saved id, group or capability remains, and
+// no program that this process runs can gain any. When the parent of this process ends, this process is
+// killed. Become is for a process that then executes another program, from the same goroutine.
 func (u *RunAs) Become() error {
 	runtime.LockOSThread() // the parent death signal is set per thread, and the exec comes from this one
 	parent := os.Getppid()
@@ -113,8 +111,8 @@ func (u *RunAs) Become() error {
 	return nil
 }
 
-// noCapabilities drops all capabilities of this thread. A change between two uids other than
-// 0 keeps them.
+// noCapabilities drops all capabilities of this thread. Changing from one uid to another would keep
+// them if neither is 0.
 func noCapabilities() error {
 	header := struct {
 		version uint32

@@ -22,9 +22,9 @@ import (
 	"github.com/sayso-dev/sayso/internal/ellipsis"
 )
 
-// SavedFolder reads the conversations that CLIs of this user have saved in their
-// configuration folder (~/.claude unless CLAUDE_CONFIG_DIR is set). It skips what it cannot parse,
-// and changes nothing unless Rename, Tag, Archive, Delete or Fork is called. Its methods may be called from any goroutine.
+// SavedFolder reads the conversations that the CLIs of this user have saved in their configuration
+// folder (~/.claude unless CLAUDE_CONFIG_DIR is set). It skips what it cannot parse. Only Rename, Tag,
+// Archive, Delete, Fork and Restore change the folder. Its methods are safe for concurrent use.
 type SavedFolder struct {
 	dir string
 
@@ -37,7 +37,7 @@ func NewSavedFolder(dir string) *SavedFolder {
 	return &SavedFolder{dir: dir, known: map[string]SavedConversation{}}
 }
 
-// ConfigDir returns the configuration folder of a CLI with an environment of KEY=value.
+// ConfigDir returns the configuration folder of a CLI with this environment, as KEY=value.
 func ConfigDir(environ []string) string {
 	home := ""
 	for _, e := range environ {
@@ -55,33 +55,33 @@ func ConfigDir(environ []string) string {
 type SavedConversation struct {
 	SessionID string
 	CWD       string // folder in which it started
-	Title     string // the name that the CLI or the person gave it, else the first words of the first prompt
+	Title     string // given by the person or the CLI, else the first words of the first prompt
 	ChangedAt time.Time
 	Size      int64  // bytes of the file
 	Running   bool   // a running CLI has this conversation open
-	File      string // of the CLI, below the folder projects
+	File      string // path below the folder projects
 
 	FirstPrompt  string // its first line
 	Tag          string // see [SavedFolder.Tag]
 	Archived     bool   // see [SavedFolder.Archive]
 	GitBranch    string // in which it started
 	CreatedAt    time.Time
-	LastPromptAt time.Time // zero when the end of the file has none
+	LastPromptAt time.Time // zero if the part of the file that was read has no prompt
 }
 
-// ErrNotSaved: there is no saved conversation with that id.
+// ErrNotSaved means that there is no saved conversation with that id.
 var ErrNotSaved = errors.New("no saved conversation of that id")
 
 var savedName = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\.jsonl$`)
 
-// How much of a file is read to list it, from its start and its end: it may have hundreds of
-// megabytes.
+// How much of a file is read to list it, from its start and its end, in bytes. A file may have hundreds
+// of megabytes.
 const (
 	headBytes = 256 << 10
 	tailBytes = 64 << 10
 )
 
-// List returns up to limit conversations, the latest first.
+// List returns up to limit conversations, latest first. A folder that does not exist has none.
 func (f *SavedFolder) List(limit int) ([]SavedConversation, error) {
 	root, err := os.OpenRoot(filepath.Join(f.dir, "projects"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -150,7 +150,7 @@ func (f *SavedFolder) Find(sessionID string) (SavedConversation, error) {
 	return s, nil
 }
 
-// describe adds the folder and the title of a conversation.
+// describe adds what the file of a conversation contains, such as its folder and title.
 func (f *SavedFolder) describe(root *os.Root, s SavedConversation) SavedConversation {
 	f.mu.Lock()
 	known, ok := f.known[s.File]
@@ -177,7 +177,7 @@ func (f *SavedFolder) describe(root *os.Root, s SavedConversation) SavedConversa
 	return s
 }
 
-// read takes in parts of the file.
+// read sets the fields that come from these parts of the file.
 func (s *SavedConversation) read(parts ...[]byte) {
 	prompt, named := "", ""
 	for _, part := range parts {
@@ -235,8 +235,8 @@ func (s *SavedConversation) read(parts ...[]byte) {
 	s.Title, s.FirstPrompt = firstLine(cmp.Or(named, prompt)), firstLine(prompt)
 }
 
-// PromptOf returns what a person wrote in a saved message, or "": results of tools and texts
-// that the CLI adds, which it marks with tags, are no prompts.
+// PromptOf returns the text that a person wrote in a saved message, or "". Results of tools, and texts
+// that the CLI adds and marks with tags, are not prompts.
 func PromptOf(u *User) string {
 	var words []string
 	for _, b := range u.Content {
@@ -270,7 +270,7 @@ func (f *SavedFolder) running() map[string]bool {
 	found := map[string]bool{}
 	files, _ := filepath.Glob(filepath.Join(f.dir, "sessions", "*.json"))
 	for _, file := range files {
-		// Claude may write there: a pipe would block, and a device has no end.
+		// Claude may write in this folder. Reading a pipe would block, and a device may have no end.
 		const limit = 64 << 10
 		if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() || info.Size() > limit {
 			continue
@@ -292,12 +292,13 @@ func (f *SavedFolder) running() map[string]bool {
 type SavedMessage struct {
 	Message Message
 	At      time.Time
-	IsMeta  bool // the CLI's own, not a person's
+	IsMeta  bool // written by the CLI, not by a person
 }
 
-// Read calls each for the lines in a chunk of a file, see [DecodeSaved]: about size bytes that
-// end at offset end, or at the end of the file for -1. It returns the start of the chunk, which
-// is the end of the previous one and 0 for the first. It skips lines longer than a chunk.
+// Read calls each with the lines of one chunk of a conversation, see [DecodeSaved]. The chunk has about
+// size bytes and ends at offset end; -1 means the end of the file. Read returns the offset at which the
+// chunk begins: pass it as end to read the previous chunk. It is 0 for the first chunk. Read skips a line
+// that is longer than a chunk.
 func (f *SavedFolder) Read(s SavedConversation, end int64, size int64, each func(line []byte)) (begin int64, err error) {
 	file, err := os.OpenInRoot(filepath.Join(f.dir, "projects"), s.File)
 	if err != nil {
@@ -313,7 +314,7 @@ func (f *SavedFolder) Read(s SavedConversation, end int64, size int64, each func
 		// The line in which the chunk begins belongs to the previous chunk.
 		skipped, err := skipLine(in)
 		if errors.Is(err, io.EOF) || err == nil && begin+skipped >= end {
-			return begin, nil // the whole chunk is inside one line
+			return begin, nil // the whole chunk lies within one line
 		}
 		if err != nil {
 			return 0, fmt.Errorf("claude: saved conversation %s: %w", s.SessionID, err)
@@ -344,7 +345,7 @@ func (f *SavedFolder) Mentions(s SavedConversation, uuid string) (bool, error) {
 	defer file.Close()
 	wanted := []byte(uuid)
 	piece := make([]byte, 256<<10)
-	kept := 0 // bytes of the previous chunk, in which it may begin
+	kept := 0 // bytes of the previous chunk, in which the UUID may begin
 	for {
 		n, err := file.Read(piece[kept:])
 		if bytes.Contains(piece[:kept+n], wanted) {
@@ -362,8 +363,9 @@ func (f *SavedFolder) Mentions(s SavedConversation, uuid string) (bool, error) {
 	}
 }
 
-// EntryBefore returns the UUID of the last message of a person or of Claude before the entry with
-// that UUID, "" if it is the first one, or [ErrNotSaved]. It reads the whole file.
+// EntryBefore returns the UUID of the last message of a person or of Claude before the user message with
+// this UUID, or "" if there is none. The error is [ErrNotSaved] if the conversation has no such message.
+// It reads the file up to that message.
 func (f *SavedFolder) EntryBefore(s SavedConversation, uuid string) (string, error) {
 	file, err := os.OpenInRoot(filepath.Join(f.dir, "projects"), s.File)
 	if err != nil {
@@ -413,8 +415,8 @@ func skipLine(in *bufio.Reader) (n int64, err error) {
 	}
 }
 
-// DecodeSaved decodes a line of a saved conversation; false for what is no message of the main
-// conversation.
+// DecodeSaved decodes a line of a saved conversation. ok is false for a line that is not a message of
+// the main conversation.
 func DecodeSaved(line []byte) (m SavedMessage, ok bool) {
 	var e struct {
 		Type        string    `json:"type"`

@@ -20,9 +20,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// What a saved conversation is called and marked with is written as the CLI and the official SDKs
-// write it: entries at the end of its file, and a file archived.json in its folder. A test compares
-// the result with what the TypeScript SDK reads.
+// Titles, tags and archive marks have the format of the CLI and the official SDKs: entries at the end
+// of the conversation's file, and a file archived.json in its folder. A test checks that the TypeScript
+// SDK reads them.
 
 // Rename gives a saved conversation a title.
 func (f *SavedFolder) Rename(s SavedConversation, title string) error {
@@ -34,7 +34,7 @@ func (f *SavedFolder) Rename(s SavedConversation, title string) error {
 
 var errNoTitle = errors.New("claude: a title is not empty")
 
-// savedNote is an entry about a session, with the order of fields of the CLI.
+// savedNote is an entry about a session, with the fields in the CLI's order.
 type savedNote struct {
 	Type        string     `json:"type"`
 	CustomTitle string     `json:"customTitle,omitempty"`
@@ -53,7 +53,7 @@ func tagNote(tag, sessionID string) savedNote {
 	return savedNote{Type: "tag", Tag: &tag, SessionID: sessionID}
 }
 
-// forkTitle is the title of a copy.
+// forkTitle returns the default title of a copy.
 func (s SavedConversation) forkTitle() string { return firstLine(s.Title) + " (fork)" }
 
 // Tag marks a saved conversation with a tag; "" removes it.
@@ -79,10 +79,10 @@ func (f *SavedFolder) appendEntry(s SavedConversation, entry any) error {
 	if end, err := file.Seek(0, io.SeekEnd); err == nil && end > 0 {
 		var last [1]byte
 		if _, err := file.ReadAt(last[:], end-1); err == nil && last[0] != '\n' {
-			line = append([]byte("\n"), line...) // a CLI was killed while it wrote
+			line = append([]byte("\n"), line...) // a CLI was killed while it was writing
 		}
 	}
-	if _, err := file.Write(append(line, '\n')); err != nil { // one write: a CLI may append, too
+	if _, err := file.Write(append(line, '\n')); err != nil { // one write, because a CLI may append at the same time
 		return savedError(s, err)
 	}
 	return nil
@@ -110,11 +110,11 @@ type archive struct {
 	By       string    `json:"by"`
 }
 
-// besides is the folder of what belongs to a conversation, below projects.
+// besides returns the folder of the files that belong to a conversation, below projects.
 func (s SavedConversation) besides() string { return strings.TrimSuffix(s.File, ".jsonl") }
 
-// Archive marks a saved conversation as archived, or no longer. It stays where it is, and another
-// prompt in it ends the mark.
+// Archive marks a saved conversation as archived, or removes the mark. The conversation stays where it
+// is. A later prompt in it makes the mark void.
 func (f *SavedFolder) Archive(s SavedConversation, archived bool) error {
 	root, err := f.root()
 	if err != nil {
@@ -141,7 +141,7 @@ func (f *SavedFolder) Archive(s SavedConversation, archived bool) error {
 	return nil
 }
 
-// isArchived reads the mark; a prompt after it ends it.
+// isArchived reports whether the conversation has an archive mark and no later prompt.
 func (s SavedConversation) isArchived(root *os.Root) bool {
 	text, err := root.ReadFile(s.besides() + "/archived.json")
 	if err != nil {
@@ -167,11 +167,12 @@ func (f *SavedFolder) Delete(s SavedConversation) error {
 	return nil
 }
 
-// maxEntry bounds a line of a conversation that is copied, in bytes.
+// maxEntry bounds a line that Fork copies or Messages reads, in bytes. Longer lines are skipped.
 const maxEntry = MaxLine
 
-// Fork copies a saved conversation, up to and with the entry of a UUID, or whole for "". Every entry
-// gets a new UUID. It returns the id of the copy, which can be resumed. The copy has no checkpoints.
+// Fork copies a saved conversation up to and including the entry with the UUID upTo; "" copies all of it.
+// Every entry gets a new UUID. An empty title stands for that of the original with " (fork)". Fork returns
+// the id of the copy, which can be resumed. The copy has no checkpoints.
 func (f *SavedFolder) Fork(s SavedConversation, upTo, title string) (sessionID string, err error) {
 	root, err := f.root()
 	if err != nil {
@@ -237,8 +238,8 @@ func (f *SavedFolder) Fork(s SavedConversation, upTo, title string) (sessionID s
 	return sessionID, w.Flush()
 }
 
-// forkEntry returns the copy of an entry of the main conversation, and its former UUID; nil for
-// another entry.
+// forkEntry returns a copy of an entry of the main conversation, and the UUID of the original. The copy
+// is nil for any other entry. forkEntry adds the new UUID to renamed, by the original one.
 func forkEntry(line []byte, from, to string, renamed map[string]string) (id string, copied []byte) {
 	var entry map[string]json.RawMessage
 	if json.Unmarshal(line, &entry) != nil || string(entry["isSidechain"]) == "true" {
@@ -270,7 +271,7 @@ func forkEntry(line []byte, from, to string, renamed map[string]string) (id stri
 
 var quotedUUID = regexp.MustCompile(`"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"`)
 
-// renameUUIDs replaces the strings in a value that are UUIDs of entries.
+// renameUUIDs replaces the strings in a value that are UUIDs in renamed.
 func renameUUIDs(value json.RawMessage, renamed map[string]string) json.RawMessage {
 	for _, found := range quotedUUID.FindAll(value, -1) {
 		if name, known := renamed[string(found[1:len(found)-1])]; known {
@@ -280,8 +281,8 @@ func renameUUIDs(value json.RawMessage, renamed map[string]string) json.RawMessa
 	return value
 }
 
-// Subagents returns the saved conversations of the subagents of s, for Read; their SessionID is the
-// id of the agent. Decode their lines with [Decode].
+// Subagents returns the saved conversations of the subagents of s, for [SavedFolder.Read]. Their
+// SessionID is the id of the agent. Decode their lines with [Decode], not with [DecodeSaved].
 func (f *SavedFolder) Subagents(s SavedConversation) ([]SavedConversation, error) {
 	root, err := f.root()
 	if err != nil {
@@ -304,16 +305,16 @@ func (f *SavedFolder) Subagents(s SavedConversation) ([]SavedConversation, error
 	return list, nil
 }
 
-// Messages returns the messages of a saved conversation, the oldest first: those that a CLI which
-// resumes it would know, without what was rewound. Raw parts may be kept. It reads the file twice.
+// Messages iterates over the messages of a saved conversation, oldest first: those that a CLI would load
+// to resume it, without the rewound ones. Raw parts may be kept. It reads the file twice.
 func (f *SavedFolder) Messages(s SavedConversation) iter.Seq2[SavedMessage, error] {
 	return func(yield func(SavedMessage, error) bool) {
 		conversation(func(each func([]byte) bool) error { return f.eachLine(s, each) }, yield)
 	}
 }
 
-// conversation yields the messages of a conversation. eachLine calls its argument for the lines until
-// that returns false, and is called twice.
+// conversation yields the messages of a conversation. It calls eachLine twice, which calls its argument
+// with each line until the argument returns false.
 func conversation(eachLine func(each func(line []byte) bool) error, yield func(SavedMessage, error) bool) {
 	chain, err := chainOf(eachLine)
 	if err != nil {
@@ -342,7 +343,7 @@ func chainOf(eachLine func(each func(line []byte) bool) error) (map[string]bool,
 			Type          string `json:"type"`
 			UUID          string `json:"uuid"`
 			Parent        string `json:"parentUuid"`
-			LogicalParent string `json:"logicalParentUuid"` // of a summary: what it summarizes
+			LogicalParent string `json:"logicalParentUuid"` // of a summary: the last entry that it summarizes
 			IsSidechain   bool   `json:"isSidechain"`
 		}
 		if json.Unmarshal(line, &e) == nil && e.UUID != "" && !e.IsSidechain {
@@ -367,7 +368,7 @@ func chainOf(eachLine func(each func(line []byte) bool) error) (map[string]bool,
 	return chain, nil
 }
 
-// eachLine calls each for the lines of a conversation until it returns false.
+// eachLine calls each with the lines of a conversation until each returns false.
 func (f *SavedFolder) eachLine(s SavedConversation, each func(line []byte) bool) error {
 	root, err := f.root()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// ErrMalformed: a line is not one JSON object.
+// ErrMalformed means that a line is not one JSON object.
 var ErrMalformed error = protocolError("line is not a JSON object")
 
 // maxDepth bounds nesting, as encoding/json does: a line of a million brackets is refused
@@ -54,8 +54,8 @@ func skipString(b []byte, i int) int {
 // skipComposite returns the index after the object or array that begins at b[i], or -1. It
 // only matches brackets.
 func skipComposite(b []byte, i int) int {
-	var kinds uint64   // one bit a level, the innermost lowest; set for objects
-	var outer []uint64 // the kinds of 64 further levels each
+	var kinds uint64   // one bit per level, the innermost lowest; set for objects
+	var outer []uint64 // the kinds of the outer levels, 64 per element
 	for depth := 0; i < len(b); {
 		switch b[i] {
 		case '"':
@@ -237,8 +237,8 @@ func end(b []byte, i int) error {
 	return nil
 }
 
-// unquote decodes a quoted JSON string. Invalid UTF-8 and lone surrogates become U+FFFD. ok
-// is false when v is no string.
+// unquote decodes a quoted JSON string. Invalid UTF-8 and lone surrogates become U+FFFD. It returns
+// false if v is not a string.
 func unquote(v []byte) (string, bool) {
 	if len(v) < 2 || v[0] != '"' || v[len(v)-1] != '"' {
 		return "", false
@@ -251,8 +251,8 @@ func unquote(v []byte) (string, bool) {
 }
 
 // unescapeAll decodes the inside of a JSON string of valid UTF-8. Escapes are close together
-// in code, so it copies eight bytes at a time until it sees one: a search for the next would
-// cost more than the copy.
+// in source code, so it copies eight bytes at a time until it sees one: searching for the next
+// escape would cost more than the copy.
 func unescapeAll(v []byte) (string, bool) {
 	i := bytes.IndexByte(v, '\\')
 	if i < 0 {
@@ -261,10 +261,10 @@ func unescapeAll(v []byte) (string, bool) {
 	var out strings.Builder
 	out.Grow(len(v))
 	out.Write(v[:i])
-	var decoded [512]byte // what is not yet in out
+	var decoded [512]byte // decoded bytes that are not yet in out
 	n := 0
 	for i < len(v) {
-		if n > len(decoded)-8-utf8.UTFMax { // eight bytes, then what an escape stands for
+		if n > len(decoded)-8-utf8.UTFMax { // room for eight bytes and the character of an escape
 			out.Write(decoded[:n])
 			n = 0
 		}
@@ -347,7 +347,7 @@ func unquotePrefix(v []byte, limit int) (prefix string, size int) {
 	}
 }
 
-// replaceInvalid replaces every byte of invalid UTF-8 by U+FFFD, as encoding/json does.
+// replaceInvalid replaces every byte of invalid UTF-8 with U+FFFD, as encoding/json does.
 func replaceInvalid(v []byte) []byte {
 	out := make([]byte, 0, len(v)+16)
 	for len(v) > 0 {
@@ -407,7 +407,7 @@ func hex4(v []byte) (rune, bool) {
 	return r, true
 }
 
-// text decodes the string v. It returns "" for any other type: a field of an unexpected type
+// text decodes the string v. It returns "" for any other type, because a field of an unexpected type
 // must not make the message unreadable.
 func text(v []byte) string {
 	s, _ := unquote(v)

@@ -14,16 +14,16 @@ import (
 	"time"
 )
 
-// SessionStore keeps copies of transcripts outside of the CLI's configuration folder, such as in a
-// database. [Options.SessionStore] fills it, and [SavedFolder.Restore] brings a conversation back.
-// Its methods return when their context ends, and sessions may call them at the same time.
+// SessionStore keeps copies of transcripts outside the CLI's configuration folder, for example in a
+// database. [Options.SessionStore] fills it, and [SavedFolder.Restore] writes a conversation back.
+// Its methods must return when their context ends. Sessions may call them concurrently.
 type SessionStore interface {
-	// Append adds entries, each a JSON object that may be kept, to those of a key. The calls of a session come one
-	// after the other, in order. A call that failed is repeated, so an entry whose uuid is stored
-	// is to be ignored; entries without a uuid are always added.
+	// Append adds entries to those of a key. Each is a JSON object that may be kept. A session
+	// makes its calls one after the other, in order. It repeats a failed call, so Append must
+	// ignore an entry whose uuid is already stored; it always adds entries without a uuid.
 	Append(ctx context.Context, key SessionKey, entries []json.RawMessage) error
 	// Load returns the entries of a key in the order in which they were added, none for an
-	// unknown key. The objects may be formatted otherwise.
+	// unknown key. The formatting of the objects may differ.
 	Load(ctx context.Context, key SessionKey) ([]json.RawMessage, error)
 	// Subpaths returns the subpaths of the keys of a session, without "".
 	Subpaths(ctx context.Context, project, sessionID string) ([]string, error)
@@ -33,17 +33,17 @@ type SessionStore interface {
 type SessionKey struct {
 	Project   string // the CLI's name of the folder in which the session ran, such as -home-me-app
 	SessionID string
-	Subpath   string // of a subagent, such as subagents/agent-1; "" for the conversation itself
+	Subpath   string // names a subagent, such as subagents/agent-1; "" for the conversation itself
 }
 
-// String returns the parts with slashes between them.
+// String returns the parts, separated by slashes.
 func (k SessionKey) String() string { return path.Join(k.Project, k.SessionID, k.Subpath) }
 
-// SessionStoreError reports entries that a [SessionStore] did not take. The CLI has saved them in
+// SessionStoreError reports entries that a [SessionStore] did not store. The CLI has saved them in
 // its own files.
 type SessionStoreError struct {
-	Key     SessionKey // of the first of them
-	Entries int
+	Key     SessionKey // of the first such entry
+	Entries int        // number of such entries
 	Err     error
 }
 
@@ -55,17 +55,17 @@ func (e *SessionStoreError) Error() string {
 func (e *SessionStoreError) Unwrap() error { return e.Err }
 
 const (
-	storeTimeout  = time.Minute            // of a call
+	storeTimeout  = time.Minute            // for one Append
 	storePause    = 100 * time.Millisecond // after the first failure, then doubled
 	storePauseMax = 10 * time.Second
-	storeAttempts = 3                // after the end of the CLI
-	storeGrace    = 30 * time.Second // for all of them
+	storeAttempts = 3                // after the CLI has ended
+	storeGrace    = 30 * time.Second // for everything that is left after the CLI has ended
 )
 
-// sessionMirror passes what the CLI writes to its transcripts on to a store.
+// sessionMirror copies the entries that the CLI writes to its transcripts to a store.
 type sessionMirror struct {
 	store   SessionStore
-	failed  func(key SessionKey, err error) // is told of each failure
+	failed  func(key SessionKey, err error) // receives each failure
 	entries *queue
 	ended   chan struct{} // closed when the CLI has ended
 }
@@ -84,14 +84,14 @@ func newSessionMirror(o *Options) *sessionMirror {
 	}
 }
 
-// end tells the mirror that nothing will be added.
+// end tells the mirror that no more entries will be added.
 func (m *sessionMirror) end() {
 	m.entries.end(nil)
 	close(m.ended)
 }
 
-// run stores entries until the CLI has ended and none is left. It returns a *[SessionStoreError] if
-// some could not be stored. After an Append that failed for good nothing is stored, so that the copy
+// run stores entries until the CLI has ended and none are left. It returns a *[SessionStoreError] if
+// some could not be stored. Once it has given up on an Append, it stores nothing more, so that the copy
 // has no gap.
 func (m *sessionMirror) run(ctx context.Context) error {
 	var lost *SessionStoreError
@@ -126,7 +126,8 @@ func (m *sessionMirror) run(ctx context.Context) error {
 	return nil
 }
 
-// deliver stores entries. While the CLI runs, it tries again and again.
+// deliver stores entries. While the CLI runs, it retries without limit; after that, up to
+// storeAttempts times.
 func (m *sessionMirror) deliver(ctx context.Context, key SessionKey, entries []json.RawMessage) error {
 	for left, pause := storeAttempts, storePause; ; pause = min(2*pause, storePauseMax) {
 		err := m.append(ctx, key, entries)
@@ -157,7 +158,7 @@ func (m *sessionMirror) append(ctx context.Context, key SessionKey, entries []js
 	return err
 }
 
-// keyOf returns the key of a transcript file of the CLI.
+// keyOf returns the key for a transcript file of the CLI.
 func keyOf(file string) (SessionKey, error) {
 	_, below, found := cutLast(filepath.ToSlash(file), "/projects/")
 	parts := strings.Split(below, "/")
@@ -177,9 +178,10 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// Restore writes a conversation of a store, and its subagents, into the folder, so that
-// [Options.Resume] finds it in the folder in which it ran. The key has no Subpath. The error is
-// [ErrNotSaved] if the store has none, and [fs.ErrExist] if the folder has it already.
+// Restore writes a conversation from a store, with its subagents, to the configuration folder, so that
+// [Options.Resume] finds it when it is resumed in the folder in which it ran. key must have no Subpath.
+// The error is [ErrNotSaved] if the store has no such conversation, and [fs.ErrExist] if the
+// configuration folder already has it.
 func (f *SavedFolder) Restore(ctx context.Context, store SessionStore, key SessionKey) error {
 	if !savedName.MatchString(key.SessionID+".jsonl") || key.Subpath != "" || !isLocal(key.Project) || strings.Contains(key.Project, "/") {
 		return fmt.Errorf("claude: restore %s: it is no key of a conversation", key)
@@ -227,7 +229,8 @@ func (f *SavedFolder) restore(ctx context.Context, store SessionStore, key Sessi
 			return err
 		}
 	}
-	// The conversation is last and appears as a whole: a repeated Restore finishes a failed one.
+	// The conversation is written last and appears atomically, so that another Restore can complete a
+	// failed one.
 	part := key.String() + ".restored"
 	if err := writeTranscript(root, part, conversation); err != nil {
 		return err
@@ -236,7 +239,8 @@ func (f *SavedFolder) restore(ctx context.Context, store SessionStore, key Sessi
 	return errors.Join(root.Link(part, target), root.Remove(part))
 }
 
-// writeTranscript writes entries to the file name.jsonl, and what describes an agent to name.meta.json.
+// writeTranscript writes entries to the file name.jsonl, and the description of an agent to
+// name.meta.json.
 func writeTranscript(root *os.Root, name string, entries []json.RawMessage) error {
 	var lines bytes.Buffer
 	var meta []byte
@@ -270,7 +274,7 @@ func writeTranscript(root *os.Root, name string, entries []json.RawMessage) erro
 	return root.WriteFile(name+".jsonl", lines.Bytes(), 0o600)
 }
 
-// isLocal reports whether a path of a store stays below the folder that it is joined to.
+// isLocal reports whether a path from a store stays below the folder that it is joined to.
 func isLocal(p string) bool {
 	return p != "." && filepath.IsLocal(filepath.FromSlash(p)) && path.Clean(p) == p && !strings.ContainsRune(p, '\\')
 }

@@ -15,11 +15,12 @@ import (
 	"time"
 )
 
-// Start starts a CLI and returns its client. ctx bounds the start alone. [Client.Run] must follow:
-// it initializes the conversation, reads until the end, and ends the CLI.
+// Start starts a CLI and returns its client. ctx bounds only the start. The caller must call
+// [Client.Run], which initializes the conversation, reads until the end, and ends the CLI, or
+// [Client.Close].
 //
-// The error is [ErrCLIMissing], [ErrCLINotExecutable], [ErrFolderMissing], [ErrTooOld] or
-// [ErrLaunch] where the cause is known.
+// If the cause is known, the error is [ErrCLIMissing], [ErrCLINotExecutable], [ErrFolderMissing],
+// [ErrTooOld] or [ErrLaunch].
 func Start(ctx context.Context, o Options) (*Client, error) {
 	if o.Path == "" {
 		path, err := FindCLI()
@@ -57,7 +58,7 @@ func Start(ctx context.Context, o Options) (*Client, error) {
 		}
 	}
 	if !olderThan(version, awaitsInitialize) {
-		// Otherwise a resumed session may go on with a deferred tool before our hooks are
+		// Otherwise a resumed session may continue with a deferred tool before our hooks are
 		// registered.
 		command.Args = append(command.Args, "--await-initialize")
 	}
@@ -73,7 +74,7 @@ func Start(ctx context.Context, o Options) (*Client, error) {
 	return c, nil
 }
 
-// passStderr calls Stderr. It recovers a panic, as the CLI would hang if its stderr were not read.
+// passStderr calls Stderr. It recovers a panic, because the CLI would hang if nothing read its stderr.
 func (o *Options) passStderr(text []byte) {
 	defer func() {
 		if v := recover(); v != nil && o.Logger != nil {
@@ -97,7 +98,7 @@ func (o *Options) environ() []string {
 		extra["PWD"] = o.Dir
 		for _, kv := range os.Environ() {
 			name, _, _ := strings.Cut(kv, "=")
-			// NODE_OPTIONS is of programs that embed this process, not of the CLI.
+			// NODE_OPTIONS is meant for programs that embed this process, not for the CLI.
 			if !slices.Contains(neverInherited, name) && name != "NODE_OPTIONS" {
 				parent = append(parent, kv)
 			}
@@ -121,8 +122,8 @@ func (o *Options) environ() []string {
 	return env
 }
 
-// FindCLI returns the path of claude: from PATH, or from where its installers put it. The error is
-// [ErrCLIMissing].
+// FindCLI returns the path of claude: from PATH, or from one of the places in which its installers put
+// it. If there is none, the error is [ErrCLIMissing].
 func FindCLI() (string, error) {
 	if path, err := exec.LookPath("claude"); err == nil {
 		return filepath.Abs(path)
@@ -147,7 +148,7 @@ const versionTimeout = 20 * time.Second
 // awaitsInitialize is the first version that can wait for initialize before it does anything.
 const awaitsInitialize = "2.1.261"
 
-// readsInitialize is the first version that is known to take MCP servers, plugins and manifests from
+// readsInitialize is the first version that is known to read MCP servers, plugins and manifests from
 // initialize.
 const readsInitialize = "2.1.329"
 
@@ -165,7 +166,7 @@ func checkVersion(ctx context.Context, c Command, minVersion string) (string, er
 	return version, nil
 }
 
-// Version returns the version of a CLI, such as 2.1.329.
+// Version runs a CLI in dir and returns its version, such as 2.1.329. If ctx ends first, it kills the CLI.
 func Version(ctx context.Context, path, dir string, env []string) (string, error) {
 	p, err := StartProcess(Command{Path: path, Args: []string{"--version"}, Dir: dir, Env: env})
 	if err != nil {
@@ -198,7 +199,7 @@ func olderThan(version, other string) bool {
 	return slices.Compare(versionParts(version), versionParts(other)) < 0
 }
 
-// versionParts returns the numbers of a version, nil for another text.
+// versionParts returns the numbers of a version, nil for any other text.
 func versionParts(version string) (parts []int) {
 	version, _, _ = strings.Cut(version, "-")
 	for part := range strings.SplitSeq(version, ".") {

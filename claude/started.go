@@ -20,15 +20,15 @@ type cliProcess interface {
 	Stderr() string
 }
 
-// started is what a client has besides when [Start] started its CLI.
+// started is the additional state of a client whose CLI was started by [Start].
 type started struct {
 	process    cliProcess
 	version    string // of the CLI
 	initialize InitializeRequest
-	requires   bool          // some hook must not be skipped when it fails
-	opened     chan struct{} // closed when the first initialize is sent, or never will be
+	requires   bool          // a hook must not be skipped when it fails
+	opened     chan struct{} // closed when the first initialize has been sent, or never will be
 	ready      chan struct{} // closed when the conversation is initialized, or never will be
-	stop       func()        // begins to end the CLI; may be called often
+	stop       func()        // starts to end the CLI, without waiting; may be called more than once
 	stopped    <-chan struct{}
 	mirror     *sessionMirror // nil for none
 
@@ -36,8 +36,8 @@ type started struct {
 
 	mu       sync.Mutex
 	answer   *InitializeResponse
-	err      error  // why it was not initialized
-	turn     *queue // of the turn that is being iterated
+	err      error  // why it was not initialized, or how Run ended
+	turn     *queue // of the turn that is being iterated; nil for none
 	state    runState
 	stopping bool
 }
@@ -61,14 +61,14 @@ func newStarted(p cliProcess, version string, o *Options, r InitializeRequest) *
 	return s
 }
 
-// The CLI writes its transcript at its end, so it gets time for that.
+// Time for the CLI to write its transcript before it exits.
 const (
-	exitGrace = 5 * time.Second // after the end of its input
+	exitGrace = 5 * time.Second // after its input was closed
 	termGrace = 5 * time.Second // after SIGTERM
 )
 
-// endCLI ends the CLI gently, then by force. It returns when the process is gone. The end of the input
-// is for an idle CLI alone: a CLI with a turn would go on without its questions and without our
+// endCLI ends the CLI gently, then by force, and returns when the process has exited. It closes the
+// input only of an idle CLI: during a turn, the CLI would continue without asking and without our
 // hooks.
 func endCLI(p cliProcess, idle bool) {
 	if idle {
@@ -97,7 +97,7 @@ func endsWithin(p cliProcess, within time.Duration) bool {
 func (s *started) run(ctx context.Context, c *Client) error {
 	var tasks sync.WaitGroup
 	ended := make(chan struct{})
-	tasks.Go(func() { // ends the CLI when somebody wants that
+	tasks.Go(func() { // ends the CLI on request, or when reading has ended
 		select {
 		case <-ctx.Done():
 		case <-s.stopped:
@@ -159,7 +159,7 @@ func (s *started) run(ctx context.Context, c *Client) error {
 	return err
 }
 
-// join returns the errors that are not nil, one of them as it is.
+// join joins two errors, and returns other unchanged if err is nil.
 func join(err, other error) error {
 	if err == nil {
 		return other
@@ -174,14 +174,14 @@ func (s *started) isIdle() bool {
 	return s.state.idle()
 }
 
-// busy notes that the CLI is about to start a turn.
+// busy records that the CLI is about to start a turn.
 func (s *started) busy() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.state.prompted()
 }
 
-// deliver gives a message to the turn that is being iterated.
+// deliver passes a message to the turn that is being iterated, and to the mirror.
 func (s *started) deliver(m Message) {
 	s.mu.Lock()
 	s.state.apply(m)
@@ -222,8 +222,8 @@ func (s *started) initializeNow(ctx context.Context, c *Client) error {
 	return nil
 }
 
-// Ready waits until the conversation is initialized and returns the CLI's answer. The client must
-// be from [Start] and run.
+// Ready waits until the conversation is initialized and returns the CLI's answer. The client must come
+// from [Start], with [Client.Run] running.
 func (c *Client) Ready(ctx context.Context) (*InitializeResponse, error) {
 	s := c.started
 	if s == nil {
@@ -245,10 +245,10 @@ func (c *Client) Ready(ctx context.Context) (*InitializeResponse, error) {
 	return s.answer, nil
 }
 
-// Close ends the conversation: the CLI may finish writing its transcript, and gets SIGTERM and
-// SIGKILL after some seconds. It returns at once, and Run returns nil when the CLI is gone. Before
-// Run it waits until the CLI is gone. Of a client that Start did not start, Close closes the
-// transport.
+// Close ends the conversation. The CLI may finish writing its transcript; after a few seconds it gets
+// SIGTERM, and later SIGKILL. Close returns at once, and Run returns nil when the CLI has exited. If Run
+// has not been called, Close waits until the CLI has exited. For a client from [NewClient], Close closes
+// the transport.
 func (c *Client) Close() error {
 	s := c.started
 	if s == nil {
@@ -268,7 +268,7 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Process returns the CLI of a client from [Start], else nil.
+// Process returns the CLI process of a client from [Start], else nil.
 func (c *Client) Process() *Process {
 	if c.started == nil {
 		return nil

@@ -18,35 +18,35 @@ import (
 // SessionLister is a [SessionStore] that can list its sessions.
 type SessionLister interface {
 	SessionStore
-	// Sessions returns the sessions of a project in any order, none for an unknown one.
+	// Sessions returns the sessions of a project in any order, none for an unknown project.
 	Sessions(ctx context.Context, project string) ([]StoredSession, error)
 }
 
 // StoredSession is a session in a [SessionStore].
 type StoredSession struct {
 	SessionID string
-	ChangedAt time.Time // of the last Append
+	ChangedAt time.Time // time of the last Append
 }
 
-// SessionDeleter is a [SessionStore] that can delete.
+// SessionDeleter is a [SessionStore] that can delete its sessions.
 type SessionDeleter interface {
 	SessionStore
-	// Delete deletes the entries of a session and of all its subpaths. An unknown session is no
-	// error.
+	// Delete deletes the entries of a session and of all its subpaths. Deleting an unknown session
+	// is not an error.
 	Delete(ctx context.Context, project, sessionID string) error
 }
 
 // StoredSessions lists, reads and changes the conversations of one project in a [SessionStore], as
-// [SavedFolder] does those on this host. An id that the store does not have is [ErrNotSaved].
+// [SavedFolder] does for those on this host. Its methods return [ErrNotSaved] for an unknown id.
 //
-// A CLI that runs does not see the changes, and a conversation that is open should not be changed.
+// A running CLI does not see the changes; do not change a conversation that is open.
 type StoredSessions struct {
 	Store   SessionStore
 	Project string // see [SessionKey]
 }
 
-// List returns up to limit conversations, the latest first. It loads each of them. The store is a
-// [SessionLister], else the error is [errors.ErrUnsupported].
+// List returns up to limit conversations, latest first. It loads each of them. If the store is not a
+// [SessionLister], the error is [errors.ErrUnsupported].
 func (s StoredSessions) List(ctx context.Context, limit int) ([]SavedConversation, error) {
 	lister, ok := s.Store.(SessionLister)
 	if !ok {
@@ -74,7 +74,7 @@ func (s StoredSessions) List(ctx context.Context, limit int) ([]SavedConversatio
 	return list, nil
 }
 
-// Find returns one conversation. Its ChangedAt is the time of the last entry that has one.
+// Find returns one conversation. Its ChangedAt is the latest time in its entries.
 func (s StoredSessions) Find(ctx context.Context, sessionID string) (SavedConversation, error) {
 	entries, err := s.load(ctx, sessionID)
 	if err != nil {
@@ -137,8 +137,8 @@ func (s StoredSessions) Tag(ctx context.Context, sessionID, tag string) error {
 	return s.note(ctx, sessionID, tagNote(tag, sessionID))
 }
 
-// Delete deletes a conversation and those of its subagents. The store is a [SessionDeleter], else the
-// error is [errors.ErrUnsupported].
+// Delete deletes a conversation and those of its subagents. If the store is not a [SessionDeleter],
+// the error is [errors.ErrUnsupported].
 func (s StoredSessions) Delete(ctx context.Context, sessionID string) error {
 	deleter, ok := s.Store.(SessionDeleter)
 	if !ok {
@@ -213,7 +213,7 @@ func (s StoredSessions) load(ctx context.Context, sessionID string) ([]json.RawM
 	return entries, nil
 }
 
-// note appends an entry to a conversation that exists.
+// note appends an entry to an existing conversation.
 func (s StoredSessions) note(ctx context.Context, sessionID string, note savedNote) error {
 	if _, err := s.load(ctx, sessionID); err != nil {
 		return err
@@ -228,7 +228,7 @@ func (s StoredSessions) note(ctx context.Context, sessionID string, note savedNo
 	return nil
 }
 
-// stamped returns an entry with a UUID, so that it is stored once, and the time.
+// stamped returns an entry with the current time and a new UUID, so that a store adds it only once.
 func stamped(note savedNote) (json.RawMessage, error) {
 	at := time.Now().UTC().Truncate(time.Millisecond)
 	note.UUID, note.Timestamp = uuid.NewString(), &at

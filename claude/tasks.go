@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Task is a subagent, a command in the background or another task of the CLI.
+// Task is a subagent, a background command or another task of the CLI.
 type Task struct {
-	ID           string // of an agent also its [ToolRequest.AgentID]
+	ID           string // for an agent, equal to [ToolRequest.AgentID]
 	ToolUseID    string // of the call that started it
 	Type         string // local_agent, local_bash, …; "" from an older CLI
 	SubagentType string
@@ -16,13 +16,13 @@ type Task struct {
 	Status       string // pending, running or paused
 }
 
-// Tasks follows the tasks that run, by the messages of the CLI. A result ends a turn, but agents in
-// the background go on, and wake the CLI for another turn at their end. The zero Tasks is ready.
+// Tasks tracks the running tasks from the messages of the CLI. A result ends a turn, but background
+// agents continue, and start another turn of the CLI when they end. The zero Tasks is ready to use.
 type Tasks struct {
 	running map[string]Task
 }
 
-// Apply takes in one message.
+// Apply updates the tasks with one message.
 func (t *Tasks) Apply(m Message) {
 	switch m := m.(type) {
 	case *TaskStarted:
@@ -67,7 +67,8 @@ func (t *Tasks) Apply(m Message) {
 	}
 }
 
-// returned takes in the result of the call that started a task: an agent in the background goes on.
+// returned updates the tasks whose tool call has returned: a foreground agent has ended, a background
+// agent continues.
 func (t *Tasks) returned(m *User) {
 	for id, task := range t.running {
 		for _, b := range m.Content {
@@ -94,7 +95,7 @@ func (t *Tasks) put(task Task) {
 	t.running[task.ID] = task
 }
 
-// Running returns the tasks that run, sorted by id.
+// Running returns the running tasks, sorted by id.
 func (t *Tasks) Running() []Task {
 	return slices.SortedFunc(maps.Values(t.running), func(a, b Task) int {
 		if a.ID < b.ID {
@@ -104,7 +105,7 @@ func (t *Tasks) Running() []Task {
 	})
 }
 
-// agents reports whether an agent runs. Commands in the background may run for ever.
+// agents reports whether an agent is running. It ignores background commands, which may run forever.
 func (t *Tasks) agents() bool {
 	for _, task := range t.running {
 		if task.Type == "local_agent" || task.Type == "local_workflow" || task.Type == "" && task.SubagentType != "" {
@@ -114,21 +115,21 @@ func (t *Tasks) agents() bool {
 	return false
 }
 
-// runState follows whether the CLI has something to do.
+// runState tracks whether the CLI has something to do.
 type runState struct {
 	tasks      Tasks
 	waiting    bool   // a prompt was sent, and its turn has not begun
-	turn       bool   // a turn runs
+	turn       bool   // a turn is running
 	result     bool   // a turn has ended since the last prompt
 	seenState  bool   // the CLI reports its state
-	stateIdle  bool   // and it is idle
+	stateIdle  bool   // the last reported state is idle
 	failReason string // Assistant.Error of the turn
 }
 
-// prompted notes that a prompt was sent.
+// prompted records that a prompt was sent.
 func (s *runState) prompted() { s.waiting, s.result = true, false }
 
-// apply takes in one message, and returns the failure of a turn that ended with one.
+// apply updates the state with one message. It returns an error if the message ends a failed turn.
 func (s *runState) apply(m Message) *ResultError {
 	s.tasks.Apply(m)
 	switch m := m.(type) {
@@ -156,12 +157,14 @@ func (s *runState) apply(m Message) *ResultError {
 // over reports whether a turn has ended and nothing else will happen without another prompt.
 func (s *runState) over() bool { return s.result && s.idle() }
 
-// idle reports whether nothing runs. 2.1.197 says idle while agents run in the background.
+// idle reports whether nothing is running. 2.1.197 reports idle while background agents run, so the
+// tasks count as well.
 func (s *runState) idle() bool {
 	return !s.turn && !s.waiting && (!s.seenState || s.stateIdle) && !s.tasks.agents()
 }
 
-// answers reports whether the result is of the turn of a prompt. Older CLIs do not say.
+// answers reports whether the result belongs to the turn of a prompt. It is true for every result of
+// an older CLI, which does not name the prompts.
 func (m *Result) answers(promptUUID string) bool {
 	return len(m.PromptUUIDs) == 0 || slices.Contains(m.PromptUUIDs, promptUUID)
 }

@@ -4,11 +4,11 @@ package claude
 type Transport interface {
 	// Recv returns the next line of the CLI's output without its newline. The slice is valid
 	// until the next Recv. At the end it returns io.EOF, or the reason why the transport
-	// broke. Only one goroutine may receive. An [ErrTooLarge] stands for one dropped line;
+	// broke. Only one goroutine may receive. [ErrTooLarge] means that one line was dropped;
 	// the next Recv continues after it.
 	Recv() ([]byte, error)
-	// Send writes one whole line (no newline in it; Send adds one). Lines are never
-	// interleaved or torn: after a partial write the transport is broken. It is safe for
+	// Send writes one line, which contains no newline, and adds the newline. Lines are never
+	// interleaved, and after a partial write the transport is broken. Send is safe for
 	// concurrent use.
 	Send(line []byte) error
 	// Close ends the transport and unblocks Recv and Send.

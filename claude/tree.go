@@ -8,13 +8,13 @@ import (
 	"github.com/sayso-dev/sayso/internal/procfs"
 )
 
-// killTree kills root, its group, and all its descendants, including those with sessions of
-// their own. It stops all of them first: a running process could fork, and once its parent is
-// dead its children can no longer be found.
+// killTree kills root, its group, and all its descendants, including those in other sessions. It stops
+// all of them first: a running process could fork, and children can no longer be found once their
+// parent is dead.
 func killTree(root int) error {
 	stopped := map[int]bool{}
 	var scanErr error
-	const rounds = 20 // each finds what was forked during the previous one
+	const rounds = 20 // each finds the processes forked during the previous one
 	for range rounds {
 		table, err := procfs.Table()
 		if err != nil {

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// UserMessage is a message of a person.
+// UserMessage is a message from a person.
 type UserMessage struct {
-	UUID   string // of the message, "" to let the CLI choose
+	UUID   string // "" lets the CLI choose one
 	Text   string
 	Blocks []ContentBlockParam // precede Text
 	// Priority is now, next or later for a message sent during a turn; "" for the
@@ -15,7 +15,8 @@ type UserMessage struct {
 	Priority string
 	// NoTurn adds the message to the conversation without starting a turn.
 	NoTurn bool
-	// Verbatim sends Text as it is: the CLI expands no commands and no @ in it. From 2.1.248 on.
+	// Verbatim sends Text as it is: the CLI expands no slash commands and no @ mentions in it.
+	// It needs CLI 2.1.248.
 	Verbatim bool
 	// IsSynthetic marks a message that no person wrote.
 	IsSynthetic bool
@@ -26,8 +27,8 @@ func (c *Client) Send(ctx context.Context, text string) error {
 	return c.SendUser(ctx, UserMessage{Text: text})
 }
 
-// SendUser sends a message to the CLI. It returns when the transport has taken it. A client from
-// [Start] waits until the conversation is initialized.
+// SendUser sends a message to the CLI. It returns when the transport has accepted it. On a client
+// from [Start], it first waits until the conversation is initialized.
 func (c *Client) SendUser(ctx context.Context, m UserMessage) error {
 	type inner struct {
 		Role    string `json:"role"`

@@ -7,23 +7,22 @@ import (
 	"sync"
 )
 
-// WarmQuery is a CLI that has started and is initialized, and waits for the prompt of one query. It
-// is from [Warm], and its owner calls Close.
+// WarmQuery is a started and initialized CLI that waits for the prompt of one query. [Warm] creates it,
+// and its owner calls Close.
 type WarmQuery struct {
 	client   *Client
 	messages *queue
 	cancel   context.CancelCauseFunc // ends the CLI
-	running  sync.WaitGroup          // of Run
+	running  sync.WaitGroup          // done when Run has returned
 
 	mu   sync.Mutex
 	used bool
 }
 
-// Warm starts a CLI and waits until it is initialized, so that a later query does not wait for
-// that. The options are those of the query. ctx bounds the start alone; the callbacks get its
-// values.
+// Warm starts a CLI and waits until it is initialized, so that a later query need not wait for it. The
+// options are those of the query. ctx bounds only the start; the callbacks get its values.
 //
-// The errors are those of [Start], and of [Client.Ready].
+// The errors are those of [Start] and [Client.Ready].
 func Warm(ctx context.Context, o Options) (*WarmQuery, error) {
 	c, err := Start(ctx, o)
 	if err != nil {
@@ -36,7 +35,7 @@ func Warm(ctx context.Context, o Options) (*WarmQuery, error) {
 	w.running.Go(func() { _ = c.Run(life) }) // its error ends the queue
 	if _, err := c.Ready(ctx); err != nil {
 		if ctx.Err() == nil {
-			c.started.stop() // unlike Close, Run then says why the CLI ended
+			c.started.stop() // unlike after Close, Run then returns why the CLI ended
 			w.running.Wait()
 			err = c.failure(err)
 		}
@@ -46,9 +45,8 @@ func Warm(ctx context.Context, o Options) (*WarmQuery, error) {
 	return w, nil
 }
 
-// Query is [Query] on the CLI that waits. The first iteration sends the prompt; another one fails.
-// When the loop ends, or ctx does, the CLI is ended. If it has ended while it waited, the error
-// says why.
+// Query is [Query] on the waiting CLI. The first iteration sends the prompt; any other fails. The CLI is
+// ended when the loop or ctx ends. If it has exited while it was waiting, the error is the reason.
 func (w *WarmQuery) Query(ctx context.Context, prompt string) iter.Seq2[Message, error] {
 	return w.QueryMessage(ctx, UserMessage{Text: prompt})
 }
@@ -72,12 +70,12 @@ func (w *WarmQuery) QueryMessage(ctx context.Context, prompt UserMessage) iter.S
 	}
 }
 
-// Client returns the client of the CLI, for what [Client.Ready] knows and for control requests.
-// Its Turn fails with [ErrBusy].
+// Client returns the client of the CLI, for [Client.Ready] and for control requests. Its Turn fails
+// with [ErrBusy].
 func (w *WarmQuery) Client() *Client { return w.client }
 
-// Close ends the CLI and returns when it is gone. A query that still runs fails with [ErrClosed].
-// It may be called often, and is not needed after a query.
+// Close ends the CLI and returns when it has exited. A query that is still running fails with
+// [ErrClosed]. Close may be called more than once, and is not needed after a query.
 func (w *WarmQuery) Close() {
 	w.cancel(ErrClosed)
 	w.running.Wait()

@@ -1,8 +1,8 @@
 // Package frontend holds the built web app and serves it.
 //
-// The build (make frontend) writes dist with a .br and a .gz beside each text
-// file. Before the first build dist holds nothing but .keep, so that Go builds
-// without Node; what is served then is one plain page that says what to run.
+// The build (make frontend) writes dist, with a .br and a .gz copy of each text
+// file. Before the first build, dist holds only .keep, so that Go builds without
+// Node. The package then serves a plain page that explains how to get the app.
 package frontend
 
 import (
@@ -19,11 +19,11 @@ import (
 //go:embed all:dist
 var dist embed.FS
 
-// NotBuilt says what a person does whose server was built without the web app, as by `go install`:
-// the module contains only its source.
+// NotBuilt tells people how to get the web app if the server was built without it, as by
+// `go install`: the module contains only the source of the app.
 const NotBuilt = "This sayso was built without its web app, as go install does. Everything else works. To get one with the web app, install a release from https://github.com/sayso-dev/sayso/releases, or run make build in a clone."
 
-// notBuilt is the page of such a server.
+// notBuilt is the page that such a server serves.
 const notBuilt = `<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>sayso</title>
 <h1>sayso was built without its web app</h1>
@@ -31,9 +31,9 @@ const notBuilt = `<!doctype html>
 </html>
 `
 
-// Handler serves the web app: files of the build as they are, and the app's page
-// for every other path, because the app knows its own addresses. Paths of the
-// API must not reach it.
+// Handler serves the web app: the files of the build unchanged, and the app's page
+// for every other path, because the app routes its own URLs. Paths of the API must
+// not reach it.
 func Handler() http.Handler {
 	root, err := fs.Sub(dist, "dist")
 	if err != nil {
@@ -53,8 +53,8 @@ func HandlerFor(root fs.FS) http.Handler {
 		name := strings.TrimPrefix(path.Clean("/"+r.URL.Path), "/")
 		if name == "index.html" || !servable(name) || !isFile(root, name) {
 			if strings.HasPrefix(name, "assets/") {
-				// A tab of an older build asks for a chunk that is gone. The page in
-				// its place would fail as a script, with a worse message.
+				// A tab of an older build requests a chunk that no longer exists. If
+				// it got the page instead, it would fail with a worse message.
 				w.Header().Set("Cache-Control", "no-store")
 				http.NotFound(w, r)
 				return
@@ -70,8 +70,8 @@ func Built() bool { return isFile(dist, "dist/index.html") }
 
 func built(root fs.FS) bool { return isFile(root, "index.html") }
 
-// servable tells the files of the app from what lies beside them: compressed
-// copies, the manifest of the build, .keep.
+// servable reports whether a file belongs to the app, unlike its neighbors:
+// compressed copies, the manifest of the build, .keep.
 func servable(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		if part == "" || strings.HasPrefix(part, ".") {
@@ -86,8 +86,9 @@ func isFile(root fs.FS, name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// types names what the build writes. The tables of the system differ between
-// machines, and a script with a wrong type does not run.
+// types holds the media types of the files that the build writes. The tables of
+// the operating system differ between machines, and a browser does not run a
+// script with a wrong type.
 var types = map[string]string{
 	".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
 	".svg": "image/svg+xml", ".png": "image/png", ".ico": "image/x-icon", ".json": "application/json",
@@ -103,7 +104,7 @@ func serve(w http.ResponseWriter, r *http.Request, root fs.FS, name string) {
 	}
 	switch {
 	case strings.HasPrefix(name, "assets/"):
-		// Its name holds a hash of what it is.
+		// The name contains a hash of the content.
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	case name == "index.html":
 		h.Set("Cache-Control", "no-store")
@@ -138,8 +139,8 @@ func serve(w http.ResponseWriter, r *http.Request, root fs.FS, name string) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
 }
 
-// accepts reports whether the client takes a content coding. It errs towards
-// the plain file: one with q=0 is refused, a wildcard is not read.
+// accepts reports whether the client accepts a content coding. When in doubt it
+// returns false, so that the client gets the plain file: it ignores wildcards.
 func accepts(r *http.Request, coding string) bool {
 	for _, value := range r.Header.Values("Accept-Encoding") {
 		for item := range strings.SplitSeq(value, ",") {

@@ -10,7 +10,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/ellipsis"
 )
 
-// accessEntry is what the access log learns of a request while it is served.
+// accessEntry collects what the access log records about a request while it is served.
 type accessEntry struct{ who account.Identity }
 
 type accessKey struct{}
@@ -18,8 +18,8 @@ type accessKey struct{}
 // maxLoggedPath bounds a path in the access log, in bytes.
 const maxLoggedPath = 300
 
-// logAccess writes an entry to the access log when a request has been served, and gives the
-// request an id, which the response carries, too. It logs no query, header or body, which may
+// logAccess assigns each request an id, which it also sends in X-Request-Id, and writes an entry
+// to the access log after the response. It logs no query, header or body, because they may
 // contain secrets.
 func (s *Server) logAccess(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

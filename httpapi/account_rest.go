@@ -34,7 +34,7 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request, _ account.Ide
 	}
 	who, secret, err := s.signIn(ctx, r, body)
 	if body.Username == "" && err != nil {
-		// A valid token or link works even if others fail at the same address.
+		// A valid token or link works even if other attempts from the same address fail.
 		if _, wait := s.beginAttempt(r, ""); wait != nil {
 			err = wait
 		}
@@ -47,8 +47,8 @@ func (s *Server) postLogin(w http.ResponseWriter, r *http.Request, _ account.Ide
 	return s.completeSignIn(ctx, w, r, who, secret)
 }
 
-// completeSignIn sends the cookie and the page key of a successful sign-in, by whatever
-// method, and ends the sign-in that the browser had before.
+// completeSignIn sends the cookie and the page key of a successful sign-in by any method,
+// and ends the browser's previous sign-in.
 func (s *Server) completeSignIn(ctx context.Context, w http.ResponseWriter, r *http.Request, who account.Identity, secret string) error {
 	if c, err := r.Cookie(s.cookieName(r)); err == nil {
 		if err := s.o.Directory.ReplaceCookie(ctx, c.Value); err != nil {
@@ -80,8 +80,8 @@ func (s *Server) signIn(ctx context.Context, r *http.Request, body wire.Login) (
 	if !errors.Is(err, account.ErrRefused) {
 		return who, secret, err
 	}
-	// The first person to sign in owns a server without users, so it must be somebody
-	// at this machine.
+	// On a server without users, the first person to sign in becomes its owner, so they
+	// must be at this machine.
 	if ip, err := netip.ParseAddr(from); err != nil || !ip.IsLoopback() || !slices.Contains(loopbackNames, hostName(r.Host)) {
 		unclaimed, err := s.o.Directory.Unclaimed(ctx)
 		if err != nil {
@@ -363,8 +363,8 @@ func (s *Server) patchUser(w http.ResponseWriter, r *http.Request, who account.I
 	return nil
 }
 
-// postSignInLink creates a sign-in link with which an admin lets in a person without a
-// password.
+// postSignInLink creates a sign-in link, with which an admin gives a person access without
+// a password.
 func (s *Server) postSignInLink(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	if err := readBody(r, &struct{}{}); err != nil {
 		return err

@@ -126,8 +126,8 @@ func unknownStream() *refusal.Refusal {
 	return refusal.New("unknown_stream")
 }
 
-// onlyQuestion returns the single question of a request; these formats support no
-// others.
+// onlyQuestion returns the question of a request that has exactly one; these formats
+// support no other request.
 func onlyQuestion(row pending.Request) (pending.Question, error) {
 	if row.RequestType != pending.AskUserQuestion {
 		return pending.Question{}, pending.ErrNotFound

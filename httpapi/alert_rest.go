@@ -19,8 +19,8 @@ type alertHandlers struct {
 	alerts *alert.Alerter
 }
 
-// alertsOf returns whose alerts a request is about: the caller's or, for admins with
-// ?of=server, those of the server, which have the user id "".
+// alertsOf returns the id of the user whose alerts a request concerns: the caller or, for
+// admins with ?of=server, "", which stands for the server.
 func (s *alertHandlers) alertsOf(r *http.Request, who account.Identity) (userID string, err error) {
 	switch r.URL.Query().Get("of") {
 	case "":
@@ -58,7 +58,7 @@ func (s *alertHandlers) getAlerts(w http.ResponseWriter, r *http.Request, who ac
 	return nil
 }
 
-// wantedWays returns the ways for an occasion, never nil: the wire has no null here.
+// wantedWays returns the ways for an occasion, never nil: the wire format has no null here.
 func wantedWays(c alert.Choices, o alert.Occasion) []alert.Way {
 	return append([]alert.Way{}, c.Wanted[o]...)
 }

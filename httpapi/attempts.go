@@ -9,8 +9,9 @@ import (
 	"github.com/sayso-dev/sayso/internal/refusal"
 )
 
-// beginAttempt counts an attempt to prove an identity, for the account name, or "" if
-// the attempt names none. It returns an error while too many have failed.
+// beginAttempt counts an attempt to prove an identity. name is the account that it names,
+// or "". It returns an error while too many attempts have failed. Otherwise the caller
+// calls succeeded after a success.
 func (s *Server) beginAttempt(r *http.Request, name string) (succeeded func(), err error) {
 	forget, wait, err := s.limiter.BeginAttempt(r.Context(), s.remoteAddress(r), name)
 	if err == nil && wait > 0 {
@@ -27,8 +28,8 @@ func (s *Server) beginAttempt(r *http.Request, name string) (succeeded func(), e
 	}, nil
 }
 
-// recordFailure writes a refused sign-in to the audit log, unless the server was at
-// fault.
+// recordFailure counts a refused sign-in and records it in the audit trail, unless the
+// server was at fault.
 func (s *Server) recordFailure(r *http.Request, name string, err error, method account.Method) {
 	limited := false
 	switch ref := s.o.Refusals.Of(err); ref.Status {
@@ -44,7 +45,7 @@ func (s *Server) recordFailure(r *http.Request, name string, err error, method a
 	}
 }
 
-// recordToken counts a refused secret.
+// recordToken records in the limiter whether a secret was valid.
 func (s *Server) recordToken(r *http.Request, hash []byte, isValid bool) {
 	if err := s.limiter.RecordToken(context.WithoutCancel(r.Context()), s.remoteAddress(r), hash, isValid); err != nil {
 		s.o.Log.ErrorContext(r.Context(), "count a refused token", "error", err)

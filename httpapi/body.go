@@ -15,16 +15,17 @@ import (
 
 // Limits of request bodies.
 const (
-	bodyLimit = 1 << 20 // bytes, for routes without a limit of their own
-	// bodyTimeout is how long a body may take: a small one arrives with the head of its
-	// request, or soon after.
+	bodyLimit = 1 << 20 // bytes, for routes that set no limit
+	// bodyTimeout bounds the time to receive a body: a small one arrives with the header
+	// of its request, or soon after.
 	bodyTimeout = 15 * time.Second
-	// turnTimeout is how long a large body waits for others to be read.
+	// turnTimeout bounds how long a large body waits for upload capacity.
 	turnTimeout = time.Minute
 )
 
-// deadlineBody is a body with a read deadline, which it removes at its end: a deadline
-// that passes while the response is computed would look like a closed connection.
+// deadlineBody is a body with a read deadline. It removes the deadline at the end of the
+// body, because a deadline that passes while the response is computed would look like a
+// closed connection.
 type deadlineBody struct {
 	io.ReadCloser
 	control *http.ResponseController
@@ -41,7 +42,7 @@ func boundBody(w http.ResponseWriter, r *http.Request) {
 	r.Body = t
 }
 
-// setDeadline ignores errors: only transports of tests have no deadlines.
+// setDeadline ignores errors: only test transports lack deadlines.
 func (t *deadlineBody) setDeadline(due time.Time) { _ = t.control.SetReadDeadline(due) }
 
 func (t *deadlineBody) Read(b []byte) (int, error) {
@@ -75,7 +76,7 @@ func (l *largeBody) Read(b []byte) (int, error) {
 		l.setDeadline(l.pace.Due())
 	}
 	if !l.acquired && len(b) > command.SmallLimit {
-		b = b[:command.SmallLimit] // no more before it has capacity
+		b = b[:command.SmallLimit] // read no more until there is capacity
 	}
 	n, err := l.ReadCloser.Read(b)
 	l.pace.Received += int64(n)

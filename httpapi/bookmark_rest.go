@@ -20,7 +20,7 @@ type bookmarkStore interface {
 	Session(ctx context.Context, sessionID string) (session.Session, error)
 }
 
-// bookmarkHandlers serves what a person keeps about sessions: pins and read positions.
+// bookmarkHandlers serves bookmarks: a person's pins and read positions of sessions.
 type bookmarkHandlers struct {
 	store bookmarkStore
 	guard *access.Guard
@@ -43,7 +43,7 @@ func (s *bookmarkHandlers) patchBookmarks(w http.ResponseWriter, r *http.Request
 	if err := readBody(r, &body); err != nil {
 		return err
 	}
-	// A tab that closes has asked for it and no longer waits.
+	// A closing tab sends this request and does not wait for the response.
 	ctx := context.WithoutCancel(r.Context())
 	book, err := s.guard.Book(ctx)
 	if err != nil {

@@ -11,19 +11,19 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// catalogDriver is what catalogHandlers needs of the orchestrator.
+// catalogDriver is what catalogHandlers needs from the orchestrator.
 type catalogDriver interface {
 	Catalog(ctx context.Context, sessionID string) (*orchestrator.Catalog, error)
 	LastCatalog(ctx context.Context, runnerID string) (*orchestrator.Catalog, error)
 }
 
-// catalogHandlers serves what CLIs offer to people who write to them.
+// catalogHandlers serves the commands, agents and models that CLIs offer.
 type catalogHandlers struct {
 	driver catalogDriver
 	guard  *access.Guard
 }
 
-// getCatalog sends what the CLI of a session offers to a person who may write to it.
+// getCatalog sends what the CLI of a session offers to a person who may write to the session.
 func (s *catalogHandlers) getCatalog(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	ses, _, err := s.guard.Session(r.Context(), who, project.Run, r.PathValue("id"))
 	if err != nil {
@@ -49,8 +49,8 @@ func (s *catalogHandlers) getCatalog(w http.ResponseWriter, r *http.Request, who
 	return nil
 }
 
-// getModels sends the models that the last CLI of a machine offered, for a session that does not
-// run yet.
+// getModels sends the models that the last CLI on a machine offered, for a session that has not
+// started.
 func (s *catalogHandlers) getModels(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
 	c, err := s.driver.LastCatalog(r.Context(), r.URL.Query().Get("runner_id"))
 	if err != nil {

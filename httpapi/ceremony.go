@@ -10,13 +10,13 @@ import (
 	"github.com/sayso-dev/sayso/internal/account"
 )
 
-// ceremonyTTL is how long a person may take between the two calls of a two-step
-// sign-in.
+// ceremonyTTL bounds the time between the two calls of a two-step sign-in.
 const ceremonyTTL = 5 * time.Minute
 
-// ceremonyCipher encrypts the state of a two-step sign-in for a cookie of the browser
-// that began it, so only that browser can finish it, and unfinished ones take no memory.
-// Every server of the database has the key, so any can finish it.
+// ceremonyCipher returns the cipher that encrypts the state of a two-step sign-in into a
+// cookie. Only the browser that began the sign-in has the cookie and can finish it, and
+// unfinished sign-ins take no memory. All servers of the database share the key, so any
+// of them can finish it.
 func ceremonyCipher(ctx context.Context, store account.Ceremonies) (cipher.AEAD, error) {
 	key, err := store.CeremonyKey(ctx)
 	if err != nil {

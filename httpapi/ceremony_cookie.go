@@ -61,7 +61,7 @@ func (s *Server) finishCeremony(w http.ResponseWriter, r *http.Request, purpose 
 	if err := json.Unmarshal(plain, &opened); err != nil {
 		return err
 	}
-	// The nonce is the id: nobody else can make a cookie that opens.
+	// The nonce serves as the id: without the key, nobody can make a cookie that opens.
 	first, err := s.o.Store.FinishCeremony(context.WithoutCancel(r.Context()), nonce, opened.Until)
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// changesDriver is what changesHandlers needs of the orchestrator.
+// changesDriver is what changesHandlers needs from the orchestrator.
 type changesDriver interface {
 	WorkingTree(ctx context.Context, sessionID string, view workingtree.View) (workingtree.Tree, error)
 	Discard(ctx context.Context, s session.Session, t workingtree.Tree, path, seen string, by pending.Actor) error
@@ -58,7 +58,7 @@ func (s *changesHandlers) findSession(r *http.Request, who account.Identity) (se
 	return ses, t, err
 }
 
-// turnBase is the base that is no commit: the state before a person's message.
+// turnBase names the only base that is no commit: the state before a person's message.
 const turnBase = "turn"
 
 // folder returns the folder of a session as a person may see it: without the folders of projects
@@ -69,16 +69,16 @@ func (s *changesHandlers) folder(ctx context.Context, who account.Identity, ses 
 	}))
 }
 
-// view returns which folders a person may see, who sees these projects. Everybody sees what is in no
-// project.
+// view returns which folders a person may see. sees reports whether they see a project; everybody
+// sees folders in no project.
 func view(book *project.Book, sees func(projectID string) bool) (v workingtree.View) {
 	v.Shown, v.Hidden = book.Folders(sees)
 	return v
 }
 
-// change reads the body of a request into dst and calls do with the folder of its session, in which
-// the person may answer. The end of the request does not interrupt it. The body is read second, so
-// that it reveals nothing of sessions that the person may not see.
+// change requires that the person may answer in the session of a request, reads the body into dst,
+// and calls do with the session's folder. The end of the request does not interrupt do. The body is
+// read after the check, so that its errors reveal nothing about sessions that the person may not see.
 func (s *changesHandlers) change(r *http.Request, who account.Identity, dst any, do func(context.Context, session.Session, workingtree.Tree) error) error {
 	ses, book, err := s.guard.Session(r.Context(), who, project.Answer, r.PathValue("id"))
 	if err != nil {
@@ -131,7 +131,8 @@ func (s *changesHandlers) getChanges(w http.ResponseWriter, r *http.Request, who
 	return nil
 }
 
-// commitBase returns the base of a name. A base of another kind is none that a client can name.
+// commitBase returns the base that a client names. Any unknown name means
+// [workingtree.BaseHead], so clients cannot name a snapshot.
 func commitBase(name string) workingtree.Base {
 	if name == string(workingtree.BaseBranch) {
 		return workingtree.BaseBranch
@@ -272,7 +273,7 @@ func (s *changesHandlers) getFile(w http.ResponseWriter, r *http.Request, who ac
 	return nil
 }
 
-// getRawFile sends the bytes of a file as a download, which no browser opens as a page.
+// getRawFile sends the bytes of a file as a download, so that no browser opens it as a page.
 func (s *changesHandlers) getRawFile(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	t, err := s.find(r, who)
 	if err != nil {

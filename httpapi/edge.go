@@ -25,8 +25,8 @@ const contentSecurityPolicy = "default-src 'self'; script-src 'self'; style-src 
 const permissionsPolicy = "accelerometer=(), camera=(), display-capture=(), geolocation=(), gyroscope=(), " +
 	"magnetometer=(), microphone=(), midi=(), payment=(), usb=()"
 
-// middleware wraps the routes in what applies to every request: recovery from panics,
-// body limits, security headers, and the checks of peer and host. Authentication and
+// middleware wraps the routes in the steps that apply to every request: recovery from
+// panics, body limits, security headers, and the checks of peer and host. Authentication and
 // authorization depend on the route, see dispatch.
 func (s *Server) middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -63,8 +63,9 @@ func (s *Server) middleware(next http.Handler) http.Handler {
 	})
 }
 
-// checkDescriptors refuses a request when few file descriptors are free, WebSockets
-// before other requests, and closes idle connections early.
+// checkDescriptors refuses a request when too few file descriptors are free: first
+// WebSockets, then all requests. Connections then close after their response instead of
+// staying open idle.
 func (s *Server) checkDescriptors(h http.Header, r *http.Request) *refusal.Refusal {
 	if s.o.Descriptors == nil {
 		return nil
@@ -126,7 +127,7 @@ func hostName(host string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 }
 
-// origin returns the only origin that our own pages have.
+// origin returns the origin of our own pages.
 func (s *Server) origin(r *http.Request) string {
 	if s.usesHTTPS(r) {
 		return "https://" + r.Host
@@ -136,7 +137,7 @@ func (s *Server) origin(r *http.Request) string {
 
 var sameOrigin = http.NewCrossOriginProtection()
 
-// checkOrigin refuses what another site's page makes a browser send. An upgrade with a
+// checkOrigin refuses requests that another site's page makes a browser send. An upgrade with a
 // cookie needs an Origin header, because nothing else protects a WebSocket.
 func (s *Server) checkOrigin(r *http.Request, upgrade, byCookie bool) *refusal.Refusal {
 	wrong := refusal.New("wrong_origin")
@@ -238,7 +239,7 @@ func (s *Server) authenticate(r *http.Request) (who account.Identity, byCookie b
 		kind, secret = account.APIToken, strings.TrimSpace(rest)
 	} else if c, err := r.Cookie(s.cookieName(r)); err == nil {
 		byCookie = true
-		// A cookie without a page key counts as no cookie, and not as a guess.
+		// A cookie without a page key is ignored and does not count as a guess.
 		if key := pageKey(r); key != "" {
 			secret = account.JoinCookie(c.Value, key)
 		}
@@ -249,7 +250,7 @@ func (s *Server) authenticate(r *http.Request) (who account.Identity, byCookie b
 	hash, from := account.Hash(secret), s.remoteAddress(r)
 	who, err := s.o.Directory.Identify(r.Context(), kind, secret)
 	if errors.Is(err, account.ErrRefused) {
-		// A valid secret works even if others fail at the same address.
+		// A valid secret works even if other attempts from the same address fail.
 		wait, err := s.limiter.TokenWait(r.Context(), from, hash)
 		if err != nil {
 			return account.Identity{}, byCookie, s.o.Refusals.Of(err)
@@ -273,7 +274,7 @@ func (s *Server) authenticate(r *http.Request) (who account.Identity, byCookie b
 	return who, byCookie, nil
 }
 
-// deviceName describes a browser so that people recognize it, or returns "".
+// deviceName returns a description of a browser that people recognize, or "".
 func deviceName(userAgent string) string {
 	find := func(names ...string) string {
 		for _, pair := range names {

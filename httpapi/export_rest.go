@@ -18,7 +18,7 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// exportDriver is what exportHandlers needs of the orchestrator.
+// exportDriver is what exportHandlers needs from the orchestrator.
 type exportDriver interface {
 	RecordExport(ctx context.Context, s session.Session, format string, by pending.Actor) error
 }
@@ -32,8 +32,8 @@ type exportHandlers struct {
 	attachments *attachment.Shelf
 }
 
-// postExport sends the transcript of a session as a download to a person who may see it, after it
-// has recorded that in the audit trail.
+// postExport sends the transcript of a session as a download to a person who may see it. It records
+// the export in the audit trail first.
 func (s *exportHandlers) postExport(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	ses, book, err := s.guard.Session(r.Context(), who, project.See, r.PathValue("id"))
 	if err != nil {
@@ -74,7 +74,7 @@ func (s *exportHandlers) postExport(w http.ResponseWriter, r *http.Request, who 
 	return err
 }
 
-// counted knows whether anything was written.
+// counted is a ResponseWriter that records whether anything was written.
 type counted struct {
 	http.ResponseWriter
 	any bool
@@ -85,7 +85,7 @@ func (c *counted) Write(p []byte) (int, error) {
 	return c.ResponseWriter.Write(p)
 }
 
-// fileName returns a title as the name of a file, without an ending.
+// fileName converts a title to a file name without an extension.
 func fileName(title string) string {
 	const maxRunes = 80
 	name := strings.Join(strings.FieldsFunc(title, func(r rune) bool {

@@ -14,7 +14,7 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// folderDriver is what folderHandlers needs of the orchestrator.
+// folderDriver is what folderHandlers needs from the orchestrator.
 type folderDriver interface {
 	Distrust(ctx context.Context, folder, digest string, by pending.Actor) (known bool, err error)
 	Folders(ctx context.Context, runnerID, userID string, s workspace.Search) (workspace.Listing, error)
@@ -66,7 +66,7 @@ func (s *folderHandlers) postDistrust(w http.ResponseWriter, r *http.Request, wh
 	return nil
 }
 
-// getFolders completes a partly typed folder of a new session.
+// getFolders completes the partly typed path of a new session's folder.
 func (s *folderHandlers) getFolders(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	query := r.URL.Query()
 	limit, err := queryNumber(query.Get("limit"), "limit", defaultFolders, maxFolders)

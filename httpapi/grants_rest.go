@@ -24,7 +24,7 @@ type grantStore interface {
 	Grants(ctx context.Context, q pending.GrantQuery) ([]pending.Grant, error)
 }
 
-// grantDriver is what grantHandlers needs of the orchestrator.
+// grantDriver is what grantHandlers needs from the orchestrator.
 type grantDriver interface {
 	FoundGrants(ctx context.Context) (orchestrator.Found, error)
 	RevokeAnswer(ctx context.Context, requestID string, by pending.Actor) (orchestrator.Revocation, error)
@@ -32,8 +32,8 @@ type grantDriver interface {
 	RevokeGrant(ctx context.Context, grantID string, by pending.Actor) (orchestrator.Revocation, error)
 }
 
-// grantHandlers serves grants: what people allowed with an approval so that Claude does
-// not ask again.
+// grantHandlers serves grants: permissions that people added to an approval, so that
+// Claude does not ask again.
 type grantHandlers struct {
 	store  grantStore
 	driver grantDriver
@@ -106,8 +106,8 @@ type grantPlace struct {
 	scope        pending.Scope
 }
 
-// grantState returns whether a grant applies. running is the process id of its session, "" for
-// none, and inFile whether a settings file contains it.
+// grantState returns the state of a grant. running is the process id of its session, "" for none;
+// inFile reports whether a settings file contains the grant.
 func grantState(g pending.Grant, running string, inFile bool) wire.GrantState {
 	switch {
 	case !g.RevokedAt.IsZero():

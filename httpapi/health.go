@@ -16,7 +16,7 @@ func (s *Server) getHealth(w http.ResponseWriter, _ *http.Request, _ account.Ide
 	return nil
 }
 
-// getReady reports whether the server can work: the hub runs, and the store takes answers.
+// getReady reports whether the server is ready: the hub runs and the store accepts answers.
 func (s *Server) getReady(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
 	if !s.o.Live.Running() {
 		return refusal.GoingAway()

@@ -10,7 +10,7 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// limitDriver is what limitHandlers needs of the orchestrator.
+// limitDriver is what limitHandlers needs from the orchestrator.
 type limitDriver interface {
 	Bounds(ctx context.Context) (*project.Bounds, []project.SessionUse, error)
 }
@@ -68,7 +68,8 @@ func wireUse(u project.Use) wire.ProjectUse {
 	return wire.ProjectUse{Sessions: u.Sessions, Memory: u.Memory, Cost: &cost}
 }
 
-// applyLimits returns the limits after a change. An absent cost limit stays.
+// applyLimits returns the limits after a change. If the change has no cost limit, the current
+// one stays.
 func applyLimits(current project.Limits, change wire.Limits) project.Limits {
 	next := project.Limits{Sessions: change.Sessions, Memory: change.Memory, Cost: current.Cost}
 	if change.Cost != nil {

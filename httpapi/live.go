@@ -10,8 +10,8 @@ import (
 
 // Live keeps the tabs up to date; see wsapi.Hub.
 type Live interface {
-	// ServeTab turns a request into a WebSocket and returns; the tab is served until it
-	// ends.
+	// ServeTab upgrades a request to a WebSocket and returns; Live serves the tab until it
+	// closes.
 	ServeTab(w http.ResponseWriter, r *http.Request, who account.Identity) error
 	// Running reports whether tabs are served.
 	Running() bool

@@ -29,7 +29,7 @@ func ParsePublicURL(text string) (string, error) {
 }
 
 // usesHTTPS reports whether the browser of a request speaks TLS with us or with our
-// proxy. It ignores forwarded headers, because proxies pass on those that they do not
+// proxy. It ignores forwarded headers, because proxies pass on headers that they do not
 // know.
 func (s *Server) usesHTTPS(r *http.Request) bool {
 	return s.o.TLS || r.TLS != nil || s.o.PublicURL == "https://"+r.Host

@@ -98,7 +98,7 @@ func (s *Server) relyingParty(r *http.Request) (*webauthn.WebAuthn, error) {
 	return webauthn.New(&webauthn.Config{
 		RPID: hostName(r.Host), RPDisplayName: "sayso", RPOrigins: []string{s.origin(r)},
 		AttestationPreference: protocol.PreferNoAttestation,
-		// People type no name first, and a stolen device alone is not enough.
+		// People type no name to sign in, and a stolen device alone is not enough.
 		AuthenticatorSelection: protocol.AuthenticatorSelection{
 			ResidentKey: protocol.ResidentKeyRequirementRequired, RequireResidentKey: protocol.ResidentKeyRequired(),
 			UserVerification: protocol.VerificationRequired,
@@ -168,7 +168,7 @@ func (s *Server) postPasskeyLogin(w http.ResponseWriter, r *http.Request, _ acco
 	}
 	ctx := context.WithoutCancel(r.Context())
 	var passkey account.Passkey
-	var internalErr error // of the server
+	var internalErr error // the server failed, not the sign-in
 	key, err := rp.ValidateDiscoverableLogin(func(keyID, userHandle []byte) (webauthn.User, error) {
 		id, err := uuid.FromBytes(userHandle)
 		if err != nil {

@@ -26,7 +26,7 @@ type previewStore interface {
 	Session(ctx context.Context, sessionID string) (session.Session, error)
 }
 
-// previewDriver is what previewHandlers needs of the orchestrator.
+// previewDriver is what previewHandlers needs from the orchestrator.
 type previewDriver interface {
 	PreviewFile(ctx context.Context, sessionID, path string) (orchestrator.FilePreview, error)
 	PermissionRules(ctx context.Context, sessionID string) ([]orchestrator.SettingsRules, error)

@@ -26,7 +26,7 @@ type processStore interface {
 	ProcessState(ctx context.Context, sessionID string) (session.ProcessState, error)
 }
 
-// processDriver is what processHandlers needs of the orchestrator.
+// processDriver is what processHandlers needs from the orchestrator.
 type processDriver interface {
 	Environment(ctx context.Context, runnerID string) (orchestrator.Environment, error)
 	Vitals(sessionID string) (orchestrator.Vitals, bool)

@@ -23,7 +23,7 @@ type projectStore interface {
 	DeleteProject(ctx context.Context, projectID string, by pending.Actor) (touched []string, err error)
 }
 
-// projectDriver is what projectHandlers needs of the orchestrator.
+// projectDriver is what projectHandlers needs from the orchestrator.
 type projectDriver interface {
 	Bounds(ctx context.Context) (*project.Bounds, []project.SessionUse, error)
 	LimitsChanged()
@@ -170,7 +170,7 @@ func (s *projectHandlers) patchProject(w http.ResponseWriter, r *http.Request, w
 		return err
 	}
 	s.live.ProjectsChanged(ctx, affected)
-	s.driver.LimitsChanged() // also when folders moved to other limits
+	s.driver.LimitsChanged() // changed folders may fall under other limits
 	writeJSON(w, http.StatusOK, wireProject(p, project.NewBook([]project.Project{p}, people), access.Person(who)))
 	return nil
 }

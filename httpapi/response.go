@@ -45,6 +45,6 @@ const responseTimeout = 2 * time.Minute
 // limitResponse sets the deadline for the response. Hijacking the connection, as a
 // WebSocket does, removes it.
 func limitResponse(w http.ResponseWriter) {
-	// Only transports of tests have no deadlines.
+	// Only test transports lack deadlines.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(responseTimeout))
 }

@@ -68,7 +68,7 @@ func routes() []route {
 		{method: "GET", pattern: "/api/phone", policy: signedIn, serve: (*Server).getPhone},
 		{method: "GET", pattern: "/api/folders", policy: asMember, serve: (*Server).getFolders},
 
-		// What a person chose, what happened while they were away, and how long Claude waited.
+		// Preferences, what happened while a person was away, and how long Claude waited.
 		{method: "GET", pattern: "/api/preferences", policy: signedIn, serve: (*Server).getPreferences},
 		{method: "PATCH", pattern: "/api/preferences", policy: signedIn, serve: (*Server).patchPreferences},
 		{method: "GET", pattern: "/api/bookmarks", policy: signedIn, serve: (*Server).getBookmarks},
@@ -133,7 +133,7 @@ func routes() []route {
 		{method: "POST", pattern: "/api/attachments", policy: asMember, limit: uploadLimit, serve: (*Server).postAttachment},
 		{method: "GET", pattern: "/api/attachments/{id}", policy: signedIn, serve: (*Server).getAttachment},
 
-		// The caller's; with ?of=server those of the server, for admins.
+		// The caller's alerts or, for admins with ?of=server, those of the server.
 		{method: "GET", pattern: "/api/alerts", policy: signedIn, serve: (*Server).getAlerts},
 		{method: "PATCH", pattern: "/api/alerts/choices", policy: signedIn, serve: (*Server).patchAlertChoices},
 		{method: "POST", pattern: "/api/alerts/targets", policy: signedIn, serve: (*Server).postAlertTarget},

@@ -32,24 +32,24 @@ type runnerStore interface {
 	RemoveRunner(ctx context.Context, runnerID string, by pending.Actor) (sessionIDs []string, err error)
 }
 
-// machineDriver is what runnerHandlers needs of the orchestrator.
+// machineDriver is what runnerHandlers needs from the orchestrator.
 type machineDriver interface {
 	Machines(ctx context.Context, fresh bool) ([]orchestrator.Machine, error)
 }
 
 // Runners are the runners on other hosts that are connected to this server.
 type Runners interface {
-	// NewToken returns a token that lets a runner in, and the hash of it that is stored.
+	// NewToken returns a token with which a runner authenticates, and the hash to store.
 	NewToken() (token string, hash [sha256.Size]byte)
-	// Load returns what a runner uses, false if it is not ready.
+	// Load returns the resources that a runner uses, or false if it is not ready.
 	Load(ctx context.Context, runnerID string) (wire.RunnerLoad, bool)
 	// Recheck ends the connections of the runners whose token is no longer valid.
 	Recheck(ctx context.Context)
-	// Changed shows tabs what was changed about a runner. It does not block.
+	// Changed announces a changed runner to tabs. It does not block.
 	Changed(ctx context.Context, runnerID string)
 }
 
-// runnerHandlers serves runners: to admins whole, to people who start sessions as machines.
+// runnerHandlers serves runners: in full to admins, as machines to people who start sessions.
 type runnerHandlers struct {
 	store    runnerStore
 	driver   machineDriver
@@ -57,7 +57,7 @@ type runnerHandlers struct {
 	notifier session.Notifier
 }
 
-// getMachines lists the machines on which sessions start, and asks each for its CLI.
+// getMachines lists the machines on which sessions can start, and asks each for its CLI.
 func (s *runnerHandlers) getMachines(w http.ResponseWriter, r *http.Request, _ account.Identity) error {
 	all, err := s.driver.Machines(r.Context(), true)
 	if err != nil {
@@ -143,7 +143,8 @@ const (
 	maxLabelSize = 64 // bytes
 )
 
-// patchRunner changes one of the use, the name and the labels of a runner. Its sessions continue.
+// patchRunner changes the use, the name or the labels of a runner, one at a time. Its sessions
+// continue.
 func (s *runnerHandlers) patchRunner(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	var body wire.RunnerChange
 	if err := readBody(r, &body); err != nil {
@@ -209,7 +210,7 @@ func checkLabels(labels []string) error {
 // maxRunnerName bounds the name of a runner, in bytes.
 const maxRunnerName = 100
 
-// runnerName returns a name that a runner may have.
+// runnerName returns a name without surrounding space, or a [problem.Error] if it is invalid.
 func runnerName(given string) (string, error) {
 	name := strings.TrimSpace(given)
 	if name == "" || len(name) > maxRunnerName || strings.ContainsFunc(name, unicode.IsControl) {
@@ -218,7 +219,7 @@ func runnerName(given string) (string, error) {
 	return name, nil
 }
 
-// nameTaken is err, as a [problem.Error] if another runner has the name.
+// nameTaken returns err, or a [problem.Error] if another runner has the name.
 func nameTaken(err error) error {
 	if errors.Is(err, session.ErrRunnerExists) {
 		return problem.For("name", "runner_name_taken")
@@ -247,7 +248,7 @@ func (s *runnerHandlers) postRunner(w http.ResponseWriter, r *http.Request, who 
 	return nil
 }
 
-// postRunnerToken replaces the token of a runner. The former one ends its connection.
+// postRunnerToken replaces the token of a runner and ends connections that use the former one.
 func (s *runnerHandlers) postRunnerToken(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	if err := readBody(r, &struct{}{}); err != nil {
 		return err
@@ -262,7 +263,7 @@ func (s *runnerHandlers) postRunnerToken(w http.ResponseWriter, r *http.Request,
 	return nil
 }
 
-// deleteRunnerToken revokes the token of a runner, which cannot connect any more. Its processes
+// deleteRunnerToken revokes the token of a runner, which can then no longer connect. Its processes
 // continue.
 func (s *runnerHandlers) deleteRunnerToken(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	ctx := context.WithoutCancel(r.Context())
@@ -274,8 +275,8 @@ func (s *runnerHandlers) deleteRunnerToken(w http.ResponseWriter, r *http.Reques
 	return nil
 }
 
-// deleteRunner removes a runner and archives its sessions. One inside a server is removed only when
-// that is gone.
+// deleteRunner removes a runner and archives its sessions. It refuses to remove a runner inside a
+// server that still runs.
 func (s *runnerHandlers) deleteRunner(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	ctx := context.WithoutCancel(r.Context())
 	machines, err := s.driver.Machines(ctx, false)

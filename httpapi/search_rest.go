@@ -37,7 +37,8 @@ const (
 	maxResults        = 50
 	maxHitsPerSession = 3
 	matchesPerRead    = 500 // in one read
-	// What one response may take; then it is incomplete and has a cursor to continue.
+	// Bounds of the work for one response. At a bound, the response is incomplete and has a
+	// cursor to continue.
 	maxSearchTime = time.Second
 	maxMatches    = 10_000
 )
@@ -67,8 +68,8 @@ func (s *searchHandlers) getSearch(w http.ResponseWriter, r *http.Request, who a
 	return nil
 }
 
-// search reads matches, newest first, until enough sessions are found or the limit of work
-// is reached. It ends with ctx.
+// search reads matches, newest first, until it has found enough sessions or reaches a bound on
+// the work. It ends with ctx.
 func (s *searchHandlers) search(ctx context.Context, q session.Search, limit int, who account.Identity) (wire.SearchResults, error) {
 	list := wire.SearchResults{Results: []wire.SearchResult{}}
 	if len(q.Words) == 0 {
@@ -111,7 +112,8 @@ func (s *searchHandlers) search(ctx context.Context, q session.Search, limit int
 	return list, nil
 }
 
-// add puts a match into the list, unless the person may not see its session.
+// add adds a match to the list, unless the person may not see its session or the list already
+// has enough matches of that session.
 func (s *searchHandlers) add(ctx context.Context, list *wire.SearchResults, indexes map[string]int, match session.Match, words []string, who account.Identity) error {
 	index, known := indexes[match.SessionID]
 	if !known {

@@ -57,7 +57,7 @@ type Requests interface {
 	Open(ctx context.Context, sessionID string) ([]pending.Request, error)
 }
 
-// Driver is the union of what the handlers need of orchestrator.Orchestrator.
+// Driver is the union of what the handlers need from orchestrator.Orchestrator.
 type Driver interface {
 	grantDriver
 	folderDriver
@@ -91,7 +91,7 @@ type Options struct {
 	Alerts *alert.Alerter
 	// Settings lists and changes the server's settings; nil if there are none to show.
 	Settings Settings `optional:"true"`
-	// Storage reports what the server stores; nil if nobody may know.
+	// Storage reports what the server stores; nil to hide it.
 	Storage Storage `optional:"true"`
 	// Notifier learns of changes that handlers make directly.
 	Notifier session.Notifier
@@ -105,13 +105,13 @@ type Options struct {
 	// reach the server. They are compared exactly. Loopback names are always allowed.
 	// See [Server.SetAllowedHosts].
 	AllowedHosts []string
-	// TLS means that browsers reach the server by https.
+	// TLS means that browsers reach the server over HTTPS.
 	TLS bool
 	// PublicURL is the address under which browsers reach the server through a proxy,
 	// as returned by [ParsePublicURL], or "". Its host is allowed.
 	PublicURL string
-	// OIDC is the identity provider; it may be nil. It requires PublicURL, to which it
-	// sends browsers back.
+	// OIDC is the identity provider; it may be nil. It requires PublicURL, to which the
+	// provider sends browsers back.
 	OIDC *OIDC `optional:"true"`
 	// TrustedProxies may set X-Forwarded-For. No other forwarded header is read;
 	// proxies must pass on Host unchanged.
@@ -147,8 +147,8 @@ type OIDC struct {
 	RoleOf func(values []string) account.Role
 }
 
-// Descriptors checks whether file descriptors are free. Its errors are a
-// [problem.Error].
+// Descriptors checks whether enough file descriptors are free. Its methods return a
+// [problem.Error] if not.
 type Descriptors interface {
 	CheckConnection() error // for a connection that stays open
 	CheckRequest() error    // for a request

@@ -27,7 +27,7 @@ type sessionStore interface {
 	UpdateSession(ctx context.Context, sessionID string, p session.Patch) (session.Session, error)
 }
 
-// sessionDriver is what sessionHandlers needs of the orchestrator.
+// sessionDriver is what sessionHandlers needs from the orchestrator.
 type sessionDriver interface {
 	Delete(ctx context.Context, sessionID string) error
 	Environment(ctx context.Context, runnerID string) (orchestrator.Environment, error)
@@ -78,8 +78,8 @@ func (s *sessionHandlers) getSessions(w http.ResponseWriter, r *http.Request, wh
 	return nil
 }
 
-// queryNumber parses a query parameter between 0 and maximum; larger values are cut to
-// maximum, and an absent one is fallback.
+// queryNumber parses a query parameter that is not negative. It returns maximum for larger
+// values, and fallback for an absent one.
 func queryNumber(text, name string, fallback, maximum int64) (int64, error) {
 	if text == "" {
 		return fallback, nil

@@ -8,14 +8,14 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// Storage reports what the server stores, and what its retention would delete. Limits that are nil
-// are those of the server.
+// Storage reports what the server stores, and what retention with these limits would delete. A nil
+// limit stands for the server's.
 type Storage func(ctx context.Context, limits wire.RetentionLimits) (wire.Storage, error)
 
-// maxRetention bounds the limits that can be tried.
+// maxRetention bounds each limit in a query.
 const maxRetention = 1e9
 
-// storageHandlers serves the figures of the storage.
+// storageHandlers serves the storage usage.
 type storageHandlers struct {
 	storage Storage
 }

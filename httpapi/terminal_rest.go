@@ -11,7 +11,7 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// terminalDriver is what terminalHandlers needs of the orchestrator.
+// terminalDriver is what terminalHandlers needs from the orchestrator.
 type terminalDriver interface {
 	SavedSession(ctx context.Context, sessionID string) (orchestrator.SavedSession, error)
 	SavedSessions(ctx context.Context) ([]orchestrator.SavedSession, error)
@@ -25,8 +25,8 @@ type terminalHandlers struct {
 }
 
 // mayContinue reports whether a person may see and continue a terminal session: they
-// must be allowed to start one in its folder, where Claude could read the transcript
-// for them.
+// must be allowed to start a session in its folder, where Claude could read the
+// transcript for them anyway.
 func (s *terminalHandlers) mayContinue(ctx context.Context, who account.Identity, saved orchestrator.SavedSession) bool {
 	return s.guard.Start(ctx, who, saved.CWD, "default", nil) == nil
 }

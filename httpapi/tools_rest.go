@@ -17,7 +17,7 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// toolsDriver is what toolsHandlers needs of the orchestrator.
+// toolsDriver is what toolsHandlers needs from the orchestrator.
 type toolsDriver interface {
 	Tools(ctx context.Context, sessionID string) (orchestrator.Tools, error)
 	EnableServer(ctx context.Context, sessionID, server string, enabled bool, by pending.Actor) error
@@ -27,20 +27,19 @@ type toolsDriver interface {
 	ContextUsage(ctx context.Context, sessionID string) (orchestrator.ContextUsage, error)
 }
 
-// toolsStore is what toolsHandlers needs of the store.
+// toolsStore is what toolsHandlers needs from the store.
 type toolsStore interface {
 	CostDays(ctx context.Context, since time.Time, userID, projectID string) ([]project.DayCost, error)
 }
 
-// toolsHandlers serves what Claude can use in a session, what fills its context and what it
-// costs.
+// toolsHandlers serves the tools of a session, the use of its context window, and its costs.
 type toolsHandlers struct {
 	driver toolsDriver
 	store  toolsStore
 	guard  *access.Guard
 }
 
-// ours returns a session that a person may see and in which Claude runs here.
+// ours returns a session that a person may see and whose CLI sayso starts.
 func (s *toolsHandlers) ours(r *http.Request, who account.Identity) (session.Session, *project.Book, error) {
 	ses, book, err := s.guard.Session(r.Context(), who, project.See, r.PathValue("id"))
 	if err == nil && ses.Kind != session.Ours {
@@ -164,7 +163,7 @@ func (s *toolsHandlers) getContext(w http.ResponseWriter, r *http.Request, who a
 	return nil
 }
 
-// costDays is how many days of costs are returned.
+// costDays is the number of days in a cost history.
 const costDays = 30
 
 func (s *toolsHandlers) getCosts(w http.ResponseWriter, r *http.Request, who account.Identity) error {

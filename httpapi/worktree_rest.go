@@ -21,7 +21,8 @@ func (s *changesHandlers) mayStart(ctx context.Context, who account.Identity, fo
 	return s.guard.Start(ctx, who, folder, "default", nil)
 }
 
-// findFolder returns a folder of a machine, "" for this server's, in which a person may start a session.
+// findFolder returns a folder in which a person may start a session. runnerID names its machine, ""
+// for this server.
 func (s *changesHandlers) findFolder(ctx context.Context, who account.Identity, runnerID, cwd string) (workingtree.Tree, error) {
 	book, err := s.guard.Book(ctx)
 	if err != nil {
@@ -36,8 +37,8 @@ func gitState(s workingtree.Summary) wire.GitState {
 	return wire.GitState{Repository: string(s.Repository), Branch: s.Branch, Head: s.Head, Uncommitted: s.Uncommitted, More: s.More, Base: s.Base}
 }
 
-// getFolderInfo says what a person should know of a folder before they start a session in it. It
-// answers 204 when there is none at the path, as while the path is typed.
+// getFolderInfo describes a folder to a person who is about to start a session in it. It responds
+// 204 if there is no folder at the path, as while the person is still typing.
 func (s *changesHandlers) getFolderInfo(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	query := r.URL.Query()
 	t, err := s.findFolder(r.Context(), who, query.Get("runner_id"), query.Get("cwd"))
@@ -68,7 +69,7 @@ func (s *changesHandlers) getFolderInfo(w http.ResponseWriter, r *http.Request, 
 	return nil
 }
 
-// getFolderFiles finds files of a folder by parts of their path.
+// getFolderFiles finds files in a folder by parts of their path.
 func (s *changesHandlers) getFolderFiles(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	query := r.URL.Query()
 	t, err := s.findFolder(r.Context(), who, query.Get("runner_id"), query.Get("cwd"))
@@ -93,7 +94,7 @@ func (s *changesHandlers) postWorktree(w http.ResponseWriter, r *http.Request, w
 	if err != nil {
 		return err
 	}
-	// The worktree may belong to another project than the folder: to that of the repository.
+	// The worktree may belong to the repository's project instead of the folder's.
 	if to != "" {
 		if err := s.mayStart(ctx, who, to); err != nil {
 			return err
@@ -107,8 +108,9 @@ func (s *changesHandlers) postWorktree(w http.ResponseWriter, r *http.Request, w
 	return nil
 }
 
-// getGitState says which branch is checked out in the folder of a session, and whether it is clean.
-// Every page of a session asks for it, so a folder that is gone or a missing git is no error.
+// getGitState returns which branch is checked out in the folder of a session, and whether the folder
+// has uncommitted changes. Every session page requests it, so a deleted folder or a missing git is no
+// error.
 func (s *changesHandlers) getGitState(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	ses, book, err := s.guard.Session(r.Context(), who, project.See, r.PathValue("id"))
 	if err != nil {
@@ -129,7 +131,7 @@ func (s *changesHandlers) getGitState(w http.ResponseWriter, r *http.Request, wh
 	return nil
 }
 
-// getWorktree describes the worktree of a session, or answers 409 when it has none of ours.
+// getWorktree describes the worktree of a session, or responds 409 if sayso created none for it.
 func (s *changesHandlers) getWorktree(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	t, err := s.find(r, who)
 	if err != nil {
@@ -147,8 +149,8 @@ func (s *changesHandlers) getWorktree(w http.ResponseWriter, r *http.Request, wh
 	return nil
 }
 
-// changeRepository is change for what also changes the repository's main working tree, in whose
-// project the person must have the same right.
+// changeRepository is like change, for actions that also affect the repository's main working tree:
+// the person must have the same right in the project of that tree.
 func (s *changesHandlers) changeRepository(r *http.Request, who account.Identity, do func(ctx context.Context, ses session.Session, t workingtree.Tree, digest string) error) error {
 	var seen wire.WorktreeSeen
 	return s.change(r, who, &seen, func(ctx context.Context, ses session.Session, t workingtree.Tree) error {

@@ -29,7 +29,7 @@ type AdapterStore interface {
 	SetDelivery(ctx context.Context, requestID string, d pending.Delivery) error
 }
 
-// AdapterRequests holds the waiting questions; see pending.Registry.
+// AdapterRequests reads and withdraws requests; see pending.Registry.
 type AdapterRequests interface {
 	Open(ctx context.Context, sessionID string) ([]pending.Request, error)
 	Request(ctx context.Context, sessionID, requestID string) (pending.Request, error)
@@ -46,10 +46,10 @@ type AdapterOptions struct {
 }
 
 // Adapters serves askers that do not speak MCP: the hook of a claude in somebody's terminal,
-// and PromptManager. They poll: a question stays open as long as its asker returns for the
-// answer.
+// and PromptManager. They poll: a question stays open as long as its asker keeps returning for
+// the answer.
 //
-// It is an http.Handler for [Adapters.Paths], behind the checks of the host. It accepts
+// It is an http.Handler for [Adapters.Paths], called after the host was checked. It accepts
 // questions while [Server.Run] runs.
 type Adapters struct {
 	o         AdapterOptions
@@ -64,8 +64,8 @@ type adapterRoute struct {
 	serve  func(w http.ResponseWriter, r *http.Request) error
 }
 
-// Adapters returns the routes besides MCP. Their questions are held by the server. The error
-// names an option that is missing.
+// Adapters returns a handler for the routes other than MCP. Its questions belong to the server,
+// which must run. The error names a missing option.
 func (s *Server) Adapters(o AdapterOptions) (*Adapters, error) {
 	if err := options.Check("mcpapi", o); err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (a *Adapters) serve(w http.ResponseWriter, r *http.Request) error {
 	case !ok:
 		return &refusal{http.StatusNotFound, "not_found", "There is nothing at this address."}
 	case len(r.Header.Values("Origin")) > 0 || r.Header.Get("Sec-Fetch-Site") != "":
-		// Askers are no browsers, so a request from a browser was made by a page.
+		// Askers are not browsers, so a page has made this request.
 		return &refusal{http.StatusForbidden, "wrong_origin", "Pages cannot use this address."}
 	case r.Method != route.method:
 		w.Header().Set("Allow", route.method)
@@ -153,9 +153,9 @@ func (a *Adapters) serve(w http.ResponseWriter, r *http.Request) error {
 	return route.serve(w, r)
 }
 
-// await opens a request and waits for its end, for at most wait, until the asker disconnects,
-// or until mayAsk, which is checked regularly, fails. It returns the row as it is then. An
-// open request keeps waiting for its asker to return.
+// await opens a request and blocks until it is resolved, wait has passed, the asker disconnects
+// or mayAsk, which it calls every tokenCheckInterval, returns a refusal. It returns the current
+// row. A request that is still open stays open for [AskerGone], until its asker returns.
 func (a *Adapters) await(r *http.Request, req pending.Request, wait time.Duration, mayAsk func() error) (pending.Request, error) {
 	ctx := r.Context()
 	now, err := a.o.Requests.Request(ctx, req.SessionID, req.RequestID)
@@ -221,7 +221,8 @@ func (d *questions) pause(h *openQuestion) {
 	d.startGrace(h, AskerGone)
 }
 
-// delivered records that the asker got the answer. It gets it again if it asks again.
+// delivered records that the asker got the answer. An asker that repeats the question gets the
+// answer again.
 func (a *Adapters) delivered(ctx context.Context, row pending.Request) {
 	if row.Delivery != pending.Queued {
 		return
@@ -231,7 +232,7 @@ func (a *Adapters) delivered(ctx context.Context, row pending.Request) {
 	}
 }
 
-// agent returns the token that a request carries.
+// agent returns the agent token of an HTTP request.
 func (a *Adapters) agent(r *http.Request) (account.AgentToken, error) {
 	unknown := &refusal{http.StatusUnauthorized, "not_signed_in", "This token is unknown here, or it was revoked."}
 	values := r.Header.Values("Authorization")
@@ -304,5 +305,5 @@ func reply(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(data) // an asker that is gone asks again
+	_, _ = w.Write(data) // an asker that did not get it asks again
 }

@@ -69,8 +69,8 @@ func (s *Server) ask(ctx context.Context, c *call, req *mcp.CallToolRequest, q q
 	}
 }
 
-// assignID sets the id of a request: that of the question which this call asked before, if
-// there is one. known reports whether there is.
+// assignID sets the id of a request. If an earlier attempt of this call asked the same question,
+// the request gets the id of that question, and known is true.
 func (s *Server) assignID(ctx context.Context, c *call, request *pending.Request, key string, exact bool, nth int) (known bool, err error) {
 	request.RequestID = c.requestID(key, fmt.Sprint(nth))
 	if exact {
@@ -183,7 +183,7 @@ func (s *Server) progress(ctx context.Context, req *mcp.CallToolRequest, token a
 	})
 }
 
-// ticket returns the result for a client that must not wait any longer.
+// ticket returns the result for a client that would not wait any longer.
 func ticket(requestID string) *mcp.CallToolResult {
 	return textResult(encodeJSON(struct {
 		Status  string `json:"status"`
@@ -279,7 +279,7 @@ func (s *Server) failureResult(ctx context.Context, err error) *mcp.CallToolResu
 	return errorResult("The question could not be put before a person because of a technical problem. Nothing was decided; try again later.")
 }
 
-// textResult returns a result of one text.
+// textResult returns a result with one text.
 func textResult(text string) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
@@ -296,7 +296,7 @@ func invalidResult(err error) *mcp.CallToolResult {
 	return errorResult("Validation error: " + err.Error())
 }
 
-// encodeJSON encodes a value of ours without escaping <, > and &.
+// encodeJSON encodes a value that can always be encoded, without escaping <, > and &.
 func encodeJSON(v any) string {
 	text, err := marshal(v)
 	if err != nil {

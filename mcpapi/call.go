@@ -29,10 +29,10 @@ type ending string
 
 func (e ending) Error() string { return statement.New(string(e)) }
 
-// errCancelled is the cause of a call that its client cancelled.
+// errCancelled ends a call that its client cancelled.
 const errCancelled = ending("agent_canceled")
 
-// callKey finds the call in the context of a tool.
+// callKey is the key of the [call] in the context of a tool.
 type callKey struct{}
 
 // call is one HTTP request.
@@ -54,12 +54,12 @@ type call struct {
 	gate *gatedWriter
 	// cancelledByClient is set when the client cancelled the call.
 	cancelledByClient atomic.Bool
-	// answered is the request whose answer is in the response.
+	// answered is the id of the request whose answer is in the response.
 	answered string
 }
 
-// read parses what the SDK does not pass to tools. It ignores errors, because the SDK reports
-// them.
+// read parses the parts of a message that the SDK does not pass to tools. It ignores errors,
+// because the SDK reports them.
 func (c *call) read(h http.Header, body []byte) {
 	var m struct {
 		ID     json.RawMessage `json:"id"`
@@ -83,8 +83,8 @@ func (c *call) read(h http.Header, body []byte) {
 	}
 }
 
-// key returns the key of this call's question, which is the same when the call is repeated.
-// exact reports that no other question can have it.
+// key returns the key of this call's question, which stays the same when the call is repeated.
+// exact is true if no other question can have that key.
 func (c *call) key(tool string, arguments []byte) (key string, exact bool) {
 	switch {
 	case c.toolUseID != "":
@@ -194,7 +194,7 @@ func (l *calls) abortAll() {
 	}
 }
 
-// errSlowClient is the cause of a call whose client does not read.
+// errSlowClient ends a call whose client does not read the response.
 var errSlowClient = errors.New("the client does not read what it is sent")
 
 // gatedWriter is a response that can be closed, after which it sends nothing more. A client

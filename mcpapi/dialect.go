@@ -19,7 +19,7 @@ const (
 	sentenceThreeMinutes = "No response received within 3 minutes — proceed using your best judgment."
 )
 
-// Limits of the replaced systems where they have any, and ours for the rest.
+// Limits of the replaced systems, or sayso's own where these systems have none.
 const (
 	maxQuestions    = 10
 	maxQuestion     = 1000 // characters, of one of several questions

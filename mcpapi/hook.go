@@ -27,13 +27,13 @@ const questionTool = "AskUserQuestion"
 // terminalNamespace separates the ids of terminal sessions from all other version 5 UUIDs.
 var terminalNamespace = uuid.MustParse("b8d3f1f4-5a0e-5d8d-8b5e-2f6c7d9a1e30")
 
-// HookAsk is the body of POST /hook/ask: a question of the claude in a terminal, which can be
-// answered there or here. The hook polls by sending it again, with the same Key, until there
+// HookAsk is the body of POST /hook/ask: a question of a claude in a terminal, which a person can
+// answer there or in sayso. The hook polls by sending it again, with the same Key, until there
 // is an answer.
 type HookAsk struct {
-	Key       string  `json:"key"`        // of this question; chosen by the hook
+	Key       string  `json:"key"`        // identifies the question; chosen by the hook
 	Host      string  `json:"host"`       // name of the machine
-	SessionID string  `json:"session_id"` // Claude's own
+	SessionID string  `json:"session_id"` // Claude's own session id
 	CWD       string  `json:"cwd"`
 	Wait      float64 `json:"wait"` // maximum duration of this poll, in seconds; at most 55
 
@@ -52,7 +52,7 @@ const (
 	HookWaiting  HookStatus = "waiting"  // 202: ask again
 	HookAnswered HookStatus = "answered" // 200: by a person in sayso
 	HookOver     HookStatus = "over"     // 200: it was withdrawn; print nothing
-	HookNone     HookStatus = "none"     // 200: it is asked in another way; print nothing
+	HookNone     HookStatus = "none"     // 200: sayso gets it in another way; print nothing
 )
 
 // HookReply is the body of the reply to a [HookAsk].
@@ -71,7 +71,7 @@ type HookReply struct {
 type HookGone struct {
 	Key       string `json:"key"`
 	SessionID string `json:"session_id"`
-	Reason    string `json:"reason"` // terminal, ended or late
+	Reason    string `json:"reason"` // terminal, refused or ended
 }
 
 // goneReasons are the statements for people, by HookGone.Reason. The asker's own text is not
@@ -82,8 +82,8 @@ var goneReasons = map[string]string{
 	"ended":    "terminal_ended",
 }
 
-// HookNotice is the body of POST /hook/notice: a notification of a claude in a terminal. Only
-// the latest one is kept.
+// HookNotice is the body of POST /hook/notice: a notification of a claude in a terminal. The
+// transcript contains only the latest one.
 type HookNotice struct {
 	Host      string `json:"host"`
 	SessionID string `json:"session_id"`
@@ -114,8 +114,8 @@ func (a *Adapters) postHookAsk(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx := r.Context()
 	if state, err := a.o.Store.ProcessState(ctx, ask.SessionID); err == nil && state.Running() {
-		// A session of this server, whose CLI also has the person's hooks: it asks through
-		// its own connection.
+		// A session of this server whose CLI also runs the person's hooks. It asks through its
+		// own connection.
 		reply(w, http.StatusOK, HookReply{Status: HookNone})
 		return nil
 	} else if err != nil && !errors.Is(err, session.ErrNotFound) {
@@ -233,7 +233,7 @@ func (a *Adapters) postHookNotice(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	// A single key, so that a claude that waits for days adds one item only.
+	// Always the same key, so that a claude that waits for days adds only one item.
 	item := session.Item{Key: "hook-notice", At: time.Now(), Kind: session.ItemNote, Body: body}
 	if err := a.o.Store.PutItems(r.Context(), s.SessionID, []session.Item{item}); err != nil {
 		return err

@@ -28,7 +28,7 @@ func parseObject(raw json.RawMessage) (object, error) {
 }
 
 // parseInput parses the arguments of a call. It ignores unknown fields, as the protocol
-// requires, and refuses what two parsers would read differently.
+// requires, and refuses JSON that two parsers could read differently.
 func parseInput(arguments json.RawMessage) (object, error) {
 	if !isMissing(arguments) {
 		if err := pending.CheckJSON(arguments); err != nil {

@@ -42,8 +42,8 @@ const (
 // relayTimedOut is the text for Claude when a question times out.
 const relayTimedOut = "User did not respond within the timeout period. Proceeding with your best judgment."
 
-// ReadRelayConfig reads the file. It refuses one that others can read, or whose URL is not on
-// this machine.
+// ReadRelayConfig reads the file. It refuses a file that other users can read, or whose URL leads
+// to another machine.
 func ReadRelayConfig(path string) (RelayConfig, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -91,8 +91,8 @@ func loopback(host string) bool {
 }
 
 // RunRelay runs PromptManager's MCP server: the tool ask_user on stdin and stdout. It returns
-// when stdin has ended and everything is answered, or when ctx ends. It asks at
-// PromptManager's own routes, or at ours.
+// when stdin has ended and everything is answered, or when ctx ends. It asks over PromptManager's
+// routes, which PromptManager itself or sayso serves.
 func RunRelay(ctx context.Context, c RelayConfig, in io.Reader, out io.Writer, version string) error {
 	r := newRelayClient(c)
 	defer r.client.CloseIdleConnections()

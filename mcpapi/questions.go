@@ -27,7 +27,7 @@ var (
 type questions struct {
 	requests Requests
 	log      *slog.Logger
-	ended    func(context.Context, pending.Request) // called outside the path of the answer
+	ended    func(context.Context, pending.Request) // called after the calls got the answer, so as not to delay it
 
 	mu       sync.Mutex
 	running  bool
@@ -46,7 +46,7 @@ type openQuestion struct {
 
 	// Guarded by questions.mu.
 	calls    int
-	last     string      // name of the call that left last; see calls
+	last     string      // [call.name] of the call that left last
 	ticketed bool        // its asker has a ticket
 	grace    *time.Timer // runs while no call waits
 }
@@ -55,8 +55,8 @@ func newQuestions(requests Requests, log *slog.Logger) *questions {
 	return &questions{requests: requests, log: log, open: map[string]*openQuestion{}, askTimes: map[string][]time.Time{}}
 }
 
-// Run owns the questions until ctx ends. Then it detaches them, still open, and calls
-// breakOff to end the calls.
+// Run owns the questions until ctx ends. Then it detaches them, which leaves them open, calls
+// breakOff to end the calls, and waits for both.
 func (d *questions) Run(ctx context.Context, breakOff func()) error {
 	d.mu.Lock()
 	d.running = true
@@ -78,7 +78,7 @@ func (d *questions) Run(ctx context.Context, breakOff func()) error {
 }
 
 // resumeStored resumes the open questions of an earlier server. No call waits for them yet;
-// their askers have some time to return.
+// their askers have [ServerGone] to return.
 func (d *questions) resumeStored(ctx context.Context) {
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 10*time.Second) {
 		rows, err := d.requests.Open(ctx, "")
@@ -101,7 +101,7 @@ func (d *questions) resumeStored(ctx context.Context) {
 	}
 }
 
-// resume holds a question without a waiting call.
+// resume asks a stored question for which no call waits.
 func (d *questions) resume(row pending.Request) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -111,7 +111,7 @@ func (d *questions) resume(row pending.Request) {
 	d.startGrace(d.ask(row), ServerGone)
 }
 
-// beginCall counts a call. It returns false unless Run runs.
+// beginCall counts a call. It returns false unless Run is running.
 func (d *questions) beginCall() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -123,8 +123,8 @@ func (d *questions) beginCall() bool {
 
 func (d *questions) endCall() { d.work.Done() }
 
-// join lets a call wait for a question, and asks it if it is new. limited: it counts against
-// the limits of the session.
+// join lets a call wait for a question, and asks the question if it is not open yet. With limited,
+// it then counts against the limits of the session.
 func (d *questions) join(req pending.Request, limited bool) (*openQuestion, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -145,7 +145,7 @@ func (d *questions) join(req pending.Request, limited bool) (*openQuestion, erro
 	return h, nil
 }
 
-// admit counts a new question of a session. It returns an error beyond the limits.
+// admit counts a new question of a session. It returns an error if a limit is reached.
 func (d *questions) admit(sessionID string, now time.Time) error {
 	open := 0
 	for _, h := range d.open {
@@ -195,8 +195,9 @@ func (d *questions) ask(req pending.Request) *openQuestion {
 	return h
 }
 
-// leave ends the wait of a call that was cancelled, disconnected or given a ticket. If the
-// last call was cancelled, the question is withdrawn at once; otherwise after a while.
+// leave ends the wait of a call that was cancelled, disconnected or given a ticket. If it was the
+// last call of the question, it withdraws the question: at once if the call was cancelled, otherwise
+// after [AskerGone] or [TicketGone], unless a call returns.
 func (d *questions) leave(h *openQuestion, c *call) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -221,8 +222,9 @@ func (d *questions) leaveRevoked(h *openQuestion) {
 	h.cancel(errTokenEnded)
 }
 
-// cancel withdraws the question whose last call has left, because its client cancelled it. A
-// client may disconnect before it cancels; because givenUp is set first, no call is missed.
+// cancel withdraws the question whose last call has left, because its client cancelled that call.
+// A client may disconnect before it cancels. No call is missed, because [calls.cancel] has set
+// cancelledByClient before.
 func (d *questions) cancel(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -240,7 +242,7 @@ func (d *questions) ticket(h *openQuestion) {
 	h.ticketed = true
 }
 
-// startGrace withdraws a question after timeout unless a call waits for it by then.
+// startGrace withdraws a question after timeout, unless a call waits for it at that time.
 func (d *questions) startGrace(h *openQuestion, timeout time.Duration) {
 	if h.calls > 0 || !d.running {
 		return

@@ -21,8 +21,8 @@ import (
 )
 
 // PromptManager's routes. In PromptManager a stream has one slot, which the next question
-// overwrites, and an answer is deleted once read. Here every question is a request of its
-// own, the next one waits for its turn, and an answer can be read repeatedly.
+// overwrites, and an answer is deleted once read. In sayso every question is a separate request,
+// the next one waits for its turn, and an answer can be read repeatedly.
 
 // relayPrefix starts the asker's id of a relayed question.
 const relayPrefix = "relay/"
@@ -40,10 +40,10 @@ type RelayQuestion struct {
 	Question    string        `json:"question"`
 	Options     []RelayOption `json:"options,omitempty"`
 	MultiSelect bool          `json:"multiSelect,omitempty"`
-	// QuestionID is our extension, chosen by the asker: with it a question may be sent again,
-	// and several may be open in one stream.
+	// QuestionID is an extension of sayso. The asker chooses it. A question that has one may be
+	// sent again, and several of them may be open in one stream.
 	QuestionID string `json:"questionId,omitempty"`
-	// Timeout is our extension: the seconds after which the asker gives up, 0 for never.
+	// Timeout is an extension of sayso: the seconds after which the asker gives up, 0 for never.
 	Timeout float64 `json:"timeout,omitempty"`
 }
 
@@ -71,16 +71,17 @@ type RelayAnswer struct {
 	Reason          string      `json:"reason,omitempty"`
 }
 
-// relays remembers for each stream, by its session, what PromptManager's poll does not send.
+// relays remembers the latest question of each stream, by its session, because PromptManager's
+// polls do not name a question.
 type relays struct {
 	mu      sync.Mutex
 	streams map[string]stream
 }
 
-// stream is the latest question in a stream, "" for none, and the time of the last poll.
+// stream is the state of a stream.
 type stream struct {
-	requestID string
-	wanted    time.Time
+	requestID string    // of the latest question, "" for none
+	wanted    time.Time // time of the last poll for it, or when it was asked
 }
 
 var streamToken = regexp.MustCompile(`^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$`)
@@ -102,7 +103,7 @@ func (a *Adapters) relayer(ctx context.Context, token string, project int64) (ac
 	return agent, err
 }
 
-// project returns the number of the project in the path.
+// project returns the project number in the query of an HTTP request.
 func project(r *http.Request) (int64, error) {
 	number, ok := account.ParseStreamProject(r.URL.Query()["p"])
 	if !ok {
@@ -227,16 +228,16 @@ func (a *Adapters) put(r *http.Request, req pending.Request) error {
 		if !errors.Is(err, pending.ErrNotFound) {
 			return err
 		}
-		// The store has not stored it yet.
+		// The request is not stored yet.
 		if err := r.Context().Err(); err != nil {
 			return err
 		}
 	}
 }
 
-// takeTurn waits until the previous question has ended: a poll without a question id could
-// return its answer to the wrong asker. It withdraws a question that nobody polls for any
-// more.
+// takeTurn blocks until the previous question of a stream has ended, because a poll without a
+// question id could return its answer to the wrong asker. It withdraws a question for which
+// nobody polls any more.
 func (a *Adapters) takeTurn(ctx context.Context, sessionID string) error {
 	for {
 		s, err := a.currentQuestion(ctx, sessionID)
@@ -271,8 +272,8 @@ func (a *Adapters) takeTurn(ctx context.Context, sessionID string) error {
 	}
 }
 
-// currentQuestion returns the question of a poll without a question id. After a restart it is
-// the newest one that is open or whose answer nobody has read.
+// currentQuestion returns the question that a poll without a question id asks for. After a
+// restart, that is the newest one that is open or whose answer nobody has read.
 func (a *Adapters) currentQuestion(ctx context.Context, sessionID string) (stream, error) {
 	if s := a.relays.get(sessionID); s.requestID != "" {
 		return s, nil

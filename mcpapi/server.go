@@ -1,6 +1,6 @@
 // Package mcpapi is the API for agents: MCP over streamable HTTP, described in
-// docs/integrating. Agents can ask people questions through it, with the tools of each system
-// that sayso replaces, and never answer.
+// docs/integrating. Agents can use it to ask people questions, with the tools of each system that
+// sayso replaces, but not to answer any.
 //
 // # Who asks
 //
@@ -55,8 +55,8 @@ const (
 	AskerGone  = 10 * time.Second
 	TicketGone = 60 * time.Second
 	ServerGone = 60 * time.Second
-	// AnswerKept is how long an undelivered answer is kept for the same call, if the call has
-	// no key of its own.
+	// AnswerKept is how long a repeated call gets an answer that was not delivered, if the call
+	// has neither a key nor a tool use id.
 	AnswerKept = 10 * time.Minute
 )
 
@@ -71,8 +71,8 @@ const (
 	MaxPerMinute = 30 // new questions
 )
 
-// WaitsHeader, with any value, tells that the caller waits without limit, so that it gets no
-// ticket; "sayso mcp" sends it.
+// WaitsHeader, with any value, declares that the caller waits without limit, so that it gets no
+// ticket. "sayso mcp" sends it.
 const WaitsHeader = "Sayso-Waits"
 
 // KeyHeader is the client's own key of a call: calls with the same key share a question and
@@ -89,7 +89,7 @@ const (
 	writeTimeout = 30 * time.Second
 )
 
-// Requests holds the waiting questions; see pending.Registry.
+// Requests asks and reads requests; see pending.Registry.
 type Requests interface {
 	Ask(ctx context.Context, req pending.Request) (pending.Request, error)
 	Open(ctx context.Context, sessionID string) ([]pending.Request, error)
@@ -128,8 +128,8 @@ type Options struct {
 	Log     *slog.Logger
 }
 
-// Server serves MCP. It is an http.Handler for the path /mcp, behind the checks of host and
-// origin.
+// Server serves MCP. It is an http.Handler for the path /mcp, called after host and origin were
+// checked.
 type Server struct {
 	o         Options
 	questions *questions
@@ -137,8 +137,7 @@ type Server struct {
 	handler   http.Handler
 }
 
-// New returns a server, which accepts calls while Run runs. The error names an option that is
-// missing.
+// New returns a server, which accepts calls while Run runs. The error names a missing option.
 func New(o Options) (*Server, error) {
 	if err := options.Check("mcpapi", o); err != nil {
 		return nil, err
@@ -153,8 +152,8 @@ func New(o Options) (*Server, error) {
 	for _, t := range s.tools() {
 		server.AddTool(t.tool, t.handler(s))
 	}
-	// Without sessions of the protocol: durable state is in the store, and 2026-07-28 has no
-	// sessions.
+	// Stateless, without MCP sessions: durable state is in the store, and version 2026-07-28 of the
+	// protocol has no sessions.
 	s.handler = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
 		Stateless: true, MaxRequestBodyBytes: bodyLimit,
 		DisableLocalhostProtection: true, // the previous handler checks the host
@@ -196,7 +195,7 @@ func (s *Server) writeRecord(ctx context.Context, row pending.Request) {
 	switch {
 	case errors.Is(err, session.ErrNotFound): // deleted
 	case err != nil:
-		// The next request that ends writes this record, too.
+		// The next request that ends writes this record as well.
 		s.o.Log.ErrorContext(ctx, "cannot record how a question of an agent ended", "request_id", row.RequestID, "error", err)
 	default:
 		s.o.Notifier.Notify(row.SessionID)
@@ -236,7 +235,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, end := context.WithCancelCause(r.Context())
 	defer end(nil)
 	c.ctx, c.end, c.gate = ctx, end, &gatedWriter{ResponseWriter: w, ctx: ctx, end: end}
-	defer s.calls.add(c)() // before enter, so that the end of Run finds every call that entered
+	defer s.calls.add(c)() // before beginCall, so that the end of Run finds every call that it counts
 	if !s.questions.beginCall() {
 		w.Header().Set("Retry-After", "1")
 		refuse(w, http.StatusServiceUnavailable, "unavailable", "The server is starting or going away. Try again in a moment.")
@@ -251,7 +250,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if c.gate.closed.Load() {
-		// Not a clean end, so that the client knows that its answer is still to come.
+		// Break the response off, so that the client knows that the answer is still to come.
 		panic(http.ErrAbortHandler)
 	}
 }

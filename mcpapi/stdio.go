@@ -15,7 +15,7 @@ import (
 // maxStdioLine bounds one message on stdin, in bytes.
 const maxStdioLine = 16 << 20
 
-// stdio is a transport of one message a line. Unlike the SDK's, it stays open after the end
+// stdio is a transport with one message per line. Unlike the SDK's, it stays open after the end
 // of its input until every request is answered, and answers an invalid line instead of
 // closing.
 type stdio struct {
@@ -44,14 +44,14 @@ func (s *stdio) Connect(context.Context) (mcp.Connection, error) {
 
 type stdioConn struct {
 	lines  chan []byte
-	failed error // once lines is closed
+	failed error // valid once lines is closed
 	closed chan struct{}
 	once   sync.Once
 
 	mu       sync.Mutex
 	out      io.Writer
 	open     map[jsonrpc.ID]bool // requests without a response yet
-	answered chan struct{}       // capacity 1: open has become smaller
+	answered chan struct{}       // signals that open has become smaller; capacity 1
 }
 
 // SessionID implements [mcp.Connection].
@@ -90,7 +90,7 @@ func (c *stdioConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// trackRequest counts a request that needs a response; a cancelled one needs none.
+// trackRequest adds a request to open, and removes a cancelled one, which needs no response.
 func (c *stdioConn) trackRequest(message jsonrpc.Message) {
 	request, ok := message.(*jsonrpc.Request)
 	switch {

@@ -103,8 +103,8 @@ func (s *Server) tools() []tool {
 	def := func(name, description, schema string, notes *mcp.ToolAnnotations) *mcp.Tool {
 		return &mcp.Tool{Name: name, Description: description, InputSchema: json.RawMessage(schema), Annotations: notes}
 	}
-	// New CLIs show their model only the names of tools, to be looked up. The tool that the
-	// prompt mentions should be available at once.
+	// New CLIs show the model only the names of tools, and the model looks up the rest. The tool
+	// that the prompt mentions should be available at once.
 	atHand := func(t *mcp.Tool) *mcp.Tool {
 		t.Meta = mcp.Meta{"anthropic/alwaysLoad": true}
 		return t
@@ -191,7 +191,7 @@ func (s *Server) approve(ctx context.Context, c *call, req *mcp.CallToolRequest)
 	if useID == "" {
 		useID = c.toolUseID
 	} else if c.toolUseID == "" {
-		c.toolUseID = useID // of the tool that waits for the decision, so it identifies the call, too
+		c.toolUseID = useID // of the tool that waits for the decision, so it identifies this call too
 	}
 	return s.ask(ctx, c, req, question{
 		tool: toolApproval, requestType: pending.ToolApproval, toolName: name, input: input["input"], toolUseID: useID,

@@ -27,17 +27,19 @@ const (
 )
 
 // ErrNewer: the database has a schema that this program does not know, because a
-// newer program, or another one, made it. The error around it says what to do.
+// newer version or another program created it. The wrapping error tells people what
+// to do.
 var ErrNewer = errors.New("schema is not known to this program")
 
-// Errors of [Check], and the last one also of [Apply]. The error around each says
-// what to do.
+// Errors of [Check]. [Apply] returns only the last one of them. The wrapping error
+// tells people what to do.
 var (
-	// ErrEmpty: nothing is in the database yet.
+	// ErrEmpty: the database has no tables yet.
 	ErrEmpty = errors.New("there is nothing in the database yet")
 	// ErrOlder: the database lacks steps that this program knows.
 	ErrOlder = errors.New("the database is of an older version")
-	// ErrIncomplete: something that was made once is gone.
+	// ErrIncomplete: a table or column is missing, or a copy into the database was
+	// interrupted.
 	ErrIncomplete = errors.New("the database is not whole")
 )
 
@@ -56,8 +58,8 @@ var files embed.FS
 var columns string
 
 // Columns lists the columns that both dialects have once all steps are applied, each
-// as "table.column type" with the type as number, fraction or text, and " null" where
-// it may be NULL. The tables that only serve searches are not among them.
+// as "table.column type", where type is number, fraction or text, followed by " null"
+// if it may be NULL. It omits the tables that only serve searches.
 func Columns() []string { return strings.Split(strings.TrimSpace(columns), "\n") }
 
 // All returns the migrations of a dialect by number. Numbers grow and may leave
@@ -91,8 +93,8 @@ func All(d Dialect) ([]Migration, error) {
 const CreateTable = `CREATE TABLE migrations (
 	number bigint NOT NULL PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at bigint NOT NULL)`
 
-// CopyTable is the table of a database into which another one is being copied: how far the copy of
-// each table is. While it exists, no server can use the database.
+// CopyTable is a table in a database into which another one is being copied. It stores the progress of
+// the copy of each table. While it exists, no server can use the database.
 const CopyTable = "copying"
 
 // CreateCopyTable creates [CopyTable], in both dialects.
@@ -108,13 +110,14 @@ func IsCopying(ctx context.Context, db *sql.DB, d Dialect) (bool, error) {
 	return slices.Contains(known, CopyTable), nil
 }
 
-// lockKey keeps two servers that start at once from migrating at once.
+// lockKey is the key of the advisory lock that keeps two servers from migrating a
+// database concurrently.
 const lockKey = 0x736179736f // "sayso"
 
-// Apply brings the database to the newest schema, or changes nothing: all steps
-// and their records are one transaction. Steps applied before must be the same
-// text as now, else [ErrNewer]. For SQLite the connections of db must begin
-// transactions as immediate ones.
+// Apply brings the database to the newest schema, or changes nothing: all steps and
+// their records are one transaction. It fails with [ErrNewer] if the text of an
+// applied step differs from this program's. For SQLite, the connections of db must
+// begin transactions as immediate ones.
 func Apply(ctx context.Context, db *sql.DB, d Dialect) (err error) {
 	all, err := All(d)
 	if err != nil {
@@ -190,8 +193,8 @@ func ApplyToEmpty(ctx context.Context, db *sql.DB, d Dialect) error {
 	return err
 }
 
-// Check reports whether Apply would have nothing to do, and changes nothing:
-// [ErrEmpty], [ErrOlder], [ErrNewer] or [ErrIncomplete] otherwise.
+// Check returns nil if Apply would have nothing to do, and otherwise [ErrEmpty],
+// [ErrOlder], [ErrNewer] or [ErrIncomplete]. It changes nothing.
 func Check(ctx context.Context, db *sql.DB, d Dialect) error {
 	all, err := All(d)
 	if err != nil {
@@ -214,8 +217,10 @@ type queryer interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// appliedIn returns how many steps a database has: [ErrEmpty] when it has no table, and
-// [ErrNewer] when they are not those of this program.
+// appliedIn returns the number of steps applied to a database. It fails with [ErrEmpty]
+// if the database has no table, with [ErrNewer] if the steps or tables are not those of
+// this program, and with [ErrIncomplete] if the table of the steps is missing or a copy
+// was interrupted.
 func appliedIn(ctx context.Context, q queryer, d Dialect, all []Migration) (int, error) {
 	known, err := Texts(ctx, q, listTables(d))
 	if err != nil {
@@ -255,13 +260,13 @@ func listTables(d Dialect) string {
 const SelectReferences = `SELECT c.conrelid::regclass::text, c.confrelid::regclass::text FROM pg_constraint c
 	WHERE c.contype = 'f' AND c.connamespace = current_schema()::regnamespace AND c.conrelid <> c.confrelid`
 
-// SortByReferences moves each table behind those to which it refers, so that rows can be inserted in
-// that order. A table may refer to itself.
+// SortByReferences sorts tables so that each follows those to which it refers and rows can be inserted
+// in that order. A table may refer to itself.
 func SortByReferences[T any](tables []T, name func(T) string, refers map[string][]string) {
 	var depth func(name string, left int) int
 	depth = func(name string, left int) (d int) {
 		for _, other := range refers[name] {
-			if left > 0 { // else they refer to each other, and inserting fails
+			if left > 0 { // otherwise tables refer to each other, and inserting fails
 				d = max(d, depth(other, left-1)+1)
 			}
 		}
@@ -270,8 +275,8 @@ func SortByReferences[T any](tables []T, name func(T) string, refers map[string]
 	slices.SortStableFunc(tables, func(a, b T) int { return depth(name(a), len(tables)) - depth(name(b), len(tables)) })
 }
 
-// ours reports whether most tables of the steps are there: another program may have
-// one of the same name.
+// ours reports whether known has most tables of the steps. It does not suffice to find
+// one, because another program may have a table of the same name.
 func ours(known []string, all []Migration) bool {
 	tables := tablesOf(all)
 	n := 0
@@ -287,18 +292,18 @@ func missing(what string) error {
 	return fmt.Errorf("%w: %s is missing; restore a backup, or start with a new database by --database", ErrIncomplete, what)
 }
 
-// created finds the tables that a step makes, and dropped those that it takes away or
-// gives another name.
+// created finds the tables that a step creates, and dropped those that it drops or
+// renames.
 var (
 	created = regexp.MustCompile(`(?im)^\s*CREATE\s+(?:VIRTUAL\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?"?(\w+)`)
 	dropped = regexp.MustCompile(`(?im)^\s*(?:DROP\s+TABLE\s+(?:IF\s+EXISTS\s+)?"?(\w+)|ALTER\s+TABLE\s+"?(\w+)"?\s+RENAME\s+TO\s+"?(\w+))`)
 )
 
-// Tables returns the tables that there are after some steps, and the table of the steps.
+// Tables returns the tables that exist after steps, including the one that records the steps.
 func Tables(steps []Migration) []string { return append([]string{"migrations"}, tablesOf(steps)...) }
 
-// CheckSteps returns [ErrNewer] unless the checksums of applied steps are those of the first steps
-// of this program.
+// CheckSteps fails with [ErrNewer] unless the checksums of the applied steps are those of the first
+// steps of this program.
 func CheckSteps(applied []string, all []Migration) error {
 	if len(applied) > len(all) {
 		return fmt.Errorf("%w: it is at version %d and this program knows %d; start the newer sayso, or restore a backup from before the upgrade",
@@ -313,7 +318,7 @@ func CheckSteps(applied []string, all []Migration) error {
 	return nil
 }
 
-// tablesOf are the tables that there are after some steps.
+// tablesOf returns the tables that exist after steps.
 func tablesOf(steps []Migration) []string {
 	var tables []string
 	for _, m := range steps {
@@ -333,7 +338,7 @@ func tablesOf(steps []Migration) []string {
 	return tables
 }
 
-// missingTable reports a table that the steps have made and that is gone.
+// missingTable fails with [ErrIncomplete] if a table that the steps create is missing.
 func missingTable(ctx context.Context, q queryer, d Dialect, steps []Migration) error {
 	query := `SELECT lower(name) FROM sqlite_master WHERE type = 'table'`
 	if d == Postgres {
@@ -351,10 +356,11 @@ func missingTable(ctx context.Context, q queryer, d Dialect, steps []Migration) 
 	return nil
 }
 
-// searchTable serves searches; its columns differ by dialect, so that Columns has none.
+// searchTable serves searches. [Columns] omits it, because its columns differ by dialect.
 const searchTable = "transcript_index"
 
-// missingColumn reports a table or a column of the newest schema that is gone.
+// missingColumn fails with [ErrIncomplete] if a table or a column of the newest schema is
+// missing.
 func missingColumn(ctx context.Context, q queryer, d Dialect) error {
 	query := `SELECT lower(t.name), lower(t.name || '.' || c.name) FROM sqlite_master t JOIN pragma_table_info(t.name) c WHERE t.type = 'table'`
 	if d == Postgres {
@@ -392,7 +398,8 @@ func missingColumn(ctx context.Context, q queryer, d Dialect) error {
 	return nil
 }
 
-// rollback ends a transaction that failed; one that is gone already is no error.
+// rollback rolls back a failed transaction. It is not an error if the transaction has
+// already ended.
 func rollback(tx *sql.Tx) error {
 	if err := tx.Rollback(); err != nil && !errors.Is(err, sql.ErrTxDone) {
 		return fmt.Errorf("migrations: roll back: %w", err)
@@ -400,7 +407,7 @@ func rollback(tx *sql.Tx) error {
 	return nil
 }
 
-// Texts returns the one text column of a query.
+// Texts returns all values of a query with a single text column.
 func Texts(ctx context.Context, q queryer, query string, args ...any) (values []string, err error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {

@@ -10,29 +10,29 @@ import (
 	"time"
 )
 
-// Progress describes how far [Apply] is with a database of an older version.
+// Progress is the progress of [Apply] with a database of an older version.
 type Progress struct {
-	Step, Steps int // of those to apply, from 1
+	Step, Steps int // number of the running step, from 1, and number of steps to apply
 	Name        string
 	// Elapsed is how long the step has run; 0 when it begins.
 	Elapsed time.Duration
-	// Written is how many bytes the step has written to the log of the database. A step that
-	// rewrites everything writes about Size, the bytes of the database when the step began.
+	// Written is the number of bytes that the step has written to the log of the database. A step
+	// that rewrites everything writes about Size, the size of the database when the step began.
 	Written, Size int64
 }
 
-// progressKey is the key of the value of [WithProgress].
+// progressKey is the context key of [WithProgress].
 type progressKey struct{}
 
-// progress is the value of [WithProgress].
+// progress is the context value of [WithProgress].
 type progress struct {
 	every  time.Duration
 	report func(Progress)
 }
 
-// WithProgress returns a context with which [Apply] calls report before each step that it applies
-// to a database of an older version, and again and again while the step runs. Calls do not
-// overlap. Each delays the end of its step.
+// WithProgress returns a context with which [Apply] calls report before each step that it applies to
+// a database of an older version, and then at the given interval while the step runs. Calls do not
+// overlap, and a running call delays the end of its step.
 func WithProgress(ctx context.Context, every time.Duration, report func(Progress)) context.Context {
 	return context.WithValue(ctx, progressKey{}, progress{every, report})
 }
@@ -40,7 +40,7 @@ func WithProgress(ctx context.Context, every time.Duration, report func(Progress
 // reporter reports the progress of steps.
 type reporter struct {
 	progress
-	// measure returns how many bytes the database and what was ever written to its log have.
+	// measure returns the size of the database, and the number of bytes ever written to its log.
 	measure func(context.Context) (size, log int64, err error)
 }
 
@@ -65,7 +65,7 @@ func newReporter(ctx context.Context, db *sql.DB, tx *sql.Tx, d Dialect) (report
 	if err != nil {
 		return r, fmt.Errorf("migrations: find the file of the database: %w", err)
 	}
-	// The only connection is busy with the step.
+	// The step occupies the only connection, so measure the files.
 	r.measure = func(context.Context) (size, log int64, err error) {
 		for end, n := range map[string]*int64{"": &size, "-wal": &log} {
 			info, err := os.Stat(files[0] + end)

@@ -17,7 +17,7 @@ import (
 )
 
 // adopt returns what an earlier server left on this runner: the processes to be driven, and
-// those without a session. It waits for no process; each is attached by its own goroutine.
+// those without a session. It does not wait for processes; each attaches on its own goroutine.
 func (o *Orchestrator) adopt(ctx context.Context) (adopted []*process, strays []launch.Leftover, err error) {
 	found, err := o.o.Launcher.Leftovers(ctx)
 	if err != nil {
@@ -38,7 +38,7 @@ func (o *Orchestrator) adopt(ctx context.Context) (adopted []*process, strays []
 			return nil, nil, err
 		}
 		if p == nil {
-			strays = append(strays, left) // of a session that was deleted or has gone on without it
+			strays = append(strays, left) // its session was deleted or has continued without it
 			continue
 		}
 		adopted = append(adopted, p)
@@ -49,15 +49,15 @@ func (o *Orchestrator) adopt(ctx context.Context) (adopted []*process, strays []
 	return adopted, strays, nil
 }
 
-// leftRunning reports whether the store believes that a process runs on this server's runner.
+// leftRunning reports whether a process runs on this Orchestrator's runner according to the store.
 func (o *Orchestrator) leftRunning(s session.ProcessState) bool {
 	return o.drives(s.RunnerID) && s.Running() && s.Kind == session.Ours
 }
 
-// settleDead marks processes as dead that the store lists as running here but that the runner does
-// not have.
+// settleDead marks as dead the processes that run here according to the store but that the runner
+// does not have.
 func (o *Orchestrator) settleDead(ctx context.Context) error {
-	driven := map[string]bool{} // before the store is read: one may end meanwhile
+	driven := map[string]bool{} // read before the store, because a process may end meanwhile
 	for _, p := range o.all() {
 		driven[p.session.SessionID] = true
 	}
@@ -99,8 +99,8 @@ func (o *Orchestrator) settleDead(ctx context.Context) error {
 	return nil
 }
 
-// settleMessage is [process.settleMessage] for a process that left nothing but its stored
-// state.
+// settleMessage is like [process.settleMessage], for a process of which only the stored state is
+// left.
 func (o *Orchestrator) settleMessage(ctx context.Context, s session.ProcessState) error {
 	mark, err := o.o.Store.Mark(ctx, s.SessionID)
 	if err != nil || mark.ProcessID != s.ProcessID || s.State != session.AssistantTurn {
@@ -110,7 +110,7 @@ func (o *Orchestrator) settleMessage(ctx context.Context, s session.ProcessState
 	if err != nil {
 		return err
 	}
-	// Its requests were stored at once, its output a moment later.
+	// The requests of a process are stored at once, its output a moment later.
 	asked := func(r pending.Request) bool { return r.ProcessID == s.ProcessID && r.CreatedAt.After(s.StateChangedAt) }
 	if known.Sending != "" && (known.TurnStarted || slices.ContainsFunc(s.Requests, asked)) {
 		_, err = o.o.Store.MarkSent(ctx, known.Sending, time.Now())
@@ -133,13 +133,12 @@ func (o *Orchestrator) removeStrays(ctx context.Context, strays []launch.Leftove
 	}
 }
 
-// errOtherRunner: a session is another runner's. Whatever a runner reports, it gets no messages and no
-// answers of that.
+// errOtherRunner means that a session belongs to another runner. Whatever a runner reports, it gets
+// no messages and no answers of such a session.
 var errOtherRunner = errors.New("another runner has the session")
 
-// adoptOne creates the process that continues one of an earlier server. It returns nil when
-// the session has continued without it. A process that the database has forgotten is
-// recovered.
+// adoptOne returns the process that adopts left, or nil if the session has continued without it.
+// It recovers a process that the database has forgotten.
 func (o *Orchestrator) adoptOne(ctx context.Context, left launch.Leftover) (*process, error) {
 	id := left.ID()
 	s, err := o.o.Store.Session(ctx, id.SessionID)
@@ -189,8 +188,8 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left launch.Leftover) (*pro
 	if err != nil {
 		return nil, err
 	}
-	// restoreAllowedInputs restores the inputs with which answers of an earlier server let
-	// calls run.
+	// restoreAllowedInputs restores the input with which an answer to an earlier server let a call
+	// run.
 	restoreAllowedInputs := func(r pending.Request) {
 		if input, ok := transcript.InputAllowedBy(r); ok && r.AskerToolUseID != "" {
 			p.queueItems(p.transcript.Allow(r.AskerToolUseID, input))
@@ -200,7 +199,7 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left launch.Leftover) (*pro
 		if r.ProcessID != id.ProcessID || r.AskerToolUseID == "" {
 			continue
 		}
-		// The earlier server may have sent the answer after it had stored that memo.
+		// The earlier server may have sent the answer after it stored the memo.
 		heard := r.Delivery == pending.Delivered
 		if !heard {
 			if heard, err = left.Wrote(ctx, r.AskerRequestID); err != nil {
@@ -214,7 +213,7 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left launch.Leftover) (*pro
 			restoreAllowedInputs(r)
 		}
 	}
-	// Those whose result is stored may be read again.
+	// The lines of calls whose result is stored may be read again.
 	recent, err := o.o.Store.ConsumedRequests(ctx, id.SessionID, id.ProcessID, recentlyConsumed)
 	if err != nil {
 		return nil, err
@@ -226,14 +225,14 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left launch.Leftover) (*pro
 	p.state.row, p.state.unsaved = state, false
 	p.state.turnSince = state.StateChangedAt
 	if state.KillReason != "" {
-		// The earlier server died while it ended the process; the grace period has passed.
+		// The earlier server died while it was ending the process; the grace period has passed.
 		p.kill(true, true, state.KillReason)
 	}
 	return p, nil
 }
 
-// owesEarlier is openQuestions for a running process: its own requests do not count. requests
-// are those of the session that can be answered.
+// owesEarlier is like openQuestions, for a running process: it reports whether earlier processes
+// left questions. requests are the requests of the session that can be answered.
 func (o *Orchestrator) owesEarlier(ctx context.Context, id launch.ID, requests []pending.Request) (bool, error) {
 	given, err := o.unconsumed(ctx, id.SessionID)
 	if err != nil {

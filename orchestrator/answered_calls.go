@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// answered is a request whose answer was sent to the CLI.
+// answered is a request that a person has answered.
 type answered struct {
 	ToolUseID string    `json:"-"`
 	RequestID string    `json:"request_id"`
@@ -15,8 +15,8 @@ type answered struct {
 	At        time.Time `json:"at"`
 }
 
-// answeredCalls are the calls with an answer and without a result. A state shares its backing
-// array with the next state, so that an answer needs no copy; only the newest state may
+// answeredCalls lists the calls that have an answer but no result yet. A state shares the backing
+// array with the next state, so that adding an answer copies nothing; only the newest state may
 // append to it.
 type answeredCalls []answered
 

@@ -8,18 +8,18 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// capacityInterval is how often waiting sessions are tried again without a signal: a new day
-// may have begun, or a process may use less memory.
+// capacityInterval is how often waiting sessions try again without a signal: a new day may have
+// begun, or a process may use less memory.
 const capacityInterval = time.Minute
 
-// Bounds returns the current limits, and what the sessions with a process use.
+// Bounds returns the current limits, and what the sessions that have a process use.
 func (o *Orchestrator) Bounds(ctx context.Context) (*project.Bounds, []project.SessionUse, error) {
 	return o.admission.Bounds(ctx)
 }
 
-// reserve keeps a slot for a process of a session until release is called; see
-// [admission.Control.Reserve]. It first waits until the processes of the previous server are
-// known.
+// reserve reserves a slot for a process of a session until release is called; see
+// [admission.Control.Reserve]. It first blocks until the processes of the previous server are
+// settled.
 func (o *Orchestrator) reserve(ctx context.Context, s session.Session) (release func(), err error) {
 	select {
 	case <-o.settled:
@@ -37,8 +37,8 @@ func (o *Orchestrator) reserve(ctx context.Context, s session.Session) (release 
 	return o.admission.Reserve(ctx, s.SessionID, s.CWD, s.OwnerID)
 }
 
-// waitForCapacity makes a dead session wait for capacity and shows why. It notifies
-// only when the reason changed, because a notification makes the session try again.
+// waitForCapacity makes a dead session wait for capacity and shows why. It notifies only if the
+// reason has changed, because a notification makes the session try again.
 func (o *Orchestrator) waitForCapacity(ctx context.Context, sessionID string, why string) error {
 	o.admission.Wait(sessionID)
 	state, err := o.o.Store.ProcessState(ctx, sessionID)

@@ -10,25 +10,25 @@ import (
 	"github.com/sayso-dev/sayso/internal/ellipsis"
 )
 
-// Bounds of a catalog. A CLI takes part of it from the folder in which it runs.
+// Bounds of a catalog, part of which comes from the folder in which the CLI runs.
 const (
 	maxCatalogEntries     = 300 // in each list
 	maxCatalogAliases     = 8
 	maxCatalogName        = 128 // bytes; longer names are left out
-	maxCatalogDescription = 300 // bytes; longer ones are cut
+	maxCatalogDescription = 300 // bytes; longer ones are truncated
 )
 
-// Catalog holds what a CLI offers to whoever writes to it: slash commands and skills, subagents
-// and models.
+// Catalog lists what a CLI offers to people who write messages to it: slash commands and skills,
+// subagents and models.
 type Catalog struct {
-	CLIVersion string // "" when the CLI does not tell
+	CLIVersion string // "" when the CLI does not report it
 	Commands   []claude.CommandInfo
 	Agents     []claude.AgentInfo
 	Models     []claude.ModelInfo
 }
 
-// Catalog returns what the CLI of a session offers, or nil while no CLI has told. It does not
-// block on the CLI.
+// Catalog returns what the CLI of a session offers, or nil if no CLI runs or it has not reported
+// that yet. It does not block on the CLI.
 func (o *Orchestrator) Catalog(ctx context.Context, sessionID string) (*Catalog, error) {
 	if p := o.find(sessionID); p != nil {
 		return p.catalog.Load(), nil
@@ -37,13 +37,13 @@ func (o *Orchestrator) Catalog(ctx context.Context, sessionID string) (*Catalog,
 	return nil, err
 }
 
-// LastCatalog returns what the last CLI of this server offered that was not of a demo; nil
-// before there was one.
+// LastCatalog returns what the CLI that reported last on this runner offers, demo sessions aside;
+// nil before any has.
 func (o *Orchestrator) LastCatalog() *Catalog { return o.lastCatalog.Load() }
 
-// setCatalog keeps what the CLI offers.
+// setCatalog stores what the CLI offers.
 func (p *process) setCatalog(c *Catalog) {
-	// Most processes offer the same, and keep it once.
+	// Most CLIs offer the same; their processes share one copy.
 	if last := p.o.lastCatalog.Load(); last != nil && reflect.DeepEqual(last, c) {
 		c = last
 	}
@@ -53,8 +53,9 @@ func (p *process) setCatalog(c *Catalog) {
 	}
 }
 
-// replaceCommands keeps the commands that the CLI offers from now on. A CLI says so only after
-// its answer to initialize; what a replayed journal says from before comes in that answer.
+// replaceCommands stores the commands that the CLI offers from now on. A CLI reports changes only
+// after its answer to initialize. Changes that a replayed journal repeats from before are part of
+// that answer.
 func (p *process) replaceCommands(commands []claude.CommandInfo) {
 	if last := p.catalog.Load(); last != nil {
 		c := *last
@@ -63,7 +64,7 @@ func (p *process) replaceCommands(commands []claude.CommandInfo) {
 	}
 }
 
-// catalogOf returns what the CLI offers by its answer to initialize, within bounds.
+// catalogOf returns what the CLI offers according to its answer to initialize, within bounds.
 func catalogOf(hello *claude.InitializeResponse) *Catalog {
 	c := &Catalog{CLIVersion: catalogName(hello.ClaudeCodeVersion), Commands: catalogCommands(hello.Commands)}
 	for _, a := range hello.Agents {
@@ -102,7 +103,8 @@ func catalogCommands(all []claude.CommandInfo) (commands []claude.CommandInfo) {
 	return commands
 }
 
-// catalogName returns a name that a person can see and type whole, else "".
+// catalogName returns a name without surrounding spaces, or "" if it is too long, or has characters
+// that a person cannot see or type.
 func catalogName(name string) string {
 	if len(name) > maxCatalogName || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return ""
@@ -110,7 +112,7 @@ func catalogName(name string) string {
 	return strings.TrimSpace(name)
 }
 
-// catalogDescription returns a text in one line.
+// catalogDescription returns a text on one line, truncated.
 func catalogDescription(text string) string {
 	return strings.Join(strings.FieldsFunc(ellipsis.Bytes(text, maxCatalogDescription), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 }

@@ -15,11 +15,11 @@ import (
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 )
 
-// ContextUsage is what fills the context of a session, in tokens, as its CLI counts it, and
-// the limits of the account.
+// ContextUsage describes what fills the context of a session, in tokens as its CLI counts them,
+// and the limits of the account.
 type ContextUsage struct {
 	Tokens, Window int
-	CompactsAt     int // the CLI summarizes the conversation from here on; 0 when it does not
+	CompactsAt     int // the CLI summarizes the conversation at this size; 0 when it does not
 	Categories     []ContextCategory
 	Files          []ContextFile // instructions
 	MoreFiles      bool
@@ -57,9 +57,9 @@ const (
 	maxTokens     = 1e12
 )
 
-// ContextUsage asks the CLI of a session what fills its context. It takes up to the limit
-// Reply. It returns [ErrNotRunning], or a [problem.Error] if the CLI does not answer or does
-// not report it.
+// ContextUsage asks the CLI of a session what fills its context. It blocks for up to
+// [Limits].Reply. It returns [ErrNotRunning], or a [problem.Error] if the CLI does not answer or
+// cannot report its context.
 func (o *Orchestrator) ContextUsage(ctx context.Context, sessionID string) (ContextUsage, error) {
 	p, client, err := o.reachable(ctx, sessionID)
 	if err != nil {
@@ -71,7 +71,7 @@ func (o *Orchestrator) ContextUsage(ctx context.Context, sessionID string) (Cont
 		asking sync.WaitGroup
 		plan   map[string]claude.PlanLimit
 	)
-	// The API may be slow where the rest is known: what is late is left out.
+	// The limits come from the API, which may be slow. They are left out if they are late.
 	hurried, hurry := context.WithTimeout(ctx, p.o.rules().Limits.Reply/2)
 	defer hurry()
 	asking.Go(func() { plan, _ = client.PlanLimits(hurried) })
@@ -105,8 +105,8 @@ func (o *Orchestrator) ContextUsage(ctx context.Context, sessionID string) (Cont
 	return u, nil
 }
 
-// accountLimits returns the limits that the CLI has printed, replaced by those of the plan
-// that it reports now.
+// accountLimits returns the limits that the CLI has printed during the session, replaced by those
+// that it reports now for the plan.
 func accountLimits(printed map[string]transcript.RateLimit, plan map[string]claude.PlanLimit) []AccountLimit {
 	limits := map[string]AccountLimit{}
 	for name, l := range printed {
@@ -136,5 +136,5 @@ func accountLimits(printed map[string]transcript.RateLimit, plan map[string]clau
 
 func percent(p float64) float64 { return math.Round(max(0, min(p, 1000))) }
 
-// tokens converts a number of the CLI, which may be anything.
+// tokens converts a number from the CLI, which may be out of range.
 func tokens(n float64) int { return int(max(0, min(n, maxTokens))) }

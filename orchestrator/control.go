@@ -10,8 +10,8 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Interrupt ends the current turn; the process stays and takes the next message. by is the
-// name shown with the requests that the interrupt ends.
+// Interrupt ends the current turn; the process stays and takes the next message. The requests that
+// the interrupt ends show the name of by.
 func (o *Orchestrator) Interrupt(ctx context.Context, sessionID string, by pending.Actor) error {
 	p, err := o.running(ctx, sessionID)
 	if err != nil {
@@ -35,8 +35,8 @@ func (o *Orchestrator) SetModel(ctx context.Context, sessionID, model string) er
 	return err
 }
 
-// SetPermissionMode changes the permission mode, at once when a process runs. The caller must
-// have checked the right to bypassPermissions, which the CLI accepts only at its start.
+// SetPermissionMode changes the permission mode, at once when a process runs. The caller must have
+// checked that by may use bypassPermissions. A CLI accepts that mode only if it was started with it.
 func (o *Orchestrator) SetPermissionMode(ctx context.Context, sessionID, mode string, by pending.Actor) error {
 	if mode != bypass {
 		if err := checkPermissionMode(mode); err != nil {
@@ -62,13 +62,13 @@ func (o *Orchestrator) SetPermissionMode(ctx context.Context, sessionID, mode st
 	return err
 }
 
-// Kill ends the process of a session and all its descendants: gracefully, with time to save
-// its transcript, or at once with force. It returns when the end has started; killing a dead
-// session changes nothing. reason is shown to people.
+// Kill ends the process of a session and all its descendants: gracefully, with time to save its
+// transcript, or at once with force. It does not wait for the process to be gone. A dead session
+// only stops waiting for capacity. reason is shown to people.
 func (o *Orchestrator) Kill(ctx context.Context, sessionID string, force bool, reason string) error {
 	p, err := o.running(ctx, sessionID)
 	if errors.Is(err, ErrNotRunning) {
-		o.admission.StopWaiting(sessionID) // nor may it start by itself
+		o.admission.StopWaiting(sessionID) // the session must not start by itself either
 		return nil
 	}
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Run settles what an earlier server left, then drives processes until ctx ends, and returns
-// when the last of them has ended or been detached. It fails with [session.ErrLeaseLost], and touches
-// no CLI any more, if a shim has a newer lease than this server.
+// Run settles what an earlier server left, then drives processes until ctx ends. It returns once
+// every process has ended or is detached. If a shim reports a newer lease, Run leaves the CLIs
+// alone and returns [session.ErrLeaseLost].
 func (o *Orchestrator) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -51,8 +51,8 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 		drive(p)
 	}
 	o.restoreWaiting(ctx)
-	// What blocks a new process of its session goes first; none of it delays adopted
-	// processes.
+	// Settling dead processes comes first, because they block new processes of their sessions.
+	// Neither step delays adopted processes.
 	o.unsettled.Store(err != nil)
 	running.Go(func() {
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// handle changes the state for an event and performs the effects.
+// handle applies an event to the state and performs the effects.
 func (p *process) handle(ctx context.Context, e event) {
 	p.mu.Lock()
 	effects := p.transition(e)
@@ -18,7 +18,7 @@ func (p *process) handle(ctx context.Context, e event) {
 	p.perform(ctx, effects)
 }
 
-// handleAndRead is handle; it also returns the state right after the event.
+// handleAndRead is like handle, and also returns the state right after the event.
 func (p *process) handleAndRead(ctx context.Context, e event) state {
 	p.mu.Lock()
 	effects := p.transition(e)
@@ -28,8 +28,8 @@ func (p *process) handleAndRead(ctx context.Context, e event) state {
 	return after
 }
 
-// transition changes the state for an event. The caller holds the lock, and performs the
-// effects after releasing it. It is not inlined because of the copies of the state; see is.
+// transition applies an event to the state. The caller holds p.mu, and performs the effects after
+// releasing it. Inlining would put copies of the state into the caller's frame; see is.
 //
 //go:noinline
 func (p *process) transition(e event) (effects []effect) {
@@ -72,7 +72,7 @@ func (p *process) perform(ctx context.Context, effects []effect) {
 		case endProcess:
 			p.kill(false, false, f.reason)
 		case judgeUnlessAsking:
-			if p.mcpCalls.asking(ctx) { // it also waits for a person
+			if p.mcpCalls.asking(ctx) { // then the process waits for a person
 				f.judged.stuck, f.judged.reason = "", ""
 			}
 			p.handle(ctx, f.judged)
@@ -82,7 +82,8 @@ func (p *process) perform(ctx context.Context, effects []effect) {
 	}
 }
 
-// kill makes the process end; a second call with force shortens the first.
+// kill makes the process end, and does not wait for that. A second call with force shortens the
+// first.
 func (p *process) kill(force, byPerson bool, reason string) {
 	p.handle(context.Background(), endRequested{reason: reason, byPerson: byPerson})
 	for {

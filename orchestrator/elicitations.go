@@ -13,11 +13,11 @@ import (
 // that attaches later, so it is stored with the position in the journal.
 type elicited struct {
 	Body json.RawMessage `json:"body"` // the request as the CLI sent it
-	// Calls are the running tool calls of its server at its start. The old CLI withdraws no
-	// elicitation: once all these calls have a result, nobody waits for it.
+	// Calls are the tool calls of its MCP server that were running when it arrived. The old CLI
+	// withdraws no elicitation: once all these calls have a result, nobody waits for an answer.
 	Calls []string `json:"calls,omitempty"`
-	// Answered is our id of the request after the CLI got the answer. It is kept until the
-	// calls have results.
+	// Answered is our id of the request once the CLI has the answer, else "". The elicitation is
+	// kept until the calls have results.
 	Answered  string `json:"answered,omitempty"`
 	abandoned chan struct{}
 }
@@ -25,7 +25,7 @@ type elicited struct {
 // elicitations are the elicitations of one process. It is safe for concurrent use.
 type elicitations struct {
 	mu   sync.Mutex
-	byID map[string]*elicited // by request id of the CLI, until answered
+	byID map[string]*elicited // by request id of the CLI; see close
 }
 
 // restore restores what an earlier server stored.
@@ -38,7 +38,7 @@ func (es *elicitations) restore(stored map[string]*elicited) {
 	es.byID = stored
 }
 
-// stored returns what the next server needs.
+// stored returns a copy for the next server, to be stored.
 func (es *elicitations) stored() map[string]*elicited {
 	es.mu.Lock()
 	defer es.mu.Unlock()
@@ -49,13 +49,13 @@ func (es *elicitations) stored() map[string]*elicited {
 	return list
 }
 
-// add adds an elicitation of a server. running maps the ids of running tool calls to their
-// names.
+// add adds an elicitation of an MCP server. running yields the ids of the running tool calls and
+// the names of their tools.
 func (es *elicitations) add(requestID string, body json.RawMessage, running iter.Seq2[string, string]) {
 	var r struct {
 		Server string `json:"mcp_server_name"`
 	}
-	_ = json.Unmarshal(body, &r) // without a name it has no known calls
+	_ = json.Unmarshal(body, &r) // without a server name, its calls are unknown
 	e := &elicited{Body: slices.Clone(body), abandoned: make(chan struct{})}
 	prefix := "mcp__" + toolNameOf(r.Server) + "__"
 	for id, toolName := range running {
@@ -89,8 +89,8 @@ func (es *elicitations) open() map[string]json.RawMessage {
 	return open
 }
 
-// abandoned returns a channel that is closed when nobody waits for an elicitation any more;
-// nil when that cannot be known.
+// abandoned returns a channel that is closed when nobody waits for an elicitation any longer; nil
+// for an unknown elicitation.
 func (es *elicitations) abandoned(requestID string) <-chan struct{} {
 	es.mu.Lock()
 	defer es.mu.Unlock()
@@ -100,8 +100,8 @@ func (es *elicitations) abandoned(requestID string) <-chan struct{} {
 	return nil
 }
 
-// finishCall ends the elicitations whose last tool call has its result now, and returns our
-// ids of those whose answer is consumed with it.
+// finishCall ends the elicitations whose last tool call now has its result, and returns our ids of
+// those whose answer is thereby consumed.
 func (es *elicitations) finishCall(toolUseID string) (consumed []string) {
 	es.mu.Lock()
 	defer es.mu.Unlock()
@@ -123,9 +123,10 @@ func (es *elicitations) finishCall(toolUseID string) (consumed []string) {
 	return consumed
 }
 
-// close drops an elicitation that needs no further answer. One whose answer reached the CLI,
-// with our id answered, is kept until its calls have results; without calls it is consumed
-// now, because nothing else will show that the CLI acted on it. After a detach, all are kept.
+// close drops an elicitation that needs no further answer. answered is our id of the request if the
+// answer reached the CLI, else "". An answered elicitation is kept until its calls have results;
+// without calls it is consumed now, because nothing else will show that the CLI acted on the answer.
+// After a detach, all elicitations are kept.
 func (es *elicitations) close(requestID, answered string, detached bool) (consumed bool) {
 	es.mu.Lock()
 	defer es.mu.Unlock()

@@ -8,14 +8,14 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// ended is how a CLI ended.
+// ended describes how a CLI ended.
 type ended struct {
-	stop, reason string // why it was ended; why it died by itself
+	stop, reason string // why it was ended, "" if nobody ended it; why it died by itself
 	at           time.Time
 }
 
-// of returns a stored state after this end. If a person ended the process, it asks nothing
-// any more; other questions stay answerable.
+// of returns a stored state as it is after this end. The questions of the process stay
+// answerable unless a person ended it.
 func (e ended) of(stored session.ProcessState, byPerson bool) session.ProcessState {
 	now := stored
 	now.State, now.StateChangedAt = session.Dead, e.at
@@ -32,8 +32,8 @@ func (e ended) of(stored session.ProcessState, byPerson bool) session.ProcessSta
 			now.Requests[i].Status = pending.Orphaned
 		}
 	}
-	// Storing the end takes at least one more change, so two different states never have the
-	// same version.
+	// Storing the end increments the version at least once more, so two different states never
+	// have the same version.
 	now.Version++
 	return now
 }

@@ -25,11 +25,11 @@ func (o *Orchestrator) Environment(ctx context.Context) Environment {
 		e.Problem = nameMachine(o.machineName(ctx), e.Problem)
 	}
 	e.WorkspaceRoots = o.rules().Roots
-	e.DemoAvailable = o.o.Demo != nil && e.ClaudePath != "" // the demo is the real CLI, too
+	e.DemoAvailable = o.o.Demo != nil && e.ClaudePath != "" // the demo runs the real CLI, too
 	return e
 }
 
-// machineName returns the present name of the runner.
+// machineName returns the current name of the runner.
 func (o *node) machineName(ctx context.Context) string {
 	if r, err := o.o.Store.Runner(ctx, o.o.RunnerID); err == nil {
 		return r.Name
@@ -37,8 +37,8 @@ func (o *node) machineName(ctx context.Context) string {
 	return o.o.NodeID
 }
 
-// nameMachine returns what a runner says of the sign-in of its CLI with the name of the runner, for people
-// who may be at another server. Other sentences stay.
+// nameMachine adds the name of the runner to a sentence about the sign-in of its CLI, for people who
+// may use another server. It returns any other sentence unchanged.
 func nameMachine(name, sentence string) string {
 	if r := statement.Find(sentence); r != nil && r.Reason == "cli_signed_out" {
 		return statement.New("cli_signed_out_there", "runner", name, "command", r.Params["command"])

@@ -9,16 +9,16 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// An event is what happened to a process, with its times.
+// An event is something that happened to a process, with its time.
 type event any
 
 type (
-	// messageReceived is a line of the CLI that the transcript has processed.
+	// messageReceived is a line of the CLI that has been applied to the transcript.
 	messageReceived struct {
 		change         transcript.Change
 		at             time.Time
 		offset         int64 // after the line
-		earlyInterrupt bool  // an interrupt must be repeated once the turn has begun
+		earlyInterrupt bool  // an interrupt must be repeated once the turn has started
 	}
 	lineSettled    struct{ offset int64 } // the effects of a line are stored
 	startWasStored struct{}               // the store has recorded that the session has started
@@ -27,12 +27,12 @@ type (
 	attached       struct{}
 	recovered      struct{ reason string } // the database has forgotten part of the process
 	initializeDone struct{}
-	journalLost    struct{}               // no other server could continue with the process
+	journalLost    struct{}               // no other server could adopt the process
 	inputAwaited   struct{ at time.Time } // the CLI waits for the first message
 	turnStarted    struct {
 		messageID string
 		at        time.Time
-		anew      bool // also after a turn ended that was attributed to this message
+		anew      bool // start it even if a turn attributed to this message has ended
 	}
 	turnEndTaken     struct{}
 	messageWithheld  struct{ messageID string }
@@ -76,7 +76,7 @@ type (
 	usageJudged struct {
 		memory        uint64
 		cpu           float64
-		stuck, reason string // what it seems to wait for; why it must end
+		stuck, reason string // why it seems to be stuck; why it must end
 	}
 	saveStarted struct{}
 	saveEnded   struct {
@@ -85,7 +85,7 @@ type (
 		offset int64 // -1 when none was stored
 		cost   int64
 	}
-	costCounted struct{ micros int64 } // by a save that seemed to have failed
+	costCounted struct{ micros int64 } // a save that seemed to fail has stored this cost
 )
 
 // An effect is an action that an event requires. The goroutine that handled the event
@@ -103,13 +103,14 @@ type (
 		offset int64
 	}
 	storeStart    struct{}
-	noteWaiting   struct{} // tells people that the process has waited for a server to store its output
+	noteWaiting   struct{} // tells people that the process waited for a server to store its output
 	storeDelivery struct {
 		requestID string
 		delivery  pending.Delivery
 	}
 	endProcess struct{ reason string }
-	// judgeUnlessAsking applies a judgement unless a question over MCP waits for a person.
+	// judgeUnlessAsking applies a usageJudged; while a question over MCP waits for a person, it
+	// leaves out stuck and reason.
 	judgeUnlessAsking struct{ judged usageJudged }
 	logIllegalMove    struct{ from, to session.State }
 )

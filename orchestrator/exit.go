@@ -14,8 +14,8 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// finalize settles what a dead process leaves: its calls, its requests, its state. stop is
-// why it was ended, reason why it died if nobody ended it.
+// finalize settles what a dead process leaves: its calls, its requests, its state. stop is why
+// it was ended, "" if nobody ended it; reason is why it died by itself.
 func (p *process) finalize(ctx context.Context, stop, reason string) {
 	end := ended{stop: stop, reason: reason, at: time.Now()}
 	p.handle(ctx, cliGone{end})
@@ -29,8 +29,8 @@ func (p *process) finalize(ctx context.Context, stop, reason string) {
 		abandoned = append(abandoned, transcript.Note("ended:"+p.processID, "info", stop, time.Now()))
 	}
 	p.addItems(abandoned...)
-	// If a person ended the process, its questions end. If it died by itself, they stay
-	// answerable, and the answers are used when the session continues.
+	// If a person ended the process, its questions end too. Otherwise they stay answerable, and
+	// the answers are used when the session continues.
 	lasting := context.WithoutCancel(ctx)
 	var wrote func(ctx context.Context, requestID string) (bool, error)
 	if conn, ok := p.conn.(launch.JournaledConn); ok {
@@ -38,7 +38,7 @@ func (p *process) finalize(ctx context.Context, stop, reason string) {
 	} else if p.conn == nil && p.leftover != nil {
 		wrote = p.leftover.Wrote
 	}
-	// Without a journal only this server wrote to it, and has recorded that.
+	// Without a journal, only this server wrote to the CLI, and has recorded what it wrote.
 	err := retryStore(ctx, p.log, "what a dead process has heard", func() error {
 		if wrote == nil {
 			return nil
@@ -73,8 +73,8 @@ func (p *process) finalize(ctx context.Context, stop, reason string) {
 	p.handle(lasting, exited{end})
 }
 
-// settleMessage removes the message from the queue of which it was unknown whether it was
-// sent, if Claude has started to work on it, so that it is not sent twice.
+// settleMessage removes from the queue a message that may or may not have been sent, if Claude
+// has started to work on it, so that it is not sent twice.
 func (p *process) settleMessage(ctx context.Context) {
 	s := p.snapshot()
 	id := s.memo.Sending
@@ -90,7 +90,7 @@ func (p *process) settleMessage(ctx context.Context) {
 	}
 }
 
-// hasNoTranscript reports whether the CLI could not resume because it does not know the
+// hasNoTranscript reports whether the CLI failed to resume because it does not know the
 // conversation.
 func (p *process) hasNoTranscript(ctx context.Context) bool {
 	p.mu.Lock()
@@ -99,23 +99,23 @@ func (p *process) hasNoTranscript(ctx context.Context) bool {
 	return failed && strings.Contains(p.stderr(ctx, conn), "No conversation found")
 }
 
-// continuesAfterExit reports whether the session should continue with its queued messages
-// after its process has ended: not when a person ended the process or it never started up. A
-// process that ended while no server ran may have started up.
+// continuesAfterExit reports whether the session should continue with its queued messages after
+// its process has ended: not if a person ended the process, and not if it never initialized. A
+// process that ended while no server ran may have initialized.
 func (p *process) continuesAfterExit() bool {
 	s := p.snapshot()
 	return (s.initialized || p.leftover != nil) && !s.endedByPerson
 }
 
 // continuesTurn reports whether the turn in which the process died continues before the next
-// message: only once, because the turn may be the cause, and not if the next message may be
-// the turn's own.
+// message. It continues only once, because the turn may be what killed the process, and not if
+// next may be the message that started the turn.
 func (p *process) continuesTurn(next session.Message) bool {
 	s := p.snapshot()
 	return s.diedInTurn && !p.plan.ContinueTurn && s.memo.Sending != next.MessageID
 }
 
-// exitSentence says for people why a CLI exited that nobody ended.
+// exitSentence returns a sentence for people about why a CLI exited that nobody ended.
 func (p *process) exitSentence(ctx context.Context, conn launch.Conn, startError error) string {
 	_, noise := p.noise.seen()
 	output := cmp.Or(lastLine(p.stderr(ctx, conn)), noise)

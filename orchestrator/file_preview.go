@@ -10,15 +10,14 @@ import (
 // maxPreview bounds the files that are shown with a request, in bytes.
 const maxPreview = 512 << 10
 
-// FilePreview is the current state of a file, and when the running Claude of a session last
-// read or wrote it; zero when it did not.
+// FilePreview is the current state of a file.
 type FilePreview struct {
 	workspace.File
-	TouchedAt time.Time
+	TouchedAt time.Time // when the session's running process last read or wrote it; zero if it has not
 }
 
-// PreviewFile reads a file for the people of a session, only inside its folder and the
-// workspace roots.
+// PreviewFile reads a file for the people of a session. The file must be inside the session's folder
+// or the workspace roots.
 func (o *Orchestrator) PreviewFile(ctx context.Context, sessionID, path string) (FilePreview, error) {
 	s, err := o.o.Store.Session(ctx, sessionID)
 	if err != nil {

@@ -18,37 +18,37 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// beyondTimeout bounds how long another server takes to describe a runner.
+// beyondTimeout bounds how long another server may take to describe a runner.
 const beyondTimeout = 3 * time.Second
 
-// Fleet drives the runner inside this server, if there is one, and those on other hosts while they
-// are connected to it. A call about a session goes to the [Orchestrator] of its runner, or to the
-// server that drives it. While nobody does, it goes to the one inside this server, which refuses what
-// needs the runner; so do the calls that have no method here. Folders and files are reached on every
-// runner.
+// Fleet drives the runner inside this server, if there is one, and the runners on other hosts that are
+// connected to this server. A call about a session goes to the [Orchestrator] of its runner, or to the
+// server that drives the runner. If no server drives it, the call goes to the embedded Orchestrator,
+// which refuses what needs the runner. Calls without a method here always go there. Folders and files
+// can be reached on every runner.
 type Fleet struct {
 	*Orchestrator // of the runner inside this server; without one, it only refuses
 
-	onRevoked func()    // see OnRevoked; nil for nothing
+	onRevoked func()    // see OnRevoked; may be nil
 	elsewhere Elsewhere // see SetElsewhere; nil if the database has one server
 
 	mu     sync.Mutex
-	others map[string]*Orchestrator // that can be used, by the id of their runner
-	// installations are what connected runners said of their CLI last, by the id of the runner.
+	others map[string]*Orchestrator // of connected runners, by runner id
+	// installations has what each runner last reported about its CLI, by runner id.
 	installations map[string]launch.Installation
 }
 
-// NewFleet returns the fleet of a server. Its Run is that of the runner inside the server, if local
-// has one.
+// NewFleet returns the fleet of a server. local drives the runner inside the server, if there is one;
+// see [Options].RunnerID.
 func NewFleet(local *Orchestrator) *Fleet {
 	f := &Fleet{Orchestrator: local, others: map[string]*Orchestrator{}, installations: map[string]launch.Installation{}}
 	local.everyone, local.beyond = f.each, f.allBeyond
 	return f
 }
 
-// Drive runs the Orchestrator of a connected runner until ctx ends, or until another server has the
-// runner. Calls reach it as soon as it has taken over what runs there; changed is called then, and
-// when they no longer do.
+// Drive runs the Orchestrator of a connected runner until ctx ends, or until another server drives the
+// runner. Calls reach o once it has adopted the processes of the runner. Drive calls changed then, and
+// again when calls no longer reach o.
 func (f *Fleet) Drive(ctx context.Context, o *Orchestrator, changed func()) error {
 	o.everyone = f.each
 	o.admission.Share(f.admission)
@@ -66,7 +66,7 @@ func (f *Fleet) Drive(ctx context.Context, o *Orchestrator, changed func()) erro
 	defer changed()
 	defer f.set(o.o.RunnerID, nil)
 	select {
-	case <-ctx.Done(): // its calls are refused before its connections are gone
+	case <-ctx.Done(): // calls must be refused before the connections of o are gone
 		f.set(o.o.RunnerID, nil)
 		return <-ended
 	case err := <-ended:
@@ -85,7 +85,7 @@ func (f *Fleet) set(runnerID string, o *Orchestrator) {
 	}
 }
 
-// each returns the Orchestrators of all runners that can be used, the one inside this server last.
+// each returns the Orchestrators of all runners that this server drives, the one inside it last.
 func (f *Fleet) each() []*Orchestrator {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -99,7 +99,7 @@ func (f *Fleet) each() []*Orchestrator {
 // hasLocal reports whether there is a runner inside this server.
 func (f *Fleet) hasLocal() bool { return f.o.RunnerID != "" }
 
-// Run is that of the runner inside the server; without one, it waits for ctx.
+// Run runs the Orchestrator of the runner inside the server; without one, it waits for ctx to end.
 func (f *Fleet) Run(ctx context.Context) error {
 	if !f.hasLocal() {
 		<-ctx.Done()
@@ -108,16 +108,17 @@ func (f *Fleet) Run(ctx context.Context) error {
 	return f.Orchestrator.Run(ctx)
 }
 
-// SetElsewhere sets what other servers drive. Call it before the first call.
+// SetElsewhere sets the access to runners of other servers. Call it before any other method.
 func (f *Fleet) SetElsewhere(e Elsewhere) { f.elsewhere = e }
 
-// passedOn marks the context of a call that another server has passed on.
+// passedOn marks the context of a call that another server has forwarded.
 type passedOn struct{}
 
-// Here returns a context for a call that another server has passed on: it is not passed on again.
+// Here returns a context for a call that another server has forwarded, so that it is not forwarded
+// again.
 func Here(ctx context.Context) context.Context { return context.WithValue(ctx, passedOn{}, true) }
 
-// here returns the Orchestrator of a runner, or that inside the server.
+// here returns the Orchestrator of a connected runner, else the embedded one.
 func (f *Fleet) here(runnerID string) *Orchestrator {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -127,7 +128,8 @@ func (f *Fleet) here(runnerID string) *Orchestrator {
 	return f.Orchestrator
 }
 
-// otherServer returns the sessions of a runner that another server drives, nil if none does.
+// otherServer returns the sessions of a runner that another server drives, nil if no other does or
+// the call was forwarded.
 func (f *Fleet) otherServer(ctx context.Context, runnerID string) Sessions {
 	if f.elsewhere == nil || f.connected(runnerID) != nil || ctx.Value(passedOn{}) != nil {
 		return nil
@@ -135,7 +137,8 @@ func (f *Fleet) otherServer(ctx context.Context, runnerID string) Sessions {
 	return f.elsewhere.Sessions(runnerID)
 }
 
-// byRunner returns the sessions of a runner, or of that inside the server, which refuses.
+// byRunner returns the sessions of a runner, or the embedded Orchestrator, which refuses, if no server
+// drives the runner.
 func (f *Fleet) byRunner(ctx context.Context, runnerID string) Sessions {
 	if there := f.otherServer(ctx, runnerID); there != nil {
 		return there
@@ -143,7 +146,7 @@ func (f *Fleet) byRunner(ctx context.Context, runnerID string) Sessions {
 	return f.here(runnerID)
 }
 
-// running returns the Orchestrator that runs the process of a session, or that inside the server.
+// running returns the Orchestrator that runs the process of a session, else the embedded one.
 func (f *Fleet) running(sessionID string) *Orchestrator {
 	for _, o := range f.each() {
 		if o.find(sessionID) != nil {
@@ -153,7 +156,7 @@ func (f *Fleet) running(sessionID string) *Orchestrator {
 	return f.Orchestrator
 }
 
-// of returns the sessions of the runner of a session.
+// of returns the sessions of the runner to which a session belongs.
 func (f *Fleet) of(ctx context.Context, sessionID string) Sessions {
 	if f.elsewhere == nil && f.hasLocal() && len(f.each()) == 1 {
 		return f.Orchestrator
@@ -162,13 +165,13 @@ func (f *Fleet) of(ctx context.Context, sessionID string) Sessions {
 		return o
 	}
 	s, err := f.o.Store.Session(ctx, sessionID)
-	if err != nil { // it reads it again, and says so
+	if err != nil { // the embedded Orchestrator reads it again, and returns the error
 		return f.Orchestrator
 	}
 	return f.byRunner(ctx, s.RunnerID)
 }
 
-// Drives reports whether calls about sessions of a runner reach it through this server.
+// Drives reports whether this server drives a runner.
 func (f *Fleet) Drives(runnerID string) bool { return f.connected(runnerID) != nil }
 
 // connected returns the Orchestrator of a runner, nil if this server does not drive it.
@@ -179,8 +182,8 @@ func (f *Fleet) connected(runnerID string) *Orchestrator {
 	return nil
 }
 
-// near returns an Orchestrator for the folders and files of a runner, "" for the one inside the server,
-// or a [problem.Error]. Another server may drive the runner.
+// near returns an Orchestrator for the folders and files of a runner, or a [problem.Error]. runnerID ""
+// names the runner inside the server. Another server may drive the runner.
 func (f *Fleet) near(ctx context.Context, runnerID string) (*Orchestrator, error) {
 	if o := f.connected(runnerID); o != nil {
 		return o, nil
@@ -201,18 +204,18 @@ func (f *Fleet) near(ctx context.Context, runnerID string) (*Orchestrator, error
 	return nil, problem.For("runner_id", "runner_not_connected", "runner", known.Name)
 }
 
-// DescribeRunner is that of the server that drives a runner.
+// DescribeRunner calls DescribeRunner of the server that drives the runner.
 func (f *Fleet) DescribeRunner(ctx context.Context, runnerID string) (RunnerDescription, error) {
 	return f.byRunner(ctx, runnerID).DescribeRunner(ctx, runnerID)
 }
 
-// RevokeOn is that of the server that drives a runner.
+// RevokeOn calls RevokeOn of the server that drives the runner.
 func (f *Fleet) RevokeOn(ctx context.Context, runnerID string, g pending.Grant) (Revocation, error) {
 	return f.byRunner(ctx, runnerID).RevokeOn(ctx, runnerID, g)
 }
 
-// beyond returns an Orchestrator for the folders and files of a runner that another server drives, whose
-// sessions are there. It has no processes, and Run is not called.
+// beyond returns an Orchestrator for the folders and files of a runner that another server drives; there
+// are the runner's sessions on that server. The Orchestrator has no processes, and is not run.
 func (f *Fleet) beyond(ctx context.Context, runnerID string, there Sessions) (*Orchestrator, error) {
 	asking, cancel := context.WithTimeout(ctx, beyondTimeout)
 	defer cancel()
@@ -238,7 +241,8 @@ func (f *Fleet) beyond(ctx context.Context, runnerID string, there Sessions) (*O
 	return o, nil
 }
 
-// allBeyond returns those of all runners that other servers drive, and the runners that cannot be reached.
+// allBeyond returns what beyond returns for each runner that another server drives, and the runners that
+// cannot be reached.
 func (f *Fleet) allBeyond(ctx context.Context) (all []*Orchestrator, unreached []session.Runner) {
 	if f.elsewhere == nil || ctx.Value(passedOn{}) != nil {
 		return nil, nil
@@ -272,12 +276,12 @@ func (f *Fleet) allBeyond(ctx context.Context) (all []*Orchestrator, unreached [
 	return all, unreached
 }
 
-// Disk returns the disk of a runner, which may be read for each frame: one that does not answer is
-// left alone for a while.
+// Disk returns the disk of a runner, fit for being read for each frame: a disk on another host that does
+// not answer is not asked again for a while.
 func (f *Fleet) Disk(runnerID string) launch.Disk {
 	o := f.connected(runnerID)
 	switch {
-	case runnerID == "": // of an agent outside, or of no session
+	case runnerID == "": // of an external agent, or of no session
 		return f.Orchestrator.runner
 	case o == nil && f.elsewhere != nil:
 		if there := f.elsewhere.Disk(runnerID); there != nil {
@@ -292,7 +296,7 @@ func (f *Fleet) Disk(runnerID string) launch.Disk {
 	return o.disk
 }
 
-// StartHere is that of the runner that the request names.
+// StartHere calls StartHere of the runner that the request names.
 func (f *Fleet) StartHere(ctx context.Context, request json.RawMessage, permitted *StartPlan) (StartPlan, string, error) {
 	var named struct{ RunnerID string }
 	if err := json.Unmarshal(request, &named); err != nil {
@@ -305,7 +309,8 @@ func (f *Fleet) StartHere(ctx context.Context, request json.RawMessage, permitte
 	return o.StartHere(ctx, request, permitted)
 }
 
-// Present is that of the runner of a process.
+// Present calls Present of the process's runner. A process is not unreachable if another server drives
+// its runner.
 func (f *Fleet) Present(stored session.ProcessState) session.ProcessState {
 	now := f.here(stored.RunnerID).Present(stored)
 	if now.Unreachable && f.elsewhere != nil && f.elsewhere.Sessions(stored.RunnerID) != nil {
@@ -314,8 +319,8 @@ func (f *Fleet) Present(stored session.ProcessState) session.ProcessState {
 	return now
 }
 
-// SessionChanged tells those who may have to act: one that runs the session's process needs no
-// telling.
+// SessionChanged passes a change of a session to all runners of this server. It does nothing if one of
+// them runs the session's process.
 func (f *Fleet) SessionChanged(sessionID string) {
 	all := f.each()
 	for _, o := range all {
@@ -328,7 +333,7 @@ func (f *Fleet) SessionChanged(sessionID string) {
 	}
 }
 
-// SetRules changes the rules of all runners. Each keeps its own roots.
+// SetRules changes the rules of all runners. Runners on other hosts keep their own roots.
 func (f *Fleet) SetRules(r Rules) {
 	for _, o := range f.each() {
 		if o != f.Orchestrator {
@@ -340,15 +345,15 @@ func (f *Fleet) SetRules(r Rules) {
 	f.Orchestrator.SetRules(r)
 }
 
-// LimitsChanged tells all runners.
+// LimitsChanged calls LimitsChanged of all runners.
 func (f *Fleet) LimitsChanged() {
 	for _, o := range f.each() {
 		o.LimitsChanged()
 	}
 }
 
-// OnRevoked adds a function to call after grants were revoked, so that other servers hear of it. It
-// must not block. Call OnRevoked before the first call.
+// OnRevoked sets a function that is called after this server has revoked grants, so that it can inform
+// other servers. The function must not block. Call OnRevoked before any other method.
 func (f *Fleet) OnRevoked(call func()) { f.onRevoked = call }
 
 // GrantsRevoked tells all runners that another server has revoked grants.
@@ -373,7 +378,7 @@ func (f *Fleet) RevokeFound(ctx context.Context, g pending.Grant, by pending.Act
 	return f.Orchestrator.RevokeFound(ctx, g, by)
 }
 
-// revoked tells the other runners, and other servers, what was revoked through the one inside this.
+// revoked informs the other runners and other servers that the embedded Orchestrator has revoked grants.
 func (f *Fleet) revoked() {
 	for _, o := range f.each() {
 		if o != f.Orchestrator {
@@ -399,7 +404,7 @@ func (f *Fleet) DrivenElsewhere(runnerID string) bool {
 	return f.otherServer(context.Background(), runnerID) != nil
 }
 
-// RunnerIDs returns the runners that this server drives.
+// RunnerIDs returns the ids of the runners that this server drives.
 func (f *Fleet) RunnerIDs() (ids []string) {
 	for _, o := range f.each() {
 		ids = append(ids, o.o.RunnerID)
@@ -407,7 +412,7 @@ func (f *Fleet) RunnerIDs() (ids []string) {
 	return ids
 }
 
-// RunnerHere returns what is near Claude on a runner that this server drives, nil for any other.
+// RunnerHere returns access to the machine of a runner that this server drives, nil for any other.
 func (f *Fleet) RunnerHere(runnerID string) launch.Runner {
 	if o := f.connected(runnerID); o != nil {
 		return o.runner
@@ -415,7 +420,8 @@ func (f *Fleet) RunnerHere(runnerID string) launch.Runner {
 	return nil
 }
 
-// treeHere returns the working tree of a session that came from another server as its place.
+// treeHere returns t with access to the runner of a session, if t came from another server, which sends
+// only its place.
 func (f *Fleet) treeHere(s session.Session, t workingtree.Tree) workingtree.Tree {
 	if near := f.RunnerHere(s.RunnerID); t.Trees == nil && near != nil {
 		t.Trees = near
@@ -423,7 +429,7 @@ func (f *Fleet) treeHere(s session.Session, t workingtree.Tree) workingtree.Tree
 	return t
 }
 
-// The rest are the methods of an Orchestrator that are about one session.
+// Most of the following methods pass calls about one session to its Orchestrator or server.
 
 func (f *Fleet) Live(sessionID string) (session.Live, bool) {
 	if o := f.running(sessionID); f.elsewhere == nil || o.find(sessionID) != nil {
@@ -432,7 +438,7 @@ func (f *Fleet) Live(sessionID string) (session.Live, bool) {
 	return f.elsewhere.Live(sessionID)
 }
 
-// LiveHere is Live for the sessions that this server drives.
+// LiveHere is like Live, for the sessions that this server drives.
 func (f *Fleet) LiveHere(sessionID string) (session.Live, bool) {
 	return f.running(sessionID).Live(sessionID)
 }
@@ -529,7 +535,7 @@ func (f *Fleet) WorkingTree(ctx context.Context, sessionID string, view workingt
 	return f.of(ctx, sessionID).WorkingTree(ctx, sessionID, view)
 }
 
-// FolderTree is that of a runner, "" for the one inside the server.
+// FolderTree calls [Orchestrator.FolderTree] of a runner, "" for the one inside the server.
 func (f *Fleet) FolderTree(ctx context.Context, runnerID, cwd string, permit func(folder string) error, view workingtree.View) (workingtree.Tree, error) {
 	o, err := f.near(ctx, runnerID)
 	if err != nil {
@@ -538,7 +544,7 @@ func (f *Fleet) FolderTree(ctx context.Context, runnerID, cwd string, permit fun
 	return o.FolderTree(ctx, cwd, permit, view)
 }
 
-// LastChoice is that of a runner, "" for the one inside the server.
+// LastChoice calls [Orchestrator.LastChoice] of a runner, "" for the one inside the server.
 func (f *Fleet) LastChoice(ctx context.Context, runnerID, userID, folder string) (mode, model string, err error) {
 	o, err := f.near(ctx, runnerID)
 	if err != nil {
@@ -579,7 +585,7 @@ func (f *Fleet) Rewind(ctx context.Context, s session.Session, t workingtree.Tre
 	return f.byRunner(ctx, s.RunnerID).Rewind(ctx, s, f.treeHere(s, t), messageID, digest, by)
 }
 
-// Folders is that of a runner, "" for the one inside the server.
+// Folders calls [Orchestrator.Folders] of a runner, "" for the one inside the server.
 func (f *Fleet) Folders(ctx context.Context, runnerID, userID string, s workspace.Search) (workspace.Listing, error) {
 	o, err := f.near(ctx, runnerID)
 	if err != nil {
@@ -588,8 +594,7 @@ func (f *Fleet) Folders(ctx context.Context, runnerID, userID string, s workspac
 	return o.Folders(ctx, userID, s)
 }
 
-// LastCatalog returns what the last CLI of a runner, "" for the one inside the server, offered that
-// was not of a demo; nil before there was one.
+// LastCatalog calls [Orchestrator.LastCatalog] of a runner, "" for the one inside the server.
 func (f *Fleet) LastCatalog(ctx context.Context, runnerID string) (*Catalog, error) {
 	o, err := f.near(ctx, runnerID)
 	if err != nil {
@@ -598,13 +603,14 @@ func (f *Fleet) LastCatalog(ctx context.Context, runnerID string) (*Catalog, err
 	return o.LastCatalog(), nil
 }
 
-// reachable returns an Orchestrator for the folders and files of each runner, this server's last.
+// reachable returns an Orchestrator for the folders and files of each runner that can be reached, the one
+// inside this server last.
 func (f *Fleet) reachable(ctx context.Context) []*Orchestrator {
 	all, _ := f.allBeyond(ctx)
 	return append(all, f.each()...)
 }
 
-// SavedSessions lists those of all runners that can be reached, the latest change first.
+// SavedSessions lists the saved sessions of all runners that can be reached, the latest change first.
 func (f *Fleet) SavedSessions(ctx context.Context) ([]SavedSession, error) {
 	all := f.reachable(ctx)
 	lists, errs := make([][]SavedSession, len(all)), make([]error, len(all))
@@ -626,13 +632,13 @@ func (f *Fleet) SavedSessions(ctx context.Context) ([]SavedSession, error) {
 	return list[:min(len(list), maxSaved)], nil
 }
 
-// SavedSession returns one of any runner that can be reached, or [session.ErrNotFound].
+// SavedSession returns a saved session of any runner that can be reached, or [session.ErrNotFound].
 func (f *Fleet) SavedSession(ctx context.Context, sessionID string) (SavedSession, error) {
 	_, s, err := f.findSaved(ctx, sessionID)
 	return s, err
 }
 
-// SavedTranscript is that of the runner of the conversation.
+// SavedTranscript calls [Orchestrator.SavedTranscript] of the runner that has the conversation.
 func (f *Fleet) SavedTranscript(ctx context.Context, sessionID string, before int64) (SavedPage, error) {
 	o, _, err := f.findSaved(ctx, sessionID)
 	if err != nil {
@@ -641,7 +647,8 @@ func (f *Fleet) SavedTranscript(ctx context.Context, sessionID string, before in
 	return o.SavedTranscript(ctx, sessionID, before)
 }
 
-// findSaved also returns the Orchestrator of the runner, the server's if several have it.
+// findSaved returns a saved session and the Orchestrator of its runner. If several runners have the
+// session, the one inside this server wins.
 func (f *Fleet) findSaved(ctx context.Context, sessionID string) (*Orchestrator, SavedSession, error) {
 	all := f.reachable(ctx)
 	slices.Reverse(all) // this server's is the last one
@@ -657,7 +664,7 @@ func (f *Fleet) findSaved(ctx context.Context, sessionID string) (*Orchestrator,
 	return nil, SavedSession{}, session.ErrNotFound
 }
 
-// Stalled is [Orchestrator.Stalled] of all runners of this server.
+// Stalled returns the sum of [Orchestrator.Stalled] over all runners of this server.
 func (f *Fleet) Stalled() (n int) {
 	for _, o := range f.each() {
 		n += o.Stalled()

@@ -25,12 +25,12 @@ type UntrustedError struct {
 	// Digest identifies exactly these items. A person's consent contains it.
 	Digest       string
 	Items        []FolderItem
-	Gone         []FolderItem // were trusted and no longer exist
+	Gone         []FolderItem // that were trusted and no longer exist
 	Instructions []string     // files that only instruct the model
 	Before       *workspace.Trust
-	// CannotLeaveOut: a session without these settings would still run some of them.
+	// CannotLeaveOut is set if even a session without these settings would run some of them.
 	CannotLeaveOut bool
-	// NeverLoaded: the runner does not load them, whoever trusts them.
+	// NeverLoaded is set if the runner does not load these settings, whoever trusts them.
 	NeverLoaded bool
 }
 
@@ -48,30 +48,30 @@ func (e *UntrustedError) Problem() *problem.Error {
 	return problem.New("folder_new_settings", "folder", e.Folder)
 }
 
-// FolderItem is one thing that the CLI would load from a folder.
+// FolderItem is an item that the CLI would load from a folder.
 type FolderItem struct {
 	Kind   string // hook, mcp_server, variable, helper, rule, setting, agent, command, skill, git, unreadable
-	Danger string // runs, redirects, permits, changes
+	Danger string // what the item can do: runs, redirects, permits, changes
 	File   string
 	Name   string // of the event, the server, the variable, the setting; may be ""
 	Text   string // the command, the value, the rule
-	Cut    bool   // Text is shortened
-	New    bool   // it is new or has changed since the folder was last trusted
+	Cut    bool   // Text is truncated
+	New    bool   // new or changed since the folder was last trusted
 }
 
-// Consent is a person's decision about the settings of a folder. The zero Consent is no
-// decision.
+// Consent is a person's decision about the settings of a folder. The zero Consent decides
+// nothing.
 type Consent struct {
-	Trust    string // digest of the items that they trust
-	LeaveOut bool   // run without them
+	Trust    string // digest of the items that the person trusts
+	LeaveOut bool   // run without the items
 }
 
-// folderSettings is what a process loads from its folder.
+// folderSettings describes what a process loads from its folder.
 type folderSettings struct {
-	digest    string // that was trusted; "" when there was nothing to trust
+	digest    string // of the trusted items; "" if there was nothing to trust
 	leaveOut  bool
-	variables map[string]string // with leaveOut
-	// checkedAtStart: the runner compares the digest when it starts the CLI.
+	variables map[string]string // that disable the rest; with leaveOut
+	// checkedAtStart is set if the runner itself compares the digest when it starts the CLI.
 	checkedAtStart bool
 }
 
@@ -93,8 +93,8 @@ func (o *node) readFolder(ctx context.Context, cwd string) (launch.FolderSetting
 	return found, nil
 }
 
-// grantedIn returns the rules in a folder's settings that people granted here. They need no
-// trust, because people had the CLI write them.
+// grantedIn returns the rules in a folder's settings that people granted through sayso, by scope.
+// They need no trust, because people had the CLI write them.
 func (o *node) grantedIn(ctx context.Context, cwd string) (map[pending.Scope][]string, error) {
 	grants, err := o.o.Store.Grants(ctx, pending.GrantQuery{})
 	if err != nil {
@@ -118,8 +118,9 @@ func withoutSettings(s session.Session, found launch.FolderSettings) (folderSett
 	return folderSettings{leaveOut: true, variables: variables, checkedAtStart: found.CheckedAtStart}, nil
 }
 
-// recheckSettings reads the folder again right before the CLI starts, because it may have
-// changed since it was trusted. Only runners of earlier releases do not do this themselves.
+// recheckSettings reads the folder again right before the CLI starts, because the folder may have
+// changed since it was trusted. Current runners check this themselves; only for runners of earlier
+// releases does the server do it.
 func (o *node) recheckSettings(ctx context.Context, s session.Session, plan folderSettings) (folderSettings, error) {
 	if plan.checkedAtStart {
 		return plan, nil

@@ -10,13 +10,13 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// maxRecent bounds the recent folders, recentSearch the sessions in which they are searched.
+// maxRecent bounds the recent folders, and recentSearch the sessions that are searched for them.
 const (
 	maxRecent    = 12
 	recentSearch = 500
 )
 
-// Folders lists folders in which userID may start a session, their most recent ones first. It
+// Folders lists folders in which userID may start a session, those that userID used last first. It
 // returns a [problem.Error] for a prefix outside the workspace roots.
 func (o *Orchestrator) Folders(ctx context.Context, userID string, s workspace.Search) (workspace.Listing, error) {
 	var err error
@@ -39,7 +39,7 @@ func (o *Orchestrator) recentFolders(ctx context.Context, userID string) ([]stri
 }
 
 // LastChoice returns the permission mode and the model of the session that userID used last in a
-// folder or a worktree of it; mode is "" if there is none.
+// folder or one of its worktrees; mode is "" if there is none.
 func (o *Orchestrator) LastChoice(ctx context.Context, userID, folder string) (mode, model string, err error) {
 	err = o.eachOwn(ctx, userID, func(s session.Session) (more bool) {
 		if s.CWD != folder && workingtree.WithoutWorktree(s.CWD) != folder {
@@ -51,8 +51,8 @@ func (o *Orchestrator) LastChoice(ctx context.Context, userID, folder string) (m
 	return mode, model, err
 }
 
-// eachOwn calls each with the sessions that userID started on this runner, the one used last first, until it
-// returns false. It looks at the last recentSearch sessions of everybody.
+// eachOwn calls each with the sessions that userID started on this runner, the last used first, until
+// each returns false. It searches the last recentSearch sessions of everybody.
 func (o *Orchestrator) eachOwn(ctx context.Context, userID string, each func(session.Session) (more bool)) error {
 	q := session.Query{Archived: true, Limit: 100}
 	for looked := 0; looked < recentSearch; {

@@ -16,8 +16,8 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Fork starts a new session that continues from this one's conversation: from its end, or, with
-// the id of a person's message, from before that message.
+// Fork starts a new session that continues this session's conversation: from its end or, given the
+// id of a person's message, from before that message. It returns the id of the new session.
 func (o *Orchestrator) Fork(ctx context.Context, sessionID, messageID string, by pending.Actor) (string, error) {
 	from, err := o.ownSession(ctx, sessionID)
 	if err == nil {
@@ -35,7 +35,7 @@ func (o *Orchestrator) Fork(ctx context.Context, sessionID, messageID string, by
 	}
 	before := int64(math.MaxInt64)
 	s := from
-	// The CLI saves the copy with its first message. Until then it must be forked again.
+	// The CLI saves the copy only with its first message. Until then, each process must fork again.
 	s.Begun = false
 	if from.Begun {
 		s.Origin = session.Origin{SessionID: sessionID}
@@ -73,8 +73,8 @@ func (o *Orchestrator) Fork(ctx context.Context, sessionID, messageID string, by
 	return s.SessionID, o.launch(ctx, s, l)
 }
 
-// placeBefore returns the place of a message in the transcript, and where a conversation that ends
-// before it has its origin.
+// placeBefore returns the place of a message in the transcript, and the origin of a conversation that
+// continues from before the message.
 func (o *Orchestrator) placeBefore(ctx context.Context, sessionID, messageID string) (seq int64, origin session.Origin, err error) {
 	message, err := o.personsMessage(ctx, sessionID, messageID)
 	if err != nil {
@@ -86,13 +86,13 @@ func (o *Orchestrator) placeBefore(ctx context.Context, sessionID, messageID str
 		return 0, origin, problem.For("message_id", "fork_message_unknown")
 	case err != nil:
 		return 0, origin, fmt.Errorf("orchestrator: find the place to fork: %w", err)
-	case entry == "": // nothing was said before
+	case entry == "": // no entry precedes the message
 		return message.Seq, origin, nil
 	}
 	return message.Seq, session.Origin{SessionID: sessionID, EntryID: entry}, nil
 }
 
-// copyTranscript copies the items of a transcript that are before a place.
+// copyTranscript copies the items of a transcript whose Seq is below before.
 func (o *Orchestrator) copyTranscript(ctx context.Context, from, to string, before int64) error {
 	return o.eachPage(ctx, from, 0, func(items []session.Item) error {
 		wanted := slices.DeleteFunc(items, func(it session.Item) bool { return it.Seq >= before })

@@ -14,8 +14,8 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// RevokeGrant revokes a grant of an answer: in its settings file, in running processes, and
-// in the store. Revoking it again changes nothing. It returns [pending.ErrNotFound] for an
+// RevokeGrant revokes a grant that came with an answer: in its settings file, in running processes,
+// and in the store. Revoking it again changes nothing. It returns [pending.ErrNotFound] for an
 // unknown grant.
 func (o *Orchestrator) RevokeGrant(ctx context.Context, grantID string, by pending.Actor) (Revocation, error) {
 	list, err := o.o.Store.Grants(ctx, pending.GrantQuery{GrantID: grantID, All: true})
@@ -31,7 +31,7 @@ func (o *Orchestrator) RevokeGrant(ctx context.Context, grantID string, by pendi
 	return o.revoke(ctx, list[0], by)
 }
 
-// RevokeAnswer revokes everything that was granted with the answer to a request.
+// RevokeAnswer revokes all grants that came with the answer to a request.
 func (o *Orchestrator) RevokeAnswer(ctx context.Context, requestID string, by pending.Actor) (done Revocation, err error) {
 	list, err := o.o.Store.Grants(ctx, pending.GrantQuery{RequestID: requestID})
 	if err != nil {
@@ -47,7 +47,7 @@ func (o *Orchestrator) RevokeAnswer(ctx context.Context, requestID string, by pe
 	return done, nil
 }
 
-// RevokeFound revokes a rule or a folder in a settings file that was not granted here. It
+// RevokeFound revokes a rule or a folder in a settings file that was not granted through sayso. It
 // returns [pending.ErrNotFound] or a [problem.Error].
 func (o *Orchestrator) RevokeFound(ctx context.Context, g pending.Grant, by pending.Actor) (Revocation, error) {
 	found, err := o.FoundGrants(ctx)
@@ -63,9 +63,9 @@ func (o *Orchestrator) RevokeFound(ctx context.Context, g pending.Grant, by pend
 	return Revocation{}, fmt.Errorf("orchestrator: revoke what a file grants: %w", pending.ErrNotFound)
 }
 
-// revoke changes the file, then the processes, on all runners, then the store. If it is cut off,
-// revoking again completes it. It returns a [problem.Error] while the runner of the session that
-// asked cannot be reached, where Claude would continue to use the grant.
+// revoke changes the settings files, then the processes, on all runners, and then the store. If it is
+// interrupted, revoking again completes it. It returns a [problem.Error] if the runner of the session
+// that asked cannot be reached, because Claude would continue to use the grant there.
 func (o *Orchestrator) revoke(ctx context.Context, g pending.Grant, by pending.Actor) (done Revocation, err error) {
 	beyond, unreached := o.beyond(ctx)
 	all := append(o.everyone(), beyond...)
@@ -106,8 +106,8 @@ func (o *Orchestrator) revoke(ctx context.Context, g pending.Grant, by pending.A
 	return done, nil
 }
 
-// grantedOn returns which of all has the runner of the session that asked for a grant, o where nobody
-// knows it or the runner was removed.
+// grantedOn returns the element of all that drives the runner of the session that asked for a grant. It
+// returns o if the session is unknown or the runner was removed.
 func (o *Orchestrator) grantedOn(ctx context.Context, g pending.Grant, all []*Orchestrator) (*Orchestrator, error) {
 	if g.SessionID == "" {
 		return o, nil
@@ -128,7 +128,7 @@ func (o *Orchestrator) grantedOn(ctx context.Context, g pending.Grant, all []*Or
 	switch {
 	case errors.Is(err, session.ErrNoRunner), err == nil && !known.RemovedAt.IsZero():
 		return o, nil
-	case err == nil && known.Leased: // its server cannot be reached, but hears of this
+	case err == nil && known.Leased: // its server cannot be reached now, but will be informed
 		return o, nil
 	case err != nil:
 		return nil, fmt.Errorf("orchestrator: the runner of a grant: %w", err)
@@ -172,12 +172,12 @@ func (o *Orchestrator) RevokeOn(ctx context.Context, runnerID string, g pending.
 	return o.revokeHere(ctx, g)
 }
 
-// GrantsRevoked makes the processes ask again for what was revoked by another server, or for another
-// runner. It never blocks.
+// GrantsRevoked makes the processes ask again for what another server or another runner has revoked.
+// It never blocks.
 func (o *Orchestrator) GrantsRevoked() { wake(o.revoked) }
 
-// watchRevocations makes the processes ask again for what others revoke, until ctx ends. What was
-// revoked before, each process finds when it is adopted.
+// watchRevocations makes the processes ask again for what other servers and runners revoke, until ctx
+// ends. Processes find earlier revocations when they are adopted.
 func (o *Orchestrator) watchRevocations(ctx context.Context) {
 	known := o.recentlyRevoked(ctx)
 	for {
@@ -192,15 +192,15 @@ func (o *Orchestrator) watchRevocations(ctx context.Context) {
 				o.obeyRevocation(ctx, g)
 			}
 		}
-		if now != nil { // otherwise the store failed, and what it says next is compared with this
+		if now != nil { // otherwise the store failed, and its next answer is compared with known
 			known = now
 		}
 		o.grantsChanged(ctx)
 	}
 }
 
-// recentlyRevoked returns the grants that were revoked within revokedWithin by their ids, nil if the
-// store fails.
+// recentlyRevoked returns the grants that were revoked within revokedWithin, by id; nil if the store
+// fails.
 func (o *Orchestrator) recentlyRevoked(ctx context.Context) map[string]pending.Grant {
 	list, err := o.o.Store.Grants(ctx, pending.GrantQuery{RevokedSince: time.Now().Add(-revokedWithin)})
 	if err != nil {
@@ -214,14 +214,14 @@ func (o *Orchestrator) recentlyRevoked(ctx context.Context) map[string]pending.G
 	return recent
 }
 
-// obeyRevocation revokes on this runner what another server has revoked.
+// obeyRevocation revokes on this runner what another server or runner has revoked.
 func (o *Orchestrator) obeyRevocation(ctx context.Context, g pending.Grant) {
 	if _, err := o.revokeHere(ctx, g); err != nil && !errors.Is(err, problem.Invalid) { // not for a folder that only another runner has
 		o.o.Log.WarnContext(ctx, "a runner may still have a grant in its settings files", "runner_id", o.o.RunnerID, "rule", g.Rule, "error", err)
 	}
 }
 
-// noteRevoked records that this Orchestrator has revoked a grant, hasRevoked whether it has.
+// noteRevoked records that this Orchestrator has revoked a grant; hasRevoked reports whether it has.
 func (o *Orchestrator) noteRevoked(grantID string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -257,8 +257,8 @@ type (
 // maxFoldersRead bounds the folders of sessions whose settings are read, the latest first.
 const maxFoldersRead = 200
 
-// FoundGrants returns what the settings file of Claude's user and those of sessions' folders allow,
-// on all runners that can be reached.
+// FoundGrants returns what the settings files of Claude's user and of sessions' folders allow, on all
+// runners that can be reached.
 func (o *Orchestrator) FoundGrants(ctx context.Context) (Found, error) {
 	page, _, err := o.o.Store.Sessions(ctx, session.Query{Archived: true, Limit: maxFoldersRead})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// incident is the beginning of every entry of the audit trail that this package writes;
+// incident has the fields that begin every entry of the audit trail that this package writes;
 // docs/operating/audit.md describes the entries.
 type incident struct {
 	What      string     `json:"what"`
@@ -27,7 +27,7 @@ type incidentBy struct {
 	Address string `json:"address,omitempty"`
 }
 
-// newIncident returns the beginning of an entry about something that happens now.
+// newIncident returns the first fields of an entry about something that happens now.
 func newIncident(what string, s session.Session, by pending.Actor) incident {
 	return incident{
 		What: what, At: time.Now().UTC().Truncate(time.Microsecond), By: incidentBy{by.UserID, by.Name, by.Device, by.Address},

@@ -22,10 +22,11 @@ var (
 	errNoAccount   = errors.New("nobody is signed in")
 )
 
-// exitGracePeriod is how long the exit of a CLI that takes no line may take to be noticed.
+// exitGracePeriod is how long initialize waits for the exit of a CLI that accepted no line.
 const exitGracePeriod = 2 * time.Second
 
-// initialize initializes the CLI. Nothing is sent before it has answered.
+// initialize initializes the CLI. Nothing else is sent before the CLI has answered. The error is
+// errGone, errNoAnswer, errNotProtocol, errNoAccount, or what went wrong.
 func (p *process) initialize(lasting context.Context, client *claude.Client, over <-chan struct{}) error {
 	alive, end := context.WithCancelCause(lasting)
 	defer end(nil)
@@ -67,7 +68,7 @@ func (p *process) initialize(lasting context.Context, client *claude.Client, ove
 			select {
 			case <-over:
 				return errGone
-			case <-time.After(exitGracePeriod): // it runs, and did not take the line
+			case <-time.After(exitGracePeriod): // the CLI runs and did not accept the line
 			}
 		}
 		return fmt.Errorf("initialize: %w", err)
@@ -75,7 +76,7 @@ func (p *process) initialize(lasting context.Context, client *claude.Client, ove
 	if !launch.HasAccount(hello.Account) {
 		return errNoAccount
 	}
-	// While the database is unavailable, the process waits, longer than the CLI's limit.
+	// While the database is unavailable, the process waits, also longer than Limits.Start.
 	err = retryStore(alive, p.log, "what the project demands of a session", func() error { return p.toolRules.restrictSkills(alive) })
 	if err != nil {
 		return cmp.Or(context.Cause(alive), err)
@@ -90,7 +91,9 @@ func (p *process) initialize(lasting context.Context, client *claude.Client, ove
 	return nil
 }
 
-// reconcile settles what a process asked while the server or the database was down.
+// reconcile settles what a process asked while the server or the database was down. waiting is
+// the CLI's list of open requests, asked the time of that list, and withdrawn the reason shown for
+// requests that the CLI withdrew meanwhile.
 func (p *process) reconcile(ctx context.Context, waiting []claude.ToolRequest, asked time.Time, withdrawn string) {
 	err := failpoint.Hit("reconcile.before")
 	if err == nil {
@@ -113,8 +116,8 @@ func (p *process) reconcile(ctx context.Context, waiting []claude.ToolRequest, a
 	}
 }
 
-// recover catches up after the store has failed. It asks the CLI for its open requests, as an
-// adopting server does.
+// recover catches up after the store has failed. Like an adopting server, it asks the CLI for
+// its open requests.
 func (p *process) recover(ctx context.Context) {
 	p.requests.storeDeliveries(ctx)
 	s, client := p.snapshot(), p.clientNow()
@@ -132,7 +135,8 @@ func (p *process) recover(ctx context.Context) {
 	p.reconcile(ctx, hello.PendingPermissionRequests, asked, statement.New("withdrawn_database_away"))
 }
 
-// learnCost asks a resumed CLI for its initial cost. If it cannot tell, counting starts at 0.
+// learnCost asks a resumed CLI for the cost so far. If the CLI does not answer, counting starts
+// at 0.
 func (p *process) learnCost(ctx context.Context, client *claude.Client) {
 	p.mu.Lock()
 	known := p.transcript.Cost != nil

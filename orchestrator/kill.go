@@ -13,11 +13,11 @@ const (
 	interruptGrace = 2 * time.Second
 	closeTimeout   = 3 * time.Second // to write the end of the transcript
 	terminateGrace = 3 * time.Second
-	forceTimeout   = 300 * time.Millisecond // to refuse the open requests, when force is asked for
+	forceTimeout   = 300 * time.Millisecond // to deny the open requests before a forced kill
 )
 
-// awaitEnd waits for a reason to end the CLI and then ends it. It returns when the CLI is
-// gone, whoever ended it.
+// awaitEnd waits for a reason to end the CLI, and then ends it. It returns once the CLI is gone,
+// whoever ended it, or this server has detached from it.
 func (p *process) awaitEnd(ctx context.Context, over <-chan struct{}) {
 	select {
 	case <-over:
@@ -32,8 +32,8 @@ func (p *process) awaitEnd(ctx context.Context, over <-chan struct{}) {
 	}
 }
 
-// end ends the CLI step by step, and returns when it is gone. Further kill requests shorten
-// it.
+// end ends the CLI step by step, and returns once the CLI is gone. Further kill requests shorten
+// this.
 func (p *process) end(ctx context.Context, k killRequest, over <-chan struct{}) {
 	p.mu.Lock()
 	reason := p.state.stopReason
@@ -48,7 +48,7 @@ func (p *process) end(ctx context.Context, k killRequest, over <-chan struct{}) 
 	lasting, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	// The open requests are denied first, so that Claude's transcript has a result for every
-	// tool call. Without that it could not be resumed.
+	// tool call. Claude cannot resume a transcript without them.
 	asked := p.questions.list()
 	if _, err := p.o.o.Registry.WithdrawAll(lasting, p.session.SessionID, reason); err != nil {
 		p.log.Error("cannot withdraw the open requests", "error", err)
@@ -80,7 +80,7 @@ func (p *process) end(ctx context.Context, k killRequest, over <-chan struct{}) 
 			}
 		}
 	}
-	// A step is bounded even if the shim does not answer. Goroutines that wait for the shim
+	// Each step is bounded even if the shim does not answer. Goroutines that wait for the shim
 	// end with the connection.
 	var steps sync.WaitGroup
 	defer steps.Wait()
@@ -122,7 +122,7 @@ func (p *process) end(ctx context.Context, k killRequest, over <-chan struct{}) 
 	<-over
 }
 
-// detach disconnects from a process that survives this server, and reports whether it does.
+// detach disconnects from the process if it can outlive this server, and reports whether it can.
 func (p *process) detach() bool {
 	p.mu.Lock()
 	kept, ok := p.conn.(launch.JournaledConn)

@@ -8,16 +8,16 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// drives reports whether the sessions of a runner are this server's; "" is the runner inside the
-// server. Only the runner itself says that a process has ended, so those of others are left alone.
+// drives reports whether this Orchestrator drives a runner; "" is the runner inside the server. Only
+// the runner itself knows that a process has ended, so processes of other runners are left alone.
 func (o *node) drives(runnerID string) bool {
 	return o.o.RunnerID != "" && (runnerID == "" || runnerID == o.o.RunnerID)
 }
 
-// leaseLost makes Run end, because a server with a newer lease drives the runner.
+// leaseLost makes Run return, because a server with a newer lease drives the runner.
 func (o *node) leaseLost() { wake(o.fenced) }
 
-// checkPaused returns a [problem.Error] if this server's runner takes no new sessions.
+// checkPaused returns a [problem.Error] if the runner accepts no new sessions.
 func (o *node) checkPaused(ctx context.Context) error {
 	r, err := o.o.Store.Runner(ctx, o.o.RunnerID)
 	switch {
@@ -29,7 +29,7 @@ func (o *node) checkPaused(ctx context.Context) error {
 	return err
 }
 
-// checkDraining returns a [problem.Error] if this server's runner starts no processes.
+// checkDraining returns a [problem.Error] if the runner starts no processes.
 func (o *node) checkDraining(ctx context.Context) error {
 	r, err := o.o.Store.Runner(ctx, o.o.RunnerID)
 	switch {
@@ -41,8 +41,8 @@ func (o *node) checkDraining(ctx context.Context) error {
 	return err
 }
 
-// checkRunner returns a [problem.Error] if a session is of a runner that this server does not
-// drive.
+// checkRunner returns a [problem.Error] if a session belongs to a runner that this Orchestrator
+// does not drive.
 func (o *node) checkRunner(ctx context.Context, s session.Session) error {
 	if s.Kind != session.Ours || o.drives(s.RunnerID) {
 		return nil

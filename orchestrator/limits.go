@@ -9,19 +9,20 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// The smallest changes of measurements that are sent to tabs.
+// memoryStep, in bytes, and cpuStep, in cores, are the smallest changes that are sent to tabs.
 const (
 	memoryStep = 4 << 20
 	cpuStep    = 0.05
-	// busyCPU is the processor time in one sample that counts as activity.
+	// busyCPU is the use of processors, in cores, above which a sample counts as activity.
 	busyCPU = 0.02
-	// maxGrowth is the growth in memory of a silent process that is reported to people, if it
-	// has also doubled.
+	// maxGrowth is the growth in bytes above which the memory of a silent process is reported to
+	// people, if it has also doubled.
 	maxGrowth = 512 << 20
 )
 
-// ignoredAnswer describes an answer that did not reach the CLI, or after which it showed no
-// activity: no line, no processor time, no child.
+// ignoredAnswer returns a sentence about an answer that did not reach the CLI within timeout, or
+// after which the CLI showed no activity for that long: no line, no processor time, no child. It
+// returns "" if there is none.
 func (s state) ignoredAnswer(now time.Time, timeout time.Duration) string {
 	for _, a := range s.memo.Answered {
 		if _, sending := s.inFlight[a.ToolUseID]; sending && timeout > 0 && now.Sub(a.At) >= timeout {
@@ -36,7 +37,7 @@ func (s state) ignoredAnswer(now time.Time, timeout time.Duration) string {
 
 func differs(a, b, step float64) bool { return a-b >= step || b-a >= step }
 
-// judge returns what the process seems to be stuck at, and why it must end; both are "" for a
+// judge returns why the process seems to be stuck, and why it must end; both are "" for a
 // healthy process.
 func (s state) judge(e sampled) (stuck, reason string) {
 	if s.journalLost {
@@ -47,7 +48,7 @@ func (s state) judge(e sampled) (stuck, reason string) {
 	case launch.JournalFull:
 		return statement.New("journal_full", "machine", e.machine), ""
 	default:
-		parts := strings.Split(s.blocked, ": ") // the last says what is wrong
+		parts := strings.Split(s.blocked, ": ") // the last part is the cause
 		return statement.New("output_blocked", "machine", e.machine, "detail", parts[len(parts)-1]), ""
 	}
 	now, l := e.at, e.limits
@@ -57,8 +58,8 @@ func (s state) judge(e sampled) (stuck, reason string) {
 	if e.questions > 0 {
 		return "", ""
 	}
-	// A process must not end because the clock of the server before was another one, so that it may be idle
-	// as long again.
+	// turnSince may be a time of an earlier server, whose clock may differ. So an adopted process ends
+	// only after it was also idle that long under this server.
 	exceeds := func(since time.Time, limit time.Duration) bool { return limit > 0 && now.Sub(since) >= limit }
 	switch {
 	case exceeds(s.row.StartedAt, l.Absolute):
@@ -75,7 +76,8 @@ func (s state) judge(e sampled) (stuck, reason string) {
 	return "", ""
 }
 
-// lastOutput returns the time of Claude's last output, or when output was due.
+// lastOutput returns the time of Claude's last output, or of the start of the turn if that is
+// later.
 func (s state) lastOutput() time.Time {
 	if s.lastMessage.After(s.turnSince) {
 		return s.lastMessage
@@ -83,7 +85,7 @@ func (s state) lastOutput() time.Time {
 	return s.turnSince
 }
 
-// stuckReason returns what a turn without activity seems to wait for.
+// stuckReason returns a sentence about what a turn without activity seems to wait for.
 func (s state) stuckReason(e sampled) string {
 	if e.tool != "" {
 		return statement.New("stuck_tool", "tool", e.tool, "since", clockText(e.toolSince))

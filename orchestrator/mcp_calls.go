@@ -15,8 +15,8 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// mcpCalls ends questions that tool calls of one process asked over MCP and no longer wait
-// for. The CLI cuts such calls off without notice.
+// mcpCalls ends questions that tool calls of one process asked over MCP and no longer wait for. The
+// CLI cuts off such calls without notice.
 type mcpCalls struct {
 	o         *node
 	log       *slog.Logger
@@ -29,19 +29,20 @@ type mcpCalls struct {
 	finished []transcript.FinishedCall // calls that may have asked
 }
 
-// asking reports whether a tool call waits for a person.
+// asking reports whether a tool call waits for a person. It reads the store, and reports true if
+// that fails.
 func (c *mcpCalls) asking(ctx context.Context) bool {
 	if c.o.o.MCP == nil {
 		return false
 	}
 	open, err := c.o.o.Registry.Open(ctx, c.sessionID)
 	if err != nil {
-		return true // without data, the process is not ended
+		return true // so that the process is not ended
 	}
 	return slices.ContainsFunc(open, func(r pending.Request) bool { return isOverMCP(r) && r.Status == pending.Open })
 }
 
-// finish records that a tool call has its result, on the read loop.
+// finish records that a tool call has its result. It runs on the read loop.
 func (c *mcpCalls) finish(call transcript.FinishedCall) {
 	if c.o.o.MCP == nil || !strings.HasPrefix(call.ToolName, launch.MCPToolPrefix) {
 		return
@@ -74,8 +75,8 @@ func callOf(calls []transcript.FinishedCall, r pending.Request) int {
 	return slices.IndexFunc(calls, func(c transcript.FinishedCall) bool { return c.ToolUseID == r.AskerToolUseID })
 }
 
-// record writes the records of ended questions, whose asker has no transcript, and records
-// that the answers to finished calls were received.
+// record writes the ends of questions to the transcript, which their asker cannot do, and records
+// that finished calls have received their answers.
 func (c *mcpCalls) record(ctx context.Context, finished []transcript.FinishedCall) {
 	ended, err := c.o.o.Store.UnrecordedRequests(ctx, c.sessionID)
 	if err != nil && ctx.Err() == nil {
@@ -107,9 +108,9 @@ func (c *mcpCalls) withdraw(ctx context.Context, match func(pending.Request) boo
 	}
 }
 
-// settle withdraws what an adopted process asked in calls that ended before this server
-// attached. It leaves questions of the last moment before asked alone, because their calls
-// may be about to appear.
+// settle withdraws what an adopted process asked in calls that ended before this server attached.
+// It leaves alone questions from the last moment before asked, because their calls may be about to
+// appear.
 func (c *mcpCalls) settle(ctx context.Context, running map[string]bool, asked time.Time) {
 	const lastMoment = 5 * time.Second
 	c.withdraw(ctx, func(r pending.Request) bool {

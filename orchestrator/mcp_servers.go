@@ -29,9 +29,9 @@ func (o *Orchestrator) ReconnectServer(ctx context.Context, sessionID, server st
 	})
 }
 
-// SignInToServer starts a sign-in at an MCP server and returns the address at which a person
-// continues in their browser, "" if none is needed. The CLI stores the sign-in for all
-// sessions of its user.
+// SignInToServer starts a sign-in to an MCP server and returns the address at which the person
+// continues in a browser, "" if none is needed. The CLI stores the sign-in for all sessions of its
+// user.
 func (o *Orchestrator) SignInToServer(ctx context.Context, sessionID, server string, by pending.Actor) (address string, err error) {
 	err = o.changeServer(ctx, sessionID, server, "mcp_sign_in_started", by, func(ctx context.Context, c *claude.Client) (err error) {
 		address, err = c.AuthenticateMCP(ctx, server)
@@ -43,8 +43,8 @@ func (o *Orchestrator) SignInToServer(ctx context.Context, sessionID, server str
 	return address, err
 }
 
-// FinishServerSignIn gives the CLI the address to which the browser was sent back: that of a
-// page on the machine of the CLI, which a browser elsewhere cannot open. Then the CLI connects.
+// FinishServerSignIn passes the CLI the address to which the sign-in redirected the browser: a page
+// on the CLI's machine, which a browser on another machine cannot open. Then the CLI reconnects.
 func (o *Orchestrator) FinishServerSignIn(ctx context.Context, sessionID, server, callback string, by pending.Actor) error {
 	u, err := url.Parse(callback)
 	if err != nil || u.Scheme != "http" || !ssrf.IsLoopback(u.Hostname()) || u.User != nil || !u.Query().Has("state") {
@@ -58,8 +58,8 @@ func (o *Orchestrator) FinishServerSignIn(ctx context.Context, sessionID, server
 	})
 }
 
-// isSignInAddress reports whether a browser may be sent to an address: over HTTPS, or to this
-// machine.
+// isSignInAddress reports whether a browser may be sent to an address: only over HTTPS, or to a
+// loopback address.
 func isSignInAddress(address string) bool {
 	const maxAddress = 8 << 10
 	u, err := url.Parse(address)

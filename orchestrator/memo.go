@@ -7,7 +7,7 @@ import (
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 )
 
-// memo is what an adopting server needs besides the transcript. It is stored with the
+// memo holds what an adopting server needs besides the transcript. It is stored with the
 // position in the journal.
 type memo struct {
 	Answered answeredCalls `json:"answered"`
@@ -18,13 +18,14 @@ type memo struct {
 	TurnStarted bool `json:"spoke,omitempty"`
 	// Ended is the message of the last turn that ended.
 	Ended string `json:"ended,omitempty"`
-	// CutOff: this process, or an earlier one, was cut off in a turn that has not continued.
+	// CutOff is set while a turn that was cut off, in this process or an earlier one, has not
+	// continued.
 	CutOff bool `json:"cut_off,omitempty"`
 	// BypassedBy is the user id of the person who bypassed approvals; see endBypass.
 	BypassedBy string `json:"spared_by,omitempty"`
 }
 
-// storedMemo is the stored form: one object with the fields of both.
+// storedMemo is the stored form of a memo: one object with the fields of both parts.
 type storedMemo struct {
 	transcript.Memo
 	memo

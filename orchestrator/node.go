@@ -14,11 +14,11 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// node is what the processes of this server share.
+// node holds what an Orchestrator shares with its processes.
 type node struct {
 	o           Options
 	changed     atomic.Pointer[Rules]           // the current rules; Options has the initial ones
-	inForce     atomic.Pointer[[]pending.Grant] // grants; nil before they are read
+	inForce     atomic.Pointer[[]pending.Grant] // the grants in force; nil before they are read
 	lastCatalog atomic.Pointer[Catalog]         // see [Orchestrator.LastCatalog]
 	admission   *admission.Control
 	runner      launch.Runner
@@ -33,13 +33,13 @@ func (o *node) undelivered(ctx context.Context, sessionID string) ([]pending.Req
 	return slices.DeleteFunc(given, func(r pending.Request) bool { return !isFromCLI(r) }), err
 }
 
-// unconsumed returns the answers on which the CLI of a session did not act.
+// unconsumed returns the answers that the CLI of a session has not acted on.
 func (o *node) unconsumed(ctx context.Context, sessionID string) ([]pending.Request, error) {
 	given, err := o.o.Store.UnconsumedRequests(ctx, sessionID)
 	return slices.DeleteFunc(given, func(r pending.Request) bool { return !isFromCLI(r) }), err
 }
 
-// grantsChanged reads which grants are in force again, to count their uses.
+// grantsChanged reads the grants in force again, so that their uses are counted.
 func (o *node) grantsChanged(ctx context.Context) {
 	list, err := o.o.Store.Grants(ctx, pending.GrantQuery{})
 	if err != nil {
@@ -49,17 +49,18 @@ func (o *node) grantsChanged(ctx context.Context) {
 	o.inForce.Store(&list)
 }
 
-// isOverMCP reports whether a request came from one of our CLIs over MCP: it waits in a tool
+// isOverMCP reports whether a CLI of a session sent a request over MCP: the request waits in a tool
 // call of the CLI, and package mcpapi is its asker.
 func isOverMCP(r pending.Request) bool { return r.Source == pending.SourceMCP }
 
-// isFromCLI reports whether a request came over a CLI's control protocol, so that the
+// isFromCLI reports whether a CLI sent a request over its control protocol, so that the
 // orchestrator is its asker.
 func isFromCLI(r pending.Request) bool {
 	return r.Source == pending.SourceClaude || r.Source == pending.SourceElicitation
 }
 
-// newAgent mints the token with which the CLI of a session asks over MCP.
+// newAgent mints the token with which the CLI of a session asks over MCP. It returns the zero
+// Agent if sessions do not ask over MCP.
 func (o *node) newAgent(ctx context.Context, sessionID string) (launch.Agent, error) {
 	if o.o.MCP == nil {
 		return launch.Agent{}, nil
@@ -105,8 +106,8 @@ func (o *node) endMCP(ctx context.Context, sessionID, reason string) error {
 	return o.withdrawMCP(ctx, sessionID, reason, func(pending.Request) bool { return true })
 }
 
-// attachmentBlocks returns the attachments of a message as blocks for Claude. A missing file
-// must not block the message, so Claude gets a note instead.
+// attachmentBlocks returns the attachments of a message as blocks for Claude. For a file that
+// cannot be read, Claude gets a note, because the file must not hold up the message.
 func (o *node) attachmentBlocks(ctx context.Context, m session.Message) []claude.ContentBlockParam {
 	var out []claude.ContentBlockParam
 	for _, a := range m.Attachments {

@@ -2,14 +2,14 @@ package orchestrator
 
 import "sync"
 
-// noise holds the CLI's lines that are no messages.
+// noise counts the CLI's lines that are no messages, and keeps the first.
 type noise struct {
 	mu    sync.Mutex
 	lines int
 	first string
 }
 
-// add counts a line and returns the total.
+// add counts a line and returns the number of lines so far.
 func (n *noise) add(line string) int {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -49,32 +49,32 @@ type Options struct {
 	Notifier Notifier
 	Launcher launch.Launcher
 	CLI      *launch.CLI // of this machine
-	// Runner is what is near Claude; nil for this machine.
+	// Runner reaches the machine on which Claude runs; nil for this machine.
 	Runner launch.Runner `optional:"true"`
 	Rules  Rules         // initial rules, see SetRules
-	// RunnerID is the runner that this server drives. It starts and ends processes of its
-	// sessions alone. Store must fail with [session.ErrLeaseLost] once another server drives it.
-	// It is "" for a server without a runner inside: then no session is this Orchestrator's, and
-	// Run must not be called.
+	// RunnerID is the runner that this Orchestrator drives: it starts and ends processes of that
+	// runner's sessions only. Store must fail with [session.ErrLeaseLost] once another server
+	// drives the runner. RunnerID is "" in a server without a runner: then no session belongs to
+	// this Orchestrator, and Run must not be called.
 	RunnerID string
 	NodeID   string // name of that runner
 	// Demo is nil without a scripted model.
 	Demo *launch.Demo `optional:"true"`
 	// MCP is nil when sessions do not ask over MCP.
 	MCP *MCP `optional:"true"`
-	// Servers count what all servers of the database run; nil if it has one.
+	// Servers counts what all servers of the database run; nil if there is only one server.
 	Servers Servers `optional:"true"`
 	// Attachments reads the attached files of messages.
 	Attachments Attachments
 	// OnDelivered receives the time from each answer to its arrival on Claude's stdin. It
 	// must not block. It may be nil.
 	OnDelivered func(took time.Duration) `optional:"true"`
-	// Tracer measures the way of each request. It may be nil.
+	// Tracer traces each request. It may be nil.
 	Tracer *tracing.Tracer `optional:"true"`
 	Log    *slog.Logger
 }
 
-// Servers count what all servers of a database run together.
+// Servers counts what all servers of a database run.
 type Servers = admission.Servers
 
 // MCP lets the CLIs of sessions ask over MCP.
@@ -83,12 +83,12 @@ type MCP struct {
 	Tokens Tokens
 }
 
-// Tokens let the CLI of one session ask, and do nothing else.
+// Tokens mints and revokes tokens that let the CLI of one session ask, and do nothing else.
 type Tokens interface {
-	// MintAgent makes a token for a session. The name is for people, "" for the
-	// session's own Claude; ttl 0 never expires.
+	// MintAgent creates a token for a session. The name is for people, "" for the
+	// session's own Claude. A token with ttl 0 never expires.
 	MintAgent(ctx context.Context, sessionID, name string, ttl time.Duration) (secret string, err error)
-	// RevokeAgents revokes all tokens of a session. There may be none.
+	// RevokeAgents revokes all tokens of a session, if there are any.
 	RevokeAgents(ctx context.Context, sessionID string) error
 }
 
@@ -97,17 +97,17 @@ type Attachments interface {
 	Read(ctx context.Context, attachmentID string) ([]byte, error)
 }
 
-// Rules may change while an [Orchestrator] runs.
+// Rules are the settings that may change while an [Orchestrator] runs.
 type Rules struct {
 	Roots workspace.Roots
 	// Limits, except Sample, which is read once.
 	Limits Limits
-	// EachPerson is the limit for all sessions of a person without an override.
+	// EachPerson limits all sessions of one person together, unless that person has an override.
 	EachPerson project.Limits
-	// ResumeOnAnswer: a person's answer to an orphaned request resumes its session.
+	// ResumeOnAnswer resumes a session when a person answers one of its orphaned requests.
 	ResumeOnAnswer bool
-	// AsksIn reports whether sessions in a folder, absolute and with symlinks resolved, ask
-	// over MCP; nil when all do. It applies to processes started later.
+	// AsksIn reports whether sessions in a folder ask over MCP; nil means that all do. The folder
+	// is absolute, with symlinks resolved. A change applies to processes started later.
 	AsksIn func(folder string) bool
 }
 
@@ -117,17 +117,17 @@ func (r *Rules) asksIn(folder string) bool { return r.AsksIn == nil || r.AsksIn(
 // waits for a person. Zero means no limit.
 type Limits struct {
 	Start    time.Duration // from spawn to the answer to initialize
-	Reply    time.Duration // for an answer of the CLI to interrupt and the like
+	Reply    time.Duration // for the CLI to answer an interrupt or another request
 	Idle     time.Duration // waiting for a person's message
 	Silent   time.Duration // working without any activity
 	Absolute time.Duration // since its start
-	Stuck    time.Duration // working without activity, until people are told
-	PickUp   time.Duration // for the CLI to act on an answer, until people are told
+	Stuck    time.Duration // working without activity, before people are told
+	PickUp   time.Duration // for the CLI to act on an answer, before people are told
 	Sample   time.Duration // interval of samples of the process table
 }
 
-// DefaultLimits are generous: they free forgotten processes, and an ended session continues
-// with the next message.
+// DefaultLimits returns generous limits: they end forgotten processes, and an ended session
+// continues with its next message.
 func DefaultLimits() Limits {
 	return Limits{
 		Start: 60 * time.Second, Reply: 10 * time.Second,

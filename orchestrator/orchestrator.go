@@ -1,6 +1,6 @@
 // Package orchestrator drives Claude processes: it starts, feeds, interrupts, ends and
 // resumes them, and turns their output into the state and transcript of their session. A
-// process is a claude.Client over a transport; its permission callback is
+// process is a claude.Client over a transport; its permission callback calls
 // pending.Registry.Ask.
 package orchestrator
 
@@ -23,32 +23,32 @@ import (
 type Orchestrator struct {
 	*node
 	launches chan *process // to Run, which owns every process
-	adopted  chan struct{} // closed by Run when it knows the processes of an earlier server
-	settled  chan struct{} // closed by Run after the processes of an earlier server are settled
-	closing  chan struct{} // closed by Run when it starts to end
+	adopted  chan struct{} // closed by Run once it knows the processes of an earlier server
+	settled  chan struct{} // closed by Run once the processes of an earlier server are settled
+	closing  chan struct{} // closed by Run when it begins to stop
 
 	unsettled atomic.Bool // the store has not yet recorded what died with an earlier server
 
-	everyone func() []*Orchestrator // those of all runners of this server; set before Run
-	// beyond returns those for the files of runners that other servers drive, and the runners that
-	// cannot be reached. It is set before Run.
+	everyone func() []*Orchestrator // of all runners of this server; set before Run
+	// beyond returns Orchestrators for the folders and files of the runners that other servers
+	// drive, and the runners that cannot be reached. It is set before Run.
 	beyond func(context.Context) ([]*Orchestrator, []session.Runner)
-	// revokeThere revokes a grant through the server that drives the runner; nil for this one.
+	// revokeThere revokes a grant through the server that drives the runner; nil if this one does.
 	revokeThere func(context.Context, pending.Grant) (Revocation, error)
 
-	disk launch.Disk // where its sessions run
+	disk launch.Disk // of the machine on which its sessions run
 
-	answered chan struct{} // sessions are in touched; capacity 1, never closed
-	revoked  chan struct{} // another server has revoked grants; capacity 1, never closed
+	answered chan struct{} // changedSessions is not empty; capacity 1, never closed
+	revoked  chan struct{} // grants were revoked elsewhere; capacity 1, never closed
 
 	mu              sync.Mutex          // protects following
 	processes       map[string]*process // running, by session id
-	changedSessions map[string]bool     // dead sessions that changed; true: they died in an outage
-	revokedHere     map[string]bool     // ids of grants that were revoked through this one
+	changedSessions map[string]bool     // dead sessions that changed; true if they died in an outage
+	revokedHere     map[string]bool     // ids of the grants that this Orchestrator has revoked
 }
 
-// New returns an orchestrator. Call Run to make it work. The error names an option that is
-// missing.
+// New returns an Orchestrator, which does nothing until Run is called. The error names a missing
+// option, or is that of [launch.NewRunner].
 func New(o Options) (*Orchestrator, error) {
 	if err := options.Check("orchestrator", o); err != nil {
 		return nil, err
@@ -94,8 +94,8 @@ func (o *Orchestrator) SetRules(r Rules) {
 // Rules returns the current rules.
 func (o *Orchestrator) Rules() *Rules { return o.rules() }
 
-// ownSession returns a session in which this server may run Claude, or a [problem.Error] for
-// a session of an external agent.
+// ownSession returns a session in which this server may run Claude. It returns a [problem.Error]
+// for a session of an external agent, or of a runner that this server does not drive.
 func (o *Orchestrator) ownSession(ctx context.Context, sessionID string) (session.Session, error) {
 	s, err := o.o.Store.Session(ctx, sessionID)
 	if err == nil && s.Kind != session.Ours {

@@ -14,8 +14,8 @@ type SettingsRules struct {
 	Home             string // of the CLI's user
 }
 
-// PermissionRules returns the permission rules for a session from the settings of its CLI. A
-// missing or unreadable file has none.
+// PermissionRules returns the permission rules that the settings files of a session's CLI contain.
+// Missing and unreadable files have none.
 func (o *Orchestrator) PermissionRules(ctx context.Context, sessionID string) ([]SettingsRules, error) {
 	s, err := o.o.Store.Session(ctx, sessionID)
 	if err != nil {

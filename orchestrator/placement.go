@@ -15,16 +15,16 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Machine is a runner for people who start sessions.
+// Machine describes a runner to people who start sessions.
 type Machine struct {
 	session.Runner
 	Here    bool   // it is the one inside this server
 	Ready   bool   // a server drives it
 	Running int    // processes
-	Problem string // why its CLI cannot run sessions, a sentence; "" if it can, or if nobody knows
+	Problem string // a sentence about why its CLI cannot run sessions; "" if it can, or if that is unknown
 }
 
-// isFull reports whether as many processes run as may.
+// isFull reports whether the machine runs as many processes as it may.
 func (m Machine) isFull() bool { return m.Capacity.Processes > 0 && m.Running >= m.Capacity.Processes }
 
 // TakesSessions reports whether a session can start there now.
@@ -32,8 +32,8 @@ func (m Machine) TakesSessions() bool {
 	return m.Ready && !m.Paused && !m.Draining && !m.isFull() && m.Problem == ""
 }
 
-// use returns which part of what the machine may run is running. Without a limit, each core stands for
-// some processes.
+// use returns the fraction of the machine's capacity that is in use. Without a limit, each core counts
+// as capacity for perCore processes.
 func (m Machine) use() float64 {
 	const perCore = 4
 	return float64(m.Running) / float64(cmp.Or(m.Capacity.Processes, perCore*m.Capacity.Cores, perCore))
@@ -42,11 +42,11 @@ func (m Machine) use() float64 {
 // AnyRunner in a [StartRequest] places the session by labels and free capacity.
 const AnyRunner = "any"
 
-// installationTimeout bounds how long a list of machines waits for a CLI.
+// installationTimeout bounds how long a list of machines waits for reports about CLIs.
 const installationTimeout = 3 * time.Second
 
-// Machines returns the runners that were not removed, this server's first, the others by name. It
-// asks for the CLI of those that are connected if nobody has, and with fresh again.
+// Machines returns the runners that were not removed, the one inside this server first, the others by
+// name. It asks each runner that can be reached about its CLI, once; with fresh, it asks again.
 func (f *Fleet) Machines(ctx context.Context, fresh bool) ([]Machine, error) {
 	known, err := f.o.Store.Runners(ctx)
 	if err != nil {
@@ -92,8 +92,8 @@ func (f *Fleet) Machines(ctx context.Context, fresh bool) ([]Machine, error) {
 	return list, nil
 }
 
-// Environment is that of a runner, "" for the one inside the server; without one, its problem says
-// where sessions start.
+// Environment calls [Orchestrator.Environment] of a runner, "" for the one inside the server. If there is
+// none inside, the result's Problem says where sessions can start.
 func (f *Fleet) Environment(ctx context.Context, runnerID string) (Environment, error) {
 	if runnerID == "" && !f.hasLocal() {
 		all, err := f.Machines(ctx, false)
@@ -117,8 +117,8 @@ func (f *Fleet) installation(runnerID string) (i launch.Installation, asked bool
 	return i, asked
 }
 
-// askInstallations asks the runners that can be reached for their CLI. One that does not answer in time
-// is asked again with the next list.
+// askInstallations asks the runners that can be reached about their CLI, concurrently. A runner that does
+// not answer in time is asked again with the next list.
 func (f *Fleet) askInstallations(ctx context.Context, fresh bool) {
 	ctx, cancel := context.WithTimeout(ctx, installationTimeout)
 	defer cancel()
@@ -152,15 +152,15 @@ func (f *Fleet) askInstallations(ctx context.Context, fresh bool) {
 	}
 }
 
-// DriverChanged forgets what a runner said of its CLI, because another server drives it now.
+// DriverChanged forgets what a runner reported about its CLI, because another server drives it now.
 func (f *Fleet) DriverChanged(runnerID string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.installations, runnerID)
 }
 
-// Start is that of the runner that the request names, or of the one that takes the session: also for
-// one that names none, without a runner inside the server.
+// Start starts a session on the runner that the request names. If the request asks for any runner, or
+// names none and there is none inside the server, Start chooses one.
 func (f *Fleet) Start(ctx context.Context, r StartRequest) (string, error) {
 	if r.RunnerID == AnyRunner || len(r.Labels) > 0 || r.RunnerID == "" && !f.hasLocal() {
 		return f.startAnywhere(ctx, r)
@@ -168,8 +168,8 @@ func (f *Fleet) Start(ctx context.Context, r StartRequest) (string, error) {
 	return f.startOn(ctx, r)
 }
 
-// startOn starts a session on the runner that the request names, also through the server that drives
-// it.
+// startOn starts a session on the runner that the request names, if need be through the server that
+// drives it.
 func (f *Fleet) startOn(ctx context.Context, r StartRequest) (string, error) {
 	if there := f.otherServer(ctx, r.RunnerID); there != nil {
 		return startElsewhere(ctx, there, r)
@@ -181,8 +181,8 @@ func (f *Fleet) startOn(ctx context.Context, r StartRequest) (string, error) {
 	return o.Start(ctx, r)
 }
 
-// place returns the runners on which a session may start, the one with the most free capacity
-// first, or a [problem.Error].
+// place returns the runners on which a session may start, the least used first, or a
+// [problem.Error].
 func (f *Fleet) place(ctx context.Context, r StartRequest) (runnerIDs []string, err error) {
 	machines, err := f.Machines(ctx, false)
 	if err != nil {
@@ -215,12 +215,12 @@ func (f *Fleet) place(ctx context.Context, r StartRequest) (runnerIDs []string, 
 	return runnerIDs, nil
 }
 
-// otherRunner are the reasons for which a session that can start anywhere is tried elsewhere.
+// otherRunner lists the reasons of errors after which startAnywhere tries the next runner.
 var otherRunner = []string{"runner_full", "runner_paused", "runner_draining", "folder_not_found", "folder_not_a_folder", "folder_outside"}
 
-// startAnywhere starts a session on the first runner that takes it.
+// startAnywhere starts a session on the first runner that accepts it, in the order of place.
 func (f *Fleet) startAnywhere(ctx context.Context, r StartRequest) (sessionID string, err error) {
-	if r.SessionID != "" { // the command may be repeated
+	if r.SessionID != "" { // a repeated command goes to the same runner
 		if s, err := f.o.Store.Session(ctx, r.SessionID); err == nil {
 			r.RunnerID, r.Labels = s.RunnerID, nil
 			return f.Start(ctx, r)

@@ -5,9 +5,9 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Present returns the current form of a stored state: this server knows the end of a process as
-// soon as its CLI is gone, while the store may record it later. A process of another runner is
-// unreachable, never dead.
+// Present returns the current form of a stored state: this server knows that a process has ended as
+// soon as its CLI is gone, while the store may record that later. A process of a runner that this
+// Orchestrator does not drive is unreachable; it is dead only if the store says so.
 func (o *Orchestrator) Present(stored session.ProcessState) session.ProcessState {
 	stored.Unreachable = stored.Kind == session.Ours && !o.drives(stored.RunnerID)
 	if !stored.Running() {

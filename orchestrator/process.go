@@ -16,7 +16,7 @@ import (
 )
 
 // process is one process of a session's CLI. Only transition changes its state; the writer
-// stores it and notifies.
+// stores the state and notifies tabs.
 type process struct {
 	o         *node
 	session   session.Session
@@ -27,7 +27,7 @@ type process struct {
 
 	exitedAt time.Time // set by run, read after it
 
-	slowFolder bool // see snapshotFolder; only the sender's
+	slowFolder bool // see snapshotFolder; only the sender uses it
 
 	feed   chan struct{}    // wakes sendMessages; capacity 1, never closed
 	kills  chan killRequest // capacity 1, never closed
@@ -35,7 +35,7 @@ type process struct {
 	gone   chan struct{}    // closed by the orchestrator when the process is removed
 	asking atomic.Bool      // endBypass is running
 
-	catalog atomic.Pointer[Catalog] // what the CLI offers; nil before it has told
+	catalog atomic.Pointer[Catalog] // what the CLI offers; nil before the CLI has reported it
 
 	requests     *requests
 	questions    questions
@@ -46,15 +46,15 @@ type process struct {
 	uses         grantUses
 	noise        noise
 
-	// saving serializes flushes: the position in the journal that one stores comes after the
-	// items of the previous one, which may fail. Held without mu.
+	// saving serializes flushes: a flush stores a position in the journal that includes the items
+	// of the previous flush, which may fail. It is never acquired with mu held.
 	saving sync.Mutex
 	unsure unsureCost // guarded by saving
 
 	mu         sync.Mutex // protects following
-	state      state      // changed by transition alone
+	state      state      // changed only by transition
 	transcript *transcript.Builder
-	written    *sync.Cond     // signalled when the store has saved something; on mu
+	written    *sync.Cond     // on mu; signalled after each attempt to save
 	items      []session.Item // to be written, in order
 	itemBytes  int
 	conn       launch.Conn
@@ -73,7 +73,7 @@ type unsureCost struct {
 	offset int64
 }
 
-// newProcess returns a process to be started, or the one that leftover is.
+// newProcess returns a process to be started, or one that adopts leftover if that is not nil.
 func newProcess(o *node, s session.Session, plan launchPlan, leftover launch.Leftover) *process {
 	now := time.Now()
 	p := &process{
@@ -110,8 +110,8 @@ func (p *process) clientNow() *claude.Client {
 	return p.client
 }
 
-// awaitGone returns when the process has left nothing here and another can take its place, or
-// returns the error of ctx.
+// awaitGone blocks until the process is removed and another can take its place. It returns the
+// error of ctx if that ends first.
 func (p *process) awaitGone(ctx context.Context) error {
 	select {
 	case <-p.gone:
@@ -139,7 +139,8 @@ func detach(conn launch.JournaledConn, log *slog.Logger) {
 // blocks and so, through the pipe, does the CLI.
 const maxUnwritten = 16 << 20
 
-// addItems queues transcript items. It blocks while too many wait for the store.
+// addItems queues transcript items. It blocks while more than maxUnwritten bytes wait for the
+// store.
 func (p *process) addItems(items ...session.Item) {
 	if len(items) == 0 {
 		return
@@ -151,7 +152,7 @@ func (p *process) addItems(items ...session.Item) {
 	wake(p.dirty)
 }
 
-// awaitCapacity blocks while too much waits for the store.
+// awaitCapacity blocks while more than maxUnwritten bytes wait for the store.
 func (p *process) awaitCapacity() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -168,9 +169,9 @@ func (p *process) queueItems(items []session.Item) {
 	p.items = append(p.items, items...)
 }
 
-// is reports whether f is true of the current state. A state has 2 KB: a function that keeps
-// waiting calls is instead of snapshot, whose result would remain in its frame, and grow the
-// stack of a goroutine of each session several times that.
+// is reports whether f is true of the current state. A state takes 2 KB. A function that blocks
+// for long calls is instead of snapshot: a copy of the state would stay in its frame and grow
+// the stack of a goroutine of every session by several times that size.
 //
 //go:noinline
 func (p *process) is(f func(state) bool) bool {

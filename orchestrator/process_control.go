@@ -28,15 +28,15 @@ func (p *process) interrupt(ctx context.Context, by pending.Actor) error {
 	if i == nil || i.Refused {
 		i = &transcript.Interrupt{By: by.Name, Key: "interrupt:" + uuid.NewString(), Early: !p.state.memo.TurnStarted}
 		p.transcript.Interrupt = i
-		p.transition(memoChanged{}) // an adopting server must know who it was
+		p.transition(memoChanged{}) // an adopting server must know who interrupted
 	}
 	p.mu.Unlock()
 	wake(p.dirty)
 	return p.sendInterrupt(ctx, client, i, by)
 }
 
-// repeatInterrupt repeats an interrupt that came before the turn had started. The sender
-// calls it, so that it never reaches the next turn.
+// repeatInterrupt repeats an interrupt that arrived before the turn started. Only the sender
+// calls it, so that the interrupt never reaches the next turn.
 func (p *process) repeatInterrupt(ctx context.Context) {
 	p.mu.Lock()
 	client, i := p.client, p.transcript.Interrupt
@@ -53,13 +53,13 @@ func (p *process) repeatInterrupt(ctx context.Context) {
 	}
 }
 
-// sendInterrupt makes the CLI interrupt the current turn, for by, and returns when the CLI
-// has acknowledged.
+// sendInterrupt makes the CLI interrupt the current turn on behalf of by, and returns once the
+// CLI has acknowledged.
 func (p *process) sendInterrupt(ctx context.Context, client *claude.Client, i *transcript.Interrupt, by pending.Actor) error {
 	p.questions.interrupt(by.Name)
 	ctx, cancel := context.WithTimeout(ctx, p.o.rules().Limits.Reply)
 	defer cancel()
-	// The CLI cuts its calls off without saying which. An unavailable store must not prevent
+	// The CLI cuts off its calls without reporting which. An unavailable store must not prevent
 	// the interrupt; the results of the calls then end their questions.
 	if err := p.o.endMCP(ctx, p.session.SessionID, statement.New("interrupted_by", "by", by.Name)); err != nil {
 		p.log.ErrorContext(ctx, "cannot withdraw what was asked over MCP", "error", err)
@@ -103,8 +103,8 @@ func (p *process) setPermissionMode(ctx context.Context, mode string) error {
 	return nil
 }
 
-// revoke makes the process ask again for what a grant allowed. asks reports whether it does
-// so from now on.
+// revoke makes the process ask again for what a grant allowed. asks reports whether it does so
+// at once.
 func (p *process) revoke(ctx context.Context, g pending.Grant) (asks bool, err error) {
 	if g.Kind == pending.GrantMode {
 		if p.snapshot().row.PermissionMode != g.Rule {
@@ -130,7 +130,7 @@ func (p *process) bypassingFor() (userID string, is bool) {
 	if !s.bypassesApprovals() {
 		return "", false
 	}
-	return cmp.Or(s.memo.BypassedBy, p.session.OwnerID), true // an old server did not store it
+	return cmp.Or(s.memo.BypassedBy, p.session.OwnerID), true // servers of old releases did not store BypassedBy
 }
 
 // endBypass makes Claude ask again, and ends the process if the CLI does not accept that.
@@ -138,7 +138,7 @@ func (p *process) endBypass(ctx context.Context) {
 	mode := "default"
 	err := p.setPermissionMode(ctx, mode)
 	switch {
-	case errors.Is(err, ErrNotRunning): // it is starting, and is told in the next round
+	case errors.Is(err, ErrNotRunning): // the CLI is starting; the next check tries again
 		return
 	case err != nil && ctx.Err() != nil:
 		return

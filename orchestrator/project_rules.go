@@ -15,21 +15,21 @@ import (
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
 )
 
-// The CLI applies allow rules, from settings files and grants, and modes before it asks
-// anybody. A hook before each tool makes it ask for calls that the rules of the session's
-// project reserve for some people, regardless of what allows the call. 2.1.197 and 2.1.329
-// then ask in every mode, for tools that only read, in subagents, and with hooks disabled in
-// a settings file.
+// The CLI applies modes and allow rules, from settings files and grants, before it asks anybody.
+// A hook before each tool makes it ask for the calls that the rules of the session's project
+// reserve for some people, whatever else allows them. With the hook, 2.1.197 and 2.1.329 ask in
+// every mode, for tools that only read, in subagents, and with hooks disabled in a settings file.
 
 // ruleHook is the id of the hook.
 const ruleHook = "project_rules"
 
 // ruleHookTimeout is how long the CLI waits for the hook, in seconds; after that it would run
-// the tool. It is nearly the longest timer of the CLI. A restarted server repeats initialize,
-// and the CLI then denies the calls whose hook had no answer, so that Claude repeats them.
+// the tool. It is nearly the longest timer that the CLI can set. A restarted server repeats
+// initialize, and the CLI then denies the calls whose hook had no answer, so that Claude repeats
+// them.
 const ruleHookTimeout = 2_000_000
 
-// initialization is the first request to the CLI.
+// initialization returns the first request to the CLI, which registers the hook.
 func initialization() claude.InitializeRequest {
 	return claude.InitializeRequest{Hooks: map[string][]claude.HookMatcher{
 		"PreToolUse": {{HookCallbackIDs: []string{ruleHook}, Timeout: ruleHookTimeout, OnFailure: "block"}},
@@ -43,12 +43,12 @@ type toolRules struct {
 	folder string                // the session's
 	client func() *claude.Client // nil while none is connected
 
-	// skillsRestricted is set once the CLI was told not to run commands of skills.
+	// skillsRestricted is set once the CLI has been told not to run commands inside skills.
 	skillsRestricted atomic.Bool
 }
 
-// handleHook makes the CLI ask for a call that project rules reserve for some people. It
-// never fails, because 2.1.197 runs a call whose hook fails.
+// handleHook makes the CLI ask for a call that project rules reserve for some people. It never
+// returns an error, because 2.1.197 runs a call whose hook fails.
 func (t *toolRules) handleHook(ctx context.Context, r claude.HookRequest) (output json.RawMessage, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -69,8 +69,8 @@ func (t *toolRules) handleHook(ctx context.Context, r claude.HookRequest) (outpu
 // unknownRules is the message for people when the rules could not be read.
 const unknownRules = "The rules of the project could not be read, so Claude asks."
 
-// hookOutput returns the output of the hook: ask, deny, or "" to leave the decision to the
-// CLI.
+// hookOutput returns the output of the hook for a decision: ask, deny, or "" to leave the decision
+// to the CLI.
 func hookOutput(decision, why string) json.RawMessage {
 	if decision == "" {
 		return json.RawMessage(`{}`)
@@ -80,10 +80,10 @@ func hookOutput(decision, why string) json.RawMessage {
 	}})
 }
 
-// ruling returns why a call must be asked for; decision is "" when the project has no rule
-// about it. If a command's relative paths mean something else in the shell's folder than in
-// the session's, it is denied with a request to Claude to write it plainly, because people
-// would decide about another command than they see.
+// ruling returns what project rules demand for a call, ask or deny, and why; decision is "" if the
+// project has no rule about the call. It denies a command whose relative paths mean something else
+// in the shell's folder than in the session's, because people would decide about another command
+// than they see; why then asks Claude to write the command with absolute paths.
 func (t *toolRules) ruling(ctx context.Context, input json.RawMessage) (decision, why string, err error) {
 	var call struct {
 		Tool  string          `json:"tool_name"`
@@ -128,7 +128,7 @@ var harmlessTools = map[string]bool{
 	"TodoWrite": true, "TaskCreate": true, "TaskUpdate": true, "TaskList": true, "TaskGet": true, "TaskOutput": true, "ToolSearch": true, "EnterPlanMode": true, "BashOutput": true,
 }
 
-// projectRules returns the current projects, and where the session is.
+// projectRules returns the current projects, and the session's place among them.
 func (t *toolRules) projectRules(ctx context.Context) (*project.Book, project.Place, error) {
 	projects, err := t.o.o.Store.Projects(ctx)
 	if err != nil {
@@ -139,8 +139,8 @@ func (t *toolRules) projectRules(ctx context.Context) (*project.Book, project.Pl
 }
 
 // restrictSkills keeps the CLI from running commands inside skills and slash commands if the
-// project has rules, because no hook sees them. It must precede a message, which may name
-// one.
+// project has rules, because no hook sees these commands. Call it before each message, which may
+// name a skill.
 func (t *toolRules) restrictSkills(ctx context.Context) error {
 	if t.skillsRestricted.Load() {
 		return nil

@@ -8,13 +8,13 @@ import (
 
 // question is one request of a process that waits for a person.
 type question struct {
-	done chan struct{} // closed after the CLI was answered, or will not be
-	// abandoned is closed when the CLI was found not to wait any longer; nil for requests
-	// that it withdraws itself.
+	done chan struct{} // closed once the CLI has its answer or will get none
+	// abandoned is closed once the CLI no longer waits; nil for requests that the CLI itself
+	// withdraws.
 	abandoned <-chan struct{}
 }
 
-// questions are the open questions of one process. It is safe for concurrent use.
+// questions holds the open questions of one process. It is safe for concurrent use.
 type questions struct {
 	mu   sync.Mutex
 	open map[*question]string // the value is who interrupted the turn that asked, "" for nobody
@@ -32,7 +32,7 @@ func (qs *questions) begin(abandoned <-chan struct{}) *question {
 	return q
 }
 
-// end removes a question that was answered to the CLI, or never will be.
+// end removes a question once the CLI has its answer or will get none.
 func (qs *questions) end(q *question) {
 	qs.mu.Lock()
 	delete(qs.open, q)

@@ -7,8 +7,8 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// eachPage calls each for the pages of a transcript, roughly in the order of their items, which
-// are those with a Rev above after.
+// eachPage calls each with the items of a transcript whose Rev is above after, page by page, roughly
+// in their order.
 func (o *Orchestrator) eachPage(ctx context.Context, sessionID string, after int64, each func([]session.Item) error) error {
 	const pageSize = 500
 	for more := true; more; {
@@ -24,7 +24,7 @@ func (o *Orchestrator) eachPage(ctx context.Context, sessionID string, after int
 	return nil
 }
 
-// eachItem calls each for the items of a transcript, as [Orchestrator.eachPage] does.
+// eachItem calls each for all items of a transcript, in the order of [Orchestrator.eachPage].
 func (o *Orchestrator) eachItem(ctx context.Context, sessionID string, each func(session.Item) error) error {
 	return o.eachItemAfter(ctx, sessionID, 0, each)
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// noteRecovered tells people that the database has forgotten something.
+// noteRecovered tells people, with the sentence reason, that the database has forgotten something.
 func (p *process) noteRecovered(ctx context.Context, reason string) {
 	p.handle(ctx, recovered{reason})
 	p.addItems(transcript.Note("recovered:"+p.processID, "warning", reason, time.Now()))
 }
 
 // wasAnswered reports whether a request that an adopted process repeats from its journal was
-// answered, although the database does not know it.
+// answered, although the database does not know the request.
 func (p *process) wasAnswered(ctx context.Context, req pending.Request) (bool, error) {
 	if p.leftover == nil {
 		return false, nil
@@ -34,8 +34,8 @@ func (p *process) wasAnswered(ctx context.Context, req pending.Request) (bool, e
 	return false, err
 }
 
-// compareWithJournal detects whether the database has forgotten what it had confirmed to an
-// adopted process.
+// compareWithJournal notes if the database has forgotten output of an adopted process that it had
+// already stored.
 func (p *process) compareWithJournal(ctx context.Context, conn launch.Conn) {
 	journaled, ok := conn.(launch.JournaledConn)
 	if !ok || p.snapshot().recovered != "" {

@@ -13,21 +13,21 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// isForgotten reports whether a running process is newer than the database's state of its
-// session. Then the database was restored or has lost its last changes. A process that
+// isForgotten reports whether a running process is newer than the state of its session in the
+// database, because the database was restored or has lost its last changes. A process that
 // another one has replaced is older.
 func isForgotten(origin launch.Origin, id launch.ID, known session.ProcessState) bool {
 	switch {
 	case !origin.Alive || known.Kind != session.Ours:
 		return false
-	case known.ProcessID == id.ProcessID: // dead in the database, and nobody ended it
+	case known.ProcessID == id.ProcessID: // dead in the database, though nobody may have ended it
 		return known.KillReason == ""
 	}
 	return origin.StartedAt.After(known.StartedAt)
 }
 
-// recoverSession creates the session of a running process that is missing in the database, or
-// returns nil when there is too little to continue with.
+// recoverSession creates the session of a running process whose session is missing in the
+// database. It returns nil if the process is dead, and errNoFolder if its folder is unknown.
 func (o *Orchestrator) recoverSession(ctx context.Context, left launch.Leftover) (*process, error) {
 	origin, id := left.Origin(), left.ID()
 	if !origin.Alive {
@@ -61,18 +61,18 @@ func (o *Orchestrator) recoverSession(ctx context.Context, left launch.Leftover)
 	return o.recoverProcess(ctx, left, s, statement.New("session_recovered"))
 }
 
-// errNoFolder: the folder of a process is unknown, so it is unknown who may see it.
+// errNoFolder means that the folder of a process is unknown, and so is who may see the process.
 var errNoFolder = errors.New("the folder of the process is unknown")
 
-// recoverProcess assigns a running process to its session, and adds what only Claude's own
-// transcript contains.
+// recoverProcess returns a running process as one of its session, with a note that gives reason,
+// and adds to the session's transcript what only Claude's own transcript contains.
 func (o *Orchestrator) recoverProcess(ctx context.Context, left launch.Leftover, s session.Session, reason string) (*process, error) {
 	id := left.ID()
 	o.o.Log.WarnContext(ctx, "recovering a session whose running process the database does not know", "session_id", id.SessionID, "process_id", id.ProcessID, "reason", reason)
 	if err := o.addSaved(ctx, s); err != nil {
 		return nil, err
 	}
-	// Its own token is unknown to the database.
+	// The database does not know the token that the process has.
 	agent, err := o.newAgent(ctx, id.SessionID)
 	if err == nil {
 		err = o.o.Launcher.ConnectAgent(ctx, id, agent.Token)
@@ -88,7 +88,7 @@ func (o *Orchestrator) recoverProcess(ctx context.Context, left launch.Leftover,
 	return p, p.flush(ctx)
 }
 
-// addSaved adds to the transcript of a session what only Claude's own contains.
+// addSaved adds to the transcript of a session the items that only Claude's own transcript has.
 func (o *Orchestrator) addSaved(ctx context.Context, s session.Session) error {
 	known := map[string]bool{}
 	if err := o.eachItem(ctx, s.SessionID, func(it session.Item) error {

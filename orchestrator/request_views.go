@@ -10,24 +10,24 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// RequestViews compares what each part of the server and the CLI itself know about the open
-// requests of a session. While a request arrives or an answer is in flight, they may differ
-// for a moment.
+// RequestViews compares what the parts of the server and the CLI itself know about the open
+// requests of a session. They may differ for a moment while a request arrives or an answer is in
+// flight.
 type RequestViews struct {
 	ProcessID string
 	State     session.State
-	Rows      []pending.Request // in the store, the oldest first; includes orphaned ones
-	// The other views are ids of requests as in Rows, in order; nil when unknown. Journal and
-	// CLI contain only the CLI's permission requests.
-	Waiting []string // with an asker that waits in this server
-	Journal []string // that the CLI printed, without a withdrawal or an answer
-	CLI     []string // that the CLI reports as open
+	Rows      []pending.Request // in the store, the oldest first; includes orphaned requests
+	// The other views are sorted ids of requests as in Rows; nil when unknown. Journal and CLI
+	// contain only the CLI's permission requests.
+	Waiting []string // requests with an asker that waits in this server
+	Journal []string // requests that the CLI printed, without a withdrawal or an answer
+	CLI     []string // requests that the CLI reports as open
 	// Differences describes where the views differ, one sentence each.
 	Differences []string
 }
 
-// RequestViews collects the views of a session. It asks a running CLI, which takes up to the
-// limit Reply.
+// RequestViews collects the views of a session. It asks a running CLI, which takes up to
+// [Limits].Reply.
 func (o *Orchestrator) RequestViews(ctx context.Context, sessionID string) (RequestViews, error) {
 	state, err := o.o.Store.ProcessState(ctx, sessionID)
 	if err != nil {
@@ -63,7 +63,7 @@ func (o *Orchestrator) RequestViews(ctx context.Context, sessionID string) (Requ
 	return v, nil
 }
 
-// inCLI reports whether the CLI waits for the request of a row.
+// inCLI reports whether the CLI should be waiting for a request of Rows.
 func (v *RequestViews) inCLI(r pending.Request) bool {
 	return r.Source == pending.SourceClaude && r.Status == pending.Open && r.ProcessID == v.ProcessID
 }
@@ -105,8 +105,8 @@ func (v *RequestViews) compare() {
 	}
 }
 
-// openInJournal returns the open requests according to the journal, nil when they are unknown. whole
-// is false when its beginning is gone.
+// openInJournal returns the ids of the open requests according to the journal; nil when they are
+// unknown. whole is false if the beginning of the journal is gone.
 func (p *process) openInJournal(ctx context.Context, conn launch.JournalReader) (ids []string, whole bool, err error) {
 	ids, whole, err = conn.OpenRequests(ctx)
 	for i, id := range ids {
@@ -116,7 +116,7 @@ func (p *process) openInJournal(ctx context.Context, conn launch.JournalReader) 
 	return ids, whole, err
 }
 
-// openInCLI asks the CLI for its open requests; nil when it cannot be asked now.
+// openInCLI asks the CLI for the ids of its open requests; nil when it cannot be asked now.
 func (p *process) openInCLI(ctx context.Context) ([]string, error) {
 	s, client := p.snapshot(), p.clientNow()
 	if client == nil || !s.initialized || s.detached || s.stopReason != "" || s.ended {

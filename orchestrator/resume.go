@@ -21,7 +21,7 @@ func (o *Orchestrator) Resume(ctx context.Context, sessionID string, by pending.
 		return err
 	}
 	if p := o.find(sessionID); p != nil && p.snapshot().end != nil {
-		// It is shown as dead before everything it left is stored and cleared.
+		// A process is shown as dead before everything that it left is stored and cleared.
 		waiting, cancel := context.WithTimeout(ctx, settleTimeout)
 		defer cancel()
 		if err := p.awaitGone(waiting); err != nil {
@@ -33,20 +33,20 @@ func (o *Orchestrator) Resume(ctx context.Context, sessionID string, by pending.
 	return o.launch(ctx, s, l)
 }
 
-// settleTimeout bounds how long Resume waits until the end of a process is stored. Only a
+// settleTimeout bounds how long Resume waits for the end of a process to be stored. Only a
 // failing store takes longer.
 const settleTimeout = 5 * time.Second
 
-// SessionChanged handles a change of a session; it is a listener of the notifier and never
-// blocks. It is for sessions with a dead process: their change may be an answer to an
-// orphaned request.
+// SessionChanged handles a change of a session. It is a listener of the notifier and never blocks.
+// It acts on sessions without a running process: their change may be an answer to an orphaned
+// request.
 func (o *Orchestrator) SessionChanged(sessionID string) {
 	if !o.rules().ResumeOnAnswer {
 		return
 	}
 	o.mu.Lock()
 	running := o.processes[sessionID] != nil
-	if _, ok := o.changedSessions[sessionID]; !running && !ok { // true stays
+	if _, ok := o.changedSessions[sessionID]; !running && !ok { // true is kept
 		o.changedSessions[sessionID] = false
 	}
 	o.mu.Unlock()
@@ -55,8 +55,8 @@ func (o *Orchestrator) SessionChanged(sessionID string) {
 	}
 }
 
-// resumeAnswered resumes the sessions that died before they received an answer that exists
-// now.
+// resumeAnswered resumes the changed sessions whose process died before it received an answer
+// that exists now.
 func (o *Orchestrator) resumeAnswered(ctx context.Context) {
 	o.mu.Lock()
 	touched := o.changedSessions
@@ -81,9 +81,9 @@ func (o *Orchestrator) resumeIfAnswered(ctx context.Context, sessionID string) e
 	return o.resumeForAnswer(ctx, sessionID)
 }
 
-// continueAfterOutage continues a session whose process died while no server ran, as in a
-// power cut, if Claude did not act on an answer that its author was told counts. If Claude
-// may have received it, it asks again.
+// continueAfterOutage continues a session whose process died while no server ran, such as in a
+// power cut, if Claude has not acted on an answer that was already confirmed to its author. If
+// Claude may have received the answer, it asks again.
 func (o *Orchestrator) continueAfterOutage(ctx context.Context, sessionID string) error {
 	given, err := o.unconsumed(ctx, sessionID)
 	if err != nil || len(given) == 0 {
@@ -108,9 +108,9 @@ func (o *Orchestrator) resumeForAnswer(ctx context.Context, sessionID string) er
 	return nil
 }
 
-// continueSession starts the session again when a message or an answer arrived during its
-// process's exit, so that neither waits for ever. It cannot loop: a started process takes at
-// least one message, and an answer counts for one death only.
+// continueSession starts the session again if a message or an answer arrived while its process
+// exited, so that neither waits forever. It cannot loop: each process that starts takes at least
+// one message, and an answer counts for one exit only.
 func (o *Orchestrator) continueSession(ctx context.Context, p *process) {
 	if ctx.Err() != nil {
 		return
@@ -159,11 +159,11 @@ func (o *Orchestrator) continueSession(ctx context.Context, p *process) {
 	}
 }
 
-// exitDetection bounds how long it takes to notice that a CLI has died.
+// exitDetection bounds how long it takes to detect that a CLI has died.
 const exitDetection = time.Second
 
-// restartAfresh starts a session again whose transcript Claude lacks, because it was killed
-// before it had written one. Its messages are sent again.
+// restartAfresh starts a session again whose transcript Claude lacks, because Claude was killed
+// before it wrote one. The session's messages are sent again.
 func (o *Orchestrator) restartAfresh(ctx context.Context, p *process) error {
 	begun := false
 	if _, err := o.o.Store.UpdateSession(ctx, p.session.SessionID, session.Patch{Begun: &begun}); err != nil {
@@ -182,15 +182,15 @@ func (o *Orchestrator) restartAfresh(ctx context.Context, p *process) error {
 	return o.explainDelay(ctx, s.SessionID, o.launch(ctx, s, l))
 }
 
-// explainDelay shows why a session does not continue by itself. It notifies only once,
-// because a notification makes the session try again.
+// explainDelay shows people why a session does not continue by itself, and returns why if that is
+// nothing to show. It notifies only once, because a notification makes the session try again.
 func (o *Orchestrator) explainDelay(ctx context.Context, sessionID string, why error) error {
 	message := statement.New("folder_not_resumed")
 	switch {
 	case errors.Is(why, problem.LimitReached), errors.Is(why, problem.NoDescriptors):
 		return o.waitForCapacity(ctx, sessionID, problem.Message(why))
 	case errors.Is(why, problem.RunnerUnreachable):
-		return nil // what was answered waits for its runner
+		return nil // the message or the answer waits for the runner
 	case errors.Is(why, errBypassStopped):
 		message = statement.New("bypass_not_resumed")
 	case !errors.Is(why, ErrUntrusted):
@@ -199,7 +199,8 @@ func (o *Orchestrator) explainDelay(ctx context.Context, sessionID string, why e
 	return o.explain(ctx, sessionID, message)
 }
 
-// explain stores why a dead session does not continue.
+// explain stores message as the reason why a dead session does not continue, and notifies if it
+// is new.
 func (o *Orchestrator) explain(ctx context.Context, sessionID, message string) error {
 	state, err := o.o.Store.ProcessState(ctx, sessionID)
 	if err != nil || state.Running() || state.Error == message {

@@ -2,10 +2,10 @@ package orchestrator
 
 // Revocation is the effect of revoking a grant.
 type Revocation struct {
-	Grants int      // that were in force
-	Files  []string // from which it was removed
+	Grants int      // number of grants that were in force
+	Files  []string // settings files from which the grant was removed
 	Asking int      // running processes that now ask again
-	// Until are sentences about where the grant stays in force for a while, and how long.
+	// Until has a sentence for each place where the grant stays in force, about how long.
 	Until []string
 }
 

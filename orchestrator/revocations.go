@@ -14,8 +14,8 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// revokedWithin is how long after its commit a revocation is noticed, and by how much the clocks of
-// servers may differ for that.
+// revokedWithin is how long after its commit a revocation is still noticed. It includes the
+// difference between the clocks of servers.
 const revokedWithin = time.Hour
 
 // revocations keeps a running CLI from using grants that were revoked since it started.
@@ -26,7 +26,7 @@ type revocations struct {
 	telling chan struct{}         // held while the CLI receives the revoked rules; capacity 1, never closed
 
 	mu   sync.Mutex
-	list grants.Revoked // that the CLI may still apply
+	list grants.Revoked // revoked grants that the CLI may still apply
 }
 
 func (rv *revocations) add(g pending.Grant) {
@@ -56,7 +56,7 @@ func (rv *revocations) askAgain(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, rv.o.rules().Limits.Reply)
 	defer cancel()
-	select { // one at a time, so that an older list never comes last
+	select { // one call at a time, so that an older list never arrives last
 	case rv.telling <- struct{}{}:
 		defer func() { <-rv.telling }()
 	case <-ctx.Done():
@@ -71,7 +71,7 @@ func (rv *revocations) askAgain(ctx context.Context) error {
 	return nil
 }
 
-// settle records that the CLI got an approval that makes it forget grants.
+// settle records that the CLI has received an approval that makes it forget grants.
 func (rv *revocations) settle(ctx context.Context, settled []pending.Grant) {
 	if len(settled) == 0 {
 		return
@@ -84,9 +84,10 @@ func (rv *revocations) settle(ctx context.Context, settled []pending.Grant) {
 	}
 }
 
-// restore makes an adopted process ask again for what was revoked since it started, which
-// only the earlier server knew. The clock of the server that revoked it may have been behind the one
-// by which the process started, so it also asks for what seems to have been revoked shortly before.
+// restore makes an adopted process ask again for what was revoked since it started, which only the
+// earlier server remembered. The clock of the server that revoked a grant may have been behind that
+// of the server that started the process, so restore includes grants that seem to have been revoked
+// up to revokedWithin before.
 func (rv *revocations) restore(ctx context.Context, started time.Time, p grants.Process) {
 	if started.IsZero() {
 		return
@@ -100,7 +101,7 @@ func (rv *revocations) restore(ctx context.Context, started time.Time, p grants.
 		if g.Kind == pending.GrantMode {
 			continue
 		}
-		if obeys, err := p.Obeys(ctx, g); obeys || err != nil { // if it is unknown, Claude asks
+		if obeys, err := p.Obeys(ctx, g); obeys || err != nil { // if that is unknown, Claude asks
 			rv.add(g)
 		}
 	}
@@ -129,7 +130,7 @@ func (u *grantUses) add(grantIDs []string) {
 	}
 }
 
-// take returns the uses counted since its last call.
+// take returns the uses counted since the last call, with now as their time.
 func (u *grantUses) take(now time.Time) (uses []pending.GrantUse) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -23,27 +23,28 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Rewind is what restoring the files of a session to before a message changes.
+// Rewind describes what changes if the files of a session are restored to their state before a
+// message.
 type Rewind struct {
 	Files                 []RewoundFile // sorted by path
-	Insertions, Deletions int           // lines, of all files together
-	// Commands is the number of commands that Claude has run since the message. Their effects are
-	// not undone.
+	Insertions, Deletions int           // lines, in all files together
+	// Commands is the number of commands that Claude has run since the message. A rewind does not
+	// undo their effects.
 	Commands int
-	// Digest changes when the files do.
+	// Digest changes when one of the files does.
 	Digest string
 }
 
 // RewoundFile is a file that a rewind changes.
 type RewoundFile struct {
 	Path    string // relative to the session's folder if it is inside, else absolute
-	Missing bool   // it was deleted, and comes back
-	// Changed: something else has changed the file after Claude, and that is lost, too.
+	Missing bool   // the file was deleted, and will be created again
+	// Changed is set if something else has changed the file after Claude. That change is lost too.
 	Changed bool
 }
 
-// PreviewRewind returns what Rewind would change. It changes nothing, and refuses in the same
-// cases.
+// PreviewRewind returns what Rewind would change, and changes nothing. It refuses if no process runs
+// and during a turn, as Rewind does.
 func (o *Orchestrator) PreviewRewind(ctx context.Context, s session.Session, t workingtree.Tree, messageID string) (Rewind, error) {
 	plan, err := o.planRewind(ctx, s, t, messageID)
 	if err != nil {
@@ -60,12 +61,12 @@ func (o *Orchestrator) PreviewRewind(ctx context.Context, s session.Session, t w
 	return plan.Rewind, nil
 }
 
-// Rewind restores the files that Claude's tools have changed since a person's message. digest is
-// that of the preview that the person saw; Rewind refuses when the files have changed since. The
-// present content is stored in the repository, if there is one, and the audit trail and the
-// transcript record the rewind before it happens: a server that is killed meanwhile does not stop
-// Claude. It refuses while no process runs, because only a running CLI can restore files, and during
-// a turn, in which Claude changes them.
+// Rewind restores the files that Claude's tools have changed since a person's message. digest is the
+// Digest of the preview that the person saw; Rewind refuses if the files have changed since. It first
+// stores the current content in the repository, if there is one, and records the rewind in the audit
+// trail and the transcript, because Claude goes on restoring even if the server is killed. Rewind
+// refuses if no process runs, because only a running CLI can restore files, and during a turn, because
+// Claude may be changing them.
 func (o *Orchestrator) Rewind(ctx context.Context, s session.Session, t workingtree.Tree, messageID, digest string, by pending.Actor) error {
 	p, err := o.running(ctx, s.SessionID)
 	if err != nil {
@@ -111,10 +112,10 @@ func (o *Orchestrator) Rewind(ctx context.Context, s session.Session, t workingt
 	return err
 }
 
-// restoredKey begins the keys of the notes in a transcript that say that files were restored.
+// restoredKey begins the keys of transcript notes about restored files.
 const restoredKey = "restored:"
 
-// rewindPlan is a Rewind whose Commands and Changed are not set.
+// rewindPlan is a Rewind without Commands and Changed, with what is needed to carry it out.
 type rewindPlan struct {
 	Rewind
 	paths   []string               // absolute, of Files
@@ -170,7 +171,7 @@ func (o *Orchestrator) planRewind(ctx context.Context, s session.Session, t work
 	return plan, nil
 }
 
-// personsMessage returns the item of a person's message in a transcript.
+// personsMessage returns the item of a person's message in a transcript, or a [problem.Error].
 func (o *Orchestrator) personsMessage(ctx context.Context, sessionID, messageID string) (session.Item, error) {
 	it, err := o.o.Store.TranscriptItem(ctx, sessionID, transcript.MessageKey(messageID))
 	switch {
@@ -182,20 +183,21 @@ func (o *Orchestrator) personsMessage(ctx context.Context, sessionID, messageID 
 	return it, nil
 }
 
-// rewound is what a transcript tells about a rewind.
+// rewound holds what a transcript reports about the time since a message.
 type rewound struct {
 	since    time.Time            // when the message was sent
-	edited   map[string]time.Time // by absolute path: when Claude last changed it
-	unknown  time.Time            // when Claude last changed a file of which the path is not known
+	edited   map[string]time.Time // by absolute path: when Claude last changed the file
+	unknown  time.Time            // when Claude last changed a file whose path is unknown
 	restored []time.Time          // when files were restored
 	commands int
 }
 
-// clockTolerance is how much later than the end of a call the time of a file may be that the call
-// has written.
+// clockTolerance is how much later than the end of a call the modification time of a file may be
+// that the call has written.
 const clockTolerance = time.Second
 
-// changedLater reports whether something else has changed a file since the message, after Claude.
+// changedLater reports whether something other than Claude made the last change to a file, since the
+// message.
 func (r rewound) changedLater(path string, modified time.Time) bool {
 	for _, at := range []time.Time{r.since, r.edited[path], r.unknown} {
 		if !modified.After(at.Add(clockTolerance)) {
@@ -210,13 +212,13 @@ func (r rewound) changedLater(path string, modified time.Time) bool {
 	return true
 }
 
-// rewoundSince reads in the transcript what happened since a message. What was there before does
-// not count: a file differs from then only if somebody has changed it since.
+// rewoundSince reads from the transcript what happened since a message. Earlier items do not matter:
+// a file differs from its state before the message only if it was changed since.
 func (o *Orchestrator) rewoundSince(ctx context.Context, s session.Session, message session.Item) (rewound, error) {
 	r := rewound{since: message.At, edited: map[string]time.Time{}}
 	err := o.eachItemAfter(ctx, s.SessionID, message.Rev, func(it session.Item) error {
 		switch {
-		case it.Seq < message.Seq: // only its end came later
+		case it.Seq < message.Seq: // an earlier item that only ended after the message
 		case it.Kind == session.ItemNote && strings.HasPrefix(it.Key, restoredKey):
 			r.restored = append(r.restored, it.At)
 		case it.Kind == session.ItemToolCall:
@@ -246,7 +248,7 @@ func (o *Orchestrator) rewoundSince(ctx context.Context, s session.Session, mess
 	return r, err
 }
 
-// editingTools are the tools whose changes of files the CLI can undo.
+// editingTools lists the tools whose changes to files the CLI can undo.
 var editingTools = []string{"Write", "Edit", "MultiEdit", "NotebookEdit"}
 
 // holdTurns keeps messages in the queue until release is called. It refuses during a turn.
@@ -258,7 +260,7 @@ func (p *process) holdTurns(ctx context.Context) (release func(), err error) {
 	return func() { p.handle(context.WithoutCancel(ctx), turnsReleased{id}) }, nil
 }
 
-// rewindFiles asks the CLI to restore files, or what that would change.
+// rewindFiles asks the CLI to restore files or, with dryRun, what that would change.
 func (p *process) rewindFiles(ctx context.Context, messageID string, dryRun bool) (claude.Rewind, error) {
 	client := p.clientNow()
 	if client == nil || !p.is(func(s state) bool { return s.initialized }) {

@@ -11,22 +11,22 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// errBypassStopped: a session that bypasses approvals does not continue by itself, because
-// the person who had the right may have lost it. A person must start it again.
+// errBypassStopped means that a session that bypasses approvals does not continue by itself,
+// because the person who had the right may have lost it. A person must start it again.
 var errBypassStopped = errors.New("a session that asks nobody is started by a person")
 
-// recordBypass records in the audit trail that a process is about to start that bypasses
-// approvals. If that fails, the process is not started.
+// recordBypass records in the audit trail that a process is about to bypass approvals. If that
+// fails, the process must not do so.
 func (o *Orchestrator) recordBypass(ctx context.Context, s session.Session, by pending.Actor) error {
 	return o.record(ctx, newIncident("asks_nobody", s, by))
 }
 
-// rightsInterval is how long Claude may bypass approvals after the right to that has ended.
-// Rights end in many places, also outside of this server, so the rows are read regularly
-// while a process is in that mode.
+// rightsInterval is how long Claude may go on bypassing approvals after the right to do so has
+// ended. Rights end in many places, also outside this server, so the database is polled while a
+// process is in that mode.
 const rightsInterval = 3 * time.Second
 
-// rights are the people who may bypass approvals, and where, at one moment.
+// rights holds who may bypass approvals, and where, at one moment.
 type rights struct {
 	book   *project.Book
 	people map[string]project.Person // users whose account is not disabled, by id
@@ -61,8 +61,8 @@ func (o *Orchestrator) mayBypass(ctx context.Context, userID, folder string) (bo
 	return err == nil && r.mayBypass(userID, folder), err
 }
 
-// watchRights checks the rights regularly until ctx ends, and ends the bypass of each process
-// for which nobody has the right any more. Checks do not overlap; a process that is slow to
+// watchRights checks the rights every rightsInterval until ctx ends, and ends the bypass of each
+// process whose user no longer has the right. Checks do not overlap; a process that is slow to
 // change its mode delays neither the next check nor other processes.
 func (o *Orchestrator) watchRights(ctx context.Context) {
 	pause := time.NewTicker(rightsInterval)
@@ -88,8 +88,8 @@ func (o *Orchestrator) watchRights(ctx context.Context) {
 	}
 }
 
-// processesWithoutRight lists the processes that bypass approvals without a person who has
-// the right.
+// processesWithoutRight lists the processes that bypass approvals for a user who does not have the
+// right.
 func (o *Orchestrator) processesWithoutRight(ctx context.Context) (list []*process) {
 	var sparing []*process
 	for _, p := range o.all() {

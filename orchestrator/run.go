@@ -14,10 +14,10 @@ import (
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 )
 
-// run runs the process from start to end. When it returns, the CLI is gone, its requests are
-// settled, and the row says dead and why.
+// run runs the process from start to end. When it returns, either the CLI is gone, its requests
+// are settled, and the stored state is dead and has the reason; or the process is detached.
 func (p *process) run(ctx context.Context) {
-	// Writing must continue during the server's shutdown, until the last row is stored.
+	// Writing must continue during the server's shutdown, until the last state is stored.
 	lasting := context.WithoutCancel(ctx)
 	stopWriting := make(chan struct{})
 	var writing sync.WaitGroup
@@ -61,15 +61,15 @@ func (p *process) finish(ctx context.Context, reason string, endWriting func()) 
 	if kept != nil {
 		remove = kept.Remove
 	} else if p.conn == nil && p.leftover != nil {
-		remove = p.leftover.Remove // it was never reached
+		remove = p.leftover.Remove // the process was never reached
 	}
 	if err := remove(lasting); err != nil {
 		p.log.Warn("cannot clear away what is left of the process", "error", err)
 	}
 }
 
-// startAndDrive starts or adopts the CLI and drives it until it is gone or detached. It
-// returns the sentence that says why the CLI ended by itself, else "".
+// startAndDrive starts or adopts the CLI and drives it until it is gone or detached. It returns
+// a sentence about why the CLI ended by itself, or "" after a detach.
 func (p *process) startAndDrive(ctx, lasting context.Context) (reason string) {
 	if p.leftover != nil {
 		conn, err := p.attach(ctx)
@@ -94,14 +94,14 @@ func (p *process) startAndDrive(ctx, lasting context.Context) (reason string) {
 		return p.drive(ctx, lasting, conn)
 	}
 	if errors.Is(err, launch.ErrUnreachable) {
-		p.handle(lasting, detachSet{true}) // nobody knows whether it runs; the next connection tells
+		p.handle(lasting, detachSet{true}) // it may run or not; the next connection will tell
 		return ""
 	}
 	p.log.ErrorContext(ctx, "cannot start Claude", "error", err)
 	return startMessage(err)
 }
 
-// start starts the CLI.
+// start starts the CLI and returns the connection to it.
 func (p *process) start(ctx context.Context) (conn launch.Conn, err error) {
 	s := p.session
 	spec := launch.Process{
@@ -135,7 +135,7 @@ func (p *process) start(ctx context.Context) (conn launch.Conn, err error) {
 	return p.o.o.Launcher.Open(ctx, spec)
 }
 
-// startMessage says for people why the CLI could not be started.
+// startMessage returns a sentence for people about why the CLI could not be started.
 func startMessage(err error) string {
 	var invalid *problem.Error
 	var failed *launch.Error
@@ -150,9 +150,9 @@ func startMessage(err error) string {
 	return statement.New("not_started", "detail", err.Error())
 }
 
-// hungTimeout is how long a shim may fail to answer before its session is ended. A busy
-// machine, as after its boot, is no reason to end sessions. The shim is tried again after
-// each hungPause.
+// hungTimeout is how long a shim may fail to answer before its process is ended. It is long,
+// because a machine that is busy, such as after a boot, is no reason to end sessions. The shim
+// is tried again after each hungPause.
 const (
 	hungTimeout = 20 * time.Second
 	hungPause   = 200 * time.Millisecond
@@ -173,7 +173,7 @@ func (p *process) attach(ctx context.Context) (launch.Conn, error) {
 		}
 		select {
 		case <-time.After(hungPause):
-		case <-p.kills: // the consequence of not answering
+		case <-p.kills: // the caller ends it, as it does a process that does not answer
 			return nil, err
 		case <-ctx.Done():
 			return nil, err
@@ -191,7 +191,8 @@ func (p *process) attach(ctx context.Context) (launch.Conn, error) {
 	return conn, nil
 }
 
-// drive drives a running CLI until it is gone.
+// drive drives a running CLI until it is gone or detached. It returns a sentence about why the
+// CLI exited, "" after a detach.
 func (p *process) drive(ctx, lasting context.Context, conn launch.Conn) (reason string) {
 	client := p.connect(lasting, conn)
 	p.handle(lasting, connected{conn.PID()})
@@ -215,8 +216,7 @@ func (p *process) drive(ctx, lasting context.Context, conn launch.Conn) (reason 
 		case <-over:
 			return
 		}
-		// People see the end that they asked for before the rest is settled, which needs the
-		// store.
+		// Settling the rest needs the store. People see the end that they asked for before that.
 		p.showEnd(lasting)
 	})
 	startError := p.initialize(lasting, client, over)
@@ -236,14 +236,14 @@ func (p *process) drive(ctx, lasting context.Context, conn launch.Conn) (reason 
 	return p.exitSentence(lasting, conn, startError)
 }
 
-// isElsewhere reports whether an error means that a process goes on without this server, or without
-// this connection to its runner.
+// isElsewhere reports whether an error means that a process continues without this server, or
+// without this connection to its runner.
 func isElsewhere(err error) bool {
 	return errors.Is(err, launch.ErrFenced) || errors.Is(err, launch.ErrUnreachable)
 }
 
-// fencing calls gone as soon as the process goes on elsewhere: before the client ends the callbacks,
-// whose requests stay open for whoever drives it next.
+// fencing calls gone as soon as the process continues elsewhere. That is before the client ends its
+// callbacks, so that their requests stay open for the next server.
 type fencing struct {
 	claude.Transport
 	gone func(err error)
@@ -257,7 +257,7 @@ func (f fencing) Recv() ([]byte, error) {
 	return line, err
 }
 
-// connect returns the client of a running CLI.
+// connect connects the process to a running CLI and returns the client.
 func (p *process) connect(ctx context.Context, conn launch.Conn) *claude.Client {
 	gone := func(err error) {
 		p.handle(ctx, detachSet{true})
@@ -296,8 +296,8 @@ func (p *process) connect(ctx context.Context, conn launch.Conn) *claude.Client 
 	return client
 }
 
-// connectionBroke ends a CLI that cannot be read any more, unless this server has disconnected
-// from it.
+// connectionBroke kills a CLI whose output can no longer be read, unless this server has
+// disconnected from it.
 func (p *process) connectionBroke(ctx context.Context, conn launch.Conn, err error) {
 	if !p.is(state.isDetached) {
 		p.log.WarnContext(ctx, "the connection to Claude broke", "error", err)
@@ -305,7 +305,7 @@ func (p *process) connectionBroke(ctx context.Context, conn launch.Conn, err err
 	}
 }
 
-// showEnd tells people that the CLI is gone, if they or a limit asked for it.
+// showEnd tells people that the CLI is gone, if a person or a limit ended it.
 func (p *process) showEnd(ctx context.Context) {
 	if s := p.snapshot(); s.stopReason != "" && !s.detached {
 		p.handle(ctx, cliGone{ended{stop: s.stopReason, at: time.Now()}})

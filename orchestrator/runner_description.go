@@ -7,7 +7,7 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// RunnerDescription is what only the server that drives a runner knows of it.
+// RunnerDescription holds what only the server that drives a runner knows about it.
 type RunnerDescription struct {
 	Name    string          `json:"name"`
 	Roots   workspace.Roots `json:"roots"`

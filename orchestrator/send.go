@@ -11,8 +11,8 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Send sends a message to Claude: at once when it waits for one, else after the current turn.
-// It first resumes a dead session. A known MessageID changes nothing.
+// Send sends a message to Claude: at once if Claude waits for one, else after the current turn.
+// It resumes a dead session. A message with a known MessageID changes nothing.
 func (o *Orchestrator) Send(ctx context.Context, m session.Message) error {
 	if strings.TrimSpace(m.Text) == "" && len(m.Attachments) == 0 {
 		return problem.For("text", "message_empty")
@@ -21,13 +21,13 @@ func (o *Orchestrator) Send(ctx context.Context, m session.Message) error {
 	if err != nil {
 		return err
 	}
-	if o.find(m.SessionID) == nil { // a message that cannot be sent need not wait
+	if o.find(m.SessionID) == nil { // a message that cannot be sent is not queued
 		if _, err := o.nextSettings(ctx, s); err != nil {
 			return err
 		}
 		release, err := o.reserve(ctx, s)
 		switch {
-		case isDraining(err): // it waits until the machine is used again
+		case isDraining(err): // the message waits until the runner starts processes again
 		case err != nil:
 			return err
 		default:
@@ -51,21 +51,21 @@ func (o *Orchestrator) Send(ctx context.Context, m session.Message) error {
 			wake(p.feed)
 			return nil
 		}
-		// It is ending: the next process gets the message.
+		// The process is ending: the next one gets the message.
 		if err := p.awaitGone(ctx); err != nil {
 			return err
 		}
 	}
 	l := launchOf(s)
 	l.By = m.By
-	// Without capacity the message waits in the queue, where it is now.
+	// If there is no capacity, the message stays in the queue.
 	if err := o.launch(ctx, s, l); err != nil && !errors.Is(err, ErrRunning) {
 		return o.explainDelay(ctx, m.SessionID, err)
 	}
 	return nil
 }
 
-// isDraining reports whether an error is that of checkDraining.
+// isDraining reports whether err is the error of checkDraining.
 func isDraining(err error) bool {
 	var reason *problem.Error
 	return errors.As(err, &reason) && reason.Reason == "runner_draining"
@@ -87,14 +87,14 @@ func (o *Orchestrator) Unqueue(ctx context.Context, sessionID, messageID string)
 	}
 	removed, err = o.o.Store.RemoveQueued(ctx, messageID)
 	if p != nil && err != nil {
-		p.handle(ctx, messageReleased{messageID}) // it stays in the queue
+		p.handle(ctx, messageReleased{messageID}) // the message stays in the queue
 	}
 	if err != nil {
 		return false, fmt.Errorf("orchestrator: take back message: %w", err)
 	}
 	o.o.Notifier.Notify(sessionID)
 	if now := o.find(sessionID); now != nil {
-		// A process that has started meanwhile may have read the queue before.
+		// A process that has started meanwhile may have read the queue before the removal.
 		removed = removed && (now == p || now.withhold(messageID))
 		wake(now.feed) // for the messages behind it
 	}

@@ -18,16 +18,16 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// withhold keeps a message from being sent, and reports whether it was in time.
+// withhold keeps a message from being sent, and reports whether it did so in time.
 func (p *process) withhold(messageID string) bool {
 	return slices.Contains(p.handleAndRead(context.Background(), messageWithheld{messageID}).withheldIDs, messageID)
 }
 
 // continueTimeout is how long a resumed CLI may take to continue the turn that was cut off. A
-// new message is sent only after that, because it would interfere.
+// new message waits that long, because it would interfere with the turn.
 const continueTimeout = 5 * time.Second
 
-// resendDelay is the pause before a message is sent again.
+// resendDelay is the pause after a message could not be sent.
 const resendDelay = time.Second
 
 // sendMessages sends people's messages, one per turn, until the CLI is gone.
@@ -78,9 +78,9 @@ func (p *process) sendMessages(ctx context.Context, done <-chan struct{}) {
 }
 
 // continueTurn queues a message that makes Claude continue the turn that was cut off, unless
-// another message waits. A resumed CLI continues by itself only if its transcript ends with a
-// person's message or the result of a call. It does not if it was killed during a text, or
-// for the second time, because its own request to continue is no person's message.
+// another message is queued. A resumed CLI continues by itself only if its transcript ends with a
+// person's message or the result of a call. It does not continue if it was killed while it wrote
+// text, or for the second time, because its own request to continue is not a person's message.
 func (p *process) continueTurn(ctx context.Context) error {
 	id := p.session.SessionID
 	queue, err := p.o.o.Store.QueuedMessages(ctx, id)
@@ -95,10 +95,10 @@ func (p *process) continueTurn(ctx context.Context) error {
 	return err
 }
 
-// continueMessage is what Claude itself sends to the model in this case.
+// continueMessage is what the CLI itself sends to the model when it continues a turn.
 const continueMessage = "Continue from where you left off."
 
-// sendNext sends the oldest queued message if Claude waits for one.
+// sendNext sends the oldest queued message if Claude waits for one, and reports whether it did.
 func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 	s := p.snapshot()
 	ready := s.row.State == session.UserTurn || s.row.State == session.Starting
@@ -122,7 +122,7 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 	}
 	m := queue[0]
 	if doubtful != "" && m.MessageID != doubtful {
-		return false, nil // it was sent and recorded
+		return false, nil // the doubtful message was sent and recorded
 	}
 	message := claude.UserMessage{UUID: m.MessageID, Text: m.Text, Blocks: p.o.attachmentBlocks(ctx, m)}
 	ended := p.snapshot().memo.Ended == m.MessageID
@@ -137,9 +137,9 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 	if !ended {
 		s := p.handleAndRead(ctx, turnStarted{messageID: m.MessageID, at: time.Now()})
 		if s.heldBy != "" || slices.Contains(s.withheldIDs, m.MessageID) {
-			return false, nil // files are being restored, or a person removes it
+			return false, nil // files are being restored, or a person is removing the message
 		}
-		// A continued turn may end at any moment; started once more, it would never end.
+		// A continued turn may have ended meanwhile; started once more, it would never end.
 		ended = s.memo.Ended == m.MessageID
 	}
 	snapshot := ""
@@ -149,8 +149,8 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 		return false, err
 	}
 	if !ended {
-		// Stored before it is sent, so that a server that adopts the process knows whose turn
-		// runs or has ended.
+		// Stored before the message is sent, so that a server that adopts the process knows which
+		// message's turn runs or has ended.
 		p.addItems(transcript.UserMessage(m, snapshot, time.Now()))
 		if err := p.flush(ctx); err != nil {
 			return false, err
@@ -173,14 +173,14 @@ func (p *process) sendNext(ctx context.Context) (sent bool, err error) {
 	}
 	p.o.o.Notifier.Notify(p.session.SessionID)
 	if ended && repeated {
-		wake(p.feed) // it is done; send the next one
+		wake(p.feed) // this message is done; send the next one
 		return false, nil
 	}
 	return true, nil
 }
 
 // endEarlierQuestions drops the requests of earlier processes at the end of the turn that was
-// cut off: what was not asked again by then never will be.
+// cut off: Claude will never ask again what it has not asked by then.
 func (p *process) endEarlierQuestions(ctx context.Context) {
 	if !p.snapshot().earlierQuestions {
 		return
@@ -191,8 +191,8 @@ func (p *process) endEarlierQuestions(ctx context.Context) {
 	}
 }
 
-// admitTurn returns nil when another turn may start in the session, or a [problem.Error] that
-// is [problem.LimitReached]. It waits until the cost of the previous turn is stored.
+// admitTurn returns nil if another turn may start in the session, else a [problem.Error] that is
+// [problem.LimitReached]. It blocks until the cost of the previous turn is stored.
 func (p *process) admitTurn(ctx context.Context) error {
 	if p.snapshot().cost > 0 {
 		if err := p.flush(ctx); err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Sessions is what people do with the sessions of a runner: through the [Orchestrator] that drives
-// it, or through the server that has it. Arguments and results are what JSON carries.
+// Sessions is what people can do with the sessions of a runner, through its [Orchestrator] or
+// through the server that drives it. Arguments and results must survive JSON.
 type Sessions interface {
 	// StartHere starts a session on the runner; see [StartPlan].
 	StartHere(ctx context.Context, request json.RawMessage, permitted *StartPlan) (plan StartPlan, sessionID string, err error)
@@ -53,26 +53,26 @@ type Sessions interface {
 
 var _ Sessions = (*Orchestrator)(nil)
 
-// Elsewhere is what other servers of the database drive.
+// Elsewhere gives access to the runners that other servers of the database drive.
 type Elsewhere interface {
-	// Sessions returns the sessions of a runner that another server drives, nil if none does.
+	// Sessions returns the sessions of a runner that another server drives, nil if no other does.
 	Sessions(runnerID string) Sessions
 	// Runners returns the ids of the runners that other servers drive.
 	Runners() []string
-	// Runner returns what is near Claude on a runner that another server drives, nil if none does or
-	// it cannot be reached.
+	// Runner returns access to the machine of a runner that another server drives, nil if no other
+	// does or that server cannot be reached.
 	Runner(runnerID string) launch.Runner
-	// Disk returns the disk of a runner that another server drives, nil if none does.
+	// Disk returns the disk of a runner that another server drives, nil if no other does.
 	Disk(runnerID string) launch.Disk
-	// Live returns the block that Claude is writing in a session of another server, as far as it
-	// is known.
+	// Live returns the block that Claude is writing in a session of another server, as far as this
+	// server knows it.
 	Live(sessionID string) (session.Live, bool)
 }
 
-// StartPlan is what a new session needs permission for. The server with the person decides that, and
-// only the runner can resolve the folder: so StartHere is called twice, first without a permission.
-// Then it only returns the plan. With a permission, it starts the session if the plan is still the
-// same.
+// StartPlan is what a new session needs permission for. The server that the person is connected to
+// grants the permission, but only the runner can resolve the folder, so StartHere is called twice.
+// The first call has no permission, and only returns the plan. The second has the permitted plan, and
+// starts the session if the plan is still the same.
 type StartPlan struct {
 	Folder string `json:"folder"` // with all symlinks resolved
 	Mode   string `json:"mode"`   // permission mode

@@ -15,7 +15,8 @@ import (
 )
 
 // Start creates a session and its process, and returns the session's id once the session is
-// stored; the process starts asynchronously. A repeated SessionID changes nothing.
+// stored; the process starts asynchronously. Starting a known SessionID again only completes
+// what an interrupted Start left undone.
 func (o *Orchestrator) Start(ctx context.Context, r StartRequest) (string, error) {
 	if err := o.checkPaused(ctx); err != nil {
 		return "", err
@@ -40,7 +41,7 @@ func (o *Orchestrator) Start(ctx context.Context, r StartRequest) (string, error
 	switch {
 	case again && r.Resume != "" && !r.Fork:
 		return "", problem.For("resume", "resume_listed")
-	case again && r.SessionID != "": // the same command, repeated: a server may have died half way through it
+	case again && r.SessionID != "": // a repeated command: a server may have died halfway through it
 	case err != nil:
 		return "", fmt.Errorf("orchestrator: create session: %w", err)
 	}
@@ -68,7 +69,7 @@ func (o *Orchestrator) Start(ctx context.Context, r StartRequest) (string, error
 	}
 	if again {
 		if state, err := o.o.Store.ProcessState(ctx, s.SessionID); err != nil || state.ProcessID != "" {
-			return s.SessionID, err // the process was started
+			return s.SessionID, err // without an error, the process was started before
 		}
 	}
 	l := launchOf(s)

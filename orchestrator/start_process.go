@@ -85,8 +85,8 @@ func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launc
 		}
 		p.addItems(transcript.Note("unsaved:"+p.processID, "warning", statement.New("message_repeated"), time.Now()))
 	}
-	// Its caller must see it starting, not still dead. If the store may already say so, the
-	// process must follow, and stores it again.
+	// The caller must see the session starting, not still dead. If it is unknown whether the store
+	// has recorded that, the process must start, and stores it again.
 	if err := p.flush(ctx); err != nil && !errors.Is(err, pending.ErrUnknownOutcome) {
 		o.remove(p)
 		return fmt.Errorf("orchestrator: launch: %w", err)
@@ -101,10 +101,10 @@ func (o *Orchestrator) launch(ctx context.Context, s session.Session, plan launc
 	}
 }
 
-// unsavedMessage returns the message of the turn in which a process died, if Claude's own
-// transcript lacks it, because the CLI writes it only a moment after it has received it. A
-// resumed CLI would not know of the turn, and wait. It returns "" for none. cutOff reports
-// whether there was such a turn.
+// unsavedMessage returns the id of the message whose turn a process died in, if Claude's own
+// transcript lacks the message, else "". The CLI writes a message only a moment after receiving
+// it; a resumed CLI would not know of the turn, and would wait. unsavedMessage sets *cutOff if
+// there was such a turn.
 func (o *Orchestrator) unsavedMessage(ctx context.Context, s session.Session, cutOff *bool) (messageID string, err error) {
 	mark, err := o.o.Store.Mark(ctx, s.SessionID)
 	if err != nil {
@@ -117,8 +117,8 @@ func (o *Orchestrator) unsavedMessage(ctx context.Context, s session.Session, cu
 	}
 	saved, err := o.runner.SavedMentions(ctx, s.SessionID, known.Sending)
 	switch {
-	case errors.Is(err, claude.ErrNotSaved): // the CLI reports that
-	case err != nil: // then Claude is asked to continue, as if it knew
+	case errors.Is(err, claude.ErrNotSaved): // the CLI will report that
+	case err != nil: // then Claude is asked to continue, as if it had saved the message
 		o.o.Log.WarnContext(ctx, "cannot read what Claude has saved of a session", "session_id", s.SessionID, "error", err)
 	case !saved:
 		return known.Sending, nil
@@ -135,8 +135,8 @@ func (o *Orchestrator) cancelLaunch(ctx context.Context, p *process, why error) 
 }
 
 // openQuestions reports whether a dead process left questions, answered or not, that the next
-// one may ask again, and whether Claude waits for any of them. It may have acted on answers
-// that it may have received.
+// one may ask again, and whether Claude waits for any of them. Claude does not count as waiting
+// for an answer that it may have received, because it may have acted on it.
 func (o *Orchestrator) openQuestions(ctx context.Context, sessionID string) (any, waits bool, err error) {
 	open, err := o.o.Registry.Open(ctx, sessionID)
 	if err != nil || len(open) > 0 {

@@ -17,8 +17,8 @@ type StartRequest struct {
 	// SessionID is a UUID chosen by the caller, so that a repeated command starts one
 	// session; "" for a generated one.
 	SessionID      string
-	RunnerID       string   // "" for the one inside the server if there is one, or AnyRunner
-	Labels         []string // with AnyRunner: those that the runner must have
+	RunnerID       string   // AnyRunner, or "" for the one inside the server if there is one
+	Labels         []string // that the runner must have; they imply AnyRunner
 	CWD            string   // absolute path of an existing folder inside the workspace roots
 	Prompt         string
 	Title          string // "" to derive one from the prompt
@@ -31,14 +31,13 @@ type StartRequest struct {
 	Consent        Consent
 	Demo           bool // run against the scripted model; Prompt may be ""
 	By             pending.Actor
-	// Permit makes the final check before the session is created: folder is CWD with all
-	// symlinks resolved. It decides who may use bypassPermissions; without it nobody may. It
-	// may be nil. It does not travel; see [StartPlan].
+	// Permit makes the final check before the session is created; folder is CWD with all
+	// symlinks resolved. It also decides who may use bypassPermissions: if Permit is nil, nobody
+	// may. It is not sent to other servers; see [StartPlan].
 	Permit func(folder, mode string) error `json:"-"`
 }
 
-// permissionModes are the modes that everybody may choose. bypass is not among them: it needs
-// Permit.
+// permissionModes lists the modes that everybody may choose. It lacks bypass, which needs Permit.
 var permissionModes = []string{"default", "acceptEdits", "plan", "dontAsk"}
 
 // bypass is the mode in which Claude never asks.
@@ -49,7 +48,8 @@ const (
 	modelLength   = 100
 )
 
-// titleOf returns the first line of the prompt that is not blank.
+// titleOf returns the title of the request, else the first line of the prompt that is not blank,
+// else the name of the folder, truncated to maxTitleRunes.
 func titleOf(r StartRequest, cwd string) string {
 	title := strings.TrimSpace(r.Title)
 	if title == "" {
@@ -78,7 +78,7 @@ func checkPermissionMode(mode string) error {
 	return problem.For("permission_mode", "permission_mode_unknown", "modes", strings.Join(permissionModes, ", "))
 }
 
-// checkModel refuses names that the CLI could take for a flag, or a shell for more than one
+// checkModel rejects names that the CLI could mistake for a flag, or a shell for more than one
 // word. The CLI decides which models exist.
 func checkModel(model string) error {
 	ok := len(model) <= modelLength && !strings.HasPrefix(model, "-")

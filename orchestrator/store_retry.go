@@ -8,12 +8,13 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// storeRetryDelay is the delay between two attempts while the store fails, because the disk
-// is full or the database is unavailable.
+// storeRetryDelay is the delay between two attempts while the store fails, for example because
+// the disk is full or the database is unavailable.
 const storeRetryDelay = time.Second
 
-// retryStore repeats a write until the store succeeds. If ctx ends first, the next server
-// does it. It returns the error of the last attempt.
+// retryStore calls do until it succeeds, fails with an error that is not temporary, or ctx ends;
+// in the last case the next server has to catch up. It returns the error of the last attempt.
+// what names the data in the log.
 func retryStore(ctx context.Context, log *slog.Logger, what string, do func() error) error {
 	for told := false; ; told = true {
 		err := do()

@@ -14,8 +14,8 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// SavedSession is a conversation that another CLI on this machine has saved, such as one in
-// somebody's terminal, and that is no session here yet.
+// SavedSession is a conversation that another CLI on a runner has saved, such as one in somebody's
+// terminal, and that is not a session of sayso yet.
 type SavedSession struct {
 	SessionID string
 	Title     string
@@ -37,19 +37,18 @@ type SavedPage struct {
 const (
 	maxSaved      = 500     // conversations in the list
 	savedPageSize = 1 << 20 // bytes of a page
-	// When a conversation is imported, this much is copied to its transcript.
-	maxImported = 8 << 20
+	maxImported   = 8 << 20 // bytes at the end of an imported conversation that are copied to its transcript
 )
 
-// SavedSessions lists what was saved in folders inside the workspace roots, the latest change
-// first.
+// SavedSessions lists the conversations saved in folders inside the workspace roots, the latest
+// change first.
 func (o *Orchestrator) SavedSessions(ctx context.Context) ([]SavedSession, error) {
 	all, err := o.runner.SavedConversations(ctx, maxSaved)
 	if err != nil {
 		return nil, fmt.Errorf("orchestrator: %w", err)
 	}
 	roots := o.rules().Roots
-	folders := map[string]string{} // by the CLI's name of them; "" for those outside
+	folders := map[string]string{} // resolved folders by the paths that the CLI uses; "" for those outside
 	machine := o.machineName(ctx)
 	var list []SavedSession
 	for _, s := range all {
@@ -82,8 +81,8 @@ func (o *node) savedSession(s claude.SavedConversation, folder, machine string) 
 	}
 }
 
-// SavedSession returns one saved session, or [session.ErrNotFound], also for one outside the
-// workspace roots.
+// SavedSession returns one saved session. It returns [session.ErrNotFound] for an unknown session and
+// for one outside the workspace roots.
 func (o *Orchestrator) SavedSession(ctx context.Context, sessionID string) (SavedSession, error) {
 	s, folder, err := o.findSaved(ctx, sessionID)
 	if err != nil {
@@ -92,7 +91,7 @@ func (o *Orchestrator) SavedSession(ctx context.Context, sessionID string) (Save
 	return o.savedSession(s, folder, o.machineName(ctx)), nil
 }
 
-// SavedTranscript reads one page, which ends at offset before, or at the end for -1.
+// SavedTranscript reads one page, which ends at the offset before, in bytes; -1 means the end.
 func (o *Orchestrator) SavedTranscript(ctx context.Context, sessionID string, before int64) (SavedPage, error) {
 	s, _, err := o.findSaved(ctx, sessionID)
 	if err != nil {
@@ -133,26 +132,26 @@ func (o *Orchestrator) readSaved(ctx context.Context, sessionID string, end, siz
 	return items.Items(), chunk.Begin, nil
 }
 
-// checkImport refuses to import a conversation that is running elsewhere, because two CLIs
-// would write one file.
+// checkImport refuses to import a conversation that is open in a terminal, because two CLIs would
+// write to one file.
 func (o *Orchestrator) checkImport(ctx context.Context, r StartRequest) error {
 	if r.Resume == "" || r.Fork {
 		return nil
 	}
 	s, err := o.runner.SavedConversation(ctx, r.Resume)
-	if err == nil && s.Running { // the CLI reports what it does not find
+	if err == nil && s.Running { // the CLI will report a conversation that it does not find
 		return problem.For("resume", "resume_in_terminal")
 	}
 	return nil
 }
 
-// importTranscript copies the earlier part of an imported conversation to its transcript. It
-// ignores a conversation of another folder. It copies only items for which wanted returns
-// true; nil wants all.
+// importTranscript copies an imported conversation, or the last maxImported bytes of it, to the
+// transcript of s. It ignores a conversation of another folder. It copies only items for which
+// wanted returns true; if wanted is nil, it copies all.
 func (o *Orchestrator) importTranscript(ctx context.Context, s session.Session, resume string, wanted func(session.Item) bool) error {
 	from, folder, err := o.findSaved(ctx, resume)
 	if err != nil || folder != s.CWD {
-		return nil // the CLI reports an unknown conversation
+		return nil // the CLI will report an unknown conversation
 	}
 	items, begin, err := o.readSaved(ctx, from.SessionID, -1, maxImported)
 	if err != nil {

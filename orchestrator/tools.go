@@ -17,8 +17,8 @@ import (
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 )
 
-// Tools is what the CLI of a session can use besides its built-in tools, and by which rules.
-// Its texts come from the CLI, MCP servers and files; only their length is bounded.
+// Tools lists what the CLI of a session can use besides its built-in tools, and the rules for it.
+// The texts come from the CLI, MCP servers and files; only their length is bounded.
 type Tools struct {
 	Servers []ToolServer
 	Skills  []Skill
@@ -27,9 +27,9 @@ type Tools struct {
 	Hooks   []claude.ListedHook
 	Policy  claude.HookPolicy
 	Rules   []claude.PermissionRule
-	// Missing lists what this version of the CLI does not report, Unanswered what it did not
-	// report in time, and More what has more entries: servers, skills (with agents), plugins,
-	// hooks, rules, session_rules.
+	// Missing names the parts that this version of the CLI does not report, Unanswered those that
+	// it did not report in time, and More those that have more entries. Parts are servers, skills
+	// (with agents), plugins, hooks, rules and session_rules.
 	Missing, Unanswered, More []string
 }
 
@@ -40,31 +40,31 @@ type ToolServer struct {
 	Error  string
 	Scope  string // of its configuration
 	Host   string // of a remote server
-	Own    bool   // the server through which Claude asks people here
+	Own    bool   // sayso's own server, through which Claude asks people
 	Tools  []ServerTool
 }
 
-// ServerTool is a tool of an MCP server, and what the permission rules say of its calls.
+// ServerTool is a tool of an MCP server, and what the permission rules do with its calls.
 type ServerTool struct {
 	Name        string
 	Description string
 	Approval    Approval
 }
 
-// Approval is what happens to a call by the permission rules and the mode.
+// Approval is what the permission rules and the mode do with a call.
 type Approval string
 
-// The approvals. An unknown one is "".
+// The approvals. The zero Approval is unknown.
 const (
 	ApprovalAsks    Approval = "asks"
 	ApprovalAllowed Approval = "allowed"
 	ApprovalDenied  Approval = "denied"
 )
 
-// Skill is a skill or a custom command, Agent a subagent. BuiltIn ones come with the CLI.
+// Skill is a skill or a custom command.
 type Skill struct {
 	Name, Description, Source, Plugin string
-	BuiltIn                           bool
+	BuiltIn                           bool // it comes with the CLI
 }
 
 // Agent is a subagent that Claude can start.
@@ -83,10 +83,10 @@ const (
 	maxReportedName = 200
 )
 
-// errUnanswered is the cause of the end of a request that the CLI did not answer in time.
+// errUnanswered is the cause with which a request ends that the CLI did not answer in time.
 var errUnanswered = errors.New("the CLI did not answer in time")
 
-// Tools asks the CLI of a session what it can use. It takes up to the limit Reply. It returns
+// Tools asks the CLI of a session what it can use. It blocks for up to [Limits].Reply. It returns
 // [ErrNotRunning], or a [problem.Error] if the CLI does not answer at all.
 func (o *Orchestrator) Tools(ctx context.Context, sessionID string) (Tools, error) {
 	p, client, err := o.reachable(ctx, sessionID)
@@ -110,7 +110,7 @@ func (o *Orchestrator) Tools(ctx context.Context, sessionID string) (Tools, erro
 	asking.Go(func() { t.Hooks, t.Policy, hooksErr = client.Hooks(ctx) })
 	asking.Go(func() { rules, rErr = client.PermissionRules(ctx) })
 	asking.Wait()
-	if isRefused(rErr) && settingsErr == nil { // an older CLI tells those of files
+	if isRefused(rErr) && settingsErr == nil { // an older CLI reports only the rules of files
 		rules, rErr = settings.Rules, nil
 		t.Missing = append(t.Missing, "session_rules")
 	}
@@ -138,9 +138,9 @@ func (o *Orchestrator) Tools(ctx context.Context, sessionID string) (Tools, erro
 	for _, s := range bounded(&t, "servers", servers) {
 		t.Servers = append(t.Servers, toolServer(&t, s, rules, rErr == nil, mode))
 	}
-	described := map[string]string{} // "/" and the name of a skill, or the name of an agent
+	described := map[string]string{} // descriptions by "/" and the name of a skill, or by the name of an agent
 	if offered := p.catalog.Load(); offered != nil {
-		for _, c := range slices.Backward(offered.Commands) { // the first of a name is the one that runs
+		for _, c := range slices.Backward(offered.Commands) { // the first command of a name is the one that runs
 			described["/"+c.Name] = c.Description
 		}
 		for _, a := range offered.Agents {
@@ -193,7 +193,7 @@ func toolServer(t *Tools, s claude.MCPServerStatus, rules []claude.PermissionRul
 	return out
 }
 
-// toolNamePart returns a name as the CLI puts it into the name of an MCP tool.
+// toolNamePart returns a name in the form that the CLI uses inside the name of an MCP tool.
 func toolNamePart(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
@@ -203,8 +203,8 @@ func toolNamePart(name string) string {
 	}, name)
 }
 
-// approvalOf returns what the rules and the mode say of every call of an MCP tool. Deny rules
-// take precedence over ask rules, and these over allow rules.
+// approvalOf returns what the rules and the mode do with every call of an MCP tool. Deny rules take
+// precedence over ask rules, and these over allow rules.
 func approvalOf(tool string, rules []claude.PermissionRule, mode string) Approval {
 	says := func(behavior string) bool {
 		return slices.ContainsFunc(rules, func(r claude.PermissionRule) bool {
@@ -228,7 +228,8 @@ func approvalOf(tool string, rules []claude.PermissionRule, mode string) Approva
 	return ApprovalAsks
 }
 
-// reachable returns the running process of a session whose CLI can be asked, or ErrNotRunning.
+// reachable returns the running process of a session and the client of its CLI. It returns
+// [ErrNotRunning], or a [problem.Error] while the CLI is starting.
 func (o *Orchestrator) reachable(ctx context.Context, sessionID string) (*process, *claude.Client, error) {
 	if _, err := o.ownSession(ctx, sessionID); err != nil {
 		return nil, nil, err
@@ -247,13 +248,14 @@ func (o *Orchestrator) reachable(ctx context.Context, sessionID string) (*proces
 	return p, client, nil
 }
 
-// isRefused reports whether the CLI refused a request, as one that does not know it does.
+// isRefused reports whether the CLI refused a request, as a CLI does that does not know the request.
 func isRefused(err error) bool {
 	var refused *claude.RequestError
 	return errors.As(err, &refused)
 }
 
-// bounded returns the beginning of a list that the CLI reports, and notes if it has more.
+// bounded returns the first maxReported entries of a list that the CLI reports, and adds part to
+// t.More if there are more.
 func bounded[E any](t *Tools, part string, list []E) []E {
 	if len(list) <= maxReported {
 		return list
@@ -264,7 +266,7 @@ func bounded[E any](t *Tools, part string, list []E) []E {
 	return list[:maxReported]
 }
 
-// ownServer refuses to change the server through which Claude asks people here.
+// ownServer refuses to change sayso's own MCP server, through which Claude asks people.
 func ownServer(name string) error {
 	if name == launch.MCPServer {
 		return problem.For("server", "mcp_server_own")
@@ -272,7 +274,7 @@ func ownServer(name string) error {
 	return nil
 }
 
-// refusedByCLI returns an error of the CLI about an MCP server as one for people.
+// refusedByCLI converts an error of the CLI about an MCP server to one for people.
 func refusedByCLI(err error) error {
 	var refused *claude.RequestError
 	switch {

@@ -9,17 +9,18 @@ import (
 	"github.com/sayso-dev/sayso/internal/tracing"
 )
 
-// traced measures the two ends of a request's way: the line that asks, and the line that answers.
+// traced is a transport that measures both ends of a request: the line that asks, and the line that
+// answers.
 type traced struct {
 	claude.Transport
 	tracer *tracing.Tracer
-	// stored returns the id of the row of a request of the CLI.
+	// stored returns the id under which a request of the CLI is stored.
 	stored func(askerRequestID string) string
 
-	read time.Time // when the last line came; belongs to the read loop
+	read time.Time // when the last line arrived; only the read loop uses it
 
 	mu    sync.Mutex
-	asked map[string]time.Time // when the lines of the requests without an answer came, by the CLI's ids
+	asked map[string]time.Time // when the unanswered requests arrived, by the CLI's ids
 }
 
 // Recv returns the next line of the CLI.
@@ -47,7 +48,7 @@ func (c *traced) withdrawn(requestID string) {
 	delete(c.asked, requestID)
 }
 
-// Send writes a line to the CLI. With the answer to a request, its trace is complete.
+// Send writes a line to the CLI. The answer to a request completes the trace of the request.
 func (c *traced) Send(line []byte) error {
 	start := time.Now()
 	err := c.Transport.Send(line)

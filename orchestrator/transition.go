@@ -58,7 +58,7 @@ func transition(s state, e event) (state, []effect) {
 		do(s.move(session.AssistantTurn, e.at)...)
 		s.row.Throttled = ""
 		s.memo.CutOff = false
-		s.memo.TurnStarted = s.memo.TurnStarted && s.memo.Sending == e.messageID // sent again; Claude may be working
+		s.memo.TurnStarted = s.memo.TurnStarted && s.memo.Sending == e.messageID // if sent again, Claude may be working
 		s.memo.Sending = e.messageID
 		save()
 	case turnEndTaken:
@@ -114,8 +114,8 @@ func transition(s state, e event) (state, []effect) {
 		s.memo.Answered = s.memo.Answered.without(e.toolUseID)
 	case resultReceived:
 		if _, sending := s.inFlight[e.toolUseID]; sending {
-			// A CLI whose input was closed also writes a result: whether the answer reached
-			// it is known once it was sent.
+			// A CLI whose input was closed also prints a result. Only the outcome of sending tells
+			// whether the answer reached the CLI.
 			s.inFlight = with(s.inFlight, e.toolUseID, true)
 		} else if a, ok := s.memo.Answered.find(e.toolUseID); ok {
 			s.memo.Answered = s.memo.Answered.without(e.toolUseID)
@@ -125,7 +125,8 @@ func transition(s state, e event) (state, []effect) {
 		s.setStopReason(e.reason)
 		s.endedByPerson = s.endedByPerson || e.byPerson
 		if s.row.KillReason == "" && s.row.Running() {
-			// Stored before it has ended: if the server dies first, the next one continues.
+			// Stored before the process has ended: if the server dies first, the next server goes on
+			// ending it.
 			s.row.KillReason, s.unsaved = e.reason, true
 		}
 		do(wakeWriter{})
@@ -172,7 +173,7 @@ func transition(s state, e event) (state, []effect) {
 		s.cost -= e.micros
 	case saveEnded:
 		s.storing -= e.cost
-		if s.savingLive { // also when the save failed, so that the next block is not delayed
+		if s.savingLive { // even if the save failed, so that the next block is not delayed
 			s.live, s.nextLive, s.savingLive = s.nextLive, nil, false
 		}
 		if e.err != nil {
@@ -185,14 +186,14 @@ func transition(s state, e event) (state, []effect) {
 	return s, effects
 }
 
-// receive is the transition for a line of the CLI.
+// receive returns the state after a line of the CLI, and the effects.
 func (s state) receive(e messageReceived) (state, []effect) {
 	var effects []effect
 	c := e.change
 	s.lastMessage, s.lastActivity = e.at, e.at
 	if len(c.Finished) > 0 {
-		// Stored before the offset passes the line, which comes only once. Reading the line
-		// again does no harm.
+		// The results are stored before the offset passes their line, because the line is not read
+		// again after that. Reading it twice does no harm.
 		effects = append(effects, settleCalls{c.Finished, e.offset})
 	} else {
 		s.offset = e.offset
@@ -229,11 +230,11 @@ func (s state) receive(e messageReceived) (state, []effect) {
 	}
 	// The stored offset advances even if nothing visible changed.
 	effects = append(effects, wakeWriter{})
-	// Tabs that get a stored item also read the block.
+	// A tab that receives a stored item also reads the live block.
 	if c.LiveChanged && !changed && !becameItem(c.Live) {
 		effects = append(effects, notifyLive{})
 	}
-	// Repeated at the end of each turn if the store failed.
+	// If the store fails, this is repeated at the end of each turn.
 	if s.memo.Begun && !s.startStored && (started || c.TurnEnded) {
 		effects = append(effects, storeStart{})
 	}
@@ -243,7 +244,7 @@ func (s state) receive(e messageReceived) (state, []effect) {
 	return s, effects
 }
 
-// sample is the transition for a sample of the process tree.
+// sample returns the state after a sample of the process tree, and the effects.
 func (s state) sample(e sampled) (state, []effect) {
 	if s.row.State == session.Dead || s.row.PID == 0 {
 		return s, nil
@@ -267,7 +268,7 @@ func (s state) sample(e sampled) (state, []effect) {
 	t.memory = u.Memory
 	var effects []effect
 	if s.blocked = u.Blocked; s.blocked != "" {
-		s.lastActivity = e.at // it is not its fault
+		s.lastActivity = e.at // the CLI is not at fault
 	}
 	if s.blocked == launch.JournalFull && !s.toldWaiting {
 		s.toldWaiting = true
@@ -306,7 +307,7 @@ func (s *state) setStopReason(reason string) {
 	}
 }
 
-// with returns a copy of a map with one more entry, without one with one entry less.
+// with returns a copy of a map with one entry more; without returns a copy with one entry less.
 func with[V any](m map[string]V, key string, value V) map[string]V {
 	m = maps.Clone(m)
 	if m == nil {

@@ -12,8 +12,9 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// settleTrust decides what a process loads from its folder. It returns an [UntrustedError] if
-// nobody has decided yet. A person's decision is stored and recorded in the audit trail.
+// settleTrust decides what a process loads from its folder. out leaves out the folder's settings
+// unless c trusts them. It returns an [UntrustedError] if nobody has decided about these settings
+// yet. A decision to trust is stored and recorded in the audit trail.
 func (o *Orchestrator) settleTrust(ctx context.Context, s session.Session, out bool, c Consent, by pending.Actor) (folderSettings, error) {
 	found, err := o.readFolder(ctx, s.CWD)
 	if err != nil {
@@ -52,7 +53,7 @@ func (o *Orchestrator) settleTrust(ctx context.Context, s session.Session, out b
 	return settled, nil
 }
 
-// TrustedFolder is a folder whose settings somebody trusted, as they were then.
+// TrustedFolder is a folder whose settings a person trusted, with the settings as they were then.
 type TrustedFolder struct {
 	Folder, Digest, By string
 	At                 time.Time
@@ -69,7 +70,7 @@ func (o *Orchestrator) TrustedFolders(ctx context.Context) ([]TrustedFolder, err
 	for _, t := range all {
 		one := TrustedFolder{Folder: t.Folder, Digest: t.Digest, By: t.By.Name, At: t.At}
 		var items []folder.Item
-		_ = json.Unmarshal(t.Items, &items) // of an older version; the digest is still valid
+		_ = json.Unmarshal(t.Items, &items) // fails for items of an older version; the digest is still valid
 		for _, i := range items {
 			one.Items = append(one.Items, itemOf(i))
 		}
@@ -78,8 +79,8 @@ func (o *Orchestrator) TrustedFolders(ctx context.Context) ([]TrustedFolder, err
 	return list, nil
 }
 
-// Distrust revokes the trust in a folder with the digest that was listed: the next start
-// there asks again. known is false when there is no such trust.
+// Distrust revokes the trust in a folder with this digest, so that the next start there asks again.
+// known is false if there is no such trust.
 func (o *Orchestrator) Distrust(ctx context.Context, folder, digest string, by pending.Actor) (known bool, err error) {
 	t, known, err := o.o.Store.Trust(ctx, folder)
 	if err == nil && known {
@@ -95,8 +96,8 @@ func (o *Orchestrator) Distrust(ctx context.Context, folder, digest string, by p
 	return known, nil
 }
 
-// Consent stores a person's decision about the settings of a session's folder. It applies
-// from the next process on.
+// Consent stores a person's decision about the settings of a session's folder. The decision
+// applies from the next process on.
 func (o *Orchestrator) Consent(ctx context.Context, sessionID string, c Consent, by pending.Actor) error {
 	s, err := o.ownSession(ctx, sessionID)
 	if err != nil {

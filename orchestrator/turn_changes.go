@@ -14,38 +14,40 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// TurnSource says how the state of a folder before a turn is known.
+// TurnSource is where the state of a folder before a turn comes from.
 type TurnSource string
 
 const (
-	// FromSnapshot: git stored the folder. Whatever changed since is known, but for what git ignores.
+	// FromSnapshot means that Git stored the folder. All later changes are known, except to files that
+	// Git ignores.
 	FromSnapshot TurnSource = "snapshot"
-	// FromCheckpoints: the CLI kept the files that Claude's own edits have changed, and no others.
+	// FromCheckpoints means that the CLI kept the files that Claude's own edits have changed, and no
+	// others.
 	FromCheckpoints TurnSource = "checkpoints"
 )
 
-// TurnChanges are the changes of a folder since before a message.
+// TurnChanges lists the changes to a folder since the moment before a message.
 type TurnChanges struct {
 	workingtree.Status
 	Source TurnSource // "" when nothing is known
-	// Commands is the number of commands that Claude has run since the message, whose changes are not
-	// known. It is 0 for FromSnapshot.
+	// Commands is the number of commands that Claude has run since the message and whose changes are
+	// unknown. It is 0 for FromSnapshot.
 	Commands int
 }
 
-// snapshotTimeout bounds what storing the state of a folder may delay a message.
+// snapshotTimeout bounds how long storing the state of a folder may delay a message.
 const snapshotTimeout = 3 * time.Second
 
-// snapshotFolder stores the state of the session's folder before a turn, and returns its name, "" if it
-// cannot be stored in time: the turn begins without it. A folder that was too slow once is not tried
-// again. Only the sender calls it.
+// snapshotFolder stores the state of the session's folder before a turn and returns the name of the
+// snapshot. It returns "" if the state cannot be stored in time: the turn then starts without it. A
+// folder that was too slow once is not tried again. Only the sender calls it.
 func (p *process) snapshotFolder(ctx context.Context) string {
 	if p.slowFolder {
 		return ""
 	}
 	ctx, cancel := context.WithTimeout(ctx, snapshotTimeout)
 	defer cancel()
-	t := p.o.tree(p.session.CWD, workingtree.View{}) // what a person sees is decided when they look
+	t := p.o.tree(p.session.CWD, workingtree.View{}) // what a person may see is decided when they view the changes
 	base, err := t.Snapshot(ctx, t.Place)
 	if err != nil {
 		p.slowFolder = ctx.Err() != nil
@@ -74,7 +76,8 @@ func snapshotOf(it session.Item) (string, error) {
 	return body.Snapshot, nil
 }
 
-// snapshotBefore returns a person's message, and the stored state of the folder before it, "" if there is none.
+// snapshotBefore returns a person's message, and the snapshot of the folder before it; "" if there is
+// none.
 func (o *Orchestrator) snapshotBefore(ctx context.Context, s session.Session, messageID string) (message session.Item, base workingtree.Base, err error) {
 	if message, err = o.personsMessage(ctx, s.SessionID, messageID); err != nil {
 		return message, "", err
@@ -103,7 +106,7 @@ func (o *Orchestrator) TurnChanges(ctx context.Context, s session.Session, t wor
 	if err != nil {
 		return TurnChanges{}, err
 	}
-	status.Changes, status.More = []workingtree.Change{}, false // those since the last commit
+	status.Changes, status.More = []workingtree.Change{}, false // drops the changes since the last commit
 	changes := TurnChanges{Status: status, Commands: since.commands}
 	found, err := o.runner.CheckpointChanges(ctx, t.Place, s.SessionID, messageID)
 	switch {
@@ -116,7 +119,7 @@ func (o *Orchestrator) TurnChanges(ctx context.Context, s session.Session, t wor
 	return changes, nil
 }
 
-// CompareTurn compares a file of TurnChanges with its state before a person's message.
+// CompareTurn compares a file listed by TurnChanges with its state before a person's message.
 func (o *Orchestrator) CompareTurn(ctx context.Context, s session.Session, t workingtree.Tree, messageID, path, oldPath string) (workingtree.Comparison, error) {
 	_, base, err := o.snapshotBefore(ctx, s, messageID)
 	if err != nil {

@@ -16,10 +16,10 @@ type Vitals struct {
 	HeardAt   time.Time // time of its last output; zero before the first
 	Samples   []Sample  // of the last five minutes, the oldest first
 	Adopted   bool      // an earlier server started it
-	Reached   bool      // its shim answers
-	Recovered string    // what the database has forgotten of it, a sentence; else ""
-	// At the end of its last turn: its cost so far in US dollars, nil if it is not known, and the context
-	// that was used, 0 if it is not known.
+	Reached   bool      // false until the shim of an adopted process answers
+	Recovered string    // a sentence about what the database has forgotten of it, else ""
+	// At the end of its last turn: the cost so far in US dollars, nil if unknown; the tokens of
+	// context in use, and the size of the context window, 0 if unknown.
 	CostUSD                      *float64
 	ContextTokens, ContextWindow int
 	// The rest is for bug reports.
@@ -29,10 +29,10 @@ type Vitals struct {
 	Unreadable   int      // lines that were no message
 	Offset       int64    // processed part of the journal, in bytes
 	Unwritten    int      // bytes of transcript that are not stored yet
-	RulesRevoked int      // that the CLI may still apply
+	RulesRevoked int      // revoked grants that the CLI may still apply
 }
 
-// Vitals returns the details of a session's process; false when none runs here.
+// Vitals returns the details of a session's process, and false if no process of it runs here.
 func (o *Orchestrator) Vitals(sessionID string) (Vitals, bool) {
 	p := o.find(sessionID)
 	if p == nil {
@@ -55,8 +55,8 @@ func (o *Orchestrator) Vitals(sessionID string) (Vitals, bool) {
 	return v, true
 }
 
-// Stderr returns the last lines that a session's process printed there, without what looks like a
-// secret; "" when none runs here. It asks the runner.
+// Stderr returns the last lines that a session's process printed on stderr, without anything that
+// looks like a secret; "" if no process of the session runs here. It blocks on the runner.
 func (o *Orchestrator) Stderr(ctx context.Context, sessionID string) string {
 	p := o.find(sessionID)
 	if p == nil {
@@ -65,7 +65,7 @@ func (o *Orchestrator) Stderr(ctx context.Context, sessionID string) string {
 	return lastLines(p.stderr(ctx, p.connection()), stderrLines)
 }
 
-// stderr returns the end of what the CLI printed there, "" when that is unknown.
+// stderr returns the end of what the CLI printed on stderr, "" when that is unknown.
 func (p *process) stderr(ctx context.Context, conn launch.Conn) string {
 	if conn == nil {
 		return ""
@@ -85,7 +85,7 @@ func lastLines(text string, n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
-// Live returns the block that a running session streams.
+// Live returns the block that Claude is writing in a session; false if there is none here.
 func (o *Orchestrator) Live(sessionID string) (session.Live, bool) {
 	if p := o.find(sessionID); p != nil {
 		if live := p.snapshot().live; live != nil {
@@ -95,7 +95,7 @@ func (o *Orchestrator) Live(sessionID string) (session.Live, bool) {
 	return session.Live{}, false
 }
 
-// measure handles a sample of the process tree and applies the limits.
+// measure applies a sample of the process tree and the limits to the process.
 func (p *process) measure(ctx context.Context, now time.Time, u launch.Vitals, limits Limits) {
 	questions := p.questions.count() // before the lock: see endQuestion
 	p.mu.Lock()
@@ -109,7 +109,7 @@ func (p *process) measure(ctx context.Context, now time.Time, u launch.Vitals, l
 	p.perform(ctx, effects)
 }
 
-// Stalled returns how many processes wait because their output cannot be stored.
+// Stalled returns the number of processes that wait because their output cannot be stored.
 func (o *Orchestrator) Stalled() (n int) {
 	for _, p := range o.all() {
 		if p.is(func(s state) bool { return s.blocked != "" }) {
@@ -122,7 +122,8 @@ func (o *Orchestrator) Stalled() (n int) {
 // journalInterval is how often the files of processes are checked.
 const journalInterval = 500 * time.Millisecond
 
-// checkJournals finds the processes that no other server could continue with.
+// checkJournals finds the processes whose files are damaged, so that no other server could adopt
+// them.
 func (o *Orchestrator) checkJournals(ctx context.Context) {
 	damaged, err := o.o.Launcher.Damaged(ctx)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// restoreWaiting restores which sessions waited for capacity when the previous server
+// restoreWaiting restores the list of sessions that waited for capacity when the previous server
 // stopped.
 func (o *Orchestrator) restoreWaiting(ctx context.Context) {
 	held, err := o.o.Store.ThrottledSessions(ctx)
@@ -22,7 +22,7 @@ func (o *Orchestrator) restoreWaiting(ctx context.Context) {
 	o.admission.CapacityFreed()
 }
 
-// resumeWaiting starts the sessions that wait for capacity, as far as there is some.
+// resumeWaiting starts the sessions that wait for capacity, as far as capacity allows.
 func (o *Orchestrator) resumeWaiting(ctx context.Context) {
 	for _, sessionID := range o.admission.TakeWaiting() {
 		err := o.resumeQueued(ctx, sessionID)
@@ -36,7 +36,7 @@ func (o *Orchestrator) resumeWaiting(ctx context.Context) {
 	}
 }
 
-// resumeQueued starts a session that has queued messages or answers.
+// resumeQueued starts a session if it has queued messages or undelivered answers.
 func (o *Orchestrator) resumeQueued(ctx context.Context, sessionID string) error {
 	queue, err := o.o.Store.QueuedMessages(ctx, sessionID)
 	if err != nil {

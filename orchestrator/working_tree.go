@@ -9,7 +9,7 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// WorkingTree returns the folder of a session as a person may see it.
+// WorkingTree returns the working tree in a session's folder, limited to what view shows.
 func (o *Orchestrator) WorkingTree(ctx context.Context, sessionID string, view workingtree.View) (workingtree.Tree, error) {
 	s, err := o.ownSession(ctx, sessionID)
 	if err != nil {
@@ -22,7 +22,7 @@ func (o *node) tree(cwd string, view workingtree.View) workingtree.Tree {
 	return workingtree.Tree{Trees: o.runner, Place: workingtree.Place{Roots: o.rules().Roots, CWD: cwd, View: view}}
 }
 
-// workingTreeIncident is the entry of the audit trail for a change of a folder: changes_discarded,
+// workingTreeIncident is the entry of the audit trail for a change to a folder: changes_discarded,
 // commit_started, changes_committed, files_restored, worktree_added, worktree_merged or
 // worktree_removed.
 type workingTreeIncident struct {
@@ -38,8 +38,8 @@ type workingTreeIncident struct {
 	Objects map[string]string `json:"objects,omitempty"`
 }
 
-// Discard discards the changes of a file. seen is the digest of the content that the person
-// saw. It is recorded in the audit trail first.
+// Discard discards the changes to a file, and records that in the audit trail first. seen is the
+// digest of the content that the person saw.
 func (o *Orchestrator) Discard(ctx context.Context, s session.Session, t workingtree.Tree, path, seen string, by pending.Actor) error {
 	d, err := t.PlanDiscard(ctx, t.Place, path, seen)
 	if err != nil {
@@ -51,8 +51,8 @@ func (o *Orchestrator) Discard(ctx context.Context, s session.Session, t working
 	return t.Discard(ctx, t.Place, d)
 }
 
-// Commit commits files. It is recorded in the audit trail first, so that no commit is missing
-// there, and again with its id. It returns the id of the commit.
+// Commit commits files and returns the id of the commit. The audit trail records it before, so
+// that no commit is missing there, and again with its id.
 func (o *Orchestrator) Commit(ctx context.Context, s session.Session, t workingtree.Tree, message string, paths []string, by pending.Actor) (string, error) {
 	if _, err := t.PlanCommit(ctx, t.Place, message, paths); err != nil {
 		return "", err
@@ -67,8 +67,8 @@ func (o *Orchestrator) Commit(ctx context.Context, s session.Session, t workingt
 	return id, o.record(ctx, workingTreeIncident{incident: newIncident("changes_committed", s, by), Paths: paths, Commit: id, Message: message})
 }
 
-// RecordExport records in the audit trail that a person is about to get the whole transcript of a
-// session as a file of this format.
+// RecordExport records in the audit trail that a person is about to download the whole transcript of
+// a session as a file in this format.
 func (o *Orchestrator) RecordExport(ctx context.Context, s session.Session, format string, by pending.Actor) error {
 	return o.record(ctx, struct {
 		incident
@@ -76,8 +76,8 @@ func (o *Orchestrator) RecordExport(ctx context.Context, s session.Session, form
 	}{newIncident("session_exported", s, by), format})
 }
 
-// FolderTree is WorkingTree for a folder in which no session needs to be. permit gets the folder
-// without symbolic links and may refuse it.
+// FolderTree is like WorkingTree, for a folder that need not have a session. permit is called with
+// the folder, free of symbolic links, and may refuse it.
 func (o *Orchestrator) FolderTree(ctx context.Context, cwd string, permit func(folder string) error, view workingtree.View) (workingtree.Tree, error) {
 	real, err := o.runner.ResolveFolder(ctx, o.rules().Roots, cwd)
 	if err != nil {
@@ -89,8 +89,8 @@ func (o *Orchestrator) FolderTree(ctx context.Context, cwd string, permit func(f
 	return o.tree(real, view), nil
 }
 
-// AddWorktree adds a worktree to the repository of a folder, and records it in the audit trail
-// first. It returns the folder in which a session can start.
+// AddWorktree adds a worktree to the repository of a folder, and records that in the audit trail
+// first. It returns the folder of the worktree, in which a session can start.
 func (o *Orchestrator) AddWorktree(ctx context.Context, t workingtree.Tree, branch, base string, by pending.Actor) (folder string, err error) {
 	w, err := t.PlanWorktree(ctx, t.Place, branch, base)
 	if err != nil {
@@ -104,8 +104,8 @@ func (o *Orchestrator) AddWorktree(ctx context.Context, t workingtree.Tree, bran
 	return t.AddWorktree(ctx, t.Place, w)
 }
 
-// MergeWorktree merges the branch of a session's worktree into its base, and records it first.
-// digest is that of the state that the person saw.
+// MergeWorktree merges the branch of a session's worktree into its base, and records that in the audit
+// trail first. digest is the digest of the state that the person saw.
 func (o *Orchestrator) MergeWorktree(ctx context.Context, s session.Session, t workingtree.Tree, digest string, by pending.Actor) (commit string, err error) {
 	m, err := t.PlanMerge(ctx, t.Place, digest)
 	if err != nil {
@@ -119,15 +119,15 @@ func (o *Orchestrator) MergeWorktree(ctx context.Context, s session.Session, t w
 	return t.MergeWorktree(ctx, t.Place, m)
 }
 
-// RemoveWorktree removes the worktree of a session, and records it first, with the names of the
-// ignored files that are lost. digest is that of the state that the person saw. It refuses while
-// Claude runs in it.
+// RemoveWorktree removes the worktree of a session. It first records that in the audit trail, with the
+// names of the ignored files that are lost. digest is the digest of the state that the person saw. It
+// refuses while Claude runs in the worktree.
 func (o *Orchestrator) RemoveWorktree(ctx context.Context, s session.Session, t workingtree.Tree, digest string, by pending.Actor) (workingtree.RemovedWorktree, error) {
 	w, err := t.PlanRemoval(ctx, t.Place, digest)
 	if err != nil {
 		return w, err
 	}
-	// Here, and not before the plan, which takes time: a session may have started meanwhile.
+	// Checked after the plan, which takes time: a session may have started meanwhile.
 	for _, p := range o.all() {
 		if p.snapshot().row.Running() && w.Contains(p.session.CWD) {
 			return w, problem.New("worktree_in_use")

@@ -16,7 +16,7 @@ import (
 
 // write writes changes to the store until stop is closed, then the rest.
 func (p *process) write(ctx context.Context, stop <-chan struct{}) {
-	// Failed writes are repeated; no decision is dropped.
+	// Failed writes are repeated, so that no decision is lost.
 	const retry = time.Second
 	var due <-chan time.Time // for a position in the journal that waits to be stored
 	for {
@@ -45,16 +45,16 @@ func (p *process) write(ctx context.Context, stop <-chan struct{}) {
 	}
 }
 
-// How far the server may be ahead of the stored position in the journal while nothing else
-// needs writing: Claude prints every few words on a line. An adopting server reads these
-// lines again.
+// placeInterval and placeBytes bound how far the server may be ahead of the stored position in
+// the journal while nothing else needs writing: Claude prints a line for every few words. An
+// adopting server reads these lines again.
 const (
 	placeInterval = 10 * time.Second
 	placeBytes    = 256 << 10
 )
 
-// onlyOffsetChanged reports whether the lines that were read changed nothing but the growing
-// block.
+// onlyOffsetChanged reports whether nothing needs writing but the position in the journal, and
+// that by less than placeBytes.
 func (p *process) onlyOffsetChanged() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -65,9 +65,9 @@ func (p *process) onlyOffsetChanged() bool {
 // batchDelay is how long transcript items wait for more of them.
 const batchDelay = 2 * time.Millisecond
 
-// waitForBatch waits for batchDelay if there is nothing to write but transcript items, which
-// are also in the journal: so one transaction contains more of them, and a recorded answer
-// can reach Claude meanwhile.
+// waitForBatch waits for batchDelay if only transcript items, which are also in the journal, need
+// writing. One transaction then stores more of them, and a recorded answer can reach Claude
+// meanwhile.
 func (p *process) waitForBatch(stop <-chan struct{}) {
 	p.mu.Lock()
 	urgent := p.state.unsaved
@@ -81,8 +81,8 @@ func (p *process) waitForBatch(stop <-chan struct{}) {
 	}
 }
 
-// flush writes the changes since its last call, then notifies. Items, state and the matching
-// position in the journal are in one transaction, so that an adopting server continues
+// flush writes the changes since its last call, then notifies tabs. It stores items, state and
+// the matching position in the journal in one transaction, so that an adopting server continues
 // without a gap.
 func (p *process) flush(ctx context.Context) error {
 	p.saving.Lock()
@@ -119,7 +119,7 @@ func (p *process) flush(ctx context.Context) error {
 	if err != nil {
 		p.items = append(progress.Items, p.items...)
 	} else {
-		// While the store fails, itemBytes stays and the CLI waits.
+		// While the store fails, itemBytes keeps its value, so that the CLI waits.
 		for _, it := range progress.Items {
 			p.itemBytes -= len(it.Body)
 		}
@@ -140,7 +140,7 @@ func (p *process) flush(ctx context.Context) error {
 			p.log.WarnContext(ctx, "cannot count the uses of grants", "error", err)
 		}
 	}
-	switch { // tabs do not see the rest
+	switch { // tabs do not see anything else
 	case progress.Process != nil || progress.Spent != 0:
 		p.o.o.Notifier.Notify(p.session.SessionID)
 	case len(progress.Items) > 0:
@@ -149,19 +149,19 @@ func (p *process) flush(ctx context.Context) error {
 	return nil
 }
 
-// longItemBytes is the size of an item that is worth a garbage collection.
+// longItemBytes is the size above which an item is worth a garbage collection.
 const longItemBytes = 4 << 20
 
-// freeMemory frees what was needed to convert a long line to its item: several times the
-// usual memory, to which the store would add its own.
+// freeMemory returns the memory that converting a long line to an item took, several times the
+// usual amount, before the store needs its own memory.
 func freeMemory(items []session.Item) {
 	if slices.ContainsFunc(items, func(it session.Item) bool { return len(it.Body) > longItemBytes }) {
 		debug.FreeOSMemory()
 	}
 }
 
-// settleCost finds out whether the cost in a save without a reply was counted, so that the
-// next save does not count it again. The caller holds p.saving.
+// settleCost finds out whether a save with unknown outcome has counted its cost, so that the next
+// save does not count it again. The caller holds p.saving.
 func (p *process) settleCost(ctx context.Context) error {
 	if p.unsure.micros == 0 {
 		return nil

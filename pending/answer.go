@@ -30,7 +30,7 @@ const (
 	yes, no         = "yes", "no"
 )
 
-// planTool asks to leave plan mode. Its approval includes the next mode.
+// planTool asks to leave plan mode. Its approval may include the next mode.
 const planTool = "ExitPlanMode"
 
 // separator separates the labels of one answer, as in the CLI.
@@ -99,8 +99,8 @@ func normaliseApproval(r Request, s Submission) (Answer, error) {
 }
 
 // normaliseInput returns the edited input, nil when nothing is edited. A person may change
-// only what the agent asked for: a new key would make it another call than the one that was
-// shown.
+// only the fields that the agent sent: a new field would make it a different call from the one
+// that was shown.
 func normaliseInput(original, edited json.RawMessage) (json.RawMessage, error) {
 	if isNull(edited) {
 		return nil, nil
@@ -139,8 +139,8 @@ func normaliseInput(original, edited json.RawMessage) (json.RawMessage, error) {
 	return compact(edited), nil
 }
 
-// normalisePermissions returns the granted rules, nil when there are none. A person can grant
-// what was suggested, choose its scope, and switch the mode of the session; never more.
+// normalisePermissions returns the granted rules, nil when there are none. A person can only
+// grant suggested rules, choose their scope, and switch the mode of the session.
 func normalisePermissions(suggested, granted json.RawMessage) (json.RawMessage, error) {
 	if isNull(granted) {
 		return nil, nil
@@ -181,8 +181,8 @@ func normalisePermissions(suggested, granted json.RawMessage) (json.RawMessage, 
 	return compact(granted), nil
 }
 
-// isSessionMode reports whether the grant switches the mode of this session alone, to a mode
-// that still asks.
+// isSessionMode reports whether the grant switches the mode of this session only, to a mode in
+// which Claude still asks.
 func isSessionMode(grant map[string]any) bool {
 	if len(grant) != 3 || grant["type"] != "setMode" || grant["destination"] != "session" {
 		return false
@@ -256,8 +256,8 @@ func normaliseQuestions(r Request, s Submission) (Answer, error) {
 		}
 	}
 	if r.Source == SourceElicitation {
-		// All questions may be optional. Then an empty answer is accepted if it is marked as
-		// one.
+		// If all questions are optional, an answer may be empty, but the submission must contain
+		// a decision or empty answers.
 		if s.Decision == "" && s.Answers == nil && s.Responses == nil {
 			return Answer{}, problem.New("answer_missing")
 		}
@@ -316,7 +316,7 @@ func collectResponses(form *Form, s Submission) (map[string]Response, error) {
 // parseShortForm converts the short form of one answer to a response.
 func parseShortForm(q Question, text string) (Response, error) {
 	response := Response{ID: q.ID}
-	// Checked first, because the time of the search below grows with the length.
+	// Checked first, because the search below takes longer for longer texts.
 	if err := checkAnswerText(q, text); err != nil {
 		return Response{}, err
 	}
@@ -358,8 +358,8 @@ func optionByLabel(q Question, text string) (Option, bool) {
 
 // splitLabels splits labels joined by the separator. Labels may contain it, and one may be a
 // prefix of another. It chooses the split that covers most of the text and, among those, the
-// one with the longest labels first. rest is the uncovered end, so labels and rest, joined
-// again, give the text.
+// one with the longest labels first. rest is the uncovered end, so joining the labels and rest
+// gives the text again.
 func splitLabels(q Question, text string) (values []string, rest string) {
 	// pick[i] is the best label that starts at i, reach[i] the end of the covered text if it
 	// is chosen.

@@ -73,7 +73,7 @@ func (r *Registry) approveFirst(ctx context.Context, row Request, s Submission, 
 }
 
 // Unapprove removes the first approval if this person gave it. It returns [ErrNotApproved]
-// when they gave none, [ErrNotFound] for a request of another session, or a [NotOpenError].
+// if they did not, [ErrNotFound] for a request of another session, or a [NotOpenError].
 func (r *Registry) Unapprove(ctx context.Context, sessionID, requestID string, by Actor) error {
 	row, err := r.read(ctx, sessionID, requestID)
 	if err == nil && !row.Status.Final() {

@@ -23,7 +23,7 @@ type ErrAskerDied struct {
 
 func (e ErrAskerDied) Error() string { return e.Reason }
 
-// ending returns the status and reason of a request whose asker stopped waiting for a cause.
+// ending returns the status and reason of a request whose asker stopped waiting because of cause.
 func ending(cause error) (Status, string) {
 	var died ErrAskerDied
 	switch {

@@ -214,8 +214,8 @@ func propertiesOf(schema map[string]any, order []string) ([]property, error) {
 	return properties, nil
 }
 
-// orderOf returns the order of the properties, as far as it is known: new CLIs send it, old
-// ones preserve it.
+// orderOf returns the names of the properties in the order of the MCP server, as far as it is
+// known: new CLIs send it as property_order, old ones preserve it in the schema.
 func orderOf(input json.RawMessage, object map[string]any) []string {
 	var order []string
 	add := func(key string) {

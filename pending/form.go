@@ -27,7 +27,7 @@ var ErrNoForm = errors.New("input holds no questions that can be shown")
 // the kind [Text]. Every error is an [ErrNoForm].
 func FormOfQuestions(toolInput json.RawMessage) (*Form, error) {
 	// Not into structs: encoding/json would accept "Question" for "question" and the last of
-	// duplicate keys, and so show another form than the CLI's.
+	// duplicate keys, so people would see a different form from the CLI's.
 	input, err := decode(toolInput)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoForm, err)

@@ -44,7 +44,7 @@ type Grant struct {
 	ToolName  string // tool that was approved with it
 	By        Actor
 	At        time.Time
-	// Uses counts the calls that ran without asking and that the grant covers. The CLI does
+	// Uses counts the calls that the grant covers and that ran without asking. The CLI does
 	// not report the rule it applied, so this is inferred.
 	Uses       int
 	LastUsedAt time.Time // zero when it was never used
@@ -64,8 +64,8 @@ type GrantQuery struct {
 	GrantID      string    // "" for all
 	RequestID    string    // "" for all
 	UserID       string    // of the person who gave them, "" for everybody
-	RevokedSince time.Time // only those revoked at that time or later; zero for those that are in force
-	All          bool      // both revoked ones and those in force
+	RevokedSince time.Time // only grants revoked at that time or later; zero for those in force
+	All          bool      // both revoked grants and those in force
 	Limit        int       // maximum number; 0 means 1000
 }
 
@@ -74,9 +74,9 @@ type GrantStore interface {
 	Grants(ctx context.Context, q GrantQuery) ([]Grant, error)
 	// UseGrants adds uses; they may be lost in a power cut.
 	UseGrants(ctx context.Context, uses []GrantUse) error
-	// RevokeGrant revokes every grant of that kind and rule in that place, and stores an
-	// unknown one as revoked; it also adds an audit record. It returns how many were in
-	// force, and survives a power cut.
+	// RevokeGrant revokes every grant with the kind, rule and place of g, stores g as revoked if
+	// it is unknown, and adds an audit record. It returns the number of grants that were in
+	// force. The change survives a power cut.
 	RevokeGrant(ctx context.Context, g Grant, by Actor, at time.Time) (int, error)
 }
 

@@ -14,8 +14,9 @@ const MaxHold = 10 * time.Second
 // holdRetryDelay is the pause after the store failed.
 const holdRetryDelay = time.Second
 
-// checkHeld compares a new answer with the held one: done when they are the same, an error
-// when the held one blocks it. Only a held denial blocks a denial.
+// checkHeld compares a new answer with the held one. done is true when they are the same; the
+// error is not nil when the held one blocks it, or when the new one was undone. Only a held
+// denial blocks a denial.
 func checkHeld(row Request, s Submission) (done bool, err error) {
 	if slices.Contains(row.Undone, s.CommandID) {
 		return false, fmt.Errorf("pending: answer %s: %w", s.RequestID, ErrUndone)
@@ -69,10 +70,10 @@ func (r *Registry) storeHold(ctx context.Context, row Request, h Held) (Request,
 }
 
 // Undo removes a person's held answer, so that the request can be answered again. commandID
-// selects the answer by the command that gave it: a later answer stays, and undoing twice is
-// no error. "" selects whichever answer is held. Undo returns [ErrNothingHeld] when the
-// person holds none, [ErrNotFound] for a request of another session, or a [NotOpenError] when
-// the answer already counts.
+// selects the answer by the command that gave it, so a later answer stays, and undoing twice is
+// not an error. "" selects whichever answer is held. Undo returns [ErrNothingHeld] when the
+// person has no held answer, [ErrNotFound] for a request of another session, or a
+// [NotOpenError] when the answer already counts.
 func (r *Registry) Undo(ctx context.Context, sessionID, requestID, commandID string, by Actor) error {
 	row, err := r.read(ctx, sessionID, requestID)
 	if err == nil && commandID != "" && slices.Contains(row.Undone, commandID) {
@@ -126,14 +127,14 @@ func (r *Registry) WakeHolds() {
 
 // HoldRules decides whether held answers count.
 type HoldRules interface {
-	// WhyHeldEnds returns "" for a held answer that counts, or the sentence that says why it
-	// never will, for example because its author may no longer answer. After an error it is
-	// asked again.
+	// WhyHeldEnds returns "" if a held answer counts, or a sentence that explains why it never
+	// will, for example because its author may no longer answer. After an error it is called
+	// again.
 	WhyHeldEnds(ctx context.Context, r Request) (why string, err error)
 }
 
-// RunHolds releases held answers when their time has passed and the rules allow it, including
-// stored ones of earlier servers, until ctx ends.
+// RunHolds releases held answers when their undo window has ended and the rules allow it,
+// including those that earlier servers stored. It blocks until ctx ends.
 func (r *Registry) RunHolds(ctx context.Context, rules HoldRules) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -148,7 +149,8 @@ func (r *Registry) RunHolds(ctx context.Context, rules HoldRules) error {
 	}
 }
 
-// releaseDue releases all answers whose time has passed, and returns when to run again.
+// releaseDue releases all answers whose undo window has ended, and returns the time until it must
+// run again.
 func (r *Registry) releaseDue(ctx context.Context, rules HoldRules) time.Duration {
 	rows, err := r.store.HeldRequests(ctx)
 	if err != nil {
@@ -157,7 +159,7 @@ func (r *Registry) releaseDue(ctx context.Context, rules HoldRules) time.Duratio
 	next := forever
 	for _, row := range rows {
 		wait := time.Until(row.Held.Until)
-		// A clock that was set back must not delay answers.
+		// If the clock was set back, an answer must not wait longer.
 		if wait <= 0 || wait > MaxHold {
 			if err := r.release(ctx, row, rules); err == nil {
 				continue
@@ -170,7 +172,7 @@ func (r *Registry) releaseDue(ctx context.Context, rules HoldRules) time.Duratio
 }
 
 // release makes a held answer count, or drops it. It does nothing if the answer was undone or
-// the question is gone.
+// the request no longer exists.
 func (r *Registry) release(ctx context.Context, row Request, rules HoldRules) error {
 	why, err := rules.WhyHeldEnds(ctx, row)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// settleTimeout bounds every write that must outlive the context of its caller: longer
-	// than a busy database or a failover, short enough for a kill.
+	// settleTimeout bounds every write that must outlive the context of its caller. It is longer
+	// than a busy database or a failover takes, and short enough for a kill.
 	settleTimeout = 5 * time.Second
 	// settleRetryDelay is the first delay between two attempts to settle.
 	settleRetryDelay = 50 * time.Millisecond
@@ -53,7 +53,7 @@ type Registry struct {
 	*waiting
 }
 
-// waiting is what registries with different views of one store share.
+// waiting is the state that registries with different views of one store share.
 type waiting struct {
 	mu        sync.Mutex
 	byRequest map[string]map[*waiter]struct{}
@@ -62,13 +62,13 @@ type waiting struct {
 	// unsettled are requests whose asker has stopped waiting while the store failed.
 	unsettled map[string]*unsettledEnd
 
-	// wakes RunHolds for a hold it may not know; capacity 1
+	// held wakes RunHolds for a hold that it may not know. Its capacity is 1.
 	held chan struct{}
 }
 
 // NewRegistry returns a registry over store that calls notifier after every change. If
-// notifier also has NotifyDeferred, that is used for changes that an asker must hear first; if it
-// has NotifyOpened, for new requests.
+// notifier also has NotifyDeferred, the registry calls that for changes that an asker must get
+// first; if it has NotifyOpened, the registry calls that for new requests.
 func NewRegistry(store Store, notifier Notifier) *Registry {
 	notifyDeferred := notifier.Notify
 	if n, ok := notifier.(interface{ NotifyDeferred(sessionID string) }); ok {
@@ -94,8 +94,9 @@ func NewRegistry(store Store, notifier Notifier) *Registry {
 	}
 }
 
-// WithStore returns the same registry for askers whose writes go through another view of the store,
-// which refuses them when they have lost their runner. An answer reaches the waiters of both.
+// WithStore returns the same registry for askers that write through another view of the store,
+// which refuses their writes once the lease of their runner is lost. An answer reaches the
+// waiters of both.
 func (r *Registry) WithStore(view Store) *Registry {
 	other := *r
 	other.store = view
@@ -103,17 +104,17 @@ func (r *Registry) WithStore(view Store) *Registry {
 }
 
 // Ask opens the request, or finds it if it was asked before, and blocks until it is resolved.
-// Every Ask of one request returns the same resolution, also if it is called after it.
+// Every Ask of one request returns the same resolution, even if the request is already resolved.
 //
-// The error is nil if and only if the returned row is resolved and not by the end of ctx. Its
-// Status may then still be [Withdrawn] or [Expired], without an Answer.
+// The error is nil if and only if something other than the end of ctx resolved the returned row.
+// Its Status may then still be [Withdrawn] or [Expired], without an Answer.
 //
 // If ctx ends first, its cause decides the status of the row, and is returned as the error:
 // [ErrDeadline] and [context.DeadlineExceeded] make it [Expired]; [ErrAskerDied] makes it,
 // and the other open requests of its session, [Orphaned]; [ErrDetached] leaves it unchanged;
-// any other cause makes it [Withdrawn], with the cause as the reason. Whoever ends Asks with
-// ErrAskerDied must let them return before the session gets another process. If the store
-// fails for some seconds, its error is joined and the row stays open until
+// any other cause makes it [Withdrawn], with the cause as the reason. A caller that ends Asks
+// with ErrAskerDied must let them return before the session gets another process. If the store
+// keeps failing for settleTimeout, its error is joined and the row stays open until
 // [Registry.Recover].
 //
 // A row that the database has lost is stored again: see [Registry.Recover].
@@ -176,7 +177,7 @@ func (r *Registry) Ask(ctx context.Context, req Request) (Request, error) {
 		now, err := r.store.Request(ctx, req.RequestID)
 		if errors.Is(err, ErrNotFound) {
 			// Deleted with its session, or lost because the database was restored from an
-			// earlier state. In the latter case it is stored again, because its asker waits.
+			// earlier state. In the latter case it is stored again, because its asker still waits.
 			missing := err
 			if now, err = r.open(ctx, req); err != nil && !IsTemporary(err) && ctx.Err() == nil {
 				return row, fmt.Errorf("pending: ask %s: %w", req.RequestID, missing)
@@ -185,15 +186,15 @@ func (r *Registry) Ask(ctx context.Context, req Request) (Request, error) {
 		if err == nil {
 			row = now
 		} else {
-			// There may be no further notification for a change that this read missed.
+			// Nothing may wake this waiter again for a change that this read missed.
 			reread = time.After(pause)
 		}
 	}
 	return row, nil
 }
 
-// open stores the request and notifies. A store that returns an error may have stored it, so
-// the row is read.
+// open stores the request and notifies. If the store returns an error, it may still have stored
+// the request, so open reads the row.
 func (r *Registry) open(ctx context.Context, req Request) (Request, error) {
 	row, opened, err := r.store.OpenRequest(ctx, req)
 	if err != nil && !errors.Is(err, ErrConflict) {
@@ -274,9 +275,8 @@ func (r *Registry) leaveUnsettled(w *waiter, end Resolution) {
 	r.unsettled[w.requestID] = &unsettledEnd{r, w.sessionID, end}
 }
 
-// Recover catches up after the store has failed. It settles the requests that askers gave up
-// meanwhile, and lets every waiter read its row, which is stored again if the store has lost
-// it.
+// Recover catches up after the store has failed. It settles the requests whose askers gave up
+// meanwhile, and makes every waiter read its row again and store it if the store has lost it.
 func (r *Registry) Recover(ctx context.Context) {
 	r.WakeAll()
 	r.mu.Lock()
@@ -307,16 +307,16 @@ func (r *Registry) tryEnd(ctx context.Context, w *waiter, res Resolution) (now R
 	return now, false, err
 }
 
-// Carry gives req, which repeats the request from of a dead process, the answer that a person
-// gave to from; see [Store.CarryAnswer]. carried is false when there is no such answer, and
-// then nothing has changed.
+// Carry resolves req, which repeats a request of a dead process, with the answer that a person
+// gave to that request, whose id is from; see [Store.CarryAnswer]. If there is no such answer,
+// carried is false and nothing changes.
 func (r *Registry) Carry(ctx context.Context, req Request, from string) (settled Request, carried bool, err error) {
 	req.InputHash = HashInput(req.ToolInput)
 	ctx, cancel := withSettleTimeout(ctx)
 	defer cancel()
 	settled, carried, err = r.store.CarryAnswer(ctx, req, from)
 	if err != nil {
-		// A store may lose its reply after it has committed; repeating the call tells.
+		// A store may lose its reply after it has committed; repeating the call finds out.
 		settled, carried, err = r.store.CarryAnswer(ctx, req, from)
 	}
 	if err != nil {
@@ -339,7 +339,7 @@ func (r *Registry) Carry(ctx context.Context, req Request, from string) (settled
 //     answer is held, unless this one denies what that one approves; [ErrUndone] for one that
 //     was undone,
 //   - [ErrNotFound] for an unknown request or one of another session,
-//   - [ErrStale] when the answer was given to another input,
+//   - [ErrStale] when the answer was given for another input,
 //   - a [problem.Error] that is [ErrInvalid] when it does not match the question.
 //
 // After any other error it is unknown whether the answer was stored; the same command may be
@@ -440,7 +440,7 @@ func wrapIf(err error, wrap func(error) error) error {
 var errSuperseded = errors.New("the request was changed meanwhile")
 
 // Extend moves the deadline of a request by a duration, to at most [MaxWait] after its
-// creation, and returns the new deadline. Waiters wait until then. It returns a
+// creation, and returns the new deadline, which also applies to its waiters. It returns a
 // [NotOpenError] for a resolved request, and a [problem.Error] that is [problem.CannotExtend]
 // if the deadline cannot be moved.
 func (r *Registry) Extend(ctx context.Context, requestID string, by time.Duration) (time.Time, error) {
@@ -525,7 +525,8 @@ func (r *Registry) read(ctx context.Context, sessionID, requestID string) (Reque
 
 // resolve is the only way in which a request ends: the compare-and-set, then the hand-over to
 // the waiters here, then the notifier. It returns the final row, and whether res is its
-// resolution. After an error the outcome is unknown.
+// resolution. errSuperseded means that nothing changed; after any other error except
+// [ErrNotFound] the outcome is unknown.
 func (r *Registry) resolve(ctx context.Context, sessionID, requestID string, res Resolution) (now Request, mine bool, err error) {
 	now, won, err := r.store.ResolveRequest(ctx, requestID, res)
 	switch {
@@ -558,8 +559,8 @@ func (r *Registry) resolve(ctx context.Context, sessionID, requestID string, res
 		defer notify(sessionID)
 	}
 	r.deliver(now)
-	// The waiter continues right away, before others are notified: woken on another
-	// processor, it would have to wait for that one.
+	// Let the waiter run here and now, before the listeners are notified: on another processor
+	// it would first have to wait for that processor to wake up.
 	runtime.Gosched()
 	return now, won || res.CommandID != "" && endedWith(now, res), nil
 }

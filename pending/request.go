@@ -1,4 +1,4 @@
-// Package pending holds the questions that block an agent until a person answers.
+// Package pending manages the requests that block an agent until a person answers.
 //
 // A pending request is a blocked function call: [Registry.Ask] returns when a person has
 // answered, when the asker is gone, or when a deadline set by the asker has passed. What
@@ -107,8 +107,8 @@ type Request struct {
 
 	Status   Status
 	Delivery Delivery
-	// Earlier is an answer for the previous process on which it did not act, to a question
-	// like this one; nil if there is none.
+	// Earlier is an answer to a similar request of the previous process, which did not act on it;
+	// nil if there is none.
 	Earlier *Earlier
 	// Approval is the first of two approvals, nil while there is none.
 	Approval *Approval
@@ -146,7 +146,7 @@ type AskRule struct {
 	RuleContent string `json:"rule_content,omitempty"`
 }
 
-// MCPServer is an MCP server by its configured name, and the place of the configuration.
+// MCPServer identifies an MCP server by its configured name and the place of its configuration.
 type MCPServer struct {
 	Name   string `json:"name"`
 	Source string `json:"source"`
@@ -198,18 +198,18 @@ type Held struct {
 	Until     time.Time // when it will count
 	CommandID string    // idempotency key of its command
 	Answer    Answer
-	// Dropped is the sentence that says why it will never count; "" while it is held.
+	// Dropped is a sentence that explains why it will never count; "" while it is held.
 	Dropped string
 	// CredentialID is the credential of the author, "" when unknown.
 	CredentialID string
 }
 
-// Active reports whether an answer is held. Meanwhile nobody else can answer, with one
-// exception: whoever may answer can deny a held approval.
+// Active reports whether an answer is held. While it is, nobody else can answer, except that
+// anybody who may answer can deny a held approval.
 func (h *Held) Active() bool { return h != nil && h.Dropped == "" }
 
-// YieldsTo reports whether a decision may replace what is held: a denial replaces anything
-// but a denial.
+// YieldsTo reports whether a decision may replace the held answer: a denial replaces anything
+// except a denial.
 func (h *Held) YieldsTo(to Decision) bool {
 	return h.Active() && to == Deny && h.Answer.Decision != Deny
 }
@@ -236,7 +236,7 @@ type Resolution struct {
 	// held. It is stored in the audit record only. With it, the resolution changes nothing
 	// unless exactly that hold is active.
 	Overrules *Held
-	// CarriedFrom is the request that the person answered, "" when it was this one.
+	// CarriedFrom is the id of the request that the person answered, "" when it was this one.
 	CarriedFrom string
 }
 
@@ -323,8 +323,8 @@ type Question struct {
 	MaxItems  int      `json:"max_items,omitempty"`
 }
 
-// Format is the required format of a [Text] answer. It is not a kind of its own, so that a
-// tab that does not know it shows a text field; the server refuses what does not match.
+// Format is the required format of a [Text] answer. It is not a [QuestionKind], so that a tab
+// that does not know it shows a text field. The server refuses answers that do not match.
 type Format string
 
 const (
@@ -355,8 +355,8 @@ func NewRequestID(sessionID, processID, askerRequestID string) string {
 	return uuid.NewSHA1(requestNamespace, []byte(sessionID+"/"+processID+"/"+askerRequestID)).String()
 }
 
-// HashInput returns the hash of an input: "sha256:" and 64 hexadecimal digits over its exact
-// bytes. An answer must contain it, to prove which input its author saw.
+// HashInput returns the SHA-256 of the exact bytes of an input, as "sha256:" and 64 hexadecimal
+// digits. An answer contains it to prove which input its author saw.
 func HashInput(input json.RawMessage) string {
 	sum := sha256.Sum256(input)
 	return "sha256:" + hex.EncodeToString(sum[:])

@@ -14,7 +14,7 @@ var (
 	ErrNotFound       = errors.New("no such request")
 	ErrNotOpen        = errors.New("request is no longer open")
 	ErrInvalid  error = problem.InvalidAnswer // the answer does not match the question
-	// ErrAnotherNeeded: this person has approved, and another person must approve, too.
+	// ErrAnotherNeeded: this person has approved, and a second person must approve too.
 	ErrAnotherNeeded = errors.New("another person must approve it, too")
 	// ErrNotApproved: this person has given no approval to undo.
 	ErrNotApproved = errors.New("no approval to take back")
@@ -24,7 +24,7 @@ var (
 	ErrNothingHeld = errors.New("no answer to take back")
 	// ErrConflict: the asker reused the id of a request for another input.
 	ErrConflict = errors.New("request id was used for a different input")
-	// ErrStale: the answer names another input than the request's.
+	// ErrStale: the answer was given for another input than the request's.
 	ErrStale = errors.New("answer belongs to another input")
 	// ErrUnavailable: the store changed nothing, and the same call may succeed later.
 	ErrUnavailable = errors.New("the store cannot do it now, try again")

@@ -14,8 +14,8 @@ type SecondApproval interface {
 }
 
 // Submission is an answer as a person sent it, before it is validated against the stored
-// request. Answers and Responses are two notations; Responses wins where both contain a
-// question.
+// request. Answers and Responses are two notations of the answers to questions. A submission may
+// use both, but not for the same question.
 type Submission struct {
 	// Seen is the request as the caller has just read it, to save a read; zero if it was not
 	// read. The store detects later changes.
@@ -26,8 +26,8 @@ type Submission struct {
 	InputHash   string      // optional; when given it must match, else ErrStale
 	CommandID   string      // idempotency key; a repeated command has the same outcome
 	Actor       Actor
-	// CredentialID is the credential of the actor. An answer that does not count at once does
-	// not count if that credential has ended meanwhile.
+	// CredentialID is the credential of the actor. A held answer and a first approval do not
+	// count if that credential has ended meanwhile.
 	CredentialID string
 
 	// RequireSecondApproval: an approval needs a second one by another person.

@@ -5,8 +5,8 @@ import "slices"
 // waiter is one call of Ask.
 type waiter struct {
 	requestID, sessionID string
-	// handed receives the resolved row. Whoever removes the waiter from byRequest may send,
-	// once; the capacity of 1 keeps that send from blocking.
+	// handed receives the resolved row. The goroutine that removes the waiter from byRequest may
+	// send once; the capacity of 1 keeps that send from blocking.
 	handed chan Request
 	// woken signals that the row may have changed elsewhere. Capacity 1: further wakes add
 	// nothing.
@@ -30,7 +30,7 @@ func (r *Registry) removeWaiter(w *waiter) {
 	remove(r.bySession, w.sessionID, w)
 }
 
-// Waiting lists the requests of a session that have a waiter here, in order.
+// Waiting returns the ids of the requests of a session that have a waiter here, sorted.
 func (r *Registry) Waiting(sessionID string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -19,48 +19,48 @@ import (
 )
 
 const (
-	// helloTimeout is how long a runner that was let in may take to say hello.
+	// helloTimeout bounds the time between accepting a runner's connection and its hello.
 	helloTimeout = 5 * time.Second
-	// maxCallsOfRunner bounds the calls of one runner at once: it has little to say.
+	// maxCallsOfRunner bounds the concurrent calls of one runner, which makes few.
 	maxCallsOfRunner = 16
-	// maxArgsOfRunner bounds what it says in one call, in bytes: the inventory of some thousand
-	// processes.
+	// maxArgsOfRunner bounds the arguments of one call, in bytes. The largest are the inventory of
+	// several thousand processes.
 	maxArgsOfRunner = 4 << 20
-	// recheckInterval is how long a token that another program revoked still counts.
+	// recheckInterval is how long a connection may outlive its token if another program revokes it.
 	recheckInterval = 3 * time.Second
 )
 
-// Registry knows the runners of a server.
+// A Registry authenticates the runners of a server.
 type Registry interface {
 	// FindToken returns the runner whose token has this hash, or [ErrToken].
 	FindToken(ctx context.Context, hash [sha256.Size]byte) (runnerID string, err error)
-	// TakeLease takes the lease of a runner that has said hello, whoever has it. It returns
-	// [ErrInstallation] or [ErrRemoved] for a runner that is to be refused.
+	// TakeLease takes the lease of a runner after its hello, even if another server holds it. It
+	// returns [ErrInstallation] or [ErrRemoved] to refuse the runner.
 	TakeLease(ctx context.Context, runnerID string, h Hello) (Welcome, error)
 }
 
 // EndpointOptions configures an Endpoint.
 type EndpointOptions struct {
 	Registry Registry
-	// Drive uses a runner until ctx ends, with its connection, or as long as this server can: then
-	// the connection is closed for the error that it returns. A runner that dials again is driven
-	// only when the former Drive for it has returned.
+	// Drive uses a runner until ctx ends, which happens when the connection ends. If Drive returns
+	// an error earlier, the connection is closed with that error. When a runner dials again, Drive is
+	// called only after the previous Drive for that runner has returned.
 	Drive func(ctx context.Context, w Welcome, h Hello, c *link.Conn) error
 	// Serve answers the calls of runners.
 	Serve func(ctx context.Context, runnerID string, call *link.Call) (any, error)
-	// Codes are those of the errors of calls.
+	// Codes lists the errors that calls may return.
 	Codes []link.ErrorCode
 	Log   *slog.Logger
 }
 
-// An Endpoint serves runners that dial. It is an [http.Handler] for [Path], behind the checks of
-// host and peer.
+// An Endpoint accepts connections from runners. It is an [http.Handler] for [Path], to be served
+// behind the checks of host and peer.
 type Endpoint struct {
 	o EndpointOptions
 
 	mu        sync.Mutex
 	running   bool
-	connected map[string]*connected // by the id of the runner
+	connected map[string]*connected // by runner id
 	serving   sync.WaitGroup
 }
 
@@ -68,10 +68,10 @@ type Endpoint struct {
 type connected struct {
 	conn  *link.Conn
 	token [sha256.Size]byte // its hash
-	done  chan struct{}     // closed when nobody uses it or an earlier one any more
+	done  chan struct{}     // closed when this connection and all earlier ones are out of use
 }
 
-// NewEndpoint returns an Endpoint. Its Run serves.
+// NewEndpoint returns an Endpoint, which accepts runners only while Run runs.
 func NewEndpoint(o EndpointOptions) (*Endpoint, error) {
 	if o.Registry == nil || o.Drive == nil || o.Serve == nil || o.Log == nil {
 		return nil, errors.New("runner: an endpoint needs a registry, functions that drive and serve, and a log")
@@ -79,8 +79,8 @@ func NewEndpoint(o EndpointOptions) (*Endpoint, error) {
 	return &Endpoint{o: o, connected: map[string]*connected{}}, nil
 }
 
-// Run lets runners in until ctx ends. Then it tells all to dial another server, and returns when
-// all have gone.
+// Run accepts runners until ctx ends. Then it closes their connections with [ErrGoingAway], so that
+// they dial another server, and returns when all connections have ended.
 func (e *Endpoint) Run(ctx context.Context) error {
 	e.mu.Lock()
 	e.running = true
@@ -104,7 +104,7 @@ func (e *Endpoint) Run(ctx context.Context) error {
 	return nil
 }
 
-// Recheck ends the connections whose token is no longer that of their runner.
+// Recheck closes the connections whose token no longer belongs to their runner.
 func (e *Endpoint) Recheck(ctx context.Context) {
 	e.mu.Lock()
 	all := maps.Clone(e.connected)
@@ -147,10 +147,11 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// noPong leaves pings of the library without an answer; see [link.WebSocket].
+// noPong keeps the WebSocket library from answering pings; see [link.WebSocket].
 func noPong(context.Context, []byte) bool { return false }
 
-// identify returns whose token a request has, and the hash of it.
+// identify returns the id of the runner whose token a request carries, and the token's hash. If it
+// fails, status is the HTTP status to answer with.
 func (e *Endpoint) identify(r *http.Request) (runnerID string, hash [sha256.Size]byte, status int, err error) {
 	if len(r.Header.Values("Origin")) > 0 { // a page in a browser
 		return "", hash, http.StatusForbidden, errors.New("a runner sends no origin")
@@ -175,7 +176,7 @@ func (e *Endpoint) identify(r *http.Request) (runnerID string, hash [sha256.Size
 	return runnerID, hash, 0, nil
 }
 
-// serve serves the connection of a runner whose token is right.
+// serve serves the connection of an authenticated runner.
 func (e *Endpoint) serve(ctx context.Context, runnerID string, token [sha256.Size]byte, socket *websocket.Conn) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -212,7 +213,7 @@ func (e *Endpoint) serve(ctx context.Context, runnerID string, token [sha256.Siz
 	defer driving.Wait()
 	defer cancel()
 	driving.Go(func() {
-		if former != nil { // its lease is outdated, and its connection is being closed
+		if former != nil { // join is closing it, and its lease is outdated
 			select {
 			case <-former.done:
 			case <-ctx.Done():
@@ -226,7 +227,8 @@ func (e *Endpoint) serve(ctx context.Context, runnerID string, token [sha256.Siz
 	return conn.Run(ctx)
 }
 
-// join makes a connection the one of its runner, and closes the former.
+// join records a connection as the current one of its runner, and closes and returns the previous
+// one, or nil.
 func (e *Endpoint) join(runnerID string, here *connected) (former *connected) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

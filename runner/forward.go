@@ -6,12 +6,12 @@ import (
 	"net/http/httputil"
 )
 
-// Forward returns a handler that passes requests for one path, such as /mcp, to the server to which the
-// runner is connected, so that the CLIs of this host reach it wherever it is. Their credentials are
-// those of the requests. It belongs on a listener that only this host reaches.
+// Forward returns a handler that proxies requests for one path, such as /mcp, to the server to which
+// the runner is connected, so that the CLIs on this host need not know its address. It passes on the
+// credentials of each request. Serve it only on a listener that only this host can reach.
 //
-// While the runner is not connected, it answers 503. A request that waits for its answer ends with its
-// server, and its sender repeats it.
+// While the runner is not connected, the handler answers 503. If the server ends while a request is
+// in flight, the request fails, and its sender repeats it.
 func (p *Program) Forward(path string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		server := p.connectedTo.Load()
@@ -27,7 +27,7 @@ func (p *Program) Forward(path string) http.Handler {
 			return
 		}
 		proxy := &httputil.ReverseProxy{
-			Transport:     p.client.Transport, // it verifies the server as for the runner itself
+			Transport:     p.client.Transport, // verifies the server as for the runner's own connection
 			FlushInterval: -1,                 // answers are streams
 			Rewrite: func(r *httputil.ProxyRequest) {
 				r.Out.URL, r.Out.Host = server.JoinPath(path), server.Host

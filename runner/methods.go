@@ -10,8 +10,8 @@ import (
 	"github.com/sayso-dev/sayso/runner/link"
 )
 
-// Methods are those of an interface, called over a connection by their names. Arguments and results
-// are JSON arrays, without the context and the error.
+// Methods holds the methods of an interface, by name, to be called over a connection. Arguments and
+// results are JSON arrays, without the context and the error.
 type Methods map[string]method
 
 // method calls one method.
@@ -22,9 +22,10 @@ var (
 	errorType   = reflect.TypeFor[error]()
 )
 
-// MethodsOf returns the methods of the interface I, which target carries out. Each has a context
-// first and an error last, and between them values that encoding/json restores: anything else is an
-// error, so that a method that cannot travel is noticed by the test that calls this.
+// MethodsOf returns the methods of the interface I, implemented by target. It fails unless each
+// method takes a context first and returns an error last, and encoding/json can restore all other
+// arguments and results. A test that calls MethodsOf therefore finds a method that cannot be called
+// over a connection.
 func MethodsOf[I any](target I) (Methods, error) {
 	all, in := Methods{}, reflect.TypeFor[I]()
 	if in.Kind() != reflect.Interface {
@@ -40,7 +41,7 @@ func MethodsOf[I any](target I) (Methods, error) {
 	return all, nil
 }
 
-// Serve answers a call whose name is that of a method, or returns [link.ErrUnknown].
+// Serve answers a call by running the method of that name, or returns [link.ErrUnknown].
 func (m Methods) Serve(ctx context.Context, call *link.Call) (any, error) {
 	do, known := m[call.Name]
 	if !known {
@@ -49,7 +50,8 @@ func (m Methods) Serve(ctx context.Context, call *link.Call) (any, error) {
 	return do(ctx, call.Args)
 }
 
-// Invoke calls a method of the other side. results are pointers. It blocks as [link.Conn.Call].
+// Invoke calls a method of the other side and stores what it returns in results, which are pointers.
+// It blocks like [link.Conn.Call].
 func Invoke(ctx context.Context, c *link.Conn, name string, args []any, results ...any) error {
 	if args == nil {
 		args = []any{}
@@ -69,8 +71,8 @@ func Invoke(ctx context.Context, c *link.Conn, name string, args []any, results 
 	return nil
 }
 
-// methodOf returns f as a method. Arguments of a later release are ignored, and those that an
-// earlier one does not send are zero.
+// methodOf returns f as a method. It ignores arguments that a later release has added, and passes
+// zero values for those that an earlier release does not send.
 func methodOf(f reflect.Value) method {
 	return func(ctx context.Context, text json.RawMessage) ([]any, error) {
 		var given []json.RawMessage
@@ -100,7 +102,7 @@ func methodOf(f reflect.Value) method {
 	}
 }
 
-// checkMethod returns why a method cannot be called over a connection.
+// checkMethod returns why a method cannot be called over a connection, or nil.
 func checkMethod(f reflect.Type) error {
 	ins, outs := f.NumIn(), f.NumOut()
 	if ins == 0 || f.In(0) != contextType || outs == 0 || f.Out(outs-1) != errorType || f.IsVariadic() {
@@ -120,7 +122,7 @@ func checkMethod(f reflect.Type) error {
 	return nil
 }
 
-// checkType returns why encoding/json does not restore a value of a type.
+// checkType returns why encoding/json cannot restore a value of a type, or nil.
 func checkType(t reflect.Type, seen map[reflect.Type]bool) error {
 	if seen[t] {
 		return nil
@@ -132,7 +134,7 @@ func checkType(t reflect.Type, seen map[reflect.Type]bool) error {
 	switch t.Kind() {
 	case reflect.Interface:
 		if t.NumMethod() == 0 {
-			return nil // values of JSON
+			return nil // any JSON value
 		}
 	case reflect.Chan, reflect.Func, reflect.UnsafePointer, reflect.Complex64, reflect.Complex128:
 	case reflect.Pointer, reflect.Slice, reflect.Array:

@@ -27,41 +27,42 @@ import (
 const (
 	// dialTimeout bounds connecting, the TLS handshake, the upgrade and hello.
 	dialTimeout = 10 * time.Second
-	// minDelay and maxDelay bound the time before the next attempt to reach a server, of which a
-	// random part is waited: a server that restarts is not dialed by all its runners at once.
+	// minDelay and maxDelay bound the backoff between attempts to connect. The actual delay is a
+	// random part of it, so that the runners of a server that restarts do not all dial at once.
 	minDelay = 100 * time.Millisecond
 	maxDelay = 5 * time.Second
-	// refusedDelay is the same where somebody has to change something first.
+	// refusedDelay replaces maxDelay after a refusal that lasts until somebody changes something.
 	refusedDelay = time.Minute
-	// steadyAfter is how long a connection has to last for the next attempt to follow at once.
+	// steadyAfter is how long a connection must last for the backoff to start over.
 	steadyAfter = 10 * time.Second
-	// maxCallsOfServer bounds the calls of a server at once: one that reads for each process, and
-	// some.
+	// maxCallsOfServer bounds the concurrent calls of a server: one that reads for each process,
+	// and some more.
 	maxCallsOfServer = 16 << 10
 )
 
 // ProgramOptions configures a Program.
 type ProgramOptions struct {
-	// Servers are the addresses of servers, such as https://sayso.example.org. Any of them will do;
-	// they are dialed in turn. Without TLS only this machine is dialed.
+	// Servers lists URLs of servers, such as https://sayso.example.org, any of which will do. While
+	// it is not connected, the program dials them in turn. An http URL must name this machine.
 	Servers []string
-	// Pin is the only public key that a server may have, as "sha256:" and the hash of the key's DER
-	// encoding (SubjectPublicKeyInfo) in hex or base64. "" verifies the certificate instead.
+	// Pin is the public key that a server must have, as "sha256:" and the hash of the key's DER
+	// encoding (SubjectPublicKeyInfo) in hex or base64. If it is empty, the program verifies the
+	// certificate instead.
 	Pin string
-	// Token returns the token of the runner, for each attempt.
+	// Token returns the token of the runner. It is called for each attempt.
 	Token func() (string, error)
-	// Hello says what the runner is, for each attempt.
+	// Hello returns the description of the runner. It is called for each attempt.
 	Hello func(ctx context.Context) (Hello, error)
-	// Begin is called with each new connection, before the server's calls are answered. It returns
-	// what answers them, and what is called when no more will come.
+	// Begin is called for each new connection, before any call of the server is answered. It returns
+	// the function that answers them, and one that is called when no more calls will come.
 	Begin func(w Welcome) (serve Serve, end func())
-	// Greeted is called with each new connection, when calls are answered. It may call the server
-	// until ctx ends with the connection, which is closed for the error that it returns; nil closes
-	// nothing.
+	// Greeted is called for each new connection, while calls of the server are answered, and may
+	// call the server. ctx ends with the connection. If Greeted returns an error, the connection is
+	// closed with that error; if it returns nil, the connection stays open.
 	Greeted func(ctx context.Context, w Welcome, c *link.Conn) error
-	// Advice tells people what to do about an error of connecting, "" for nothing. It may be nil.
+	// Advice returns what people can do about a failed attempt, "" for nothing. It may be nil.
 	Advice func(err error) string
-	// Codes are those of the errors of calls.
+	// Codes lists the errors that calls may return.
 	Codes []link.ErrorCode
 	Log   *slog.Logger
 }
@@ -72,10 +73,11 @@ type Program struct {
 	servers []*url.URL
 	client  *http.Client
 
-	connectedTo atomic.Pointer[url.URL] // of servers; nil while it is not connected
+	connectedTo atomic.Pointer[url.URL] // one of servers; nil while not connected
 }
 
-// NewProgram checks the options.
+// NewProgram returns a Program, which connects while Run runs. It fails if an option is missing or
+// not valid.
 func NewProgram(o ProgramOptions) (*Program, error) {
 	if len(o.Servers) == 0 || o.Token == nil || o.Hello == nil || o.Begin == nil || o.Greeted == nil || o.Log == nil {
 		return nil, errors.New("runner: a program needs a server, functions for its token, hello and calls, and a log")
@@ -98,7 +100,7 @@ func NewProgram(o ProgramOptions) (*Program, error) {
 		if err != nil {
 			return nil, err
 		}
-		// The key alone counts: no name, no authority and no date.
+		// Only the key is checked: not the name, the issuer or the dates.
 		tlsConfig.InsecureSkipVerify = true
 		tlsConfig.VerifyConnection = func(s tls.ConnectionState) error {
 			if sha256.Sum256(s.PeerCertificates[0].RawSubjectPublicKeyInfo) != key {
@@ -109,7 +111,7 @@ func NewProgram(o ProgramOptions) (*Program, error) {
 	}
 	p.client = &http.Client{
 		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: tlsConfig},
-		// The token goes nowhere else.
+		// A redirect would send the token to another address.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return p, nil
@@ -117,7 +119,7 @@ func NewProgram(o ProgramOptions) (*Program, error) {
 
 var errPin = errors.New("the server has another public key than the given one")
 
-// parsePin returns the hash of a key.
+// parsePin parses ProgramOptions.Pin.
 func parsePin(text string) (key [sha256.Size]byte, err error) {
 	hash, ok := strings.CutPrefix(text, "sha256:")
 	raw, hexErr := hex.DecodeString(hash)
@@ -130,7 +132,7 @@ func parsePin(text string) (key [sha256.Size]byte, err error) {
 	return [sha256.Size]byte(raw), nil
 }
 
-// Run keeps the runner connected until ctx ends.
+// Run keeps the runner connected until ctx ends. It always returns nil.
 func (p *Program) Run(ctx context.Context) error {
 	defer p.client.CloseIdleConnections()
 	for failed, next := 0, 0; ; next++ {
@@ -160,7 +162,7 @@ func (p *Program) Run(ctx context.Context) error {
 	}
 }
 
-// delay returns the time before the next attempt, after as many that failed.
+// delay returns the time before the next attempt, after a number of failed ones.
 func delay(failed int, err error) time.Duration {
 	longest := maxDelay
 	for _, refusal := range []error{ErrToken, ErrInstallation, ErrRemoved, link.ErrVersion, errPin} {

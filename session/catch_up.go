@@ -16,14 +16,14 @@ type CatchUp struct {
 	Tests     int
 	Failed    int    // tool calls
 	Answered  int    // requests
-	Turns     int    // that ended
-	First     string // key of the first item that counted
+	Turns     int    // ended turns
+	First     string // key of the first counted item
 
 	firstSeq int64
 	files    map[string]struct{}
 }
 
-// CatchUpKinds are the kinds of items that count.
+// CatchUpKinds are the kinds of items that a [CatchUp] counts.
 var CatchUpKinds = []ItemKind{ItemToolCall, ItemResolved, ItemResult}
 
 // testRunners matches commands that run tests. A wrong guess only counts a test run as a
@@ -59,8 +59,8 @@ func (c *CatchUp) call(body []byte) {
 		NoResult bool       `json:"no_result"`
 		Change   FileChange `json:"change"`
 	}
-	// Our own data, but for the input, which is that of any tool: a field of another type is
-	// skipped.
+	// sayso wrote this JSON, except for the input, which may be that of any tool. A field of an
+	// unexpected type is skipped.
 	_ = json.Unmarshal(body, &call)
 	input := call.Input
 	if call.Status == ToolFailed && !call.NoResult {

@@ -29,8 +29,8 @@ type AttachmentInfo struct {
 	Size         int    `json:"size"` // bytes
 }
 
-// InputEdit says that a call ran with another input than Claude proposed. The rest of the
-// body describes the input that ran.
+// InputEdit records that a call ran with a different input from the one that Claude proposed. The
+// rest of the body describes the input that ran.
 type InputEdit struct {
 	Edited bool `json:"edited,omitempty"`
 	// EditedBy is the person who edited it with their approval; "" when the CLI changed
@@ -49,7 +49,7 @@ type PlanBody struct {
 // TextBody is the body of an [ItemText] or [ItemThinking].
 type TextBody struct {
 	Text string  `json:"text"`
-	Took float64 `json:"took,omitempty"` // seconds of thinking; absent when its start was not seen
+	Took float64 `json:"took,omitempty"` // seconds of thinking; absent when its start is unknown
 }
 
 // ToolStatus is the state of a tool call.
@@ -84,8 +84,8 @@ type FileChange struct {
 	Removed int    `json:"removed"`
 }
 
-// MaxShown bounds the stored part of one tool input or result, in bytes. Tabs show it
-// completely, so it is what a person can read.
+// MaxShown bounds the stored part of one tool input or result, in bytes. Tabs show all of it, so
+// it must not exceed what a person can read.
 const MaxShown = 64 << 10
 
 // TruncateInput returns the input, or nil if it is larger than MaxShown.
@@ -108,8 +108,7 @@ type Todo struct {
 	Status  string `json:"status"` // pending, in_progress, completed
 }
 
-// SubagentBody is the body of an [ItemSubagent]. The subagent's items have the same id as
-// AgentID.
+// SubagentBody is the body of an [ItemSubagent]. The items of the subagent have the same AgentID.
 type SubagentBody struct {
 	AgentID     string     `json:"agent_id"`
 	AgentType   string     `json:"agent_type,omitempty"`
@@ -124,16 +123,16 @@ type SubagentBody struct {
 type NoteBody struct {
 	Level string `json:"level"` // info, warning, error
 	Text  string `json:"text"`
-	// Reasons holds the reason of "text", if the text is one of ours.
+	// Reasons holds the reason of "text" if the text is one of sayso's statements.
 	Reasons map[string]statement.Reason `json:"reasons,omitempty"`
 	// Compaction is set if the note says that the CLI summarized the conversation.
 	Compaction *Compaction `json:"compaction,omitempty"`
 }
 
-// Compaction is a summary of the conversation that took its place in the context.
+// Compaction describes how a summary replaced the conversation in the context.
 type Compaction struct {
-	Before int  `json:"before"` // tokens in the context; 0 when unknown
-	After  int  `json:"after"`
+	Before int  `json:"before"` // tokens in the context before; 0 when unknown
+	After  int  `json:"after"`  // tokens in the context after; 0 when unknown
 	Manual bool `json:"manual"` // a person asked for it
 }
 
@@ -151,13 +150,13 @@ type ResolvedBody struct {
 	By          string          `json:"by,omitempty"`
 	Device      string          `json:"device,omitempty"`
 	Summary     string          `json:"summary"` // one sentence
-	// Reasons holds the reason of "summary", if it is one of ours.
+	// Reasons holds the reason of "summary" if that is one of sayso's statements.
 	Reasons map[string]statement.Reason `json:"reasons,omitempty"`
 	Message string                      `json:"message,omitempty"`
 	Edited  bool                        `json:"edited,omitempty"`
 	// ProposedInput is the original input, with Edited; absent when larger than MaxShown.
 	ProposedInput json.RawMessage `json:"proposed_input,omitempty"`
-	Carried       bool            `json:"carried,omitempty"` // the answer was given to a process that has died
+	Carried       bool            `json:"carried,omitempty"` // the person answered an earlier process, which has died
 	Waited        float64         `json:"waited"`            // seconds
 }
 
@@ -197,9 +196,9 @@ type ResultBody struct {
 	OutputTokens int     `json:"output_tokens"`
 	// SpentUSD is the cost of this turn; absent when unknown.
 	SpentUSD *float64 `json:"spent_usd,omitempty"`
-	// ContextTokens is the input of the main thread's last answer, out of the model's
-	// ContextWindow. Both are absent when no model answered, or the conversation was
-	// compacted since.
+	// ContextTokens is the input of the main thread's last response, of the model's
+	// ContextWindow. Both are absent if no model responded, or if the conversation was compacted
+	// since.
 	ContextTokens int `json:"context_tokens,omitempty"`
 	ContextWindow int `json:"context_window,omitempty"`
 }

@@ -9,19 +9,19 @@ import (
 // LocalNotifier is the [Notifier] of one server: it calls every listener.
 type LocalNotifier struct{ changed, items, live, remote, all, topics listeners }
 
-// A Topic is what servers that share a database tell each other besides changes of sessions. Whoever
-// hears of it reads it again.
+// A Topic names what changed, other than a session, when one server notifies the others that share
+// its database. They read it again.
 type Topic string
 
-// The topics. Their names travel between servers of several releases.
+// The topics. Servers of different releases exchange their names, so none may be renamed.
 const (
-	TopicPeople    Topic = "people"    // users, and what they sign in with
-	TopicProjects  Topic = "projects"  // and limits
-	TopicSettings  Topic = "settings"  // that were changed at run time
-	TopicServers   Topic = "servers"   // which there are, and which runners they drive
-	TopicGrants    Topic = "grants"    // that were revoked
-	TopicDrafts    Topic = "drafts"    // the key is the id of their user
-	TopicBookmarks Topic = "bookmarks" // the same
+	TopicPeople    Topic = "people"    // users and their credentials
+	TopicProjects  Topic = "projects"  // projects and limits
+	TopicSettings  Topic = "settings"  // settings changed at run time
+	TopicServers   Topic = "servers"   // the servers and the runners that they drive
+	TopicGrants    Topic = "grants"    // revoked grants
+	TopicDrafts    Topic = "drafts"    // the key is the id of the user
+	TopicBookmarks Topic = "bookmarks" // the key is the id of the user
 )
 
 // Listen adds a listener. It runs on the goroutine that notifies, so it must not block.
@@ -40,8 +40,8 @@ func (n *LocalNotifier) ListenRemote(listener func(sessionID string)) { n.remote
 // ListenAll adds a listener for NotifyAll, with the same rules.
 func (n *LocalNotifier) ListenAll(listener func()) { n.all.add(func(string) { listener() }) }
 
-// ListenTopic adds a listener for a topic, with the same rules. It is called for changes of other
-// servers only, with the key of what changed; with "" it may be anything of the topic.
+// ListenTopic adds a listener for a topic, with the same rules. It is called only for changes by
+// other servers, with the key of what changed, or "" if anything in the topic may have changed.
 func (n *LocalNotifier) ListenTopic(topic Topic, listener func(key string)) {
 	n.topics.add(func(change string) {
 		if about, key, _ := strings.Cut(change, " "); change == "" || about == string(topic) {
@@ -50,12 +50,12 @@ func (n *LocalNotifier) ListenTopic(topic Topic, listener func(key string)) {
 	})
 }
 
-// NotifyTopic tells other servers that something of a topic has changed, which this one knows. There
-// are none.
+// NotifyTopic does nothing: it notifies other servers of a change made by this one, and a
+// LocalNotifier has no other servers.
 func (n *LocalNotifier) NotifyTopic(Topic, string) {}
 
-// NotifyTopicRemote announces that another server may have changed something of a topic; of all
-// topics with "".
+// NotifyTopicRemote announces that another server may have changed something in a topic, or in
+// any topic if topic is "".
 func (n *LocalNotifier) NotifyTopicRemote(topic Topic, key string) {
 	if topic == "" {
 		n.topics.call("")
@@ -68,7 +68,7 @@ func (n *LocalNotifier) NotifyTopicRemote(topic Topic, key string) {
 func (n *LocalNotifier) Notify(sessionID string) { n.changed.call(sessionID) }
 
 // NotifyItems announces that only the transcript of a session has changed: the version of its
-// process state is the same, so nobody needs to read that again.
+// process state is the same, so listeners need not read that again.
 func (n *LocalNotifier) NotifyItems(sessionID string) { n.items.call(sessionID) }
 
 // NotifyLive announces that the block that Claude is writing has grown. The store does not
@@ -81,9 +81,9 @@ func (n *LocalNotifier) NotifyRemote(sessionID string) {
 	n.changed.call(sessionID)
 }
 
-// NotifyAll announces that changes of other servers may have been missed. Sessions that run or
-// have a request to answer are announced one by one as well; the listeners look at whatever
-// else they hold.
+// NotifyAll announces that this server may have missed changes by others. The caller also
+// announces, one by one, each session that runs or has a request to answer; listeners refresh
+// everything else that they hold.
 func (n *LocalNotifier) NotifyAll() {
 	n.all.call("")
 	n.topics.call("")
@@ -110,8 +110,8 @@ func (l *listeners) call(sessionID string) {
 	}
 }
 
-// deferDelay is the delay of [LocalNotifier.NotifyDeferred]. Within it, an answer reaches
-// Claude; nobody notices that a form disappears that much later.
+// deferDelay is the delay of [LocalNotifier.NotifyDeferred]. It is enough for an answer to reach
+// Claude, and too short for anybody to notice that a form disappears later.
 const deferDelay = time.Millisecond
 
 // NotifyDeferred notifies after deferDelay, for callers with more urgent work that would

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// ServerTTL is how long the row of a server counts without being renewed, in the time of the
-// database.
+// ServerTTL is how long the row of a server is valid without being renewed, by the database's
+// clock.
 const ServerTTL = 10 * time.Second
 
 // Server is one of the servers that share a database.
 type Server struct {
-	ServerID string // made at each start, a UUID
-	Name     string // for people
+	ServerID string // UUID, new at each start
+	Name     string // shown to people
 	Release  string // version of its program
-	Address  string // at which the others reach it, host:port
-	// Key is the SHA-256 of the public key (SubjectPublicKeyInfo) with which it identifies itself to
-	// the others, in both directions.
+	Address  string // host:port at which other servers reach it
+	// Key is the SHA-256 of the public key (SubjectPublicKeyInfo) with which it identifies itself
+	// to other servers, whichever side dials.
 	Key [sha256.Size]byte
 }
 
@@ -25,11 +25,11 @@ type Server struct {
 type ServerStore interface {
 	// PutServer stores or renews the row of a server, for [ServerTTL].
 	PutServer(ctx context.Context, s Server) error
-	// RemoveServer removes the row of a server that ends.
+	// RemoveServer removes the row of a server that shuts down.
 	RemoveServer(ctx context.Context, serverID string) error
-	// Servers returns all whose rows count, by id.
+	// Servers returns the servers with a valid row, by id.
 	Servers(ctx context.Context) (map[string]Server, error)
-	// Drivers returns which server has the lease of each runner, by the id of the runner. A lease that
-	// has expired, and one of a server whose row does not count, is left out.
+	// Drivers returns which server holds the lease of each runner, by the id of the runner. It
+	// omits expired leases, and those of servers without a valid row.
 	Drivers(ctx context.Context) (map[string]string, error)
 }

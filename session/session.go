@@ -1,6 +1,6 @@
 // Package session holds what sayso stores about a conversation, even while nothing runs: the
-// session, the state of its process, its transcript and its queued messages. It imports
-// nothing that runs.
+// session, the state of its process, its transcript and its queued messages. It imports no
+// package that runs processes or stores data.
 package session
 
 import (
@@ -24,7 +24,7 @@ var (
 
 // Session is a stored conversation.
 type Session struct {
-	SessionID string // UUID, chosen by us and given to the CLI as --session-id
+	SessionID string // UUID, chosen by sayso and passed to the CLI as --session-id
 	ProjectID string // groups sessions of one folder; see ProjectOf
 	// InProject is the project whose folder contains CWD, "" for the default one. The store
 	// sets it when the session is created and when projects change.
@@ -44,11 +44,11 @@ type Session struct {
 	Begun bool
 	// Origin is the conversation from which the first process continues; zero for none.
 	Origin Origin
-	// RunnerID is the runner that has its files. It never changes; "" for a session whose
-	// process runs elsewhere.
+	// RunnerID is the runner that has its files. It never changes. It is "" for a session whose
+	// process sayso does not run.
 	RunnerID  string
 	CreatedAt time.Time
-	UpdatedAt time.Time // last activity, orders the list
+	UpdatedAt time.Time // last activity; the list is ordered by it
 	Items     int64     // number of transcript items; maintained by the store
 }
 
@@ -58,14 +58,14 @@ type Origin struct {
 	EntryID   string // the CLI's UUID of the last entry to continue from; "" for the end
 }
 
-// Kind says which program asks in a session.
+// Kind is the kind of program that asks in a session.
 type Kind string
 
 const (
 	Ours Kind = "" // a CLI that this server starts
 	// Sessions of the other kinds have no process on this server, only the requests of a
 	// program elsewhere.
-	Agent    Kind = "agent"    // an outside agent with a token of its own
+	Agent    Kind = "agent"    // an outside agent with its own token
 	Terminal Kind = "terminal" // a claude in somebody's terminal
 )
 
@@ -112,15 +112,15 @@ type ProcessState struct {
 	ProcessID      string  // identifies the process: a new UUID for each process of the session
 	RunnerID       string  // see Session
 	NodeID         string  // name of that runner
-	// Unreachable says that nobody reaches that runner: the process may run, and what people
-	// answer waits for it. The store does not know it.
+	// Unreachable is set if no server can reach that runner. The process may still run, and
+	// answers wait until it can be reached. It is not stored.
 	Unreachable bool
 
-	Error      string // why it died by itself, a sentence; else ""
+	Error      string // a sentence: why it died by itself; else ""
 	KillReason string // why it was ended on purpose; else ""
 	Stuck      string // what it seems to wait for; "" when it is not stuck
-	// Throttled is why queued messages are not sent, or why a dead session does not resume by
-	// itself: a sentence; "" when nothing blocks it.
+	// Throttled is a sentence: why queued messages are not sent, or why a dead session does not
+	// resume by itself. It is "" when nothing blocks the session.
 	Throttled string
 
 	Demo           bool
@@ -186,8 +186,8 @@ type Progress struct {
 type Mark struct {
 	ProcessID string
 	Offset    int64 // bytes
-	// Memo is the state that a reader needs to continue at Offset; the store does not
-	// interpret it. At most some hundred kB.
+	// Memo is the state that a reader needs to continue at Offset, at most a few hundred kB. The
+	// store does not interpret it.
 	Memo []byte
 }
 
@@ -198,8 +198,8 @@ type Live struct {
 	Tool    string   // name of the tool, for ItemToolCall
 	AgentID string
 	Began   time.Time // time of its first part
-	// Key is the Key of the item that the block has become, which may not be stored yet; ""
-	// while it grows.
+	// Key is "" while the block grows, then the Key of the item that it has become. That item may
+	// not be stored yet.
 	Key string
 }
 
@@ -305,7 +305,7 @@ type Store interface {
 	SaveProcess(ctx context.Context, p ProcessState) (version uint64, err error)
 	// ProcessState reads state, open requests and version in one transaction.
 	ProcessState(ctx context.Context, sessionID string) (ProcessState, error)
-	// ActiveProcesses returns those that run or have a request to answer, ordered by
+	// ActiveProcesses returns the processes that run or have a request to answer, ordered by
 	// StartedAt.
 	ActiveProcesses(ctx context.Context) ([]ProcessState, error)
 	// ThrottledSessions returns the ids of sessions with a dead process and a Throttled
@@ -332,9 +332,9 @@ type Store interface {
 	Transcript(ctx context.Context, sessionID string, after int64, limit int) (Page, error)
 	// TranscriptItem returns an item by its key, or [ErrNotFound].
 	TranscriptItem(ctx context.Context, sessionID, key string) (Item, error)
-	// ItemsSince calls each for the items of [CatchUpKinds] since a time, of all sessions, in
-	// any order, with their Seq, Key, Kind and Body, and the id of the project that the session
-	// is in. It leaves items out if there are very many.
+	// ItemsSince calls each for the items of [CatchUpKinds] since a time, of all sessions, in any
+	// order, with the id of the session's project. Only Seq, Key, Kind and Body of the items are
+	// set. It omits items if there are very many.
 	ItemsSince(ctx context.Context, since time.Time, each func(sessionID, inProject string, it Item)) error
 	// Waits returns the periods since a time in which Claude waited for people, in all
 	// sessions.
@@ -366,8 +366,8 @@ type Store interface {
 	// Unsend puts one sent message back at the front of the queue; false when it was not
 	// sent.
 	Unsend(ctx context.Context, messageID string) (bool, error)
-	// SaveAttachmentChunk stores a part of an attachment, safe from a power cut. It replaces the
-	// part with the same number.
+	// SaveAttachmentChunk stores a part of an attachment, which then survives a power cut. It
+	// replaces the part with the same number.
 	SaveAttachmentChunk(ctx context.Context, attachmentID string, c AttachmentChunk) error
 	// AttachmentChunks returns the parts of an attachment in order, none for an unknown id.
 	AttachmentChunks(ctx context.Context, attachmentID string) ([]AttachmentChunk, error)
@@ -379,9 +379,10 @@ type Store interface {
 	// ShareAttachments makes a session use the attachments of another one.
 	ShareAttachments(ctx context.Context, from, to string) error
 	// ForgetAttachments deletes the rows of attachments that no session uses any more, and of
-	// those that none has used and that are older than before. It returns their number.
+	// those created before a time that no session has ever used. It returns their number.
 	ForgetAttachments(ctx context.Context, before time.Time) (int, error)
-	// ForgetAttachmentChunks deletes the older chunks of attachments that have no row.
+	// ForgetAttachmentChunks deletes chunks that were created before a time and whose attachment
+	// has no row. It returns their number.
 	ForgetAttachmentChunks(ctx context.Context, before time.Time) (int, error)
 	// RemoveQueued deletes an unsent message; false when it was not queued.
 	RemoveQueued(ctx context.Context, messageID string) (bool, error)

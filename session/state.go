@@ -1,7 +1,7 @@
 package session
 
-// moves is the table of legal changes of State. The state does not change while requests open
-// and close. A resume starts a dead session again.
+// moves is the table of legal changes of State. Opening and closing requests does not change
+// the state. A resume starts a dead session again.
 var moves = map[State][]State{
 	Starting:      {AssistantTurn, UserTurn, Dead},
 	AssistantTurn: {UserTurn, Dead},
@@ -9,7 +9,8 @@ var moves = map[State][]State{
 	Dead:          {Starting},
 }
 
-// CanMove reports whether a process may change from one state to another. It may always stay.
+// CanMove reports whether a process may change from one state to another. It is true if both
+// are the same.
 func CanMove(from, to State) bool {
 	if from == to {
 		return true

@@ -8,18 +8,17 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what of a text can be found.
+// Limits of the search index.
 const (
-	wordLength     = 64   // characters of a word that count
-	maxWords       = 8000 // different ones of a text
-	maxSearchWords = 32   // of a search
+	wordLength     = 64   // characters; longer words are truncated
+	maxWords       = 8000 // distinct words of one text
+	maxSearchWords = 32   // distinct words of one search
 )
 
-// Words are the words of a text by which it can be found, each once: runs of
-// letters and digits without regard to case. Where capitals show that a word is
-// made of several it is found by each of them, and scripts that do not part their
-// words are found by each character. Both engines index these and nothing else,
-// so no character of a search is special to either.
+// Words returns the words by which a text can be found, without duplicates: runs of letters and
+// digits, case-folded. A compound word such as camelCase is also found by each part that begins
+// with a capital. In scripts that do not separate words, each character is a word. Both engines
+// index only these words, so no character of a search is special to either.
 func Words(text string) []string {
 	seen := map[string]bool{}
 	var list []string
@@ -33,13 +32,13 @@ func Words(text string) []string {
 	return list
 }
 
-// SearchWords are the words of a search; text that begins with each of them in some
-// of its [Words] is found.
+// SearchWords returns the words of a search. A text matches if each of them is a prefix of one of
+// its [Words].
 func SearchWords(search string) []string {
 	var list []string
 	inRun := -1
 	eachWord(search, func(at int, word string) bool {
-		// Of a word that is made of several the whole is meant.
+		// A search for a compound word means the whole word, not its parts.
 		if at < inRun {
 			return true
 		}
@@ -59,9 +58,9 @@ func isWord(c rune) bool {
 	return unicode.IsLetter(c) || unicode.IsDigit(c) || unicode.IsMark(c)
 }
 
-// isUnspaced reports whether a character is of a script that writes its words without spaces.
+// isUnspaced reports whether a character belongs to a script without spaces between words.
 func isUnspaced(c rune) bool {
-	const first = 0xE00 // Thai is the lowest
+	const first = 0xE00 // start of the Thai block, the lowest of these scripts
 	return c >= first && unicode.In(c, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
@@ -84,8 +83,8 @@ func fold(c rune) rune {
 	return unicode.ToLower(unicode.ToUpper(c))
 }
 
-// eachWord calls found for each word with the place where it begins, until it
-// returns false.
+// eachWord calls found for each word and the byte offset at which it starts, until found returns
+// false.
 func eachWord(text string, found func(at int, word string) bool) {
 	for i := 0; i < len(text); {
 		c, size := utf8.DecodeRuneInString(text[i:])
@@ -107,12 +106,12 @@ func eachWord(text string, found func(at int, word string) bool) {
 	}
 }
 
-// eachPart calls found for a run of letters, and for what follows each place in it
-// where a word in capitals begins.
+// eachPart calls found for a run of letters and digits, and for the rest of it from each capital
+// that starts another part, until found returns false. It reports whether found never did.
 func eachPart(run string, found func(at int, word string) bool) bool {
 	const mostParts = 8
 	starts := []int{0}
-	var before, last rune // the two characters before
+	var before, last rune // the two previous characters
 	lastAt := 0
 	for i, c := range run {
 		if i > 0 && len(starts) < mostParts {
@@ -141,8 +140,8 @@ func eachPart(run string, found func(at int, word string) bool) bool {
 	return true
 }
 
-// Excerpt is the place in a text where the first of the words that were asked for
-// stands, with what is around it, in one line.
+// Excerpt returns the text around the first word that starts with one of asked, on one line. If
+// there is none, it returns the beginning of the text.
 func Excerpt(text string, asked []string) string {
 	const before, after = 60, 160 // characters
 	at := 0
@@ -175,7 +174,7 @@ func Excerpt(text string, asked []string) string {
 	return line
 }
 
-// TextOf is what an item says, for a search: "" for what nobody looks for.
+// TextOf returns the searchable text of an item, "" if it has none.
 func TextOf(it Item) string {
 	var parts []string
 	add := func(list ...string) {
@@ -239,7 +238,7 @@ func TextOf(it Item) string {
 	return strings.Join(parts, "\n")
 }
 
-// stringsOf are the strings in a JSON text, without the names of its fields.
+// stringsOf returns the strings in a JSON text, except the names of fields.
 func stringsOf(raw json.RawMessage) []string {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {

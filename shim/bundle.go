@@ -18,22 +18,22 @@ type State string
 
 const (
 	Alive        State = "alive"         // both run
-	Exited       State = "exited"        // the CLI has ended, and its exit is recorded
-	NeverStarted State = "never_started" // it died before it started the CLI
-	Dead         State = "dead"          // the shim died, or was killed, before the CLI
+	Exited       State = "exited"        // the CLI has exited, and its exit is recorded
+	NeverStarted State = "never_started" // the shim died before it started the CLI
+	Dead         State = "dead"          // the shim died, or was killed, before it recorded an exit
 )
 
 // Bundle is the folder of one shim.
 type Bundle struct {
 	Dir   string
 	State State
-	Shim  bool        // the shim runs; for an Exited one until AckExit
-	Meta  Meta        // zero if it is missing
-	Exit  *ExitRecord // for an Exited one
+	Shim  bool        // the shim runs; an Exited one does until AckExit
+	Meta  Meta        // zero if it cannot be read
+	Exit  *ExitRecord // nil unless State is Exited
 }
 
-// List returns the bundles in root. It contacts no shim, so none can block it. A missing root
-// has none.
+// List returns the bundles in root. It contacts no shim, so none can block it. A root that does not
+// exist has no bundles.
 func List(root string) ([]Bundle, error) {
 	entries, err := os.ReadDir(root)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -49,9 +49,9 @@ func List(root string) ([]Bundle, error) {
 }
 
 func inspect(dir string) Bundle {
-	// Checked first: the shim may end meanwhile, and then its files are complete.
+	// isAlive comes first: if the shim ends after that, its files are complete.
 	b := Bundle{Dir: dir, Shim: isAlive(dir)}
-	b.Meta, _ = readMeta(dir) // zero if it is missing
+	b.Meta, _ = readMeta(dir) // zero if it cannot be read
 	var exit ExitRecord
 	if err := readJSON(filepath.Join(dir, exitName), &exit); err == nil {
 		b.Exit = &exit
@@ -71,8 +71,8 @@ func inspect(dir string) Bundle {
 
 func isAlive(dir string) bool { return lockHolder(dir) != 0 }
 
-// lockHolder returns the pid of the shim of a folder, 0 when it is dead. The kernel releases
-// its lock with the process, so no other process can be mistaken for it.
+// lockHolder returns the pid of the shim of a folder, 0 if the shim is dead. The kernel releases the
+// lock when the shim ends, so no other process can be mistaken for the shim.
 func lockHolder(dir string) int {
 	f, err := os.Open(filepath.Join(dir, lockName))
 	if err != nil {
@@ -99,13 +99,13 @@ func readMeta(dir string) (m Meta, err error) {
 	return m, err
 }
 
-// Wrote reports whether a line with this key was written to the CLI of the shim in dir, dead
-// or alive. It returns false for a shim that did not record its keys, because of its version
-// or an error.
+// Wrote reports whether a line with this key was written to the CLI of the shim in dir, dead or
+// alive. It returns false if the shim did not record the key, because of its version or because
+// recording failed.
 func Wrote(dir, key string) (bool, error) {
 	keys, err := os.ReadFile(filepath.Join(dir, keysName))
 	if errors.Is(err, os.ErrNotExist) {
-		if _, err := os.Lstat(dir); err != nil { // the folder was deleted, so it is unknown
+		if _, err := os.Lstat(dir); err != nil { // the folder was deleted, so the answer is unknown
 			return false, fmt.Errorf("shim: keys: %w", err)
 		}
 		return false, nil
@@ -122,7 +122,7 @@ func Wrote(dir, key string) (bool, error) {
 	return false, nil
 }
 
-// IsIntact reports whether the files that an attaching server needs exist. written: the
+// IsIntact reports whether the files that an attaching server needs exist. written tells it that the
 // journal is not empty.
 func IsIntact(dir string, written bool) bool {
 	_, err := os.Lstat(filepath.Join(dir, metaName))
@@ -130,8 +130,7 @@ func IsIntact(dir string, written bool) bool {
 	return err == nil && (!written || len(segments) > 0)
 }
 
-// Remove deletes the folder of a shim that has ended. It returns [ErrAlive] for a running
-// one.
+// Remove deletes the folder of a shim that has ended. It returns [ErrAlive] if the shim is running.
 func Remove(dir string) error {
 	if isAlive(dir) {
 		return fmt.Errorf("shim: remove %s: %w", dir, ErrAlive)
@@ -142,15 +141,15 @@ func Remove(dir string) error {
 	return nil
 }
 
-// Clean kills the rest of a dead shim's tree, and returns when it is gone. It returns
-// [ErrAlive] for a running shim.
+// Clean kills the rest of a dead shim's process tree, and returns when it is gone. It returns
+// [ErrAlive] if the shim is running.
 func Clean(ctx context.Context, dir string) error {
 	if isAlive(dir) {
 		return fmt.Errorf("shim: clean %s: %w", dir, ErrAlive)
 	}
 	m, err := readMeta(dir)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil // it had started nothing
+		return nil // the shim had started nothing
 	}
 	if err != nil || m.Marker == "" {
 		return fmt.Errorf("shim: clean %s: %w", dir, errors.Join(ErrDamaged, err))
@@ -178,7 +177,7 @@ func Clean(ctx context.Context, dir string) error {
 	}
 }
 
-// Destroy kills a shim that does not answer, and its tree.
+// Destroy kills a shim, if it runs, and its process tree. The shim need not answer.
 func Destroy(ctx context.Context, dir string) error {
 	for pid := lockHolder(dir); pid != 0; pid = lockHolder(dir) {
 		if p, ok := processOf(pid); ok {
@@ -193,6 +192,6 @@ func Destroy(ctx context.Context, dir string) error {
 	return Clean(ctx, dir)
 }
 
-// CgroupFolder returns the cgroup of this process, in which shims create those of their
-// sessions if they may write there, or "".
+// CgroupFolder returns the folder of this process's cgroup, in which shims create the cgroups of
+// their sessions if they may write there. It returns "" if there is none.
 func CgroupFolder() string { return cgroupDir("") }

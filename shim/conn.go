@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// attachTimeout bounds an attach; a hanging shim must not delay the start of a server.
+	// attachTimeout bounds Attach, because a shim that hangs must not delay the start of a server.
 	attachTimeout = 500 * time.Millisecond
 	// frameTimeout is how long a shim may take to read one frame.
 	frameTimeout = 10 * time.Second
@@ -32,8 +32,8 @@ type Conn struct {
 	meta  Meta
 	epoch uint64
 	sock  *net.UnixConn
-	speak byte          // the version
-	turn  chan struct{} // capacity 1: held while a frame is written
+	speak byte          // the version that both sides speak
+	turn  chan struct{} // capacity 1: holds a value while a frame is being written
 	read  chan struct{} // closed when the reading goroutine has returned
 
 	offset atomic.Int64
@@ -41,7 +41,7 @@ type Conn struct {
 	// Used by Recv.
 	lines parser
 	mark  Mark
-	told  int64 // offset of the last kindConsumed
+	told  int64 // end of the consumed part at the last kindConsumed
 
 	mu      sync.Mutex
 	number  uint64 // of the last call
@@ -51,8 +51,8 @@ type Conn struct {
 	err     error         // why the connection ended
 	exit    *ExitRecord
 	done    chan struct{} // closed when exit is set
-	blocked string        // why the journal takes nothing; "" when it does
-	waited  string        // the last such reason that TakeBlocked has not returned
+	blocked string        // why the journal cannot be written now; "" if it can
+	waited  string        // the last such reason since TakeBlocked was called
 }
 
 // chunk is a part of the journal.
@@ -61,11 +61,11 @@ type chunk struct {
 	bytes  []byte
 }
 
-// Attach connects to a shim and takes it over: lines start at offset, and the server that was
-// attached with a lower epoch is fenced. It takes at most half a second. It returns [ErrGone]
-// when the shim is dead or another process has its socket, [ErrHung] when it does not answer
-// in time, [ErrFenced] when the epoch is not above all previous ones, [ErrOffset], or
-// [ErrVersion]. Detach ends the connection.
+// Attach connects to a shim and takes it over: lines start at the offset from, and a server that is
+// attached with a lower epoch is fenced. It takes at most half a second. It returns [ErrGone] if the
+// shim is dead or another process has its socket, [ErrHung] if the shim does not answer in time,
+// [ErrFenced] if the epoch is below the highest so far, or equal to it while that connection lives,
+// [ErrOffset] if the journal does not reach from, or [ErrVersion]. Detach ends the connection.
 func Attach(ctx context.Context, dir string, epoch uint64, from int64) (*Conn, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, attachTimeout, ErrHung)
 	defer cancel()
@@ -93,7 +93,7 @@ func attach(ctx context.Context, dir string, epoch uint64, from int64) (*Conn, e
 	return connect(ctx, dir, epoch, from, func(c *Conn, token string) error { return c.takeOver(ctx, token, from) })
 }
 
-// connect connects to a shim and says what it is told to.
+// connect connects to a shim and calls say, which sends the first frames.
 func connect(ctx context.Context, dir string, epoch uint64, from int64, say func(c *Conn, token string) error) (*Conn, error) {
 	meta, err := readMeta(dir)
 	if err != nil {
@@ -136,7 +136,7 @@ func (c *Conn) hello(ctx context.Context, token string) error {
 	hello, err := c.call(ctx, kindHello, head{Version: Version, Token: token}, nil)
 	switch {
 	case errors.Is(err, ErrRefused):
-		return errors.Join(ErrGone, err) // another process has the socket
+		return errors.Join(ErrGone, err) // another process has created the socket
 	case err != nil:
 		return err
 	case hello.head.Version < oldest || hello.head.Version > Version:
@@ -148,7 +148,8 @@ func (c *Conn) hello(ctx context.Context, token string) error {
 	return nil
 }
 
-// dial connects. A running shim creates its socket again if it was deleted.
+// dial connects to the socket of a shim. If the socket was deleted, it makes a running shim create it
+// again.
 func dial(ctx context.Context, dir string) (*net.UnixConn, error) {
 	for asked := false; ; {
 		path, free, err := shortPath(dir)
@@ -171,7 +172,7 @@ func dial(ctx context.Context, dir string) (*net.UnixConn, error) {
 			}
 		}
 		select {
-		case <-ctx.Done(): // also when the system's backlog is full
+		case <-ctx.Done(): // for example because the socket's backlog is full
 			return nil, errors.Join(context.Cause(ctx), err)
 		case <-time.After(10 * time.Millisecond):
 		}
@@ -181,8 +182,8 @@ func dial(ctx context.Context, dir string) (*net.UnixConn, error) {
 // Recv returns the next line, without its newline and valid until the next Recv. After the
 // exit of the CLI it returns io.EOF. Only one goroutine may receive.
 //
-// An [ErrTooLarge] or [ErrDamaged] stands for one line, or a part of the journal: the next
-// Recv continues after it. ErrTooLarge comes with the beginning of the line.
+// [ErrTooLarge] stands for one line, and comes with the beginning of that line. [ErrDamaged] stands
+// for an unreadable part of the journal. After either, the next Recv continues behind it.
 func (c *Conn) Recv() ([]byte, error) {
 	for {
 		line, mark, ok := c.lines.next()
@@ -221,7 +222,7 @@ func (c *Conn) next() (data chunk, err error) {
 		if got {
 			data, c.data = c.data[0], c.data[1:]
 			if len(c.data) == 0 {
-				c.data = nil // an idle session needs none
+				c.data = nil // so that an idle session holds no memory
 			}
 		}
 		c.mu.Unlock()
@@ -239,19 +240,19 @@ func (c *Conn) next() (data chunk, err error) {
 	}
 }
 
-// consumed allows the shim to send more.
+// consumed allows the shim to send more, whenever a quarter of the window is consumed.
 func (c *Conn) consumed() {
 	if end := c.lines.end(); end-c.told >= window/4 {
 		c.told = end
-		_ = c.send(context.Background(), frame{kind: kindConsumed, number: uint64(end + window)}) // the next Recv returns the error
+		_ = c.send(context.Background(), frame{kind: kindConsumed, number: uint64(end + window)}) // the next Recv returns any error
 	}
 }
 
-// Shorten shortens future lines that are longer than a record, each with a new Shortener.
+// Shorten makes Recv shorten lines that are longer than a record, each with a new Shortener from by.
 // Call it before Recv.
 func (c *Conn) Shorten(by func() Shortener) { c.lines.shorten = by }
 
-// Offset is the position in the journal after the line that Recv returned last.
+// Offset returns the position in the journal after the line that Recv returned last.
 func (c *Conn) Offset() int64 { return c.offset.Load() }
 
 // Mark describes the line that Recv returned last. Only the receiving goroutine may call it.
@@ -260,15 +261,16 @@ func (c *Conn) Mark() Mark { return c.mark }
 // Meta returns the metadata of the shim.
 func (c *Conn) Meta() Meta { return c.meta }
 
-// Write writes one line, without its newline, to the CLI, and returns when all of it is in
-// the pipe. A key that was written before, by any server, is not written again; "" is no key.
-// When ctx ends first, the line may or may not be written; repeating it with its key is safe.
+// Write writes one line, given without its newline, to the CLI, and returns when all of it is in
+// the pipe. A line whose key was written before, by any server, is not written again; the key ""
+// stands for none. If ctx ends first, the line may or may not be written; repeating it with its key
+// is safe.
 func (c *Conn) Write(ctx context.Context, key string, line []byte) error {
 	_, err := c.WriteOnce(ctx, key, line)
 	return err
 }
 
-// WriteOnce is [Conn.Write]; it also reports whether the key was written before.
+// WriteOnce is like [Conn.Write], and also reports whether the key was written before.
 func (c *Conn) WriteOnce(ctx context.Context, key string, line []byte) (repeated bool, err error) {
 	if bytes.IndexByte(line, '\n') >= 0 {
 		return false, fmt.Errorf("shim: write: %w", ErrBadLine)
@@ -285,8 +287,8 @@ func (c *Conn) Commit(offset int64) error {
 	return c.send(context.Background(), frame{kind: kindCommit, number: uint64(offset)})
 }
 
-// CloseInput closes the input of the CLI, which then exits. Queued lines may still be written
-// for a second.
+// CloseInput closes the stdin of the CLI, which then exits, and returns when it is closed. Queued
+// lines may still be written for a second.
 func (c *Conn) CloseInput(ctx context.Context) error {
 	_, err := c.call(ctx, kindCloseInput, head{}, nil)
 	return err
@@ -320,15 +322,16 @@ func (c *Conn) Stat(ctx context.Context) (Stat, error) {
 	return *reply.head.Stat, nil
 }
 
-// Blocked returns why the journal takes nothing, so that the CLI waits; "" when it does. Shims of an
-// earlier release do not say.
+// Blocked returns why the journal cannot be written, so that the CLI waits; "" if it can. Shims of
+// earlier releases do not report it.
 func (c *Conn) Blocked() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.blocked
 }
 
-// TakeBlocked is Blocked at any time since the last call, or since the connection began.
+// TakeBlocked returns what Blocked returns now or, if that is "", what it returned last since the
+// previous call of TakeBlocked, or since the connection began.
 func (c *Conn) TakeBlocked() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -337,8 +340,8 @@ func (c *Conn) TakeBlocked() string {
 	return why
 }
 
-// Done is closed when the CLI has exited and all its output is in the journal. Recv may still
-// return lines.
+// Done returns a channel that is closed when the CLI has exited and all its output is in the journal.
+// Recv may still return lines.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
 // Exit returns how the CLI ended. Call it only after Done.
@@ -348,7 +351,7 @@ func (c *Conn) Exit() ExitRecord {
 	return *c.exit
 }
 
-// Stderr returns the last 64 KiB of the CLI's stderr, "" when the shim does not answer.
+// Stderr returns the last 64 KiB of the CLI's stderr, "" if the shim does not answer within a second.
 func (c *Conn) Stderr() string {
 	c.mu.Lock()
 	exit := c.exit
@@ -358,7 +361,7 @@ func (c *Conn) Stderr() string {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), stderrTimeout)
 	defer cancel()
-	reply, _ := c.call(ctx, kindStderr, head{}, nil) // "" then
+	reply, _ := c.call(ctx, kindStderr, head{}, nil) // after an error the body is empty
 	return string(reply.body)
 }
 
@@ -369,7 +372,7 @@ func (c *Conn) AckExit(ctx context.Context) error {
 	return err
 }
 
-// Detach ends the connection; the shim and its CLI keep running. It unblocks all other calls.
+// Detach ends the connection; the shim and its CLI keep running. Calls that block return.
 func (c *Conn) Detach() {
 	c.fail(ErrDetached)
 	<-c.read
@@ -406,7 +409,7 @@ func (c *Conn) reason() error {
 	return c.err
 }
 
-// call sends a frame and waits for its reply.
+// call sends a frame and waits for its reply. The error of the shim, if any, is converted.
 func (c *Conn) call(ctx context.Context, kind byte, h head, body []byte) (frame, error) {
 	reply := make(chan frame, 1)
 	c.mu.Lock()
@@ -440,8 +443,8 @@ func (c *Conn) call(ctx context.Context, kind byte, h head, body []byte) (frame,
 	return frame{}, err
 }
 
-// send writes one frame. If ctx ends meanwhile, the frame is still written: half a frame
-// would break the connection.
+// send writes one frame. If ctx ends meanwhile, send returns, but the frame is still written to its
+// end, because half a frame would break the connection.
 func (c *Conn) send(ctx context.Context, f frame) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -453,7 +456,7 @@ func (c *Conn) send(ctx context.Context, f frame) error {
 	case <-c.read:
 		return c.reason()
 	}
-	f.version = max(c.speak, oldest) // the head of the first frame contains it
+	f.version = max(c.speak, oldest) // the head of the first frame has our version
 	text := f.append(nil, 0)         // the caller may reuse its buffers
 	text = text[c.writeNow(text):]
 	if len(text) == 0 {
@@ -473,7 +476,7 @@ func (c *Conn) send(ctx context.Context, f frame) error {
 	select {
 	case err := <-written:
 		if err != nil {
-			<-c.read // it knows the reason
+			<-c.read // receive stores the reason
 			return c.reason()
 		}
 		return nil
@@ -482,8 +485,8 @@ func (c *Conn) send(ctx context.Context, f frame) error {
 	}
 }
 
-// writeNow writes what the socket accepts at once, nearly always everything, and returns the
-// number of bytes. The next write returns any error.
+// writeNow writes what the socket accepts without blocking, nearly always everything, and returns
+// the number of bytes. It ignores errors, which the next write returns.
 func (c *Conn) writeNow(text []byte) (n int) {
 	raw, err := c.sock.SyscallConn()
 	if err != nil {
@@ -491,7 +494,7 @@ func (c *Conn) writeNow(text []byte) (n int) {
 	}
 	_ = raw.Write(func(fd uintptr) bool {
 		n, _ = syscall.Write(int(fd), text)
-		return true // any error is left to the next write
+		return true // the next write returns any error
 	})
 	return max(n, 0)
 }
@@ -501,8 +504,8 @@ func (c *Conn) receive() {
 	defer close(c.read)
 	r := inbox{sock: c.sock}
 	for {
-		// In functions of their own: what they need does not stay on the stack while nothing
-		// comes.
+		// The two steps are functions so that their variables do not stay on the stack while no
+		// frame arrives.
 		err := r.await()
 		if err == nil {
 			err = c.receiveFrame(&r)

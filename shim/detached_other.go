@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// detachedAttr describes a shim, which outlives whoever starts it, and returns what waits
-// for the end of the started process.
+// detachedAttr returns the attributes of a shim, which outlives the process that starts it, and a
+// function that waits for the started process to end.
 func detachedAttr() (attr *syscall.SysProcAttr, reap func(*os.Process)) {
 	return &syscall.SysProcAttr{Setsid: true}, func(p *os.Process) { _, _ = p.Wait() }
 }

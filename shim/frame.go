@@ -11,37 +11,37 @@ import (
 // body.
 type frame struct {
 	version, kind byte
-	number        uint64 // of the call, or an offset of the journal
+	number        uint64 // of the call, or an offset in the journal
 	head          head
 	body          []byte
 }
 
-// Kinds of frames. The numbers never change.
+// Kinds of frames: what a request contains → what its reply contains. The numbers never change.
 const (
 	kindHello      = 1  // Version, Token → Version, SessionID, ProcessID
-	kindAttach     = 2  // Epoch, From, Window → Salt, and then data
-	kindWrite      = 3  // Epoch, Key, body: the line → Dup, after it was written
-	kindCloseInput = 4  // → after it was closed
-	kindSignal     = 5  // Signal →
-	kindKill       = 6  // GraceMS, Force → when the tree is empty
+	kindAttach     = 2  // Epoch, From, Window → Salt; kindData frames follow
+	kindWrite      = 3  // Epoch, Key, body: the line → Dup, once the line is written
+	kindCloseInput = 4  // → an empty reply, once the input is closed
+	kindSignal     = 5  // Signal → an empty reply
+	kindKill       = 6  // GraceMS, Force → an empty reply, once the tree is gone
 	kindStat       = 7  // → Stat; also before attach
-	kindStderr     = 8  // → body
-	kindAckExit    = 9  // → and the shim ends
+	kindStderr     = 8  // → body: the end of stderr
+	kindAckExit    = 9  // → an empty reply; then the shim ends
 	kindCommit     = 10 // number: an offset; no reply
-	kindConsumed   = 11 // number: up to where data may be sent; no reply
+	kindConsumed   = 11 // number: the offset up to which data may be sent; no reply
 
 	kindReply  = 64 // number of the call
 	kindError  = 65 // number of the call; Code, Message
-	kindData   = 66 // number: its offset, body: bytes of the journal
-	kindExit   = 67 // Exit; what is left of the journal may still follow
-	kindFenced = 68 // the rest of the journal may follow
+	kindData   = 66 // number: offset of the body, body: bytes of the journal
+	kindExit   = 67 // Exit; the rest of the journal may still follow
+	kindFenced = 68 // a server with a higher epoch has attached; the connection ends
 
-	kindBlocked = 69 // Message: why the journal takes nothing, "" when it does again
+	kindBlocked = 69 // Message: why the journal cannot be written, "" when it can again
 )
 
-// head holds the members of all heads.
+// head has the fields of the heads of all kinds.
 type head struct {
-	Version   int         `json:"version,omitempty"` // in the reply: the lower of both
+	Version   int         `json:"version,omitempty"` // in a reply: the lower version of both sides
 	Token     string      `json:"token,omitempty"`
 	SessionID string      `json:"session_id,omitempty"`
 	ProcessID string      `json:"process_id,omitempty"`
@@ -50,7 +50,7 @@ type head struct {
 	Window    int64       `json:"window,omitempty"` // limit of unacknowledged bytes of the journal
 	Salt      uint32      `json:"salt,omitempty"`
 	Key       string      `json:"key,omitempty"`
-	Dup       bool        `json:"dup,omitempty"` // it was written before
+	Dup       bool        `json:"dup,omitempty"` // a line with this key was written before
 	Signal    int         `json:"signal,omitempty"`
 	GraceMS   int64       `json:"grace_ms,omitempty"`
 	Force     bool        `json:"force,omitempty"`
@@ -60,10 +60,11 @@ type head struct {
 	Exit      *ExitRecord `json:"exit,omitempty"`
 }
 
-// length of head and body (4), of head (4), number (8), version, kind, 2 unused
+// frameHeader is the size of a frame's header in bytes: length of head and body (4), length of the
+// head (4), number (8), version (1), kind (1), unused (2).
 const frameHeader = 20
 
-// append encodes a frame; the caller adds more bytes of its body.
+// append appends the encoded frame to b. The caller appends more further bytes of the body.
 func (f frame) append(b []byte, more int) []byte {
 	var text []byte
 	if f.head != (head{}) {
@@ -76,7 +77,7 @@ func (f frame) append(b []byte, more int) []byte {
 	return append(append(b, text...), f.body...)
 }
 
-// readFrame reads one frame whose head and body have at most limit bytes.
+// readFrame reads one frame. It returns an error if head and body together exceed limit bytes.
 func readFrame(r io.Reader, limit int64) (f frame, err error) {
 	var h [frameHeader]byte
 	if _, err := io.ReadFull(r, h[:]); err != nil {

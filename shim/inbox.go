@@ -8,13 +8,13 @@ import (
 	"syscall"
 )
 
-// inboxBytes is what one system call reads of short frames. Long bodies pass the buffer by.
+// inboxBytes is the size of the buffer for short frames. Long bodies are read without it.
 const inboxBytes = 4 << 10
 
 var inboxes = sync.Pool{New: func() any { return new([inboxBytes]byte) }}
 
-// An inbox reads from a socket with a buffer that it holds only while there is data in it:
-// the sessions of a server idle most of the time.
+// An inbox reads from a socket through a buffer that it holds only while there is data in it,
+// because most sessions of a server are idle most of the time.
 type inbox struct {
 	sock   *net.UnixConn
 	buf    *[inboxBytes]byte

@@ -10,25 +10,24 @@ import (
 	"github.com/sayso-dev/sayso/internal/failpoint"
 )
 
-// closeGracePeriod is how long queued lines may still be written after the input is to be
-// closed.
+// closeGracePeriod is how long queued lines may still be written after a call of close.
 const closeGracePeriod = time.Second
 
-// An input writes to the CLI. Only the goroutine run writes, so a CLI that does not read
-// blocks nothing else, and lines never interleave.
+// An input writes to the CLI's stdin. Only the goroutine of run writes, so that a CLI that does not
+// read blocks nothing else, and lines never interleave.
 type input struct {
 	pipe     *os.File
-	limit    int64
-	keys     *os.File // of the written lines, for later servers
+	limit    int64    // bytes that may be queued
+	keys     *os.File // keys of the written lines, for later servers
 	keysSize int64    // size of keys; only run uses it
 
 	mu     sync.Mutex
 	epoch  uint64
 	known  map[[16]byte]*entry // by key: queued lines, and nil for written ones
-	queue  []*entry            // the first may be partly written
-	bytes  int64               // of the queue
-	since  time.Time           // when the write of the first started
-	begun  bool                // the write of the first has started
+	queue  []*entry            // the first line may be partly written
+	bytes  int64               // size of the queue
+	since  time.Time           // when the write of the first line started
+	begun  bool                // the write of the first line has started
 	closed bool                // no more lines are accepted
 	wake   chan struct{}       // capacity 1
 	done   chan struct{}       // closed when run has returned and the pipe is closed
@@ -47,8 +46,8 @@ func newInput(pipe, keys *os.File, limit int64) *input {
 	return &input{pipe: pipe, limit: limit, keys: keys, known: map[[16]byte]*entry{}, wake: make(chan struct{}, 1), done: make(chan struct{})}
 }
 
-// write calls told when the whole line is in the pipe, or will not be. A key that was written
-// before is not written again; "" is no key.
+// write queues a line, and calls told once the whole line is in the pipe or will never be. A line
+// whose key was written before is not written again; the key "" stands for none.
 func (in *input) write(epoch uint64, key string, line []byte, told func(dup bool, err error)) {
 	dup, err := in.enqueue(epoch, key, line, told)
 	if dup || err != nil {
@@ -93,9 +92,9 @@ func digest(key string) [16]byte {
 	return [16]byte(sum[:16])
 }
 
-// remember records a key before its line is written, so that a missing key proves that the
-// line was not written. On a full disk the line is written without: an answer that Claude
-// waits for matters more than the record of it.
+// remember records a key. It is called before the line is written, so that a missing key proves
+// that the line was not written. On a full disk the line is written without a record, because an
+// answer that Claude waits for matters more.
 func (in *input) remember(key [16]byte) {
 	if n, err := in.keys.WriteAt(key[:], in.keysSize); err == nil {
 		in.keysSize += int64(n)
@@ -109,8 +108,8 @@ func (in *input) signal() {
 	}
 }
 
-// fence drops the queued lines of lower epochs, because the server of this epoch sends them
-// again. A partly written line is completed.
+// fence drops the queued lines of lower epochs, because the server of the new epoch sends them
+// again. A line that is partly written is completed.
 func (in *input) fence(epoch uint64) {
 	in.mu.Lock()
 	in.epoch = epoch
@@ -144,7 +143,8 @@ func (in *input) drop(keep int) entries {
 	return dropped
 }
 
-// close closes the input: at once if nothing is queued, else after closeGracePeriod.
+// close closes the input, and returns when it is closed: at once if nothing is queued, else after
+// closeGracePeriod at the latest.
 func (in *input) close() {
 	in.mu.Lock()
 	if !in.closed {
@@ -156,7 +156,8 @@ func (in *input) close() {
 	<-in.done
 }
 
-// waiting returns the number of queued bytes, and how long the first line has waited.
+// waiting returns the number of queued bytes, and how long the write of the first line has taken so
+// far.
 func (in *input) waiting() (int64, time.Duration) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -166,7 +167,7 @@ func (in *input) waiting() (int64, time.Duration) {
 	return in.bytes, time.Since(in.since)
 }
 
-// run writes until the input is closed, by us or by the CLI.
+// run writes queued lines until the input is closed, by close or by the CLI.
 func (in *input) run() {
 	defer close(in.done)
 	var err error
@@ -194,7 +195,7 @@ func (in *input) run() {
 		}
 		var n int
 		if n, err = in.pipe.Write(first.line); n < len(first.line) {
-			_ = in.keys.Truncate(noted) // at worst a person is asked again
+			_ = in.keys.Truncate(noted) // if it fails, at worst a person is asked again
 		}
 		if err = failpoint.After("shim.write.after_pipe", err); err != nil {
 			break
@@ -206,7 +207,7 @@ func (in *input) run() {
 			in.known[first.key] = nil
 		}
 		in.mu.Unlock()
-		for _, told := range first.waiting { // new writes can no longer add to these
+		for _, told := range first.waiting { // no other goroutine can add to these any longer
 			told(false, nil)
 		}
 	}

@@ -11,18 +11,18 @@ import (
 	"github.com/sayso-dev/sayso/internal/failpoint"
 )
 
-// ErrJournalFull makes the CLI wait until the server has committed. Its text reaches servers of
-// other releases and never changes.
+// ErrJournalFull means that the CLI waits until the server commits. Servers of other releases
+// compare its text, which therefore never changes.
 var ErrJournalFull = errors.New("the journal is full until the server has stored it")
 
-// retryDelay is the delay between attempts to write to a full disk.
+// retryDelay is the delay between attempts to do what failed, such as writing to a full disk.
 const retryDelay = 100 * time.Millisecond
 
-// writeAt is replaced by tests that need a full disk.
+// Tests replace writeAt to simulate a full disk.
 var writeAt = (*os.File).WriteAt
 
-// A journal is the writer of the journal in the current folder. One goroutine calls store;
-// other methods may be called concurrently.
+// A journal writes the journal in the current folder. One goroutine calls store; other methods may
+// be called concurrently.
 type journal struct {
 	salt   uint32
 	limits Limits
@@ -30,21 +30,21 @@ type journal struct {
 
 	mu        sync.Mutex
 	file      *os.File // the current segment; only store changes it
-	start     int64    // its offset
-	starts    []int64  // of the segments, the oldest first
+	start     int64    // offset of the current segment
+	starts    []int64  // offsets of all segments, the oldest first
 	end       int64
 	committed int64
-	blocked   string        // why nothing can be stored
+	blocked   string        // why the journal cannot be written, else ""
 	freed     chan struct{} // capacity 1: something was committed
 }
 
-// segmentName starts with the offset. It contains the salt, which in a file could be damaged
-// alone.
+// segmentName returns the name of the segment that starts at an offset. The name contains the salt,
+// because a salt inside a file could be damaged by itself.
 func segmentName(start int64, salt uint32) string {
 	return fmt.Sprintf("out.%016x.%08x", start, salt)
 }
 
-// store writes b. It blocks while it cannot, and so does the CLI: nothing is dropped. It
+// store writes b. While it cannot, it blocks, and so does the CLI, so that nothing is dropped. It
 // gives up only when quit is closed.
 func (j *journal) store(b []byte, quit <-chan struct{}) {
 	for len(b) > 0 {
@@ -71,7 +71,7 @@ func (j *journal) store(b []byte, quit <-chan struct{}) {
 
 // write writes as much of b as the segment accepts.
 func (j *journal) write(b []byte) (int, error) {
-	end := j.end // written only by this goroutine
+	end := j.end // only this goroutine changes it
 	if j.file == nil || end-j.start >= j.limits.Segment {
 		if committed, _ := j.state(); end-committed >= j.limits.Journal {
 			return 0, ErrJournalFull
@@ -117,7 +117,7 @@ func (j *journal) commit(offset int64) {
 	}
 	j.mu.Unlock()
 	for _, start := range gone {
-		_ = os.Remove(segmentName(start, j.salt)) // the rest is deleted with the folder
+		_ = os.Remove(segmentName(start, j.salt)) // if it fails, the segment is deleted with the folder
 	}
 	select {
 	case j.freed <- struct{}{}:
@@ -135,7 +135,7 @@ func (j *journal) bounds() (first, end int64) {
 	return first, j.end
 }
 
-// state returns the committed offset, and why nothing can be stored.
+// state returns the committed offset, and why the journal cannot be written, else "".
 func (j *journal) state() (committed int64, blocked string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -147,11 +147,11 @@ type cursor struct {
 	j     *journal
 	file  *os.File
 	start int64 // of file
-	end   int64 // of the data that read last saw
+	end   int64 // where the segment of the last read ends
 }
 
-// read reads part of b from offset, which is within the bounds. At the end it returns
-// nothing. With an error, c.end is where to continue.
+// read reads into b from an offset within the bounds. It reads from one segment, and returns 0 at
+// the end of the journal. With an error, c.end is where to continue.
 func (c *cursor) read(b []byte, offset int64) (int, error) {
 	c.j.mu.Lock()
 	i, exact := slices.BinarySearch(c.j.starts, offset)
@@ -195,7 +195,7 @@ func (c *cursor) close() {
 	}
 }
 
-// readOpen reads the current segment, which may have been deleted.
+// readOpen reads the current segment through its open file, because its name may be deleted.
 func (j *journal) readOpen(b []byte, start, offset int64) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

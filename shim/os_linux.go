@@ -14,8 +14,8 @@ import (
 	"unsafe"
 )
 
-// Constants of the kernel that package syscall lacks; they are equal on all architectures of
-// Go.
+// Constants of the kernel that package syscall lacks. They are the same on all architectures that
+// Go supports.
 const (
 	sysPidfdSendSignal  = 424
 	sysPidfdOpen        = 434
@@ -32,8 +32,8 @@ func becomeReaper() (how string, err error) {
 	return "subreaper", nil
 }
 
-// childAttr describes the CLI: in its own process group, killed when the thread that starts
-// it ends, in the cgroup if there is one.
+// childAttr returns the attributes of the CLI: it has its own process group, is killed when the
+// thread that starts it ends, and is in the cgroup if there is one.
 func childAttr(cgroup *os.File) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if cgroup != nil {
@@ -42,10 +42,10 @@ func childAttr(cgroup *os.File) *syscall.SysProcAttr {
 	return a
 }
 
-// cgroupDir returns where a cgroup below that of this process would be, "" where there can be
-// none.
+// cgroupDir returns the folder that a child of this process's cgroup would have, "" if cgroups are
+// not available.
 func cgroupDir(name string) string {
-	own, _ := os.ReadFile("/proc/self/cgroup") // without them there is none
+	own, _ := os.ReadFile("/proc/self/cgroup") // if this or the next file is missing, there is no cgroup
 	mounts, _ := os.ReadFile("/proc/self/mountinfo")
 	var below, root string
 	for line := range strings.Lines(string(own)) {
@@ -66,8 +66,8 @@ func cgroupDir(name string) string {
 	return filepath.Join(root, below, name)
 }
 
-// reap waits for every process of the tree, including the CLI. It returns when none is left,
-// and there can never be one again.
+// reap waits for every process of the tree, including the CLI. Once the CLI has exited, it has the
+// rest killed. It returns when no process is left, and none can appear again.
 func (k *supervisor) reap() {
 	for {
 		var info [128]byte // siginfo_t
@@ -78,7 +78,7 @@ func (k *supervisor) reap() {
 		if errno != 0 {
 			return // ECHILD
 		}
-		// Reaped under the lock, so that no signal reaches a reused pid.
+		// The process is reaped under the lock, so that no signal reaches a reused pid.
 		k.mu.Lock()
 		var status syscall.WaitStatus
 		pid, _ := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
@@ -99,11 +99,12 @@ func (k *supervisor) killTargets() []process {
 
 // boot returns an id of the current boot of the machine.
 var boot = sync.OnceValue(func() string {
-	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // "" is unique within one boot
+	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // with "", start times are unique only within one boot
 	return strings.TrimSpace(string(id))
 })
 
-// processes lists the running processes, and whether they have the marker unless that is "".
+// processes lists the running processes. Unless marker is "", it also finds out which of them have it
+// as the value of [Marker].
 func processes(marker string) ([]process, error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -125,7 +126,7 @@ func processes(marker string) ([]process, error) {
 			continue
 		}
 		if marker != "" {
-			env, _ := os.ReadFile("/proc/" + name + "/environ") // those of other users are unreadable
+			env, _ := os.ReadFile("/proc/" + name + "/environ") // unreadable for processes of other users
 			p.marked = bytes.Contains(env, []byte(Marker+"="+marker))
 		}
 		all = append(all, p)
@@ -138,7 +139,7 @@ func processOf(pid int) (process, bool) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	// pid (any name) state ppid group … utime(11) stime cutime cstime … threads(17) … start(19) vsize rss(21)
 	f := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	// Of a zombie, only the first thread may be dead.
+	// A zombie with more than one thread is not dead: only its first thread is.
 	if err != nil || len(f) < 22 || f[0] == "X" || f[0] == "Z" && f[17] <= "1" {
 		return process{}, false
 	}
@@ -150,7 +151,7 @@ func processOf(pid int) (process, bool) {
 	}, true
 }
 
-// signal sends a signal to the process, and never to another one that has its pid now.
+// signal sends a signal to the process, unless another process has its pid now.
 func (p process) signal(s syscall.Signal) {
 	fd, _, errno := syscall.Syscall(sysPidfdOpen, uintptr(p.pid), 0, 0)
 	if errno == 0 {
@@ -162,12 +163,12 @@ func (p process) signal(s syscall.Signal) {
 	if errno == 0 {
 		_, _, errno = syscall.Syscall6(sysPidfdSendSignal, fd, uintptr(s), 0, 0, 0, 0)
 	}
-	if errno == syscall.ENOSYS || errno == syscall.EPERM { // an old kernel, or a sandbox without it
-		_ = syscall.Kill(p.pid, s) // it may have ended
+	if errno == syscall.ENOSYS || errno == syscall.EPERM { // an old kernel, or a sandbox that forbids pidfds
+		_ = syscall.Kill(p.pid, s) // fails if the process has ended
 	}
 }
 
-// peerUID returns the uid of the peer.
+// peerUID returns the uid of the process at the other end of a connection.
 func peerUID(c *net.UnixConn) (int, error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -184,8 +185,8 @@ func peerUID(c *net.UnixConn) (int, error) {
 
 func duplicate(from, to int) error { return syscall.Dup3(from, to, 0) }
 
-// shortPath returns a short path for a socket, because the folder's path may exceed the
-// maximum length of a socket address.
+// shortPath returns a short path for the socket in dir, because the path of dir may exceed the maximum
+// length of a socket address. The caller calls free when it no longer needs the path.
 func shortPath(dir string) (path string, free func(), err error) {
 	f, err := os.Open(dir)
 	if err != nil {

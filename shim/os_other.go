@@ -15,20 +15,19 @@ import (
 	"unsafe"
 )
 
-// becomeReaper: there are no subreapers; orphans are found by their environment.
+// becomeReaper does nothing, because there are no subreapers. Orphans are found by their environment.
 func becomeReaper() (how string, err error) { return "scan", nil }
 
-// childAttr describes the CLI. That it ends with its shim is up to the CLI, which
-// sees the end of its input.
+// childAttr returns the attributes of the CLI: it has its own process group. When its shim dies, the
+// CLI sees the end of its input, and is expected to exit.
 func childAttr(*os.File) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 func cgroupDir(string) string { return "" }
 
-// reap waits for the CLI, and then kills its tree until none of it is seen.
+// reap waits for the CLI, and then kills its tree until no process of it is found.
 func (k *supervisor) reap() {
 	for !k.exited {
-		// Left as it is until the lock is held, so that no signal goes to a pid
-		// that is another's.
+		// The CLI is reaped under the lock, so that no signal reaches a reused pid.
 		time.Sleep(20 * time.Millisecond)
 		k.mu.Lock()
 		pid, err := syscall.Wait4(k.meta.CLI, &k.status, syscall.WNOHANG, nil)
@@ -44,11 +43,12 @@ func (k *supervisor) reap() {
 }
 
 func (k *supervisor) killTargets() []process {
-	all, _ := stray(k.meta) // what is wrong this time may be right the next
+	all, _ := stray(k.meta) // an error may be temporary
 	return all
 }
 
-// processes lists what runs, and whether it has the marker.
+// processes lists the running processes. Unless marker is "", it also finds out which of them have it
+// as the value of [Marker].
 func processes(marker string) ([]process, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -86,7 +86,7 @@ func processes(marker string) ([]process, error) {
 	return all, nil
 }
 
-// clock reads [hours:]minutes:seconds[.hundredths].
+// clock parses [hours:]minutes:seconds[.hundredths].
 func clock(text string) time.Duration {
 	var seconds float64
 	for part := range strings.SplitSeq(text, ":") {
@@ -106,12 +106,13 @@ func processOf(pid int) (process, bool) {
 	return process{}, false
 }
 
-// signal sends a signal to a process that was listed a moment ago.
+// signal sends a signal to a process. Call it right after listing the process, before its pid can be
+// reused.
 func (p process) signal(s syscall.Signal) {
-	_ = syscall.Kill(p.pid, s) // it may have gone
+	_ = syscall.Kill(p.pid, s) // fails if the process has ended
 }
 
-// peerUID is the uid of who connected.
+// peerUID returns the uid of the process at the other end of a connection.
 func peerUID(c *net.UnixConn) (int, error) {
 	const solLocal, localPeercred = 0, 1
 	raw, err := c.SyscallConn()
@@ -139,8 +140,8 @@ func peerUID(c *net.UnixConn) (int, error) {
 
 func duplicate(from, to int) error { return syscall.Dup2(from, to) }
 
-// shortPath names a socket in a folder whose path may be longer than the address
-// of a socket can be: by a link that is there for a moment.
+// shortPath returns a short path for the socket in dir, because the path of dir may exceed the maximum
+// length of a socket address. If need be it creates a temporary symbolic link, which free removes.
 func shortPath(dir string) (path string, free func(), err error) {
 	if path = filepath.Join(dir, socketName); len(path) < 104 {
 		return path, func() {}, nil

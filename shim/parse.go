@@ -10,44 +10,43 @@ import (
 	"runtime"
 )
 
-// Mark describes a line of the journal; usually it is zero.
+// Mark describes an exceptional line of the journal; the zero Mark is a normal line.
 type Mark struct {
 	Unfinished bool  // the CLI ended within this line
-	Size       int64 // of a line over the limit, which is truncated here; else 0
-	Lost       int64 // number of unreadable bytes of the journal, in place of a line; else 0
+	Size       int64 // bytes of a line that exceeds the limit and is truncated; else 0
+	Lost       int64 // unreadable bytes of the journal, in place of a line; else 0
 }
 
-// A Shortener omits parts of a long line while it is read, so that the whole line is never in
-// memory.
+// A Shortener omits parts of a long line while the line is read, so that the whole line is never
+// in memory.
 type Shortener interface {
-	// Add appends to dst what remains of the next part of the line.
+	// Add appends to dst what is kept of the next part of the line.
 	Add(dst, part []byte) []byte
-	// End completes the line. dst is what Add returned last.
+	// End completes the line. dst is the last result of Add.
 	End(dst []byte) []byte
 }
 
 // A parser converts records to lines.
 type parser struct {
 	salt  uint32
-	limit int64 // bytes of a line; a longer one is an error
-	// shorten returns the Shortener of the next line that spans several records; it may be
-	// nil.
+	limit int64 // bytes of a line; a longer line is truncated
+	// shorten returns a Shortener for the next line that spans several records; it may be nil.
 	shorten   func() Shortener
 	shortener Shortener
 
 	good     int64  // offset after the last returned line
 	at       int64  // offset of buf[0]
-	buf      []byte // fed, and not parsed yet
+	buf      []byte // fed, but not parsed yet
 	memory   []byte // reused to join fed data with the rest
 	sequence uint64
-	line     []byte   // of the records of an incomplete line; of a huge one the end
-	parts    [][]byte // of a huge line, before that
-	size     int64    // of that line
+	line     []byte   // text of an incomplete line; of a huge line the last part
+	parts    [][]byte // of a huge line, the parts before line
+	size     int64    // bytes of the line so far, before shortening
 	open     bool     // a line is incomplete
 }
 
-// feed adds bytes of the journal at offset: the previous end, or later if there is a gap. The
-// parser owns them.
+// feed adds bytes of the journal at an offset: the previous end, or a later one if there is a gap.
+// The parser owns the bytes from then on.
 func (p *parser) feed(offset int64, b []byte) {
 	if end := p.at + int64(len(p.buf)); offset != end {
 		p.at, p.buf, p.open = offset, nil, false
@@ -58,26 +57,27 @@ func (p *parser) feed(offset int64, b []byte) {
 	p.buf = b
 }
 
-// join appends b to the rest, which may be in the reused memory.
+// join returns left and b in one slice. left may be part of the reused memory.
 func (p *parser) join(left, b []byte) []byte {
 	n := len(left) + len(b)
 	if cap(p.memory) < n {
-		memory := make([]byte, n, n+maxRecord) // the size of the rest varies
+		memory := make([]byte, n, n+maxRecord) // spare capacity, because the size of left varies
 		copy(memory, left)
 		p.memory = memory
 	} else {
 		p.memory = p.memory[:n]
-		copy(p.memory, left) // from behind, or from elsewhere
+		copy(p.memory, left) // from further back in the same memory, or from another
 	}
 	copy(p.memory[len(left):], b)
 	return p.memory
 }
 
-// hugeLineBytes is the size from which a line is held in parts, and its memory is freed.
+// hugeLineBytes is the size from which a line is collected in parts, and above which its memory is
+// not reused.
 const hugeLineBytes = 1 << 20
 
-// appendToLine adds a part to the line. A huge line is joined when it is whole: memory that
-// grows with it would need up to four times its size for a moment.
+// appendToLine adds a part to the line. The parts of a huge line are joined when it is complete,
+// because a slice that grows with the line would need up to four times its size for a moment.
 func (p *parser) appendToLine(part []byte) {
 	if n := len(p.line) + len(part); n > cap(p.line) && n > hugeLineBytes {
 		p.parts = append(p.parts, p.line)
@@ -90,7 +90,7 @@ func (p *parser) appendToLine(part []byte) {
 	p.line = append(p.line, part...)
 }
 
-// joinLine makes one slice of a huge line.
+// joinLine joins the parts of a huge line to one slice.
 func (p *parser) joinLine() {
 	if len(p.parts) == 0 {
 		return
@@ -105,18 +105,18 @@ func (p *parser) joinLine() {
 		whole = append(whole, part...)
 	}
 	p.line, p.parts = whole, nil
-	// Who decodes the line needs as much again, which is free now.
+	// Decoding the line needs as much memory again, which a collection can free now.
 	runtime.GC()
 }
 
 // end returns the offset after the fed data.
 func (p *parser) end() int64 { return p.at + int64(len(p.buf)) }
 
-// next returns the next line, valid until the next call of feed or next. ok is false when
-// more must be fed.
+// next returns the next line, which is valid until the next call of feed or next. ok is false if
+// more bytes must be fed.
 func (p *parser) next() (line []byte, mark Mark, ok bool) {
 	if !p.open && cap(p.line) > hugeLineBytes {
-		p.line = nil // now, because the next line may take long to arrive
+		p.line = nil // freed now, because the next line may take long to arrive
 	}
 	for len(p.buf) >= recordHeader {
 		h := p.buf[:recordHeader]
@@ -142,7 +142,7 @@ func (p *parser) next() (line []byte, mark Mark, ok bool) {
 			continue
 		}
 		if flags&recordFirst != 0 {
-			if p.at != p.good { // something, or an incomplete line, precedes it
+			if p.at != p.good { // unreadable bytes or an incomplete line precede this record
 				lost := p.at - p.good
 				p.good, p.open = p.at, false
 				return nil, Mark{Lost: lost}, true
@@ -179,7 +179,7 @@ func (p *parser) next() (line []byte, mark Mark, ok bool) {
 		return line, mark, true
 	}
 	if len(p.buf) == 0 {
-		p.buf, p.memory = nil, nil // an idle session needs none
+		p.buf, p.memory = nil, nil // so that an idle session holds no memory
 	}
 	return nil, Mark{}, false
 }
@@ -189,7 +189,8 @@ func (p *parser) skip(n int) {
 	p.at += int64(n)
 }
 
-// rest returns the size of the incomplete line at the end, when nothing more can be fed.
+// rest returns the size of what is left unparsed at the end of the journal, and skips it. Call it
+// when nothing more can be fed.
 func (p *parser) rest() Mark {
 	lost := p.end() - p.good
 	p.good, p.at, p.buf, p.open = p.end(), p.end(), nil, false
@@ -205,7 +206,7 @@ type segment struct {
 
 // segments lists the files of the journal in a folder, the oldest first.
 func segments(dir string) ([]segment, error) {
-	entries, err := os.ReadDir(dir) // sorted, and the names sort as the offsets do
+	entries, err := os.ReadDir(dir) // sorted by name, which is the order of the offsets
 	if err != nil {
 		return nil, err
 	}
@@ -231,9 +232,10 @@ func JournalStart(dir string) (int64, error) {
 	return all[0].start, nil
 }
 
-// ReadJournal calls line for every line of the journal in the folder of a shim that starts at
-// from or later, with the offset after it. The slice is valid during the call. An unreadable
-// part is one call with [Mark.Lost], including an incomplete line at the end.
+// ReadJournal calls line for every line that starts at the offset from or later in the journal of
+// a shim's folder. offset is the position after the line. The slice is valid during the call. An
+// unreadable part, or an incomplete line at the end, results in one call with [Mark.Lost] set. An
+// error of line ends ReadJournal, which returns it.
 func ReadJournal(dir string, from int64, line func(offset int64, line []byte, mark Mark) error) error {
 	all, err := segments(dir)
 	if err != nil {
@@ -265,8 +267,8 @@ func (s segment) read(p *parser, from int64, each func(int64, []byte, Mark) erro
 	}
 	defer f.Close()
 	for at := max(s.start, from); ; {
-		b := make([]byte, chunkSize)    // the parser keeps it
-		n, _ := f.ReadAt(b, at-s.start) // a read error is a gap
+		b := make([]byte, chunkSize)    // the parser owns it
+		n, _ := f.ReadAt(b, at-s.start) // a read error results in a gap
 		if n == 0 {
 			return nil
 		}

@@ -17,12 +17,12 @@ const (
 	helloTimeout = 2 * time.Second
 	// endTimeout is how long a server may take to read the last frames.
 	endTimeout = 2 * time.Second
-	// reconnectDelay is how long a connection may take to be recognized as ended when the
-	// same server connects again.
+	// reconnectDelay is how long attach waits for the previous connection to end if the same
+	// server connects again.
 	reconnectDelay = 100 * time.Millisecond
 	// maxHello bounds a frame of an unidentified client, in bytes.
 	maxHello = 4 << 10
-	// maxReplies bounds the unread replies.
+	// maxReplies bounds the replies that the server has not read.
 	maxReplies = 16 << 10
 	// chunkSize bounds the part of the journal in one frame, in bytes.
 	chunkSize = 256 << 10
@@ -35,13 +35,13 @@ type peer struct {
 	version byte
 	wake    chan struct{} // capacity 1
 	done    chan struct{} // closed when the connection has ended
-	blocked string        // as the server was told; only send changes it
+	blocked string        // as last reported to the server; only send uses it
 
 	mu       sync.Mutex
 	replies  []frame
 	attached bool
 	sent     int64 // end of the sent part of the journal
-	allowed  int64 // limit of the part that may be sent
+	allowed  int64 // end of the part of the journal that may be sent
 	exitSent bool
 	closing  bool // send what is queued, then end
 	ended    bool // receive has returned
@@ -112,8 +112,8 @@ func (p *peer) reply(f frame) {
 	p.signal()
 }
 
-// end sends the queued frames and these, if the server reads them soon, and ends the
-// connection.
+// end makes send write the queued frames and last, if the server reads them within endTimeout, and
+// then end the connection. It does not wait for that.
 func (p *peer) end(last ...frame) {
 	p.mu.Lock()
 	p.replies = append(p.replies, last...)
@@ -141,7 +141,7 @@ func (p *peer) handleFrame(f frame) bool {
 	case f.version != p.version:
 		done(ErrVersion)
 	case f.kind == kindStat:
-		go func() { // it reads every process of the machine
+		go func() { // stat reads every process of the machine
 			s := k.stat()
 			p.reply(replyTo(f.number, head{Stat: &s}, nil))
 		}()
@@ -176,7 +176,7 @@ func (p *peer) handleFrame(f frame) bool {
 		k.journal.commit(int64(f.number))
 	case f.kind == kindConsumed:
 		p.mu.Lock()
-		p.allowed = max(p.allowed, int64(f.number)) // the limit is the server's own choice
+		p.allowed = max(p.allowed, int64(f.number)) // the server is free to choose the limit
 		p.mu.Unlock()
 		p.signal()
 	}
@@ -190,7 +190,7 @@ func (p *peer) attach(number uint64, h head) {
 	err := failpoint.Hit("shim.attach.before")
 	k.mu.Lock()
 	if older := k.current; older != nil && older != p && h.Epoch == k.epoch {
-		// The same server again. Its previous connection may have ended without notice.
+		// The same server attaches again. Its previous connection may be about to end.
 		k.mu.Unlock()
 		select {
 		case <-older.done:
@@ -226,8 +226,8 @@ func (p *peer) attach(number uint64, h head) {
 	p.signal()
 }
 
-// send writes replies, and the journal up to the server's limit. It ends with the connection,
-// and ends it.
+// send writes replies, and the journal up to the server's limit. It returns when the connection
+// ends, and closes the connection.
 func (p *peer) send() {
 	defer p.c.Close()
 	at := cursor{j: p.k.journal}
@@ -257,7 +257,8 @@ func (p *peer) send() {
 	}
 }
 
-// collect encodes what can be sent now; last ends the connection after it.
+// collect appends to b the frames that can be sent now. last means that the connection ends after
+// them.
 func (p *peer) collect(b []byte, at *cursor) (out []byte, last bool) {
 	exit := p.k.exitRecord()
 	p.mu.Lock()
@@ -295,7 +296,7 @@ func (p *peer) collect(b []byte, at *cursor) (out []byte, last bool) {
 		return b, false
 	}
 	if n == 0 {
-		sent = at.end // this segment is gone: the server sees a gap
+		sent = at.end // this segment cannot be read: the server sees a gap
 	}
 	frame{version: p.version, kind: kindData, number: uint64(sent)}.append(b, n)
 	p.mu.Lock()

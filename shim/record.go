@@ -6,11 +6,11 @@ import (
 )
 
 // A journal is a stream of records, split into segments at any byte. A line is one record, or
-// several when it is long, so that no process needs to hold it. An offset is a position in
-// the stream; it only grows.
+// several if it is long, so that no process needs to hold all of it in memory. An offset is a
+// position in the stream; it only grows.
 //
-// The checksums start with a salt, so that output of the CLI that looks like a record is
-// none, even where a reader must search for the next record.
+// The checksums start with a salt, so that a reader that searches for the next record is not
+// misled by output of the CLI that looks like one.
 const (
 	recordFirst      = 1 << iota // a line starts here
 	recordLast                   // and ends here
@@ -18,11 +18,11 @@ const (
 	recordOversize               // with recordLast: the payload is the true size of the line (8), without text
 )
 
-// magic (4), check sum of the rest of the header (4), sequence number (8),
-// length of the payload (4), flags (4), check sum of the payload (4)
+// recordHeader is the size of a record's header in bytes: magic (4), checksum of the rest of the
+// header (4), sequence number (8), length of the payload (4), flags (4), checksum of the payload (4).
 const recordHeader = 28
 
-// maxRecord bounds the payload of a record.
+// maxRecord bounds the payload of a record, in bytes.
 const maxRecord = 128 << 10
 
 var (
@@ -47,7 +47,7 @@ type recorder struct {
 	limit    int64 // bytes of a line that are kept
 	sequence uint64
 	begun    bool  // a line has started
-	size     int64 // its bytes so far
+	size     int64 // bytes of the line so far
 }
 
 // add appends the next part of a line to b; last ends the line.

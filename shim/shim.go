@@ -1,48 +1,50 @@
-// Package shim keeps one CLI alive while servers come and go. Its parent is a
-// program that runs [Main], sayso-shim or `sayso shim`: it writes what the CLI prints to a journal before anybody sees it,
-// replays the journal to whichever server attaches, writes each keyed line to
-// the CLI once, and kills the whole tree. It knows lines, not messages, so a new
-// CLI never needs a new shim.
+// Package shim keeps one CLI alive while servers come and go. The parent of the CLI
+// is the shim: a program that runs [Main], which is sayso-shim or `sayso shim`. It
+// writes what the CLI prints to a journal before any server sees it, replays the
+// journal to the server that attaches, writes each keyed line to the CLI once, and
+// kills the whole process tree. It handles lines, not messages, so a new CLI never
+// needs a new shim.
 //
 // # Usage
 //
-// A server calls [Start], then [Attach] with an epoch above all before it; after
-// a restart it calls [List] and attaches to what lives. [Conn.Recv] gives lines,
-// [Conn.Offset] where the journal goes on after them; what is stored is given
-// back with [Conn.Commit]. After io.EOF, [Conn.AckExit] lets the shim go, and
-// [Remove] takes the folder away.
+// A server calls [Start], and then [Attach] with an epoch above all earlier ones.
+// After a restart it calls [List] and attaches to the shims that are alive.
+// [Conn.Recv] returns lines, and [Conn.Offset] the position in the journal after the
+// last of them. [Conn.Commit] declares what is stored, so that the shim can delete
+// it. After io.EOF, [Conn.AckExit] ends the shim, and [Remove] deletes its folder.
 //
 // # The folder of a shim
 //
-// Everything lies in one folder (0700) that only this uid can enter: lock (held
-// as long as the shim lives), token, meta.json, socket, out.* (the journal), keys
-// (of the lines that were written to the CLI, see [Wrote]), exit.json once the CLI
-// has exited, shim.log (a crash of the shim itself). The environment of the CLI is
-// never written there.
+// All files are in one folder (0700) that only this uid can enter: lock (held while
+// the shim is alive), token, meta.json, socket, out.* (the journal), keys (of the
+// lines written to the CLI, see [Wrote]), exit.json once the CLI has exited, and
+// shim.log (a crash of the shim itself). The environment of the CLI is never written
+// there.
 //
-// # One fate
+// # When the shim dies
 //
-// On Linux the kernel kills the CLI when its shim dies. On macOS the CLI sees
-// the end of its input and is expected to exit; until it does it is an orphan,
-// which [Clean] kills by recorded pid and start time. What the CLI left behind
-// outside its process group is found by cgroup where there is one, and else by a
-// random variable in its environment, [Marker]; a process that dropped the
-// variable, its group and its parent, and outlives a shim that was killed where
-// there was no cgroup, is not found. While the shim lives nothing escapes it on
-// Linux: it adopts all orphans of its tree.
+// On Linux the kernel kills the CLI when its shim dies. On macOS the CLI sees the
+// end of its input and is expected to exit; until it does, it is an orphan, which
+// [Clean] kills by the recorded pid and start time. Processes that the CLI left
+// outside its process group are found by their cgroup, or without a cgroup by
+// [Marker], a random variable in their environment. One kind of process is not
+// found: one that dropped the variable, its group and its parent, and outlives a
+// shim that was killed, where there was no cgroup. While the shim is alive, no
+// process escapes it on Linux, because it adopts all orphans of its tree.
 //
 // # Without its folder
 //
-// A folder that was deleted leaves a shim that nobody can reach. It goes on while a
-// server is attached, and for [Limits].GoneMS after that, in case the folder is there
-// again, as when a disk is mounted; then it ends the tree. The journal goes on in the
-// files that are open.
+// If its folder is deleted, no server can reach a shim. It continues while a server
+// is attached, and for [Limits].GoneMS after that, in case the folder returns, for
+// example because a disk is mounted again; then it ends the tree. Meanwhile it writes
+// the journal to the files that are open.
 //
 // # Versions
 //
 // A shim outlives upgrades and downgrades of the server. The header of a frame
-// never changes; both sides speak the lower of their versions, at most two below
-// their own. Unknown fields are ignored, unknown frames answered with an error.
+// never changes. Both sides speak the lower of their two versions, which is at most
+// two below either. They ignore unknown fields and answer unknown frames with an
+// error.
 package shim
 
 import (
@@ -53,16 +55,17 @@ import (
 	"time"
 )
 
-// Version is what this package speaks; it drives shims of two versions before.
+// Version is the version of the protocol. This package also drives shims of the two versions
+// before it.
 const (
 	Version = 1
 	oldest  = max(1, Version-2)
 )
 
-// Marker is the variable in the environment of a CLI that tells whose it is.
+// Marker is the environment variable that marks the processes of a CLI. Its value is random.
 const Marker = "SAYSO_SHIM"
 
-// What can be wrong.
+// Errors of this package.
 var (
 	ErrCLIMissing       = errors.New("the CLI does not exist")
 	ErrCLINotExecutable = errors.New("the CLI cannot be executed")
@@ -86,7 +89,7 @@ var (
 	ErrTooLarge = errors.New("a line was larger than the limit")
 )
 
-// codes are the errors that cross from the shim to the server, by their names there.
+// codes lists the errors that a shim sends to a server, with their codes on the wire.
 var codes = []struct {
 	code string
 	err  error
@@ -96,7 +99,7 @@ var codes = []struct {
 	{"alive", ErrAlive}, {"bad_line", ErrBadLine}, {"input_closed", ErrInputClosed}, {"input_full", ErrInputFull},
 }
 
-// wire is an error as it crosses.
+// wire returns the head that carries an error to the server.
 func wire(err error) head {
 	for _, c := range codes {
 		if errors.Is(err, c.err) {
@@ -106,7 +109,7 @@ func wire(err error) head {
 	return head{Code: "failed", Message: err.Error()}
 }
 
-// err is an error that has crossed, nil when there was none.
+// err returns the error that a head carries, nil for none.
 func (h head) err() error {
 	for _, c := range codes {
 		if h.Code == c.code {
@@ -119,32 +122,32 @@ func (h head) err() error {
 	return nil
 }
 
-// Params is all that a shim is told, in one message on its stdin.
+// Params configures a shim. It receives them as one message on its stdin.
 type Params struct {
 	Version   int      `json:"version"` // set by Start
 	SessionID string   `json:"session_id"`
 	ProcessID string   `json:"process_id"`
-	Dir       string   `json:"dir"`   // of this shim alone, absolute; Start makes it
+	Dir       string   `json:"dir"`   // folder of this shim, absolute; Start creates it
 	Token     string   `json:"token"` // set by Start
 	Path      string   `json:"path"`  // of the CLI, absolute
-	Args      []string `json:"args"`  // after the program's name
-	Env       []string `json:"env"`   // KEY=value; exactly this and Marker
+	Args      []string `json:"args"`  // without the program's name
+	Env       []string `json:"env"`   // KEY=value; the CLI gets these and Marker, and nothing else
 	Cwd       string   `json:"cwd"`   // where the CLI works, absolute
 	NoCgroup  bool     `json:"no_cgroup,omitempty"`
-	// Files are put into Dir, by name and readable by this uid alone, before
-	// anything is started, and go with it. The shim never sees them.
+	// Files has the content of files, by name. Start writes them to Dir, readable by this uid
+	// alone, before it starts the shim; they are deleted with Dir. The shim does not receive them.
 	Files  map[string][]byte `json:"-"`
 	Limits Limits            `json:"limits"`
 }
 
-// Limits of one shim; 0 stands for the default.
+// Limits are the limits of one shim; 0 means the default.
 type Limits struct {
-	Line     int64 `json:"line"`      // bytes of a line of output; of a larger one the beginning is kept
-	Segment  int64 `json:"segment"`   // bytes after which the journal begins another file
-	Journal  int64 `json:"journal"`   // bytes not yet committed at which the CLI is made to wait
-	Input    int64 `json:"input"`     // bytes that may wait for the CLI to read them, one line included
-	LingerMS int64 `json:"linger_ms"` // how long the end of the CLI waits for AckExit
-	GoneMS   int64 `json:"gone_ms"`   // how long the CLI lives on without a folder and a server
+	Line     int64 `json:"line"`      // bytes of a line of output; a longer line is truncated
+	Segment  int64 `json:"segment"`   // bytes of a file of the journal
+	Journal  int64 `json:"journal"`   // bytes of uncommitted output from which on the CLI has to wait
+	Input    int64 `json:"input"`     // bytes that may wait for the CLI to read them, in one line or several
+	LingerMS int64 `json:"linger_ms"` // how long the shim waits for AckExit after the CLI has exited
+	GoneMS   int64 `json:"gone_ms"`   // how long the CLI may run with neither a folder nor a server
 }
 
 func (l Limits) orDefault() Limits {
@@ -154,68 +157,69 @@ func (l Limits) orDefault() Limits {
 		}
 		return v
 	}
-	l.Line = def(l.Line, 256<<20)      // real lines carry PDFs and whole tool results
-	l.Segment = def(l.Segment, 16<<20) // what a commit gives back at a time
-	// A line can be committed only when it is whole, so more than one must fit.
+	l.Line = def(l.Line, 256<<20)      // lines may contain PDFs and whole tool results
+	l.Segment = def(l.Segment, 16<<20) // commits free whole segments
+	// Only a complete line can be committed, so more than one must fit.
 	l.Journal = max(def(l.Journal, 8<<30), 2*(l.Line+l.Segment))
-	l.Input = def(l.Input, 128<<20) // pictures
+	l.Input = def(l.Input, 128<<20) // lines may contain pictures
 	l.LingerMS = def(l.LingerMS, (24 * time.Hour).Milliseconds())
 	l.GoneMS = def(l.GoneMS, (10 * time.Minute).Milliseconds()) // a disk may be mounted again
 	return l
 }
 
-// Meta is what a shim writes down about itself.
+// Meta is what a shim records about itself in meta.json.
 type Meta struct {
 	Version   int    `json:"version"`
 	SessionID string `json:"session_id"`
 	ProcessID string `json:"process_id"`
 	PID       int    `json:"pid"`
-	Start     string `json:"start"`             // of PID; with it, unique for ever on this machine
-	CLI       int    `json:"cli_pid"`           // 0 until the CLI was started
-	CLIStart  string `json:"cli_start"`         // of CLI
-	Marker    string `json:"marker"`            // value of the variable
-	Cgroup    string `json:"cgroup,omitempty"`  // folder of it; "" for none
-	Kill      string `json:"kill"`              // how a tree is found: cgroup, subreaper or scan
+	Start     string `json:"start"`             // start time of PID; the two together are unique on this machine
+	CLI       int    `json:"cli_pid"`           // 0 until the CLI is started
+	CLIStart  string `json:"cli_start"`         // start time of CLI, in the format of Start
+	Marker    string `json:"marker"`            // value of the environment variable Marker
+	Cgroup    string `json:"cgroup,omitempty"`  // path of the cgroup; "" for none
+	Kill      string `json:"kill"`              // how the tree is found: cgroup, subreaper or scan
 	Started   string `json:"started,omitempty"` // RFC 3339
-	Cwd       string `json:"cwd,omitempty"`     // where the CLI works, absolute; "" of a shim of an earlier release
+	Cwd       string `json:"cwd,omitempty"`     // where the CLI works, absolute; shims of earlier releases lack it
 	Limits    Limits `json:"limits"`
 }
 
-// ExitRecord says how a CLI ended.
+// ExitRecord describes how a CLI ended.
 type ExitRecord struct {
 	Status int       `json:"status"`           // -1 when a signal ended it
 	Signal int       `json:"signal,omitempty"` // number of the signal
 	At     time.Time `json:"at"`
 	Offset int64     `json:"offset"` // end of the journal
-	Stderr string    `json:"stderr"` // its end, at most 64 KiB
+	Stderr string    `json:"stderr"` // end of stderr, at most 64 KiB
 }
 
-// Stat says how a shim and its tree are.
+// Stat describes the state of a shim and its process tree.
 type Stat struct {
 	PID   int    `json:"pid"`
 	CLI   int    `json:"cli_pid"`
 	Alive bool   `json:"alive"` // the CLI has not exited
-	State string `json:"state"` // running, blocked (the journal takes nothing: see Blocked), exited
-	// Blocked is why the journal takes nothing; the CLI waits meanwhile.
+	State string `json:"state"` // running, blocked (see Blocked) or exited
+	// Blocked is why the journal cannot be written, which makes the CLI wait; else "".
 	Blocked string `json:"blocked,omitempty"`
 	Epoch   uint64 `json:"epoch"`
-	// Where the journal begins, ends, and is no longer needed below.
+	// Offsets where the journal begins, where it ends, and before which it is committed.
 	First     int64 `json:"first"`
 	End       int64 `json:"end"`
 	Committed int64 `json:"committed"`
-	// InputBytes wait for the CLI to read them, the first since InputMS.
+	// InputBytes is the size of the lines that the CLI has not read, and InputMS how long the
+	// first of them has waited, in milliseconds.
 	InputBytes int64  `json:"input_bytes"`
 	InputMS    int64  `json:"input_ms"`
 	Kill       string `json:"kill"` // as in Meta
-	// Of the CLI and everything below it. CPU includes what has ended, where the
-	// system tells.
+	// The following are sums for the CLI and its descendants. CPUMS includes processes that have
+	// ended, if the system reports them.
 	Processes int   `json:"processes"`
 	RSS       int64 `json:"rss"`    // bytes
 	CPUMS     int64 `json:"cpu_ms"` // milliseconds
 	ShimRSS   int64 `json:"shim_rss"`
 }
 
-// Names in the folder of a shim.
+// Names of the files in the folder of a shim.
 const (
 	lockName   = "lock"
 	tokenName  = "token"
@@ -226,7 +230,7 @@ const (
 	keysName   = "keys"
 )
 
-// writeJSON puts a file in place whole, also for whoever comes after a power cut.
+// writeJSON writes a file atomically, and syncs it to disk for the case of a power cut.
 func writeJSON(name string, v any) error {
 	text, _ := json.Marshal(v) // our own types can be encoded
 	f, err := os.OpenFile(name+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)

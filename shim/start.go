@@ -18,24 +18,22 @@ import (
 // Handle is a started shim.
 type Handle struct {
 	Dir string
-	PID int // of the shim
+	PID int // pid of the shim
 	CLI int // pid of the CLI
-	// Done is closed when the shim has ended. This process is the shim's parent and must wait
-	// for it.
+	// Done is closed when the shim has ended, and was reaped by this process, its parent.
 	Done <-chan struct{}
 }
 
-// Start creates p.Dir, and starts exe with the argument "shim" and the CLI under it. Both
-// outlive ctx, which bounds the start alone. After an error nothing is left; it is
-// [ErrProgram], [ErrCLIMissing], [ErrCLINotExecutable] or [ErrFolderMissing] where the cause
-// is known.
+// Start creates p.Dir, and starts exe with the argument "shim", which starts the CLI. Both outlive
+// ctx, which only bounds the start. After an error nothing is left. The error is [ErrProgram],
+// [ErrCLIMissing], [ErrCLINotExecutable] or [ErrFolderMissing] if the cause is known.
 func Start(ctx context.Context, exe string, p Params) (Handle, error) {
 	if ctx.Err() != nil {
 		return Handle{}, fmt.Errorf("shim: start: %w", context.Cause(ctx))
 	}
 	p.Version, p.Token = Version, randomHex(32)
 	for _, text := range slices.Concat([]string{p.Dir, p.Path, p.Cwd}, p.Args, p.Env) {
-		if !utf8.ValidString(text) { // JSON would change it
+		if !utf8.ValidString(text) { // JSON would change the text
 			return Handle{}, fmt.Errorf("shim: start: %q is not UTF-8", text)
 		}
 	}
@@ -52,7 +50,7 @@ func Start(ctx context.Context, exe string, p Params) (Handle, error) {
 	return h, nil
 }
 
-// put starts the shim after its files are written.
+// put writes p.Files and starts the shim.
 func (p Params) put(ctx context.Context, exe string) (Handle, error) {
 	for name, content := range p.Files {
 		if filepath.Base(name) != name {
@@ -89,7 +87,7 @@ func (p Params) start(ctx context.Context, exe string) (Handle, error) {
 		return Handle{}, fmt.Errorf("shim: start: %w", err)
 	}
 	defer hear.Close()
-	// The environment is empty, because the shim needs none of ours.
+	// The shim needs nothing from the environment of this process.
 	sys, reap := detachedAttr()
 	process, err := os.StartProcess(exe, []string{exe, "shim"}, &os.ProcAttr{
 		Dir: "/", Env: failpoint.Environ(), Files: []*os.File{in, out, nil}, Sys: sys,
@@ -102,7 +100,7 @@ func (p Params) start(ctx context.Context, exe string) (Handle, error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		reap(process) // its folder contains how it ended
+		reap(process) // how it ended is recorded in its folder
 	}()
 	stop := context.AfterFunc(ctx, func() {
 		_ = say.SetWriteDeadline(time.Unix(1, 0)) // fails only when closed
@@ -126,7 +124,7 @@ func (p Params) start(ctx context.Context, exe string) (Handle, error) {
 	return Handle{Dir: p.Dir, PID: answer.PID, CLI: answer.CLI, Done: done}, nil
 }
 
-// shake says what to do and hears how it went.
+// shake sends the parameters to the shim and returns its answer.
 func (p Params) shake(say, hear *os.File, message []byte) (handshake, error) {
 	_, sayErr := say.Write(message)
 	say.Close()

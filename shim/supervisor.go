@@ -26,21 +26,21 @@ import (
 const (
 	// maxParams bounds the message on stdin, in bytes.
 	maxParams = 16 << 20
-	// termGracePeriod is how long the CLI may take to end after the shim got SIGTERM, as when
-	// the machine shuts down.
+	// termGracePeriod is how long the CLI may take to end after the shim received SIGTERM, for
+	// example because the machine shuts down.
 	termGracePeriod = 3 * time.Second
-	// drainTimeout bounds a read of output after the tree is gone; only a process outside the
-	// tree can still hold the pipe.
+	// drainTimeout bounds each read of output after the tree is gone. Then only a process outside
+	// the tree can still have the pipe open.
 	drainTimeout = 50 * time.Millisecond
 	// pipeCapacity is the maximum capacity of a pipe.
 	pipeCapacity = 1 << 20
 	// killDelay is the pause between two checks of a tree that is being killed.
 	killDelay = 5 * time.Millisecond
-	// folderCheckInterval bounds how long it takes to notice that our folder is gone.
+	// folderCheckInterval bounds how long it takes to notice that the shim's folder is gone.
 	folderCheckInterval = 30 * time.Second
-	// maxUnidentified bounds the connections of clients that are not identified yet.
+	// maxUnidentified bounds the connections of clients that have not identified themselves yet.
 	maxUnidentified = 16
-	stderrMax       = 64 << 10
+	stderrMax       = 64 << 10 // bytes of stderr that are kept
 )
 
 // handshake is the only line that a shim prints.
@@ -58,7 +58,7 @@ type supervisor struct {
 	meta   Meta
 	limits Limits
 	cgroup *os.File // nil for none
-	lock   *os.File // held open as long as this process runs
+	lock   *os.File // open while this process runs
 
 	input          *input
 	journal        *journal
@@ -66,33 +66,32 @@ type supervisor struct {
 	tail           tail // end of stderr
 
 	listener *net.UnixListener
-	guests   chan struct{}
+	guests   chan struct{} // one value for each unidentified client
 
 	status syscall.WaitStatus // of the CLI; set before empty is closed
 	empty  chan struct{}      // closed when the tree is empty
-	quit   chan struct{}      // closed when the shim must end in any case
+	quit   chan struct{}      // closed when the shim ends
 
-	// closes acked: the server has stored how the CLI ended
-	ackExit func()
-	acked   chan struct{}
+	ackExit func()        // closes acked
+	acked   chan struct{} // closed when the server has stored how the CLI ended
 
 	mu      sync.Mutex
-	exited  bool // the CLI was reaped
-	epoch   uint64
-	current *peer
-	exit    *ExitRecord
+	exited  bool        // the CLI was reaped
+	epoch   uint64      // the highest that has attached
+	current *peer       // the attached server; nil for none
+	exit    *ExitRecord // nil until the end of the CLI is recorded
 }
 
 // Main runs the shim: it reads its [Params] from stdin, answers with one line on stdout, and
 // returns when it is no longer needed.
 func Main(stdin, stdout *os.File) error {
-	// The kernel kills the CLI when the thread that started it ends.
+	// The kernel would kill the CLI if the thread that started it ended.
 	runtime.LockOSThread()
-	// The shim mostly moves single lines between descriptors: waking a second thread for the
-	// next step takes longer than the step.
+	// The shim mostly moves single lines between descriptors. Waking a second thread for the
+	// next step takes longer than the step itself.
 	runtime.GOMAXPROCS(1)
-	// There is one shim per session. It uses less than 1 MB, so frequent collections cost
-	// little and keep the garbage of a busy session as small.
+	// There is one shim per session. It uses less than 1 MB of memory, so frequent collections
+	// cost little, and keep a busy shim about as small as an idle one.
 	debug.SetGCPercent(25)
 	signals := make(chan os.Signal, 4)
 	// SIGPIPE is ignored, because a server may die before it reads the line.
@@ -115,14 +114,14 @@ func Main(stdin, stdout *os.File) error {
 	if err != nil {
 		return err
 	}
-	// Most of what was allocated until here is garbage; an idle session would keep it.
+	// Most memory allocated so far is garbage, which an idle shim would keep.
 	debug.FreeOSMemory()
 	k.run(signals)
 	return nil
 }
 
-// detach releases everything that came from the server. The descriptors 0 to 2 stay open, so
-// that nothing else gets these numbers.
+// detach releases the descriptors that the shim inherited from the server. Numbers 0 to 2 stay open,
+// so that no other file gets them.
 func detach(stdin, stdout *os.File) error {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
@@ -137,7 +136,7 @@ func detach(stdin, stdout *os.File) error {
 	return nil
 }
 
-// start locks the folder and starts the CLI.
+// start reads the parameters, locks the folder and starts the CLI.
 func start(stdin io.Reader) (*supervisor, error) {
 	text, err := io.ReadAll(io.LimitReader(stdin, maxParams))
 	if err != nil {
@@ -150,7 +149,7 @@ func start(stdin io.Reader) (*supervisor, error) {
 	if p.Version < oldest {
 		return nil, fmt.Errorf("params of version %d: %w", p.Version, ErrVersion)
 	}
-	_, _ = syscall.Setsid() // fails only when we lead a session
+	_, _ = syscall.Setsid() // fails only if this process already leads a session
 	seal()
 	info, err := os.Lstat(p.Dir)
 	if err != nil {
@@ -159,8 +158,8 @@ func start(stdin io.Reader) (*supervisor, error) {
 	if owner, ok := info.Sys().(*syscall.Stat_t); !info.IsDir() || info.Mode().Perm() != 0o700 || !ok || int(owner.Uid) != os.Geteuid() {
 		return nil, fmt.Errorf("%s is not a folder of ours alone", p.Dir)
 	}
-	// All paths are relative from here on: none is too long for a socket, and the folder may
-	// be moved.
+	// From here on all paths are relative, so that none is too long for a socket, and the folder
+	// may be moved.
 	if err := os.Chdir(p.Dir); err != nil {
 		return nil, err
 	}
@@ -168,7 +167,7 @@ func start(stdin io.Reader) (*supervisor, error) {
 	if err != nil {
 		return nil, err
 	}
-	self, _ := processOf(os.Getpid()) // with "" for our start time, Clean leaves us alone
+	self, _ := processOf(os.Getpid()) // without a start time if that fails
 	k := &supervisor{
 		token: p.Token, limits: p.Limits.orDefault(),
 		meta: Meta{
@@ -201,7 +200,7 @@ func start(stdin io.Reader) (*supervisor, error) {
 	return k, nil
 }
 
-// open records what must be known if the shim dies, and starts the CLI.
+// open records what Clean needs if the shim dies, and starts the CLI.
 func (k *supervisor) open(p Params) error {
 	if err := os.WriteFile(tokenName, []byte(k.token), 0o600); err != nil {
 		return err
@@ -216,7 +215,7 @@ func (k *supervisor) open(p Params) error {
 	if err := k.listen(); err != nil {
 		return err
 	}
-	if k.meta.Cgroup != "" { // after it was recorded, so that it is found again
+	if k.meta.Cgroup != "" { // created after it was recorded, so that Clean finds it
 		var err error
 		if k.cgroup, err = newCgroup(k.meta.Cgroup); err != nil {
 			k.meta.Cgroup = ""
@@ -231,9 +230,9 @@ func (k *supervisor) open(p Params) error {
 	return writeJSON(metaName, k.meta)
 }
 
-// seal keeps inherited descriptors from the CLI.
+// seal makes sure that the CLI does not inherit descriptors that this process has inherited.
 func seal() {
-	entries, _ := os.ReadDir("/dev/fd") // where it is missing, nothing was inherited by accident
+	entries, _ := os.ReadDir("/dev/fd") // without it, assume that nothing was inherited by accident
 	for _, e := range entries {
 		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
 			syscall.CloseOnExec(fd)
@@ -250,14 +249,14 @@ func (k *supervisor) startCLI(p Params, keys *os.File) error {
 		return err
 	}
 	defer bundle.Close()
-	defer func() { _ = bundle.Chdir() }() // the folder is open
+	defer func() { _ = bundle.Chdir() }() // cannot fail, because the folder is open
 	if err := Enter(p.Cwd); err != nil {
 		return fmt.Errorf("%q: %w: %w", p.Cwd, ErrFolderMissing, err)
 	}
 	var ours, theirs [3]*os.File
 	defer func() {
 		for _, f := range theirs {
-			f.Close() // nil is refused
+			f.Close() // returns an error for nil
 		}
 	}()
 	for i := range ours {
@@ -271,8 +270,8 @@ func (k *supervisor) startCLI(p Params, keys *os.File) error {
 	}
 	attr := &os.ProcAttr{Env: append(p.Env[:len(p.Env):len(p.Env)], Marker+"="+k.meta.Marker), Files: theirs[:], Sys: childAttr(k.cgroup)}
 	cli, err := os.StartProcess(p.Path, append([]string{p.Path}, p.Args...), attr)
-	if err != nil && k.cgroup != nil { // we may create one, but not move into it
-		_ = removeCgroup(k.meta.Cgroup) // only an empty folder would stay
+	if err != nil && k.cgroup != nil { // perhaps a cgroup may be created, but not entered
+		_ = removeCgroup(k.meta.Cgroup) // if it fails, an empty folder stays
 		k.cgroup, k.meta.Cgroup = nil, ""
 		attr.Sys = childAttr(nil)
 		cli, err = os.StartProcess(p.Path, append([]string{p.Path}, p.Args...), attr)
@@ -287,14 +286,13 @@ func (k *supervisor) startCLI(p Params, keys *os.File) error {
 	if started, ok := processOf(cli.Pid); ok {
 		k.meta.CLIStart = started.start
 	}
-	_ = cli.Release() // it is reaped with the rest of its tree
+	_ = cli.Release() // reap waits for it, as for the rest of its tree
 	k.input, k.stdout, k.stderr = newInput(ours[0], keys, k.limits.Input), ours[1], ours[2]
 	return nil
 }
 
-// Enter makes a folder the working directory that the CLI inherits. Its path was resolved a
-// while ago: it must still lead, without symbolic links, to the current folder, whatever has
-// replaced it since.
+// Enter changes the working directory, which the CLI inherits. path was resolved earlier: it must
+// still lead to the folder without symbolic links, in case something has replaced it since.
 func Enter(path string) error {
 	if !filepath.IsAbs(path) {
 		return errors.New("no absolute path")
@@ -313,7 +311,7 @@ func startError(path string, err error) error {
 	why := error(nil)
 	switch _, missing := os.Stat(path); {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOEXEC), errors.Is(err, syscall.EISDIR),
-		errors.Is(err, fs.ErrNotExist) && missing == nil: // its interpreter is missing
+		errors.Is(err, fs.ErrNotExist) && missing == nil: // the interpreter of the file is missing
 		why = ErrCLINotExecutable
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		why = ErrCLIMissing
@@ -323,8 +321,8 @@ func startError(path string, err error) error {
 	return fmt.Errorf("%w: %w", err, why)
 }
 
-// run supervises the CLI until it has ended and a server has recorded that, or no server
-// comes.
+// run supervises the CLI until it has ended and either a server has recorded that, or none has within
+// [Limits].LingerMS.
 func (k *supervisor) run(signals <-chan os.Signal) {
 	var reading sync.WaitGroup
 	reading.Go(k.readOutput)
@@ -334,7 +332,7 @@ func (k *supervisor) run(signals <-chan os.Signal) {
 	go func() {
 		k.reap()
 		past := time.Now()
-		_ = k.stdout.SetReadDeadline(past) // fail only when closed
+		_ = k.stdout.SetReadDeadline(past) // both fail only when closed
 		_ = k.stderr.SetReadDeadline(past)
 		close(k.empty)
 		k.input.close()
@@ -362,7 +360,7 @@ func (k *supervisor) run(signals <-chan os.Signal) {
 			}
 		case s := <-signals:
 			switch s {
-			case syscall.SIGHUP: // somebody misses the socket
+			case syscall.SIGHUP: // a server found no socket
 				if k.listen() == nil {
 					go k.accept(k.listener)
 				}
@@ -394,15 +392,15 @@ func (k *supervisor) run(signals <-chan os.Signal) {
 		p.end()
 		<-p.done
 	}
-	_ = removeCgroup(k.meta.Cgroup) // only an empty folder would stay
+	_ = removeCgroup(k.meta.Cgroup) // if it fails, an empty folder stays
 }
 
-// isReachable reports whether a server is attached or can find us.
+// isReachable reports whether a server is attached or can find the shim.
 func (k *supervisor) isReachable() bool {
 	k.mu.Lock()
 	attached := k.current != nil
 	k.mu.Unlock()
-	_, err := os.Lstat(metaName) // in our folder, even if it was moved
+	_, err := os.Lstat(metaName) // in the shim's folder, even if that was moved
 	return attached || err == nil
 }
 
@@ -439,7 +437,7 @@ func (k *supervisor) accept(l *net.UnixListener) {
 	}
 }
 
-// A pipe reads the CLI's output. It ends when all writers have closed it or, after the tree
+// A pipe reads the CLI's output. It returns io.EOF when all writers have closed it or, once the tree
 // is gone and a deadline is set, when it is empty.
 type pipe struct {
 	file    *os.File
@@ -451,7 +449,7 @@ func (p *pipe) Read(b []byte) (int, error) {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		return n, err
 	}
-	// A past deadline hides what is left in the pipe.
+	// A deadline in the past hides what is left in the pipe.
 	if p.drained >= pipeCapacity {
 		return 0, io.EOF
 	}
@@ -468,7 +466,7 @@ func (p *pipe) Read(b []byte) (int, error) {
 func (k *supervisor) readOutput() {
 	from := &pipe{file: k.stdout}
 	lines := recorder{salt: k.journal.salt, limit: k.limits.Line}
-	buf, held := make([]byte, maxRecord), 0 // the start of a line is held until more of it arrives
+	buf, held := make([]byte, maxRecord), 0 // buf[:held] is the start of a line whose rest has not arrived
 	var records []byte
 	for ended := false; !ended; {
 		n, err := from.Read(buf[held:])
@@ -495,7 +493,7 @@ func (k *supervisor) readOutput() {
 	}
 }
 
-// notify wakes the connection to the server.
+// notify wakes the connection to the server, if one is attached.
 func (k *supervisor) notify() {
 	k.mu.Lock()
 	p := k.current
@@ -505,7 +503,8 @@ func (k *supervisor) notify() {
 	}
 }
 
-// record publishes how the CLI ended.
+// record tells the server how the CLI ended, and writes that to the folder. It retries until it has
+// succeeded or the shim ends or cannot be reached.
 func (k *supervisor) record() {
 	_, end := k.journal.bounds()
 	exit := &ExitRecord{Status: k.status.ExitStatus(), At: time.Now(), Offset: end, Stderr: k.tail.String()}
@@ -520,7 +519,7 @@ func (k *supervisor) record() {
 	k.exit = exit
 	k.mu.Unlock()
 	k.notify()
-	for err != nil && k.isReachable() { // on a full disk the server is told first
+	for err != nil && k.isReachable() { // on a full disk, the server has been told already
 		select {
 		case <-time.After(retryDelay):
 			err = writeJSON(exitName, exit)
@@ -542,7 +541,7 @@ func (k *supervisor) isCurrent(p *peer) bool {
 	return k.current == p
 }
 
-// signal sends a signal to the CLI's group, unless the CLI was reaped.
+// signal sends a signal to the CLI's process group, unless the CLI was reaped.
 func (k *supervisor) signal(s syscall.Signal) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -552,10 +551,11 @@ func (k *supervisor) signal(s syscall.Signal) error {
 	return os.NewSyscallError("kill", syscall.Kill(-k.meta.CLI, s))
 }
 
-// kill ends the tree, and returns when it is gone.
+// kill ends the tree and returns when it is gone: with SIGTERM first unless force is set, and after
+// grace with SIGKILL.
 func (k *supervisor) kill(grace time.Duration, force bool) {
 	if !force {
-		_ = k.signal(syscall.SIGTERM) // what ignores it is killed below
+		_ = k.signal(syscall.SIGTERM) // processes that ignore it are killed below
 		select {
 		case <-k.empty:
 			return

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// A process of the machine.
+// A process is a running process of this machine.
 type process struct {
 	pid, ppid, group int
-	start            string // with pid, unique on this machine
-	rss              int64
-	cpu              time.Duration // its own, and of the children it has waited for
+	start            string        // start time; together with pid, unique on this machine
+	rss              int64         // bytes
+	cpu              time.Duration // processor time, with that of the children it has waited for
 	marked           bool          // its environment contains the marker
 }
 
-// tree returns the processes for which root is true, and their descendants.
+// tree returns the processes for which root returns true, and their descendants.
 func tree(all []process, root func(process) bool) []process {
 	children := make(map[int][]process, len(all))
 	seen := make(map[int]bool)
@@ -38,14 +38,14 @@ func tree(all []process, root func(process) bool) []process {
 	return found
 }
 
-// stray returns the rest of the tree of a CLI whose shim may be dead.
+// stray returns the processes left of the tree of a CLI whose shim may be dead.
 func stray(m Meta) ([]process, error) {
 	all, err := processes(m.Marker)
 	if err != nil {
 		return nil, err
 	}
-	// The id of a group is not reused while a process is in it, unless its leader is another
-	// process by now.
+	// The id of a process group is not reused while the group has a process. But if another process
+	// now has the CLI's pid, the group may be that of the other process.
 	group := m.CLI
 	for _, p := range all {
 		if p.pid == m.CLI && p.start != m.CLIStart {
@@ -59,7 +59,8 @@ func stray(m Meta) ([]process, error) {
 	}), nil
 }
 
-// newCgroup creates a cgroup if we may and the kernel can kill one.
+// newCgroup creates a cgroup. It returns an error if this process may not create it, or the kernel
+// cannot kill cgroups.
 func newCgroup(dir string) (*os.File, error) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, err
@@ -77,11 +78,11 @@ func newCgroup(dir string) (*os.File, error) {
 // killCgroup kills all processes in a cgroup.
 func killCgroup(dir string) {
 	if dir != "" {
-		_ = os.WriteFile(filepath.Join(dir, "cgroup.kill"), []byte("1"), 0) // the caller checks what is left
+		_ = os.WriteFile(filepath.Join(dir, "cgroup.kill"), []byte("1"), 0) // on errors, the caller finds what is left
 	}
 }
 
-// removeCgroup removes an empty cgroup and its children.
+// removeCgroup removes a cgroup and its children, which must be empty.
 func removeCgroup(dir string) error {
 	if dir == "" {
 		return nil
@@ -89,7 +90,7 @@ func removeCgroup(dir string) error {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		if e.IsDir() {
-			_ = removeCgroup(filepath.Join(dir, e.Name())) // if it stays, its parent stays too
+			_ = removeCgroup(filepath.Join(dir, e.Name())) // if it fails, so does removing the parent
 		}
 	}
 	if err := syscall.Rmdir(dir); err != nil && err != syscall.ENOENT {

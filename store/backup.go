@@ -11,8 +11,8 @@ import (
 	"github.com/sayso-dev/sayso/store/sqlite"
 )
 
-// Backup passes a database to add, as files whose names begin with "database/". They are one
-// snapshot, which no write waits for. Servers may be using the database.
+// Backup passes the contents of a database to add, as files whose names begin with "database/". The
+// files are one snapshot, and taking it blocks no write. Servers may be using the database.
 func Backup(ctx context.Context, dsn string, add func(name string, size int64, content io.Reader) error) error {
 	path, isFile := sqlitePath(dsn)
 	backUp := func() error { return postgres.Backup(ctx, dsn, add) }
@@ -22,7 +22,8 @@ func Backup(ctx context.Context, dsn string, add func(name string, size int64, c
 	return backUp()
 }
 
-// IsEmpty reports whether there is no database at an address, or one without tables.
+// IsEmpty reports whether the database at an address has no tables of sayso. A file counts as empty
+// if it does not exist or has no bytes.
 func IsEmpty(ctx context.Context, dsn string) (bool, error) {
 	path, isFile := sqlitePath(dsn)
 	if !isFile {
@@ -35,21 +36,22 @@ func IsEmpty(ctx context.Context, dsn string) (bool, error) {
 	return err == nil && info.Size() == 0, err
 }
 
-// Restorer replaces a database by the one of a backup.
+// A Restorer replaces a database with the contents of a backup.
 type Restorer interface {
-	// Put takes one of the files that [Backup] passed, in their order. The database stays as it is.
+	// Put restores one of the files that [Backup] passed, in the same order. It does not change the
+	// database yet.
 	Put(ctx context.Context, name string, content io.Reader) error
-	// Check reports whether this program can use what was put.
+	// Check fails if this program cannot use the restored database.
 	Check(ctx context.Context) error
-	// Commit replaces the database, all of it or nothing. Call it after Check.
+	// Commit replaces the database, completely or not at all. Call it after Check.
 	Commit(ctx context.Context) error
-	// Close undoes what was not committed.
+	// Close discards everything that was not committed.
 	Close() error
 }
 
-// NewRestorer prepares to restore the database at an address, which no server may use meanwhile: see
-// [Exclude]. A file that is replaced is kept, with aside appended to its name; other databases keep
-// nothing.
+// NewRestorer prepares to restore the database at an address. No server may use the database
+// meanwhile: see [Exclude]. If the database is a file, the previous one is kept, with aside appended
+// to its name. Other databases keep nothing.
 func NewRestorer(ctx context.Context, dsn, aside string) (Restorer, error) {
 	if path, isFile := sqlitePath(dsn); isFile {
 		return asRestorer(sqlite.NewRestorer(path, aside))

@@ -11,10 +11,10 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// failing adds failpoints before and after every write on the path of a request.
+// failing adds failpoints before and after each write on the path of a request.
 func failing(s Store) Store { return points{s} }
 
-// engineOf returns the engine of a store that failing has returned.
+// engineOf returns the engine of a store that failing returned.
 func engineOf(s Store) Store {
 	if p, ok := s.(points); ok {
 		return p.Store
@@ -141,7 +141,8 @@ func (s points) Unsend(ctx context.Context, messageID string) (bool, error) {
 	return requeued(func() (bool, error) { return s.Store.Unsend(ctx, messageID) })
 }
 
-// requeued uses one failpoint, for one message and for all messages of a session.
+// requeued runs a write between the failpoints of requeueing, which serve both for one message and
+// for all messages of a session.
 func requeued[T any](do func() (T, error)) (T, error) {
 	return commit("requeue.before_commit", "requeue.after_commit", do)
 }

@@ -47,7 +47,7 @@ var (
 	ErrClosed = sqlstore.ErrClosed
 )
 
-// Store contains everything that sayso stores. All methods are safe for concurrent use.
+// Store is the database of sayso. All methods are safe for concurrent use.
 type Store interface {
 	pending.Store
 	pending.GrantStore
@@ -65,12 +65,11 @@ type Store interface {
 	workspace.Trusts
 	project.Store
 
-	// Ping returns nil if the store can be read and written, and otherwise the reason why not. It
-	// is cheap enough to call every second. After [ErrBroken] it always fails; after [ErrReadOnly]
-	// it fails until there is space.
+	// Ping fails if the store cannot be read and written. It is cheap enough to call every second.
+	// After [ErrBroken] it always fails; after [ErrReadOnly] it fails until there is space.
 	Ping(ctx context.Context) error
-	// Verify reads the whole database, at up to several 100 MB a second, and fails with
-	// [ErrCorrupt] if a part of it is damaged; the store then refuses every write. It does nothing
+	// Verify reads the whole database, at several 100 MB per second at most, and fails with
+	// [ErrCorrupt] if any part is damaged; the store then refuses every write. Verify does nothing
 	// if the database checks itself.
 	Verify(ctx context.Context) error
 	// Recovered receives a value when calls succeed again after some have failed with
@@ -82,8 +81,8 @@ type Store interface {
 	Reserve(ctx context.Context) error
 	// Size returns how many bytes the database occupies on its disk.
 	Size(ctx context.Context) (int64, error)
-	// Usage returns what is stored for what. It reads the size of every item, which takes seconds
-	// in a database of many GB.
+	// Usage returns how many bytes are stored for each purpose. It reads the size of every item,
+	// which takes seconds in a database of many GB.
 	Usage(ctx context.Context) (session.Usage, error)
 	// Close waits for running writes and releases all resources. Every later call fails.
 	Close() error
@@ -103,16 +102,17 @@ func Open(ctx context.Context, dsn string) (Store, error) {
 		func(url string) (Store, error) { return asStore(postgres.Open(ctx, url)) })
 }
 
-// OpenMigrated is [Open] for commands beside a server. It creates a database, but migrates none of
-// an older version, which a server of that version may be using: it fails with migrations.ErrOlder.
+// OpenMigrated is like [Open], for commands that run beside a server. It creates a database, but does
+// not migrate one of an older version, because a server of that version may be using it: then it
+// fails with migrations.ErrOlder.
 func OpenMigrated(ctx context.Context, dsn string) (Store, error) {
 	return openEngine(dsn,
 		func(path string) (Store, error) { return asStore(sqlite.OpenMigrated(ctx, path)) },
 		func(url string) (Store, error) { return asStore(postgres.OpenMigrated(ctx, url)) })
 }
 
-// CheckLog checks whether a database has lost its last writes without noticing, and then fails with
-// [ErrLogLost]. Call it before [Open], while no other program uses the database.
+// CheckLog fails with [ErrLogLost] if a database has lost its last writes without noticing. Call it
+// before [Open], while no other program uses the database.
 func CheckLog(dsn string) error {
 	path, isFile := sqlitePath(dsn)
 	if !isFile {
@@ -153,22 +153,23 @@ func OpenReadOnly(ctx context.Context, dsn string) (Store, error) {
 
 // Exclusive is the lock on a database that is not a file.
 type Exclusive interface {
-	// Run keeps it until ctx ends, and reconnects if the connection is lost. It fails with [ErrInUse]
-	// if others have taken it meanwhile.
+	// Run keeps the lock until ctx ends, and reconnects if the connection is lost. It fails with
+	// [ErrInUse] if another program has taken the lock meanwhile.
 	Run(ctx context.Context) error
-	// Close releases it. Call it after Run has returned.
+	// Close releases the lock. Call it after Run has returned.
 	Close() error
 }
 
-// Exclude keeps servers from using a database that is not a file. For a file it returns nil: whoever
-// opens a file locks it. If a server uses the database, Exclude waits for up to wait, and then fails
-// with [ErrInUse].
+// Exclude takes the exclusive lock on a database that is not a file, so that no server uses it. For a
+// file it returns nil, because opening a file locks it. While a server uses the database, Exclude
+// waits up to the given time, and then fails with [ErrInUse].
 func Exclude(ctx context.Context, dsn string, wait time.Duration) (Exclusive, error) {
 	return lock(ctx, dsn, wait, postgres.Exclude)
 }
 
-// Share takes a database that is not a file for a server, together with other servers. For a file it
-// returns nil. If somebody has the database alone, Share does as [Exclude].
+// Share takes the lock on a database that is not a file for a server, which may share it with other
+// servers. For a file it returns nil. While the exclusive lock is taken, Share waits and fails like
+// [Exclude].
 func Share(ctx context.Context, dsn string, wait time.Duration) (Exclusive, error) {
 	return lock(ctx, dsn, wait, postgres.Share)
 }
@@ -184,32 +185,32 @@ func lock(ctx context.Context, dsn string, wait time.Duration, take func(context
 	return e, nil
 }
 
-// Cluster is what a database stores for servers that share it.
+// Cluster is the part of a store that servers sharing a database need.
 type Cluster interface {
 	session.ServerStore
 	alert.PresenceStore
-	// SharedSecret returns the value of a secret that all servers use. The first proposal becomes it.
+	// SharedSecret returns a secret that all servers share: the proposal of the first caller.
 	SharedSecret(ctx context.Context, name, proposal string) (string, error)
-	// Use returns what the processes use, except those of some runners, and the sessions that are
-	// reserved, by session id. mark is for ReserveSession.
+	// Use returns the resource use of all processes, except those of exceptRunners, and of all
+	// reserved sessions, by session id. Pass mark to ReserveSession.
 	Use(ctx context.Context, exceptRunners []string) (use map[string]project.SessionUse, mark int64, err error)
-	// ReserveSession makes a session count in Use before its process is stored, for a minute, and
-	// reports whether it does: not if another was reserved since Use returned the mark.
+	// ReserveSession makes Use count a session for a minute, before its process is stored. It
+	// reserves nothing and returns false if another session was reserved since Use returned mark.
 	ReserveSession(ctx context.Context, mark int64, sessionID string, use project.SessionUse) (bool, error)
 	// ReleaseSession removes the reservation of a session.
 	ReleaseSession(ctx context.Context, sessionID string) error
 	Session(ctx context.Context, sessionID string) (session.Session, error)
 }
 
-// AsCluster returns the part of a store that [Open] returned, which is for servers that share its
-// database. ok is false for a file.
+// AsCluster returns the Cluster of a store that [Open] returned. ok is false for a file, which
+// servers cannot share.
 func AsCluster(s Store) (c Cluster, ok bool) {
 	c, ok = engineOf(s).(Cluster)
 	return c, ok
 }
 
-// Notifier announces changes of sessions to this server's listeners, and to the other servers of
-// its database. [session.LocalNotifier] describes the methods.
+// A Notifier announces changes of sessions to this server's listeners, and to the other servers of
+// its database. [session.LocalNotifier] documents the methods.
 type Notifier interface {
 	session.Notifier
 	NotifyItems(sessionID string)
@@ -225,7 +226,7 @@ type Notifier interface {
 }
 
 // NewNotifier returns the notifier for a database. run connects it with other servers until its
-// context ends; it is nil for a file, which only one server uses.
+// context ends. run is nil for a file, which only one server uses.
 func NewNotifier(dsn string, log *slog.Logger) (n Notifier, run func(context.Context) error, err error) {
 	if _, isFile := sqlitePath(dsn); isFile {
 		return &session.LocalNotifier{}, nil, nil
@@ -237,7 +238,7 @@ func NewNotifier(dsn string, log *slog.Logger) (n Notifier, run func(context.Con
 	return several, several.Run, nil
 }
 
-// openEngine opens a database with the engine of its address.
+// openEngine opens a database with the engine that its address names.
 func openEngine(dsn string, file, server func(string) (Store, error)) (s Store, err error) {
 	scheme, rest, found := strings.Cut(dsn, ":")
 	switch {
@@ -256,8 +257,9 @@ func openEngine(dsn string, file, server func(string) (Store, error)) (s Store, 
 	return failing(s), nil
 }
 
-// WithLease returns a view of a store that [Open] returned, for whoever drives a runner: each of its
-// writes fails with [ErrLeaseLost] if the runner has a newer lease. The view ends with the store.
+// WithLease returns a view, for the driver of a runner, of a store that [Open] returned. Each write
+// of the view fails with [ErrLeaseLost] if the runner has a newer lease than l. Closing the store
+// ends the view.
 func WithLease(s Store, l session.Lease) Store {
 	switch engine := engineOf(s).(type) {
 	case *sqlite.Store:

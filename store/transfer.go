@@ -15,13 +15,13 @@ type (
 	TransferResult   = transfer.Result
 )
 
-// ErrSameEngine: a database is only copied into one of the other engine.
+// ErrSameEngine: [Transfer] copies only between the two engines.
 var ErrSameEngine = errors.New("one of the two databases must be SQLite and the other PostgreSQL; between two of the same kind, use sayso backup and sayso restore")
 
-// Transfer copies the database at from into the empty one at to, which is of the other engine, and
-// compares them. No server may use either: see [Exclude]. After an interruption, the same call
-// continues; with startOver it begins anew, and removes what the interrupted copy left, but never
-// other data.
+// Transfer copies the database at from into the empty database at to, which must use the other
+// engine, and compares the two. No server may use either database: see [Exclude]. After an
+// interruption, the same call continues. With startOver, it first removes the incomplete copy, but
+// never other data.
 func Transfer(ctx context.Context, from, to string, startOver bool, report func(TransferProgress)) (result TransferResult, err error) {
 	fromPath, fromFile := sqlitePath(from)
 	toPath, toFile := sqlitePath(to)

@@ -42,7 +42,7 @@ type PasskeySetUp struct {
 	Name string `json:"name" validate:"required,max=100"`
 }
 
-// NewPassword changes one's own password. It needs the current one if there is one.
+// NewPassword changes the caller's password. It requires the current one if there is one.
 type NewPassword struct {
 	CurrentPassword string `json:"current_password,omitempty" validate:"max=1000"`
 	Password        string `json:"password" validate:"required,max=1000"`
@@ -77,18 +77,18 @@ type OIDCWay struct {
 	Name string `json:"name"`
 }
 
-// OIDCBegun returns the address where the browser signs in.
+// OIDCBegun contains the address at which the browser continues the sign-in.
 type OIDCBegun struct {
 	Address string `json:"address"`
 }
 
-// OIDCLogin is what the browser brought back from the identity provider.
+// OIDCLogin contains the parameters with which the identity provider redirected the browser.
 type OIDCLogin struct {
 	Code  string `json:"code" validate:"required,max=4096"`
 	State string `json:"state" validate:"required,max=512"`
 }
 
-// LinkNew starts to link an identity. It needs the password if there is one.
+// LinkNew starts to link an identity. It requires the password if there is one.
 type LinkNew struct {
 	CurrentPassword string `json:"current_password,omitempty" validate:"max=1000"`
 }
@@ -116,19 +116,18 @@ type PasskeyWay struct {
 	Reasons   Reasons `json:"reasons,omitempty"` // of problem
 }
 
-// PasskeyChallenge is what the browser must sign: the options of WebAuthn in their JSON
-// form.
+// PasskeyChallenge is what the browser must sign: the WebAuthn options in their JSON form.
 type PasskeyChallenge struct {
 	PublicKey json.RawMessage `json:"public_key"`
 }
 
-// PasskeyLogin completes a sign-in by passkey with what the browser signed, in the JSON
-// form of WebAuthn.
+// PasskeyLogin completes a sign-in by passkey with the credential from the browser, in the
+// JSON form of WebAuthn.
 type PasskeyLogin struct {
 	Credential json.RawMessage `json:"credential" validate:"required"`
 }
 
-// PasskeyNew starts to create a passkey. It needs the password if there is one.
+// PasskeyNew starts to create a passkey. It requires the password if there is one.
 type PasskeyNew struct {
 	CurrentPassword string `json:"current_password,omitempty" validate:"max=1000"`
 }
@@ -139,7 +138,7 @@ type PasskeyCreate struct {
 	Credential json.RawMessage `json:"credential" validate:"required"`
 }
 
-// Passkey is a passkey of the caller. It works at Domain.
+// Passkey is a passkey of the caller. It works only at Domain.
 type Passkey struct {
 	PasskeyID  string   `json:"passkey_id"`
 	Name       string   `json:"name"`

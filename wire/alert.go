@@ -52,7 +52,7 @@ type AlertTargetCreate struct {
 	Way      alert.Way `json:"way" validate:"required,oneof=push webhook ntfy"`
 	Name     string    `json:"name,omitempty" validate:"max=100"`
 	URL      string    `json:"url" validate:"required,max=2000"`
-	P256DH   string    `json:"p256dh,omitempty" validate:"max=200"` // base64url, as the browser gives it
+	P256DH   string    `json:"p256dh,omitempty" validate:"max=200"` // base64url, as the browser encodes it
 	Auth     string    `json:"auth,omitempty" validate:"max=100"`
 	Secret   string    `json:"secret,omitempty" validate:"max=500"` // signing secret, or ntfy's access token
 	Priority int       `json:"priority,omitempty" validate:"min=0,max=5"`

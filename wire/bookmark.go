@@ -15,9 +15,9 @@ type Bookmarks struct {
 // two, the one with the later At is newer.
 type Bookmark struct {
 	SessionID string   `json:"session_id"`
-	PinnedAt  *float64 `json:"pinned_at"` // null when it is not pinned
-	Seen      int64    `json:"seen"`      // seq of the last item that was read
-	SeenAt    float64  `json:"seen_at"`   // when it was last on screen; 0 for never
+	PinnedAt  *float64 `json:"pinned_at"` // null if the session is not pinned
+	Seen      int64    `json:"seen"`      // seq of the last item that the person has read
+	SeenAt    float64  `json:"seen_at"`   // when the session was last on screen; 0 for never
 	At        float64  `json:"at"`
 }
 

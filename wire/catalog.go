@@ -15,7 +15,7 @@ type CatalogCommand struct {
 	Description  string   `json:"description"`
 	ArgumentHint string   `json:"argument_hint"`
 	Aliases      []string `json:"aliases"`
-	Builtin      bool     `json:"builtin"` // Claude Code's own
+	Builtin      bool     `json:"builtin"` // part of Claude Code
 }
 
 // CatalogAgent is a kind of subagent.

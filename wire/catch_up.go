@@ -19,7 +19,7 @@ type CatchUp struct {
 	First     string `json:"first"` // key of the first block
 }
 
-// WaitList reports how long Claude waited for people since a time.
+// WaitList reports how long Claude has waited for people since a given time.
 type WaitList struct {
 	Waits []Waited `json:"waits"`
 }

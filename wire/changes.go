@@ -11,15 +11,16 @@ type Changes struct {
 	MainBranch string        `json:"main_branch"`
 	Files      []ChangedFile `json:"files"`
 	More       bool          `json:"more"` // further files were left out
-	// Source says how the state before a turn is known: snapshot, of all that Git sees; checkpoints, of
-	// what Claude's own edits changed; absent when it is not known, and for another base.
+	// Source is the source of the state before a turn: snapshot (all files that Git sees) or checkpoints
+	// (only files that Claude's own tools changed). It is absent if the state is unknown, and for any other
+	// base.
 	Source string `json:"source,omitempty"`
-	// Commands is the number of commands that Claude has run since, whose changes are not here.
+	// Commands is the number of commands that Claude has run since then. Their changes are not listed.
 	Commands int `json:"commands,omitempty"`
 }
 
 // ChangedFile is a file that differs from the base. Added and Removed are absent for a
-// binary file, and for a new one that was not read.
+// binary file, and for a new file that was not read.
 type ChangedFile struct {
 	Path        string `json:"path"` // relative to the folder, or absolute outside of it
 	OldPath     string `json:"old_path,omitempty"`
@@ -59,15 +60,15 @@ type CommitCreate struct {
 
 // CommitCreated is a new commit.
 type CommitCreated struct {
-	Commit string `json:"commit"` // its id
+	Commit string `json:"commit"` // commit id
 }
 
-// Rewind lists what changes when files are restored to before a message.
+// Rewind lists the changes that restore the files to their state before a message.
 type Rewind struct {
 	Files      []RewoundFile `json:"files"`
 	Insertions int           `json:"insertions"` // lines, of all files together
 	Deletions  int           `json:"deletions"`
-	Commands   int           `json:"commands"` // that Claude has run since; their effects remain
+	Commands   int           `json:"commands"` // that Claude has run since the message; their effects remain
 	Digest     string        `json:"digest"`   // changes when a file changes
 }
 
@@ -75,7 +76,7 @@ type Rewind struct {
 type RewoundFile struct {
 	Path    string `json:"path"`    // relative to the session's folder, or absolute outside of it
 	Missing bool   `json:"missing"` // it was deleted, and will be restored
-	Changed bool   `json:"changed"` // something else changed it after Claude; that change will be lost
+	Changed bool   `json:"changed"` // it was changed after Claude's last edit; that change will be lost
 }
 
 // RewindStart restores the files that were shown.
@@ -117,7 +118,7 @@ type GitState struct {
 // it.
 type FolderInfo struct {
 	Git            GitState `json:"git"`
-	Branches       []string `json:"branches"`        // that a worktree can start from, newest first; empty if a worktree is impossible
+	Branches       []string `json:"branches"`        // from which a worktree can start, newest first; empty if a worktree is impossible
 	PermissionMode string   `json:"permission_mode"` // of this person's last session in the folder; "" for none
 	Model          string   `json:"model"`
 }
@@ -127,7 +128,7 @@ type WorktreeCreate struct {
 	CWD    string `json:"cwd" validate:"required,max=4096"`
 	Branch string `json:"branch" validate:"required,max=100"`
 	Base   string `json:"base" validate:"required,max=250"` // the branch that it starts from
-	// RunnerID is the machine that has the folder; "" for this server's.
+	// RunnerID is the machine with the folder; "" for the one inside this server.
 	RunnerID string `json:"runner_id,omitempty" validate:"max=64"`
 }
 
@@ -149,8 +150,8 @@ type Worktree struct {
 	Merge          string   `json:"merge" validate:"oneof=ready nothing uncommitted conflicts base_changed base_elsewhere base_missing no_identity"`
 	BranchKept     bool     `json:"branch_kept"`  // when the worktree is removed
 	Conflicts      []string `json:"conflicts"`    // files, the first 20
-	Ignored        []string `json:"ignored"`      // files and folders that no commit holds, the first 20
-	MoreIgnored    bool     `json:"more_ignored"` // further ones were left out
+	Ignored        []string `json:"ignored"`      // files and folders that are in no commit, the first 20
+	MoreIgnored    bool     `json:"more_ignored"` // further files and folders were left out
 	Digest         string   `json:"digest"`       // identifies this state
 }
 

@@ -76,11 +76,11 @@ type Attachment struct {
 }
 
 // PendingRequestResponse answers a request. Answers is the short form, keyed by question
-// text, and Responses the exact one; see docs/integrating/live.md.
+// text, and Responses is the exact form; see docs/integrating/live.md.
 type PendingRequestResponse struct {
 	Type string `json:"type" ts:"'pending_request_response'" validate:"omitempty,eq=pending_request_response"`
 	Head
-	UserID      string              `json:"user_id,omitempty" validate:"max=64"` // the author; refused if somebody else is signed in
+	UserID      string              `json:"user_id,omitempty" validate:"max=64"` // the author; refused if another user is signed in
 	SessionID   string              `json:"session_id" validate:"required_with=Type,max=64"`
 	RequestID   string              `json:"request_id" validate:"required,max=64"`
 	RequestType pending.RequestType `json:"request_type" validate:"required,oneof=tool_approval ask_user_question"`
@@ -92,8 +92,8 @@ type PendingRequestResponse struct {
 	UpdatedInput       json.RawMessage  `json:"updated_input,omitempty"`
 	UpdatedPermissions json.RawMessage  `json:"updated_permissions,omitempty" ts:"unknown[]"`
 
-	// UndoMS is how long the answer is held, in milliseconds, so that [Undo] can cancel it;
-	// absent means not at all.
+	// UndoMS is how long the answer is held, in milliseconds, so that [Undo] can cancel it. If
+	// absent, the answer is not held.
 	UndoMS int `json:"undo_ms,omitempty" validate:"min=0,max=10000"`
 
 	// Batch marks an approval that is part of a bulk approval: as requested and without a
@@ -125,8 +125,8 @@ type Extend struct {
 	RequestHead
 }
 
-// WithdrawApproval withdraws the first of two approvals, by the person who gave it, before
-// the second.
+// WithdrawApproval withdraws the first of two approvals before the second is given. Only the
+// person who gave it can withdraw it.
 type WithdrawApproval struct {
 	Type string `json:"type" ts:"'withdraw_approval'" validate:"omitempty,eq=withdraw_approval"`
 	RequestHead
@@ -144,7 +144,7 @@ type Undo struct {
 type SendMessage struct {
 	Type string `json:"type" ts:"'send_message'" validate:"omitempty,eq=send_message"`
 	Head
-	UserID      string       `json:"user_id,omitempty" validate:"max=64"` // the author; refused if somebody else is signed in
+	UserID      string       `json:"user_id,omitempty" validate:"max=64"` // the author; refused if another user is signed in
 	SessionID   string       `json:"session_id" validate:"required,max=64"`
 	Text        string       `json:"text" validate:"required_without=Attachments,max=1000000"`
 	Attachments []Attachment `json:"attachments,omitempty" validate:"max=20,dive"`
@@ -168,10 +168,10 @@ type CreateSession struct {
 	Resume         string       `json:"resume,omitempty" validate:"max=64"`
 	Fork           bool         `json:"fork,omitempty"`
 	Demo           bool         `json:"demo,omitempty"` // runs against the scripted model
-	// RunnerID is the runner that has the folder; "" for the one inside the server if there is one, "any"
-	// for one with free capacity.
+	// RunnerID is the runner with the folder. "" means the runner inside the server, if there is one;
+	// "any" means a runner with free capacity.
 	RunnerID string `json:"runner_id,omitempty" validate:"max=64"`
-	// RunnerLabels are those that the runner must have, with "any".
+	// RunnerLabels are the labels that the runner must have, if RunnerID is "any".
 	RunnerLabels []string `json:"runner_labels,omitempty" validate:"max=20,dive,required,max=64"`
 	FolderConsent
 }
@@ -183,8 +183,8 @@ type ResumeSession struct {
 	FolderConsent
 }
 
-// ForkSession starts a new session from the transcript of another. Its ack carries the id
-// of the new session.
+// ForkSession starts a new session from the transcript of another session. Its ack carries
+// the id of the new session.
 type ForkSession struct {
 	Type string `json:"type" ts:"'fork_session'" validate:"omitempty,eq=fork_session"`
 	SessionHead
@@ -200,7 +200,7 @@ type Interrupt struct {
 	SessionHead
 }
 
-// KillProcess ends the process, with Force at once.
+// KillProcess ends the process; with Force, at once.
 type KillProcess struct {
 	Type string `json:"type" ts:"'kill_process'" validate:"omitempty,eq=kill_process"`
 	SessionHead
@@ -237,8 +237,8 @@ type Unsubscribe struct {
 	SessionHead
 }
 
-// Draft syncs a draft to the person's other devices: of the answer to a request or, without
-// a request, of the message to a session. Null clears it.
+// Draft syncs a draft to the person's other devices: a draft of the answer to a request or,
+// without a request, of the message to a session. A null Value clears it.
 type Draft struct {
 	Type string `json:"type" ts:"'draft'" validate:"omitempty,eq=draft"`
 	Head
@@ -257,8 +257,8 @@ type Typing struct {
 	RequestID string `json:"request_id,omitempty" validate:"max=64"`
 }
 
-// Looking reports whether the tab is visible and has the focus; until then it counts as
-// neither. A person who looks at a request is not notified of it elsewhere.
+// Looking reports whether the tab is visible and has the focus; until the first report it
+// counts as neither. A person who looks at a request is not notified of it elsewhere.
 type Looking struct {
 	Type string `json:"type" ts:"'looking'" validate:"omitempty,eq=looking"`
 	Head
@@ -268,8 +268,8 @@ type Looking struct {
 	Showing *Showing `json:"showing,omitempty"`
 }
 
-// Showing is the place of a tab: a session, or the inbox, which shows every request. With
-// neither, it is elsewhere.
+// Showing is what a tab shows: a session, or the inbox, which shows every request. With
+// neither, the tab shows another page.
 type Showing struct {
 	SessionID string `json:"session_id,omitempty" validate:"max=64"`
 	Inbox     bool   `json:"inbox,omitempty"`

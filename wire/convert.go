@@ -21,13 +21,13 @@ func ProjectID(inProject, ofFolder string) string {
 	return ofFolder
 }
 
-// ProjectName returns the name of the project of a place, "" in the default project.
+// ProjectName returns the name of the project of a place, "" for the default project.
 func ProjectName(book *project.Book, in project.Place) string {
 	p, _ := book.Project(in.ProjectID)
 	return p.Name
 }
 
-// Rights returns what a person may do in a project, nil in the default project.
+// Rights returns what a person may do in a project, nil for the default project.
 func Rights(book *project.Book, who project.Person, in project.Place) []project.Action {
 	if in.ProjectID == "" {
 		return nil
@@ -40,7 +40,7 @@ type Levels interface {
 	Of(r pending.Request, runnerID, cwd string) review.Level
 }
 
-// NewProcessState converts the state of a session in a place for one person.
+// NewProcessState converts the state of a session in a place, as seen by one person.
 func NewProcessState(ctx context.Context, p session.ProcessState, in project.Place, book *project.Book, who project.Person, levels Levels) ProcessState {
 	w := ProcessState{
 		Type: "process_state", Version: p.Version,

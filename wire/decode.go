@@ -15,8 +15,8 @@ import (
 	"github.com/sayso-dev/sayso/internal/problem"
 )
 
-// maxDepth bounds the nesting of a body. The deepest one is an edited tool input; all
-// others are flat.
+// maxDepth bounds the nesting of a body. Edited tool inputs are the deepest values; all other
+// bodies are flat.
 const maxDepth = 32
 
 func missing(field string) error {
@@ -26,9 +26,9 @@ func missing(field string) error {
 // Decode decodes one JSON object into the struct that dst points to. Unlike encoding/json,
 // it refuses unknown fields, fields in another case, repeated fields at any depth, missing
 // fields, null for fields and in lists and maps, deep nesting, invalid UTF-8, and anything
-// after the object, so that two parsers of a message cannot disagree. absent names fields
-// of the object that may be missing nevertheless. The error is a [problem.Error], with the
-// field where one is missing.
+// after the object, so that two parsers of a message cannot disagree. absent names required
+// fields of the object that may be missing anyway. The error is a [problem.Error]; if a field
+// is missing, the error names it.
 func Decode(data []byte, dst any, absent ...string) error {
 	if !utf8.Valid(data) {
 		return problem.New("body_not_utf8")
@@ -68,7 +68,7 @@ func syntaxError(err error) error {
 // decoded into; below a type without fields, only repetition and depth are checked.
 func walkObject(dec *json.Decoder, t reflect.Type, path string, depth int, absent ...string) error {
 	fields := fieldsOf(t)
-	seen, said := map[string]bool{}, map[string]bool{} // said: and not null
+	seen, said := map[string]bool{}, map[string]bool{} // said: present with a valid value
 	for dec.More() {
 		tok, err := dec.Token()
 		if err != nil {
@@ -169,8 +169,8 @@ var (
 // field is a field of a message.
 type field struct {
 	reflect.Type
-	// required fields must be present, and not null unless null is a valid value of the
-	// type. A field whose validate tag says when it may be missing is not required.
+	// required means that the field must be present, and not null unless null is a valid value
+	// of the type. A field whose validate tag defines when it may be missing is not required.
 	required bool
 }
 

@@ -13,14 +13,14 @@ type KeptDraft struct {
 	Type      string          `json:"type" ts:"'draft'"`
 	SessionID string          `json:"session_id"`
 	RequestID string          `json:"request_id,omitempty"` // absent for the message to the session
-	Value     json.RawMessage `json:"value"`                // null once it was cleared
+	Value     json.RawMessage `json:"value"`                // null after it was cleared
 	At        float64         `json:"at"`
-	// CommandID is the command that changed it, so that a tab recognizes its own change;
+	// CommandID is the command that changed the draft, so that a tab recognizes its own change;
 	// absent on a new connection.
 	CommandID string `json:"command_id,omitempty"`
 }
 
-// NewKeptDraft converts a draft. commandID is the command that changed it, "" for none.
+// NewKeptDraft converts a draft. commandID is the command that changed the draft, "" for none.
 func NewKeptDraft(d account.Draft, commandID string) KeptDraft {
 	return KeptDraft{
 		Type: "draft", SessionID: d.SessionID, RequestID: d.RequestID, Value: RawOr(d.Value, "null"),

@@ -10,7 +10,7 @@ import (
 )
 
 // MaxSafeInteger is the largest integer that JavaScript can distinguish from its neighbors.
-// The last frame about a deleted session has it as version, so that no later frame is
+// The last frame about a deleted session has it as its version, so that no later frame is
 // newer.
 const MaxSafeInteger = 1<<53 - 1
 
@@ -71,7 +71,7 @@ const itemHead = 100
 func (t Transcript) encode() []byte {
 	items := t.Items
 	t.Items = []Item{}
-	frame := Encode(&t) // of a pointer, so that encoding/json does it
+	frame := Encode(&t) // a pointer, so that Encode leaves it to encoding/json
 	// Within a string, the second quote would be escaped.
 	at := bytes.Index(frame, []byte(`"items":[]`)) + len(`"items":[`)
 	size := len(frame)

@@ -30,8 +30,8 @@ const Protocol = 1
 // SocketProtocol is the WebSocket subprotocol of tabs.
 const SocketProtocol = "sayso"
 
-// The frames that the server sends to a tab. Times are Unix seconds. Pointers are null on
-// the wire without a value; omitempty fields are absent.
+// The frames that the server sends to a tab. Times are Unix seconds. A pointer without a value
+// is null on the wire; an omitempty field without a value is absent.
 
 // User is a person as others see them.
 type User struct {
@@ -46,8 +46,8 @@ type Hello struct {
 	ServerVersion string `json:"server_version"`
 	NodeID        string `json:"node_id"`
 	User          User   `json:"user"`
-	// UserID distinguishes people of the same name. What a browser stores for one of them,
-	// it shows and sends only for them.
+	// UserID distinguishes people with the same name. A browser shows and sends what it has
+	// stored for a person only while that person is signed in.
 	UserID     string  `json:"user_id,omitempty"`
 	ServerTime float64 `json:"server_time"`
 	// LiveAppend announces that [Subscribe] may have the field of this name.
@@ -61,8 +61,8 @@ type ActiveProcesses struct {
 	Processes []ProcessState `json:"processes"`
 }
 
-// ProcessState is the whole state of one session except its transcript. A tab ignores one
-// whose Version is lower than that of its own.
+// ProcessState is the whole state of one session except its transcript. A tab ignores a frame
+// whose Version is lower than that of the state it has.
 type ProcessState struct {
 	Type      string `json:"type" ts:"'process_state'"`
 	Version   uint64 `json:"version"`
@@ -83,17 +83,19 @@ type ProcessState struct {
 	Memory         uint64        `json:"memory"` // bytes, whole process tree
 	CPU            float64       `json:"cpu"`    // cores
 	NodeID         string        `json:"node_id"`
-	// Unreachable: nobody reaches the runner of the session, where its process may run.
+	// Unreachable means that no server reaches the runner of the session, where its process may
+	// still run.
 	Unreachable bool `json:"unreachable,omitempty"`
 
-	Error      *string `json:"error"`       // why it ended unexpectedly
-	KillReason *string `json:"kill_reason"` // why it was ended
-	Stuck      *string `json:"stuck"`       // what it seems to wait for
+	Error      *string `json:"error"`       // why the process ended unexpectedly
+	KillReason *string `json:"kill_reason"` // why the process was killed
+	Stuck      *string `json:"stuck"`       // what the process seems to wait for
 	// Held is why queued messages wait, or why the session does not resume automatically.
 	Held           *string `json:"held,omitempty"`
 	Reasons        Reasons `json:"reasons,omitempty"` // of error, kill_reason, stuck and held
 	QueuedMessages int     `json:"queued_messages"`
-	// Items is the number of transcript items at this time. They grow without a frame.
+	// Items is the number of transcript items when the frame was sent. New items alone cause no
+	// frame.
 	Items int64 `json:"items,omitempty"`
 
 	PendingRequest  *Request  `json:"pending_request,omitempty"` // the first of PendingRequests
@@ -101,7 +103,7 @@ type ProcessState struct {
 
 	Demo     bool         `json:"demo,omitempty"`     // runs against the scripted model
 	Archived bool         `json:"archived,omitempty"` // hidden from lists unless requested
-	Kind     session.Kind `json:"kind,omitempty"`     // agent or terminal: no process of this server, accepts only answers
+	Kind     session.Kind `json:"kind,omitempty"`     // agent or terminal: the session has no process here and accepts only answers
 	Deleted  bool         `json:"deleted,omitempty"`  // the session is gone; the last frame about it
 }
 
@@ -118,8 +120,8 @@ type Request struct {
 	Status      pending.Status      `json:"status"` // open or orphaned
 	// Asker names the asker if it is not the session's own Claude.
 	Asker string `json:"asker,omitempty"`
-	// Risk is how much harm a tool call can do, judged by its input. An input that was not
-	// parsed completely is not low. Low-risk calls can be approved together.
+	// Risk rates how much harm a tool call can do, judged by its input. It is not low if the
+	// input could not be parsed completely. Low-risk calls can be approved together.
 	Risk review.Level `json:"risk,omitempty"`
 
 	AgentID        *string `json:"agent_id"`
@@ -130,8 +132,8 @@ type Request struct {
 	BlockedPath    *string `json:"blocked_path"`
 	ToolUseID      *string `json:"tool_use_id"` // of the transcript's tool call
 
-	// Approval is who may approve by the rules of the project; absent if everybody who may
-	// answer may approve alone.
+	// Approval restricts who may approve, by the rules of the project; absent if everybody who
+	// may answer may approve alone.
 	Approval *ApprovalRule `json:"approval,omitempty"`
 
 	// Held is an answer that does not count yet, or was dropped.
@@ -179,18 +181,18 @@ type HeldAnswer struct {
 	Edited   bool             `json:"edited,omitempty"` // with an edited input
 	At       float64          `json:"at"`
 	Until    float64          `json:"until"` // when it counts
-	// CommandID identifies it for its author: see [Undo].
+	// CommandID identifies the answer, for its author only: see [Undo].
 	CommandID string `json:"command_id,omitempty"`
-	// Dropped is a sentence that explains why it will never count; absent while it is held.
-	// The request can be answered again.
+	// Dropped is a sentence that explains why the answer will never count; absent while it is
+	// held. The request can then be answered again.
 	Dropped string  `json:"dropped,omitempty"`
 	Reasons Reasons `json:"reasons,omitempty"` // of dropped
 }
 
-// Earlier is an answer on which its asker did not visibly act.
+// Earlier is an answer that had no visible effect before its asker died.
 type Earlier struct {
 	RequestID string          `json:"request_id"`
-	ToolInput json.RawMessage `json:"tool_input"` // what was asked then
+	ToolInput json.RawMessage `json:"tool_input"` // the input of that question
 	// UpdatedInput is the edited input that was approved; absent if it was not edited.
 	UpdatedInput json.RawMessage `json:"updated_input,omitempty"`
 	Outcome      pending.Status  `json:"outcome"`           // answered or denied
@@ -200,7 +202,7 @@ type Earlier struct {
 	At           float64         `json:"at"`
 }
 
-// AskRule is a rule in somebody's settings that makes Claude Code ask.
+// AskRule is a rule in a person's settings that makes Claude Code ask.
 type AskRule struct {
 	Source      string `json:"source"`
 	ToolName    string `json:"tool_name"`
@@ -261,9 +263,9 @@ type Transcript struct {
 	Items     []Item `json:"items"`          // in the order of Seq
 	Total     int64  `json:"total"`          // items in the whole transcript
 	Live      *Live  `json:"live"`
-	// LiveRev is sent to a tab that requested [LiveAppend] and holds the live block of this
-	// rev. Without LiveItem, the tab keeps the block. With it, the block has become the
-	// item with this key, whose text follows the text of the block.
+	// LiveRev is sent to a tab that requested [LiveAppend] and has the live block with this
+	// rev. Without LiveItem, the tab keeps the block. With LiveItem, the block has become the
+	// item with this key, whose text continues the text of the block.
 	LiveRev  int64  `json:"live_rev,omitempty"`
 	LiveItem string `json:"live_item,omitempty"`
 }
@@ -333,8 +335,8 @@ type Live struct {
 }
 
 // LiveAppend is the text by which a live block has grown. It is sent to a tab that
-// requested it in [Subscribe] and holds the block of the rev After; the block then has the
-// rev Rev.
+// requested it in [Subscribe] and has the block with the rev After; afterwards, the block has
+// the rev Rev.
 type LiveAppend struct {
 	Type      string `json:"type" ts:"'live_append'"`
 	SessionID string `json:"session_id"`
@@ -343,7 +345,7 @@ type LiveAppend struct {
 	Text      string `json:"text"` // to append to the text of the block
 }
 
-// Batch is several frames in one message, in order.
+// Batch contains several frames in one message, in order.
 type Batch struct {
 	Type   string            `json:"type" ts:"'batch'"`
 	Frames []json.RawMessage `json:"frames" ts:"ServerFrame[]"`
@@ -389,11 +391,12 @@ type FolderTrust struct {
 	Folder string       `json:"folder"`
 	Digest string       `json:"digest"` // sent back as `trust` to confirm that a person has seen this and agrees
 	Items  []FolderItem `json:"items"`
-	Gone   []FolderItem `json:"gone"` // trusted before, and gone since
+	Gone   []FolderItem `json:"gone"` // trusted before, but no longer present
 	Told   []string     `json:"told"` // files that only instruct Claude
 	// CanLeaveOut reports that Claude can start with `without_settings` instead.
 	CanLeaveOut bool `json:"can_leave_out"`
-	// MachineRefuses reports that the machine loads none of it, whatever people trust.
+	// MachineRefuses reports that the machine loads none of these items, even if a person trusts
+	// them.
 	MachineRefuses bool       `json:"machine_refuses,omitempty"`
 	Before         *TrustedBy `json:"before"` // null if nobody has trusted this folder yet
 }
@@ -431,7 +434,7 @@ type Resolved struct {
 	Reasons Reasons        `json:"reasons,omitempty"` // of summary
 }
 
-// Presence lists who looks at a session.
+// Presence lists the people who are looking at a session.
 type Presence struct {
 	Type      string       `json:"type" ts:"'presence'"`
 	SessionID string       `json:"session_id"`
@@ -468,15 +471,15 @@ type Notice struct {
 	Reasons Reasons    `json:"reasons,omitempty"` // of message
 }
 
-// Toasts lists the open requests that this person does not look at, oldest first, and how
-// many more there are. It is sent at every change to a tab that reports what it shows.
+// Toasts lists open requests that this person is not looking at, oldest first, and how many
+// more there are. It is sent at every change to a tab that reports what it shows.
 type Toasts struct {
 	Type       string   `json:"type" ts:"'toasts'"`
 	RequestIDs []string `json:"request_ids"`
 	More       int      `json:"more,omitempty"`
 }
 
-// ErrorFrame precedes the end of a connection that the server closes.
+// ErrorFrame is the last frame before the server closes a connection.
 type ErrorFrame struct {
 	Type    string `json:"type" ts:"'error'"`
 	Code    string `json:"code"`
@@ -485,8 +488,8 @@ type ErrorFrame struct {
 
 // Close codes of the WebSocket.
 const (
-	CloseGoingAway  = 1001 // the server stops; connect again
+	CloseGoingAway  = 1001 // the server is stopping; connect again
 	CloseSignedOut  = 4001 // the sign-in ended; connect again after a new one
-	CloseTooSlow    = 4008 // connect again and get the newest state
-	CloseOldVersion = 4010 // reload the app
+	CloseTooSlow    = 4008 // the tab reads too slowly; connect again to get the latest state
+	CloseOldVersion = 4010 // the app is outdated; reload it
 )

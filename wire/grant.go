@@ -11,15 +11,15 @@ type GrantState string
 const (
 	GrantInForce GrantState = "in_force"
 	GrantEnded   GrantState = "ended"   // with its process
-	GrantMissing GrantState = "missing" // somebody removed it from the settings file
+	GrantMissing GrantState = "missing" // it was removed from the settings file
 	GrantRevoked GrantState = "revoked"
 )
 
-// Grant is something that a person allowed Claude without asking again.
+// Grant is a permission that lets Claude act without asking again.
 type Grant struct {
 	GrantID      string            `json:"grant_id"`
 	Kind         pending.GrantKind `json:"kind"`
-	Rule         string            `json:"rule"` // as in settings files; or a folder, or a mode
+	Rule         string            `json:"rule"` // as in settings files; or a folder or mode
 	Scope        pending.Scope     `json:"scope"`
 	Folder       string            `json:"folder"`
 	SessionID    string            `json:"session_id"`
@@ -36,7 +36,7 @@ type Grant struct {
 	RevokedBy    *string           `json:"revoked_by"`
 }
 
-// FoundGrant is something that a settings file allows and that was not granted here.
+// FoundGrant is a permission in a settings file that was not granted in sayso.
 type FoundGrant struct {
 	Kind   pending.GrantKind `json:"kind"`
 	Rule   string            `json:"rule"`
@@ -61,11 +61,11 @@ type GrantRevoke struct {
 	Found     *FoundGrant `json:"found,omitempty" validate:"excluded_with=GrantID RequestID"`
 }
 
-// Revocation describes what was changed.
+// Revocation describes the effect of a [GrantRevoke].
 type Revocation struct {
-	Revoked int      `json:"revoked"`           // grants that applied until now
+	Revoked int      `json:"revoked"`           // number of grants that applied until now
 	Files   []string `json:"files"`             // from which a rule was removed
-	Asking  int      `json:"asking"`            // running sessions that ask again from now on
+	Asking  int      `json:"asking"`            // number of running sessions that ask again from now on
 	Until   []string `json:"until"`             // sentences about where the rule still applies for a while
 	Reasons Reasons  `json:"reasons,omitempty"` // of until: until.0 is the reason of the first
 }

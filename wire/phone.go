@@ -2,13 +2,14 @@ package wire
 
 // PhoneAccess describes how a phone reaches the server.
 type PhoneAccess struct {
-	// Addresses lists first the usable addresses, then those that lack something.
+	// Addresses lists the usable addresses first, then those that lack something.
 	Addresses []PhoneAddress `json:"addresses"`
-	// Through is what forwarded this call to the server.
+	// Through is the proxy that forwarded this call to the server.
 	Through Through `json:"through"`
 }
 
-// Through is a proxy that forwarded a call, as it identified itself. Nothing depends on it.
+// Through is the kind of proxy that forwarded a call, as the proxy identified itself. It is only
+// informative.
 type Through string
 
 const (
@@ -42,9 +43,9 @@ const (
 	NothingMissing     PhoneMissing = "nothing"
 	MissingTLS         PhoneMissing = "tls"         // the server has no certificate
 	MissingListen      PhoneMissing = "listen"      // the server listens only on its own machine
-	MissingCertificate PhoneMissing = "certificate" // its certificate is for other names
-	MissingRenewal     PhoneMissing = "renewal"     // its certificate has expired
-	MissingHost        PhoneMissing = "host"        // it refuses the host name
-	MissingServe       PhoneMissing = "serve"       // nothing forwards to it
+	MissingCertificate PhoneMissing = "certificate" // the server's certificate is for other names
+	MissingRenewal     PhoneMissing = "renewal"     // the server's certificate has expired
+	MissingHost        PhoneMissing = "host"        // the server refuses the host name
+	MissingServe       PhoneMissing = "serve"       // nothing forwards to the server
 	MissingName        PhoneMissing = "name"        // the network has no names
 )

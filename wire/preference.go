@@ -4,7 +4,7 @@ package wire
 type Preferences struct {
 	Keys       map[string]string `json:"keys"`        // changed shortcuts, by the name of the command
 	SingleKeys bool              `json:"single_keys"` // whether single-key shortcuts are on
-	Language   string            `json:"language"`    // in which the app was last shown; also that of alerts
+	Language   string            `json:"language"`    // of the app when it was last shown, and of alerts
 }
 
 // PreferencesChange contains the new values; absent fields stay unchanged.

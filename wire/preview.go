@@ -6,12 +6,12 @@ import (
 	"github.com/sayso-dev/sayso/internal/review"
 )
 
-// Preview is what a person should know about a tool's request before they decide. A tab
-// fetches it after it has the form, and no form waits for it.
+// Preview is what a person should know about a tool request before they decide. A tab shows the
+// form without waiting for it, and fetches it afterwards.
 type Preview struct {
 	Level   review.Level    `json:"level"`             // the highest level of all marks, low without marks
-	Command *CommandPreview `json:"command,omitempty"` // of Bash
-	File    *FilePreview    `json:"file,omitempty"`    // of Write, Edit, MultiEdit and NotebookEdit
+	Command *CommandPreview `json:"command,omitempty"` // for Bash
+	File    *FilePreview    `json:"file,omitempty"`    // for Write, Edit, MultiEdit and NotebookEdit
 	Rules   []RulePreview   `json:"rules"`             // that permission_suggestions would add
 	Why     *WhyAsked       `json:"why,omitempty"`     // absent in the preview of an edit
 }
@@ -96,7 +96,7 @@ type SettingRule struct {
 	Source   string `json:"source"`   // managed, user, project or local
 }
 
-// PreviewQuestion requests the preview of a request with another input.
+// PreviewQuestion requests the preview of a request with a different input.
 type PreviewQuestion struct {
 	ToolInput json.RawMessage `json:"tool_input" validate:"required" ts:"unknown"`
 }

@@ -16,19 +16,19 @@ type Process struct {
 	StartedAt    float64       `json:"started_at"`
 	Age          float64       `json:"age"` // seconds since it started
 	OpenRequests int           `json:"open_requests"`
-	Tabs         int           `json:"tabs"` // that show it
+	Tabs         int           `json:"tabs"` // tabs that show the session
 	WaitsFor     *string       `json:"waits_for"`
 	NodeID       string        `json:"node_id"`
 	// HeardAt is when Claude last sent something.
 	HeardAt *float64 `json:"heard_at,omitempty"`
-	// At the end of the last turn: what the process has cost so far, and how much of the model's context
-	// was used. Absent when unknown.
+	// At the end of the last turn: the cost of the process so far, and how much of the model's context was
+	// used. Absent if unknown.
 	CostUSD       *float64 `json:"cost_usd,omitempty"`
 	ContextTokens int      `json:"context_tokens,omitempty"`
 	ContextWindow int      `json:"context_window,omitempty"`
 	// Trouble is a problem of the process: stuck, orphan, unreachable or recovered.
 	Trouble *ProcessTrouble `json:"trouble,omitempty"`
-	// Samples are those of the last five minutes, oldest first; only on request.
+	// Samples are the samples of the last five minutes, oldest first; only on request.
 	Samples []ProcessSample `json:"samples,omitempty"`
 }
 
@@ -45,9 +45,9 @@ type TroubleKind string
 // The kinds of trouble.
 const (
 	Stuck       TroubleKind = "stuck"       // it works without visible activity
-	Orphan      TroubleKind = "orphan"      // it has ended, and its requests are open
-	Unreachable TroubleKind = "unreachable" // it may run, but this server cannot reach it
-	Recovered   TroubleKind = "recovered"   // it runs, and the database had lost part of its state
+	Orphan      TroubleKind = "orphan"      // it has ended, but has open requests
+	Unreachable TroubleKind = "unreachable" // it may be running, but this server cannot reach it
+	Recovered   TroubleKind = "recovered"   // it is running, but the database had lost part of its state
 )
 
 // ProcessSample is the resource usage of a process tree at one time.
@@ -63,9 +63,8 @@ type Diagnostics struct {
 	Text string `json:"text"`
 }
 
-// RequestViews compares the open requests of a session as the parts of the server and
-// Claude know them. While a request arrives or an answer is in flight, they may differ
-// briefly.
+// RequestViews compares the open requests of a session as known to the parts of the server and
+// to Claude. While a request arrives or an answer is in flight, they may differ briefly.
 type RequestViews struct {
 	SessionID string        `json:"session_id"`
 	State     session.State `json:"state"`
@@ -119,7 +118,7 @@ type FolderList struct {
 	More    bool     `json:"more"` // further folders were left out
 }
 
-// TrustedFolder is a folder whose settings somebody trusts, as they were at that time.
+// TrustedFolder is a folder whose settings a person trusts, as they were at TrustedAt.
 type TrustedFolder struct {
 	Folder    string       `json:"folder"`
 	Digest    string       `json:"digest"` // of the items
@@ -133,7 +132,7 @@ type TrustedFolderList struct {
 	Folders []TrustedFolder `json:"folders"`
 }
 
-// TrustRevoke revokes the trust of a folder, as it was shown in the list.
+// TrustRevoke revokes the trust in a folder, as it was shown in the list.
 type TrustRevoke struct {
 	Folder string `json:"folder" validate:"required,max=4096"`
 	Digest string `json:"digest" validate:"required,max=128"`

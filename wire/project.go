@@ -25,14 +25,14 @@ type Project struct {
 	Names      map[string]string `json:"names"`  // of all users that the project names, by user id
 	Role       account.Role      `json:"role"`   // of the caller
 	Rights     []project.Action  `json:"rights"` // of the caller
-	// Use is what its sessions use now; only in the response about one project.
+	// Use is the current resource use of its sessions; only in the response about one project.
 	Use *ProjectUse `json:"use,omitempty"`
 	// People are the candidates for membership; only in the response about one project, for
 	// those who manage it.
 	People []ProjectPerson `json:"people,omitempty"`
 }
 
-// ProjectUse is what the sessions of a project use.
+// ProjectUse is the resource use of the sessions of a project.
 type ProjectUse struct {
 	Sessions int    `json:"sessions"` // with a process
 	Memory   uint64 `json:"memory"`   // bytes
@@ -53,8 +53,8 @@ type ProjectMember struct {
 	Role   account.Role `json:"role" validate:"oneof=viewer member admin"`
 }
 
-// Whom selects people: those with at least a role in the project. If People is not empty,
-// only those listed in it.
+// Whom selects the people with at least a role in the project; if People is not empty, only
+// those that it lists.
 type Whom struct {
 	Role   account.Role `json:"role" validate:"oneof=member admin"`
 	People []string     `json:"people" validate:"omitempty,max=1000"` // user ids

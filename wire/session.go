@@ -17,12 +17,12 @@ type Session struct {
 	AllowedTools   []string      `json:"allowed_tools"`
 	Archived       bool          `json:"archived"`
 	Demo           bool          `json:"demo"`
-	Kind           session.Kind  `json:"kind,omitempty"` // agent or terminal; absent for ours
+	Kind           session.Kind  `json:"kind,omitempty"` // agent or terminal; absent for sessions of sayso
 	CreatedAt      float64       `json:"created_at"`
 	UpdatedAt      float64       `json:"updated_at"`
 	Items          int64         `json:"items,omitempty"`         // of its transcript
 	ProcessState   *ProcessState `json:"process_state,omitempty"` // of one session, not in lists
-	// Rights are what the caller may do in this session; absent in the default project.
+	// Rights lists what the caller may do in this session; absent in the default project.
 	Rights []project.Action `json:"rights,omitempty"`
 }
 
@@ -52,8 +52,8 @@ type QueuedMessage struct {
 	CreatedAt   float64                  `json:"created_at"`
 }
 
-// TerminalSession is a conversation saved by a Claude outside of sayso on this server, such
-// as one in a terminal. It can be read, and continued or forked with [CreateSession].
+// TerminalSession is a conversation that Claude saved outside sayso, for example in a terminal
+// on a machine of this server. It can be read, and continued or forked with [CreateSession].
 type TerminalSession struct {
 	SessionID string  `json:"session_id"`
 	Title     string  `json:"title"`
@@ -61,8 +61,8 @@ type TerminalSession struct {
 	ChangedAt float64 `json:"changed_at"`
 	Size      int64   `json:"size"` // bytes
 	Running   bool    `json:"running"`
-	RunnerID  string  `json:"runner_id"` // the machine that has it
-	Machine   string  `json:"machine"`   // its name
+	RunnerID  string  `json:"runner_id"` // the machine on which it is saved
+	Machine   string  `json:"machine"`   // name of that machine
 }
 
 // TerminalSessionList lists terminal sessions, most recently changed first.
@@ -70,7 +70,7 @@ type TerminalSessionList struct {
 	Sessions []TerminalSession `json:"sessions"`
 }
 
-// TerminalPage is a page of such a transcript, from its end backwards.
+// TerminalPage is a page of the transcript of a [TerminalSession], from its end backwards.
 type TerminalPage struct {
 	Items  []Item `json:"items"`
 	Before *int64 `json:"before"` // of the previous page; null at the beginning
@@ -86,7 +86,7 @@ type SearchResults struct {
 	Indexing bool `json:"indexing"`
 }
 
-// SearchResult is the matches in one session, from its end backwards.
+// SearchResult contains the matches in one session, from its end backwards.
 type SearchResult struct {
 	SessionID string      `json:"session_id"`
 	Title     string      `json:"title"`

@@ -1,6 +1,6 @@
 package wire
 
-// RetentionLimits bounds what the server keeps. 0 keeps all.
+// RetentionLimits bounds what the server keeps. A limit of 0 keeps everything.
 type RetentionLimits struct {
 	SessionDays  *int `json:"session_days"`
 	SessionSize  *int `json:"session_size"` // MB
@@ -20,9 +20,9 @@ type Storage struct {
 	AuditEntries    int64  `json:"audit_entries"`
 	AuditBytes      int64  `json:"audit_bytes"`
 
-	Limits              RetentionLimits `json:"limits"` // of the following
+	Limits              RetentionLimits `json:"limits"` // applied to the following counts
 	ExpiredSessions     int             `json:"expired_sessions"`
 	ExpiredBytes        int64           `json:"expired_bytes"` // of their transcripts and files
-	ExpiredUntil        *float64        `json:"expired_until"` // last activity of the newest of them
+	ExpiredUntil        *float64        `json:"expired_until"` // last activity of the newest of these sessions
 	ExpiredAuditEntries int64           `json:"expired_audit_entries"`
 }

@@ -7,7 +7,7 @@ import (
 // Template is a saved reply of a person.
 type Template struct {
 	TemplateID string                `json:"template_id"`
-	Name       string                `json:"name,omitempty"`                             // of one saved by the person; absent for one learned from their answers
+	Name       string                `json:"name,omitempty"`                             // absent for a reply learned from the person's answers
 	Place      account.TemplatePlace `json:"place" ts:"'reason' | 'answer' | 'message'"` // where it was used
 	Text       string                `json:"text"`
 	Uses       int                   `json:"uses"`
@@ -19,8 +19,9 @@ type TemplateList struct {
 	Templates []Template `json:"templates"`
 }
 
-// TemplateText creates or changes a saved reply. Without a name, it counts as learned: as a
-// reason for a denial unless Place says otherwise, and it keeps its name.
+// TemplateText creates or changes a saved reply. A reply created without a name counts as
+// learned. A reply changed without a name keeps its name. The default of Place is reason, the
+// reason for a denial.
 type TemplateText struct {
 	Text  string                `json:"text" validate:"required,max=2000"`
 	Name  *string               `json:"name,omitempty" validate:"omitempty,max=60"`

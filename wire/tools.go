@@ -10,9 +10,9 @@ type SessionTools struct {
 	Hooks   []SessionHook    `json:"hooks"`
 	Policy  HookPolicy       `json:"policy"`
 	Rules   []PermissionRule `json:"rules"`
-	// Missing, Unanswered and More list servers, skills, plugins, hooks, rules and
-	// session_rules: what this version of the CLI does not report, what it did not report in
-	// time, and what has more entries.
+	// Missing, Unanswered and More contain some of servers, skills, plugins, hooks, rules and
+	// session_rules: Missing those that this version of the CLI does not report, Unanswered
+	// those that it did not report in time, and More those with further entries.
 	Missing    []string `json:"missing"`
 	Unanswered []string `json:"unanswered"`
 	More       []string `json:"more"`
@@ -26,7 +26,7 @@ type SessionServer struct {
 	Error  string       `json:"error"`
 	Scope  string       `json:"scope"` // of its configuration
 	Host   string       `json:"host"`  // of a remote server
-	Own    bool         `json:"own"`   // through which Claude asks people; it can't be changed
+	Own    bool         `json:"own"`   // sayso's own, through which Claude asks people; it cannot be changed
 	Tools  []ServerTool `json:"tools"`
 }
 
@@ -70,7 +70,7 @@ type SessionHook struct {
 	Disabled bool   `json:"disabled"` // by the mode of the session or by managed settings
 }
 
-// HookPolicy is what managed settings say about hooks.
+// HookPolicy is the effect of managed settings on hooks.
 type HookPolicy struct {
 	Disabled    bool `json:"disabled"`     // no hooks run
 	ManagedOnly bool `json:"managed_only"` // only hooks in managed settings run
@@ -95,12 +95,12 @@ type ServerChange struct {
 
 // ServerChanged is the outcome of a ServerChange.
 type ServerChanged struct {
-	// SignInURL is where the person continues a sign_in; "" if none is needed. Open it only
-	// on the person's request.
+	// SignInURL is the address at which the person continues a sign_in; "" if none is needed.
+	// Open it only at the person's request.
 	SignInURL string `json:"sign_in_url"`
 }
 
-// ContextUsage is what fills the context of a session, in tokens, as the CLI counts them.
+// ContextUsage describes what fills the context of a session, in tokens as the CLI counts them.
 type ContextUsage struct {
 	Tokens     int               `json:"tokens"`
 	Window     int               `json:"window"`
@@ -133,9 +133,9 @@ type AccountLimit struct {
 	ResetsAt *float64 `json:"resets_at,omitempty"` // Unix seconds
 }
 
-// CostHistory is what sessions cost in the last days, in US dollars.
+// CostHistory is the cost of sessions in the last days, in US dollars.
 type CostHistory struct {
-	Days    []CostDay `json:"days"`    // with costs, oldest first
+	Days    []CostDay `json:"days"`    // days with costs, oldest first
 	Project string    `json:"project"` // of the session; "" for the default project
 	Today   float64   `json:"today"`   // 00:00 UTC, Unix seconds
 	Count   int       `json:"count"`   // days, including today

@@ -8,9 +8,9 @@ import (
 // jsonSpace is the white space that JSON allows between values.
 const jsonSpace = " \t\r\n"
 
-// isObject reports whether text is a JSON object without anything around it. It accepts
-// what json.Valid accepts, in about a fifth of the time, because it checks each body of
-// each frame.
+// isObject reports whether text is a JSON object without anything around it. It accepts the
+// same objects as json.Valid in about a fifth of the time, which matters because it checks
+// each body of each frame.
 func isObject(text []byte) bool {
 	return len(text) > 0 && text[0] == '{' && validValue(text, 0, 0) == len(text)
 }
@@ -95,7 +95,7 @@ func validWord(b []byte, i int, word string) int {
 	return i + len(word)
 }
 
-// validString skips eight bytes at a time that need no check.
+// validString skips up to eight bytes at a time that need no check.
 func validString(b []byte, i int) int {
 	for i++; i < len(b); {
 		if i+8 <= len(b) {

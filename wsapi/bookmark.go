@@ -25,7 +25,7 @@ func (h *Hub) refreshBookmarks(ctx context.Context, userID string) error {
 }
 
 // queueBookmarks queues the bookmarks of the user of a new tab, in one frame. If one changes
-// meanwhile, the tab finds the newer by their times.
+// meanwhile, the tab keeps the one with the later time.
 func (h *Hub) queueBookmarks(ctx context.Context, t *tab) {
 	list, err := h.o.Store.Bookmarks(ctx, t.who.User.UserID)
 	if err != nil {

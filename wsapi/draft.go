@@ -78,8 +78,8 @@ func (h *Hub) queueForUser(userID, key string, frame []byte) {
 	}
 }
 
-// queueDrafts queues the drafts of the user of a new tab. A draft that changes meanwhile
-// is queued by [Hub.queueForUser] and stays, being newer.
+// queueDrafts queues the drafts of the user of a new tab. It does not replace a draft that
+// [Hub.queueForUser] has queued meanwhile, because that is newer.
 func (h *Hub) queueDrafts(ctx context.Context, t *tab) {
 	drafts, err := h.o.Store.Drafts(ctx, t.who.User.UserID)
 	if err != nil {

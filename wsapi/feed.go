@@ -22,20 +22,21 @@ type feed struct {
 	// Transcript. round counts how often the readers were notified.
 	round  int64
 	due    time.Time // when they must be notified again; zero if nothing is new
-	next   time.Time // not before
+	next   time.Time // earliest time of the next round
 	pieces []*piece  // of the last round, shared by the readers
 
 	growth
 
-	// changes counts what the store may know; at the count of the end, the transcript had
-	// no more than the total, up to the cursor.
+	// changes counts changes that may have reached the store. end caches the last read that
+	// reached the end of the transcript: changes before it, the cursor after it, and the
+	// total number of items. While changes is the same, nothing follows the cursor.
 	changes int64
 	end     struct{ changes, cursor, total int64 }
 
 	// Presence.
 	presenceDue  time.Time
 	presenceNext time.Time
-	viewersSent  []wire.ViewerInfo // as other servers know them
+	viewersSent  []wire.ViewerInfo // as last announced to other servers
 }
 
 // scheduleReaders notifies the readers soon. The caller holds the hub's mutex.
@@ -49,8 +50,8 @@ func (f *feed) scheduleReaders() {
 	}
 }
 
-// viewers lists who reads a session here, each person once, and says when the first of them stops
-// typing; zero when nobody types.
+// viewers lists who reads a session here, each person once, and returns when the first of them stops
+// typing, zero if nobody is typing.
 func (f *feed) viewers(now time.Time) (list []wire.ViewerInfo, expiry time.Time) {
 	for t, r := range f.readers {
 		v := wire.ViewerInfo{Name: t.who.User.Name}
@@ -65,7 +66,8 @@ func (f *feed) viewers(now time.Time) (list []wire.ViewerInfo, expiry time.Time)
 	return mergeViewers(list), expiry
 }
 
-// mergeViewers returns each person once, by name. Somebody who types anywhere types.
+// mergeViewers returns each person once, sorted by name. A person is typing if they type in any of
+// their tabs.
 func mergeViewers(list []wire.ViewerInfo) []wire.ViewerInfo {
 	people := map[string]wire.ViewerInfo{}
 	for _, v := range list {

@@ -20,10 +20,9 @@ const (
 // longer message takes a second system call.
 const firstWrite = 16 << 10
 
-// A frameConn is the connection of a tab. Messages go to it past the library, because for
-// each the library takes two locks and as many allocations as a context needs; see
-// docs/adr/0050-messages-past-the-library.md. The library handles the rest, and writes only
-// control frames.
+// A frameConn is the connection of a tab. Messages bypass the library, which would take two
+// locks and allocate a context for each; see docs/adr/0050-messages-past-the-library.md. The
+// library handles the rest, and writes only control frames.
 type frameConn struct {
 	net.Conn
 	// turn has capacity 1. The goroutine that writes a frame holds it. It is a channel
@@ -50,7 +49,7 @@ func (c *frameConn) writeText(body []byte) error {
 	}
 	// The header must not arrive alone: if the server is then killed, a client library
 	// takes it for an empty message. Copying the beginning costs less than a system call
-	// with two parts, which TLS connections do not have either.
+	// with two parts, which TLS connections do not support.
 	buf := buffers.Get().(*bytes.Buffer)
 	defer buffers.Put(buf)
 	buf.Reset()

@@ -39,7 +39,7 @@ const (
 	transcriptEvery = 50 * time.Millisecond  // between transcript frames of one session
 	presenceEvery   = time.Second            // between presence frames of one session
 	typingTTL       = 5 * time.Second        // how long a typing command applies
-	recheckEvery    = 750 * time.Millisecond // delay until a sign-in that ended elsewhere is noticed
+	recheckEvery    = 750 * time.Millisecond // between checks for sign-ins that ended on other servers
 	maxTabs         = 2000                   // sockets of one server
 	pieceItems      = 200                    // items read for one transcript frame
 )
@@ -78,13 +78,13 @@ type Options struct {
 	Refusals  *refusal.Table
 	// Alerts learns what each tab shows. It may be nil.
 	Alerts *alert.Alerter
-	// OnFrame gets the time of a request's creation when it was queued for the tabs. It is
-	// called with a lock held, so it must not block. It may be nil.
+	// OnFrame is called when a request has been queued for the tabs, with the time of its
+	// creation. A lock is held meanwhile, so it must not block. It may be nil.
 	OnFrame func(requestID string, created time.Time) `optional:"true"`
-	// Announce tells the other servers of the database what their tabs have to know. It must not
-	// block. It may be nil.
+	// Announce tells the other servers of the database about a change that their tabs must get. It
+	// must not block. It may be nil.
 	Announce func(topic session.Topic, key string) `optional:"true"`
-	// OnViewers tells the other servers who reads a session here; nobody if its list is empty. It must
+	// OnViewers tells the other servers who reads a session here: nobody if the list is empty. It must
 	// not block. It may be nil.
 	OnViewers func(wire.Presence) `optional:"true"`
 	Version   string
@@ -116,13 +116,13 @@ type Hub struct {
 	deleting map[string]string                   // sessions that are being deleted, with their projects
 	commands map[*context.CancelFunc]struct{}    // commands in progress
 	served   sync.WaitGroup                      // tabs
-	drafts   map[string]map[string]account.Draft // that tabs have, without texts, by user and key
-	personal map[personal]bool                   // that another server may have changed
-	unread   []wire.Presence                     // of sessions that no tab reads any more
-	// elsewhere are those who read sessions on other servers, by session and server.
+	drafts   map[string]map[string]account.Draft // those that tabs have, without texts, by user and key
+	personal map[personal]bool                   // what another server may have changed
+	unread   []wire.Presence                     // of sessions that no tab reads any more, to be announced
+	// elsewhere lists who reads sessions on other servers, by session and server.
 	elsewhere map[string]map[string][]wire.ViewerInfo
 	retryAt   time.Time // set while the store fails
-	watched   time.Time // since when there have been tabs
+	watched   time.Time // when the first of the tabs joined
 }
 
 // Touch marks a session as changed. It never blocks.
@@ -344,14 +344,15 @@ type personal struct {
 	userID string
 }
 
-// announce tells other servers what their tabs have to know.
+// announce tells other servers about a change that their tabs must get.
 func (h *Hub) announce(topic session.Topic, key string) {
 	if h.o.Announce != nil {
 		h.o.Announce(topic, key)
 	}
 }
 
-// noteUnread has other servers told if nobody reads a session here any more. The caller holds mu.
+// noteUnread queues an announcement to other servers if nobody reads a session here any more. The
+// caller holds mu.
 func (h *Hub) noteUnread(f *feed) {
 	if len(f.readers) == 0 && len(f.viewersSent) > 0 {
 		f.viewersSent = nil
@@ -359,7 +360,7 @@ func (h *Hub) noteUnread(f *feed) {
 	}
 }
 
-// forgetDrafts removes what was noted of a user without tabs. The caller holds mu.
+// forgetDrafts removes the drafts noted for a user if no tab of theirs is left. The caller holds mu.
 func (h *Hub) forgetDrafts(userID string) {
 	for t := range h.tabs {
 		if t.who.User.UserID == userID {

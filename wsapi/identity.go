@@ -52,7 +52,7 @@ func (t *tab) checkIdentity(now account.Identity, err error) bool {
 	case err != nil:
 		return true // the store failed; commands that need it are refused
 	case now.User.Role != t.who.User.Role:
-		// The tab gets its new role with the next connection.
+		// The person gets the new role with the next connection.
 		t.end(wire.CloseGoingAway, errorFrame("role_changed"))
 		return false
 	}
@@ -75,7 +75,8 @@ func (h *Hub) recheckProjects(ctx context.Context) {
 	}
 }
 
-// ProjectsChanged sends the tabs a change of projects that affects these sessions.
+// ProjectsChanged updates the tabs after a change of projects. touched are the sessions that it
+// affects.
 func (h *Hub) ProjectsChanged(ctx context.Context, touched []string) {
 	h.announce(session.TopicProjects, "")
 	h.recheckProjects(ctx)

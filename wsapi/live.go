@@ -80,7 +80,7 @@ func (g *growth) held(has liveRev) *block {
 	return nil
 }
 
-// minContinued is the size of a text in bytes from which it is not sent again.
+// minContinued is the size in bytes from which a text that the tab has is not sent again.
 const minContinued = 256
 
 // continued finds the item whose text starts with the text that the tab has, and removes

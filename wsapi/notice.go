@@ -14,8 +14,8 @@ const (
 	checkDeadline = 4 * time.Second
 )
 
-// watchStore notifies the tabs whether the store accepts writes. It checks regularly, and
-// at once after a failed write.
+// watchStore notifies the tabs when the store stops or resumes accepting writes. It checks
+// regularly, and at once after a failed write.
 func (h *Hub) watchStore(ctx context.Context) {
 	ticker := time.NewTicker(checkEvery)
 	defer ticker.Stop()
@@ -40,7 +40,7 @@ func (h *Hub) checkStore(ctx context.Context) {
 			code = wire.Unavailable
 		}
 		if code == "" || ctx.Err() != nil {
-			return // the server is stopping, so the result means nothing
+			return // no error that affects all writes, or the server is stopping
 		}
 	}
 	h.mu.Lock()

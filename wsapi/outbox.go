@@ -10,7 +10,7 @@ import (
 )
 
 // sendOutbox sends the outbox until it is empty, and closes the connection if the tab is
-// ending. So an idle tab needs no goroutine.
+// ending. It then returns, so that an idle tab needs no goroutine for sending.
 func (t *tab) sendOutbox(ctx context.Context) {
 	for t.sendOnce(ctx) {
 		t.mu.Lock()
@@ -161,7 +161,7 @@ func (t *tab) transcript(ctx context.Context, r *reading) (frame []byte, again b
 		return nil, false
 	}
 	if t.readings[r.sessionID] != r {
-		return nil, false // it subscribed again or unsubscribed meanwhile
+		return nil, false // the tab subscribed again or unsubscribed meanwhile
 	}
 	if p.empty && !r.first && p.after.live == r.live {
 		return nil, false
@@ -171,7 +171,7 @@ func (t *tab) transcript(ctx context.Context, r *reading) (frame []byte, again b
 	return p.frame, r.dirty
 }
 
-// batch joins frames into one message, as many as fit, and returns the rest.
+// batch joins as many frames as fit into one message, and returns the rest.
 func batch(buf *bytes.Buffer, frames [][]byte) (message []byte, rest [][]byte) {
 	n, size := 1, len(frames[0])
 	for n < len(frames) && size+len(frames[n]) <= batchBytes {
@@ -220,7 +220,7 @@ func (t *tab) putPresence(sessionID string, frame []byte) {
 	t.queue(func() { t.presence[sessionID] = frame })
 }
 
-// Toast queues a notification of requests that the person of the tab does not see.
+// Toast queues a notification of requests that the person does not see in this tab.
 func (t *tab) Toast(requestIDs []string, more int) {
 	frame := wire.Encode(wire.Toasts{Type: "toasts", RequestIDs: requestIDs, More: more})
 	t.queue(func() { t.toasts = frame })

@@ -22,7 +22,7 @@ func (h *Hub) typing(t *tab, sessionID, requestID string) {
 	}
 }
 
-// presence returns the frame that says who reads a session, here and on other servers. The caller
+// presence returns the frame that lists who reads a session, here and on other servers. The caller
 // holds mu.
 func (h *Hub) presence(sessionID string, here []wire.ViewerInfo) []byte {
 	all := append([]wire.ViewerInfo{}, here...)
@@ -55,7 +55,7 @@ func (h *Hub) Viewers() []wire.Presence {
 	return all
 }
 
-// SetViewers replaces who reads sessions on another server. It never blocks.
+// SetViewers replaces the readers of sessions on another server. It never blocks.
 func (h *Hub) SetViewers(serverID string, all []wire.Presence) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -68,7 +68,7 @@ func (h *Hub) SetViewers(serverID string, all []wire.Presence) {
 	}
 }
 
-// ForgetServer removes everybody who reads sessions on another server. It never blocks.
+// ForgetServer removes all readers on another server. It never blocks.
 func (h *Hub) ForgetServer(serverID string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -80,8 +80,8 @@ func (h *Hub) ForgetServer(serverID string) {
 	}
 }
 
-// viewersChanged shows readers of a session that others read it on a server, and forgets a server
-// where nobody does. The caller holds mu.
+// viewersChanged schedules a presence frame after the readers of a session on another server changed.
+// It forgets a server without readers. The caller holds mu.
 func (h *Hub) viewersChanged(sessionID, serverID string) {
 	if servers := h.elsewhere[sessionID]; len(servers[serverID]) == 0 {
 		if delete(servers, serverID); len(servers) == 0 {

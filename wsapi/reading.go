@@ -13,8 +13,8 @@ import (
 // maxPieces bounds the pieces of a round that are cached for other tabs.
 const maxPieces = 4
 
-// subscribe makes a tab read a transcript from a cursor on. appends is true if it accepts
-// the text that was appended to the growing block.
+// subscribe makes a tab read a transcript after a cursor. appends is true if the tab accepts
+// frames that contain only the text appended to the growing block.
 func (h *Hub) subscribe(t *tab, sessionID string, after int64, appends bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -74,7 +74,7 @@ func (h *Hub) read(ctx context.Context, f *feed, at place) *piece {
 	f.pieces = append(f.pieces, p)
 	h.mu.Unlock()
 	defer close(p.done)
-	// Others wait for this read, so it must not end with this tab.
+	// Other tabs wait for this read, so it must not end with this one.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	if p.err = h.fill(ctx, f, p); p.err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// PersonalChanged notes that another server may have changed the drafts or bookmarks of a user; of
-// everybody with "". It never blocks.
+// PersonalChanged notes that another server may have changed the drafts or bookmarks of a user, or of
+// all users if userID is "". It never blocks.
 func (h *Hub) PersonalChanged(topic session.Topic, userID string) {
 	h.mu.Lock()
 	for t := range h.tabs {

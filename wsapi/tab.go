@@ -19,11 +19,11 @@ const (
 	closeTimeout  = 2 * time.Second  // for the client's reply to a close
 	pingEvery     = 20 * time.Second
 	pongDeadline  = 10 * time.Second
-	tabsEvery     = 500 * time.Millisecond // how often these are checked
-	pingsAtOnce   = 64                     // so that tabs that joined together are not pinged at the same time
+	tabsEvery     = 500 * time.Millisecond // how often these limits are checked
+	pingsAtOnce   = 64                     // for each check, so that tabs that joined together are not all pinged at once
 	batchBytes    = 1 << 20                // of frames in one message, unless one is larger
-	ackQueue      = 64                     // unsent acks; above it, the tab's commands wait
-	slowCommands  = 16                     // concurrent; above it, the tab's commands wait
+	ackQueue      = 64                     // maximum of unsent acks; more commands of the tab wait
+	slowCommands  = 16                     // maximum of concurrent ones; more commands of the tab wait
 	retryAfter    = 250 * time.Millisecond // after the store failed
 )
 
@@ -56,7 +56,7 @@ type tab struct {
 	pinged  time.Time    // used only by watchTabs
 	stage   stage        // used only by flush
 
-	hidden string // the projects that it may not see; the hub's mutex protects it
+	hidden string // hiddenKey of the last snapshot; the hub's mutex protects it
 
 	mu       sync.Mutex // protects following
 	flush    func()     // sends the outbox
@@ -77,7 +77,7 @@ type tab struct {
 	readings       map[string]*reading
 }
 
-// stage is how many of its first frames a tab has been sent.
+// stage tells which of its first frames a tab has been sent.
 type stage int
 
 const (
@@ -86,7 +86,7 @@ const (
 	afterSnapshot
 )
 
-// end requests that the connection is closed. It never blocks, and works even if the tab
+// end requests that the connection be closed. It never blocks, and works even if the tab
 // receives nothing.
 func (t *tab) end(code websocket.StatusCode, why wire.ErrorFrame) {
 	t.endOnce.Do(func() {
@@ -138,7 +138,7 @@ func (t *tab) ping() {
 	}
 }
 
-// queue changes the outbox and starts to send it.
+// queue applies change to the outbox, and starts flush unless it is running. It never blocks.
 func (t *tab) queue(change func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -9,21 +9,21 @@ import (
 	"github.com/google/uuid"
 )
 
-// ask is an open request to the host: can_use_tool, or another.
+// ask is an open request to the host: can_use_tool, or any other control request.
 type ask struct {
 	requestID string
 	other     bool
 	toolUseID string
 	request   map[string]any
 	run       bool
-	answers   chan<- answer // has capacity for every ask that shares it
+	answers   chan<- answer // has capacity for the answers of every ask that shares it
 }
 
 // answer is the result of an ask.
 type answer struct {
 	ask     *ask
-	line    []byte // the control_response; nil when there is none
-	problem string // why there is none
+	line    []byte // the control_response; nil if there is none
+	problem string // why there is no control_response
 }
 
 var errInterrupted = errors.New("interrupted")
@@ -44,8 +44,8 @@ func (c *CLI) pendingRequests() []any {
 	return list
 }
 
-// asks sends the requests of a step and handles the answers as the real CLI does: an allowed
-// tool has the result "ran <tool> with <input>".
+// asks sends the requests of a step and handles the answers as the real CLI does, except that an
+// allowed tool usually has the result "ran <tool> with <input>".
 func (c *CLI) asks(s Step) error {
 	count := max(1, s.Count)
 	answers := make(chan answer, count)
@@ -95,7 +95,7 @@ func (c *CLI) ask(s Step, messageID string, answers chan<- answer) {
 	c.put(a)
 }
 
-// put sends a request.
+// put sends a request, and keeps it open for the answer.
 func (c *CLI) put(a *ask) {
 	c.mu.Lock()
 	eof := c.eof
@@ -116,7 +116,7 @@ func (a *ask) toolName() string {
 	return s
 }
 
-// parent returns the id of the Task call of the subagent that asks.
+// parent returns the id of the Task call that started the asking subagent, nil for the main thread.
 func (a *ask) parent() any {
 	if s, ok := a.request["agent_id"].(string); ok {
 		return "toolu_task_" + s
@@ -171,7 +171,7 @@ func (c *CLI) withdrawAll() {
 	}
 }
 
-// settle emits the tool result for an answer and reports whether the turn ends.
+// settle emits the tool result for an answer and reports whether the answer ends the turn.
 func (c *CLI) settle(a answer) (interrupt bool) {
 	if a.ask.other {
 		c.mu.Lock()

@@ -27,33 +27,34 @@ type Record struct {
 	Kind      string          `json:"kind"`
 	AtNS      int64           `json:"at_ns"` // Unix nanoseconds
 	RequestID string          `json:"request_id,omitempty"`
-	Known     bool            `json:"known,omitempty"` // of control_response: the request was open
+	Known     bool            `json:"known,omitempty"` // of control_response: its request was open
 	Line      json.RawMessage `json:"line,omitempty"`  // as received
 	Args      []string        `json:"args,omitempty"`  // of start
 	Env       []string        `json:"env,omitempty"`   // of start
 	Status    int             `json:"status,omitempty"`
 }
 
-// CLI plays a CLI on its side of a transport. Only Transport is required.
+// CLI plays the CLI on its end of a transport. Only Transport is required.
 type CLI struct {
 	Transport      claude.Transport // Recv is its stdin, Send its stdout
 	Script         Script
-	OnRecord       func(Record) // called for one record at a time
+	OnRecord       func(Record) // calls do not overlap
 	SessionID      string
 	CWD            string
 	Model          string
 	PermissionMode string
-	Partial        bool // also sends partial texts
+	Partial        bool // also sends stream events of partial texts
 
 	host host
 	mu   sync.Mutex // protects following
 	open map[string]*ask
-	// abort is closed by an interrupt of the turn; nil between turns.
+	// abort is closed by an interrupt of the turn; nil between turns and after an interrupt.
 	abort chan struct{}
-	// interrupted is abort until the end of the turn, for steps that follow an interrupt.
+	// interrupted is the same channel, but is kept until the end of the turn, for the steps after
+	// an interrupt.
 	interrupted chan struct{}
 	aborted     chan []*ask      // the requests that an interrupt left unanswered; capacity 1
-	cost        *float64         // so far, in US dollars; nil before it was counted
+	cost        *float64         // total so far, in US dollars; nil before the first use
 	replies     map[string]Reply // by subtype
 	// lastResult is the text of the last tool result.
 	lastResult string
@@ -63,24 +64,24 @@ type CLI struct {
 	eof      bool
 
 	exited chan struct{} // closed by exit
-	status int           // set before over is closed
+	status int           // set before exited is closed
 	once   sync.Once
 	turns  chan string // prompts; closed at the end of input
 	deaf   chan struct{}
 }
 
-// host is what only a program can do; all fields are nil in memory.
+// host contains what only a program can do; all fields are nil in memory.
 type host struct {
-	stdout io.Writer // for bytes that are no line
+	stdout io.Writer // for bytes that are not whole lines
 	stderr io.Writer
 	run    func(dir, tool string, input json.RawMessage) (result string, err error)
 	spawn  func(kind string) error
-	ignore func() // SIGTERM
+	ignore func() // ignores SIGTERM
 	exit   func(status int)
 }
 
-// Run plays the script until the input ends, the script exits or ctx ends, and returns the
-// exit status.
+// Run plays the script until the input ends, the script exits or ctx ends, and returns the exit
+// status. It closes Transport.
 func (c *CLI) Run(ctx context.Context) int {
 	c.open = make(map[string]*ask)
 	c.replies = make(map[string]Reply)
@@ -148,10 +149,10 @@ func (c *CLI) emit(m map[string]any) {
 	if err != nil {
 		panic(err)
 	}
-	_ = c.Transport.Send(line) // who does not read does not hear
+	_ = c.Transport.Send(line) // a host that does not read misses the message
 }
 
-// read takes the input until its end.
+// read handles the input until its end.
 func (c *CLI) read() {
 	defer close(c.turns)
 	for {
@@ -287,10 +288,10 @@ func (c *CLI) request(id string, body json.RawMessage, line []byte) {
 		return
 	case scripted:
 		c.mu.Lock()
-		line, err := json.Marshal(reply.Response) // toggle changes it
+		line, err := json.Marshal(reply.Response) // toggle changes the response
 		c.mu.Unlock()
 		if err != nil {
-			panic(err) // it was parsed from JSON
+			panic(err) // the reply was parsed from JSON
 		}
 		inner["response"] = json.RawMessage(line)
 		c.emit(map[string]any{"type": "control_response", "response": inner})
@@ -365,7 +366,7 @@ func (c *CLI) request(id string, body json.RawMessage, line []byte) {
 	c.emit(map[string]any{"type": "control_response", "response": inner})
 	if r.Subtype == "initialize" {
 		for _, line := range c.Script.Initialized {
-			_ = c.Transport.Send([]byte(line)) // as emit, whoever is gone is
+			_ = c.Transport.Send([]byte(line)) // errors are ignored, as in emit
 		}
 	}
 }
@@ -429,7 +430,7 @@ func (c *CLI) turn(prompt string) {
 	c.emit(result)
 }
 
-// costs adds to what it has cost, and returns the total.
+// costs adds more to the total cost, and returns the total, in US dollars.
 func (c *CLI) costs(more float64) float64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

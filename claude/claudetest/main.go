@@ -16,9 +16,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// Main plays the CLI on this process's standard streams and exits. It reads CLAUDETEST_SCRIPT
-// (a script as JSON, or the path of one), CLAUDETEST_RECORD (a file to which it appends
-// [Record] lines) and CLAUDETEST_VERSION.
+// Main plays the CLI on this process's standard streams and exits. It reads the environment
+// variables CLAUDETEST_SCRIPT (a script as JSON, or the path of one), CLAUDETEST_RECORD (a file to
+// which it appends a [Record] per line) and CLAUDETEST_VERSION. With --version it prints the version
+// and returns.
 func Main() {
 	version := orElse(os.Getenv("CLAUDETEST_VERSION"), Version)
 	c := &CLI{Transport: &stdio{in: bufio.NewReaderSize(os.Stdin, 64<<10)}}
@@ -97,7 +98,7 @@ func (c *CLI) configure() error {
 	return nil
 }
 
-// runTool runs the command of a Bash in dir, or writes the file of a Write.
+// runTool runs the command of a Bash call in dir, or writes the file of a Write call.
 func runTool(dir, tool string, input json.RawMessage) (string, error) {
 	var in struct {
 		Command  string `json:"command"`

@@ -8,9 +8,9 @@ import (
 	"github.com/sayso-dev/sayso/claude"
 )
 
-// Pipe returns the two ends of a conversation in memory. It buffers at most one line in each
+// Pipe returns the two ends of a conversation in memory. It buffers up to one line in each
 // direction and blocks only on channels, so it works under testing/synctest. After one end is
-// closed, the other receives the lines sent before and then io.EOF.
+// closed, the other end receives the lines sent before that, and then io.EOF.
 func Pipe() (host, cli claude.Transport) {
 	down, up := make(chan []byte, 1), make(chan []byte, 1)
 	h := &end{in: up, out: down, closed: make(chan struct{})}

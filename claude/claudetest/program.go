@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// asProgram is set in the environment of a test binary that plays the CLI.
+// asProgram is an environment variable that makes a test binary play the CLI.
 const asProgram = "CLAUDETEST_AS_PROGRAM"
 
-// A test binary that links this package can play the CLI itself, so that tests build no
+// A test binary that links this package can play the CLI itself, so that tests need not build a
 // program.
 func init() {
 	if os.Getenv(asProgram) != "" {
@@ -23,9 +23,9 @@ func init() {
 	}
 }
 
-// Program creates an executable that plays script (a wrapper around this test binary). It
-// returns its path and the path of its record file. The executable needs no variables of the
-// environment.
+// Program creates an executable that plays script. It returns the path of the executable and that of
+// its record file, for [ReadRecords]. The executable is a wrapper around this test binary, and needs
+// no environment variables.
 func Program(t testing.TB, script Script) (path, record string) {
 	t.Helper()
 	path, record, err := Executable(t.TempDir(), script)
@@ -35,8 +35,8 @@ func Program(t testing.TB, script Script) (path, record string) {
 	return path, record
 }
 
-// Executable is [Program] outside of a test, such as in an example: it creates the executable in a
-// folder that exists.
+// Executable is [Program] for use outside a test, such as in an example. It creates the executable in
+// dir, which must exist.
 func Executable(dir string, script Script) (path, record string, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -48,7 +48,7 @@ func Executable(dir string, script Script) (path, record string, err error) {
 	}
 	scriptFile, record := filepath.Join(dir, "script.json"), filepath.Join(dir, "record.jsonl")
 	path = filepath.Join(dir, "claude")
-	// A program with the race detector otherwise sleeps for a second at its end.
+	// Otherwise a program with the race detector sleeps for a second before it exits.
 	wrapper := "#!/bin/sh\nGORACE=atexit_sleep_ms=0 " + asProgram + "=1 CLAUDETEST_SCRIPT='" + scriptFile + "' CLAUDETEST_RECORD='" + record + "' exec '" + self + "' \"$@\"\n"
 	for name, content := range map[string]string{scriptFile: string(text), path: wrapper} {
 		if err := os.WriteFile(name, []byte(content), 0o700); err != nil {
@@ -58,7 +58,7 @@ func Executable(dir string, script Script) (path, record string, err error) {
 	return path, record, nil
 }
 
-// ReadRecords returns what a program has recorded so far.
+// ReadRecords returns what a program has recorded in the file path so far.
 func ReadRecords(t testing.TB, path string) []Record {
 	t.Helper()
 	f, err := os.Open(path)

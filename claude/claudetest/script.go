@@ -8,56 +8,57 @@ import (
 	"strings"
 )
 
-// Script is what the CLI does. As JSON it is an object with the keys start and turn, or just
-// the array of turn.
+// Script is what the CLI does. As JSON it is an object with these fields, or only the array of turn.
 type Script struct {
-	Start []Step `json:"start"` // before it reads anything
-	// Initialized are lines that it prints right after an answer to initialize.
+	Start []Step `json:"start"` // before the CLI reads anything
+	// Initialized are lines that the CLI prints right after its answer to initialize.
 	Initialized []string `json:"initialized,omitempty"`
-	// Turn is played for every user message, unless the message has steps of its own in a
-	// fenced block marked claudetest.
+	// Turn is played for every user message, unless the message contains its own steps in a
+	// fenced block marked claudetest. If nil, the CLI repeats the message.
 	Turn []Step `json:"turn"`
-	// Restored is the cost that it reports at the start, in US dollars, as newer CLIs do when
-	// they resume.
+	// Restored is the cost from which the CLI starts to count, in US dollars, like a newer CLI
+	// that resumes a session.
 	Restored float64 `json:"restored,omitempty"`
-	// Interrupt is its reaction to an interrupt: "" ends the turn, "ignored" confirms and
+	// Interrupt is the reaction to an interrupt: "" ends the turn, "ignored" confirms and
 	// continues, "refused" refuses, "unanswered" sends nothing.
 	Interrupt string `json:"interrupt,omitempty"`
 }
 
-// Step is one action of the CLI. Exactly one of the fields above the line is set; those below
-// qualify it.
+// Step is one action of the CLI. Exactly one of the fields above the line is set; the fields below
+// the line qualify it.
 type Step struct {
 	// Ask sends can_use_tool with these members and waits for the answer. A missing
-	// tool_use_id is generated.
+	// tool_use_id is generated. An allowed tool has the result "ran <tool> with <input>", unless
+	// Run is set.
 	Ask map[string]any `json:"ask,omitempty"`
 	// Request sends another control request with these members, such as a hook_callback, and waits
-	// for the answer. The line of the answer is then {{last_tool_result}}.
+	// for the answer. Its line then becomes {{last_tool_result}}.
 	Request map[string]any `json:"request,omitempty"`
-	// Text is text of the model; {{last_tool_result}} in it is replaced by the last tool result.
+	// Text is a text of the model, in which {{last_tool_result}} is replaced with the last tool
+	// result.
 	Text       string `json:"text,omitempty"`
 	Raw        string `json:"raw,omitempty"`          // a line, unchanged
 	Bytes      int    `json:"bytes,omitempty"`        // a tool result of that many bytes
 	Flood      *Flood `json:"flood,omitempty"`        // many messages at once
-	SleepMS    int    `json:"sleep_ms,omitempty"`     // does nothing
-	Silent     bool   `json:"silent,omitempty"`       // does nothing until interrupted
+	SleepMS    int    `json:"sleep_ms,omitempty"`     // pauses
+	Silent     bool   `json:"silent,omitempty"`       // pauses until interrupted
 	Exit       *int   `json:"exit,omitempty"`         // exits with this status
-	Rubbish    bool   `json:"rubbish,omitempty"`      // 50 lines that are no JSON
+	Rubbish    bool   `json:"rubbish,omitempty"`      // 50 lines that are not JSON
 	DieMidLine bool   `json:"die_mid_line,omitempty"` // half a line, then exits with status 1
 	Stderr     string `json:"stderr,omitempty"`       // a line on stderr
-	// StderrFlood prints that many bytes on stderr.
+	// StderrFlood prints about that many bytes on stderr.
 	StderrFlood int `json:"stderr_flood,omitempty"`
 	// SpawnChild starts a child that sleeps and keeps stdout and stderr open: "group" in the
 	// CLI's process group, "setsid" in its own session.
 	SpawnChild string `json:"spawn_child,omitempty"`
-	// Stubborn makes it ignore SIGTERM and the end of its input from now on.
+	// Stubborn makes the CLI ignore SIGTERM and the end of its input from now on.
 	Stubborn bool `json:"stubborn,omitempty"`
-	// Deaf makes it stop reading its input.
+	// Deaf makes the CLI stop reading its input.
 	Deaf bool `json:"deaf,omitempty"`
-	// Cost is added to total_cost_usd of results, in US dollars. A negative cost lowers it,
-	// at most to 0, as /clear does.
+	// Cost is added to total_cost_usd of later results, in US dollars. A negative cost lowers
+	// the total, but not below 0, as /clear does.
 	Cost float64 `json:"cost,omitempty"`
-	// Reply sets how it answers control requests of a subtype from now on.
+	// Reply sets how the CLI answers control requests of a subtype from now on.
 	Reply *Reply `json:"reply,omitempty"`
 
 	// ------------------------------------------------------------------------
@@ -66,18 +67,18 @@ type Step struct {
 	// because a hook changed it.
 	Proposed map[string]any `json:"proposed,omitempty"`
 
-	// Run, of Ask, does what was allowed: the command of a Bash, whose output is the
-	// result, or the file of a Write.
+	// Run executes an allowed Ask: it runs the command of Bash, whose output becomes the result,
+	// or writes the file of Write. It works only in a program, not in memory.
 	Run bool `json:"run,omitempty"`
 
-	Count    int  `json:"count,omitempty"`     // of Ask: how often, 1 when 0
-	Parallel bool `json:"parallel,omitempty"`  // all requests are sent before the first answer
+	Count    int  `json:"count,omitempty"`     // how many requests Ask sends; 0 means 1
+	Parallel bool `json:"parallel,omitempty"`  // sends all requests before it waits for answers
 	EveryMS  int  `json:"every_ms,omitempty"`  // pause after each request
 	CancelMS int  `json:"cancel_ms,omitempty"` // withdraws the open requests after this time
 }
 
-// Reply answers the control requests of a subtype: with a response, with an error, or never. A
-// response to mcp_status follows each mcp_toggle.
+// Reply is the answer to control requests of a subtype: a response, an error, or none. mcp_toggle
+// changes the status of the server in the response to mcp_status.
 type Reply struct {
 	Subtype  string         `json:"subtype"`
 	Response map[string]any `json:"response,omitempty"`
@@ -87,14 +88,14 @@ type Reply struct {
 	Next *Reply `json:"next,omitempty"`
 }
 
-// Flood sends many messages at once.
+// Flood is a number of messages that are sent at once.
 type Flood struct {
 	Lines int `json:"lines"`
 	Bytes int `json:"bytes"` // of each line, approximately
 }
 
-// ParseScript parses a script. Unknown keys are errors, so that a typo does not make a test
-// pass.
+// ParseScript parses a script. Unknown keys are errors, so that a test does not pass because of a
+// typo.
 func ParseScript(text string) (Script, error) {
 	var s Script
 	into := any(&s)
@@ -115,7 +116,7 @@ const fence = "```claudetest"
 func Prompt(steps ...Step) string {
 	text, err := json.Marshal(steps)
 	if err != nil {
-		panic(err) // only Ask can hold values that cannot be marshalled
+		panic(err) // only Ask, Request and the like can contain values that cannot be marshaled
 	}
 	return fence + "\n" + string(text) + "\n```"
 }

@@ -1,5 +1,6 @@
-// Package config edits the files of a person's Claude CLI, ~/.claude.json and settings.json.
-// It changes single values and preserves all other bytes, including what it does not know.
+// Package config edits the configuration files of a person's Claude CLI, ~/.claude.json and
+// settings.json. It changes single values and preserves all other bytes, including unknown
+// settings.
 package config
 
 import (
@@ -13,16 +14,16 @@ import (
 
 // Errors of this package. The text of each error is a sentence for people.
 var (
-	// ErrNotJSON: a file does not hold one JSON object, so nothing was written.
+	// ErrNotJSON means that a file does not contain one JSON object, so nothing was written.
 	ErrNotJSON = errors.New("is not valid JSON")
-	// ErrShape: a parent of the value is not an object, so the value cannot be set.
+	// ErrShape means that a parent of the value is not an object, so the value cannot be set.
 	ErrShape = errors.New("is not an object")
-	// ErrBusy: other programs changed or locked the file during every attempt.
+	// ErrBusy means that other programs changed or locked the file during every attempt.
 	ErrBusy = errors.New("is being changed by another program")
 )
 
-// Get returns the value at the path of keys, unchanged, or nil. Of equal keys the last one
-// counts, as for the CLI.
+// Get returns a copy of the value at the path of keys, or nil if there is none. Of equal keys the
+// last one counts, as in the CLI.
 func Get(data []byte, path ...string) (json.RawMessage, error) {
 	if err := check(data); err != nil {
 		return nil, err
@@ -41,8 +42,8 @@ func Get(data []byte, path ...string) (json.RawMessage, error) {
 	return json.RawMessage(bytes.Clone(data[at:endOfValue(data, at)])), nil
 }
 
-// Set returns data with value at the path. It creates missing objects. A nil value removes
-// the member. The other bytes stay.
+// Set returns data with value at the path. It creates missing objects. A nil value removes the
+// member. All other bytes stay the same.
 func Set(data []byte, value json.RawMessage, path ...string) ([]byte, error) {
 	if err := check(data); err != nil {
 		return nil, err
@@ -84,7 +85,7 @@ func wrapInObjects(value json.RawMessage, keys []string) json.RawMessage {
 }
 
 // style is the formatting of a file.
-type style struct{ unit string } // of indentation; "" when all is on one line
+type style struct{ unit string } // of indentation; "" if everything is on one line
 
 func styleOf(data []byte) style {
 	all := members(data, skipToStart(data))
@@ -124,8 +125,8 @@ func (s style) insert(data []byte, at int, all []member, key string, value json.
 	return splice(data, behind, behind, append([]byte(","), added...))
 }
 
-// remove removes every member with that key from the object at an offset. If only the last
-// one went, the previous one would count.
+// remove removes every member with this key from the object at an offset. If it removed only the
+// last one, the previous one would count.
 func remove(data []byte, at int, key string) []byte {
 	for {
 		all := members(data, at)
@@ -143,7 +144,7 @@ func remove(data []byte, at int, key string) []byte {
 	}
 }
 
-// splice returns a copy with the bytes from..to replaced.
+// splice returns a copy of data with data[from:to] replaced.
 func splice(data []byte, from, to int, by []byte) []byte {
 	return slices.Concat(data[:from], by, data[to:])
 }
@@ -195,7 +196,7 @@ func members(data []byte, at int) []member {
 	return all
 }
 
-// skipToStart returns the offset of the value of a text.
+// skipToStart returns the offset of the first byte that is not white space.
 func skipToStart(data []byte) int { return skipSpace(data, 0) }
 
 // skipSpace skips white space.

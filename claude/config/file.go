@@ -15,20 +15,20 @@ import (
 )
 
 const (
-	// staleLockAge is the age at which a lock counts as abandoned: the CLI renews its own
-	// every few seconds, and uses the same limit.
+	// staleLockAge is the age at which a lock counts as abandoned. The CLI renews its lock every
+	// few seconds, and uses the same limit.
 	staleLockAge   = 10 * time.Second
 	lockRetryDelay = 50 * time.Millisecond
 	maxAttempts    = 20
 )
 
-// Update calls edit to change a file; for a missing file edit gets an empty object. The
-// change is atomic, even if this program dies. Mode and owner are kept, and symbolic links
-// are followed. No change of another program is lost: Update holds the CLI's own lock, and
-// calls edit again if the file changed meanwhile.
+// Update calls edit to change a file; for a missing file, edit receives an empty object. The
+// change is atomic, even if this program dies. Update keeps the mode and owner, and follows
+// symbolic links. It loses no change of another program: it holds the CLI's own lock, and calls
+// edit again if the file has changed meanwhile.
 //
-// It writes nothing if edit returns the same bytes or an error. Other errors are
-// [ErrNotJSON], [ErrBusy] and those of the file system, and name the file.
+// It writes nothing if edit returns the same bytes or an error. Other errors are [ErrNotJSON],
+// [ErrBusy], the cause of ctx and those of the file system; most name the file.
 func Update(ctx context.Context, path string, edit func(data []byte) ([]byte, error)) error {
 	real, err := resolveLinks(path)
 	if err != nil {
@@ -58,7 +58,7 @@ func Update(ctx context.Context, path string, edit func(data []byte) ([]byte, er
 		case bytes.Equal(after, data):
 			return nil
 		}
-		if err := check(after); err != nil { // a bug of ours must not break a person's file
+		if err := check(after); err != nil { // a bug here must not break a person's file
 			return fmt.Errorf("%s: the change %w; it was left as it is", path, err)
 		}
 		switch done, err := replace(real, before, info, after); {
@@ -96,11 +96,11 @@ func read(path string) ([]byte, fs.FileInfo, error) {
 	return data, info, err
 }
 
-// maxFile bounds the files that are read, in bytes. CLIs write some megabytes at most.
+// maxFile bounds the files that are read, in bytes. CLIs write files of a few megabytes at most.
 const maxFile = 64 << 20
 
-// ReadFile reads a file that Claude could replace by a pipe, which would block, or by a device
-// without end. It returns an error for anything but a regular file of up to 64 MiB.
+// ReadFile reads a file that Claude could have replaced with a pipe, which would block, or with an
+// endless device. It returns an error for anything but a regular file of up to 64 MiB.
 func ReadFile(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -117,7 +117,7 @@ func ReadFile(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxFile))
 }
 
-// replace replaces before by after. done is false if the file has changed.
+// replace replaces the contents before with after. done is false if the file has changed.
 func replace(path string, before []byte, info fs.FileInfo, after []byte) (done bool, err error) {
 	mode := fs.FileMode(0o600)
 	if info != nil {
@@ -140,7 +140,7 @@ func replace(path string, before []byte, info fs.FileInfo, after []byte) (done b
 	return true, syncDir(filepath.Dir(path))
 }
 
-// Write writes a file atomically, readable by its owner alone.
+// Write writes a file atomically and durably, readable only by its owner.
 func Write(path string, data []byte) error {
 	temp, err := writeTemp(path, data, 0o600, nil)
 	if err != nil {
@@ -152,7 +152,7 @@ func Write(path string, data []byte) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// Remove deletes a file durably. A missing one is no error.
+// Remove deletes a file durably. A missing file is not an error.
 func Remove(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -160,7 +160,7 @@ func Remove(path string) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// writeTemp writes a file next to path and syncs it. It is readable by its owner alone until
+// writeTemp writes a file next to path and syncs it. The file is readable only by its owner until
 // its mode is set.
 func writeTemp(path string, data []byte, mode fs.FileMode, like fs.FileInfo) (temp string, err error) {
 	temp = path + ".sayso." + rand.Text()

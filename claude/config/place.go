@@ -17,7 +17,7 @@ func File(getenv func(string) string, home string) string {
 	return filepath.Join(home, ".claude.json")
 }
 
-// Dir returns the folder of settings, transcripts and running sessions.
+// Dir returns the CLI's folder for settings, transcripts and running sessions. getenv is os.Getenv.
 func Dir(getenv func(string) string, home string) string {
 	if dir := getenv("CLAUDE_CONFIG_DIR"); dir != "" {
 		return dir
@@ -30,8 +30,9 @@ func Settings(getenv func(string) string, home string) string {
 	return filepath.Join(Dir(getenv, home), "settings.json")
 }
 
-// Project returns the key under which the CLI stores the project of a folder: the root of its
-// Git repository, else the folder itself, without symbolic links.
+// Project returns the key under which the CLI stores the project of a folder, without symbolic
+// links: the root of its Git repository, or the folder itself if it has none. For a worktree, it is
+// the root of the main worktree.
 func Project(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -69,7 +70,7 @@ func mainRepository(git, worktree string) (string, error) {
 	}
 	common, err := ReadFile(filepath.Join(gitDir, "commondir"))
 	if err != nil {
-		return worktree, outOfResources(err) // a submodule, if that file is missing
+		return worktree, outOfResources(err) // without that file, it is a submodule
 	}
 	dir := string(bytes.TrimSpace(common))
 	if !filepath.IsAbs(dir) {
@@ -81,7 +82,7 @@ func mainRepository(git, worktree string) (string, error) {
 	return filepath.Dir(dir), nil
 }
 
-// outOfResources returns err if it says nothing about the file, else nil.
+// outOfResources returns err if it is a fault of this machine rather than of the file, else nil.
 func outOfResources(err error) error {
 	for _, e := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EIO} {
 		if errors.Is(err, e) {

@@ -11,8 +11,8 @@ var (
 	directoriesList = []string{"permissions", "additionalDirectories"}
 )
 
-// GrantsOf returns the rules and folders that a settings file allows, in its order. It skips
-// elements that are no strings.
+// GrantsOf returns the rules and folders that a settings file allows, in the order of the file. It
+// skips elements that are not strings.
 func GrantsOf(data []byte) (rules, directories []string, err error) {
 	if rules, err = textsAt(data, allowList); err != nil {
 		return nil, nil, err
@@ -40,13 +40,12 @@ func textsAt(data []byte, path []string) ([]string, error) {
 	return found, nil
 }
 
-// WithoutRule returns data without that allow rule, or unchanged if there is none.
+// WithoutRule returns data without this allow rule, or unchanged if it has none.
 func WithoutRule(data []byte, rule string) ([]byte, error) {
 	return withoutElement(data, allowList, rule)
 }
 
-// WithoutDirectory returns data without that additional folder, or unchanged if there is
-// none.
+// WithoutDirectory returns data without this additional folder, or unchanged if it has none.
 func WithoutDirectory(data []byte, directory string) ([]byte, error) {
 	return withoutElement(data, directoriesList, directory)
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// activeParts matches what runs or permits something in an agent, a command or a skill: keys
-// of the front matter, and commands whose output the CLI inserts into the text.
+// activeParts matches keys in the front matter of an agent, a command or a skill that run or
+// permit something.
 var activeParts = regexp.MustCompile(`(?i)hooks|mcp_?servers|permission_?mode|allowed[-_]?tools|^\s*"?tools|shell|plugin`)
 
 // readDefinitions reads the agents, commands or skills in a folder.
@@ -89,7 +89,7 @@ func (r *reader) readDefinition(kind Kind, path string) {
 	if kind == Skill {
 		name = filepath.Base(filepath.Dir(path))
 	}
-	// The whole text counts, because the next line may contain the command.
+	// The hash covers the whole text, because the command may be on the next line.
 	r.add(Item{
 		Kind: kind, Danger: Runs, File: path, Name: name,
 		Text: strings.TrimSpace(strings.Join(lines, "\n")), Hash: hashOf(data),

@@ -1,10 +1,10 @@
-// Package folder reads what the CLI would load from the folder that it is started in, without
+// Package folder reads what the CLI would load from the folder in which it is started, without
 // running any of it: hooks, MCP servers, variables, helpers, rules, plugins, scheduled tasks,
-// and what Git runs there, in nested repositories too. When another program drives the CLI,
-// the CLI asks nobody whether to trust these.
+// and the commands that Git runs there and in nested repositories. When another program drives
+// the CLI, the CLI does not ask whether to trust these.
 //
-// The rules are observed behavior of 2.1.197 and 2.1.329; docs/contributing/claude-cli.md
-// describes the method.
+// The rules follow the observed behavior of CLI 2.1.197 and 2.1.329;
+// docs/contributing/claude-cli.md describes the method.
 package folder
 
 import (
@@ -38,8 +38,8 @@ const (
 	Agent      Kind = "agent"      // Text is the part that runs or permits something
 	Command    Kind = "command"    // a slash command; as Agent
 	Skill      Kind = "skill"      // as Agent
-	Git        Kind = "git"        // Name is the key of Git's configuration and Text what Git runs for it, or hooks/NAME and the program
-	Unreadable Kind = "unreadable" // Text says why the file cannot be read, so that what the CLI takes from it is unknown
+	Git        Kind = "git"        // Name is a key of Git's configuration and Text its value, which Git runs; or hooks/NAME and the program
+	Unreadable Kind = "unreadable" // Text is the reason why the file cannot be read; what the CLI loads from it is unknown
 )
 
 // Danger is the reason why an [Item] needs trust.
@@ -48,18 +48,18 @@ type Danger string
 const (
 	Runs      Danger = "runs"      // runs a program without asking
 	Redirects Danger = "redirects" // changes what the CLI or its programs connect to or load
-	Permits   Danger = "permits"   // permits what a person would be asked for otherwise
+	Permits   Danger = "permits"   // permits something that the CLI would otherwise ask about
 	Changes   Danger = "changes"   // changes the CLI in a way not known to be harmless
 )
 
-// Item is one thing that the CLI would load from a folder.
+// Item is a setting, file or command that the CLI would load from a folder.
 type Item struct {
 	Kind   Kind   `json:"kind"`
 	Danger Danger `json:"danger"`
 	File   string `json:"file"` // absolute
 	Name   string `json:"name"`
 	Text   string `json:"text"`
-	// Truncated: Text is shortened. Hash distinguishes it from others with the same
+	// Truncated means that Text is shortened. Hash distinguishes it from texts with the same
 	// beginning.
 	Truncated bool   `json:"cut,omitempty"`
 	Hash      string `json:"hash,omitempty"`
@@ -67,18 +67,19 @@ type Item struct {
 
 // Found is what a folder contains, in a stable order.
 type Found struct {
-	Items []Item // what runs something, or changes what may run
-	// Instructions are files that only instruct the model, and agents, commands and skills of
-	// which nothing runs by itself.
+	Items []Item // run something, or change what may run
+	// Instructions are files that only instruct the model, including agents, commands and
+	// skills that run nothing by themselves.
 	Instructions []string
-	// Digest is a hash of all Items, "" when there are none.
+	// Digest is a hash of all Items, "" if there are none.
 	Digest string
-	// CannotOverride: variables cannot disable all Items; see [Found.OverrideVariables].
+	// CannotOverride means that variables cannot disable all Items; see
+	// [Found.OverrideVariables].
 	CannotOverride bool
 }
 
 const (
-	maxFile  = 4 << 20 // bytes of a file that are parsed
+	maxFile  = 4 << 20 // in bytes; larger files are not parsed
 	maxHash  = 64 << 20
 	maxText  = 4 << 10
 	maxItems = 2000
@@ -86,20 +87,20 @@ const (
 	maxDepth = 8
 )
 
-// Trusted is what [Read] leaves out.
+// Trusted describes what [Read] leaves out.
 type Trusted struct {
-	// Own are folders of the CLI's user, such as ~/.claude, which belong to no
-	// repository.
+	// Own are folders of the CLI's user that belong to no repository, such as ~/.claude.
 	Own []string
 	// Home is the home folder of that user, for ~ in Git's configuration.
 	Home string
-	// Allowed are rules, by their file, that a person had the CLI add.
+	// Allowed are the rules that the CLI has added at a person's request, by file.
 	Allowed map[string][]string
 }
 
-// Read returns what the CLI would load when it is started in dir, an absolute path without
-// symbolic links. It returns an error only for a temporary failure: too few descriptors, too
-// little memory, or a fault of the disk. A file that permanently cannot be read is an [Item].
+// Read returns what the CLI would load if it were started in dir, an absolute path without
+// symbolic links. It returns an error for a temporary failure, such as too few descriptors, too
+// little memory or a disk fault, and if there are more than 2000 items. A file that cannot be
+// read for a permanent reason is an [Item].
 func Read(dir string, trusted Trusted) (Found, error) {
 	return read(dir, trusted, maxEntries)
 }
@@ -183,8 +184,8 @@ type reader struct {
 	cannotOverride bool
 	over           bool
 	failed         error           // the first temporary error
-	left           int             // files and folders that may still be read in search of nested repositories
-	seen           map[string]bool // files of Git's configuration and folders of hooks that were read
+	left           int             // files and folders that may still be listed in search of nested repositories
+	seen           map[string]bool // Git configuration files and hook folders that have been read
 }
 
 func (r *reader) add(i Item) {
@@ -201,8 +202,8 @@ func (r *reader) add(i Item) {
 	r.items = append(r.items, i)
 }
 
-// boundedName returns a name of at most maxText bytes unchanged, and of a longer one the
-// beginning and a hash, so that names stay different.
+// boundedName returns a name of up to maxText bytes unchanged. It shortens a longer one and adds a
+// hash, so that names stay distinct.
 func boundedName(name string) string {
 	if len(name) <= maxText {
 		return name
@@ -216,7 +217,7 @@ func (r *reader) isUserFile(file string) bool {
 	return slices.Contains(r.known.Own, filepath.Dir(file))
 }
 
-// isPermanent reports whether an error describes the file or folder itself, not a temporary
+// isPermanent reports whether an error is about the file or folder itself, rather than a temporary
 // shortage or fault of this machine.
 func isPermanent(err error) bool {
 	for _, lasting := range []error{
@@ -230,24 +231,23 @@ func isPermanent(err error) bool {
 	return false
 }
 
-// recordTransient keeps a temporary error, so that Read fails.
+// recordTransient records the first temporary error, with which Read then fails.
 func (r *reader) recordTransient(err error) {
 	if err != nil && r.failed == nil && !isPermanent(err) {
 		r.failed = err
 	}
 }
 
-// unreadable is why a file cannot be read, a sentence for people.
+// unreadable is the reason why a file cannot be read, as a sentence for people.
 type unreadable string
 
 func (u unreadable) Error() string { return string(u) }
 
-// errNone: the file does not exist.
+// errNone means that the file does not exist.
 var errNone = errors.New("no such file")
 
-// read returns the contents of a file as the CLI would read it. It adds an item for a file
-// that is irregular, too large or not readable, because what the CLI takes from it is
-// unknown.
+// read returns the contents of a file as the CLI would read it. It adds an item for a file that is
+// irregular, too large or unreadable, because what the CLI loads from it is unknown.
 func (r *reader) read(file string) ([]byte, error) {
 	data, why := readContents(file)
 	var sentence unreadable
@@ -266,7 +266,7 @@ func (r *reader) read(file string) ([]byte, error) {
 
 // readContents returns errNone, an unreadable, or a temporary error.
 func readContents(file string) ([]byte, error) {
-	// A pipe or device must not block.
+	// O_NONBLOCK, so that a pipe or device does not block.
 	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.ELOOP):

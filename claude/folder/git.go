@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// gitFolder is the repository that a folder belongs to, or empty.
+// gitFolder is the repository that a folder belongs to. It is empty if there is none.
 type gitFolder struct {
-	root   string // of the work tree
-	dir    string // .git, or the folder that it names
-	common string // the folder that worktrees share; dir itself for the main one
-	loose  []string
+	root   string   // of the worktree
+	dir    string   // .git, or the folder that it names
+	common string   // the folder that worktrees share; dir itself for the main worktree
+	loose  []string // folders from dir upwards that look like bare repositories
 }
 
-// findRepository finds the repository as Git does: the nearest .git upwards. A folder that is
-// itself a bare repository counts under any name, because a clone may contain one.
+// findRepository finds the repository as Git does: the nearest .git in dir or a parent. It also
+// records bare repositories, which may have any name: a clone may contain one.
 func (r *reader) findRepository(dir string) gitFolder {
 	var g gitFolder
 	for _, parent := range upwards(dir) {
@@ -39,13 +39,13 @@ func (r *reader) findRepository(dir string) gitFolder {
 	return g
 }
 
-// looksBare reports whether Git would take a folder for a bare repository.
+// looksBare reports whether Git would treat a folder as a bare repository.
 func (r *reader) looksBare(dir string) bool {
 	return r.exists(filepath.Join(dir, "HEAD")) && r.exists(filepath.Join(dir, "objects")) && r.exists(filepath.Join(dir, "refs"))
 }
 
-// gitDirOf returns the folder that a .git is or names, and the one that it shares with other
-// worktrees, which may be the same. ok is false for a file that names none.
+// gitDirOf returns the folder that a .git is or names, and the folder that it shares with other
+// worktrees, which may be the same. ok is false for a file that names no folder.
 func (r *reader) gitDirOf(link string) (dir, common string, ok bool) {
 	info, err := os.Stat(link)
 	if err != nil {
@@ -88,7 +88,7 @@ func (r *reader) exists(path string) bool {
 	return err == nil
 }
 
-// roots returns the root of the work tree and that of the main one.
+// roots returns the root of the worktree and that of the main worktree.
 func (g gitFolder) roots() []string {
 	if g.root == "" {
 		return nil
@@ -100,8 +100,8 @@ func (g gitFolder) roots() []string {
 	return unique([]string{g.root, main})
 }
 
-// gitDirs returns the Git folders of the repository: that of the work tree, the shared one,
-// those of submodules, and those that look like one.
+// gitDirs returns the Git folders of the repository: that of the worktree, the shared one, those
+// of submodules, and folders that look like bare repositories.
 func (r *reader) gitDirs(g gitFolder) []string {
 	var dirs []string
 	for _, dir := range append(slices.Clone(g.loose), g.dir, g.common) {
@@ -139,8 +139,8 @@ func (r *reader) modules(dir string, depth int) []string {
 	return dirs
 }
 
-// gitRuns matches the keys whose values Git runs, or that include such values from elsewhere.
-// Keys are in lower case except for their middle part.
+// gitRuns matches keys whose values Git runs, and keys that include such values from other
+// files. Keys are in lower case except for their middle part.
 var gitRuns = regexp.MustCompile(`^(core\.(fsmonitor|sshcommand|hookspath|pager|editor|askpass|gitproxy|alternaterefscommand)|` +
 	`filter\..*\.(clean|smudge|process)|diff\.external|diff\..*\.(command|textconv)|merge\..*\.driver|` +
 	`gpg\..*|log\.showsignature|include\.path|includeif\..*\.path|credential\.(.*\.)?helper|sequence\.editor|` +
@@ -148,11 +148,11 @@ var gitRuns = regexp.MustCompile(`^(core\.(fsmonitor|sshcommand|hookspath|pager|
 	`browser\..*|man\..*|web\.browser|help\.browser|instaweb\..*|sendemail\..*|imap\.tunnel|tar\..*\.command|trailer\..*\.(command|cmd)|` +
 	`gc\.recentobjectshook|init\.templatedir|lfs\.(customtransfer|extension)\..*|receive\.fsck\.skiplist|bitmappseudomerge\..*)$`)
 
-// gitNotOverridable matches the keys that variables cannot override.
+// gitNotOverridable matches the keys that environment variables cannot override.
 var gitNotOverridable = regexp.MustCompile(`^(include\.path|includeif\..*\.path)$`)
 
-// readGitDir reads the configuration and the hooks in a Git folder. nested: the folder
-// belongs to a repository inside another, where Git does not apply the overriding variables.
+// readGitDir reads the configuration and the hooks in a Git folder. nested means that the folder
+// belongs to a repository inside another one, where Git ignores the overriding variables.
 func (r *reader) readGitDir(dir string, nested bool) {
 	for _, name := range []string{"config", "config.worktree"} {
 		r.readGitConfig(filepath.Join(dir, name), nested, 0)
@@ -160,8 +160,8 @@ func (r *reader) readGitDir(dir string, nested bool) {
 	r.readGitHooks(filepath.Join(dir, "hooks"), nested)
 }
 
-// readGitHooks adds the programs that Git runs by itself. Git ignores files that are not
-// executable, and the samples of git init.
+// readGitHooks adds the hooks that Git runs. Git ignores files that are not executable, and the
+// samples of git init.
 func (r *reader) readGitHooks(dir string, nested bool) {
 	if r.seen[dir] {
 		return
@@ -183,7 +183,7 @@ func (r *reader) readGitHooks(dir string, nested bool) {
 		if err != nil {
 			continue
 		}
-		// Commands that only read run this one, too.
+		// Even commands that only read run this hook.
 		r.cannotOverride = r.cannotOverride || nested && e.Name() == "post-index-change"
 		r.add(Item{Kind: Git, Danger: Runs, File: file, Name: hookPrefix + e.Name(), Text: string(data), Hash: hashOf(data)})
 	}
@@ -224,7 +224,7 @@ func gitRunsEntry(e gitEntry) bool {
 	value := strings.TrimSpace(e.value)
 	switch {
 	case e.key == "core.fsmonitor":
-		return !isBoolean(e.value) // Git's own
+		return !isBoolean(e.value) // a boolean selects Git's own monitor
 	case strings.HasPrefix(e.key, "alias."),
 		strings.HasPrefix(e.key, "submodule.") && strings.HasSuffix(e.key, ".update"):
 		return strings.HasPrefix(value, "!")
@@ -235,8 +235,8 @@ func gitRunsEntry(e gitEntry) bool {
 	return gitRuns.MatchString(e.key)
 }
 
-// includedFiles returns the files that an include may name, with and without what may be a
-// comment after it.
+// includedFiles returns the files that an include may name: the whole value, and the value
+// without what may be a comment.
 func (r *reader) includedFiles(by, value string) []string {
 	var files []string
 	for _, path := range []string{value, value[:max(strings.IndexAny(value+"#", "#;"), 0)]} {
@@ -262,7 +262,7 @@ func isBoolean(value string) bool {
 type gitEntry struct{ key, value string }
 
 // gitEntries parses a file of Git's configuration. It finds at least the entries that Git
-// finds; it also parses what may be a comment.
+// finds, and possibly more: it treats a comment after a value as part of the value.
 func gitEntries(text string) []gitEntry {
 	var entries []gitEntry
 	section := ""
@@ -314,13 +314,13 @@ func cutSection(text string) (section, rest string, ok bool) {
 	return "", "", false
 }
 
-// disableTasks is a variable that disables the scheduled tasks of a folder.
+// disableTasks is the environment variable that disables the scheduled tasks of a folder.
 const disableTasks = "CLAUDE_CODE_DISABLE_CRON"
 
-// OverrideVariables returns environment variables that disable what the CLI's flags cannot:
-// Git runs nothing of what was found, even in commands that the CLI allows without asking,
-// and no scheduled task of the folder starts a turn. ok is false when some of it cannot be
-// disabled.
+// OverrideVariables returns environment variables that disable what the CLI's flags cannot
+// disable. With them, Git runs none of the items found, even in commands that the CLI allows
+// without asking, and no scheduled task of the folder starts a turn. ok is false if some items
+// cannot be disabled.
 func (f Found) OverrideVariables() (variables map[string]string, ok bool) {
 	overrides := []gitEntry{{"core.fsmonitor", "false"}, {"log.showSignature", "false"}}
 	override := func(o gitEntry) {

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// maxEntries bounds the files and folders that are read in search of nested repositories. A
+// maxEntries bounds how many files and folders are listed in search of nested repositories. A
 // repository of 50 000 files with its node_modules stays far below.
 const maxEntries = 600_000
 
-// readNested searches for repositories inside top, a repository or folder. Git enters those
-// that the index names, and anybody who runs Git inside one enters it too. Like Git, it
-// follows no symbolic links. If it reaches the bound, it adds an item, because the rest may
-// contain anything.
+// readNested searches for repositories inside top, a repository or folder. Git uses the
+// configuration of those that the index names, and of any in which it is run. Like Git,
+// readNested follows no symbolic links. If it reaches the bound, it adds an item, because the
+// rest may contain anything.
 func (r *reader) readNested(top string) {
 	whole := true
 	queue := []string{top}
@@ -32,8 +32,8 @@ func (r *reader) readNested(top string) {
 	}
 }
 
-// scanFolder scans one folder and returns the subfolders to scan. complete is false when it
-// could not read all of it.
+// scanFolder scans one folder and returns the subfolders to scan. complete is false if it could
+// not read the whole folder.
 func (r *reader) scanFolder(dir string, isTop bool) (below []string, complete bool) {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// readSchedule adds the scheduled tasks of a folder. Each is a message to Claude that nobody
-// sends: both versions start a turn with it when its time comes or has passed. Fields that
-// the CLI itself adds do not count.
+// readSchedule adds the scheduled tasks of a folder. Each is a message to Claude that no person
+// sends: both tested versions start a turn with it at its time, or later if its time has passed.
+// Fields that the CLI itself adds are ignored.
 func (r *reader) readSchedule(file string) {
 	object := r.readObject(file)
 	if object == nil {
@@ -42,7 +42,7 @@ func mustEncode(task map[string]json.RawMessage) json.RawMessage {
 	return text
 }
 
-// readWorkflows adds the programs of a folder that the CLI offers as commands.
+// readWorkflows adds the programs in a folder that the CLI offers as commands.
 func (r *reader) readWorkflows(dir string) {
 	if r.isUserFile(dir) {
 		return
@@ -54,8 +54,8 @@ func (r *reader) readWorkflows(dir string) {
 	}
 }
 
-// readPlugins adds the contents of plugins in a folder of skills. The CLI loads them where
-// somebody has trusted the folder in a terminal.
+// readPlugins adds the contents of plugins in a folder of skills. The CLI loads them if a person
+// has trusted the folder in a terminal.
 func (r *reader) readPlugins(skills string) {
 	if r.isUserFile(skills) {
 		return
@@ -67,7 +67,7 @@ func (r *reader) readPlugins(skills string) {
 	}
 }
 
-// listFolder lists a folder. Beyond maxFiles it adds an item.
+// listFolder lists up to maxFiles entries of a folder. If there are more, it adds an item.
 func (r *reader) listFolder(dir string) []string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -85,8 +85,8 @@ func (r *reader) listFolder(dir string) []string {
 	return list
 }
 
-// readPlugin adds one plugin: its manifest, which can contain everything or name other files,
-// and the files that are loaded by their names.
+// readPlugin adds one plugin: its manifest, which can contain all settings or name other files,
+// and the files that the CLI loads by their names.
 func (r *reader) readPlugin(dir string) {
 	name := filepath.Base(dir)
 	files := r.listFolder(filepath.Join(dir, ".claude-plugin"))

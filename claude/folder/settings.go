@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// harmlessSettings run nothing, permit nothing and redirect nothing. Every other setting that
-// is unknown here counts as dangerous, because a new CLI may do anything with it.
+// harmlessSettings are settings that run nothing, permit nothing and redirect nothing. A setting
+// that is unknown here counts as dangerous, because a new CLI may do anything with it.
 var harmlessSettings = map[string]bool{
 	"$schema": true, "model": true, "includeCoAuthoredBy": true, "includeGitInstructions": true, "attribution": true,
 	"cleanupPeriodDays": true, "spinnerTipsEnabled": true, "spinnerTipsOverride": true, "spinnerVerbs": true, "language": true,
@@ -17,8 +17,8 @@ var harmlessSettings = map[string]bool{
 	"prefersReducedMotion": true, "terminalProgressBarEnabled": true, "companyAnnouncements": true, "respectGitignore": true,
 	"claudeMdExcludes": true, "disableAllHooks": true, "disabledMcpjsonServers": true, "deniedMcpServers": true, "plansDirectory": true,
 	"fastMode": true, "feedbackSurveyRate": true, "editorMode": true, "viewMode": true, "tui": true, "autoScrollEnabled": true,
-	// They take effect only where the CLI itself asks whether to trust a folder. Driven by
-	// another program it connects to every server of .mcp.json, which is an item of its own.
+	// These take effect only where the CLI itself asks whether to trust a folder. Driven by
+	// another program, it connects to every server of .mcp.json, each of which is an item.
 	"enableAllProjectMcpServers": true, "enabledMcpjsonServers": true,
 }
 
@@ -28,7 +28,7 @@ var commandSettings = map[string]bool{
 	"awsAuthRefresh": true, "awsCredentialExport": true, "gcpAuthRefresh": true, "fileSuggestion": true, "policyHelper": true,
 }
 
-// restrictingPermissions only make the CLI ask or refuse more.
+// restrictingPermissions are settings that only make the CLI ask or refuse more often.
 var restrictingPermissions = map[string]bool{
 	"deny": true, "ask": true, "disableBypassPermissionsMode": true, "disableAutoMode": true, "denyInsteadOfPrompting": true,
 }
@@ -97,8 +97,8 @@ func (r *reader) readVariables(file string, value json.RawMessage) {
 	}
 }
 
-// runPrefixes start the names of variables that make a program load or run something.
-// redirectPrefixes start those that change what it connects to, or as whom.
+// runPrefixes are name prefixes of variables that make a program load or run code.
+// redirectPrefixes are those of variables that change what it connects to, or as which user.
 var (
 	runPrefixes = []string{
 		"LD_", "DYLD_", "NODE_OPTIONS", "NODE_PATH", "BUN_", "BASH_ENV", "ENV", "PATH", "SHELL", "PYTHON", "PERL", "RUBY", "JAVA_TOOL", "GIT_", "EDITOR",
@@ -169,8 +169,8 @@ func (r *reader) readServers(file string) {
 	}
 }
 
-// commandOf returns the command of a hook or helper if the value contains nothing else, else
-// the value.
+// commandOf returns the command of a hook or helper if the value contains nothing else, else the
+// whole value.
 func commandOf(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
@@ -187,8 +187,8 @@ func commandOf(value json.RawMessage) string {
 	return compact(value)
 }
 
-// serverText returns the command line of a server if the value contains nothing else, else
-// the value.
+// serverText returns the command line of a server if the value contains nothing else, else the
+// whole value.
 func serverText(value json.RawMessage) string {
 	var known struct {
 		Type    string   `json:"type"`

@@ -15,31 +15,31 @@ import (
 	"time"
 )
 
-// Ending is the reason why a dialog needs no answer any more.
+// Ending is the reason why a dialog no longer needs an answer.
 type Ending string
 
 const (
-	InDialog Ending = "terminal" // it was answered in the terminal
-	Exited   Ending = "ended"    // the CLI has ended
+	InDialog Ending = "terminal" // a person answered it in the terminal
+	Exited   Ending = "ended"    // the CLI has exited
 )
 
 const (
 	pollInterval = 250 * time.Millisecond
-	// idlePolls is how many polls in a row must find the CLI no longer waiting: between two
-	// dialogs it may seem so for a moment.
+	// idlePolls is how many consecutive polls must find that the CLI is no longer waiting:
+	// between two dialogs it briefly appears so.
 	idlePolls = 4
-	// tailBytes is how much of a transcript is read at first. The call of the dialog is near
-	// its end.
+	// tailBytes is how many bytes at the end of a transcript are read first. The tool call of
+	// the dialog is near the end.
 	tailBytes = 8 << 20
 )
 
-// Await returns when the dialog of a PermissionRequest has been answered in the terminal or
-// the CLI has ended; it returns "" when ctx ends first. dir is the CLI's configuration
-// folder.
+// Await blocks until the dialog of a PermissionRequest has been answered in the terminal, or
+// the CLI has exited; it returns "" if ctx ends first. dir is the CLI's configuration folder.
 //
-// It polls what the CLI writes: the result of the call, in the transcript, and what the CLI
-// waits for, in its file under sessions. The latter is faster, because the result of an
-// allowed call appears only after the tool has run. Missing or unexpected data is ignored.
+// It polls two files of the CLI: the transcript, for the result of the tool call, and the
+// status file under sessions, for whether the CLI is waiting. The status is faster, because
+// the result of an allowed call appears only after the tool has run. Missing or unexpected
+// data is ignored.
 func Await(ctx context.Context, in Input, dir string, getenv func(string) string) Ending {
 	calls := &transcript{path: in.TranscriptPath, tool: in.ToolName, since: in.At, open: map[string]bool{}}
 	if in.AgentID != "" {
@@ -68,8 +68,8 @@ func Await(ctx context.Context, in Input, dir string, getenv func(string) string
 type process struct {
 	dir, sessionID, pid string
 
-	wasWaiting bool // it was found waiting for the person
-	idleCount  int  // polls since then that found it no longer waiting
+	wasWaiting bool // a poll found the CLI waiting for the person
+	idleCount  int  // consecutive polls since then that found it no longer waiting
 }
 
 func (p *process) poll() Ending {
@@ -97,8 +97,8 @@ type status struct {
 	Status    string `json:"status"`
 }
 
-// read finds the file by the process id, or, for older CLIs, which do not tell hooks their
-// id, by the session.
+// read finds the file by the process id. Older CLIs do not pass their process id to hooks; for
+// those, read searches for the session.
 func (p *process) read() (status, bool) {
 	if _, err := strconv.Atoi(p.pid); err == nil {
 		return p.readFile(p.pid + ".json")
@@ -136,20 +136,21 @@ func alive(pid int) bool {
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
-// transcript searches for the result of a call. The CLI does not say which call a dialog is
-// about, so it is matched by tool and input. Of two equal calls, both must have ended.
+// transcript searches for the result of a tool call. The CLI does not identify the call of a
+// dialog, so calls are matched by tool and input. If two calls are equal, both must have
+// ended.
 type transcript struct {
 	path, tool string
 	input      any
 	since      time.Time // when the dialog opened
 
 	offset int64
-	rest   []byte // an incomplete line
-	open   map[string]bool
-	found  bool // an equal call was open after the dialog opened
+	rest   []byte          // an incomplete line
+	open   map[string]bool // equal calls without a result, by id
+	found  bool            // an equal call was open after the dialog opened
 }
 
-// isAnswered reads the new lines and reports whether no equal call is open any more.
+// isAnswered reads the new lines and reports whether all equal calls have a result.
 func (t *transcript) isAnswered() bool {
 	f, err := os.Open(t.path)
 	if err != nil {

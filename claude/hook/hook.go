@@ -1,10 +1,10 @@
-// Package hook implements the protocol of Claude Code's settings hooks, so that questions of
-// a claude in somebody's terminal can be answered elsewhere, too.
-// docs/contributing/claude-cli.md describes it.
+// Package hook implements the protocol of the hooks in Claude Code's settings, so that the
+// questions of a CLI in a person's terminal can also be answered elsewhere.
+// docs/contributing/claude-cli.md describes the protocol.
 //
 // The CLI runs a PermissionRequest hook while it shows its own dialog, and the first answer
-// counts. It ends the hook by SIGTERM if the dialog was refused, but does not tell it that
-// the dialog was answered: [Await] detects that.
+// counts. It ends the hook with SIGTERM if the person denies the request in the dialog, but
+// does not tell the hook about any other answer: [Await] detects those.
 package hook
 
 import (
@@ -42,10 +42,10 @@ type Input struct {
 	Message          string `json:"message"` // of a Notification
 	NotificationType string `json:"notification_type"`
 
-	At time.Time `json:"-"` // when it was read
+	At time.Time `json:"-"` // when the input was read
 }
 
-// Read reads the input of a hook.
+// Read reads the input of a hook, up to 64 MiB.
 func Read(r io.Reader) (Input, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxInput+1))
 	if err != nil {
@@ -65,14 +65,14 @@ func Read(r io.Reader) (Input, error) {
 type Decision struct {
 	Allow              bool
 	Message            string          // the reason, for the model
-	Interrupt          bool            // with a refusal: also end the turn
+	Interrupt          bool            // with a denial: also end the turn
 	UpdatedInput       json.RawMessage // to run instead; nil for the original
 	UpdatedPermissions json.RawMessage // rules to grant, a list; nil for none
-	// Answers are those of AskUserQuestion, by the text of the question.
+	// Answers are the answers to AskUserQuestion, by the text of the question.
 	Answers map[string]string
 }
 
-// Output is what a PermissionRequest hook prints so that the decision counts.
+// Output returns the output with which a PermissionRequest hook answers the dialog.
 func Output(in Input, d Decision) ([]byte, error) {
 	type decision struct {
 		Behavior           string          `json:"behavior"`
@@ -109,9 +109,9 @@ func Output(in Input, d Decision) ([]byte, error) {
 	return append(out, '\n'), nil
 }
 
-// InTerminal reports whether the CLI that runs this hook shows its dialogs in a terminal. A
-// program that drives a CLI shows its questions elsewhere, and with -p there is nobody to
-// ask. getenv is os.Getenv.
+// InTerminal reports whether the CLI that runs this hook shows its dialogs in a terminal. It is
+// false if a program drives the CLI, which shows the questions itself, and with -p, where there
+// is nobody to ask. getenv is os.Getenv.
 func InTerminal(getenv func(string) string) bool {
 	entry := getenv("CLAUDE_CODE_ENTRYPOINT")
 	return entry == "" || entry == "cli"

@@ -8,13 +8,13 @@ import (
 	"github.com/sayso-dev/sayso/claude/config"
 )
 
-// Timeouts of the hooks, in seconds: a person may take a day, a notification takes a moment.
+// Timeouts of the hooks, in seconds. A person may take a day to answer; a notification is quick.
 const (
 	askTimeout    = 24 * 60 * 60
 	noticeTimeout = 10
 )
 
-// names are the installed hooks, in the order in which they are written.
+// names lists the installed hooks in the order in which they are written.
 var (
 	names    = []string{PermissionRequest, Notification}
 	timeouts = map[string]int{PermissionRequest: askTimeout, Notification: noticeTimeout}
@@ -31,9 +31,9 @@ type command struct {
 	Timeout int    `json:"timeout,omitempty"`
 }
 
-// Install returns the text of a settings.json with a hook that runs program with these
-// arguments for every dialog and every notification. It replaces a hook that it installed
-// before with the same arguments, and changes nothing else.
+// Install returns the text of a settings.json with hooks that run program with args for every
+// dialog and every notification. It replaces hooks that it has installed earlier with the same
+// args, and changes nothing else.
 func Install(settings []byte, program string, args ...string) ([]byte, error) {
 	settings, err := Uninstall(settings, args...)
 	if err != nil {
@@ -59,7 +59,7 @@ func Install(settings []byte, program string, args ...string) ([]byte, error) {
 	return settings, nil
 }
 
-// Uninstall removes what Install added with the same arguments, for any program.
+// Uninstall removes the hooks that Install added with the same args, for any program.
 func Uninstall(settings []byte, args ...string) ([]byte, error) {
 	for _, name := range names {
 		list, err := hooksOf(settings, name)
@@ -84,8 +84,8 @@ func Uninstall(settings []byte, args ...string) ([]byte, error) {
 	return settings, nil
 }
 
-// withoutCommands removes the commands with that suffix from one entry. It returns nil when
-// nothing is left. It leaves an entry that it cannot parse.
+// withoutCommands removes the commands that end with tail from one entry. It returns nil if
+// nothing is left, and the entry unchanged if it cannot parse it.
 func withoutCommands(raw json.RawMessage, tail string) (left json.RawMessage, found bool) {
 	var entry struct {
 		Hooks []json.RawMessage `json:"hooks"`

@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// conversation is a part of what a host and a CLI say to each other.
+// conversation is a named part of the exchange between a host and a CLI.
 type conversation struct {
 	name string
 	play func(*host)
@@ -25,13 +25,13 @@ const (
 	hookOfApprovals = "before-an-approval"
 )
 
-// A process is a CLI that is started for some conversations.
+// process is a CLI that is started for several conversations.
 type process struct {
 	resume        bool
 	conversations []conversation
 }
 
-// processes are started one after the other, with the same session.
+// processes are started one after the other, for the same session.
 var processes = []process{
 	{false, []conversation{
 		{"start", start},
@@ -67,7 +67,7 @@ func start(h *host) {
 	})
 }
 
-// bash is a script whose only call runs a command and whose text tells the result.
+// bash returns a script whose only call runs a command, and whose text repeats the result.
 func bash(command string) string {
 	return fmt.Sprintf(`[[{"tool":"Bash","input":{"command":%q}}],[{"text":"{{last_tool_result}}"}]]`, command)
 }
@@ -157,7 +157,7 @@ func outcome(m message) string {
 	return s
 }
 
-// fetches is a message with n calls that may run at once.
+// fetches returns a script with a message of n calls that may run in parallel.
 func fetches(n int, text string) string {
 	var calls []string
 	for i := range n {
@@ -197,7 +197,7 @@ func question(h *host) {
 	h.observe("answers to questions", choose(strings.Contains(m.text("result"), "S, a tiny one"), "reach the model", "get lost"))
 }
 
-// cancel lets a hook decide while the host is asked.
+// cancel lets a hook decide about a call while the host is asked about it too.
 func cancel(h *host) {
 	notebook := filepath.Join(h.dir, "n.ipynb")
 	if err := os.WriteFile(notebook, []byte(`{"cells":[{"cell_type":"code","id":"a","source":"1","metadata":{},"outputs":[],"execution_count":null}],"metadata":{},"nbformat":4,"nbformat_minor":5}`), 0o600); err != nil {
@@ -283,7 +283,7 @@ func mcp(h *host) {
 	h.observe("a tool of an MCP server in the host", choose(strings.Contains(m.text("result"), "the desk says 42"), "is called", "is not called"))
 }
 
-// elicit is a script whose call makes the MCP server ask.
+// elicit returns a script whose call makes the MCP server send an elicitation.
 func elicit(text string) string {
 	return `[[{"tool":"mcp__` + onStdio + `__` + toolName + `","input":{"message":"Who?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}}],[{"text":"` + text + `"}]]`
 }
@@ -363,7 +363,8 @@ func settings(h *host) {
 	h.call("apply_flag_settings", map[string]any{"settings": map[string]any{"permissions": nil}})
 }
 
-// requestsOfHosts are control requests that change nothing, or nothing here, with their fields.
+// requestsOfHosts are control requests, with their fields, that change nothing, or nothing that matters
+// here.
 var requestsOfHosts = []struct {
 	subtype string
 	fields  map[string]any
@@ -456,7 +457,7 @@ func end(h *host) {
 	h.observe("the end of its input between turns", fmt.Sprintf("exits with status %d", h.end()))
 }
 
-// killed kills the CLI while a request is open, once its transcript has the call.
+// killed kills the CLI while a request is open, once the transcript contains the tool call.
 func killed(h *host) {
 	h.call("initialize", nil)
 	h.user(bash("touch after-a-kill"))
@@ -469,7 +470,7 @@ func killed(h *host) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	h.call("get_session_cost", nil) // meanwhile it also writes what follows the call
+	h.call("get_session_cost", nil) // gives the CLI time to write the entries after the call
 	if err := h.process.Kill(); err != nil {
 		h.fail(err)
 	}
@@ -492,7 +493,7 @@ func (h *host) saved(text string) bool {
 }
 
 func resume(h *host) {
-	var answer, r message // in any order
+	var answer, r message // they arrive in any order
 	id := h.request("initialize", nil)
 	h.await("the response to initialize and a request", func(m message) bool {
 		switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/sayso-dev/sayso/claude"
 )
 
-// Direction is who sent a line.
+// Direction is the side that sent a line.
 type Direction string
 
 // The directions of a line.
@@ -44,24 +44,24 @@ func (m message) text(keys ...string) string {
 	return s
 }
 
-// awaitTimeout bounds how long a CLI may take to say what a conversation waits for.
+// awaitTimeout bounds how long a CLI may take to send the line that a conversation waits for.
 const awaitTimeout = 60 * time.Second
 
-// errEnded is the end of the CLI's output.
+// errEnded means that the CLI's output has ended.
 var errEnded = errors.New("the CLI has ended")
 
-// host plays the host of one CLI, in one goroutine. It records every line. After a failure its
-// methods do nothing, and err says what failed.
+// host plays the host of one CLI, in one goroutine. It records every line. After a failure, its methods
+// do nothing, and err is the failure.
 type host struct {
 	process      *claude.Process
-	lines        chan []byte // from the CLI; closed at its end
+	lines        chan []byte // from the CLI; closed when its output ends
 	conversation string
 	record       func(Line)
 	recordDoes   func(Behavior)
 	err          error
 	ids          int
-	dir, home    string  // the folder in which the CLI works, and its HOME
-	open         message // the request that was open when the process before was killed
+	dir, home    string  // the CLI's working folder and HOME
+	open         message // the request that was open when the previous process was killed
 }
 
 // start starts a CLI. If it succeeds, the host must be closed.
@@ -84,7 +84,7 @@ func (h *host) start(c claude.Command) error {
 	return nil
 }
 
-// close kills the CLI and waits for its end.
+// close kills the CLI and waits until it has exited.
 func (h *host) close() {
 	_ = h.process.Kill()
 	for range h.lines {
@@ -154,7 +154,7 @@ func (h *host) await(what string, match func(message) bool) message {
 	}
 }
 
-// end reads until the CLI has ended, and returns its exit status.
+// end reads until the CLI's output ends, and returns its exit status, or -1 if it does not exit in time.
 func (h *host) end() int {
 	timeout := time.AfterFunc(awaitTimeout, func() { _ = h.process.Kill() })
 	defer timeout.Stop()
@@ -178,7 +178,7 @@ func exitStatus(err error) int {
 	return -1
 }
 
-// user sends a message whose script the model follows.
+// user sends a message with a script for the model.
 func (h *host) user(script string) {
 	h.send(map[string]any{
 		"type": "user", "session_id": "", "parent_tool_use_id": nil,
@@ -217,7 +217,7 @@ func (h *host) answer(request message, response any) {
 	}})
 }
 
-// allow approves a can_use_tool request with its own input.
+// allow approves a can_use_tool request with its original input.
 func (h *host) allow(request message) {
 	h.answer(request, map[string]any{
 		"behavior": "allow", "updatedInput": request.at("request", "input"), "toolUseID": request.text("request", "tool_use_id"),
@@ -231,7 +231,7 @@ func (h *host) asked(subtype string) message {
 	})
 }
 
-// result waits for the end of a turn, and returns it.
+// result waits for the result that ends a turn, and returns it.
 func (h *host) result() message {
 	return h.await("the result", func(m message) bool { return m["type"] == "result" })
 }

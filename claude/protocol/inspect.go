@@ -8,22 +8,22 @@ import (
 	"strings"
 )
 
-// Facts are what lines contain and what of it the schema does not know. The zero value is
+// Facts lists what lines contain, and which parts the schema does not describe. The zero value is
 // ready to use.
 type Facts struct {
 	seen    map[string]bool
 	unknown map[string]bool
 }
 
-// Seen returns what the lines contain, sorted: the path of each field with its JSON type, as
-// in "cli result .usage object", and the values of closed sets, as in
+// Seen returns what the lines contain, sorted: the path of each field with its JSON type, such as
+// "cli result .usage object", and the values of closed sets, such as
 // `cli result .subtype = "success"`.
 func (f *Facts) Seen() []string { return slices.Sorted(maps.Keys(f.seen)) }
 
-// Unknown returns what the schema does not know, sorted.
+// Unknown returns what the schema does not describe, sorted.
 func (f *Facts) Unknown() []string { return slices.Sorted(maps.Keys(f.unknown)) }
 
-// UnknownFrom returns the part of Unknown that one side said.
+// UnknownFrom returns the part of Unknown that one side sent.
 func (f *Facts) UnknownFrom(from Direction) []string {
 	return slices.DeleteFunc(f.Unknown(), func(u string) bool { return !strings.HasPrefix(u, string(from)+" ") })
 }
@@ -76,7 +76,7 @@ func (s *Schema) Inspect(lines []Line) *Facts {
 	return f
 }
 
-// inspection is that of one line.
+// inspection is the inspection of one line.
 type inspection struct {
 	schema *Schema
 	facts  *Facts
@@ -113,7 +113,7 @@ func (i *inspection) value(path string, v any, alternatives []*node) {
 		var items []*node
 		for _, n := range fit {
 			if n.Items == nil {
-				return // of anything
+				return // an array of anything
 			}
 			items = append(items, n.Items)
 		}
@@ -123,8 +123,8 @@ func (i *inspection) value(path string, v any, alternatives []*node) {
 	}
 }
 
-// fitting returns the alternatives that a value is of, by its type and the fields that tell
-// alternatives apart.
+// fitting returns the alternatives that match a value, by its type and by the fields that
+// distinguish alternatives.
 func fitting(v any, alternatives []*node) []*node {
 	var fit []*node
 	for _, n := range alternatives {
@@ -135,7 +135,8 @@ func fitting(v any, alternatives []*node) []*node {
 	return fit
 }
 
-// mismatch returns a field of an object whose constant value is another in the schema, or "".
+// mismatch returns a field of an object that lacks the constant value which the schema requires,
+// or "".
 func mismatch(v any, n *node) string {
 	o, _ := v.(map[string]any)
 	for _, key := range slices.Sorted(maps.Keys(n.Properties)) {
@@ -149,7 +150,7 @@ func mismatch(v any, n *node) string {
 	return ""
 }
 
-// misfit reports a value that is of no alternative.
+// misfit records a value that matches no alternative.
 func (i *inspection) misfit(path string, v any, alternatives []*node) {
 	if o, ok := v.(map[string]any); ok {
 		keys := map[string]bool{}
@@ -158,7 +159,7 @@ func (i *inspection) misfit(path string, v any, alternatives []*node) {
 				keys[key] = true
 			}
 		}
-		// The field that tells most alternatives apart, and is another in all of them.
+		// A field that distinguishes alternatives, and whose value is in none of them.
 		for _, key := range slices.Sorted(maps.Keys(keys)) {
 			if !slices.ContainsFunc(alternatives, func(n *node) bool { p := n.Properties[key]; return p != nil && p.Const == o[key] }) {
 				i.unknown(path+"."+key, "has the unknown value %s", compactJSON(o[key]))
@@ -200,7 +201,7 @@ func (i *inspection) object(path string, o map[string]any, fit []*node) {
 		leaves := i.schema.leaves(of...)
 		if anything && !slices.ContainsFunc(fit, func(n *node) bool { return n.Properties[key] != nil }) {
 			if slices.ContainsFunc(leaves, func(n *node) bool { return n.isAnything() }) {
-				continue // a field of anything, which says nothing
+				continue // may be anything, so there is nothing to record
 			}
 			name = ".*"
 		}

@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// Observed is what several versions of the CLI said and did. It is kept in
-// docs/protocol/observed.txt: a line for each fact, which ends with the versions.
+// Observed contains what several versions of the CLI sent and did. It is stored in
+// docs/protocol/observed.txt, one line per fact, which ends with the versions.
 type Observed struct {
 	versions map[string][]string // by fact
 	order    []string            // of the facts about behavior
@@ -26,7 +26,7 @@ const (
 	outcomeSep = " => "
 )
 
-// ReadObserved reads a file. If it does not exist, nothing was observed.
+// ReadObserved reads a file. If the file does not exist, the result is empty.
 func ReadObserved(file string) (*Observed, error) {
 	o := &Observed{versions: map[string][]string{}}
 	text, err := os.ReadFile(file)
@@ -57,7 +57,7 @@ func (o *Observed) add(fact string, versions ...string) {
 // CompareVersions orders versions such as 2.1.197 by their numbers.
 func CompareVersions(a, b string) int {
 	number := func(s string) int {
-		n, _ := strconv.Atoi(s) // what is no number comes first
+		n, _ := strconv.Atoi(s) // text that is not a number comes first
 		return n
 	}
 	return slices.CompareFunc(strings.Split(a, "."), strings.Split(b, "."), func(a, b string) int {
@@ -65,7 +65,7 @@ func CompareVersions(a, b string) int {
 	})
 }
 
-// Set replaces what was observed of a version.
+// Set replaces the facts about a version with those of a recording.
 func (o *Observed) Set(version string, r *Recording, f *Facts) {
 	for fact, versions := range o.versions {
 		o.versions[fact] = slices.DeleteFunc(versions, func(v string) bool { return v == version })
@@ -75,7 +75,7 @@ func (o *Observed) Set(version string, r *Recording, f *Facts) {
 	}
 }
 
-// facts returns everything that was observed of a recording, in order.
+// facts returns all facts of a recording: those about behavior in order, then those about lines, sorted.
 func (r *Recording) facts(f *Facts) []string {
 	var facts []string
 	for _, b := range r.Does {
@@ -89,7 +89,7 @@ func (r *Recording) facts(f *Facts) []string {
 	return facts
 }
 
-// Write writes a file.
+// Write writes the facts to a file, for [ReadObserved].
 func (o *Observed) Write(file string) error {
 	var b bytes.Buffer
 	b.WriteString("# What the CLI did and what its lines contained in the recorded conversations, and in which versions. Written by: go run ./cmd/protocol record\n")
@@ -119,8 +119,8 @@ func (o *Observed) Versions() []string {
 	return slices.SortedFunc(maps.Keys(all), CompareVersions)
 }
 
-// Diff says how a recording differs from a version: a line for each fact that is new (+) or was
-// not seen (-), those about behavior first. It compares shapes, not ids, texts or times.
+// Diff returns how a recording differs from a version: a line for each fact that is new (+) or missing
+// (-), those about behavior first. It compares shapes, not ids, texts or times.
 func (o *Observed) Diff(version string, r *Recording, f *Facts) []string {
 	now := map[string]bool{}
 	var diff []string
@@ -135,7 +135,7 @@ func (o *Observed) Diff(version string, r *Recording, f *Facts) []string {
 			diff = append(diff, "- "+fact)
 		}
 	}
-	// The two outcomes of one situation stand together.
+	// Keep the two outcomes of one situation together.
 	slices.SortStableFunc(diff, func(a, b string) int {
 		if x, y := strings.HasPrefix(a[2:], doesPrefix), strings.HasPrefix(b[2:], doesPrefix); x != y {
 			return choose(x, -1, 1)
@@ -145,15 +145,15 @@ func (o *Observed) Diff(version string, r *Recording, f *Facts) []string {
 	return diff
 }
 
-// situation is the part of a fact that does not depend on what was observed.
+// situation returns the part of a fact that does not depend on the observation.
 func situation(fact string) string {
 	s, _, _ := strings.Cut(fact, outcomeSep)
 	s, _, _ = strings.Cut(s, " = ")
 	return s
 }
 
-// Table returns the differences of the versions as Markdown: what each does, which kinds of
-// line it was seen to say, and the fields of each kind that not all versions have.
+// Table returns the differences between the versions as Markdown: what each does, which kinds of line
+// it sent, and the fields of each kind that not all versions have.
 func (o *Observed) Table() string {
 	versions := o.Versions()
 	var b strings.Builder
@@ -224,8 +224,8 @@ func (o *Observed) Table() string {
 	return b.String()
 }
 
-// missingAbove reports whether a field above path was seen in the same versions, so that path
-// says nothing more.
+// missingAbove reports whether a field above path was seen in the same number of versions, so that path
+// adds no information.
 func missingAbove(fields map[string][]string, kind, path string, versions []string) bool {
 	for {
 		cut := strings.LastIndexAny(path, ".[")

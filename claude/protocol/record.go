@@ -14,15 +14,15 @@ import (
 	"github.com/sayso-dev/sayso/claude/scriptedmodel"
 )
 
-// Recording is what was said in all conversations with one CLI.
+// Recording contains all conversations with one CLI.
 type Recording struct {
 	Lines []Line
-	// Does are what the CLI was seen to do, in order.
+	// Does lists the observed behavior of the CLI, in order.
 	Does []Behavior
-	// Version is what the CLI calls its version.
+	// Version is the version that the CLI reports.
 	Version string
 
-	replacements []string // of paths in traces: what is replaced, and by what
+	replacements []string // pairs for strings.NewReplacer, for paths in traces
 }
 
 // Behavior is what a CLI does in one situation.
@@ -31,12 +31,12 @@ type Behavior struct{ Situation, Outcome string }
 // Options configures [Record].
 type Options struct {
 	Path    string   // of the CLI
-	Scratch string   // an empty folder, for what the CLI reads and writes
+	Scratch string   // an empty folder for the files of the CLI
 	Server  []string // a command that runs [ServeMCP] on its standard streams
 }
 
-// Record holds every conversation with a CLI, on a scripted model on loopback. When a
-// conversation fails, it also returns what was recorded before.
+// Record runs every conversation with a CLI, on a scripted model on loopback. If a conversation fails,
+// it returns the error together with what it has recorded until then.
 func Record(ctx context.Context, o Options) (r Recording, err error) {
 	server, err := scriptedmodel.Listen("127.0.0.1:0", scriptedmodel.New(scriptedmodel.Options{}))
 	if err != nil {
@@ -105,7 +105,7 @@ func Record(ctx context.Context, o Options) (r Recording, err error) {
 	return r, nil
 }
 
-// hold starts a CLI and holds conversations with it.
+// hold starts a CLI and runs conversations with it.
 func (h *host) hold(c claude.Command, all []conversation) error {
 	if err := h.start(c); err != nil {
 		return err
@@ -118,7 +118,7 @@ func (h *host) hold(c claude.Command, all []conversation) error {
 	return h.err
 }
 
-// sanitized is a folder as the CLI names it in its own folders.
+// sanitized returns the CLI's name for a folder in its configuration folder.
 func sanitized(dir string) string { return notAlphanumeric.ReplaceAllString(dir, "-") }
 
 var notAlphanumeric = regexp.MustCompile(`[^A-Za-z0-9]`)

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Schema is the JSON Schema of the protocol. It uses a part of JSON Schema 2020-12: type,
+// Schema is the JSON Schema of the protocol. It uses a subset of JSON Schema 2020-12: type,
 // properties, required, additionalProperties, items, enum, const, anyOf and $ref to $defs.
 //
-// As JSON Schema it permits fields that it does not name, because every host has to ignore
+// As a JSON Schema it permits fields that it does not name, because every host must ignore
 // them. [Schema.Inspect] reports them, except below objects without properties and where
 // additionalProperties is set.
 type Schema struct {
@@ -74,7 +74,7 @@ func ParseSchema(text []byte) (*Schema, error) {
 	return s, nil
 }
 
-// check returns an error for a reference to nothing.
+// check returns an error for a reference to a definition that does not exist.
 func (s *Schema) check(n *node) error {
 	if n == nil {
 		return nil
@@ -94,14 +94,14 @@ func (s *Schema) check(n *node) error {
 	return nil
 }
 
-// The definitions at which a line starts, and those that hold the answers to the control
+// The definitions of the lines of each side, and those that contain its answers to the control
 // requests of the other side, by subtype.
 var (
 	linesOf   = map[Direction]string{FromCLI: "CLILine", FromHost: "HostLine"}
 	answersOf = map[Direction]string{FromCLI: "CLIAnswers", FromHost: "HostAnswers"}
 )
 
-// leaves returns the alternatives of schemas, without references and anyOf.
+// leaves returns the alternatives of schemas, with references and anyOf resolved.
 func (s *Schema) leaves(all ...*node) []*node {
 	var out []*node
 	for _, n := range all {
@@ -128,12 +128,12 @@ func (n *node) closed() []any {
 
 func (n *node) admits(v any) bool {
 	if list := n.closed(); list != nil {
-		return slices.Contains(list, v) // lists have only strings, numbers, booleans and nulls
+		return slices.Contains(list, v) // lists contain only strings, numbers, booleans and nulls
 	}
 	return len(n.Type) == 0 || slices.Contains(n.Type, typeOf(v)) || typeOf(v) == "number" && slices.Contains(n.Type, "integer")
 }
 
-// typeOf is the JSON type of a decoded value.
+// typeOf returns the JSON type of a decoded value.
 func typeOf(v any) string {
 	switch v.(type) {
 	case nil:

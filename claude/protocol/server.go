@@ -7,19 +7,19 @@ import (
 	"io"
 )
 
-// The recorder has two MCP servers with the same tool: one in its process, reached by
-// mcp_message, and one on stdio, because only such a one can elicit.
+// The recorder has two MCP servers with the same tool: one in its process, reached by mcp_message,
+// and one on stdio, because only a stdio server can elicit.
 const (
 	inHost   = "desk"
 	onStdio  = "booth"
 	toolName = "ask"
 )
 
-// ServeMCP is the MCP server on stdio. Its tool elicits with its arguments, and returns the
-// answer. It returns when in ends.
+// ServeMCP serves the MCP server on stdio until in ends. Its tool sends an elicitation with the
+// arguments of the call, and returns the answer.
 func ServeMCP(in io.Reader, out io.Writer) error {
 	lines := bufio.NewReader(in)
-	calls := map[any]any{} // the id of a call by that of its elicitation
+	calls := map[any]any{} // ids of calls, by the id of their elicitation
 	for {
 		line, err := lines.ReadBytes('\n')
 		if err == io.EOF {
@@ -60,7 +60,7 @@ func ServeMCP(in io.Reader, out io.Writer) error {
 	}
 }
 
-// serverReply is the reply of either server to a JSON-RPC message, or nil for a notification.
+// serverReply returns the reply of either server to a JSON-RPC message, or nil for a notification.
 func serverReply(m message) map[string]any {
 	if m["id"] == nil {
 		return nil

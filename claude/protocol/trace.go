@@ -8,19 +8,19 @@ import (
 	"strings"
 )
 
-// withEvents is the conversation whose trace has stream_events.
+// withEvents is the conversation whose trace contains stream_events.
 const withEvents = "approval"
 
 // Limits of a trace.
 const (
-	maxTraceText = 200 // characters of a string
-	maxTraceList = 2   // elements of an array of more than five
+	maxTraceText = 200 // characters that are kept of a string
+	maxTraceList = 2   // elements that are kept of an array with more than five
 )
 
-// Trace returns the lines of one conversation as they are kept in docs/protocol/traces: one
-// object a line, with ids, times, counts, paths and long texts replaced, so that two
-// recordings of the same version are equal as far as the CLI is deterministic. Of the events of
-// texts that grow it has the first of each text, and only in the approval.
+// Trace returns the lines of one conversation as they are stored in docs/protocol/traces: one object per
+// line, with ids, times, counts, paths and long texts replaced, so that two recordings of the same
+// version are equal as far as the CLI is deterministic. It contains stream events only for the
+// conversation approval, and of consecutive deltas only the first.
 func (r *Recording) Trace(conversation string) []byte {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
@@ -59,7 +59,7 @@ func Conversations() []string {
 	return names
 }
 
-// normalizer replaces what differs between two recordings. The same id becomes the same again.
+// normalizer replaces values that differ between recordings. Equal ids get the same replacement.
 type normalizer struct {
 	replace *strings.Replacer
 	ids     map[string]string
@@ -77,11 +77,11 @@ var (
 	timestamp = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z`)
 	socket    = regexp.MustCompile(`cc-socks/\d+`)
 	loopback  = regexp.MustCompile(`127\.0\.0\.1:\d+`)
-	// variable are the names of numbers that differ between recordings.
+	// variable matches the names of numbers that differ between recordings.
 	variable = regexp.MustCompile(`(?i)(_ms$|ms$|duration|elapsed|_at$|time|usd|tokens|tokens_|pid$|bytes|percent|max(Result)?Size|chars)`)
 )
 
-// id returns the replacement of an id, with format for the n-th of its kind.
+// id returns the replacement for an id: format with n, for the n-th id of its kind.
 func (n *normalizer) id(kind, format, id string) string {
 	if n.ids[id] == "" {
 		n.counts[kind]++

@@ -5,15 +5,15 @@ import (
 	"unicode/utf8"
 )
 
-// Glob compares a text with a pattern, in which * matches any characters, also none, and \*
-// and \\ match * and \. Its time is at most proportional to the product of both lengths.
+// Glob reports whether text matches pattern, in which * matches any characters, including none,
+// and \* and \\ match * and \. Its time is at most proportional to the product of both lengths.
 func Glob(pattern, text string) bool {
 	return matchTokens(parseGlob(pattern, false), text)
 }
 
-// Path compares the elements of a path with those of a pattern. In an element, * matches any
-// characters, ? one, and [a-z] one of a class; the element ** matches any number of elements,
-// also none. Its time is at most proportional to the product of both lengths.
+// Path reports whether the elements of a path match those of a pattern. In an element, * matches
+// any characters, ? one, and [a-z] one of a class; the element ** matches any number of
+// elements, including none. Its time is at most proportional to the product of both lengths.
 func Path(pattern, names []string) bool {
 	parsed := make([][]token, len(pattern))
 	for i, p := range pattern {

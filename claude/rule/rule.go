@@ -1,9 +1,9 @@
-// Package rule parses the permission rules of the CLI, such as "Bash(git *)", and decides
-// which tool calls a rule covers. No other package knows the syntax of rules. It only
-// explains rules to people: the CLI alone decides what runs.
+// Package rule parses the permission rules of the CLI, such as "Bash(git *)", and determines
+// which tool calls a rule covers. No other package knows the syntax of rules. The results
+// only explain rules to people; what runs is decided by the CLI alone.
 //
-// It implements the observed behavior of CLI 2.1.197 and 2.1.329; where they differ, that of
-// 2.1.329.
+// It implements the observed behavior of CLI 2.1.197 and 2.1.329, and that of 2.1.329 where
+// they differ.
 package rule
 
 import (
@@ -17,7 +17,7 @@ import (
 // Rule is one permission rule.
 type Rule struct {
 	Tool    string // such as Bash, or mcp__server__tool
-	Content string // text in the parentheses, "" for a rule about every call
+	Content string // text in the parentheses, "" for a rule that covers every call
 }
 
 // Parse parses a rule as settings files contain it: Tool or Tool(content), in which a
@@ -35,7 +35,7 @@ func Parse(text string) Rule {
 	return Rule{Tool: text[:open], Content: unescape.Replace(content)}
 }
 
-// String returns the rule as settings files contain it. Parse reverses it.
+// String returns the rule as settings files contain it. [Parse] is the inverse.
 func (r Rule) String() string {
 	if r.Content == "" {
 		return r.Tool
@@ -73,7 +73,7 @@ type Call struct {
 	Input json.RawMessage
 	Dir   string // absolute path of the folder that Claude works in
 	Home  string // of the CLI's user
-	// Commands are the simple commands of a command line, as a shell parses it. If nil,
+	// Commands are the simple commands of the command line, as a shell parses it. If nil,
 	// Covers splits the command line at its operators.
 	Commands []string
 }
@@ -184,7 +184,7 @@ func (r Rule) coversText(command string) bool {
 		return prefix != "" && (command == prefix || strings.HasPrefix(command, prefix+" "))
 	}
 	if prefix, ok := strings.CutSuffix(r.Content, " *"); ok && !strings.Contains(prefix, "*") && command == prefix {
-		return true // no argument matches, too
+		return true // the star also matches the absence of arguments
 	}
 	return Glob(r.Content, command)
 }
@@ -214,7 +214,7 @@ func unwrapCommand(words []string) []string {
 	case "timeout":
 		options("-k", "-s", "--kill-after", "--signal")
 		rest = rest[min(1, len(rest)):] // the duration
-	case "xargs": // without options
+	case "xargs": // only without options
 	default:
 		return nil
 	}
@@ -237,8 +237,8 @@ func splitWords(command string) (words []string) {
 	return words
 }
 
-// splitCommands splits a command line into simple commands. It understands quotes and nothing
-// else of the shell: missing a use of a rule is better than reporting a wrong one.
+// splitCommands splits a command line into simple commands. Of the shell's syntax it
+// understands only quotes: missing a use of a rule is better than reporting a wrong one.
 func splitCommands(line string) (commands []string) {
 	scanParts(line, func(part string, _ byte) bool {
 		if part = strings.TrimSpace(part); part != "" {
@@ -276,10 +276,10 @@ func scanParts(text string, each func(part string, end byte) bool, separators st
 	}
 }
 
-// coversFile compares a file with a pattern of .gitignore syntax: //x is absolute, ~/x is
-// below the home folder, /x and ./x are below the session's folder. So is x, unless it has no
-// other slash: then it may be anywhere below. A pattern that matches a folder covers its
-// contents. As in the CLI, case does not matter.
+// coversFile matches a file against a pattern of .gitignore syntax: //x is absolute, ~/x is
+// below the home folder, /x and ./x are below the session's folder. Any other pattern is below
+// the session's folder too: directly if it contains a slash before its end, else at any depth.
+// A pattern that matches a folder covers its contents. As in the CLI, case does not matter.
 func (r Rule) coversFile(c Call, file string) bool {
 	if !path.IsAbs(file) {
 		file = path.Join(c.Dir, file)

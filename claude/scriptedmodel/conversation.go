@@ -45,8 +45,8 @@ type contentBlock struct {
 	} `json:"source"`
 }
 
-// attached describes an image or a document: its type, size in bytes and the start of its
-// SHA-256. It returns "" for another block.
+// attached describes an image or a document: its type, media type, size in bytes, the start of its
+// SHA-256, and title. It returns "" for any other block.
 func (b contentBlock) attached() string {
 	if b.Type != "image" && b.Type != "document" {
 		return ""
@@ -86,7 +86,7 @@ func (c content) text() string {
 	return strings.Join(parts, "\n")
 }
 
-// toolNames lists the tools on offer, in the order of the request.
+// toolNames returns the names of the offered tools, in the order of the request.
 func (r *messagesRequest) toolNames() []string {
 	names := make([]string, 0, len(r.Tools))
 	for _, raw := range r.Tools {
@@ -100,11 +100,11 @@ func (r *messagesRequest) toolNames() []string {
 	return names
 }
 
-// offers reports whether a tool can be called. New CLIs list some tools only by name, one a
-// line, and load their schemas later; a call works all the same.
+// offers reports whether a tool can be called. New CLIs list some tools only by name, one per line,
+// and load their schemas later; calls of those work too.
 func (r *messagesRequest) offers(tool string) bool {
 	for _, name := range r.toolNames() {
-		// The API's name of Task is Agent; the CLI takes both.
+		// Task is called Agent in the request; the CLI accepts both names.
 		if name == tool || name == "Agent" && tool == "Task" {
 			return true
 		}
@@ -112,7 +112,7 @@ func (r *messagesRequest) offers(tool string) bool {
 	return strings.Contains(r.allText(), "\n"+tool+"\n")
 }
 
-// holds evaluates the If of a block.
+// holds reports whether the If of a block is true.
 func (r *messagesRequest) holds(condition string) bool {
 	kind, tool, _ := strings.Cut(condition, ":")
 	switch kind {
@@ -128,10 +128,10 @@ func (r *messagesRequest) holds(condition string) bool {
 	return true
 }
 
-// scripted returns the script of the conversation and how many of its replies were used. It
+// scripted returns the script of the conversation and how many of its replies have been used. It
 // ignores scripts in tool results, because a file that Claude reads must not take over.
 func (r *messagesRequest) scripted() (name, body string, spent int, ok bool) {
-	var previous string // role of the previous API message, except remarks
+	var previous string // role of the previous API message, except the CLI's remarks
 	for _, m := range r.Messages {
 		if m.Role == "assistant" {
 			if m.Content.text() != noResponse && !m.waitsForServers() {
@@ -149,13 +149,13 @@ func (r *messagesRequest) scripted() (name, body string, spent int, ok bool) {
 				continue
 			}
 			if m.Role != "user" && !midTurn.MatchString(b.Text) {
-				continue // new CLIs insert their own remarks as "system"
+				continue // new CLIs insert their remarks as "system"
 			}
 			if n, s, found := findScript(b.Text); found {
 				name, body, spent, ok = n, s, 0, true
 			}
 			// A reply that was interrupted before its first block leaves no assistant
-			// message; otherwise the remark directly follows the assistant's message.
+			// message. Otherwise this remark directly follows the assistant's message.
 			if strings.HasPrefix(b.Text, interrupted) && previous != "assistant" {
 				spent++
 			}
@@ -165,8 +165,8 @@ func (r *messagesRequest) scripted() (name, body string, spent int, ok bool) {
 	return name, body, spent, ok
 }
 
-// waitTool is the tool with which a model waits until the MCP servers are connected. The CLI
-// starts a turn after about two seconds even if they are not.
+// waitTool is the tool with which a model waits until the MCP servers are connected. The CLI starts
+// a turn after about two seconds even if they are not.
 const waitTool = "WaitForMcpServers"
 
 // connecting is the CLI's refusal of a call to an MCP server that is not connected yet.
@@ -183,12 +183,12 @@ func (m message) serversConnecting() bool {
 	return m.refused(func(reason string) bool { return strings.Contains(reason, connecting) })
 }
 
-// unknownTool is how the CLI refuses a call of a tool that its request did not offer.
+// unknownTool matches the CLI's refusal of a call to a tool that its request did not offer.
 var unknownTool = regexp.MustCompile(`No such tool available: (mcp__\w+)`)
 
-// connectedSince reports whether every call of m was refused for a tool that is on offer
-// now. 2.1.197 does so when the MCP server connects after the request was sent and before
-// its reply: the server is no longer connecting, and the turn does not know its tools yet.
+// connectedSince reports whether every call of m was refused for a tool that is offered now. 2.1.197
+// refuses a call so if the MCP server connects between the request and its reply: the server is no
+// longer connecting, but the turn does not know its tools yet.
 func (r *messagesRequest) connectedSince(m message) bool {
 	return m.refused(func(reason string) bool {
 		found := unknownTool.FindStringSubmatch(reason)
@@ -196,7 +196,8 @@ func (r *messagesRequest) connectedSince(m message) bool {
 	})
 }
 
-// refused reports whether m has results of calls, and each is an error with a text that matches.
+// refused reports whether m contains results of calls, each of which is an error with a text that
+// matches.
 func (m message) refused(matches func(reason string) bool) bool {
 	refused := false
 	for _, b := range m.Content {
@@ -213,11 +214,11 @@ func (m message) refused(matches func(reason string) bool) bool {
 
 const (
 	interrupted = "[Request interrupted by user]"
-	// noResponse is the model's message that the CLI inserts for a lost turn.
+	// noResponse is the assistant message that the CLI inserts for a lost turn.
 	noResponse = "No response requested."
 )
 
-// midTurn matches how the CLI passes on what a person sent during a turn.
+// midTurn matches the text in which the CLI forwards a message that a person sent during a turn.
 var midTurn = regexp.MustCompile(`(?s)^(?:<system-reminder>\s*)?The user sent a new message while you were working:\n(.*?)\n\n(?:IMPORTANT: After completing|This is how Claude Code)`)
 
 // ToolResult is the result of a tool, as sent to the model.
@@ -251,11 +252,10 @@ func (r *messagesRequest) lastAssistant() int {
 	return -1
 }
 
-// reminder matches the remarks that the CLI adds to what a person typed, as blocks or inside
-// them.
+// reminder matches the remarks that the CLI adds to a person's message, as blocks or inside blocks.
 var reminder = regexp.MustCompile(`(?s)<(system-reminder|command-[a-z]+|local-command-[a-z]+)>.*?</(?:system-reminder|command-[a-z]+|local-command-[a-z]+)>`)
 
-// lastUserText returns what was typed last, without the CLI's own remarks.
+// lastUserText returns the last text that a person typed, without the CLI's remarks.
 func (r *messagesRequest) lastUserText() string {
 	for i := len(r.Messages) - 1; i >= 0; i-- {
 		m := r.Messages[i]
@@ -306,17 +306,17 @@ func (r *messagesRequest) allText() string {
 	return b.String()
 }
 
-// expander fills the {{…}} of a script from the conversation.
+// expander replaces the {{…}} placeholders of a script from the conversation.
 type expander struct {
 	req *messagesRequest
 }
 
-// answered matches how the CLI tells the model the answers of AskUserQuestion.
+// answered matches the answers to AskUserQuestion, as the CLI sends them to the model.
 var answered = regexp.MustCompile(`"([^"]+)"="([^"]*)"`)
 
 var placeholder = regexp.MustCompile(`\{\{(last_tool_result|tool_results|answers|last_user_text|cwd|plan_file|attached|fill:[0-9]{1,8})\}\}`)
 
-// fillLine makes up {{fill:N}}, N bytes of text in lines of 64.
+// fillLine is repeated for {{fill:N}}, which expands to N bytes of text in lines of 64 bytes.
 const fillLine = "sayso fills this line so that something large can be looked at.\n"
 
 func (e expander) value(name string) string {

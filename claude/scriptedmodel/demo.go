@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// DemoPrompt is the first message of a demo session, in permission mode default, when its
-// model runs with Options{Default: Demo()}. With any model, the reference "```script demo```"
-// in a prompt does the same.
+// DemoPrompt is the first message of a demo session in permission mode default, whose model has
+// Options{Default: Demo()}. With any other model, the reference "```script demo```" in a prompt
+// starts the demo.
 const DemoPrompt = "Give me a tour: do a small task in this folder, and ask me before you do anything."
 
-// DemoEnv is what the CLI needs in its environment, besides ANTHROPIC_BASE_URL and a fake
-// ANTHROPIC_API_KEY, to show the whole demo: without the first, new versions offer no todo
-// list with their default model; with the second, both have TodoWrite, which sends the list
-// as a whole.
+// DemoEnv contains the variables that the CLI needs to show the whole demo, in addition to
+// ANTHROPIC_BASE_URL and a fake ANTHROPIC_API_KEY. Without the first, new versions offer no todo list
+// with their default model. With the second, both tested versions offer TodoWrite, which sends the
+// whole list.
 var DemoEnv = []string{
 	"CLAUDE_CODE_ENABLE_TODO_TOOLS=1",
 	"CLAUDE_CODE_ENABLE_TASKS=0",
@@ -26,8 +26,8 @@ const demoPace = 20
 
 // Demo returns the script of the demo session: visible thinking, a todo list, approvals of a
 // command, a new file and an edit, a plan, three questions, two subagents that ask at the
-// same time, and a summary. Replies are chosen by position, so after a denial or an interrupt
-// the next one follows.
+// same time, and a summary. Replies are chosen by position, so the script continues with the next
+// reply after a denial or an interrupt.
 func Demo() *Script {
 	script := &Script{After: demoAfter}
 	add := func(blocks ...Block) {
@@ -40,8 +40,8 @@ func Demo() *Script {
 		{Text: "Hi! I am the **demo model**: the Claude Code CLI is real, but what I say comes from a script. I will write a small greeting script in this folder, and you approve each step.\n\nThe first step is a command that creates a folder and a file."},
 	}
 	first = append(first, newTodos()...)
-	// Deletes the script of an earlier demo: the CLI refuses to overwrite a file that was
-	// not read.
+	// The command deletes the script of an earlier demo, because the CLI refuses to overwrite a file
+	// that it has not read.
 	add(append(first, call("Bash", map[string]any{
 		"command":     "mkdir -p greetings && rm -f greetings/greet.sh && printf 'Hello from sayso\\n' > greetings/hello.txt",
 		"description": "Create the greetings folder and a first greeting",
@@ -94,7 +94,7 @@ func Demo() *Script {
 		"description": "List the greetings",
 	}))...)
 
-	// One block each, because the CLI's result contains only the last one.
+	// One block in either case, because the CLI's result contains only the last block.
 	add(
 		Block{If: "ok", Text: demoListing + demoSummary + demoTry},
 		Block{If: "error", Text: demoNothing + demoSummary},
@@ -110,8 +110,8 @@ func call(tool string, input any) Block {
 	return Block{Tool: tool, Input: raw}
 }
 
-// subagent starts a subagent that runs a command of its own. It runs in the foreground, so
-// that the turn waits for it; new CLIs would put it in the background.
+// subagent returns a call that starts a subagent, which runs one command. It runs in the foreground, so
+// that the turn waits for it; by default, new CLIs would run it in the background.
 func subagent(description, prompt, language, greeting string) Block {
 	b := call("Task", map[string]any{
 		"description": description, "prompt": prompt, "subagent_type": "general-purpose", "run_in_background": false,
@@ -141,7 +141,7 @@ var demoSteps = []struct{ content, active string }{
 	{"Add French and German with two subagents", "Adding languages"},
 }
 
-// newTodos starts the list with the todo tool of this CLI.
+// newTodos creates the list with the todo tool that this CLI offers.
 func newTodos() []Block {
 	out := []Block{todoWrite(0)}
 	for _, s := range demoSteps {

@@ -16,15 +16,15 @@ import (
 	"time"
 )
 
-// Options of a [Model].
+// Options configures a [Model].
 type Options struct {
-	// Default is the script of conversations that have none; nil greets.
+	// Default is the script of conversations without one; if nil, the model greets.
 	Default *Script
-	// Scripts are the scripts that a prompt can name. "demo" always exists.
+	// Scripts are the scripts that a prompt can refer to, by name. "demo" always exists.
 	Scripts map[string]*Script
 }
 
-// A Model answers as the Messages API does, by script. It is an http.Handler and safe for
+// A Model answers like the Messages API, with scripted replies. It is an http.Handler and is safe for
 // concurrent use.
 type Model struct {
 	opts Options
@@ -32,10 +32,10 @@ type Model struct {
 	seen record
 
 	mu       sync.Mutex
-	failures map[string]int // how often a reply with Times has failed, by reply
+	failures map[string]int // how often each reply with Times has failed
 }
 
-// New makes a model.
+// New returns a model.
 func New(opts Options) *Model {
 	m := &Model{opts: opts, mux: http.NewServeMux(), failures: make(map[string]int)}
 	m.mux.HandleFunc("POST /v1/messages", m.messages)
@@ -48,8 +48,7 @@ func New(opts Options) *Model {
 // ServeHTTP answers one request.
 func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.mux.ServeHTTP(w, r) }
 
-// Requests returns the newest requests, oldest first; GET /_requests is the same
-// as JSON.
+// Requests returns the latest requests, oldest first. GET /_requests returns them as JSON.
 func (m *Model) Requests() []Request {
 	all, _ := m.seen.all()
 	return all
@@ -61,8 +60,8 @@ func (m *Model) AwaitRequest(ctx context.Context, match func(Request) bool) (Req
 	return m.seen.await(ctx, match)
 }
 
-// maxRequest bounds a request body. The real API refuses more than 32 MB, and a test may send
-// more to see what the CLI does.
+// maxRequest bounds a request body, in bytes. The real API refuses more than 32 MB, but a test may
+// send more to see what the CLI does.
 const maxRequest = 256 << 20
 
 func (m *Model) messages(w http.ResponseWriter, r *http.Request) {
@@ -101,7 +100,8 @@ func (m *Model) messages(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// choose returns the reply. key identifies it among all replies, to count failures.
+// choose returns the reply to a request, and completes its record. key identifies the reply, to count
+// its failures.
 func (m *Model) choose(req *messagesRequest, rec *Request) (reply Reply, key string) {
 	rec.Index = -1
 	if len(req.Tools) == 0 {
@@ -160,7 +160,7 @@ func lastPace(s *Script) int {
 	return s.Replies[len(s.Replies)-1].ChunkMS
 }
 
-// maxFailureKeys bounds the memory of Times. Beyond it, counting starts again.
+// maxFailureKeys bounds the counters for Times. Beyond it, all counters start again.
 const maxFailureKeys = 4096
 
 func (m *Model) failAgain(key string, times int) bool {
@@ -195,7 +195,8 @@ func outcome(r Reply, was string) string {
 
 const greeting = "This is the sayso demo model. It follows a script. You said:\n\n> {{last_user_text}}"
 
-// cannedReply answers the CLI's own requests without tools: titles, summaries, page digests.
+// cannedReply answers the requests without tools that the CLI makes by itself: titles, summaries, page
+// digests.
 func cannedReply(req *messagesRequest) string {
 	if strings.Contains(req.allText(), `"title"`) {
 		return `{"title": "A scripted session"}`
@@ -205,8 +206,8 @@ func cannedReply(req *messagesRequest) string {
 
 func textBlocks(s string) []Block { return []Block{{Text: s}} }
 
-// sendReply sends the reply. It returns false when the response must not end properly: the
-// client or the server is gone, or the script says so.
+// sendReply sends the reply. It returns false if the response must not end properly, because the
+// client or the server is gone, or because the script demands it.
 func sendReply(w http.ResponseWriter, r *http.Request, req *messagesRequest, reply Reply, size int) bool {
 	ctx := r.Context()
 	if !wait(ctx, time.Duration(reply.DelayMS)*time.Millisecond) {
@@ -229,7 +230,7 @@ func sendReply(w http.ResponseWriter, r *http.Request, req *messagesRequest, rep
 	out := render(req, reply, size)
 	if !req.Stream {
 		if reply.StreamError != "" {
-			// The CLI repeats a failed stream without streaming.
+			// The CLI retries a failed stream without streaming.
 			writeError(w, http.StatusInternalServerError, reply.StreamError, "Scripted error")
 			return true
 		}
@@ -301,7 +302,7 @@ func render(req *messagesRequest, reply Reply, size int) *rendered {
 	return out
 }
 
-// withScript appends the script to the prompt of a subagent's call.
+// withScript appends the script to the prompt in input, which starts a subagent.
 func withScript(input json.RawMessage, s *Script) json.RawMessage {
 	fields := map[string]json.RawMessage{}
 	if json.Unmarshal(input, &fields) != nil {
@@ -326,7 +327,7 @@ func withScript(input json.RawMessage, s *Script) json.RawMessage {
 	return out
 }
 
-// tokens estimates a number of tokens: one for four bytes. It is bounded, because the CLI
+// tokens estimates the number of tokens as one per four bytes. The result is bounded, because the CLI
 // compacts a conversation that is near its limit.
 func tokens(bytes int) int { return min(bytes/4+1, 40_000) }
 
@@ -351,7 +352,7 @@ func (m *Model) requests(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]any{"requests": m.Requests()})
 }
 
-// serveOther answers everything but the Messages API. The CLI probes with HEAD / before its
+// serveOther answers every request outside the Messages API. The CLI probes with HEAD / before its
 // first turn.
 func (m *Model) serveOther(w http.ResponseWriter, r *http.Request) {
 	rec := newRequest(r)
@@ -363,7 +364,7 @@ func (m *Model) serveOther(w http.ResponseWriter, r *http.Request) {
 	writeError(w, http.StatusNotFound, "", "Not found: "+r.Method+" "+r.URL.Path)
 }
 
-// keptHeaders are worth recording; a key or token never is.
+// keptHeaders are the headers to record. They contain no key and no token.
 var keptHeaders = []string{"User-Agent", "Anthropic-Beta", "Anthropic-Version", "X-App", "X-Stainless-Retry-Count", "X-Claude-Code-Session-Id"}
 
 func newRequest(r *http.Request) Request {
@@ -377,7 +378,7 @@ func newRequest(r *http.Request) Request {
 	return q
 }
 
-// errorTypes are the types of the real API for a status.
+// errorTypes maps a status to the error type of the real API.
 var errorTypes = map[int]string{
 	400: "invalid_request_error", 401: "authentication_error", 402: "billing_error", 403: "permission_error",
 	404: "not_found_error", 413: "request_too_large", 429: "rate_limit_error", 500: "api_error",

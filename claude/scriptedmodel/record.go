@@ -20,21 +20,21 @@ type Request struct {
 	Model       string       `json:"model,omitempty"`
 	Stream      bool         `json:"stream,omitempty"`
 	Tools       []string     `json:"tools,omitempty"`
-	Messages    int          `json:"messages,omitempty"`     // how many
-	UserText    string       `json:"user_text,omitempty"`    // typed last
+	Messages    int          `json:"messages,omitempty"`     // number of messages
+	UserText    string       `json:"user_text,omitempty"`    // last text that a person typed
 	ToolResults []ToolResult `json:"tool_results,omitempty"` // since the last assistant message
 
-	Body      json.RawMessage `json:"body,omitempty"` // absent when larger than 256 KiB or among the older
+	Body      json.RawMessage `json:"body,omitempty"` // absent if larger than 256 KiB, or not among the latest 32
 	BodyBytes int             `json:"body_bytes"`
 
-	Index int `json:"index"` // of the reply in its script; -1 when no script spoke
-	// Outcome is how the reply was given: reply, status, stall, cut,
-	// stream_error, canned (no tools on offer), greeting (no script), after
-	// (replies ran out), bad_script, none (not a Messages request).
+	Index int `json:"index"` // of the reply in its script; -1 if there was no script
+	// Outcome is the kind of reply: reply, status, stall, cut, stream_error, canned (no tools
+	// offered), greeting (no script), after (replies used up), bad_script, none (not a Messages
+	// request).
 	Outcome string `json:"outcome"`
 }
 
-// Limits of the record, so that a demo of several weeks does not grow.
+// Limits of the record, so that the memory of a demo that runs for weeks does not grow.
 const (
 	maxRequests    = 512
 	maxBodies      = 32
@@ -76,7 +76,7 @@ func (r *record) add(q Request) {
 	}
 }
 
-// all returns a copy, and a channel that is closed by the next add.
+// all returns a copy of the record, and a channel that the next add closes.
 func (r *record) all() ([]Request, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

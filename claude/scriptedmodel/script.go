@@ -11,7 +11,7 @@ import (
 // A Script is the sequence of the model's replies in one conversation.
 type Script struct {
 	Replies []Reply `json:"replies"`
-	// After is the reply when Replies are used up; "" means "Done.".
+	// After is the text of the reply when Replies are used up; "" means "Done.".
 	After string `json:"after,omitempty"`
 }
 
@@ -19,7 +19,7 @@ type Script struct {
 type Reply struct {
 	Blocks []Block `json:"blocks,omitempty"`
 
-	// DelayMS is how long to wait before the first byte, in milliseconds.
+	// DelayMS is the wait before the first byte, in milliseconds.
 	DelayMS int `json:"delay_ms,omitempty"`
 	// ChunkMS is the pause after each chunk of a streamed block, in milliseconds.
 	ChunkMS int `json:"chunk_ms,omitempty"`
@@ -30,17 +30,17 @@ type Reply struct {
 	RetryAfter int    `json:"retry_after,omitempty"`
 	Message    string `json:"message,omitempty"`
 
-	// Stall never finishes: it is silent from the start if there are no blocks, else after
-	// half of them.
+	// Stall never finishes the reply. It sends nothing if there are no blocks, else half of
+	// them.
 	Stall bool `json:"stall,omitempty"`
-	// Cut drops the connection, after half of the blocks have been streamed.
+	// Cut drops the connection after half of the blocks have been streamed.
 	Cut bool `json:"cut,omitempty"`
 	// StreamError ends the stream with an error of this type (such as
 	// "overloaded_error") after half of the blocks.
 	StreamError string `json:"stream_error,omitempty"`
 
 	// Times bounds a failure (Status, Stall, Cut, StreamError): the first Times
-	// requests for this reply fail, later ones get its blocks. 0 fails always.
+	// requests for this reply fail, later requests get its blocks. With 0, all fail.
 	Times int `json:"times,omitempty"`
 
 	// StopReason replaces the reason derived from the blocks.
@@ -50,8 +50,8 @@ type Reply struct {
 
 // A Block is one content block. Exactly one of Text, Thinking and Tool is set.
 type Block struct {
-	// If omits the block unless it is true: "ok" and "error" are about the last tool result,
-	// "tool:NAME" and "no_tool:NAME" about the offered tools.
+	// If is a condition without which the block is omitted: "ok" and "error" test the last tool
+	// result, "tool:NAME" and "no_tool:NAME" the offered tools.
 	If string `json:"if,omitempty"`
 
 	Text     string `json:"text,omitempty"`
@@ -59,12 +59,12 @@ type Block struct {
 
 	Tool  string          `json:"tool,omitempty"`
 	Input json.RawMessage `json:"input,omitempty"` // a JSON object; absent means {}
-	// Script is appended, fenced, to the "prompt" of Input, so that a subagent
-	// started by this call has a script of its own.
+	// Script is appended, fenced, to the "prompt" of Input, as the script of the subagent
+	// that this call starts.
 	Script *Script `json:"script,omitempty"`
 }
 
-// Usage is the cost that a reply reports, in tokens.
+// Usage is the usage that a reply reports, in tokens.
 type Usage struct {
 	InputTokens              int `json:"input_tokens"`
 	OutputTokens             int `json:"output_tokens"`
@@ -83,8 +83,8 @@ func (s *Script) Fence() string {
 	return "```script\n" + b.String() + "```"
 }
 
-// WithPace returns the script with chunkMS, in milliseconds, as the pace of every reply that
-// has one, including those of subagents.
+// WithPace returns a copy of the script in which every ChunkMS that is not 0 is replaced with chunkMS,
+// in milliseconds, including those of subagents.
 func (s *Script) WithPace(chunkMS int) *Script {
 	if s == nil {
 		return nil
@@ -205,11 +205,11 @@ func (b *Block) check() error {
 	return nil
 }
 
-// A closing fence is on a line of its own. A script inside a script needs no escaping: in
-// JSON its line breaks are \n, so its fence is no line.
+// A closing fence must be a whole line. A script inside a script needs no escaping: its line breaks
+// are \n in JSON, so its fence is not a line.
 var fence = regexp.MustCompile("(?ms)^[ \t]*```script(?:[ \t]+([A-Za-z0-9_-]+))?[ \t]*(?:```[ \t]*$|\r?\n(.*?)(?:\r?\n)?^[ \t]*```[ \t]*$)")
 
-// findScript returns the name or the body of the last fenced script of a text.
+// findScript returns the name or the body of the last fenced script in a text.
 func findScript(text string) (name, body string, ok bool) {
 	if !strings.Contains(text, "```script") {
 		return "", "", false

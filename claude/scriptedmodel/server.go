@@ -16,7 +16,7 @@ type Server struct {
 	listener net.Listener
 }
 
-// Listen opens addr, such as "127.0.0.1:0". It serves nothing before Run.
+// Listen listens on addr, such as "127.0.0.1:0". It serves nothing until [Server.Run] is called.
 func Listen(addr string, model *Model) (*Server, error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -25,20 +25,20 @@ func Listen(addr string, model *Model) (*Server, error) {
 	return &Server{model: model, listener: l}, nil
 }
 
-// Addr is host:port.
+// Addr returns the address on which the server listens, as host:port.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// URL is the value for ANTHROPIC_BASE_URL.
+// URL returns the value for ANTHROPIC_BASE_URL.
 func (s *Server) URL() string { return "http://" + s.Addr() }
 
-// Run serves until ctx ends, then drops every connection and waits for its
-// goroutine. It runs once.
+// Run serves until ctx ends. It then drops every connection, waits for the goroutines of
+// the connections, and returns nil. A server runs once.
 func (s *Server) Run(ctx context.Context) error {
 	var conns sync.WaitGroup
 	hs := &http.Server{
 		Handler:     s.model,
 		BaseContext: func(net.Listener) context.Context { return ctx },
-		// StateNew is told on the accepting goroutine, so no Add can come after
+		// StateNew is reported on the accepting goroutine, so no Add can happen after
 		// Serve has returned.
 		ConnState: func(_ net.Conn, state http.ConnState) {
 			switch state {
@@ -64,8 +64,8 @@ func (s *Server) Run(ctx context.Context) error {
 // Close releases the address of a server that never ran.
 func (s *Server) Close() error { return s.listener.Close() }
 
-// Environ returns the environment, as KEY=value, of a CLI that uses this server and neither an
-// account nor the settings of the person: home is its home folder, and PATH is that of this process.
+// Environ returns an environment, as KEY=value, for a CLI that uses this server, but neither an account
+// nor the person's settings. home is the CLI's home folder; PATH is that of this process.
 func (s *Server) Environ(home string) []string {
 	return []string{
 		"ANTHROPIC_API_KEY=sk-ant-made-up", "ANTHROPIC_BASE_URL=" + s.URL(), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// rendered is a reply whose placeholders are filled and whose calls have ids.
+// rendered is a reply whose placeholders have been replaced and whose calls have ids.
 type rendered struct {
 	id         string
 	model      string
@@ -27,7 +27,7 @@ type renderedBlock struct {
 	input json.RawMessage
 }
 
-// object encodes the block; with empty, in the shape that starts a streamed block.
+// object encodes the block. With empty, it encodes the start of a streamed block.
 func (b renderedBlock) object(empty bool) map[string]any {
 	text, input := b.text, b.input
 	if empty {
@@ -74,7 +74,7 @@ func (b renderedBlock) deltas() []map[string]any {
 
 const (
 	chunkBytes = 12   // about two words, the granularity that a person sees
-	maxChunks  = 2000 // of one block; beyond it the chunks grow
+	maxChunks  = 2000 // per block; in larger blocks, the chunks are larger
 )
 
 // chunks splits a text between runes, after a space if one is near.
@@ -109,7 +109,7 @@ func (r *rendered) object() map[string]any {
 	}
 }
 
-// frame is one server-sent event. piece marks those that add visible text.
+// frame is one server-sent event. piece marks a frame that adds visible text.
 type frame struct {
 	name  string
 	body  any
@@ -147,8 +147,8 @@ func (r *rendered) frames() []frame {
 	)
 }
 
-// half returns the number of frames after which a reply breaks off: half of its pieces are
-// sent, and no block is left to start.
+// half returns the number of frames to send of a reply that breaks off: up to and including half of
+// its pieces.
 func half(frames []frame) int {
 	pieces := 0
 	for _, f := range frames {
@@ -196,7 +196,7 @@ func stream(ctx context.Context, w http.ResponseWriter, frames []frame, pause ti
 	return true
 }
 
-// wait reports whether the time passed before the client was gone.
+// wait waits for d, or until the client is gone. It reports whether d has passed.
 func wait(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

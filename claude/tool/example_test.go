@@ -21,7 +21,7 @@ func ExampleNew() {
 
 	o := claude.Options{
 		MCPServers:   map[string]claude.MCPServerConfig{"local": tool.Server("local", weather)},
-		AllowedTools: []string{"mcp__local__weather"}, // otherwise CanUseTool is asked
+		AllowedTools: []string{"mcp__local__weather"}, // otherwise CanUseTool is called
 	}
 	fmt.Println(len(o.MCPServers))
 	// Output: 1

@@ -11,8 +11,8 @@ import (
 	"github.com/sayso-dev/sayso/claude"
 )
 
-// Schema returns the JSON Schema of a type, for [claude.Options.OutputSchema]. It panics for a type
-// that has none.
+// Schema returns the JSON Schema of a type, for [claude.Options.OutputSchema]. It panics if the type has
+// none.
 func Schema[T any]() json.RawMessage {
 	schema, err := jsonschema.For[T](nil)
 	if err != nil {
@@ -25,11 +25,11 @@ func Schema[T any]() json.RawMessage {
 	return text
 }
 
-// ErrNoOutput: Claude's answer has no structured output.
+// ErrNoOutput means that Claude's answer has no structured output, or none of the requested type.
 var ErrNoOutput = errors.New("the answer has no structured output")
 
-// Ask is [claude.Ask] for an answer of the type T, a struct. It returns the result, too, unless the
-// query failed before it.
+// Ask is [claude.Ask] for an answer of the type T, a struct. It also returns the result, unless the query
+// failed before there was one.
 func Ask[T any](ctx context.Context, prompt string, o claude.Options) (answer T, r *claude.Result, err error) {
 	o.OutputSchema = Schema[T]()
 	r, err = claude.Ask(ctx, prompt, o)

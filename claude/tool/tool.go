@@ -1,14 +1,14 @@
-// Package tool makes MCP servers in this process for the sessions of package claude: of Go
-// functions, whose schemas come from their types, or of servers of the official Go SDK for MCP.
+// Package tool creates MCP servers that run in this process, for the sessions of package claude: from
+// Go functions, whose schemas come from their types, or from servers of the official Go SDK for MCP.
 //
-// It is apart from package claude, which needs nothing but the standard library and uuid.
+// It is a separate package because package claude depends only on the standard library and uuid.
 //
 //	weather := tool.New("weather", "Returns the weather of a city.",
 //		func(ctx context.Context, in struct{ City string }) (string, error) { … })
 //	options.MCPServers = map[string]claude.MCPServerConfig{"local": tool.Server("local", weather)}
 //
-// Claude must ask before it calls a tool: [claude.Options.CanUseTool] receives a request with the
-// name mcp__local__weather, unless [claude.Options.AllowedTools] has it.
+// Claude needs permission to call a tool: [claude.Options.CanUseTool] receives a request with the name
+// mcp__local__weather, unless [claude.Options.AllowedTools] contains that name.
 package tool
 
 import (
@@ -32,13 +32,13 @@ type Tool struct {
 	add         func(s *mcp.Server, declaration *mcp.Tool)
 }
 
-// New returns a tool. In is a struct or a map with the arguments; its JSON Schema comes from its
-// fields and their json and jsonschema tags, the latter of which describe them. The CLI's arguments
-// are validated before fn is called. Out is what Claude gets: a string as text, anything else as
-// JSON, and a struct or a map also as structured content with a schema. An error or a panic of fn
-// is told to Claude.
+// New returns a tool. In is a struct or a map with the arguments. Its JSON Schema comes from its fields
+// and their json and jsonschema tags; a jsonschema tag is the description of its field. The arguments
+// are validated before fn is called. Claude receives Out: a string as text, anything else as JSON, and
+// a struct or a map also as structured content with a schema. Claude also receives an error or a panic
+// of fn.
 //
-// New panics when In has no schema, as functions and channels have none.
+// New panics if In has no schema, such as a function or a channel.
 func New[In, Out any](name, description string, fn func(ctx context.Context, in In) (Out, error)) Tool {
 	if _, err := jsonschema.For[In](nil); err != nil {
 		panic(fmt.Sprintf("tool %q: %v", name, err))
@@ -77,7 +77,7 @@ func isStructured(t reflect.Type) bool {
 	return (t.Kind() == reflect.Struct || t.Kind() == reflect.Map) && !t.Implements(reflect.TypeFor[json.Marshaler]())
 }
 
-// call calls fn and turns a panic into an error: a tool must not end the process.
+// call calls fn and turns a panic into an error, because a tool must not crash the process.
 func call[In, Out any](ctx context.Context, fn func(context.Context, In) (Out, error), in In) (out Out, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -87,14 +87,15 @@ func call[In, Out any](ctx context.Context, fn func(context.Context, In) (Out, e
 	return fn(ctx, in)
 }
 
-// ReadOnly returns the tool marked as one that changes nothing. The CLI then calls it beside others.
+// ReadOnly returns the tool, marked as one that changes nothing. The CLI may then call it in parallel
+// with other tools.
 func (t Tool) ReadOnly() Tool {
 	t.declaration.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true}
 	return t
 }
 
-// Server returns an MCP server with tools. name is what the server calls itself; the name in
-// [claude.Options.MCPServers] counts. It panics when two tools have one name.
+// Server returns an MCP server with tools. The server reports name as its own name; Claude uses the key
+// in [claude.Options.MCPServers]. Server panics if two tools have the same name.
 func Server(name string, tools ...Tool) claude.LocalServer {
 	s := mcp.NewServer(&mcp.Implementation{Name: name, Version: "1"}, nil)
 	names := map[string]bool{}
@@ -108,7 +109,7 @@ func Server(name string, tools ...Tool) claude.LocalServer {
 	return Serve(s)
 }
 
-// Serve returns s for [claude.Options.MCPServers]. It may serve several sessions at once.
+// Serve returns s as a server for [claude.Options.MCPServers]. It may serve several sessions at once.
 func Serve(s *mcp.Server) claude.LocalServer {
 	return claude.LocalServer{Serve: func(ctx context.Context, conn claude.MCPConn) error {
 		ctx, cancel := context.WithCancel(ctx)

@@ -25,11 +25,11 @@ type cli struct {
 	hello   hello
 	session string
 	writing sync.Mutex
-	prompts int // messages of the person that no turn has taken yet; protected by run.mu
+	prompts int // messages of the person for which no turn has begun; protected by run.mu
 }
 
 // serve plays the CLI until the host closes its input. It answers the requests of the host, and
-// records its answers to those of the scenario.
+// records the host's answers to the requests of the scenario.
 func (c *cli) serve(in *bufio.Reader) {
 	for {
 		line, err := in.ReadBytes('\n')
@@ -117,7 +117,7 @@ func (c *cli) send(m object) {
 	}
 	line, err := json.Marshal(m)
 	if err != nil {
-		panic(err) // scenarios make only what JSON has
+		panic(err) // scenarios use only values that JSON can represent
 	}
 	c.write(append(line, '\n'))
 }
@@ -127,7 +127,7 @@ func (c *cli) write(b []byte) {
 	c.run.trace.line("cli", []byte(strings.TrimSuffix(string(b), "\n")))
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	_, _ = c.conn.Write(b) // who has gone away is noticed where something is awaited
+	_, _ = c.conn.Write(b) // a closed connection is noticed by the next wait
 }
 
 // begin begins a turn.
@@ -167,7 +167,7 @@ func (c *cli) result(subtype string) {
 	c.send(m)
 }
 
-// die ends the CLI as a crash does.
+// die kills the CLI with SIGKILL, as in a crash.
 func (c *cli) die() error {
 	p, err := os.FindProcess(c.hello.PID)
 	if err == nil {
@@ -180,7 +180,7 @@ func (c *cli) die() error {
 	return nil
 }
 
-// resumed reports whether the host continues a session with it.
+// resumed reports whether the host has started the CLI to continue a session.
 func (c *cli) resumed() bool {
 	for _, a := range c.hello.Args {
 		if a == "--resume" || strings.HasPrefix(a, "--resume=") || a == "--continue" || a == "-r" {
@@ -190,7 +190,7 @@ func (c *cli) resumed() bool {
 	return false
 }
 
-// sessionOf returns the id of the session that the host names.
+// sessionOf returns the session id in the arguments, or a new one.
 func sessionOf(args []string) string {
 	for i, a := range args {
 		for _, flag := range []string{"--session-id", "--resume"} {

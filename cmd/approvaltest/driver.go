@@ -15,55 +15,54 @@ import (
 	"time"
 )
 
-// action is something that the person does in the host. The JSON is that of drivers that are
-// programs.
+// action is what the person does in the host. Drivers that are programs receive it as JSON.
 type action struct {
-	// Do is prompt (start a session in Dir with Text, or say Text in it), answer, interrupt,
-	// resume (the CLI has ended: start it again for the session), restart (kill the host, leave its
-	// CLIs alone, and start it again) or end (the session).
+	// Do is prompt (start a session in Dir with Text, or send Text to it), answer, interrupt,
+	// resume (the CLI has exited: start it again for the session), restart (kill the host but not
+	// its CLIs, and start it again) or end (the session).
 	Do      string `json:"do"`
-	Dir     string `json:"dir"` // which session
+	Dir     string `json:"dir"` // identifies the session
 	Text    string `json:"text,omitempty"`
 	Key     string `json:"key,omitempty"`
 	Allow   bool   `json:"allow,omitempty"`
-	Input   any    `json:"input,omitempty"` // what is to run instead; absent for the proposed input
+	Input   any    `json:"input,omitempty"` // the input to run instead; absent for the proposed input
 	Message string `json:"message,omitempty"`
 }
 
-// event is something that the host shows to the person.
+// event is what the host shows to the person.
 type event struct {
 	// Event is ready (with Host and Cannot), asked (with Key and Input), withdrawn (the request is
-	// no longer shown), ended (the CLI has ended) or failed (the host itself has).
+	// no longer shown), ended (the CLI has exited) or failed (the host itself has failed).
 	Event string          `json:"event"`
 	Key   string          `json:"key,omitempty"` // of the request, chosen by the driver
 	Tool  string          `json:"tool,omitempty"`
 	Input json.RawMessage `json:"input,omitempty"`
 	Text  string          `json:"text,omitempty"`
-	// Host is its name and version.
+	// Host is the name and version of the host.
 	Host string `json:"host,omitempty"`
-	// Cannot are the actions and events that the host does not have, and of decisions: input
-	// (approving another one), message (a reason for a deny).
+	// Cannot lists the actions and events that the host does not support, and the unsupported
+	// parts of decisions: input (approving a different input), message (a reason for a denial).
 	Cannot []string `json:"cannot,omitempty"`
 }
 
-// driver is the person at a host. do does not wait for the effects; these are events.
+// driver plays the person at a host. do does not wait for the effects, which arrive as events.
 type driver interface {
 	do(a action) error
 	// close ends the host.
 	close() error
 }
 
-// host is what a driver is started for.
+// host contains what a driver needs to start its host.
 type host struct {
 	claude string // the path of the CLI
 	work   string // the folder above those of all sessions
 	events func(event)
 }
 
-// starter starts a driver, which says ready when it is.
+// starter starts a driver, which sends the event ready when its host is ready.
 type starter func(ctx context.Context, h host) (driver, error)
 
-// starterOf returns the starter of a host by its name and arguments.
+// starterOf returns the starter for the host that the arguments of the program select.
 func starterOf(name string, args []string) (starter, error) {
 	switch {
 	case name == "client" && len(args) == 0:
@@ -104,8 +103,8 @@ func startHost(ctx context.Context, s starter, h host) (d driver, ready event, e
 	return d, ready, nil
 }
 
-// program is a driver that is a program: it reads actions and writes events, a line of JSON
-// each. The path of the CLI is in APPROVALTEST_CLAUDE.
+// program is a driver in a separate program, which reads actions and writes events, each as a line
+// of JSON. The variable APPROVALTEST_CLAUDE contains the path of the CLI.
 type program struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
@@ -114,7 +113,7 @@ type program struct {
 	ended error // set before done is closed
 }
 
-// maxStderr bounds what is kept of the stderr of a driver, in bytes.
+// maxStderr is how many bytes at the end of a driver's stderr are reported.
 const maxStderr = 4 << 10
 
 func startProgram(args []string, h host) (driver, error) {
@@ -175,7 +174,7 @@ func (p *program) do(a action) error {
 	return err
 }
 
-// closeTimeout bounds how long a driver may take to end before it is killed.
+// closeTimeout bounds how long a driver may take to exit before it is killed.
 const closeTimeout = 5 * time.Second
 
 func (p *program) close() error {

@@ -13,7 +13,7 @@ import (
 	"github.com/sayso-dev/sayso/claude"
 )
 
-// clientHost is the smallest host: package claude and nothing else.
+// clientHost is the smallest possible host: it consists only of package claude.
 type clientHost struct {
 	host
 	ctx  context.Context // ends with the host
@@ -53,12 +53,12 @@ func (c *clientHost) do(a action) error {
 		if answer != nil {
 			select {
 			case answer <- a:
-			default: // the second answer of a person
+			default: // the person has already answered
 			}
 		}
 		return nil
 	case "interrupt":
-		c.work.Go(func() { _ = s.client.Interrupt(c.ctx) }) // an end is an event
+		c.work.Go(func() { _ = s.client.Interrupt(c.ctx) }) // if the CLI has exited, there is an event
 		return nil
 	case "end":
 		if s != nil {
@@ -90,7 +90,7 @@ func (c *clientHost) begin(a action, id string, resume bool) error {
 	c.sessions[a.Dir] = s
 	c.mu.Unlock()
 	c.work.Go(func() {
-		_ = s.client.Run(c.ctx) // how it ended is no concern of the person
+		_ = s.client.Run(c.ctx) // the person does not see how it ended
 		_ = p.Kill()
 		_ = p.Wait()
 		c.events(event{Event: "ended"})

@@ -16,7 +16,7 @@ import (
 	"github.com/sayso-dev/sayso/cmd/blackbox"
 )
 
-// saysoHost is a built sayso server, with a person who uses REST.
+// saysoHost is a built sayso server; its driver uses REST.
 type saysoHost struct {
 	host
 	ctx    context.Context // ends with the host
@@ -26,9 +26,9 @@ type saysoHost struct {
 
 	mu       sync.Mutex
 	server   *blackbox.Server
-	down     bool              // it is being restarted
+	down     bool              // the server is being restarted
 	sessions map[string]string // ids by folder
-	newest   string            // the id of the session that is watched; "" when its CLI has ended
+	newest   string            // id of the watched session; "" when its CLI has exited
 	open     map[string]saysoRequest
 }
 
@@ -41,7 +41,7 @@ type saysoRequest struct {
 	ToolInput   json.RawMessage `json:"tool_input"`
 }
 
-// pollPeriod is how often the person looks at the list of requests.
+// pollPeriod is the interval at which the list of requests is read.
 const pollPeriod = 15 * time.Millisecond
 
 func startSayso(ctx context.Context, path string, h host) (driver, error) {
@@ -92,7 +92,8 @@ func (s *saysoHost) poll() {
 	}
 }
 
-// fails reports the end of a server, unless it is being restarted or has been.
+// fails sends the event that a server has ended, unless it is being or has been restarted. It reports
+// whether it has sent the event.
 func (s *saysoHost) fails(server *blackbox.Server) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +104,7 @@ func (s *saysoHost) fails(server *blackbox.Server) bool {
 	return true
 }
 
-// look reads what a server shows.
+// look reads the open requests of a server and the state of its newest session.
 func (s *saysoHost) look(server *blackbox.Server) {
 	var list struct {
 		PendingRequests []saysoRequest `json:"pending_requests"`
@@ -135,7 +136,7 @@ func (s *saysoHost) restart() error {
 	return nil
 }
 
-// watch looks whether the CLI of the newest session has ended.
+// watch sends an event if the CLI of the newest session has exited.
 func (s *saysoHost) watch(server *blackbox.Server) {
 	s.mu.Lock()
 	id := s.newest
@@ -162,7 +163,7 @@ func (s *saysoHost) show(server *blackbox.Server, all []saysoRequest) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.down || s.server != server {
-		return // of the server before
+		return // the list is from the previous server
 	}
 	for _, r := range all {
 		if r.Status != "open" {
@@ -204,7 +205,7 @@ func (s *saysoHost) do(a action) error {
 		body["text"] = a.Text
 		return server.Do(s.ctx, http.MethodPost, path+"/messages", body, nil)
 	case "resume":
-		return server.Do(s.ctx, http.MethodPost, path+"/resume", body, nil) // the turn goes on by itself
+		return server.Do(s.ctx, http.MethodPost, path+"/resume", body, nil) // the turn continues by itself
 	case "answer":
 		body["request_type"], body["input_hash"], body["decision"] = request.RequestType, request.InputHash, "deny"
 		if a.Allow {
@@ -216,12 +217,12 @@ func (s *saysoHost) do(a action) error {
 			body["updated_input"] = a.Input
 		}
 		if request.RequestType == "" {
-			body["request_type"] = "tool_approval" // it is gone: the server says so
+			body["request_type"] = "tool_approval" // the request is gone, which the server reports
 		}
 		err := server.Do(s.ctx, http.MethodPost, "/api/pending/"+a.Key+"/response", body, nil)
 		var refused *blackbox.StatusError
 		if errors.As(err, &refused) {
-			return nil // too late, as the server tells the person
+			return nil // too late, which the server reports to the person
 		}
 		return err
 	case "restart":
@@ -233,7 +234,7 @@ func (s *saysoHost) do(a action) error {
 		err := server.Do(s.ctx, http.MethodPost, path+"/kill", body, nil)
 		var refused *blackbox.StatusError
 		if errors.As(err, &refused) {
-			return nil // it has ended
+			return nil // it has already ended
 		}
 		return err
 	}

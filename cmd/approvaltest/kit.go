@@ -19,10 +19,10 @@ import (
 // options configures the kit.
 type options struct {
 	start     starter
-	self      []string // the command that runs relay, with asCLI
+	self      []string // the command that runs relay: this program with asCLI
 	scenarios []string // names; empty for all
 	long      bool
-	patience  time.Duration // how long the host may take for what it has to do
+	patience  time.Duration // how long the host may take for each step
 	out       string        // folder of the traces and reports; "" for none
 	progress  io.Writer     // a line for each scenario
 }
@@ -48,7 +48,7 @@ type report struct {
 // kit runs scenarios, one after the other.
 type kit struct {
 	options
-	folder   string // below it is everything
+	folder   string // contains all files
 	listener net.Listener
 	accepted sync.WaitGroup
 
@@ -59,7 +59,7 @@ type kit struct {
 
 // check runs scenarios with a host.
 func check(ctx context.Context, o options) (rep report, err error) {
-	folder, err := os.MkdirTemp("", "at") // short: the path of a socket has about 100 bytes
+	folder, err := os.MkdirTemp("", "at") // a short name, because the path of a socket is limited to about 100 bytes
 	if err != nil {
 		return rep, err
 	}
@@ -125,7 +125,7 @@ func detail(o outcome) string {
 	return ""
 }
 
-// listen opens the socket to which the CLIs of the host connect, and writes the CLI.
+// listen opens the socket to which the CLIs of the host connect, and writes the executable of the CLI.
 func (k *kit) listen() error {
 	for _, d := range []string{"work", "bin"} {
 		if err := os.Mkdir(filepath.Join(k.folder, d), 0o700); err != nil {
@@ -153,7 +153,7 @@ func (k *kit) listen() error {
 
 func (k *kit) claude() string { return filepath.Join(k.folder, "bin", "claude") }
 
-// close ends every CLI.
+// close disconnects every CLI, and waits until their goroutines have ended.
 func (k *kit) close() {
 	_ = k.listener.Close()
 	k.mu.Lock()
@@ -181,7 +181,7 @@ func (k *kit) accept() {
 	}
 }
 
-// serve plays a CLI in a scenario.
+// serve plays a CLI in the current scenario until the connection ends.
 func (k *kit) serve(conn net.Conn, r *run) {
 	in := bufio.NewReaderSize(conn, 1<<20)
 	line, err := in.ReadBytes('\n')
@@ -195,7 +195,7 @@ func (k *kit) serve(conn net.Conn, r *run) {
 	c.serve(in)
 }
 
-// take gives an event of the host to the scenario that is being played.
+// take passes an event of the host to the current scenario.
 func (k *kit) take(e event) {
 	k.mu.Lock()
 	r := k.current
@@ -205,7 +205,7 @@ func (k *kit) take(e event) {
 	}
 }
 
-// play plays a scenario, and reports whether the host can go on.
+// play plays a scenario. alive reports whether the host can be used for further scenarios.
 func (k *kit) play(s scenario, d driver, ready event) (o outcome, alive bool, err error) {
 	o = outcome{Scenario: s.name, Does: s.does, Verdict: "pass"}
 	began := time.Now()

@@ -1,12 +1,12 @@
-// Command approvaltest checks whether a host of Claude Code handles approvals right: it is the
-// CLI that the host starts and the person who answers, and compares what one asked with what the
-// other decided and what came back.
+// Command approvaltest checks whether a host of Claude Code handles approvals correctly. It plays both
+// the CLI that the host starts and the person who answers, and compares the requests of the CLI with
+// the decisions of the person and the answers of the host.
 //
 //	approvaltest [flags] client                  package claude of this repository
 //	approvaltest [flags] sayso PATH              a built sayso
-//	approvaltest [flags] driver COMMAND ARGS...  any host, by a driver: see docs/protocol/hosts.md
+//	approvaltest [flags] driver COMMAND ARGS...  any host, through a driver: see docs/protocol/hosts.md
 //
-// It exits with 0 when every scenario passed, 1 when one failed, and 2 when it could not run.
+// It exits with 0 if every scenario passed, 1 if one failed, and 2 if it could not run.
 package main
 
 import (

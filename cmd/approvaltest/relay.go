@@ -10,11 +10,10 @@ import (
 	"slices"
 )
 
-// asCLI is the argument with which this program is the CLI that a host starts.
+// asCLI is the argument with which this program acts as the CLI that a host starts.
 const asCLI = "as-cli"
 
-// cliVersion is the version that the CLI reports. It is a new one, because hosts refuse what is
-// too old for them.
+// cliVersion is the version that the CLI reports. It is a recent version, because hosts refuse old ones.
 const cliVersion = "2.1.332"
 
 // hello is the first line of a relay.
@@ -22,12 +21,12 @@ type hello struct {
 	Args []string `json:"args"`
 	Dir  string   `json:"dir"`
 	PID  int      `json:"pid"`
-	// GoesOn says that the host asks a resumed CLI to continue the interrupted turn by itself.
+	// GoesOn means that the host asks a resumed CLI to continue the interrupted turn by itself.
 	GoesOn bool `json:"goes_on"`
 }
 
-// relay is the CLI of a host: it connects its standard streams with the kit, which plays the
-// CLI. args are the address of the kit and the arguments of the host.
+// relay acts as the CLI of a host: it connects its standard streams with the kit, which plays the
+// CLI. args are the address of the kit, followed by the arguments from the host.
 func relay(args []string, in io.Reader, out io.Writer) error {
 	if len(args) == 0 {
 		return errors.New("no address")

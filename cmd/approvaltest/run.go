@@ -18,7 +18,7 @@ import (
 // kind is a kind of finding.
 type kind string
 
-// The kinds of findings, the worst first.
+// The kinds of findings, worst first.
 const (
 	unasked   kind = "allowed without an answer"
 	wrong     kind = "answer to the wrong request"
@@ -34,50 +34,50 @@ const (
 	advice    kind = "advice" // does not fail a scenario
 )
 
-// finding is something that a host did wrong.
+// finding is a fault of a host.
 type finding struct {
 	Kind   kind   `json:"kind"`
 	Detail string `json:"detail"`
 }
 
-// decision is what the person has decided about a request.
+// decision is the decision of the person about a request.
 type decision struct {
 	allow   bool
-	input   any // another input, or nil
+	input   any // the input to run instead, or nil
 	message string
 }
 
 // request is a request of a scenario.
 type request struct {
 	id, toolUseID string
-	mark          string // in its input, by which the person knows it
+	mark          string // part of the input that identifies the request
 	input         any
 	on            *cli
 	body          object
 
 	// Protected by run.mu:
-	key       string    // of the driver; "" until it is shown
-	shown     int       // how often
+	key       string    // assigned by the driver; "" until the request is shown
+	shown     int       // how often it was shown
 	gone      bool      // the host no longer shows it
 	decided   *decision // by the person
 	withdrawn bool
-	raced     bool // the person answered it just before the withdrawal
-	dead      bool // its CLI has ended
+	raced     bool // the person answered just before the withdrawal
+	dead      bool // its CLI has exited
 	answers   []answer
 }
 
 // answer is an answer of the host.
 type answer struct {
 	line      string
-	withdrawn bool // it came after the withdrawal
-	undecided bool // it came before the person decided
+	withdrawn bool // arrived after the withdrawal
+	undecided bool // arrived before the person decided
 }
 
-// defaultPatience bounds how long a host may take for what it has to do. It is long, because the
-// machine may be busy: nothing waits for it unless the host has failed.
+// defaultPatience bounds how long a host may take for each step. It is long because the machine may be
+// busy, and only a host that fails uses all of it.
 const defaultPatience = 30 * time.Second
 
-// errScenario ends a scenario that cannot go on. The finding that says why is recorded.
+// errScenario ends a scenario that cannot continue. A recorded finding explains why.
 var errScenario = errors.New("the scenario cannot go on")
 
 // run is one scenario with one host.
@@ -91,17 +91,17 @@ type run struct {
 
 	mu        sync.Mutex
 	changed   chan struct{} // closed and replaced by every change
-	arrived   []*cli        // started by the host, and not yet part of the scenario
+	arrived   []*cli        // started by the host, but not yet used by the scenario
 	requests  []*request
 	byID      map[string]*request
 	byKey     map[string]*request
-	waiting   []shownRequest // shown, with a mark that no request has yet
+	waiting   []shownRequest // shown with a mark that belongs to no known request yet
 	findings  []finding
 	inputEOF  map[*cli]bool
-	stops     map[*cli]int      // interrupts
-	over      bool              // the kit ends the session: what ends now is right
-	ended     int               // how often the host said that its CLI has ended
-	refused   map[string]string // answers of the host to requests of unknown subtypes, by id
+	stops     map[*cli]int      // number of interrupts
+	over      bool              // the kit ends the session, so an end is no longer a fault
+	ended     int               // how often the host reported that its CLI has exited
+	refused   map[string]string // subtypes of the host's answers to requests of unknown subtypes, by request id
 	driverErr error
 }
 
@@ -131,8 +131,8 @@ func (r *run) notifyLocked() {
 	r.changed = make(chan struct{})
 }
 
-// until waits until a condition holds, which is called with the lock, and reports whether it
-// does. It gives up after a time, or when the host has ended.
+// until waits until holds, which is called with the lock held, returns true, and reports whether it
+// has. It gives up after limit, or when the host has failed.
 func (r *run) until(limit time.Duration, holds func() bool) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -193,7 +193,8 @@ func (r *run) inputEnded(c *cli, clean bool) {
 	r.notifyLocked()
 }
 
-// interrupted withdraws every open request of a CLI, as the real one does before it confirms.
+// interrupted withdraws every open request of a CLI, as the real CLI does before it confirms an
+// interrupt.
 func (r *run) interrupted(c *cli) {
 	r.mu.Lock()
 	var open []*request
@@ -249,7 +250,7 @@ func (r *run) take(e event) {
 	case "failed":
 		r.driverErr = fmt.Errorf("driver: %s", e.Text)
 		if !r.over {
-			r.findLocked(crashed, "%v", r.driverErr) // even if it does everything right afterwards
+			r.findLocked(crashed, "%v", r.driverErr) // even if the host works correctly afterwards
 		}
 	}
 }
@@ -263,7 +264,7 @@ func (r *run) showLocked(q *request, key string) {
 	r.byKey[key] = q
 }
 
-// connected waits for a CLI that the host starts.
+// connected waits until the host has started a CLI, and returns it. what describes it for a finding.
 func (r *run) connected(what string) (c *cli, err error) {
 	if !r.until(r.patience, func() bool { return len(r.arrived) > 0 }) {
 		r.failed(hang, "the host has not started %s", what)
@@ -283,7 +284,7 @@ func (r *run) arrive(c *cli) {
 	r.notifyLocked()
 }
 
-// start lets the host start a session and its first turn.
+// start makes the host start a session, and begins the first turn.
 func (r *run) start() (*cli, error) {
 	if err := r.act(action{Do: "prompt", Dir: r.dir, Text: "go"}); err != nil {
 		return nil, err
@@ -295,7 +296,7 @@ func (r *run) start() (*cli, error) {
 	return c, r.turn(c)
 }
 
-// turn waits for a message of the person, and begins a turn.
+// turn waits until the host has sent a message of the person, and begins a turn.
 func (r *run) turn(c *cli) error {
 	if !r.until(r.patience, func() bool { return c.prompts > 0 }) {
 		r.failed(hang, "the host has not passed on the message of the person")
@@ -308,7 +309,7 @@ func (r *run) turn(c *cli) error {
 	return nil
 }
 
-// prompted records that the host has passed on a message of the person.
+// prompted records that the host has sent a message of the person.
 func (r *run) prompted(c *cli) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -316,7 +317,7 @@ func (r *run) prompted(c *cli) {
 	r.notifyLocked()
 }
 
-// act lets the person do something.
+// act performs an action of the person.
 func (r *run) act(a action) error {
 	line, err := json.Marshal(a)
 	if err != nil {
@@ -330,7 +331,7 @@ func (r *run) act(a action) error {
 	return nil
 }
 
-// newRequest returns a request that is not sent yet. Its mark is unique and part of its input.
+// newRequest returns a request without sending it. Its mark is unique and part of its input.
 func (r *run) newRequest(c *cli, more object) *request {
 	q := &request{id: uuid.NewString(), toolUseID: "toolu_" + uuid.NewString(), mark: "mark-" + uuid.NewString()[:8], on: c}
 	input := object{"command": "echo " + q.mark, "description": "for the test"}
@@ -351,7 +352,7 @@ func sub(o object, key string) object {
 	return inner
 }
 
-// decodeAgain returns a value as JSON gives it back.
+// decodeAgain encodes a value as JSON and decodes it again.
 func decodeAgain(v any) any {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -366,7 +367,7 @@ func decodeAgain(v any) any {
 	return out
 }
 
-// know makes a request one whose answers are expected.
+// know adds a request to those whose answers are expected.
 func (r *run) know(q *request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -381,7 +382,7 @@ func (r *run) know(q *request) {
 	}
 }
 
-// ask sends a request, after the call of the model.
+// ask sends a tool call of the model, and the request for its approval.
 func (r *run) ask(c *cli, more object) *request {
 	q := r.newRequest(c, more)
 	r.know(q)
@@ -390,7 +391,7 @@ func (r *run) ask(c *cli, more object) *request {
 	return q
 }
 
-// shown waits until the person sees requests.
+// shown waits until the host shows all requests.
 func (r *run) shown(all ...*request) error {
 	for _, q := range all {
 		if !r.until(r.patience, func() bool { return q.shown > 0 || len(q.answers) > 0 }) {
@@ -401,7 +402,7 @@ func (r *run) shown(all ...*request) error {
 	return nil
 }
 
-// failed is find, or says that the host has ended if it has.
+// failed records a finding, or that the host has failed if it has.
 func (r *run) failed(k kind, format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -412,7 +413,7 @@ func (r *run) failed(k kind, format string, args ...any) {
 	r.findLocked(k, format, args...)
 }
 
-// decide lets the person answer a request, and waits until the answer has arrived.
+// decide answers a request as the person, and waits until the CLI has received the answer.
 func (r *run) decide(q *request, d decision) error {
 	if err := r.press(q, d); err != nil {
 		return err
@@ -424,7 +425,7 @@ func (r *run) decide(q *request, d decision) error {
 	return nil
 }
 
-// press lets the person answer a request.
+// press answers a request as the person.
 func (r *run) press(q *request, d decision) error {
 	r.mu.Lock()
 	if q.decided == nil {
@@ -435,7 +436,7 @@ func (r *run) press(q *request, d decision) error {
 	return r.act(action{Do: "answer", Key: key, Allow: d.allow, Input: d.input, Message: d.message})
 }
 
-// withdraw lets the CLI withdraw a request.
+// withdraw withdraws a request as the CLI.
 func (r *run) withdraw(q *request) {
 	r.mu.Lock()
 	q.withdrawn = true
@@ -443,7 +444,7 @@ func (r *run) withdraw(q *request) {
 	q.on.send(object{"type": "control_cancel_request", "request_id": q.id})
 }
 
-// vanished waits until the person no longer sees a request.
+// vanished waits until the host no longer shows a request.
 func (r *run) vanished(q *request, why string) {
 	if r.cannot["withdrawn"] {
 		return
@@ -453,7 +454,7 @@ func (r *run) vanished(q *request, why string) {
 	}
 }
 
-// finish ends a turn: the CLI says what the answers did.
+// finish sends the tool results of all requests of a CLI, and ends its turn.
 func (r *run) finish(c *cli) {
 	r.mu.Lock()
 	requests := slices.Clone(r.requests)
@@ -467,8 +468,8 @@ func (r *run) finish(c *cli) {
 	c.result("success")
 }
 
-// fence asks once more and waits for the answer: what the host would have sent before has
-// arrived then, if it keeps an order at all.
+// fence sends one more request and waits for its answer. Everything that the host has sent earlier has
+// then arrived, if the host keeps the order.
 func (r *run) fence(c *cli) error {
 	q := r.ask(c, nil)
 	if err := r.shown(q); err != nil {
@@ -477,7 +478,7 @@ func (r *run) fence(c *cli) error {
 	return r.decide(q, decision{allow: true})
 }
 
-// judge looks at every answer.
+// judge checks every answer and records the faults.
 func (r *run) judge() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -508,7 +509,7 @@ func (r *run) judgeLocked(q *request, a answer) {
 	}
 	allowed := m.Subtype == "success" && m.Response.Behavior == "allow"
 	switch {
-	case a.withdrawn && q.raced: // it was sent before the host could know
+	case a.withdrawn && q.raced: // sent before the host could know of the withdrawal
 		return
 	case a.withdrawn && allowed && q.decided == nil:
 		r.findLocked(unasked, "%s, after its withdrawal", q.mark)

@@ -13,26 +13,26 @@ import (
 	"github.com/google/uuid"
 )
 
-// scenario is something that a CLI does to a host.
+// scenario is a situation into which a CLI brings a host.
 type scenario struct {
 	name string
-	// does says what happens, and what the host has to do.
+	// does describes what happens and what the host must do.
 	does string
-	// needs are actions and events without which it says nothing about the host.
+	// needs lists the actions and events that the host must support; otherwise the scenario is skipped.
 	needs []string
-	long  bool // it takes a minute or much memory, and runs with -long
+	long  bool // takes a minute or much memory, and runs only with -long
 	play  func(r *run, c *cli) error
 }
 
 // Sizes and times.
 const (
-	longLine     = 20 << 20 // bytes; about what a PDF of 15 MB makes
+	longLine     = 20 << 20 // bytes; about the size of a PDF of 15 MB in base64
 	shortWait    = 500 * time.Millisecond
-	longWait     = 90 * time.Second // longer than the usual time limits of 60 s
+	longWait     = 90 * time.Second // longer than the common time limit of 60 s
 	manyRequests = 10
 )
 
-// scenarios run in this order, each in a session of its own. Before it is played, the host has
+// scenarios run in this order, each in its own session. Before a scenario is played, the host has
 // started the session, and the CLI has begun its first turn.
 var scenarios = []scenario{
 	{"one", "One request is allowed, another denied with a reason.", nil, false, func(r *run, c *cli) error {
@@ -226,7 +226,7 @@ var scenarios = []scenario{
 		q := r.newRequest(c, object{"input": object{"text": strings.Repeat("ü€\U0001F600", 20)}})
 		r.know(q)
 		for _, b := range lineOf(q.body) {
-			c.conn.Write([]byte{b}) // in the trace as a whole
+			c.conn.Write([]byte{b}) // traced below, as one line
 		}
 		r.trace.line("cli", bytes.TrimSpace(lineOf(q.body)))
 		a, b := r.newRequest(c, nil), r.newRequest(c, nil)
@@ -364,7 +364,7 @@ var scenarios = []scenario{
 	}},
 }
 
-// nested is an object within an object, that many times.
+// nested returns depth objects, one within the other.
 func nested(depth int) any {
 	var v any = "bottom"
 	for range depth {
@@ -376,12 +376,12 @@ func nested(depth int) any {
 func lineOf(m object) []byte {
 	line, err := json.Marshal(m)
 	if err != nil {
-		panic(err) // scenarios make only what JSON has
+		panic(err) // scenarios use only values that JSON can represent
 	}
 	return append(line, '\n')
 }
 
-// decisionOf is an allow for every other request, and else a deny with a reason of its own.
+// decisionOf allows every other request, and denies the others, each with its own reason.
 func decisionOf(i int, q *request) decision {
 	if i%2 == 0 {
 		return decision{allow: true}
@@ -389,7 +389,7 @@ func decisionOf(i int, q *request) decision {
 	return decision{message: "reason-of-" + q.mark}
 }
 
-// each asks one after the other.
+// each sends n requests, each after the answer to the previous one.
 func (r *run) each(c *cli, n int) error {
 	for i := range n {
 		q := r.ask(c, nil)
@@ -403,7 +403,7 @@ func (r *run) each(c *cli, n int) error {
 	return nil
 }
 
-// answerAll answers one after the other.
+// answerAll answers requests one after the other, and waits for each answer.
 func (r *run) answerAll(all []*request) error {
 	for i, q := range all {
 		if err := r.decide(q, decisionOf(i, q)); err != nil {
@@ -437,7 +437,7 @@ func (r *run) killed(c *cli) error {
 	return nil
 }
 
-// goesOn holds that the host works after the end of a CLI, in another session.
+// goesOn checks that the host still works after the end of a CLI, in another session.
 func (r *run) goesOn(dead *cli) error {
 	if !r.until(r.patience, func() bool { return r.inputEOF[dead] }) {
 		return errors.New("the CLI was killed and has not ended")

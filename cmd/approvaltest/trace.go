@@ -10,18 +10,19 @@ import (
 	"time"
 )
 
-// maxTraced bounds a line in a trace, in bytes. Of a longer one it has the size and the hash.
+// maxTraced bounds a line in a trace, in bytes. Of a longer line, the trace has the beginning, the size
+// and a hash.
 const maxTraced = 4 << 10
 
 // entry is an event of a scenario.
 type entry struct {
 	AtMS int64           `json:"at_ms"` // since the scenario began
-	Who  string          `json:"who"`   // cli, host (what it writes to the CLI), person (what they do), shown (what the host shows them), kit
+	Who  string          `json:"who"`   // cli, host (lines to the CLI), person (their actions), shown (events of the host), kit
 	Line json.RawMessage `json:"line,omitempty"`
 	Text string          `json:"text,omitempty"`
 }
 
-// trace is everything that happened in a scenario, in order.
+// trace records everything that happens in a scenario, in order.
 type trace struct {
 	mu      sync.Mutex
 	began   time.Time
@@ -53,7 +54,7 @@ func (t *trace) add(e entry) {
 	t.entries = append(t.entries, e)
 }
 
-// write writes the trace as a line of JSON for each entry.
+// write writes the trace to a file, one entry per line, as JSON.
 func (t *trace) write(file string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

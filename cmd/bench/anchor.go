@@ -146,7 +146,7 @@ func syncedWrites(context.Context, settings) ([]time.Duration, error) {
 	})
 }
 
-// timeSpaced takes the time of something, again and again with the gap between.
+// timeSpaced times do repeatedly, with the gap after each call.
 func timeSpaced(do func() error) ([]time.Duration, error) {
 	const warmUp = 10
 	took := make([]time.Duration, 0, samples)

@@ -13,7 +13,7 @@ import (
 )
 
 // benchCLI measures how much of the time between an answer and the next request of the real
-// CLI is sayso's. It is left out where there is no CLI.
+// CLI is sayso's. It is skipped if there is no CLI.
 func benchCLI(ctx context.Context, s settings) error {
 	cli := os.Getenv("SAYSO_TEST_CLAUDE_NEW")
 	if _, err := os.Stat(cli); err != nil {
@@ -21,7 +21,7 @@ func benchCLI(ctx context.Context, s settings) error {
 		return nil
 	}
 	s.report.Versions["claude"] = firstLine(cli, "--version")
-	const asked = 20 // of a round
+	const asked = 20 // requests in a round
 	api, err := scriptedmodel.Listen("127.0.0.1:0", scriptedmodel.New(scriptedmodel.Options{}))
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func benchCLI(ctx context.Context, s settings) error {
 		}
 		ours := inUnit(time.Microsecond, trip)
 		theirs := inUnit(time.Microsecond, between)
-		for i := range theirs { // what a tab sees holds ours
+		for i := range theirs { // what a tab sees includes ours
 			theirs[i] -= quantile(ours, 50)
 		}
 		rounds = append(rounds, round{ours, theirs})
@@ -94,7 +94,7 @@ func benchCLI(ctx context.Context, s settings) error {
 	return nil
 }
 
-// realTurn runs a session of the real CLI that asks so often, allows each request at once, and
+// realTurn runs a session of the real CLI that asks count times, allows each request at once, and
 // returns the times from sending an answer to the frame of the next request.
 func realTurn(ctx context.Context, v *server, count int) (between []time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)

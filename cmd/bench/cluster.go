@@ -11,15 +11,15 @@ import (
 	"github.com/sayso-dev/sayso/store/postgrestest"
 )
 
-// Of approvals on several servers. A person answers no faster than this, and servers merge what they
-// tell each other more often.
+// The gap between approvals with several servers, and their number in a round. People answer no faster,
+// and servers merge messages to each other that are closer together.
 const (
 	clusterGap     = 200 * time.Millisecond
 	clusterSamples = 110
 )
 
-// benchCluster measures the way of an approval with two servers on one PostgreSQL: in a tab of the server
-// that does not drive the session, and in one of the server that does, in turn.
+// benchCluster measures the latency of an approval with two servers on one PostgreSQL: in a tab of the
+// server that does not drive the session, and in one of the server that does, in turn.
 func benchCluster(ctx context.Context, s settings) (err error) {
 	database, err := postgrestest.Start()
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// A crowd is many tabs that read and nothing else, on one goroutine: what the tabs take of
-// the processor is the same for every server.
+// A crowd is many tabs that only read, on one goroutine, so that the tabs use the same CPU time
+// with every server.
 type crowd struct {
 	poll    int
 	members map[int32]*member // by descriptor
@@ -25,11 +25,11 @@ type crowd struct {
 
 type member struct {
 	file    *os.File
-	rest    []byte // of a frame that has not come to its end
+	rest    []byte // of an incomplete frame
 	written int64  // of the last message
 }
 
-// dialCrowd opens tabs at a publisher and returns once nothing more comes.
+// dialCrowd opens tabs at a publisher and returns once nothing more arrives.
 func dialCrowd(p *publisher, count int) (*crowd, error) {
 	poll, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
 	if err != nil {
@@ -87,7 +87,7 @@ func (c *crowd) dial(p *publisher) error {
 		syscall.EpollCtl(c.poll, syscall.EPOLL_CTL_ADD, int(fd), &syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: fd}))
 }
 
-// clientFrame is a short frame, masked with zeros.
+// clientFrame returns a frame of up to 125 bytes, masked with zeros.
 func clientFrame(head byte, payload []byte) []byte {
 	return append([]byte{head, 0x80 | byte(len(payload)), 0, 0, 0, 0}, payload...)
 }
@@ -99,7 +99,7 @@ func (c *crowd) close() {
 	_ = syscall.Close(c.poll)
 }
 
-// await receives until there were so many deliveries.
+// await receives until there have been at least frames deliveries. It fails after 20 seconds.
 func (c *crowd) await(frames int) error {
 	for started := time.Now(); c.frames < frames; {
 		if err := c.receive(time.Second); err != nil {
@@ -112,7 +112,7 @@ func (c *crowd) await(frames int) error {
 	return nil
 }
 
-// settle receives until nothing comes for a while.
+// settle receives until nothing arrives for a while.
 func (c *crowd) settle() error {
 	for {
 		n, err := c.wait(50 * time.Millisecond)
@@ -127,12 +127,12 @@ func (c *crowd) receive(patience time.Duration) error {
 	return err
 }
 
-// wait reads what there is, or comes soon, and returns of how many tabs.
+// wait waits up to patience for data, reads it, and returns how many tabs had some.
 func (c *crowd) wait(patience time.Duration) (int, error) {
 	events := make([]syscall.EpollEvent, 128)
 	n, err := syscall.EpollWait(c.poll, events, int(patience.Milliseconds()))
 	if errors.Is(err, syscall.EINTR) {
-		return 1, nil // something may come at once
+		return 1, nil // there may be data
 	}
 	if err != nil {
 		return 0, err
@@ -157,7 +157,7 @@ func (c *crowd) wait(patience time.Duration) (int, error) {
 	return n, nil
 }
 
-// parse takes the whole frames from what a tab has read, and answers pings.
+// parse removes the complete frames from what a tab has read, and answers pings.
 func (c *crowd) parse(fd int32, m *member) error {
 	now := time.Now().UnixNano()
 	rest := m.rest
@@ -169,7 +169,7 @@ func (c *crowd) parse(fd int32, m *member) error {
 		case length == 127 && len(rest) >= 10:
 			length, head = int(binary.BigEndian.Uint64(rest[2:])), 10
 		case length >= 126:
-			length = len(rest) // the length has not come
+			length = len(rest) // the length has not arrived
 		}
 		if len(rest) < head+length {
 			break
@@ -191,7 +191,7 @@ func (c *crowd) parse(fd int32, m *member) error {
 	return nil
 }
 
-// message counts the states in a message and notes how long the first of a request took.
+// message counts the states in a message, and records how long the first one with a request took.
 func (c *crowd) message(m *member, payload []byte, now int64) {
 	c.frames += bytes.Count(payload, []byte(`"type":"process_state"`))
 	const key = "written_at"

@@ -18,18 +18,18 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
-// seed fills databases with what a team has after years. Everything goes through the store,
-// so that the database is as a server would have left it.
+// seed fills databases with as much data as a team has after years. Everything goes through the
+// store, so that the database is as a server would have left it.
 type seed struct {
 	st       store.Store
 	random   *rand.Rand
 	sessions []string
 	bytes    int // of text so far
 	items    int
-	recent   time.Time // since when textUpTo wrote what lately returns
+	recent   time.Time // when textUpTo began to write what /api/lately returns
 }
 
-// seeding opens a database and is given to do.
+// seeding opens a database, calls do to fill it, and closes it.
 func seeding(ctx context.Context, dsn string, do func(*seed) error) error {
 	st, err := store.Open(ctx, dsn)
 	if err != nil {
@@ -39,7 +39,7 @@ func seeding(ctx context.Context, dsn string, do func(*seed) error) error {
 	return errors.Join(do(s), st.Close())
 }
 
-// sessionsUpTo makes sessions until there are so many.
+// sessionsUpTo creates sessions until there are count.
 func (s *seed) sessionsUpTo(ctx context.Context, count int) error {
 	now := time.Now()
 	for len(s.sessions) < count {
@@ -55,9 +55,10 @@ func (s *seed) sessionsUpTo(ctx context.Context, count int) error {
 	return nil
 }
 
-// textUpTo writes transcripts until they hold so many bytes, and has searches find them.
+// textUpTo writes transcripts until they contain a number of bytes, then some recent tool calls, and
+// indexes everything for searches.
 func (s *seed) textUpTo(ctx context.Context, bytes int) error {
-	const together, size = 50, 2000 // of a transaction, of an item
+	const together, size = 50, 2000 // items of a transaction, bytes of an item
 	for s.bytes < bytes {
 		items := make([]session.Item, together)
 		for i := range items {
@@ -81,7 +82,7 @@ func (s *seed) textUpTo(ctx context.Context, bytes int) error {
 		}
 		s.bytes += together * size
 	}
-	// What happened since a moment, which is all that a person who was away asks for.
+	// Recent tool calls, which are all that a person who was away asks for.
 	s.recent = time.Now()
 	for n := range min(50, len(s.sessions)) {
 		items := make([]session.Item, together)
@@ -109,7 +110,7 @@ func (s *seed) textUpTo(ctx context.Context, bytes int) error {
 // frequent are the most frequent words of English; the others are made up.
 var frequent = strings.Fields("the of and to in is it that for was on are as with his they be at one have this from or had by not word but what some we can out other were all there when up use your how said an each she")
 
-// text is about so many bytes of words, each the rarer the later it is in the list.
+// text returns about the given number of bytes of words. Words later in the list are rarer.
 func (s *seed) text(bytes int) string {
 	var b strings.Builder
 	for b.Len() < bytes {
@@ -129,7 +130,7 @@ func (s *seed) text(bytes int) string {
 	return b.String()
 }
 
-// Of the database that is measured.
+// Size of the largest database that is measured.
 const (
 	manySessions = 100_000
 	searchedMB   = 200 // of transcripts; with its index the file is about 500 MB
@@ -201,7 +202,7 @@ func (m measurement) named(name, what string) measurement {
 	return m
 }
 
-// uniqueX keeps the last of points at the same place.
+// uniqueX keeps the last of several points with the same X.
 func uniqueX(points []point) (kept []point) {
 	for i, p := range points {
 		if i+1 == len(points) || points[i+1].X != p.X {
@@ -218,7 +219,8 @@ func samplesOf(rounds []round) (all []float64) {
 	return all
 }
 
-// benchReads starts a server on the database that the settings name, and measures what reads it.
+// benchReads starts a server on the database that the settings name, and measures the start and the
+// requests that read most.
 func benchReads(ctx context.Context, s settings, folder string, recent time.Time) (found map[string]measurement, err error) {
 	found = map[string]measurement{}
 	var starts []float64

@@ -35,7 +35,7 @@ type publisher struct {
 	path    string // of the WebSocket
 	token   string // or ""
 	hello   string // what a tab must send first, or ""
-	// one publishes messages one after the other, fanOutGap apart, to the tabs of a crowd.
+	// publish publishes messages one after the other, fanOutGap apart, to the tabs of a crowd.
 	publish  func(ctx context.Context, c *crowd, count int) error
 	commands io.Writer // takes "COUNT TIME"; nil for the whole server
 	stop     func() error
@@ -43,7 +43,7 @@ type publisher struct {
 
 // fanOutRound is the result of one publisher in one round.
 type fanOutRound struct {
-	took       []float64 // from where a message was written to each tab, in µs
+	took       []float64 // from writing a message to its arrival in each tab, in µs
 	one, burst float64   // CPU of the server for a delivery, in µs
 	idle       float64   // memory that an idle tab takes, in KB
 }
@@ -51,8 +51,9 @@ type fanOutRound struct {
 // memoryRounds is how often memory is measured. It takes long and varies little.
 const memoryRounds = 3
 
-// benchFanOut measures how a change reaches many tabs: of the whole server and of package
-// wsapi alone, in turn with a frame that is only written and with WebSocket libraries.
+// benchFanOut measures how fast a change reaches many tabs, and what that costs: with the whole
+// server and with package wsapi alone, in turn with bare writes of a frame and with WebSocket
+// libraries.
 func benchFanOut(ctx context.Context, s settings) error {
 	if s.anchors == "" {
 		return errors.New("-anchors names no program; scripts/bench builds it")
@@ -103,7 +104,7 @@ func benchFanOut(ctx context.Context, s settings) error {
 	return nil
 }
 
-// sampleDown returns values that stand for the distribution of many.
+// sampleDown returns fewer values with about the same distribution. It sorts all.
 func sampleDown(all []float64) []float64 {
 	const kept = 400
 	slices.Sort(all)
@@ -185,7 +186,7 @@ func (p *publisher) round(ctx context.Context, c *crowd) (r fanOutRound, err err
 	return r, nil
 }
 
-// idleTab is how much memory of a server one of many idle tabs takes, in KB.
+// idleTab returns how much memory of a server one of many idle tabs takes, in KB.
 func idleTab(ctx context.Context, s settings, name string) (float64, error) {
 	p, err := startPublisher(ctx, s, name)
 	if err != nil {
@@ -206,7 +207,7 @@ func idleTab(ctx context.Context, s settings, name string) (float64, error) {
 		return 0, err
 	}
 	defer c.close()
-	for range 30 { // seconds, in which the server frees the memory of the dials
+	for range 30 { // for about 5 seconds, in which the server frees the memory of the dials
 		if err := c.settle(); err != nil {
 			return 0, err
 		}
@@ -229,7 +230,7 @@ func startPublisher(ctx context.Context, s settings, name string) (*publisher, e
 	return p.startProgram(s.anchors, name)
 }
 
-// startProgram starts a server that prints its address and takes "COUNT TIME".
+// startProgram starts a server that prints its address and reads lines of "COUNT TIME".
 func (p *publisher) startProgram(path string, args ...string) (*publisher, error) {
 	cmd := exec.Command(path, args...)
 	cmd.Stderr = os.Stderr
@@ -270,7 +271,7 @@ func (p *publisher) startProgram(path string, args ...string) (*publisher, error
 }
 
 // startServerToPublish starts the whole server. A message is a request of the stub, and a
-// tab beside the crowd answers it.
+// tab outside the crowd answers it.
 func startServerToPublish(ctx context.Context, s settings, p *publisher) (*publisher, error) {
 	folder, err := os.MkdirTemp("", "sayso-bench-")
 	if err != nil {

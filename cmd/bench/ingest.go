@@ -58,8 +58,8 @@ func benchIngest(ctx context.Context, s settings) error {
 	return benchWholeIngest(ctx, s)
 }
 
-// benchWholeIngest measures the way of lines of 2 KB through shim, store and a tab that reads
-// them, from the first line to the frame that tells the end of the turn.
+// benchWholeIngest measures how fast lines of 2 KB pass through the shim and the store to a tab that
+// reads them, from the first line to the frame that reports the end of the turn.
 func benchWholeIngest(ctx context.Context, s settings) error {
 	const count, size = 5000, 2000
 	folder, err := os.MkdirTemp("", "sayso-bench-")
@@ -139,8 +139,8 @@ func turnEnd(ctx context.Context, t *tab, session string) error {
 }
 
 // ingestRouted and ingestDecoded return the time from the first line of a flood
-// to its result: the one has each line checked and told what it is, the other
-// has its body decoded as well.
+// to its result. ingestRouted checks each line and reads its type, and
+// ingestDecoded also decodes its body.
 func ingestRouted(_ context.Context, s settings, prompt string) (time.Duration, error) {
 	t, err := startStub(s)
 	if err != nil {

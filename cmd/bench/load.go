@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Of the load: sessions that all write, tabs that each read some of them.
+// The load: sessions that all write, and tabs that each read some of them.
 const (
 	busySessions = 50
 	busyTabs     = 10
@@ -18,8 +18,8 @@ const (
 	busyDeltas   = 120 // of each session in a round: 6 seconds
 )
 
-// benchLoad measures an approval while many sessions write, in turn with one while they rest,
-// and what is written to disk for what the CLIs print.
+// benchLoad measures the latency of approvals while many sessions write, in turn with that while they
+// rest, and how much is written to disk for the output of the CLIs.
 func benchLoad(ctx context.Context, s settings) error {
 	folder, err := os.MkdirTemp("", "sayso-bench-")
 	if err != nil {
@@ -61,7 +61,7 @@ func benchLoad(ctx context.Context, s settings) error {
 		}
 		go reader.discard(ctx) // until the connection is closed
 	}
-	// The tab that answers hears of every session; what it must not do is wait for them.
+	// The tab that answers gets the states of all sessions, but must not wait for them.
 	approvals := func(name string) ([]float64, error) {
 		if err := v.send(ctx, asker, fmt.Sprintf("ask %d %s %s", samples, gap, filepath.Join(folder, name))); err != nil {
 			return nil, err
@@ -99,7 +99,7 @@ func benchLoad(ctx context.Context, s settings) error {
 		frames = append(frames, round{busy, idle})
 		time.Sleep(lasting) // until all have written
 	}
-	// Answers are written too, so nobody asks now.
+	// Answers are written to disk, too, so this part has no requests.
 	for range min(3, s.rounds) {
 		before, err := written(pids)
 		if err != nil {
@@ -124,8 +124,8 @@ func benchLoad(ctx context.Context, s settings) error {
 	return nil
 }
 
-// written is what processes have had the system write to disk so far, in bytes; 0 where the
-// system does not say.
+// written returns how many bytes processes have caused to be written to disk so far; 0 if the system
+// does not report it.
 func written(pids []int) (sum float64, err error) {
 	if runtime.GOOS != "linux" {
 		return 0, nil
@@ -155,7 +155,7 @@ func startIdle(ctx context.Context, v *server, t *tab, count int) (ids []string,
 	return ids, nil
 }
 
-// benchGrowingMessage measures what a tab is sent of a message that grows to 58 KB.
+// benchGrowingMessage measures how much is sent to a tab for a message that grows to 58 KB.
 func benchGrowingMessage(ctx context.Context, s settings) error {
 	const count, size = 2900, 20
 	folder, err := os.MkdirTemp("", "sayso-bench-")
@@ -202,7 +202,7 @@ func benchGrowingMessage(ctx context.Context, s settings) error {
 	return nil
 }
 
-// bytesOf has a session say one message and returns how many bytes the tab gets of it.
+// bytesOf makes a session write one message, and returns how many bytes the tab receives for it.
 func (t *tab) bytesOf(ctx context.Context, v *server, session string, count, size int) (sent int, err error) {
 	if err := v.send(ctx, session, fmt.Sprintf("deltas %d 2ms %d", count, size)); err != nil {
 		return 0, err

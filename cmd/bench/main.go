@@ -2,7 +2,7 @@
 // as the CLI, and acts as the tabs. Every figure is compared with an anchor measured in the same
 // run, because ratios depend less on the machine than times do.
 //
-// The program is also the ones that it starts: a stub of the CLI and two echo servers.
+// The program also acts as those that it starts: a stub of the CLI and two echo servers.
 package main
 
 import (
@@ -54,7 +54,7 @@ func run(args []string) error {
 	return fmt.Errorf("no such command %q; measure is for people", args)
 }
 
-// isCLIFlag is an argument with which the program is the CLI.
+// isCLIFlag reports whether an argument makes this program act as the CLI.
 func isCLIFlag(arg string) bool { return strings.HasPrefix(arg, "--output-format") }
 
 // settings configures a run.
@@ -67,7 +67,7 @@ type settings struct {
 	anchors string
 	report  *report
 
-	// Of the servers; only the stub unless set.
+	// Of the servers. An empty claude means the stub.
 	claude  string
 	flags   []string // of serve
 	environ []string // KEY=value

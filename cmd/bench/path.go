@@ -13,11 +13,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// The CLI is idle between requests, so every hop pays for waking up. Requests without gaps
-// would measure what does not happen.
+// gap is the time between two requests. The CLI is idle between requests, so every hop includes
+// waking up a process, which requests without gaps would not show.
 const gap = 5 * time.Millisecond
 
-// samples of a round; five rounds are enough for a p99.
+// samples is the number of samples in a round; five rounds are enough for a p99.
 const samples = 220
 
 // benchPath measures the latency of an approval: the stub writes a request, one tab receives the
@@ -89,8 +89,8 @@ func benchPath(ctx context.Context, s settings) error {
 	return nil
 }
 
-// sumRanks adds two distributions rank by rank, so that each percentile of the sum is the sum
-// of the percentiles.
+// addDistributions adds two distributions rank by rank, so that each percentile of the sum is the
+// sum of the percentiles.
 func addDistributions(a, b []float64) []float64 {
 	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
 	sum := make([]float64, min(len(a), len(b)))

@@ -11,8 +11,8 @@ import (
 	"github.com/sayso-dev/sayso/store/postgrestest"
 )
 
-// benchPostgres measures the way of an approval, and what reads much, with PostgreSQL: directly
-// and behind PgBouncer in two modes, in turn.
+// benchPostgres measures the latency of approvals, and requests that read much, with PostgreSQL:
+// directly and behind PgBouncer in two modes, in turn.
 func benchPostgres(ctx context.Context, s settings) (err error) {
 	cluster, err := postgrestest.Start()
 	if err != nil {

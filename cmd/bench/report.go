@@ -61,7 +61,7 @@ type measurement struct {
 	OnTarget  bool    `json:"on_target"`
 }
 
-// round is what was sampled of both sides before the next round began.
+// round holds the samples of both sides from one round.
 type round struct {
 	Samples []float64 `json:"samples"`
 	Anchor  []float64 `json:"anchor,omitempty"`
@@ -114,7 +114,7 @@ func (r *report) add(m measurement) {
 	fmt.Println(m)
 }
 
-// String is the row of a table whose head is [measurementHead].
+// String returns the row of a table that [measurementHead] begins.
 func (m measurement) String() string {
 	verdict := "ok"
 	switch {
@@ -267,7 +267,7 @@ func inUnit(unit time.Duration, all []time.Duration) []float64 {
 	return out
 }
 
-// formatFigure formats a number with its significant digits.
+// formatFigure formats a number with about three significant digits.
 func formatFigure(n float64) string {
 	switch {
 	case n == float64(int64(n)), n >= 100 || n <= -100:

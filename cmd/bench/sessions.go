@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// benchSessions measures what one more idle session costs: in the server, and in the shim
-// that it brings.
+// benchSessions measures how much memory one more idle session takes in the server and in its
+// shim.
 func benchSessions(ctx context.Context, s settings) error {
 	const few, many = 20, 120
 	var further, shims []round
@@ -55,9 +55,9 @@ func benchSessions(ctx context.Context, s settings) error {
 	return nil
 }
 
-// idleSessions starts as many sessions as each point says, one after the other, and puts
-// into held what the server holds resident then. It returns the private memory of some shims,
-// in MB.
+// idleSessions starts sessions, one after the other, up to the number of each point, and stores in
+// held the resident memory of the server at that number, in bytes. It returns the private memory of
+// the shims, in MB.
 func idleSessions(ctx context.Context, s settings, points []point, held map[int]int) (private []float64, err error) {
 	folder, err := os.MkdirTemp("", "sayso-bench-")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/sayso-dev/sayso/store/postgrestest"
 )
 
-// Of the sizing: sessions that write to one tab which reads all of them.
+// The load of the sizing: sessions that write, and one tab that reads all of them.
 const (
 	sizedSessions = 20
 	sizedDeltas   = 100 // of each session in a round: 5 seconds
@@ -21,8 +21,8 @@ const (
 )
 
 // benchSizing measures what people and sessions cost a server and its PostgreSQL, in CPU time
-// and bytes of the log. Unlike durations, these hardly depend on other load, and from
-// them follows what saturates first.
+// and bytes of the log. Unlike durations, these hardly depend on other load, and they show
+// what saturates first.
 func benchSizing(ctx context.Context, s settings) (err error) {
 	cluster, err := postgrestest.Start()
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// benchStart measures from exec to listening: with no state, so that the tables
-// are made, and with some.
+// benchStart measures the time from exec to listening: without state, so that the
+// tables are created, and with state.
 func benchStart(ctx context.Context, s settings) error {
 	var first, later []round
 	for range s.rounds {
@@ -38,8 +38,8 @@ func benchStart(ctx context.Context, s settings) error {
 	return nil
 }
 
-// benchMemory measures what the server holds with 20 idle sessions and 20 tabs,
-// each of which looks at a session.
+// benchMemory measures the memory of the server: just started, with 20 idle sessions
+// and 20 tabs, each of which reads a session, and its peak during a long line.
 func benchMemory(ctx context.Context, s settings) error {
 	const count = 20
 	folder, err := os.MkdirTemp("", "sayso-bench-")
@@ -110,8 +110,8 @@ func benchMemory(ctx context.Context, s settings) error {
 	return nil
 }
 
-// sdkMemory is what a Node process holds resident with so many idle sessions of the
-// TypeScript SDK, in bytes.
+// sdkMemory returns the resident memory of a Node process with a number of idle
+// sessions of the TypeScript SDK, in bytes.
 func sdkMemory(ctx context.Context, s settings, sessions int) (int, error) {
 	out, err := exec.CommandContext(ctx, "node", filepath.Join(s.sdk, "memory.mjs"), s.self, strconv.Itoa(sessions)).Output()
 	if err != nil {
@@ -123,8 +123,8 @@ func sdkMemory(ctx context.Context, s settings, sessions int) (int, error) {
 // longLine is the size of the longest line, in bytes.
 const longLine = 20_000_000
 
-// peakOfLine is the most that a server held resident while the CLI printed one long
-// line and all of it was stored; 0 where the system does not say.
+// peakOfLine returns the peak resident memory of a server, in bytes, while the CLI prints
+// one long line and all of it is stored; 0 if the system does not report it.
 func peakOfLine(ctx context.Context, s settings) (int, error) {
 	folder, err := os.MkdirTemp("", "sayso-bench-")
 	if err != nil {

@@ -20,10 +20,10 @@ import (
 //	deltas COUNT GAP BYTES  one message that grows COUNT times by BYTES, GAP apart
 //	open COUNT           COUNT requests at once
 //
-// A request carries in its input, as written_at, the Unix nanosecond at which it
-// was written; the result of a flood that of its first line, as its text.
+// The input of a request contains, as written_at, the Unix nanosecond at which it
+// was written. The text of the result of a flood is that of its first line.
 
-// stub is the CLI on the given streams. It returns when its input ends.
+// stub acts as the CLI on the given streams. It returns when its input ends.
 func stub(in io.Reader, out io.Writer) error {
 	lines := bufio.NewReaderSize(in, 1<<20)
 	w := &stubOutput{w: out}
@@ -179,7 +179,7 @@ func (w *stubOutput) deltas(count int, gap time.Duration, size int) {
 	event(`{"type":"message_stop"}`)
 }
 
-// deltasSize is the number of bytes that deltas writes.
+// deltasSize returns the number of bytes that deltas writes.
 func deltasSize(count, size int) int {
 	var c counter
 	(&stubOutput{w: &c}).deltas(count, 0, size)
@@ -190,7 +190,7 @@ func deltasSize(count, size int) int {
 func (w *stubOutput) flood(count, size int) {
 	head := `{"type":"assistant","message":{"id":"msg","type":"message","role":"assistant","model":"stub","content":[{"type":"text","text":"`
 	tail := fmt.Sprintf(`"}],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}},"parent_tool_use_id":null,"session_id":%q,"uuid":"u"}`+"\n", stubSession)
-	// Text as it comes: words, line breaks and quotes that need escaping.
+	// Typical text: words, line breaks and quotes that need escaping.
 	const words = `The quick brown fox said \"jump\" over the lazy dog.\n`
 	body := strings.Repeat(words, max(1, (size-len(head)-len(tail))/len(words)))
 	line := head + body + tail
@@ -205,7 +205,7 @@ func (w *stubOutput) flood(count, size int) {
 	}
 }
 
-// floodSize is the number of bytes that a flood writes.
+// floodSize returns the number of bytes that a flood writes.
 func floodSize(count, size int) int {
 	var c counter
 	(&stubOutput{w: &c}).flood(count, size)

@@ -1,5 +1,5 @@
 // Package blackbox starts the built server as a process and uses it only over HTTP and the
-// WebSocket, with a token. cmd/torture, cmd/bench and the tests of cmd/sayso share it.
+// WebSocket, with a token. cmd/torture, cmd/bench and the tests of cmd/sayso use it.
 package blackbox
 
 import (
@@ -27,10 +27,10 @@ const (
 // Options configures a server.
 type Options struct {
 	Path     string   // of the program sayso
-	Folder   string   // of the state, the work folder and the log; starting in the same folder again is a restart
+	Folder   string   // contains the state, the work folder and the log; another Start with it is a restart
 	Address  string   // host:port on loopback
 	Claude   string   // path of the CLI
-	Settings []string // more flags of serve
+	Settings []string // additional flags of serve
 	Environ  []string // KEY=value, added to the environment of every server
 }
 
@@ -51,14 +51,14 @@ type Server struct {
 	err       error
 }
 
-// FreeAddress chooses from these ports, which are below the kernel's ephemeral ports.
+// Ports from which FreeAddress chooses, which are below the kernel's ephemeral ports.
 const firstPort, ports = 20000, 12000
 
 // portsTried counts the ports that were tried.
 var portsTried atomic.Int64
 
-// FreeAddress returns an address with a free port that no outgoing connection takes while
-// the server is down, and that no other call of this process has returned.
+// FreeAddress returns an address with a free port. No outgoing connection uses the port while the
+// server is down, and no other call in this process has returned it.
 func FreeAddress() (string, error) {
 	var err error
 	for range ports {
@@ -106,7 +106,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 }
 
 func (s *Server) awaitAnswer(ctx context.Context) error {
-	// A connection that was kept alive could belong to a server that was killed since.
+	// A kept-alive connection could belong to a server that has been killed since.
 	probe := &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	for {
 		if answer, err := probe.Get(s.URL + "/healthz"); err == nil {

@@ -1,4 +1,4 @@
-// Command claudetest behaves like the Claude CLI and follows a script, see
+// Command claudetest behaves like the Claude CLI, but follows a script; see
 // package claudetest.
 package main
 

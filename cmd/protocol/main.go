@@ -1,8 +1,8 @@
-// Command protocol records what a Claude CLI says to its host, on a scripted model on
+// Command protocol records the lines between a Claude CLI and its host, on a scripted model on
 // loopback, and keeps docs/protocol up to date.
 //
-//	protocol diff CLI      say how the CLI at this path differs from the newest tested version
-//	protocol record CLI    add its version to docs/protocol/observed.txt and versions.md
+//	protocol diff CLI      print how the CLI at this path differs from the newest tested version
+//	protocol record CLI    add the version of the CLI to docs/protocol/observed.txt and versions.md
 //	protocol traces CLI    write docs/protocol/traces
 package main
 
@@ -23,7 +23,7 @@ import (
 	spec "github.com/sayso-dev/sayso/docs/protocol"
 )
 
-// mcpServer is the argument with which the program is the MCP server of its own recordings.
+// mcpServer is the argument with which the program acts as the MCP server of its own recordings.
 const mcpServer = "mcp-server"
 
 func main() {
@@ -120,7 +120,7 @@ func writeTraces(folder string, r *protocol.Recording) error {
 	for _, name := range protocol.Conversations() {
 		trace := r.Trace(name)
 		if len(trace) == 0 {
-			continue // only the end of a stream
+			continue // the conversation has no lines that can be traced
 		}
 		if err := os.WriteFile(filepath.Join(folder, name+".jsonl"), trace, 0o644); err != nil {
 			return err

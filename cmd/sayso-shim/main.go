@@ -1,6 +1,6 @@
 // Command sayso-shim is the parent of one CLI. The server starts one for each session; see
-// package shim. It is a program of its own, inside sayso, because `sayso shim` would
-// initialize everything that the server consists of.
+// package shim. It is a separate program, embedded in sayso, because `sayso shim` would
+// initialize the whole server.
 package main
 
 import (
@@ -15,7 +15,7 @@ func main() {
 		fmt.Println(shim.Version)
 		return
 	}
-	if shim.Main(os.Stdin, os.Stdout) != nil { // whoever started it was told
+	if shim.Main(os.Stdin, os.Stdout) != nil { // the error was reported on stdout
 		os.Exit(1)
 	}
 }

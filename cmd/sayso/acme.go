@@ -77,7 +77,7 @@ func (a acmeSettings) publicURL(listen string) string {
 	return "https://" + net.JoinHostPort(a.Domains[0], port)
 }
 
-// acmeCertificates are certificates from an ACME directory. They are renewed while the server
+// acmeCertificates gets certificates from an ACME directory, and renews them while the server
 // runs.
 type acmeCertificates struct {
 	manager *autocert.Manager
@@ -85,8 +85,8 @@ type acmeCertificates struct {
 	log     *slog.Logger
 }
 
-// newACMECertificates stores certificates in the state folder. Its requests to the directory
-// end with ctx.
+// newACMECertificates returns certificates that are stored in the state folder. Requests to the
+// directory end with ctx.
 func newACMECertificates(ctx context.Context, s settings, log *slog.Logger) (*acmeCertificates, error) {
 	dir := filepath.Join(s.StateDir, "acme")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -132,7 +132,7 @@ func setUpACME(ctx context.Context, s settings, server *http.Server, log *slog.L
 	if err != nil {
 		return nil, nil, fmt.Errorf("--acme-http: cannot listen on %s: %w", s.ACME.HTTP, err)
 	}
-	certificates.manager.HTTPHandler(nil) // the directory may use it from the first order on
+	certificates.manager.HTTPHandler(nil) // allows HTTP challenges from the first order on
 	log.Info("browsers are sent to HTTPS, and the ACME directory is answered", "listen", plain.Addr().String())
 	return certificates, plain, nil
 }
@@ -157,7 +157,8 @@ func (i *acmeCertificates) config() *tls.Config {
 	return c
 }
 
-// Run gets the certificates before the first browser needs one, and logs a failure.
+// Run requests the certificates before a browser needs them. It logs each failure and tries again
+// until ctx ends.
 func (i *acmeCertificates) Run(ctx context.Context) error {
 	for _, domain := range i.domains {
 		for wait := time.Minute; ; wait = min(2*wait, time.Hour) {
@@ -183,8 +184,8 @@ func (i *acmeCertificates) Run(ctx context.Context) error {
 	return nil
 }
 
-// redirectHTTP answers the ACME directory over plain HTTP, and redirects other requests to
-// at.
+// redirectHTTP answers the challenges of the ACME directory over plain HTTP, and redirects other
+// requests to the address at.
 func (i *acmeCertificates) redirectHTTP(at string) http.Handler {
 	return i.manager.HTTPHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {

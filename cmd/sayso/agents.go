@@ -17,8 +17,8 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
-// agentHome is where this person's server keeps files for external agents: a connection file
-// for each, in the state folder. The server may be running.
+// agentHome manages the connection files of external agents, one for each, in the state folder of
+// a person's server. The server may be running.
 type agentHome struct {
 	serverFlags
 	settings settings // after read
@@ -38,10 +38,11 @@ func (h *agentHome) agentFile(name string) string {
 // agentsFolder returns the folder of the connection files.
 func agentsFolder(stateDir string) string { return filepath.Join(stateDir, "agents") }
 
-// addressFile is where a server stores its address for commands that run later.
+// addressFile returns the file in which a server stores its address for commands that run later.
 func addressFile(stateDir string) string { return filepath.Join(stateDir, "address") }
 
-// url returns the MCP address of the server: its last one, else that of its settings.
+// url returns the MCP address of the server: the last one that it stored, or else that of its
+// settings.
 func (h *agentHome) url() string {
 	if known, err := os.ReadFile(addressFile(h.settings.StateDir)); err == nil && len(known) > 0 {
 		return strings.TrimSpace(string(known)) + "/mcp"
@@ -49,8 +50,8 @@ func (h *agentHome) url() string {
 	return localAddress(h.settings) + "/mcp"
 }
 
-// mint writes a connection file with a token of its session, and creates the session if it is
-// missing. It keeps a file with a valid token.
+// mint writes a connection file with a token for session s, and creates the session if it is
+// missing. It keeps the token that the file has if that is still valid for s.
 func (h *agentHome) mint(ctx context.Context, file string, s session.Session, name string) error {
 	opened, err := store.OpenMigrated(ctx, h.settings.Database)
 	if err != nil {
@@ -77,7 +78,7 @@ func (h *agentHome) mint(ctx context.Context, file string, s session.Session, na
 		if err := opened.CreateSession(ctx, s); err != nil && !errors.Is(err, session.ErrExists) {
 			return err
 		}
-		// Older tokens are in no file any more.
+		// No file contains the older tokens.
 		if err := directory.RevokeAgents(ctx, s.SessionID); err != nil {
 			return err
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// announce prints the address of the server and how to sign in, once it can be reached, and
-// starts the demo session if one was requested, to which the printed link then leads.
+// announce prints the address of the server and how to sign in. The server must be reachable. If a
+// demo was requested, announce starts its session, and the printed link opens it.
 func (a *app) announce(ctx context.Context) error {
 	stdout, s := a.in.stdout, a.settings
 	path := "" // of the demo session
@@ -32,7 +32,7 @@ func (a *app) announce(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		// Its link works only on that server.
+		// The link of an unclaimed server works only on its own machine.
 		fmt.Fprintf(stdout, "sayso is running at %s\n\nSign in with this link once, within %s:\n\n    %s\n\n", localAddress(s), signInLinkTTL, signInAddress(addressesOf(s).local, path, secret))
 		if !a.in.demo {
 			fmt.Fprint(stdout, "The link creates the first admin account. Open it on this machine. Nobody else can sign in yet.\n\n")
@@ -62,10 +62,10 @@ func (a *app) announce(ctx context.Context) error {
 	return nil
 }
 
-// isRemote reports whether a runner is on another host, and was not removed.
+// isRemote reports whether a runner is on another host and was not removed.
 func isRemote(r session.Runner) bool { return r.Remote && r.RemovedAt.IsZero() }
 
-// stateFlag returns the flag with which other commands find this server, "" where they find it without.
+// stateFlag returns the flag that other commands need to find this server, "" if they need none.
 func (a *app) stateFlag() string {
 	if a.settings.StateDir == defaultStateDir(a.in.getenv) {
 		return ""

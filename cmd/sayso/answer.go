@@ -35,7 +35,7 @@ func (f *answerFlags) define(flags *flag.FlagSet) {
 	f.remoteFlags.define(flags)
 }
 
-// alreadyAnswered is the exit code when somebody else was first.
+// alreadyAnswered is the exit code when somebody else answered first.
 const alreadyAnswered = 3
 
 // answer answers a request.
@@ -105,7 +105,7 @@ func answer(ctx context.Context, args []string, std streams) error {
 	return f.report(q.RequestID, out, std)
 }
 
-// report prints how an answer ended.
+// report prints the outcome of an answer.
 func (f answerFlags) report(requestID string, out wire.Outcome, std streams) error {
 	if f.json {
 		if err := printJSON(std.out, map[string]any{"request_id": requestID, "result": out.Result, "resolved": out.Resolved, "error": out.Error}); err != nil {
@@ -125,7 +125,7 @@ func (f answerFlags) report(requestID string, out wire.Outcome, std streams) err
 	return nil
 }
 
-// otherAnswer says who answered before.
+// otherAnswer returns a sentence that says who answered first.
 func otherAnswer(res *wire.Resolved) string {
 	text := visible.Line(res.Summary)
 	if res.By != nil {
@@ -134,7 +134,8 @@ func otherAnswer(res *wire.Resolved) string {
 	return text + " Your answer was not used."
 }
 
-// explainClosed says how a request ended that is not open any more, if its whole id was typed.
+// explainClosed reports the outcome of a request that is no longer open. It needs the full id: without
+// it, or if the outcome is unknown, it returns notOpen.
 func (f answerFlags) explainClosed(ctx context.Context, r *remote, typed string, notOpen error, std streams) error {
 	id, err := uuid.Parse(typed)
 	if err != nil && len(typed) < minPrefix {
@@ -150,7 +151,8 @@ func (f answerFlags) explainClosed(ctx context.Context, r *remote, typed string,
 	return f.report(id.String(), wire.Outcome{Result: wire.AlreadyResolved, Resolved: fate.Resolved}, std)
 }
 
-// confirm shows a request in a terminal and asks whether to go on.
+// confirm shows a request in a terminal and asks the person to confirm the answer. Without a
+// terminal it returns a [usageError].
 func confirm(q openRequest, std streams) error {
 	in, ok := std.in.(*os.File)
 	to := newScreen(std.err, os.Getenv)
@@ -202,7 +204,7 @@ func responsesOf(form *wire.Form, words []string) ([]wire.Response, error) {
 			switch {
 			case at >= 0:
 				one.Values = []string{question.Options[at].Value}
-			case len(question.Options) > 0 && strings.Trim(text, "0123456789, ") == "": // a typing error, not an answer
+			case len(question.Options) > 0 && strings.Trim(text, "0123456789, ") == "": // probably a mistyped number of an option
 				return nil, usageError(fmt.Sprintf("question %d has options 1 to %d; for the text %s, type =%[3]s", i+1, len(question.Options), text))
 			default:
 				one.Text = text

@@ -64,16 +64,16 @@ type app struct {
 
 	stateLock, databaseLock *os.File                    // the latter is nil for PostgreSQL
 	databaseEndedCleanly    bool                        // at the end of the previous server
-	shared                  store.Exclusive             // the database with other servers; nil for a file
-	serverID                string                      // among them
-	others                  net.Listener                // for them; nil for a file
-	cluster                 *cluster.Cluster            // of them; nil for a file
-	hearOthers              func(context.Context) error // tells the notifier of other servers; nil for a file
+	shared                  store.Exclusive             // lock on the database, shared with other servers; nil for a file
+	serverID                string                      // among the servers of the database
+	others                  net.Listener                // for connections of the other servers; nil for a file
+	cluster                 *cluster.Cluster            // of all these servers; nil for a file
+	hearOthers              func(context.Context) error // receives the notifications of other servers; nil for a file
 	descriptors             *descriptors.Reserve
 	metrics                 *metrics
 	opened                  store.Store
 	store                   store.Store // opened, wrapped by metrics
-	driving                 store.Store // store for whoever drives the runner, see takeLease
+	driving                 store.Store // store, for writes that need the lease of the runner; see takeLease
 	directory               *account.Directory
 	admin                   account.User // the first one
 
@@ -88,7 +88,7 @@ type app struct {
 	shims    *launch.Shims                   // of the runner inside this server
 	roots    atomic.Pointer[workspace.Roots] // of that runner
 	runnerID string                          // of that runner; "" without --local-runner
-	lease    *session.Lease                  // of that runner; nil if the disk did not take it, or without a runner
+	lease    *session.Lease                  // of that runner; nil without one, or if the disk accepts no writes
 
 	runtime      *runtimeSettings
 	policy       *askPolicy
@@ -138,7 +138,7 @@ func (a *app) onClose(release func() error) {
 	a.closers = append(a.closers, func() { _ = release() })
 }
 
-// checkSettings checks what needs no file of the server.
+// checkSettings checks everything that needs neither the state folder nor the database.
 func (a *app) checkSettings(context.Context) (err error) {
 	s := a.settings
 	if a.log, a.level, err = newLog(s, a.in.stderr); err != nil {
@@ -160,8 +160,8 @@ func (a *app) checkSettings(context.Context) (err error) {
 	return err
 }
 
-// openDatabase locks the state folder and the database, and opens the latter, which may
-// migrate it.
+// openDatabase locks the state folder and the database, and opens the database, migrating it if
+// necessary.
 func (a *app) openDatabase(ctx context.Context) (err error) {
 	if a.stateLock, err = openStateDir(ctx, a.settings.StateDir); err != nil {
 		return err
@@ -225,8 +225,8 @@ func (a *app) listen(ctx context.Context) (err error) {
 	}
 	a.onClose(a.public.Close)
 	s.Listen = a.public.Addr().String() // the port chosen for :0
-	// A demo beside a server leaves that the name localhost: cookies do not know ports, and a sign-in to
-	// one would end that to the other.
+	// A demo that runs beside a server leaves the name localhost to it: cookies are not separated by
+	// port, so signing in to one would sign the browser out of the other.
 	if !s.tls() && !moved {
 		if a.twin, s.named = byName(ctx, s.Listen); a.twin != nil {
 			a.onClose(a.twin.Close)
@@ -466,8 +466,8 @@ func (a *app) connect(ctx context.Context) (err error) {
 	return nil
 }
 
-// hearTopics tells other servers what changes here besides sessions, and the parts of this one what
-// changes there.
+// hearTopics exchanges changes with the other servers, except those of sessions: it announces changes
+// made on this server, and passes changes made elsewhere to the parts of this one.
 func (a *app) hearTopics(n store.Notifier) {
 	a.directory.OnChange(func() { n.NotifyTopic(session.TopicPeople, "") })
 	a.runtime.announce = func() { n.NotifyTopic(session.TopicSettings, "") }
@@ -488,7 +488,7 @@ func (a *app) hearTopics(n store.Notifier) {
 	}
 }
 
-// answer starts a web server for each listener.
+// answer creates a web server for each listener. Run starts them.
 func (a *app) answer(ctx context.Context) (err error) {
 	server := newHTTPServer(a.edge, a.log)
 	if a.certificate != nil {
@@ -572,7 +572,7 @@ func (a *app) Run(ctx context.Context) error {
 	reload := &reloader{app: a, leave: leave}
 	start(edges, edgesCtx, "reload", reload.Run)
 
-	select { // a tab that opens the announced address is not refused
+	select { // so that a tab that opens the announced address is not refused
 	case <-a.tabs.Started():
 	case <-ended.Done():
 	}
@@ -594,8 +594,8 @@ func (a *app) Run(ctx context.Context) error {
 	return errors.Join(err, edgesErr, sessionsErr)
 }
 
-// shutDown lets the web servers complete requests in flight, and cuts off what takes longer
-// than shutdownGrace, which applies to all of them together.
+// shutDown lets the web servers complete requests in flight, and cuts off those that are still in
+// flight after shutdownGrace, the limit for all servers together.
 func (a *app) shutDown(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, shutdownGrace)
 	defer cancel()
@@ -623,11 +623,11 @@ func (a *app) recoverFromOutages(ctx context.Context) error {
 	}
 }
 
-// holdsInterval is how late an answer counts whose server ended while it was held.
+// holdsInterval bounds how late a held answer takes effect if its server has ended.
 const holdsInterval = 2 * time.Second
 
-// wakeHolds is a [job.Job]: each server releases the answers that it holds, and the leader those
-// of servers that have ended. Only one of them changes the row.
+// wakeHolds is a [job.Job]. Each server releases the answers that it holds, and the leader also those
+// of servers that have ended. If two try, only one changes the row.
 func (a *app) wakeHolds(ctx context.Context, _ int64) error {
 	ticker := time.NewTicker(holdsInterval)
 	defer ticker.Stop()
@@ -684,7 +684,7 @@ func privateFiles(s settings) []string {
 	return list
 }
 
-// classifyStoreError names errors of the store that apply to all writes, "" for other errors.
+// classifyStoreError returns the code of a store error that affects all writes, "" for other errors.
 func classifyStoreError(err error) wire.NoticeCode {
 	switch {
 	case errors.Is(err, store.ErrBroken), errors.Is(err, store.ErrCorrupt):

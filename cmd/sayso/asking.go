@@ -49,7 +49,7 @@ func (a *askSettings) complete() error {
 		}
 		f.Path = filepath.Clean(f.Path)
 		if real, err := filepath.EvalSymlinks(f.Path); err == nil {
-			f.Path = real // a missing folder is used as it is written
+			f.Path = real // a missing folder is used as written
 		}
 		if f.Timeout == nil {
 			continue
@@ -109,8 +109,8 @@ func (p *askPolicy) of(ctx context.Context, s session.Session) mcpapi.Policy {
 	return mcpapi.Policy{Disabled: !enabled, Timeout: timeout, BareAnswer: a.QuestionAnswer == answerText}
 }
 
-// inProject returns the timeout of a project, 0 for none: an unavailable store must not
-// prevent questions.
+// inProject returns the timeout of a project in seconds, 0 if it has none. It also returns 0 if the
+// store is unavailable, which must not prevent questions.
 func (p *askPolicy) inProject(ctx context.Context, id string) int {
 	if id == "" {
 		return 0

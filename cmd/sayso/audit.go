@@ -26,7 +26,7 @@ func (f *auditFlags) define(flags *flag.FlagSet) {
 	f.serverFlags.define(flags)
 }
 
-// audit prints the trail of answers from the server's database. The server may be running.
+// audit verifies or exports the audit log in the server's database. The server may be running.
 func audit(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	var f auditFlags
 	flags := newFlags("audit", f.define)

@@ -21,8 +21,8 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
-// keptState lists the files and folders of the state folder that a backup contains, beside the
-// database. The others belong to running sessions, or are written by each start.
+// keptState lists the files and folders of the state folder that a backup contains, in addition to
+// the database. The others belong to running sessions or are written at each start.
 var keptState = []string{"push-key", "runner.json", "acme", "agents", "attachments"}
 
 // Names in a backup.
@@ -207,8 +207,8 @@ func readBackup(file io.Reader) (about aboutBackup, err error) {
 	return about, err
 }
 
-// restoringFolder is where a restore prepares files of the state folder. While it exists, a restore
-// runs or was interrupted, and no server starts.
+// restoringFolder returns the folder in which a restore prepares files of the state folder. While it
+// exists, a restore is running or was interrupted, and no server starts.
 func restoringFolder(stateDir string) string { return filepath.Join(stateDir, "restoring") }
 
 // refuseInterruptedRestore fails if the state folder is only partly restored.
@@ -219,18 +219,18 @@ func refuseInterruptedRestore(stateDir string) error {
 	return nil
 }
 
-// restoration is a restore under way.
+// restoration is a restore in progress.
 type restoration struct {
 	settings settings
 	replace  bool
-	aside    string // appended to the names of what is replaced
+	aside    string // appended to the names of replaced files
 	files    []string
-	kept     []string // paths of what was replaced
+	kept     []string // paths of the replaced files
 	unlock   func()
 }
 
-// run restores file, which was read before. Until everything is prepared and checked, it changes
-// nothing of what is there. If it is interrupted after that, another one completes it.
+// run restores a backup that was already read and verified. It replaces nothing until everything is
+// prepared and checked. If it is interrupted after that, the next restore completes it.
 func (r *restoration) run(ctx context.Context, file io.Reader) (err error) {
 	if err := r.lock(ctx); err != nil {
 		return err
@@ -266,7 +266,7 @@ func (r *restoration) run(ctx context.Context, file io.Reader) (err error) {
 		if strings.HasPrefix(name, databaseDir) {
 			return database.Put(ctx, name, content)
 		}
-		return nil // of a newer version
+		return nil // added by a newer version
 	})
 	if err != nil {
 		return err
@@ -303,7 +303,7 @@ func (r *restoration) run(ctx context.Context, file io.Reader) (err error) {
 	return os.RemoveAll(staging)
 }
 
-// lock keeps servers away until unlock.
+// lock keeps servers from using the state folder and the database until r.unlock is called.
 func (r *restoration) lock(ctx context.Context) (err error) {
 	if info, err := os.Stat(r.settings.StateDir); err == nil {
 		if stat, ok := info.Sys().(*syscall.Stat_t); ok && int(stat.Uid) != os.Geteuid() {
@@ -314,13 +314,13 @@ func (r *restoration) lock(ctx context.Context) (err error) {
 	return err
 }
 
-// lockOutServers keeps servers from using a state folder and databases until unlock, and fails if
-// one uses them.
+// lockOutServers keeps servers from using a state folder and databases until unlock is called. It
+// fails if a server uses one of them.
 func lockOutServers(ctx context.Context, stateDir string, databases ...string) (unlock func(), err error) {
 	var locks []io.Closer
 	release := func() {
 		for _, l := range slices.Backward(locks) {
-			_ = l.Close() // it ends with the process anyway
+			_ = l.Close() // the lock ends with the process anyway
 		}
 	}
 	defer func() {
@@ -352,8 +352,8 @@ func lockOutServers(ctx context.Context, stateDir string, databases ...string) (
 	return release, nil
 }
 
-// refuseUnlessEmpty refuses to replace something unless that is wanted, or an interrupted restore
-// has put it there.
+// refuseUnlessEmpty fails if the restore would replace a database or files, unless --replace was
+// given or an interrupted restore left them.
 func (r *restoration) refuseUnlessEmpty(ctx context.Context, interrupted bool) error {
 	if r.replace || interrupted {
 		return nil
@@ -374,7 +374,7 @@ func (r *restoration) refuseUnlessEmpty(ctx context.Context, interrupted bool) e
 	return nil
 }
 
-// stage writes a file of the state folder to the folder where they are prepared.
+// stage writes a file of the state folder to the folder staging.
 func (r *restoration) stage(staging, name string, content io.Reader) error {
 	top, _, _ := strings.Cut(name, "/")
 	if !filepath.IsLocal(name) || path.Clean(name) != name || !slices.Contains(keptState, top) {
@@ -394,8 +394,8 @@ func (r *restoration) stage(staging, name string, content io.Reader) error {
 	return os.WriteFile(to, text, 0o600)
 }
 
-// syncFiles makes the files of a folder and their names durable. It does not enter the folders of
-// sessions, which others change.
+// syncFiles makes the files of a folder and their names durable. It skips the folders of sessions,
+// which shims change.
 func syncFiles(folder string) error {
 	return filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {

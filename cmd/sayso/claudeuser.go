@@ -27,10 +27,10 @@ func privateIn(stateDir string) string {
 	return stateDir + "-claude"
 }
 
-// claudeUser returns the user that CLIs run as, nil for the server's own. It returns an error
-// if Claude would not be isolated, because a server that is told to isolate Claude and cannot
-// must not start. With prepare, it creates the folder of the files that Claude reads. Without,
-// it changes nothing, and so checks neither that folder nor whether the home folder is writable.
+// claudeUser returns the user that CLIs run as, nil for the server's own user. It fails if Claude
+// would not be isolated: a server that is configured to isolate Claude and cannot must not start.
+// With prepare, it creates the folder of the files that Claude reads. Without prepare, it changes
+// nothing, so it checks neither that folder nor whether the home folder is writable.
 func claudeUser(s settings, exe string, prepare bool) (*claude.RunAs, error) {
 	if s.ClaudeUser == "" {
 		if s.ClaudeHome != "" {
@@ -158,7 +158,7 @@ func checkWork(u *claude.RunAs, s settings, write bool) error {
 }
 
 // createPrivate creates the folder of the files that CLIs of the user read, and checks that
-// the user can reach it and not replace it.
+// the user can reach it but not replace it.
 func createPrivate(u *claude.RunAs, s settings) error {
 	private := privateIn(s.StateDir)
 	err := os.MkdirAll(private, 0o711)
@@ -177,7 +177,7 @@ func createPrivate(u *claude.RunAs, s settings) error {
 	return nil
 }
 
-// lookUpUser finds a user by name, by number, or as uid:gid, which may be unknown on this
+// lookUpUser finds a user by name, by uid, or as uid:gid. The latter need not exist on this
 // machine.
 func lookUpUser(name string) (*claude.RunAs, error) {
 	if strings.Contains(name, ":") {
@@ -247,8 +247,8 @@ func writable(dir string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// mayReplace reports whether a user may write to a file or folder, or replace it: by owning
-// or writing to it, or to one of its parents.
+// mayReplace reports whether a user may write to a file or folder, or replace it, because the user
+// owns or may write to it or one of its parents. place is the path that allows this.
 func mayReplace(u *claude.RunAs, path string) (place string, may bool) {
 	var below *syscall.Stat_t
 	for at := path; ; at = filepath.Dir(at) {

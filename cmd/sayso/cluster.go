@@ -18,8 +18,8 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// leaseServer is what the leases of runners say about who drives them: the id of this server among
-// others, its name if there can be none.
+// leaseServer returns what identifies this server in the leases of runners: its id, or its name if no
+// other server can use the database.
 func (a *app) leaseServer() string {
 	if a.shared != nil {
 		return a.serverID
@@ -74,8 +74,9 @@ func (a *app) joinServers(n store.Notifier, refusals *refusal.Table) (err error)
 	return nil
 }
 
-// openPushKey returns the key of push messages. That of the state folder is shared with the other servers,
-// unless they have one: browsers accept messages of the key alone that they were given.
+// openPushKey returns the key that signs push messages. All servers of a database use the same key,
+// because a browser accepts only messages signed with the key that it was given: the key in the state
+// folder becomes the shared one unless the database already has one.
 func (a *app) openPushKey(ctx context.Context) (*alert.Key, error) {
 	own, err := alert.OpenKey(filepath.Join(a.settings.StateDir, "push-key"))
 	several, ok := store.AsCluster(a.opened)
@@ -89,7 +90,7 @@ func (a *app) openPushKey(ctx context.Context) (*alert.Key, error) {
 	return alert.ParseKey("the key in the database", text)
 }
 
-// allServers count what all servers of the database run.
+// allServers counts what all servers of the database run. It implements [orchestrator.Servers].
 type allServers struct {
 	store store.Cluster
 	here  func() (runnerIDs []string)
@@ -122,14 +123,14 @@ func (a *app) tellViewers(p wire.Presence) {
 	}
 }
 
-// reachableAddress returns the address at which other servers reach a listener. One that listens on
-// all addresses is reached by that from which this server reaches the database.
+// reachableAddress returns the address at which other servers reach a listener. If it listens on all
+// addresses, that is the address from which this server reaches the database.
 func reachableAddress(listen, database string) string {
 	host, port, err := net.SplitHostPort(listen)
 	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsUnspecified() {
 		return listen
 	}
-	towards := []string{"192.0.2.1"} // by the default route; it belongs to nobody
+	towards := []string{"192.0.2.1"} // reserved for documentation; reached by the default route
 	if u, err := url.Parse(database); err == nil && u.Hostname() != "" {
 		towards = []string{u.Hostname(), "192.0.2.1"}
 	}
@@ -137,7 +138,7 @@ func reachableAddress(listen, database string) string {
 		// Nothing is sent to connect a UDP socket.
 		if c, err := net.Dial("udp", net.JoinHostPort(to, "9")); err == nil {
 			from, ok := c.LocalAddr().(*net.UDPAddr)
-			_ = c.Close() // it has done nothing
+			_ = c.Close() // nothing was sent
 			if ok {
 				return net.JoinHostPort(from.IP.String(), port)
 			}

@@ -26,9 +26,9 @@ var plainFlagError = strings.NewReplacer(
 	" for flag -", " for --",
 )
 
-// parseFlags parses args, in which flags may stand before, between and behind the other
-// arguments, and returns these. Everything after "--" is an argument. The error is
-// flag.ErrHelp or a [usageError].
+// parseFlags parses args and returns the arguments that are not flags. Flags may come before,
+// between and after them. Everything after "--" is an argument. The error is flag.ErrHelp or a
+// [usageError].
 func parseFlags(flags *flag.FlagSet, args []string) (rest []string, err error) {
 	for {
 		if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
@@ -57,7 +57,7 @@ func quote(text string) string { return "“" + text + "”" }
 // serverFlags name a server by its state folder or its database.
 type serverFlags struct{ stateDir, database string }
 
-// settings returns the settings of the server that they name.
+// settings returns the settings of the server that the flags name.
 func (f serverFlags) settings(verb string) (settings, error) {
 	var args []string
 	if f.stateDir != "" {

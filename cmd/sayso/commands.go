@@ -196,8 +196,8 @@ func commands() []verb {
 	}
 }
 
-// findCommand returns the command that args begin with, the one with the most words, and what
-// follows its name. Without a command it is serve.
+// findCommand returns the command that args begin with, preferring the longest name, and the
+// arguments after it. Without a command it is serve.
 func findCommand(args []string) (found verb, rest []string, ok bool) {
 	if len(args) == 0 || args[0] == "" || args[0][0] == '-' {
 		args = append([]string{"serve"}, args...)
@@ -214,7 +214,7 @@ func findCommand(args []string) (found verb, rest []string, ok bool) {
 	return found, rest, ok
 }
 
-// subcommands returns the first words of the usage lines that are words to type as they are.
+// subcommands returns the first words of the usage lines, if they are literal words.
 func (c verb) subcommands() (words []string) {
 	for _, line := range c.usage {
 		first, _, _ := strings.Cut(line.words, " ")

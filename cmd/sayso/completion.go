@@ -38,8 +38,8 @@ func firstWords() (list []verb) {
 	return list
 }
 
-// nextWords returns the words that may follow a command: its subcommands, and those of the
-// table.
+// nextWords returns the words that may follow a command: those of its usage lines, and those of
+// longer names in the table.
 func nextWords(c verb) []string {
 	words := c.subcommands()
 	for _, other := range commands() {
@@ -52,7 +52,7 @@ func nextWords(c verb) []string {
 			words = append(words, other.name)
 		}
 	}
-	if c.name == "answer" { // behind the id
+	if c.name == "answer" { // after the id
 		words = append(words, "allow", "deny")
 	}
 	return words
@@ -74,7 +74,7 @@ _sayso() {
 	case "${COMP_WORDS[1]} ${COMP_WORDS[2]-}" in
 `, strings.Join(names, " "))
 	all := commands()
-	for i := len(all) - 1; i >= 0; i-- { // those of two words first: the first match counts
+	for i := len(all) - 1; i >= 0; i-- { // names of two words first, because the first match counts
 		c := all[i]
 		if c.internal {
 			continue

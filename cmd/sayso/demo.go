@@ -11,8 +11,8 @@ import (
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 )
 
-// demoModel listens at its previous address if possible, because a demo session that outlived
-// the server knows no other.
+// demoModel returns the scripted model of the demo. It listens at its previous address if possible,
+// because a demo session that outlived the server knows no other.
 func demoModel(s settings) (*scriptedmodel.Server, error) {
 	model := scriptedmodel.New(scriptedmodel.Options{Default: scriptedmodel.Demo()})
 	path := filepath.Join(s.StateDir, "demo", "address")

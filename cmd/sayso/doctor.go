@@ -23,7 +23,7 @@ type severity string
 
 const (
 	fine    severity = "ok"
-	warning severity = "warning" // the server runs, and something will not work or soon ends
+	warning severity = "warning" // the server runs, but something does not work or soon will not
 	failed  severity = "failed"  // the server or its sessions cannot run
 )
 
@@ -33,7 +33,7 @@ type finding struct {
 	Severity severity `json:"severity"`
 	Code     string   `json:"code"` // "ok", or what is wrong
 	Message  string   `json:"message"`
-	Fix      []string `json:"fix"` // commands that mend it
+	Fix      []string `json:"fix"` // commands that fix it
 }
 
 // examination collects findings.
@@ -52,7 +52,7 @@ func (e *examination) add(check string, how severity, code, message string, fix 
 	e.findings = append(e.findings, finding{check, how, code, message, fix})
 }
 
-// ok adds a finding that all is well.
+// ok adds a finding without a problem.
 func (e *examination) ok(check, message string) { e.add(check, fine, "ok", message) }
 
 // doctor checks everything that serve needs and prints the results. It opens no file for

@@ -40,7 +40,7 @@ func existing(path string) string {
 	}
 }
 
-// variables checks that every variable that looks like a setting is one.
+// variables checks that every environment variable that looks like a setting is one.
 func (e *examination) variables() {
 	const check = "settings"
 	switch names := unknownVariables(os.Environ()); {
@@ -87,8 +87,8 @@ func ownerOf(info fs.FileInfo) uint32 {
 }
 
 // accessFix returns the command to run if the user me cannot write to the state folder dir, or
-// to at, the closest folder above it that exists. It never changes the owner of a folder that
-// is there: that would stop the server of its owner.
+// to at, the closest folder above it that exists. It never changes the owner of an existing
+// folder: that would break the owner's server.
 func accessFix(dir, at string, owner, me uint32) string {
 	switch {
 	case at != dir:
@@ -111,12 +111,12 @@ func (e *examination) readable(path string) string {
 	return `sudo chown "$(id -un)" ` + shellWord(path)
 }
 
-// runningServer finds out whether a server uses the state folder: it holds the lock.
+// runningServer finds out whether a server uses the state folder, whose lock it then holds.
 func (e *examination) runningServer() {
 	lock, err := os.Open(filepath.Join(e.settings.StateDir, "lock"))
 	if err == nil {
 		defer lock.Close()
-		// A shared lock, for a moment: a server that starts just now waits longer than this.
+		// The shared lock is held only for a moment. A server that is starting waits longer.
 		if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
 			e.server, _ = holderOf(lock)
 			if e.server == "" {
@@ -133,7 +133,7 @@ func (e *examination) runningServer() {
 	e.ok("server", "not running on this state folder")
 }
 
-// address checks that serve can listen. While the server runs, it has the address.
+// address checks that serve can listen. If the server is running, it reports the server's address.
 func (e *examination) address() {
 	const check = "address"
 	for _, one := range []struct{ flag, listen string }{{"--listen", e.settings.Listen}, {"--acme-http", e.settings.ACME.HTTP}} {
@@ -163,7 +163,7 @@ func (e *examination) address() {
 	}
 }
 
-// otherPort proposes a port beside one that is taken.
+// otherPort suggests a port to use instead of one that is taken.
 func otherPort(port string) string {
 	if n, err := strconv.Atoi(port); err == nil && n > 1023 && n < 65535 {
 		return strconv.Itoa(n + 1)
@@ -171,7 +171,7 @@ func otherPort(port string) string {
 	return "8788"
 }
 
-// renewBefore is how long before its end a certificate is named.
+// renewBefore is how long before a certificate expires doctor begins to warn.
 const renewBefore = 14 * 24 * time.Hour
 
 // certificate checks the files of --tls-cert and --tls-key.
@@ -214,8 +214,8 @@ func (e *examination) certificate() {
 	}
 }
 
-// wrongHost returns a host name by which browsers reach the server and for which the
-// certificate is not, or "".
+// wrongHost returns a host name by which browsers reach the server but which the certificate does
+// not cover, "" if there is none.
 func wrongHost(leaf *x509.Certificate, s settings) string {
 	hosts := slices.Clone(s.AllowedHosts)
 	if u, err := url.Parse(s.PublicURL); err == nil && u.Hostname() != "" && len(s.TrustedProxies) == 0 {
@@ -229,8 +229,8 @@ func wrongHost(leaf *x509.Certificate, s settings) string {
 	return ""
 }
 
-// database checks that the server can use its database, and counts running sessions that the
-// database does not know: it was restored or lost, and serve recovers them.
+// database checks that the server can use its database, and counts the running sessions that it does
+// not know. There are some if the database was restored or lost; serve recovers them.
 func (e *examination) database(ctx context.Context) {
 	const check, restore = "database", "sayso restore --replace FILE"
 	address := e.settings.Database
@@ -279,8 +279,8 @@ func (e *examination) database(ctx context.Context) {
 	e.ok("running sessions", text)
 }
 
-// machines checks that sessions can start somewhere, on a server that starts none itself. known is nil
-// if the database cannot be read.
+// machines checks that a server without a local runner has a machine on which sessions can start.
+// known is nil if there is no database yet.
 func (e *examination) machines(ctx context.Context, known store.Store, older bool) {
 	const check = "machines"
 	if older {
@@ -318,8 +318,8 @@ func pgIsReady(address string) string {
 	return command
 }
 
-// runningSessions counts the running CLIs and those that the database does not know. known is
-// nil if it cannot be read.
+// runningSessions counts the running CLIs, and those that the database does not know. known is nil
+// if there is no database yet or it has an older version.
 func runningSessions(ctx context.Context, known store.Store, older bool, shims string) (text string, err error) {
 	bundles, err := shim.List(shims)
 	if err != nil {
@@ -347,8 +347,8 @@ func runningSessions(ctx context.Context, known store.Store, older bool, shims s
 	return text, nil
 }
 
-// Free space, in bytes: with less than minDisk the server refuses answers, and lowDisk is gone
-// after some weeks.
+// Free space, in bytes. Below minDisk the server refuses answers. Below lowDisk doctor warns:
+// that lasts for some weeks.
 const (
 	minDisk = 256 << 10
 	lowDisk = 1 << 30
@@ -402,8 +402,8 @@ func (e *examination) fileDescriptors() {
 	}
 }
 
-// clock compares the clock with the last start of a server, which it must not precede:
-// sign-ins would seem to be of the future, and certificates not valid yet.
+// clock checks that the clock is not before the last start of a server: sign-ins would then be in
+// the future, and certificates not yet valid.
 func (e *examination) clock() {
 	const check, tolerance = "clock", time.Minute
 	last, err := readEpoch(filepath.Join(e.settings.StateDir, "epoch"))
@@ -428,7 +428,7 @@ func (e *examination) workspaceRoots() {
 	e.ok(check, strings.Join([]string(roots), ", "))
 }
 
-// claudeUser checks the user of Claude and returns it, nil for that of the server.
+// claudeUser checks the user of Claude and returns it, nil for the user of the server.
 func (e *examination) claudeUser() *claude.RunAs {
 	const check = "Claude's user"
 	if e.settings.ClaudeUser == "" && e.settings.ClaudeHome == "" {
@@ -455,7 +455,7 @@ func (e *examination) sandbox(runAs *claude.RunAs) {
 		return
 	}
 	if _, err := os.Stat(s.StateDir); err != nil {
-		// It is created empty, so any other folder can be hidden in its place.
+		// serve creates it empty, so the check can hide any other folder in its place.
 		s.StateDir, s.Database = "/run", ""
 	}
 	_, err := sandboxOf(s, e.exe, runAs)
@@ -472,8 +472,8 @@ func (e *examination) sandbox(runAs *claude.RunAs) {
 	}
 }
 
-// cgroup tells how what Claude leaves behind is found. Without a cgroup, a process that escapes
-// while its shim is dead is not.
+// cgroup checks whether sessions can have cgroups, in which sayso finds processes that Claude leaves
+// behind. Without one, a process that escapes while its shim is dead is not found.
 func (e *examination) cgroup() {
 	const check = "cgroups"
 	if runtime.GOOS != "linux" {
@@ -525,7 +525,7 @@ func olderVersion(a, b string) bool {
 	parts := func(text string) (list []int) {
 		text, _, _ = strings.Cut(text, "-")
 		for part := range strings.SplitSeq(text, ".") {
-			n, _ := strconv.Atoi(part) // 0 for what is no number
+			n, _ := strconv.Atoi(part) // 0 if it is not a number
 			list = append(list, n)
 		}
 		return list

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// agentsPath is the path of MCP.
+// agentsPath is the path of the MCP endpoint.
 const agentsPath = "/mcp"
 
 // endpoint is a web server and its address.
@@ -43,8 +43,8 @@ func newHTTPServer(h http.Handler, log *slog.Logger) *http.Server {
 }
 
 // listenLocally opens a listener for the sessions on this machine and returns its address.
-// The listener is nil where they can use the public one: an external address may not be
-// reachable from here, and the name in a certificate may not resolve here.
+// The listener is nil if they can use the public one, on loopback without TLS: an external
+// address may not be reachable from here, and the name in a certificate may not resolve here.
 func listenLocally(s settings) (net.Listener, string, error) {
 	if !s.tls() && !s.open {
 		return nil, "http://" + s.Listen, nil

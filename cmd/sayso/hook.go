@@ -56,9 +56,9 @@ func (f *hookFlags) define(flags *flag.FlagSet) {
 	f.serverFlags.define(flags)
 }
 
-// hookVerb runs when the CLI of a terminal opens a dialog: it also asks the question in
-// sayso, and prints an answer given there. Otherwise it prints nothing, and the terminal asks
-// as usual.
+// hookVerb installs or removes the hook, or is the hook. Claude runs the hook when it opens a
+// dialog in a terminal: the hook also asks the question in sayso, and prints the answer if
+// somebody gives it there. Otherwise it prints nothing, and the terminal asks as usual.
 func hookVerb(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	var f hookFlags
 	rest, err := parseFlags(newFlags("hook", f.define), args)
@@ -126,8 +126,8 @@ type hookCall struct {
 	client  *http.Client
 }
 
-// ask asks the question of a dialog in sayso until somebody answers, here or there. ctx ends
-// when the CLI ends the hook, which it does when a dialog is refused.
+// ask asks the question of a dialog in sayso until somebody answers it, there or in the terminal.
+// ctx ends when the CLI ends the hook, which it does when a dialog is refused.
 func (c *hookCall) ask(ctx context.Context, stdout io.Writer) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
 	defer stop()
@@ -177,8 +177,8 @@ func (c *hookCall) ask(ctx context.Context, stdout io.Writer) error {
 	return err
 }
 
-// poll polls until the server reports an end. It gives up if the server is unreachable at
-// first; later it waits for the server, because the answer may be in flight.
+// poll polls until the server reports the end of the question. It gives up if it cannot reach the
+// server at first. Later it retries for hookRetryTimeout, because an answer may be in flight.
 func (c *hookCall) poll(ctx context.Context) (mcpapi.HookReply, error) {
 	cwd := c.in.CWD
 	body := mcpapi.HookAsk{
@@ -215,8 +215,8 @@ func dialFailed(err error) bool {
 	return errors.As(err, &op) && op.Op == "dial"
 }
 
-// notice forwards the CLI's notification, unless it is about a dialog, which is visible
-// already.
+// notice forwards the CLI's notification, unless it is about a dialog, which sayso already
+// shows.
 func (c *hookCall) notice(ctx context.Context) error {
 	if c.in.NotificationType == "permission_prompt" || c.in.Message == "" {
 		return nil
@@ -264,7 +264,8 @@ type terminalHook struct {
 	headless              bool
 }
 
-// places returns the settings file and the end of the hook's command line.
+// places returns the settings file and the end of the hook's command line. ownToken is true if the
+// hook uses the connection file in the state folder.
 func (t *terminalHook) places() (settingsFile string, args []string, ownToken bool, err error) {
 	if err := t.home.read("hook"); err != nil {
 		return "", nil, false, err
@@ -349,11 +350,11 @@ func (t *terminalHook) install(ctx context.Context, stdout io.Writer) error {
 	return nil
 }
 
-// notesFile lists the settings files that have the hook with the token of the state folder, one
-// per line.
+// notesFile returns the file that lists, one per line, the settings files whose hook uses the token
+// of the state folder.
 func (t *terminalHook) notesFile() string { return t.home.agentFile("terminal.settings") }
 
-// notedFiles returns the settings files that were noted, without those that are gone.
+// notedFiles returns the settings files listed in notesFile that still exist.
 func (t *terminalHook) notedFiles() (files []string) {
 	text, err := os.ReadFile(t.notesFile())
 	if err != nil {
@@ -401,11 +402,11 @@ func (t *terminalHook) uninstall(ctx context.Context, stdout io.Writer) error {
 	if own {
 		noted := t.notedFiles()
 		if t.settingsFile == "" {
-			files = append(files, noted...) // all that use the token, which ends
+			files = append(files, noted...) // all that use the token, which is revoked
 		} else {
 			others = slices.DeleteFunc(noted, func(file string) bool { return file == settingsFile })
 			if personal, _, _, err := (&terminalHook{home: t.home}).places(); err == nil && personal != settingsFile {
-				others = append(others, personal) // an earlier version noted nothing
+				others = append(others, personal) // earlier versions wrote no list
 			}
 			others = slices.DeleteFunc(others, func(file string) bool { return !hasHook(file, args) })
 		}
@@ -453,8 +454,7 @@ func (t *terminalHook) uninstall(ctx context.Context, stdout io.Writer) error {
 // outsideNamespace separates the sessions of these commands from all other version 5 UUIDs.
 var outsideNamespace = uuid.MustParse("6d0c9f6e-0a53-5c1c-9d1f-1b8f2f2a7c55")
 
-// outsideID returns the id of the session of an external asker, the same at each
-// registration.
+// outsideID returns the session id of an external asker. The same parts always give the same id.
 func outsideID(parts ...string) string {
 	return uuid.NewSHA1(outsideNamespace, []byte(strings.Join(parts, "\x00"))).String()
 }

@@ -20,7 +20,7 @@ import (
 )
 
 // claudeSums are the SHA-256 sums of the Claude Code CLI, a line for each VERSION/PLATFORM/claude.
-// scripts/pin-claude writes it.
+// scripts/pin-claude writes the file.
 //
 //go:embed claude.sha256
 var claudeSums string
@@ -42,8 +42,8 @@ func (f *installClaudeFlags) define(flags *flag.FlagSet) {
 	flags.StringVar(&f.from, "from", claudeDownloads, "`address` of a mirror")
 }
 
-// installClaude downloads the newest tested CLI for this machine, unless it is there, and prints its
-// path. A file that is not exactly the pinned one is never left there.
+// installClaude downloads the newest tested CLI for this machine, unless it is installed, and prints
+// its path. It never installs a file whose sum is not the pinned one.
 func installClaude(ctx context.Context, args []string, std streams) error {
 	var f installClaudeFlags
 	rest, err := parseFlags(newFlags("install-claude", f.define), args)
@@ -80,8 +80,8 @@ func installClaude(ctx context.Context, args []string, std streams) error {
 	return nil
 }
 
-// pinnedClaude returns the name of the newest tested CLI for a platform, below the address of the
-// downloads, and its sum.
+// pinnedClaude returns the path of the newest tested CLI for a platform, relative to the address of
+// the downloads, and its sum.
 func pinnedClaude(goos, goarch string) (name, sum string, err error) {
 	arch := goarch
 	if arch == "amd64" {
@@ -96,7 +96,7 @@ func pinnedClaude(goos, goarch string) (name, sum string, err error) {
 	return "", "", fmt.Errorf("there is no Claude Code for %s/%s whose sum is known", goos, goarch)
 }
 
-// hasSum reports whether a file has a SHA-256 sum.
+// hasSum reports whether a file exists and has this SHA-256 sum.
 func hasSum(path, sum string) bool {
 	file, err := os.Open(path)
 	if err != nil {
@@ -108,7 +108,8 @@ func hasSum(path, sum string) bool {
 	return err == nil && hex.EncodeToString(hash.Sum(nil)) == sum
 }
 
-// downloadClaude writes what an address serves to path, if it has the sum.
+// downloadClaude downloads address to path. It fails, and leaves path unchanged, if the file does not
+// have the sum.
 func downloadClaude(ctx context.Context, address, sum, path string) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, claudeDownloadTimeout)
 	defer cancel()

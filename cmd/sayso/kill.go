@@ -44,7 +44,7 @@ func killSession(ctx context.Context, args []string, std streams) error {
 	if err != nil {
 		return err
 	}
-	// Also without a process: it may be waiting for capacity.
+	// Even without a process: the session may be waiting for capacity.
 	var out wire.Outcome
 	if err := r.do(ctx, http.MethodPost, "/api/sessions/"+id+"/kill", map[string]any{"force": f.force}, &out); err != nil {
 		return err

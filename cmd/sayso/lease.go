@@ -25,14 +25,14 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
-// localRunner is the runner inside this server, as its state folder knows it.
+// localRunner is the runner inside this server, as stored in its state folder.
 type localRunner struct {
 	RunnerID       string `json:"runner_id"`
 	InstallationID string `json:"installation_id"`
 }
 
-// forgetAfter is after which time without its server a runner inside it is forgotten, if it has no
-// sessions: each new pod has another one.
+// forgetAfter is how long a runner inside a server stays known after its server is gone, if it has no
+// sessions: each new pod brings another runner.
 const forgetAfter = 24 * time.Hour
 
 // takeRunner takes the lease of the runner inside this server if it has one, and forgets those of
@@ -54,9 +54,9 @@ func (a *app) takeRunner(ctx context.Context) error {
 	return nil
 }
 
-// takeLease takes the lease of the runner inside this server, and gives its epoch to the shims. The
-// state folder has a copy of the epoch. A database whose last epoch is below the copy is older than
-// the sessions of this machine: a backup was restored, or another database is used.
+// takeLease takes the lease of the runner inside this server, and passes its epoch to the shims. The
+// state folder has a copy of the epoch. If the last epoch in the database is below the copy, the
+// database is older than the sessions of this machine: a backup was restored, or it is another one.
 func (a *app) takeLease(ctx context.Context) error {
 	here, err := a.identifyRunner(ctx)
 	if err != nil {
@@ -71,7 +71,7 @@ func (a *app) takeLease(ctx context.Context) error {
 		Capacity: session.Capacity{Memory: memInfo("MemTotal"), Cores: runtime.NumCPU()},
 		Fence:    slices.Max(append(slices.Collect(maps.Values(fences)), 0)),
 	}
-	if a.shared != nil { // a copy of a file comes with a copy of its runner
+	if a.shared != nil { // a copy of a database file contains a copy of its runner
 		hello.Machine = machine()
 	}
 	known, err := a.store.Runner(ctx, here.RunnerID)
@@ -96,8 +96,8 @@ func (a *app) takeLease(ctx context.Context) error {
 	lease, err := a.store.TakeLease(ctx, hello)
 	switch {
 	case errors.Is(err, store.ErrReadOnly):
-		// The server starts on a full disk, too. Its locks keep others away; the store would also
-		// use the clock.
+		// The server starts even on a full disk. Its locks exclude other servers. Like the store, it
+		// takes the epoch from the clock.
 		a.log.WarnContext(ctx, "the disk takes no writes; the server starts all the same", "error", err)
 		a.driving = a.store
 		lease.Epoch = max(uint64(time.Now().UnixMicro()), hello.Fence+1)
@@ -114,7 +114,7 @@ func (a *app) takeLease(ctx context.Context) error {
 		}
 	}
 	a.runnerID, a.shims.Epoch = here.RunnerID, lease.Epoch
-	if lease.Epoch == hello.Fence+1 { // neither the clock nor the database reach the fence
+	if lease.Epoch == hello.Fence+1 { // both the clock and the database are behind the fence
 		a.shims.Ahead = map[string]bool{}
 		for processID, fence := range fences {
 			a.shims.Ahead[processID] = fence > known.Epoch
@@ -123,9 +123,9 @@ func (a *app) takeLease(ctx context.Context) error {
 	return nil
 }
 
-// identifyRunner returns the runner of the state folder, which gets one if it has none. A database
-// that only one server can use comes with its runner, so that it can be moved without the state
-// folder.
+// identifyRunner returns the runner of the state folder, and creates one if there is none. If only
+// one server can use the database, the runner in the database takes precedence, so that the database
+// can be moved without the state folder.
 func (a *app) identifyRunner(ctx context.Context) (localRunner, error) {
 	file := filepath.Join(a.settings.StateDir, "runner.json")
 	var here localRunner
@@ -160,8 +160,8 @@ func (a *app) identifyRunner(ctx context.Context) (localRunner, error) {
 	return here, nil
 }
 
-// machine identifies this machine to the database, without telling its id; "" if it has none, as
-// containers.
+// machine returns a hash that identifies this machine in the database without revealing its id. It
+// returns "" if the machine has no id, as in containers.
 func machine() string {
 	id, err := os.ReadFile("/etc/machine-id")
 	if text := strings.TrimSpace(string(id)); err == nil && len(text) == 32 {
@@ -172,7 +172,7 @@ func machine() string {
 }
 
 // keepLease renews the lease until ctx ends. It fails with [session.ErrLeaseLost] when a server
-// with a newer lease drives the runner; then the sessions are let go.
+// with a newer lease drives the runner; this server then detaches from the sessions.
 func (a *app) keepLease(ctx context.Context) error { return renewLease(ctx, a.store, *a.lease) }
 
 // renewLease renews a lease until ctx ends, or fails with [session.ErrLeaseLost].
@@ -187,14 +187,14 @@ func renewLease(ctx context.Context, st session.RunnerStore, l session.Lease) er
 		}
 		if err := st.RenewLease(ctx, l); errors.Is(err, session.ErrLeaseLost) {
 			return err
-		} // the outage of a database is shown elsewhere, and changes nothing of the lease
+		} // other errors are outages of the database, which are reported elsewhere
 	}
 }
 
-// releaseTimeout bounds how long a server that ends takes to release its lease.
+// releaseTimeout bounds how long a stopping server takes to release its lease.
 const releaseTimeout = time.Second
 
-// releaseLease lets others see at once that nobody drives the runner.
+// releaseLease releases the lease, so that other servers see at once that nobody drives the runner.
 func (a *app) releaseLease(ctx context.Context) {
 	if a.lease == nil {
 		return
@@ -218,8 +218,8 @@ func readEpoch(file string) (uint64, error) {
 	return strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
 }
 
-// startedAt returns when the server of an epoch started. An epoch is a time in microseconds
-// unless the clock went back.
+// startedAt returns when the server of an epoch started, in RFC 3339. An epoch is a Unix time in
+// microseconds, unless the clock went back.
 func startedAt(epoch uint64) string {
 	if epoch == 0 {
 		return "never"

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// demoPorts is how many ports a demo tries, from that of its settings on.
+// demoPorts is how many ports a demo tries, beginning with that of its settings.
 const demoPorts = 10
 
 // listenPublicly listens on the address of --listen. If its port is taken, a demo takes one of the

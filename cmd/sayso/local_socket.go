@@ -17,16 +17,16 @@ import (
 	"github.com/sayso-dev/sayso/internal/account"
 )
 
-// socketFile is the name of the socket in the state folder. The commands for the terminal
-// reach the server by it, without its address, its certificate or a token: only the user that
-// runs the server, and root, can open it.
+// socketFile is the name of the socket in the state folder. The terminal commands reach the server
+// through it, without its address, its certificate or a token: only the user that runs the server,
+// and root, can open it.
 const socketFile = "sayso.sock"
 
 // maxSocketPath is the longest path that fits into the address of a socket on every system.
 const maxSocketPath = 103
 
-// socketPath returns a path of the socket that fits into an address. Call free when it is not
-// needed any more.
+// socketPath returns a path of the socket that fits into an address. Call free when the path is no
+// longer needed.
 func socketPath(stateDir string) (path string, free func(), err error) {
 	path = filepath.Join(stateDir, socketFile)
 	if len(path) <= maxSocketPath {
@@ -42,8 +42,8 @@ func socketPath(stateDir string) (path string, free func(), err error) {
 	return fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), socketFile), func() { dir.Close() }, nil
 }
 
-// listenAtSocket opens the socket. The caller holds the lock of the state folder, so what lies
-// there is of a server that was killed.
+// listenAtSocket opens the socket. The caller holds the lock of the state folder, so an existing
+// socket is left over from a server that was killed.
 func listenAtSocket(stateDir string) (net.Listener, error) {
 	path, free, err := socketPath(stateDir)
 	if err != nil {
@@ -55,7 +55,7 @@ func listenAtSocket(stateDir string) (net.Listener, error) {
 	}
 	l, err := net.Listen("unix", path)
 	if err == nil {
-		err = os.Chmod(path, 0o600) // the folder, which is 0700, has kept others out until now
+		err = os.Chmod(path, 0o600) // until now, the mode 0700 of the folder has kept other users out
 	}
 	if err != nil {
 		free()
@@ -79,15 +79,15 @@ func (l *socketListener) Close() error {
 	return l.Listener.Close()
 }
 
-// localOperator serves the REST API to whoever could open the socket, as the first admin. A
-// request with a token is served as that of its bearer.
+// localOperator serves the REST API to whoever can open the socket, with the rights of the first
+// admin. A request with a token has the rights of that token instead.
 type localOperator struct {
 	next      http.Handler
 	directory *account.Directory
 	token     atomic.Pointer[operatorToken]
 }
 
-// operatorToken is a token that only the memory of this server knows.
+// operatorToken is a token whose secret is only in the memory of this server.
 type operatorToken struct {
 	secret string
 	until  time.Time
@@ -132,7 +132,7 @@ func (o *localOperator) secret(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// With a role of its own it does not make the server count as set up.
+	// A token with an explicit role does not make the server count as set up.
 	_, secret, err := o.directory.CreateOwnToken(ctx, account.Identity{User: admin, Credential: account.Credential{Name: operatorTokenName}}, operatorTokenName, account.Admin, operatorTokenTTL)
 	if err == nil {
 		o.token.Store(&operatorToken{secret, now.Add(operatorTokenTTL)})

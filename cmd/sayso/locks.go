@@ -19,8 +19,9 @@ const handoverTimeout = shutdownGrace + 2*time.Second
 // ending is what a stopping server writes to its locks, after its process id.
 const ending = "ending"
 
-// takeLock waits for a server that is ending. It waits a moment for any other: after a kill,
-// a program that the server was just starting holds the lock until its exec.
+// takeLock locks a file. It waits up to handoverTimeout for a server that is ending, and a moment
+// for any other holder: after a kill, a program that the server was just starting holds the lock
+// until its exec.
 func takeLock(ctx context.Context, lock *os.File) error {
 	const patience, pause = 2 * time.Second, 20 * time.Millisecond
 	for began := time.Now(); ; {
@@ -46,7 +47,7 @@ func takeLock(ctx context.Context, lock *os.File) error {
 // holderOf returns the process that holds a lock, and whether it is ending.
 func holderOf(lock *os.File) (process string, isEnding bool) {
 	text := make([]byte, 100)
-	n, _ := lock.ReadAt(text, 0) // an unreadable lock has no name
+	n, _ := lock.ReadAt(text, 0) // an unreadable lock names no process
 	process, _, isEnding = strings.Cut(strings.TrimSpace(string(text[:n])), " "+ending)
 	return process, isEnding
 }
@@ -74,8 +75,8 @@ func openStateDir(ctx context.Context, dir string) (*os.File, error) {
 }
 
 // lockDatabase keeps a server with another state folder from using the same SQLite file,
-// which may not exist yet: each would take the sessions of the other for dead. It returns nil
-// for a database that is no file.
+// which may not exist yet: each would consider the sessions of the other dead. It returns nil
+// for a database that is not a file.
 func lockDatabase(ctx context.Context, address string) (*os.File, error) {
 	path, found := strings.CutPrefix(address, "sqlite:")
 	if !found && strings.Contains(address, "://") {
@@ -102,7 +103,8 @@ func lockDatabase(ctx context.Context, address string) (*os.File, error) {
 	return lockFile(ctx, path+".lock", "the database "+path, "--database")
 }
 
-// lockFile locks the file at path, which represents the value of a setting.
+// lockFile locks the file at path. Its error names thing, which the lock protects, and the setting
+// with which to choose another one.
 func lockFile(ctx context.Context, path, thing, setting string) (*os.File, error) {
 	lock, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

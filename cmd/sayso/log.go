@@ -10,7 +10,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/account"
 )
 
-// newLog returns the log, and the variable of its level.
+// newLog returns the logger, and the variable that sets its level.
 func newLog(s settings, stderr io.Writer) (*slog.Logger, *slog.LevelVar, error) {
 	level, err := levelOf(s)
 	if err != nil {
@@ -56,7 +56,7 @@ func (h isWorthLogging) WithGroup(name string) slog.Handler {
 }
 
 // logIncident returns a function that logs account events and sign-ins as the audit log records
-// them: without secrets, and without a name that somebody typed and nobody has.
+// them: without secrets, and without user names that do not exist.
 func logIncident(log *slog.Logger) func(context.Context, account.Incident) {
 	return func(ctx context.Context, i account.Incident) {
 		attributes := []any{"event", i.What, "by", i.By.Name}

@@ -14,7 +14,7 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// followEvery is how often sayso logs --follow looks for more.
+// followEvery is how often sayso logs --follow reads new entries.
 const followEvery = time.Second
 
 // logsFlags are the flags of sayso logs.
@@ -31,7 +31,7 @@ func (f *logsFlags) define(flags *flag.FlagSet) {
 	f.remoteFlags.define(flags)
 }
 
-// loggedItem is an entry of a transcript as the wire has it. The fields depend on the kind.
+// loggedItem is an entry of a transcript, as the server sends it. The fields depend on the kind.
 type loggedItem struct {
 	Seq        int64              `json:"seq"`
 	Rev        int64              `json:"rev"`
@@ -53,7 +53,7 @@ type loggedItem struct {
 	Description string `json:"description"`
 }
 
-// logPage is a piece of a transcript.
+// logPage is a page of a transcript.
 type logPage struct {
 	Items []json.RawMessage `json:"items"`
 	Next  int64             `json:"next"`
@@ -112,7 +112,7 @@ func logs(ctx context.Context, args []string, std streams) error {
 				return err
 			}
 			items, next, more = append(items, page.Items...), page.Next, page.More
-			if !first || f.last == 0 { // as it comes
+			if !first || f.last == 0 { // each page as it arrives
 				for _, raw := range items {
 					if err := printItem(raw); err != nil {
 						return err
@@ -193,7 +193,7 @@ func (it loggedItem) print(to *screen, again bool) {
 			text += " by " + it.By
 		}
 	case session.ItemResult:
-		who, text, style = "End of turn", "", dim // Claude has said the text before
+		who, text, style = "End of turn", "", dim // an earlier entry has the text
 	default:
 		who = visible.Line(string(it.Kind))
 	}

@@ -16,22 +16,22 @@ import (
 func main() {
 	signaled, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	ctx, cancel := context.WithCancel(context.Background())
-	// A second signal ends the process at once, which is safe at any time, and does so as soon as
-	// anybody can see that the first one arrived.
+	// A second signal ends the process at once, which is safe at any time. stop comes first, so that
+	// this holds before the first signal has any visible effect.
 	context.AfterFunc(signaled, func() { stop(); cancel() })
 	// The handler stays until the end, so that a signal after the work is done does not
 	// change the exit code.
 	os.Exit(run(ctx, os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
 }
 
-// streams are those of the process.
+// streams are the standard streams of the process.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
 }
 
 // run runs one command and returns the exit code: 2 for a wrong command line, 1 for any other
-// error, unless the command has codes of its own.
+// error, unless the command defines other codes.
 func run(ctx context.Context, args []string, std streams) int {
 	if len(args) > 0 {
 		switch args[0] {
@@ -74,7 +74,7 @@ func printHelpFor(words []string, std streams) int {
 	return 0
 }
 
-// errUsage: the command line is wrong, and the command has printed why.
+// errUsage reports a wrong command line of an internal command. Nothing is printed.
 var errUsage = errors.New("usage")
 
 // usageError is a wrong command line; its text says what is wrong.
@@ -82,7 +82,7 @@ type usageError string
 
 func (e usageError) Error() string { return string(e) }
 
-// exitError is an error with an exit code of its own. Without a text nothing is printed.
+// exitError is an error with a specific exit code. Without a text, nothing is printed.
 type exitError struct {
 	code int
 	text string

@@ -46,7 +46,7 @@ func mcpVerb(ctx context.Context, args []string, stdin io.Reader, stdout io.Writ
 	if len(rest) > 0 || (f.connect == "") == (f.config == "") {
 		return usageError("it needs either --connect FILE or --config FILE, or one of: register, unregister, stream")
 	}
-	// Without a reader, nobody needs an answer.
+	// Without a reader of stdout, answers are not needed.
 	ctx, stop := whileRead(ctx, stdout)
 	defer stop()
 	if f.config != "" {
@@ -185,7 +185,7 @@ func (f *forwarder) run(ctx context.Context, stdin io.Reader) error {
 	}
 }
 
-// forward forwards one message; requests are concurrent.
+// forward forwards one message. It does not wait for the responses to requests, except initialize.
 func (f *forwarder) forward(ctx context.Context, under *sync.WaitGroup, line []byte) {
 	var m envelope
 	if err := json.Unmarshal(line, &m); err != nil {
@@ -195,7 +195,7 @@ func (f *forwarder) forward(ctx context.Context, under *sync.WaitGroup, line []b
 	id := string(m.ID)
 	switch {
 	case m.Method == "":
-		return // an answer to a question that the server never asks
+		return // a response, although the server sends no requests
 	case id == "" || id == "null":
 		var cancelled *forwardedCall
 		if m.Method == "notifications/cancelled" {
@@ -206,8 +206,8 @@ func (f *forwarder) forward(ctx context.Context, under *sync.WaitGroup, line []b
 		if cancelled != nil {
 			cancelled.cancelled.Store(true)
 		}
-		// In order, and before the cancelled call is disconnected, so that the server knows
-		// that this is on purpose.
+		// Sent in order, and before the cancelled call is disconnected, so that the server knows
+		// that the call was cancelled on purpose.
 		brief, done := context.WithTimeout(ctx, notificationTimeout)
 		defer done()
 		_, _ = f.sendOnce(brief, line, m, &forwardedCall{})
@@ -237,7 +237,7 @@ func (f *forwarder) forward(ctx context.Context, under *sync.WaitGroup, line []b
 	under.Go(carry)
 }
 
-// sendUntilAnswered sends a request until it is answered or no longer wanted.
+// sendUntilAnswered sends a request until it is answered, refused or cancelled.
 func (f *forwarder) sendUntilAnswered(ctx context.Context, line []byte, m envelope, c *forwardedCall) {
 	for pause := retryPause; ; pause = min(2*pause, maxRetryPause) {
 		answered, err := f.sendOnce(ctx, line, m, c)
@@ -346,7 +346,7 @@ func (f *forwarder) setHeaders(h http.Header, m envelope) {
 // digestOf hashes an id for a header.
 func digestOf(id json.RawMessage) string { return uuid.NewSHA1(uuid.Nil, id).String() }
 
-// stream writes the messages of an event stream to stdout until the response was among them.
+// stream writes the messages of an event stream to stdout, up to the response.
 func (f *forwarder) stream(body io.Reader, m envelope, c *forwardedCall) (answered bool, err error) {
 	reader := bufio.NewReader(body)
 	var data []byte
@@ -398,17 +398,17 @@ func (f *forwarder) noteVersion(message []byte, m envelope) {
 	f.mu.Unlock()
 }
 
-// refuse answers a request instead of the server.
+// refuse answers a request with an error, in place of the server.
 func (f *forwarder) refuse(id json.RawMessage, code int, message string) {
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": message}})
 	if err != nil {
-		return // an id that came as JSON
+		return // impossible: id was decoded from JSON
 	}
 	f.write(body)
 }
 
-// write writes one message as a line on stdout. A reader that is gone ends the process by the
-// end of stdin.
+// write writes one message as a line to stdout. It ignores errors: if the reader is gone, the end
+// of stdin ends the process.
 func (f *forwarder) write(message []byte) {
 	var line bytes.Buffer
 	if json.Compact(&line, message) != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
-// metrics measures the steps from a request to people and of the answer back.
+// metrics measures the steps of a request to people and of the answer back to Claude.
 type metrics struct {
 	registry      *prometheus.Registry
 	askToFrame    prometheus.Histogram
@@ -22,7 +22,7 @@ type metrics struct {
 	tracer        *tracing.Tracer          // nil if nothing is traced
 }
 
-// newMetrics returns metrics with a registry of their own.
+// newMetrics returns metrics with their own registry.
 func newMetrics() *metrics {
 	// From 0.5 ms to 8 s: shorter times are noise, and longer ones do not occur.
 	buckets := prometheus.ExponentialBuckets(0.0005, 2, 15)
@@ -40,8 +40,8 @@ func newMetrics() *metrics {
 	return m
 }
 
-// watch adds what is measured when metrics are read: the size of the database, and the free space of
-// the disk with the state folder. What cannot be measured is missing.
+// watch adds gauges that are measured when metrics are read: the size of the database, and the free
+// space of the disk with the state folder. A gauge that cannot be measured is left out.
 func (m *metrics) watch(s store.Store, stateDir string) {
 	m.registry.MustRegister(measuredAtRead{
 		prometheus.NewDesc("sayso_database_bytes", "Size of the database on its disk.", nil, nil): func() (float64, error) {
@@ -57,15 +57,15 @@ func (m *metrics) watch(s store.Store, stateDir string) {
 	})
 }
 
-// watchSessions adds what is measured of sessions when metrics are read. stalled returns how many wait
-// because their output cannot be stored.
+// watchSessions adds a gauge of stalled sessions. stalled is called when metrics are read, and returns
+// how many sessions wait because their output cannot be stored.
 func (m *metrics) watchSessions(stalled func() int) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "sayso_stalled_sessions", Help: "Sessions that wait because their machine cannot store their output.",
 	}, func() float64 { return float64(stalled()) }))
 }
 
-// measuredAtRead is a collector of gauges.
+// measuredAtRead is a collector of gauges that are measured when they are read.
 type measuredAtRead map[*prometheus.Desc]func() (float64, error)
 
 // Describe implements [prometheus.Collector].
@@ -114,7 +114,7 @@ type measuredStore struct {
 	store.Store
 	open, resolve, hold, delivery, save, state, put, transcript, search prometheus.Observer
 
-	tracer *tracing.Tracer // of the calls on a request's way
+	tracer *tracing.Tracer // traces the calls that handle a request
 }
 
 func observe(o prometheus.Observer, start time.Time) { o.Observe(time.Since(start).Seconds()) }

@@ -15,7 +15,7 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
-// migrationReports is how often a step of a migration that takes long says how far it is.
+// migrationReports is how often a long step of a migration reports its progress.
 const migrationReports = 5 * time.Second
 
 // migrateFlags are the flags of sayso migrate.
@@ -97,7 +97,7 @@ func transfer(ctx context.Context, s settings, from string, startOver bool, std 
 	if err != nil {
 		return err
 	}
-	// Opening it once for writing leaves it as a server does.
+	// Opening the database once for writing leaves it as a server would.
 	opened, err := store.Open(ctx, s.Database)
 	if err != nil {
 		return err
@@ -122,8 +122,8 @@ func transfer(ctx context.Context, s settings, from string, startOver bool, std 
 	return nil
 }
 
-// transferReport returns a function that prints how far a copy is: a line for each table, and one
-// every few seconds while a large one is copied.
+// transferReport returns a function that prints the progress of a copy: a line for each table, and
+// one every few seconds while a large table is copied.
 func transferReport(out io.Writer) func(store.TransferProgress) {
 	const pause = 2 * time.Second
 	printed := time.Now()

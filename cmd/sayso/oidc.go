@@ -24,7 +24,7 @@ type oidcSettings struct {
 	RoleClaim    string
 	Roles        []string // value=role
 	DefaultRole  string
-	clientSecret string // from the environment alone, because other users can read flags
+	clientSecret string // only from the environment, because other users can read flags
 }
 
 func (o oidcSettings) used() bool { return o.Issuer != "" }

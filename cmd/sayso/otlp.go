@@ -18,8 +18,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// The standard variables that name a collector and what it needs to see. OTEL_EXPORTER_OTLP_ENDPOINT
-// is the address of a collector, to which the path is added.
+// The standard variables that name a collector and the headers that it needs.
+// OTEL_EXPORTER_OTLP_ENDPOINT is a base address, to which the path of traces is added.
 const (
 	endpointVariable = "OTEL_EXPORTER_OTLP_ENDPOINT"
 	tracesVariable   = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
@@ -31,7 +31,7 @@ const (
 	maxCollectorBody = 64 << 10         // of a response
 )
 
-// collectorOf returns the address that takes traces, "" without a collector.
+// collectorOf returns the address to which traces are sent, "" without a collector.
 func collectorOf(s settings, getenv func(string) string) (string, error) {
 	given, from := s.OTLPEndpoint, "--otlp-endpoint"
 	if given == "" {
@@ -62,8 +62,8 @@ type collector struct {
 	failing atomic.Bool
 }
 
-// newCollector returns the collector at an address. headers is the text of the variable: names and
-// values as in a query, separated by commas.
+// newCollector returns the collector at an address. headers is the value of the variable: NAME=VALUE
+// pairs, separated by commas, with percent-encoded values.
 func newCollector(address, headers string, log *slog.Logger) (*collector, error) {
 	c := &collector{url: address, headers: http.Header{}, log: log, client: &http.Client{
 		Timeout:       collectorTimeout,
@@ -84,8 +84,8 @@ func newCollector(address, headers string, log *slog.Logger) (*collector, error)
 	return c, nil
 }
 
-// ExportSpans implements [sdktrace.SpanExporter]. Spans that the collector does not take are lost;
-// the log says when that begins and ends.
+// ExportSpans implements [sdktrace.SpanExporter]. Spans that the collector does not accept are lost;
+// the log records when that begins and ends.
 func (c *collector) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
 	err := c.send(ctx, spans)
 	switch failing := err != nil; {
@@ -130,7 +130,7 @@ func (c *collector) send(ctx context.Context, spans []sdktrace.ReadOnlySpan) err
 		} `json:"partialSuccess"`
 	}
 	if json.Unmarshal(text, &partial) != nil {
-		return nil // a collector may say nothing
+		return nil // a collector may answer without a body
 	}
 	if n, err := partial.PartialSuccess.RejectedSpans.Int64(); err == nil && n > 0 {
 		return fmt.Errorf("%s rejected %d spans: %s", c.url, n, partial.PartialSuccess.ErrorMessage)
@@ -144,8 +144,8 @@ func (c *collector) Shutdown(context.Context) error {
 	return nil
 }
 
-// The messages of OTLP, as the JSON of Protocol Buffers: 64-bit numbers are strings, and ids
-// hexadecimal.
+// The messages of OTLP in JSON, as mapped from Protocol Buffers: 64-bit numbers are strings, and ids
+// are hexadecimal.
 type (
 	otlpTraces struct {
 		ResourceSpans []otlpResourceSpans `json:"resourceSpans"`
@@ -190,7 +190,7 @@ const (
 	otlpError    = 2 // the code of a status
 )
 
-// encodeSpans returns the message of spans that one tracer recorded.
+// encodeSpans returns the message for spans that one tracer recorded. There must be at least one.
 func encodeSpans(spans []sdktrace.ReadOnlySpan) otlpTraces {
 	var resource otlpResourceSpans
 	var scope otlpScopeSpans
@@ -217,7 +217,7 @@ func encodeSpans(spans []sdktrace.ReadOnlySpan) otlpTraces {
 func encodeAttributes(list []attribute.KeyValue) (out []otlpAttribute) {
 	for _, kv := range list {
 		a := otlpAttribute{Key: string(kv.Key)}
-		a.Value.String = kv.Value.AsString() // there are no others
+		a.Value.String = kv.Value.AsString() // all attributes are strings
 		out = append(out, a)
 	}
 	return out

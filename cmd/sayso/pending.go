@@ -76,14 +76,14 @@ func showPending(ctx context.Context, args []string, std streams) error {
 	return nil
 }
 
-// openRequest is a request as /api/pending lists it, with the digest of what it asks.
+// openRequest is a request as /api/pending lists it, with the digest of its input.
 type openRequest struct {
 	wire.PendingRequest
 	Digest string `json:"digest"`
 }
 
-// digestLength is how many digits of the hash of the input people type. The id names the
-// request, so they only tell that it is the input that was shown.
+// digestLength is how many hexadecimal digits of the hash of the input people type. The id
+// identifies the request, so the digits only confirm that its input is the one that was shown.
 const digestLength = 12
 
 // openRequests lists the open requests, oldest first.
@@ -246,14 +246,14 @@ func (q openRequest) printForm(to *screen) {
 	}
 }
 
-// oneLine names the line ends of a text that must stay on one line.
+// oneLine replaces line endings and tabs by their names, for a text that must stay on one line.
 func oneLine(text string) string {
 	return strings.NewReplacer("\n", "[LF]", "\t", "[TAB]").Replace(text)
 }
 
 // inputText returns the input of a tool for people: each field with its name, in the order of
-// the input, texts as they are and everything else as JSON. Two fields of one name are both
-// there.
+// the input, texts as they are and everything else as JSON. It keeps both of two fields with the
+// same name.
 func inputText(input json.RawMessage) string {
 	d := json.NewDecoder(bytes.NewReader(input))
 	open, err := d.Token()

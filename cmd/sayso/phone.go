@@ -13,7 +13,7 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// phoneFacts is what the addresses for a phone depend on.
+// phoneFacts holds everything on which the addresses for a phone depend.
 type phoneFacts struct {
 	settings    settings
 	lan         []netip.Addr      // of this machine in private networks
@@ -109,7 +109,7 @@ func (f phoneFacts) lanLacks(ip, port string) (missing wire.PhoneMissing, fix []
 	return wire.NothingMissing, nil
 }
 
-// shellWord quotes a text for a shell, if it needs that.
+// shellWord quotes a text for a shell, if necessary.
 func shellWord(text string) string {
 	plain := func(r rune) bool {
 		return r == '/' || r == '.' || r == '-' || r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
@@ -120,8 +120,8 @@ func shellWord(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// bridges are the beginnings of names of interfaces that lead to containers and virtual
-// machines only.
+// bridges are prefixes of the names of interfaces that lead only to containers and virtual
+// machines.
 var bridges = []string{"docker", "br-", "veth", "virbr", "lxc", "podman", "cni"}
 
 const (
@@ -168,8 +168,8 @@ func (a *app) phoneAddresses(ctx context.Context) []wire.PhoneAddress {
 	return phoneAddresses(f)
 }
 
-// tailnetName asks the name server of the machine for the name of an address in a tailnet. Other
-// networks use that range, too.
+// tailnetName looks up the name of an address in the range of tailnets. It returns "" if the address
+// is not in a tailnet: other networks use that range, too.
 func tailnetName(ctx context.Context, ip netip.Addr) string {
 	ctx, cancel := context.WithTimeout(ctx, nameLookupLimit)
 	defer cancel()

@@ -10,9 +10,9 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
-// presentStore is a store as people see it: an ended process is dead, even before the store
-// records that. It keeps the last state of each running session for when the store cannot be
-// read.
+// presentStore is a store that shows the present state of processes: one that has ended is dead, even
+// before the store records that. It remembers the last state of each running session in case the
+// store cannot be read.
 type presentStore struct {
 	store.Store
 	present func(stored session.ProcessState) session.ProcessState

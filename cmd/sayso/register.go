@@ -21,8 +21,8 @@ import (
 )
 
 // registration is our entry among the MCP servers of one project in a person's .claude.json.
-// Before it writes, it stores what it found, so that it can restore that, even after dying
-// half way.
+// Before it changes that file, it stores the entry that it found, so that it can restore it, even
+// after an interruption.
 type registration struct {
 	home    agentHome
 	file    string // .claude.json
@@ -128,8 +128,8 @@ func (r *registration) register(ctx context.Context, stdout io.Writer) error {
 	return nil
 }
 
-// note returns the record of what exists now. For an entry of ours, the record of the earlier
-// registration is kept.
+// note returns the record to store: what data contains now or, if the entry is ours, the record of
+// the earlier registration.
 func (r *registration) note(data []byte) (registered, error) {
 	found, err := config.Get(data, r.path()...)
 	if err != nil {

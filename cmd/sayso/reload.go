@@ -23,7 +23,8 @@ type reloader struct {
 	leave func() // ends the server
 }
 
-// catchHangups keeps SIGHUP from ending the process from now on.
+// catchHangups keeps SIGHUP from ending the process until stop is called. attended reports whether
+// the process has a terminal and was not started with SIGHUP ignored, as by nohup.
 func catchHangups() (hangups <-chan os.Signal, attended bool, stop func()) {
 	attended = !signal.Ignored(syscall.SIGHUP) && terminal()
 	c := make(chan os.Signal, 1)
@@ -90,8 +91,8 @@ func (r *reloader) reload(ctx context.Context) {
 	a.log.InfoContext(ctx, "settings reloaded")
 }
 
-// reloaded returns s with what read has for the settings that a reload applies. The others stay
-// those with which the server works.
+// reloaded returns s with the values from read for the settings that a reload applies. The others
+// keep the values that the server uses.
 func (s settings) reloaded(read settings) settings {
 	now := read
 	for _, r := range settingsTable {

@@ -31,13 +31,13 @@ const (
 	tokenVariable  = "SAYSO_TOKEN"
 )
 
-// maxReply bounds what is read of a response, in bytes.
+// maxReply bounds the body of a response, in bytes.
 const maxReply = 256 << 20
 
 // remoteTimeout bounds a call. Killing a process takes longest.
 const remoteTimeout = time.Minute
 
-// remoteFlags name a running server and how to show what it says.
+// remoteFlags name a running server and the format of the output.
 type remoteFlags struct {
 	server, tokenFile, stateDir string
 	json                        bool
@@ -88,7 +88,7 @@ func (f remoteFlags) connect() (*remote, error) {
 		}
 		return &remote{name: u.Scheme + "://" + u.Host, base: u.Scheme + "://" + u.Host, token: token, client: client, free: func() {}}, nil
 	}
-	// What Claude runs has this variable. Its sessions must not answer by mistake.
+	// Programs that Claude runs have this variable. They must not answer requests by mistake.
 	if os.Getenv(shim.Marker) != "" {
 		return nil, errors.New("this command is for people, and you are in a session of Claude")
 	}
@@ -179,7 +179,7 @@ func (r *remote) do(ctx context.Context, method, path string, body, reply any) e
 	return nil
 }
 
-// explain says what to do when the server cannot be reached.
+// explain returns an error that says what to do when the server cannot be reached.
 func (r *remote) explain(err error) error {
 	var unreachable *net.OpError
 	switch {

@@ -39,10 +39,10 @@ type expired struct {
 	usage    session.Usage     // read only if measure was given, or the retention needs it
 }
 
-// findExpired returns the sessions that a retention deletes: those without activity for too long,
-// and if the others are too large, those longest without. A session that runs, waits for a person
-// or for capacity, or belongs to an agent or terminal outside, whose token would end with it, does
-// not expire.
+// findExpired returns the sessions that a retention deletes: those without activity for too long
+// and, if the others are too large, those that have been inactive longest. A session does not expire
+// while it runs or waits for a person or for capacity. Neither does the session of an external agent
+// or terminal, whose token would end with it.
 func findExpired(ctx context.Context, st store.Store, keep retention, measure bool, now time.Time) (x expired, err error) {
 	busy := map[string]bool{}
 	active, err := st.ActiveProcesses(ctx)
@@ -88,7 +88,7 @@ func findExpired(ctx context.Context, st store.Store, keep retention, measure bo
 	for _, s := range candidates {
 		tooOld := keep.SessionDays > 0 && s.UpdatedAt.Before(cutoff)
 		if tooLarge := limit > 0 && size > limit; !tooOld && !tooLarge {
-			break // the others are newer
+			break // the rest are newer
 		}
 		bytes := x.usage.Sessions[s.SessionID].Total()
 		x.sessions, x.bytes, size = append(x.sessions, s), x.bytes+bytes, size-bytes
@@ -96,7 +96,8 @@ func findExpired(ctx context.Context, st store.Store, keep retention, measure bo
 	return x, nil
 }
 
-// deleteExpiredSessions is a [job.Job].
+// deleteExpiredSessions deletes expired sessions every retentionInterval until ctx ends. It is a
+// [job.Job].
 func (a *app) deleteExpiredSessions(ctx context.Context, _ int64) error {
 	ticker := time.NewTicker(retentionInterval)
 	defer ticker.Stop()
@@ -143,7 +144,8 @@ func (a *app) applyRetention(ctx context.Context, keep retention) (deleted int, 
 	return deleted, nil
 }
 
-// Storage is an [httpapi.Storage]. Limits that are nil are those of the running server.
+// Storage returns what is stored, and what the limits in try would delete. Nil limits stand for those
+// of the running server. It is an [httpapi.Storage].
 func (a *app) Storage(ctx context.Context, try wire.RetentionLimits) (wire.Storage, error) {
 	keep := a.runtime.retention()
 	for _, one := range []struct {
@@ -266,5 +268,5 @@ func printStorage(out io.Writer, w wire.Storage) {
 	}
 }
 
-// kilobytes rounds up.
+// kilobytes converts bytes to KB, rounding up.
 func kilobytes(bytes int64) int64 { return (bytes + 1023) / 1024 }

@@ -38,7 +38,7 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// runnerSettings are those of a runner alone.
+// runnerSettings are the settings that only a runner has.
 type runnerSettings struct {
 	Servers   []string
 	TokenFile string
@@ -47,7 +47,7 @@ type runnerSettings struct {
 	Processes int // 0 for any number
 }
 
-// host is this host as a runner of servers on others.
+// host runs sessions on this host for servers on other hosts.
 type host struct {
 	settings     settings
 	exe          string
@@ -57,13 +57,13 @@ type host struct {
 	sandbox      *launch.Sandbox
 	cli          *launch.CLI
 	near         runner.Methods // those of a launch.Runner
-	program      func() string  // the shim
+	program      func() string  // path of the shim program
 	descriptors  *descriptors.Reserve
 	mcp          *launch.MCP // where sessions reach the server through this program
 	waiting      int         // sessions whose output could not be stored at the last hello
 }
 
-// runnerVerb is a runner for the servers of its settings, until ctx ends. The sessions continue.
+// runnerVerb runs a runner for the servers in its settings until ctx ends. The sessions then continue.
 func runnerVerb(ctx context.Context, args []string, stderr io.Writer) error {
 	signal.Ignore(syscall.SIGXFSZ) // as serve does
 	s, rest, err := readSettings("runner", args, os.Getenv)
@@ -129,10 +129,10 @@ func runnerVerb(ctx context.Context, args []string, stderr io.Writer) error {
 	return err
 }
 
-// maxSkew is by how much clocks may differ before somebody is told.
+// maxSkew bounds the difference of clocks, above which the log has a warning.
 const maxSkew = 5 * time.Second
 
-// prepare finds what sessions here need.
+// prepare determines what sessions on this host need: their user, sandbox, CLI and folders.
 func (h *host) prepare() (err error) {
 	s := h.settings
 	if h.installation, err = installationOf(s.StateDir); err != nil {
@@ -163,7 +163,7 @@ func (h *host) prepare() (err error) {
 	return err
 }
 
-// installationOf returns the id of the installation in a state folder, which gets one if it has none.
+// installationOf returns the id of the installation in a state folder, and creates one if it is missing.
 func installationOf(stateDir string) (string, error) {
 	file := filepath.Join(stateDir, "runner.json")
 	var here localRunner
@@ -186,7 +186,7 @@ func installationOf(stateDir string) (string, error) {
 	return here.InstallationID, nil
 }
 
-// token reads the token, which may be replaced while the runner is there.
+// token reads the token, which may be replaced while the runner is running.
 func (h *host) token() (string, error) {
 	text, err := os.ReadFile(h.settings.Runner.TokenFile)
 	if err != nil {
@@ -201,7 +201,7 @@ func (h *host) shims(epoch uint64) *launch.Shims {
 	return &launch.Shims{Exe: h.exe, Program: h.program, Root: shimsIn(s.StateDir), Private: privateIn(s.StateDir), RunAs: h.runAs, Epoch: epoch, Redact: h.cli.Redact}
 }
 
-// hello says what this host is and has.
+// hello returns the hello of this host: its identity, capacity, folders and CLI.
 func (h *host) hello(ctx context.Context) (runner.Hello, error) {
 	fences, waiting, err := h.shims(0).Fences(ctx)
 	if err != nil {
@@ -230,7 +230,8 @@ func (h *host) hello(ctx context.Context) (runner.Hello, error) {
 	return hello, nil
 }
 
-// begin serves the calls of a server.
+// begin returns the handler for the calls of a server, and the function that detaches from its
+// sessions.
 func (h *host) begin(w runner.Welcome) (runner.Serve, func()) {
 	shims := h.shims(w.Epoch)
 	served := processes.NewHost(&launch.Starter{
@@ -253,9 +254,9 @@ func (h *host) begin(w runner.Welcome) (runner.Serve, func()) {
 	}, served.Detach
 }
 
-// running returns how many processes run here.
+// running returns how many CLIs run on this host.
 func running(shims *launch.Shims) (n int) {
-	found, _ := shims.Leftovers(context.Background()) // it reads a folder; none if it cannot
+	found, _ := shims.Leftovers(context.Background()) // it reads a folder, and returns none on error
 	for _, l := range found {
 		if l.Origin().Alive {
 			n++
@@ -269,7 +270,7 @@ func loadOf(shims *launch.Shims, stateDir string) wire.RunnerLoad {
 	l := wire.RunnerLoad{Processes: running(shims), Waiting: shims.Waiting(), FreeMemory: memInfo("MemAvailable")}
 	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
 		first, _, _ := strings.Cut(string(text), " ")
-		l.Load, _ = strconv.ParseFloat(first, 64) // 0 then
+		l.Load, _ = strconv.ParseFloat(first, 64) // 0 on error
 	}
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(stateDir, &disk); err == nil {
@@ -278,9 +279,9 @@ func loadOf(shims *launch.Shims, stateDir string) wire.RunnerLoad {
 	return l
 }
 
-// memInfo returns a figure of /proc/meminfo in bytes, 0 where there is none.
+// memInfo returns a value of /proc/meminfo in bytes, 0 if it is missing.
 func memInfo(name string) uint64 {
-	text, _ := os.ReadFile("/proc/meminfo") // Linux has it
+	text, _ := os.ReadFile("/proc/meminfo") // exists only on Linux
 	for line := range strings.Lines(string(text)) {
 		if value, found := strings.CutPrefix(line, name+":"); found {
 			kB, _ := strconv.ParseUint(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 10, 64)
@@ -290,7 +291,7 @@ func memInfo(name string) uint64 {
 	return 0
 }
 
-// advice says what to do about an error of connecting, "" when there is nothing to say.
+// advice returns what to do about a connection error, "" for other errors.
 func advice(err error) string {
 	var authority x509.UnknownAuthorityError
 	var hostname x509.HostnameError

@@ -19,11 +19,11 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// runners are the runners on other hosts that dial this server. It is the [runner.Registry] of the
-// endpoint.
+// runners drives the runners on other hosts that dial this server. It is the [runner.Registry] of
+// the endpoint.
 type runners struct {
 	store    session.RunnerStore
-	server   string // what a lease says of this server
+	server   string // identifies this server in leases
 	announce func() // tells other servers that a runner has another driver; it must not block
 	log      *slog.Logger
 	fleet    *orchestrator.Fleet
@@ -35,15 +35,15 @@ type runners struct {
 	local       func() wire.RunnerLoad
 	// loadElsewhere is Load for the runners of other servers; nil if there are none.
 	loadElsewhere func(ctx context.Context, runnerID string) (wire.RunnerLoad, bool)
-	// show shows tabs the machines on which sessions run.
+	// show sends tabs the machines on which sessions run.
 	show    func([]wire.Machine)
-	changed chan struct{} // capacity 1: machines are to be read again
+	changed chan struct{} // capacity 1: machines must be read again
 
 	mu        sync.Mutex
 	connected map[string]*link.Conn // by the id of the runner, while it is driven
 }
 
-// serve makes the endpoint. Its Run lets runners in.
+// serve creates the endpoint, which accepts runners while its Run runs.
 func (r *runners) serve() (err error) {
 	r.connected = map[string]*link.Conn{}
 	r.changed = make(chan struct{}, 1)
@@ -82,7 +82,7 @@ func (r *runners) TakeLease(ctx context.Context, runnerID string, h runner.Hello
 	return runner.Welcome{RunnerID: runnerID, Epoch: lease.Epoch, Time: known.SeenAt}, err
 }
 
-// drive uses a runner until its connection ends or another server has it.
+// drive drives a runner until its connection ends or another server takes its lease.
 func (r *runners) drive(ctx context.Context, w runner.Welcome, _ runner.Hello, c *link.Conn) error {
 	r.mu.Lock()
 	r.connected[w.RunnerID] = c
@@ -119,7 +119,7 @@ func (r *runners) drive(ctx context.Context, w runner.Welcome, _ runner.Hello, c
 	return err
 }
 
-// reachableChanged shows tabs that a runner can be reached, or no longer can.
+// reachableChanged tells tabs and other servers that a runner can be reached, or no longer can.
 func (r *runners) reachableChanged(ctx context.Context, runnerID string) {
 	r.fleet.DriverChanged(runnerID)
 	r.machinesChanged()
@@ -144,7 +144,7 @@ func (r *runners) machinesChanged() {
 	}
 }
 
-// watchMachines shows tabs the machines until ctx ends.
+// watchMachines sends tabs the machines, at each change, until ctx ends.
 func (r *runners) watchMachines(ctx context.Context) error {
 	ticker := time.NewTicker(machinesInterval)
 	defer ticker.Stop()
@@ -175,7 +175,7 @@ func (r *runners) NewToken() (token string, hash [sha256.Size]byte) { return run
 // Recheck implements [httpapi.Runners].
 func (r *runners) Recheck(ctx context.Context) { r.endpoint.Recheck(ctx) }
 
-// loadTimeout bounds how long a list of runners waits for one.
+// loadTimeout bounds how long a list of runners waits for the load of one.
 const loadTimeout = time.Second
 
 // Load implements [httpapi.Runners].
@@ -189,7 +189,7 @@ func (r *runners) Load(ctx context.Context, runnerID string) (wire.RunnerLoad, b
 	return load, drives
 }
 
-// loadHere returns what a runner uses, false if this server does not drive it.
+// loadHere returns the load of a runner, and false if this server does not drive it.
 func (r *runners) loadHere(ctx context.Context, runnerID string) (load wire.RunnerLoad, connected bool) {
 	if runnerID == r.runnerID {
 		return r.local(), true
@@ -197,7 +197,7 @@ func (r *runners) loadHere(ctx context.Context, runnerID string) (load wire.Runn
 	r.mu.Lock()
 	c := r.connected[runnerID]
 	r.mu.Unlock()
-	if c == nil || !r.fleet.Drives(runnerID) { // until what runs there is taken over
+	if c == nil || !r.fleet.Drives(runnerID) { // false until its sessions are taken over
 		return load, false
 	}
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)

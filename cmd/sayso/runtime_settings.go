@@ -17,7 +17,7 @@ import (
 const pruneInterval = time.Hour
 
 // runtimeSettings holds the settings of the running server, and can change some. A value that
-// was changed here takes precedence over flags, environment and file, also after a restart.
+// was changed here takes precedence over flags, environment and file, even after a restart.
 type runtimeSettings struct {
 	store interface {
 		account.Trail
@@ -159,7 +159,7 @@ func (rs *runtimeSettings) changedElsewhere(string) {
 	}
 }
 
-// follow applies what other servers change, until ctx ends.
+// follow applies the settings that other servers change, until ctx ends.
 func (rs *runtimeSettings) follow(ctx context.Context) error {
 	for {
 		select {
@@ -193,7 +193,7 @@ func (rs *runtimeSettings) follow(ctx context.Context) error {
 	}
 }
 
-// retention returns how long and how much is kept.
+// retention returns the current retention.
 func (rs *runtimeSettings) retention() retention {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()

@@ -21,8 +21,8 @@ var (
 	errBubblewrapBroken = errors.New("--sandbox bubblewrap does not work on this machine")
 )
 
-// sandboxOf returns the configured sandbox, nil for none. It returns an error if the sandbox
-// cannot work, because a server that is told to confine Claude and cannot must not start.
+// sandboxOf returns the configured sandbox, nil for none. It fails if the sandbox cannot work: a
+// server that is configured to confine Claude and cannot must not start.
 func sandboxOf(s settings, exe string, runAs *claude.RunAs) (*launch.Sandbox, error) {
 	switch s.Sandbox {
 	case "", "none":
@@ -77,9 +77,9 @@ func sandboxOf(s settings, exe string, runAs *claude.RunAs) (*launch.Sandbox, er
 	return box, nil
 }
 
-// enter executes a program in a folder: [--as=NUMBERS] FOLDER PROGRAM ARGUMENTS, after
-// becoming another user if one is given. It is the last step into a sandbox, which has
-// resolved the folder by its name, and from the shim to a Claude of another user.
+// enter executes a program in a folder. Its arguments are [--as=NUMBERS] FOLDER PROGRAM ARGUMENTS;
+// with --as, it becomes that user first. It is the last step into a sandbox, which has resolved the
+// folder by its name, and the step from the shim to a Claude that runs as another user.
 func enter(args []string) error {
 	if len(args) > 0 {
 		if numbers, ok := strings.CutPrefix(args[0], "--as="); ok {

@@ -65,7 +65,7 @@ const redialDelay = time.Second
 
 // serveUntilDone runs a server until ctx ends. It returns nil when ctx ends before
 // the server is ready. A server that has lost the lease of its runner, as when the database
-// was replaced by an older one, lets the sessions go and starts again.
+// was replaced by an older one, detaches from the sessions and starts again.
 func serveUntilDone(ctx context.Context, in invocation) error {
 	err := buildAndRun(ctx, in)
 	for errors.Is(err, session.ErrLeaseLost) && ctx.Err() == nil {

@@ -98,8 +98,8 @@ func listSessions(ctx context.Context, args []string, std streams) error {
 	return nil
 }
 
-// readSessions returns the sessions that run or have an open request first, then those changed
-// last: a few, or all.
+// readSessions returns sessions: first those with open requests, then those that run, then the others,
+// the most recently changed first. Without all, it returns only a few of the others.
 func readSessions(ctx context.Context, r *remote, all bool) ([]sessionRow, error) {
 	listed, err := storedSessions(ctx, r, all)
 	if err != nil {
@@ -134,7 +134,7 @@ func readSessions(ctx context.Context, r *remote, all bool) ([]sessionRow, error
 		}
 		rows = append(rows, row)
 	}
-	for id, p := range active { // that run, and are archived or older than what is listed
+	for id, p := range active { // run, but are archived or older than those listed
 		rows = append(rows, sessionRow{Session: wire.Session{SessionID: id, Title: p.Title, UpdatedAt: p.StartedAt}, State: p.State, OpenRequests: p.OpenRequests, Memory: p.Memory})
 	}
 	rank := func(row sessionRow) int {
@@ -150,7 +150,8 @@ func readSessions(ctx context.Context, r *remote, all bool) ([]sessionRow, error
 	return rows, nil
 }
 
-// storedSessions lists sessions, newest first: a page, or all with archived ones.
+// storedSessions lists sessions, newest first: a page or, with all, every session, including archived
+// ones.
 func storedSessions(ctx context.Context, r *remote, all bool) ([]wire.Session, error) {
 	if !all {
 		page, err := get[wire.SessionList](ctx, r, "/api/sessions?limit="+strconv.Itoa(recentSessions))
@@ -176,10 +177,10 @@ func storedSessions(ctx context.Context, r *remote, all bool) ([]wire.Session, e
 	return list, nil
 }
 
-// minPrefix is how much of an id must be typed.
+// minPrefix is how many characters of an id must be typed.
 const minPrefix = 4
 
-// shortID is the part of an id that tables show, which can be typed instead of it.
+// shortID returns the part of an id that tables show. People can type it instead of the id.
 func shortID(id string) string { return id[:min(len(id), 8)] }
 
 // findID returns the one of ids that begins with what was typed.

@@ -71,13 +71,13 @@ type settings struct {
 	proxies []netip.Prefix // parsed TrustedProxies
 	file    string         // path of the file that was read
 	open    bool           // Listen is reachable from other machines
-	named   bool           // this server alone is at localhost
+	named   bool           // browsers reach this server, and no other, at localhost
 }
 
 const minBootstrapToken = 32 // characters
 
-// validNodeID matches the names of servers that people may choose. They are shown in lists, logs
-// and traces, where a blank would look like the end.
+// validNodeID matches the names that people may give to servers. Names are shown in lists, logs and
+// traces, where a space would look like the end.
 var validNodeID = regexp.MustCompile(`^[\pL\pN][\pL\pN._-]{0,99}$`)
 
 // defaultSettings returns the default values.
@@ -99,7 +99,7 @@ func readSettings(verb string, args []string, getenv func(string) string) (setti
 	return readSettingsAnd(nil, verb, args, getenv)
 }
 
-// readSettingsAnd is readSettings for a command that has other flags, too, which define adds.
+// readSettingsAnd is readSettings for a command with additional flags, which define adds.
 func readSettingsAnd(define func(*flag.FlagSet), verb string, args []string, getenv func(string) string) (settings, []string, error) {
 	s := defaultSettings(getenv)
 	if verb == "demo" && s.StateDir != "" {
@@ -171,7 +171,7 @@ func (s *settings) readFile(path string) error {
 			if to, known := fields[key]; known {
 				err = meta.PrimitiveDecode(values[name], to)
 			} else if tables[key] {
-				if kind := meta.Type(key); kind != "Hash" && kind != "" { // none for dotted keys; the decoder would ignore anything but a table
+				if kind := meta.Type(key); kind != "Hash" && kind != "" { // "" for dotted keys; the decoder would ignore anything but a table
 					return fmt.Errorf("settings file: %s is a table, not of type %s", key, kind)
 				}
 				var table map[string]toml.Primitive
@@ -248,7 +248,7 @@ func (s *settings) complete() error {
 		if s.NodeID, err = os.Hostname(); err != nil {
 			s.NodeID = "node"
 		}
-	} else if !validNodeID.MatchString(s.NodeID) { // a host may be called anything
+	} else if !validNodeID.MatchString(s.NodeID) { // the host's own name may be anything
 		return fmt.Errorf("--node-id %s: use up to 100 letters, digits, dots, hyphens and underscores, and begin with a letter or digit", s.NodeID)
 	}
 	if err := s.Ask.complete(); err != nil {
@@ -314,7 +314,8 @@ func parseProxies(list []string) (proxies []netip.Prefix, err error) {
 // tls reports whether the server serves HTTPS itself.
 func (s settings) tls() bool { return s.TLSCert != "" || s.ACME.used() }
 
-// defaultStateDir returns the state folder by the XDG base directories.
+// defaultStateDir returns the state folder according to the XDG Base Directory Specification, "" without
+// a home folder.
 func defaultStateDir(getenv func(string) string) string {
 	if dir := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "sayso")

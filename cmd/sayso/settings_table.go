@@ -253,7 +253,7 @@ func (r setting) parse(s *settings, text string) (err error) {
 	return r.validate(*s)
 }
 
-// validate checks the value of the setting alone.
+// validate checks the value of this setting, regardless of others.
 func (r setting) validate(s settings) error {
 	number := 0.0
 	switch value := r.field(&s).(type) {
@@ -262,7 +262,7 @@ func (r setting) validate(s settings) error {
 	case *float64:
 		number = *value
 	}
-	if !(number >= 0 && number <= r.maximum) { // NaN is neither
+	if !(number >= 0 && number <= r.maximum) { // also refuses NaN
 		return fmt.Errorf("use a number from 0 to %.0f", r.maximum)
 	}
 	if r.check != nil {
@@ -290,7 +290,7 @@ func (r setting) format(s settings) string {
 	return ""
 }
 
-// copy sets the setting of to to the value that it has in from.
+// copy copies the value of this setting from one set of settings to another.
 func (r setting) copy(to *settings, from settings) {
 	switch value := r.field(&from).(type) {
 	case *[]string:
@@ -371,7 +371,7 @@ func unknownVariables(environ []string) (names []string) {
 	return slices.Compact(names)
 }
 
-// settingsThatDiffer lists the settings of next that need a restart.
+// settingsThatDiffer lists the settings that differ between now and next and need a restart.
 func settingsThatDiffer(now, next settings) (names []string) {
 	for _, r := range settingsTable {
 		if !r.reload && r.format(now) != r.format(next) {

@@ -10,12 +10,12 @@ import (
 	"github.com/sayso-dev/sayso/shim/embedded"
 )
 
-// shimVerb is the verb that a server runs once for each session where it cannot use the
-// embedded program. It is not for people. Its parameters come on stdin.
+// shimVerb runs a shim. The server starts it for each session if it cannot use the embedded
+// program; it is not for people. Its parameters come on stdin.
 func shimVerb(_ []string) error { return shim.Main(os.Stdin, os.Stdout) }
 
-// shimProgram returns a function that returns the path of the embedded shim, or "" where it
-// is missing or cannot run. The first call installs it in the state folder.
+// shimProgram returns a function that returns the path of the embedded shim, or "" if it is
+// missing or cannot run. The first call installs it in the state folder.
 func shimProgram(stateDir string, log *slog.Logger) func() string {
 	return sync.OnceValue(func() string {
 		path, err := embedded.Install(filepath.Join(stateDir, "program"))

@@ -18,7 +18,7 @@ type statusFlags struct{ remoteFlags }
 // serverStatus is what sayso status prints with --json.
 type serverStatus struct {
 	Server       string                `json:"server"`
-	Version      string                `json:"version,omitempty"` // for admins
+	Version      string                `json:"version,omitempty"` // only for admins
 	Ready        bool                  `json:"ready"`
 	Problem      string                `json:"problem,omitempty"` // why it is not ready
 	User         string                `json:"user"`

@@ -25,7 +25,8 @@ type screen struct {
 	color bool
 }
 
-// newScreen looks at what w is. COLUMNS overrides the width of a terminal, NO_COLOR its colors.
+// newScreen returns the screen for w. COLUMNS overrides the width of a terminal; NO_COLOR disables
+// colors.
 func newScreen(w io.Writer, getenv func(string) string) *screen {
 	s := &screen{w: w}
 	f, ok := w.(*os.File)
@@ -55,8 +56,7 @@ const (
 	yellow = "33"
 )
 
-// styled returns a text of ours in a style. It must contain nothing of others but what
-// package visible returned.
+// styled returns a text in a style. Text that is not ours must come from package visible.
 func (s *screen) styled(style, text string) string {
 	if !s.color || style == "" || text == "" {
 		return text
@@ -88,7 +88,7 @@ func columnsOfRune(r rune) int {
 	return 1
 }
 
-// fit truncates a text to so many columns.
+// fit truncates a text to a number of columns.
 func fit(text string, columns int) string {
 	for columnsOf(text) > columns {
 		runes := len([]rune(text))
@@ -100,8 +100,8 @@ func fit(text string, columns int) string {
 	return text
 }
 
-// quoted prints a text of somebody else. Each line, also of a long line that is wrapped, has a
-// bar before it, so that no text can look like one of ours.
+// quoted prints a text that is not ours. It puts a bar before each line, including each part of a
+// wrapped one, so that the text cannot pass for output of sayso.
 func (s *screen) quoted(text string) {
 	for line := range strings.Lines(text) {
 		for _, part := range s.wrap(strings.TrimSuffix(line, "\n"), s.width-4) {
@@ -110,8 +110,8 @@ func (s *screen) quoted(text string) {
 	}
 }
 
-// wrap cuts a line into parts of so many columns, and does not cut it for anything but a
-// terminal.
+// wrap splits a line into parts of at most the given number of columns. Outside of a terminal it
+// returns the line as it is.
 func (s *screen) wrap(line string, columns int) (parts []string) {
 	if s.width == 0 {
 		return []string{line}
@@ -129,8 +129,8 @@ func (s *screen) wrap(line string, columns int) (parts []string) {
 	return append(parts, line[from:])
 }
 
-// table prints rows below their titles. In a terminal that is too narrow, the column wide is
-// truncated, and then the last one. Cells contain text of others only as package visible returned it.
+// table prints rows below titles. In a terminal that is too narrow, it truncates the column wide, then
+// the last one. Text in cells that is not ours must come from package visible.
 func (s *screen) table(titles []string, rows [][]string, wide int, style func(row, column int) string) {
 	widths := make([]int, len(titles))
 	for _, row := range append([][]string{titles}, rows...) {
@@ -171,7 +171,8 @@ func (s *screen) table(titles []string, rows [][]string, wide int, style func(ro
 	}
 }
 
-// printJSON prints a value as indented JSON, in which nothing reaches the terminal.
+// printJSON prints a value as indented JSON, with escapes for all characters that a terminal would
+// interpret or hide.
 func printJSON(w io.Writer, value any) error {
 	encoded, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {

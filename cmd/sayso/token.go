@@ -52,7 +52,7 @@ func token(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	// Flags of another kind of token would be misunderstood.
+	// Flags of another kind of token are refused, because ignoring them would surprise people.
 	given := map[string]bool{}
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	wrong := ""
@@ -161,7 +161,7 @@ func agentToken(ctx context.Context, sessions session.Store, directory *account.
 	return secret, err
 }
 
-// runnerToken creates a runner with its token, or gives the one of that name another token.
+// runnerToken creates a runner and returns its token, or replaces the token of the runner of that name.
 func runnerToken(ctx context.Context, st session.RunnerStore, admin account.User, name string) (string, error) {
 	name = strings.TrimSpace(name)
 	if name == "" || len(name) > 100 {
@@ -185,8 +185,8 @@ func runnerToken(ctx context.Context, st session.RunnerStore, admin account.User
 	return "", fmt.Errorf("the runner inside the server is called %s; give the other one another name", quote(name))
 }
 
-// signInAddress puts the secret after the #, which browsers do not send. next is a path of the
-// web app to go on to, or "".
+// signInAddress returns a sign-in link with the secret after the #, which browsers do not send. next
+// is the path of the web app to open afterwards, or "".
 func signInAddress(at, next, secret string) string {
 	if next != "" {
 		next = "?next=" + next
@@ -211,8 +211,8 @@ func addressesOf(s settings) addresses {
 	return w
 }
 
-// addressesFile is where a server stores its addresses, one per line, for other commands on
-// this machine. They do not know its flags, nor the port chosen for :0.
+// addressesFile returns the file in which a server stores its addresses, one per line, for other
+// commands on this machine. They know neither its flags nor the port chosen for :0.
 func addressesFile(stateDir string) string { return filepath.Join(stateDir, "ways") }
 
 func writeAddresses(s settings) error {
@@ -220,7 +220,7 @@ func writeAddresses(s settings) error {
 	return config.Write(addressesFile(s.StateDir), []byte(w.local+"\n"+w.outside+"\n"))
 }
 
-// readAddresses returns the addresses of the server that ran last, else those of the
+// readAddresses returns the addresses of the server that ran last, or else those of the
 // settings.
 func readAddresses(s settings) addresses {
 	noted, err := os.ReadFile(addressesFile(s.StateDir))
@@ -252,5 +252,5 @@ func localAddress(s settings) string {
 	return scheme + "://" + s.Listen
 }
 
-// signInLinkTTL returns how long a sign-in link is valid, for people.
+// signInLinkTTL is the lifetime of a sign-in link, as a text for people.
 var signInLinkTTL = fmt.Sprintf("%.0f minutes", account.SignInLinkTTL.Round(time.Minute).Minutes())

@@ -20,14 +20,14 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
-// traceDrain bounds how long the end of the server waits for the collector.
+// traceDrain bounds how long a stopping server waits for the collector.
 const traceDrain = 2 * time.Second
 
-// newTracer returns the tracer of the server and the function that ends it. The tracer is nil when
-// no collector is named; then nothing is measured.
+// newTracer returns the tracer of the server and the function that ends it. The tracer is nil if no
+// collector is configured; then nothing is measured.
 //
-// The trace of a request has its id, without the hyphens. So every server that has to do with the
-// request adds to the same trace, also after a restart, and who has the one finds the other.
+// The id of a trace is the id of its request, without the hyphens. Every server that handles the
+// request thus adds to the same trace, even after a restart, and either id leads to the other.
 func newTracer(s settings, getenv func(string) string, log *slog.Logger) (*tracing.Tracer, func() error, error) {
 	address, err := collectorOf(s, getenv)
 	if err != nil || address == "" {
@@ -81,10 +81,10 @@ func traceID(requestID string) trace.TraceID {
 // rootSpan returns the span of the whole request, which is the parent of the others.
 func rootSpan(id trace.TraceID) trace.SpanID { return trace.SpanID(id[8:]) }
 
-// rootKey is the key of the trace whose first span is made.
+// rootKey is the context key of the id of a trace whose root span is being created.
 type rootKey struct{}
 
-// spanIDs makes the ids of spans.
+// spanIDs generates the ids of spans.
 type spanIDs struct{}
 
 // NewIDs implements [sdktrace.IDGenerator].
@@ -102,7 +102,7 @@ func (spanIDs) NewSpanID(context.Context, trace.TraceID) trace.SpanID {
 	return trace.SpanID(id[8:])
 }
 
-// tracedNotifier measures how long the parts of the server are told of a new request.
+// tracedNotifier measures how long it takes to notify the parts of the server of a new request.
 type tracedNotifier struct {
 	store.Notifier
 	tracer *tracing.Tracer

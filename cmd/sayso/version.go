@@ -11,20 +11,20 @@ import (
 	"github.com/sayso-dev/sayso/claude"
 )
 
-// versionFile is the only place of the tree with the version.
+// versionFile is the only place in the tree that names the version.
 //
 //go:embed VERSION
 var versionFile string
 
-// These are set at build time: version by tests of upgrades, instead of that in the file, and
-// commit by releases, which are built without what Go knows of the repository.
+// These are set at build time: version by tests of upgrades, to override the file, and commit by
+// releases, which are built without Go's information about the repository.
 var (
 	version = ""
 	commit  = ""
 )
 
-// versionText returns the version by Semantic Versioning. A build that is no release has its
-// commit as build metadata, so that tabs notice another build.
+// versionText returns the version in the format of Semantic Versioning. A build that is not a release
+// has its commit as build metadata, so that tabs notice a different build.
 func versionText() string {
 	if version != "" {
 		return version
@@ -50,8 +50,7 @@ func vcsRevision() string {
 	return ""
 }
 
-// printVersion prints what a report about this program needs. The first line is for programs,
-// too.
+// printVersion prints what a bug report needs. Programs may read the first line.
 func printVersion(w io.Writer) {
 	built := commit
 	if built == "" {

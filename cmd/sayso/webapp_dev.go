@@ -12,7 +12,7 @@ import (
 // viteVariable names the variable with the address of Vite's server, which scripts/dev.mjs sets.
 const viteVariable = "SAYSO_DEV_VITE"
 
-// vite is the value of that variable. It is no setting, and sessions must not get it.
+// vite is the value of that variable. It is not a setting, and sessions must not get it.
 var vite = func() string {
 	defer os.Unsetenv(viteVariable)
 	return os.Getenv(viteVariable)
@@ -33,7 +33,7 @@ func webApp() http.Handler {
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(target)
 		r.Out.Header.Del("Cookie")
-		r.Out.Header.Del("Origin") // the server has checked it; Vite knows its own only
+		r.Out.Header.Del("Origin") // the server has checked it; Vite accepts only its own
 	}}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Security-Policy", vitePolicy)

@@ -1,6 +1,6 @@
 // Command scriptedmodel serves a scripted Messages API on loopback, so that the
-// real Claude CLI can be run without an account. See package scriptedmodel for
-// the script language.
+// real Claude CLI can run without an account. Package scriptedmodel documents the
+// script language.
 package main
 
 import (

@@ -64,7 +64,7 @@ func (b *blocks) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*[]struct{ Type, Text string })(b))
 }
 
-// entries returns what is recorded of a message.
+// entries returns the entries that record a message.
 func (m output) entries() (all []entry) {
 	switch m.Type {
 	case "control_request":
@@ -106,7 +106,7 @@ func (r *recorder) put(e entry) {
 	}
 }
 
-// asCLI is the first argument with which this program is the CLI.
+// asCLI is the first argument that makes this program act as the CLI.
 const asCLI = "cli"
 
 // wrapCLI writes the script that the server starts as the CLI. With children, each CLI starts

@@ -14,20 +14,20 @@ import (
 	"time"
 )
 
-// clocksCanJump: the clocks of single processes can be changed here.
+// clocksCanJump reports whether the clock of a single process can be changed on this platform.
 const clocksCanJump = true
 
-// The functions of the vDSO that have the time of day, and one that no program here calls, whose
-// place the functions below take.
+// The functions of the vDSO that return the time of day, and one that no program here calls, which
+// the functions below overwrite.
 const (
 	clockGettime = "__vdso_clock_gettime"
 	gettimeofday = "__vdso_gettimeofday"
 	unused       = "__vdso_clock_getres"
 )
 
-// The functions ask the kernel and add a number of seconds to the time of day: its distance is
-// written into the last four bytes of a MOVQ. Other clocks than CLOCK_REALTIME stay as they are, as
-// when an administrator sets a clock.
+// The functions ask the kernel and add a number of seconds to the time of day. The distance to that
+// number is written into the last four bytes of the MOVQ. Clocks other than CLOCK_REALTIME do not
+// change, as when an administrator sets a clock.
 var (
 	jumpedClock = []byte{
 		0xb8, 228, 0, 0, 0, // MOVL $SYS_clock_gettime, AX
@@ -55,10 +55,10 @@ const (
 	stopSignal = time.Second
 )
 
-// setClock makes the clock of one process differ from that of the machine, by whole seconds. The
-// process, which is not told, is stopped for a moment. The kernel maps the functions that read the clock
-// into each process and copies a page that is written to, so other processes keep their clock, and so
-// does what this process starts.
+// setClock makes the clock of one process differ from that of the machine, by whole seconds. It stops
+// the process for a moment, unnoticed. The kernel maps the functions that read the clock into each
+// process and copies a page that is written to, so all other processes keep their clocks, including
+// those that this process starts.
 func setClock(pid int, by time.Duration) (err error) {
 	failed := func(err error) error { return fmt.Errorf("set the clock of process %d: %w", pid, err) }
 	memory, err := os.OpenFile(fmt.Sprintf("/proc/%d/mem", pid), os.O_RDWR, 0)
@@ -118,7 +118,7 @@ func setClock(pid int, by time.Duration) (err error) {
 	return nil
 }
 
-// vdso returns where the vDSO of a process is, and its bytes.
+// vdso returns the address of the vDSO of a process, and its bytes.
 func vdso(pid int, memory *os.File) (start uint64, image []byte, err error) {
 	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
 	if err != nil {
@@ -161,7 +161,7 @@ func awaitStopped(pid int, functions ...uint64) error {
 			}
 			for _, f := range functions {
 				if pc > f && pc < f+jump {
-					// It has to go on for a moment.
+					// The thread must run on for a moment.
 					if err := errors.Join(syscall.Kill(pid, syscall.SIGCONT), syscall.Kill(pid, syscall.SIGSTOP)); err != nil {
 						return err
 					}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// clocksCanJump: the clocks of single processes cannot be changed here.
+// clocksCanJump reports whether the clock of a single process can be changed on this platform.
 const clocksCanJump = false
 
 func setClock(int, time.Duration) error { return errors.ErrUnsupported }

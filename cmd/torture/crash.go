@@ -19,7 +19,8 @@ const (
 	pollInterval  = 50 * time.Millisecond // of the drain
 )
 
-// crash is one run of R1: kills, then a drain without kills.
+// crash is one run with faults, then a drain without: kills of the server (R1), outages of its
+// database, or faults between servers and runners.
 type crash struct {
 	*harness
 	tabs     []*tab
@@ -49,7 +50,7 @@ type crash struct {
 	jumpsSeen                  int // of clocks of servers
 }
 
-// runCrash proves R1. It prints a report and returns the faults.
+// runCrash proves R1, or the same with outages or runners. It prints a report and returns the faults.
 func runCrash(ctx context.Context, s settings) ([]fault, error) {
 	h, err := openHarness(ctx, s, false)
 	if err != nil {
@@ -239,8 +240,8 @@ func (c *crash) releaseRequests(done, of int) bool {
 }
 
 // killAll kills the server repeatedly, each time shortly after it responds. If too few answers
-// get through, the time between kills grows: the run must show that nothing is lost, so
-// something must happen.
+// get through, the time between kills grows: a run without answers could not show that none is
+// lost.
 func (c *crash) killAll(ctx context.Context) error {
 	random := c.random(3)
 	settled := 0

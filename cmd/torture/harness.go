@@ -41,7 +41,7 @@ type settings struct {
 	soakFor              time.Duration
 	runners              int           // on other hosts
 	servers              int           // that share the database
-	faultsFor            time.Duration // how long these and the server fail
+	faultsFor            time.Duration // how long runners and servers fail
 	// slack multiplies the time limits: 1 for the proof, more on a busy machine.
 	slack time.Duration
 }
@@ -58,14 +58,14 @@ type harness struct {
 	hosts    []*host     // of the runners
 	twins    []*twin     // the servers beside the first
 	quiet    *quietProxy // between servers and PostgreSQL, nil without runners
-	// With runners and PostgreSQL, what is between each server and the database, and between each server
-	// and those that dial it.
+	// With runners and PostgreSQL: the line from each server to the database, and the line over which
+	// other servers reach each server.
 	toDatabase, toServers []*line
 
 	mu      sync.Mutex       // protects following
 	server  *blackbox.Server // the goroutine that starts and kills it reads it without mu
 	starts  int
-	started time.Time // when the present server was executed
+	started time.Time // when the present server was started
 }
 
 // random returns the random source of one actor. It depends only on the seed, so other actors
@@ -114,7 +114,8 @@ func openHarness(ctx context.Context, s settings, children bool) (*harness, erro
 	if s.runners == 0 {
 		return h, nil
 	}
-	// Once the server has made the tables. It has to take its lease and say where others reach it again.
+	// The server has created the tables that the trail needs. It must start again, so that the trail
+	// notes its lease, and other servers get the address of its line.
 	err = errors.Join(h.openTrail(ctx, listening), h.server.Kill())
 	if err == nil {
 		err = h.start(ctx)
@@ -182,12 +183,12 @@ func (h *harness) tab(ctx context.Context, index int, o tabOptions) (*tab, error
 	all := h.clients()
 	o.client = blackbox.Client{URL: all[index%len(all)].URL, Token: made.Token}
 	if o.client.URL != h.admin.URL {
-		o.started = nil // that of the first server
+		o.started = nil // known only of the first server
 	}
 	return newTab(name, o), nil
 }
 
-// clients returns what the admin uses, for each server.
+// clients returns a client of the admin for each server.
 func (h *harness) clients() []blackbox.Client {
 	all := []blackbox.Client{h.admin}
 	for _, w := range h.twins {
@@ -196,8 +197,9 @@ func (h *harness) clients() []blackbox.Client {
 	return all
 }
 
-// persist repeats a command, at one server after the other, until one has accepted it. It has the same
-// id, so that repeating it has no effect, until it is refused because a runner cannot be reached.
+// persist sends a command to one server after the other until one accepts it. The command keeps its id,
+// so that repeating it has no effect. It gets another id when it is refused because a runner cannot be
+// reached.
 func (h *harness) persist(ctx context.Context, path string, body map[string]any, out any) error {
 	body["command_id"] = uuid.NewString()
 	all := h.clients()

@@ -78,7 +78,7 @@ func (t *tab) handleProvisionalAck(ctx context.Context, g *sentAnswer, a ack) {
 	wait := resendDelay
 	if a.HeldUntil != nil {
 		g.Held = true
-		// Its server may have another time.
+		// The clock of its server may differ.
 		wait += min(time.Until(time.UnixMilli(int64(*a.HeldUntil*1000))), g.Hold)
 		t.scheduleUndo(ctx, g)
 	} else if a.Code == "held" {
@@ -146,7 +146,7 @@ func (g *sentAnswer) wasUndone() bool {
 	return g.Undone || len(g.Acks) > 0 && g.Acks[0].Code == "taken_back"
 }
 
-// after calls f after a delay, even if the tab is disconnected by then.
+// after calls do after a delay, even if the tab is disconnected by then.
 func (t *tab) after(wait time.Duration, do func()) {
 	t.work.Add(1)
 	time.AfterFunc(wait, func() {

@@ -8,7 +8,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// step is an operation on a request. Its output is what its caller got to know.
+// step is an operation on a request. Its output is what its caller learned, see [seen].
 type step struct {
 	kind   stepKind
 	name   string // command of an answer
@@ -20,15 +20,15 @@ type stepKind string
 
 const (
 	answering   stepKind = "answering"   // counts at once
-	holding     stepKind = "holding"     // counts later, unless it is undone
-	counting    stepKind = "counting"    // a held answer counts now; nobody is told
-	undoing     stepKind = "undoing"     // what the tab holds
-	withdrawing stepKind = "withdrawing" // the CLI
-	learning    stepKind = "learning"    // how the request ended, or that it ended
+	holding     stepKind = "holding"     // is held, to count later unless it is undone
+	counting    stepKind = "counting"    // a held answer counts now, which no caller sees
+	undoing     stepKind = "undoing"     // of the answer that the tab holds
+	withdrawing stepKind = "withdrawing" // by the CLI
+	learning    stepKind = "learning"    // that the request ended, and perhaps how
 )
 
-// seen is an output. What is empty was not seen: without an ack, an operation may have had an effect or
-// not.
+// seen is the output of a step. Empty fields were not seen: without an ack, an operation may or may not
+// have had an effect.
 type seen struct {
 	winner   string // command that won, or withdrawal
 	by       string // tab whose answer won
@@ -42,8 +42,8 @@ type seen struct {
 // withdrawal is the winner of a request that its CLI withdrew.
 const withdrawal = "its CLI"
 
-// request is what a request is: the command that won, or the one that is held and by whom, and those
-// that were undone, each between two spaces.
+// request is the state of a request: the command that won, or the one that is held and by whom, and
+// those that were undone, each between two spaces.
 type request struct {
 	winner, held, by string
 	heldDenies       bool
@@ -68,8 +68,8 @@ func (r request) after(s step) (next request, undone bool) {
 }
 
 // requestModel returns the specification of a request: the first answer or withdrawal counts, and
-// everybody is told of it. A held answer keeps others from counting, except a denial of an approval. sent
-// are the answers by their commands.
+// everybody learns of it. A held answer keeps other answers from counting, except that a denial ends a
+// held approval. sent are the answers by their commands.
 func requestModel(sent map[string]claim) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return request{} },
@@ -90,8 +90,9 @@ func requestModel(sent map[string]claim) porcupine.Model {
 	}
 }
 
-// history checks that what tabs, the store and CLIs saw of each request is what they would have seen if
-// everything had happened one after the other, each answer between its sending and its ack.
+// history checks that the history of each request is linearizable: what tabs, the store and CLIs saw is
+// possible if the operations happened one after the other, each answer between its sending and its ack.
+// It returns how many requests it checked.
 func history(l ledgers) (checked int, faults []fault) {
 	sent := map[string]claim{}
 	requests := map[string][]porcupine.Operation{} // by tool use
@@ -112,7 +113,7 @@ func history(l ledgers) (checked int, faults []fault) {
 				add(g.ToolUseID, call, ret, in, out)
 				continue
 			}
-			// A denial that replaced the held answer may have been undone, after which it was held again.
+			// A denial may have replaced the held answer and been undone; then the answer was held again.
 			in.kind = holding
 			add(g.ToolUseID, call, ret, in, seen{})
 			add(g.ToolUseID, call, ret, in, seen{})
@@ -153,7 +154,7 @@ func history(l ledgers) (checked int, faults []fault) {
 	}
 	for id, operations := range requests {
 		if id == "" {
-			continue // faults of their own
+			continue // already faults
 		}
 		checked++
 		if !porcupine.CheckOperations(requestModel(sent), operations) {
@@ -163,7 +164,7 @@ func history(l ledgers) (checked int, faults []fault) {
 	return checked, faults
 }
 
-// seenIn returns what the first ack of an answer says.
+// seenIn returns what the first ack of an answer shows.
 func seenIn(g *sentAnswer) seen {
 	switch a := g.Acks[0]; {
 	case a.Result == "applied":

@@ -15,7 +15,7 @@ import (
 	"github.com/sayso-dev/sayso/cmd/blackbox"
 )
 
-// host stands for another host: a runner that dials each server over a line of its own.
+// host stands for another host: a runner that dials each server over a separate line.
 type host struct {
 	name, id string
 	options  blackbox.Options
@@ -102,8 +102,8 @@ type twin struct {
 	server  *blackbox.Server
 }
 
-// openLines opens what is between the servers of the run and PostgreSQL, and between each and those that
-// dial it. It returns the addresses at which servers are reached, by those at which they listen.
+// openLines opens the lines from the servers of the run to PostgreSQL, and those over which servers reach
+// each other. It returns the addresses at which servers are reached, by those at which they listen.
 func (h *harness) openLines() (reached map[string]string, err error) {
 	if h.quiet, err = newQuietProxy(h.postgres.DSN()); err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func (h *harness) openLines() (reached map[string]string, err error) {
 	return reached, nil
 }
 
-// settingsOf returns the settings of a server that shares PostgreSQL with runners' other servers.
+// settingsOf returns the settings of server n, counted from 0, in a run with runners and PostgreSQL.
 func (h *harness) settingsOf(n int) []string {
 	name := fmt.Sprintf("server-%d", n+1)
 	return []string{"--node-id", name, "--cluster-listen", h.toServers[n].to, "--database", h.quiet.through(h.toDatabase[n], name)}
@@ -200,7 +200,7 @@ func (r *host) kill() error {
 	return nil
 }
 
-// close ends the program and its lines. Nothing of its sessions may be left.
+// close ends the program, its lines, and everything that is left of its sessions.
 func (r *host) close() error {
 	err := r.kill()
 	for _, l := range r.lines {

@@ -22,7 +22,7 @@ const (
 	contradictoryAcks = "contradictory acks"         // an ack is missing, changes, or does not fit the end of the request
 	contradictoryRows = "contradictory rows"         // the outcome at the server does not match
 	leftBehind        = "processes left behind"      // after every session was ended
-	otherFaults       = "other faults"               //
+	otherFaults       = "other faults"               // everything else
 	missedLimits      = "missed a time limit"        // of R2 or R23
 	growth            = "grows with time"            // in a soak
 	disturbed         = "other sessions disturbed"   // of R23

@@ -6,8 +6,8 @@ import (
 	"unsafe"
 )
 
-// limitFiles lets no file of a process grow beyond so many bytes: for that process it is
-// a full disk, for everybody else the disk is as it was.
+// limitFiles keeps the files of a process from growing beyond a number of bytes. To that process
+// the disk looks full; no other process is affected.
 func limitFiles(pid int, bytes uint64) error {
 	limit := syscall.Rlimit{Cur: bytes, Max: ^uint64(0)}
 	if _, _, err := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(pid), syscall.RLIMIT_FSIZE, uintptr(unsafe.Pointer(&limit)), 0, 0, 0); err != 0 {

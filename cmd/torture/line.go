@@ -22,9 +22,9 @@ type line struct {
 // failure is how a line fails.
 type failure struct {
 	cut       bool          // connections are closed, and new ones refused
-	forth     bool          // what the runner sends is lost, and connections stay open
-	back      bool          // the same for what the server sends
-	delayEach time.Duration // of each part of what is sent
+	forth     bool          // what the dialing side sends is lost, and connections stay open
+	back      bool          // the same for what the other side sends
+	delayEach time.Duration // of each part that is sent
 }
 
 // newLine starts to carry connections to an address.
@@ -38,7 +38,7 @@ func newLine(to string) (*line, error) {
 	return l, nil
 }
 
-// address returns that of the near end.
+// address returns the address of the near end.
 func (l *line) address() string { return l.listener.Addr().String() }
 
 // url returns the address of the near end for a browser.
@@ -52,8 +52,8 @@ func (l *line) close() error {
 	return err
 }
 
-// set makes the line fail, or mends it. What was lost never arrives, so a mended line has no connection
-// that was open then.
+// set makes the line fail, or repairs it. Lost data never arrives, so a repair closes the connections
+// that may have lost some.
 func (l *line) set(f failure) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -16,7 +16,7 @@
 // several at once, some of them withdrawn. Tabs, each with its own user, answer every request
 // in different ways. Like the web app, they keep an answer until it is acked and send it again
 // on the next connection. They hold a third of the answers and undo a third of those; then they
-// answer again, or leave that to others for a while. Meanwhile the server is killed repeatedly
+// answer again, or leave that to other tabs for a while. Meanwhile the server is killed repeatedly
 // with SIGKILL, milliseconds after it is up, and restarted, and messages to the sessions keep
 // coming. If too few answers get through, the time between kills grows. The last phase, without
 // kills, settles everything.
@@ -40,16 +40,16 @@
 // another program locks the file. It is then also a fault if a tab differs from the database 3
 // seconds after it is back, or if no answer gets through.
 //
-// With -runners, the sessions run on other hosts, each of which reaches the servers over lines of its
-// own. In an order of the seed, servers and runners are killed or stopped for a while, their clocks jump
-// an hour, lines between runners, servers and PostgreSQL are cut, lose everything or are slow, and
-// PostgreSQL fails or its notifications are lost. The limits are those of -outages. Moreover, what tabs,
-// the store and CLIs saw of each request must be linearizable, each change of PostgreSQL must be a step
-// of the model by the server that may take it, and each line from and to a CLI must be known to its shim
-// once.
+// With -runners, the sessions run on other hosts, each of which reaches the servers over separate lines.
+// In an order that depends on the seed, servers and runners are killed or stopped for a while, their
+// clocks jump an hour, lines between runners, servers and PostgreSQL are cut, lose everything or are
+// slow, and PostgreSQL fails or its notifications are lost. The limits are those of -outages. Moreover,
+// what tabs, the store and CLIs saw of each request must be linearizable, each change of the database
+// must be a step of the model by a server that may take it, and the shim of a CLI must have recorded
+// each line from and to it once.
 //
 // If the CLI withdraws a request at the same moment as an answer is applied, the CLI may receive
-// it or not. Such answers are counted, and are no faults.
+// it or not. Such answers are counted, but are not faults.
 //
 // The exit status is 1 if there is a fault; the files are then kept. The printed seed determines
 // the decisions, but not their times.

@@ -22,7 +22,8 @@ const (
 	answerLimit = 30 * time.Second // from the return until an answer gets through
 )
 
-// An outage is a way in which the database fails. do returns once the database is back.
+// An outage is a way in which the database, or in a run with runners another part, fails. do returns
+// once it works again.
 type outage struct {
 	name string
 	do   func(context.Context, *rand.Rand) error
@@ -112,7 +113,8 @@ func (c *crash) failAll(ctx context.Context) error {
 	return nil
 }
 
-// returns watches the tabs when the database is back.
+// returns watches the tabs after a fault, until they agree with the database and an answer got through.
+// It records a fault if either takes too long.
 func (c *crash) returns(ctx context.Context, what string) error {
 	began, settled, shown := time.Now(), 0, 0
 	for _, t := range c.tabs {

@@ -28,7 +28,7 @@ func (h *harness) alive(clis []*cliLedger) []process {
 				marks = append(marks, filepath.Join(r.options.StateDir(), "program", "sayso-shim-"))
 			}
 			for _, build := range h.builds {
-				marks = append(marks, build+" shim") // a shim without a program of its own
+				marks = append(marks, build+" shim") // a shim that is sayso itself
 			}
 			all = append(all, alive(c.Parent, marks...)...)
 		}

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 )
 
-// quietProxy carries connections of servers to their PostgreSQL, and can lose its notifications.
+// quietProxy carries connections of servers to their PostgreSQL, and can drop its notifications.
 type quietProxy struct {
 	listener net.Listener
 	database *url.URL
@@ -51,7 +51,7 @@ func (p *quietProxy) through(l *line, name string) string {
 	return address.String()
 }
 
-// close ends the proxy, when nobody uses it any more.
+// close ends the proxy. It blocks until all connections through it are closed.
 func (p *quietProxy) close() error {
 	err := p.listener.Close()
 	p.work.Wait()

@@ -36,8 +36,8 @@ type stored struct {
 	leases    map[string]change // the newest of each runner
 }
 
-// replay checks that each change of the trail is a step of the model, taken by a server that may take it
-// then. It returns how many were steps.
+// replay checks that each change of the trail is a step of the model, taken by a server that could take
+// it at that time. It returns how many were steps.
 func replay(trail []change) (steps int, faults []fault) {
 	s := stored{requests: map[string]change{}, processes: map[string]change{}, leases: map[string]change{}}
 	for _, c := range trail {
@@ -50,7 +50,7 @@ func replay(trail []change) (steps int, faults []fault) {
 	return steps, faults
 }
 
-// apply makes a change and returns why it is no step of the model.
+// apply makes a change and returns why it is not a step of the model, "" if it is one.
 func (s stored) apply(c change) (why string) {
 	switch c.What {
 	case "lease":
@@ -82,7 +82,7 @@ func (s stored) apply(c change) (why string) {
 	return ""
 }
 
-// step returns why a request may not change like this.
+// step returns why a request may not change like this, "" if it may.
 func (s stored) step(was, c change) (why string) {
 	from, to := pending.Status(was.State), pending.Status(c.State)
 	decided := to == pending.Answered || to == pending.Denied
@@ -104,14 +104,14 @@ func (s stored) step(was, c change) (why string) {
 	case c.Held != "" && strings.Contains(c.Undone, " "+c.Held+" "):
 		return "what is held was undone"
 	}
-	// Everything but what people do is up to the server that drives the runner.
+	// Only the server that drives the runner may make changes other than those of people.
 	if was.Delivery != "" && was.Delivery != c.Delivery || from != to && !decided {
 		return s.mayWrite(c)
 	}
 	return ""
 }
 
-// mayWrite returns why the server may not write about a process of the runner.
+// mayWrite returns why the server may not write about a process of the runner, "" if it may.
 func (s stored) mayWrite(c change) (why string) {
 	switch lease := s.leases[c.RunnerID]; {
 	case lease.State == "":
@@ -122,7 +122,7 @@ func (s stored) mayWrite(c change) (why string) {
 	return ""
 }
 
-// journal is what the shim of a CLI has noted.
+// journal is what the shim of a CLI has recorded.
 type journal struct {
 	SessionID string
 	RunnerID  string
@@ -182,9 +182,9 @@ func readJournal(ctx context.Context, b shim.Bundle) (j journal, err error) {
 	return j, err
 }
 
-// replayJournals checks what the shims noted against what the CLIs did, and against the trail, if there
-// is one: each line of a CLI is noted once, each line that it read was written once by its shim, and
-// nothing was sent before it was stored. It returns how many lines were checked.
+// replayJournals compares the journals of the shims with what the CLIs did and, if there is one, with the
+// trail: each line of a CLI is recorded once, each line that it read was written once by its shim, and
+// no answer was sent before it was stored. It returns how many lines were checked.
 func replayJournals(l ledgers) (lines int, faults []fault) {
 	add := func(id, format string, args ...any) {
 		faults = append(faults, fault{againstModel, id, fmt.Sprintf(format, args...)})

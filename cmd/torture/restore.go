@@ -212,7 +212,7 @@ func restoreAll(ctx context.Context, h *harness, sessions *[]string) ([]fault, e
 	return faults, nil
 }
 
-// awaitOpen waits until n requests are open and returns their ids.
+// awaitOpen waits until count requests are open and returns their ids.
 func (h *harness) awaitOpen(ctx context.Context, count int) (map[string]bool, error) {
 	for began := time.Now(); ; {
 		ids, err := h.pending(ctx)

@@ -46,7 +46,7 @@ func (w *writer) next(session, number, most int) message {
 	return m
 }
 
-// ask is one request, a tool approval or a question.
+// ask returns one request, a tool approval or a question.
 func (w *writer) ask() map[string]any {
 	if w.random.IntN(3) > 0 {
 		return map[string]any{"tool_name": "Bash", "input": map[string]any{

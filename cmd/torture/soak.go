@@ -166,7 +166,7 @@ func (k *soak) startSession(ctx context.Context) error {
 	return err
 }
 
-// message sends a message that causes a few requests.
+// message returns a message that causes a few requests.
 func (k *soak) message() message {
 	k.writer.left = 1 + k.random.IntN(3)
 	return k.writer.next(len(k.sessions), k.writer.steps, 3)

@@ -12,12 +12,13 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver
 )
 
-// A trail makes the database note each change of a request, of the state of a process, and of who drives
-// a runner, in the transaction of the change. So the order of the notes is that in which the changes
-// happened, wherever one of them had to wait for another.
+// A trail makes the database note each change of a request, of the state of a process, and of the server
+// that drives a runner, in the transaction of the change. Where one change had to wait for another, the
+// notes are therefore in the order of the changes.
 const (
 	trailColumns = "what, runner_id, id, state, delivery, held, undone, answer, by_name, process_id, asked, number"
-	// noteRequest and the others insert a note for the row NEW, of which they list the last columns.
+	// noteRequest and the others insert a note about the row NEW. noteRequest ends before the values of
+	// answer and asked, which depend on the database.
 	noteRequest = `INSERT INTO torture_trail (what, runner_id, id, state, delivery, held, undone, by_name, process_id, answer, asked)
 		SELECT 'request', s.runner_id, NEW.request_id, NEW.status, NEW.delivery, NEW.held_command, NEW.taken_back, NEW.by_name, NEW.process_id, `
 	noteProcess = `INSERT INTO torture_trail (what, runner_id, id, state, process_id, number)
@@ -36,8 +37,8 @@ const (
 	leaseChanges   = "((OLD.lease_epoch, OLD.lease_server) IS DISTINCT FROM (NEW.lease_epoch, NEW.lease_server))"
 )
 
-// sqliteTrail is the trail of a file, which has one server. Its time is that of the server, so notes have
-// none.
+// sqliteTrail is the trail of a file, which has one server. Its notes have no time, because that would
+// come from the clock of the server.
 const sqliteTrail = `
 CREATE TABLE torture_trail (n INTEGER PRIMARY KEY AUTOINCREMENT, at bigint NOT NULL DEFAULT 0, server text NOT NULL DEFAULT 'the server', ` + trailTable + `;
 CREATE TRIGGER torture_asked AFTER INSERT ON requests BEGIN ` + noteRequest + `coalesce(NEW.answer, ''), NEW.asker_tool_use_id` + ofSession + `; END;
@@ -45,9 +46,8 @@ CREATE TRIGGER torture_request AFTER UPDATE ON requests WHEN ` + requestChanges 
 CREATE TRIGGER torture_process AFTER UPDATE ON processes WHEN ` + processChanges + ` BEGIN ` + noteProcess + ofSession + `; END;
 CREATE TRIGGER torture_lease AFTER UPDATE ON runners WHEN ` + leaseChanges + ` BEGIN ` + noteLease + `; END;`
 
-// postgresTrail is that of PostgreSQL, with the name of the server: one that writes although another has
-// taken the lease is seen here, and nowhere else. It also lets servers reach each other over lines that
-// can fail.
+// postgresTrail is the trail of PostgreSQL. Its notes name the server: only they show that one wrote
+// although another had taken the lease. It also makes servers reach each other over lines that can fail.
 const postgresTrail = `
 CREATE TABLE torture_trail (n bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
 	at bigint NOT NULL DEFAULT extract(epoch FROM clock_timestamp()) * 1000000, server text NOT NULL DEFAULT current_setting('application_name'), ` + trailTable + `;
@@ -85,7 +85,7 @@ type change struct {
 	Number    int64  // version of the process, epoch of the lease
 }
 
-// openDatabase opens the database of the run beside its servers.
+// openDatabase opens the database of the run, which its servers may be using.
 func (h *harness) openDatabase() (*sql.DB, error) {
 	if h.postgres != nil {
 		return sql.Open("pgx", h.postgres.DSN())
@@ -116,7 +116,7 @@ func (h *harness) openTrail(ctx context.Context, reached map[string]string) (err
 	return nil
 }
 
-// readTrail returns what the database noted.
+// readTrail returns the notes of the database, in order.
 func (h *harness) readTrail(ctx context.Context) (all []change, err error) {
 	db, err := h.openDatabase()
 	if err != nil {

@@ -32,7 +32,7 @@ import (
 
 var update = flag.Bool("update", false, "write the manifests")
 
-// everything switches on what the values leave off.
+// everything enables all parts of the chart that its default values leave out.
 var everything = map[string]any{
 	"server":        map[string]any{"pushKey": map[string]any{"existingSecret": "push"}, "settings": map[string]any{"audit-days": 90}},
 	"ingress":       map[string]any{"enabled": true, "className": "nginx", "annotations": map[string]any{"a/b": "3600"}},
@@ -41,7 +41,7 @@ var everything = map[string]any{
 	"networkPolicy": map[string]any{"serverCIDR": "10.1.2.3/32"},
 }
 
-// render is helm template: the documents of the chart, by their file.
+// render returns the documents of the chart, by file, as helm template does.
 func render(t *testing.T, values map[string]any) string {
 	t.Helper()
 	c, err := chartloader.Load("chart")
@@ -126,7 +126,7 @@ type (
 	}
 )
 
-// workload is what all pods have in common.
+// workload holds what all workloads have in common.
 type workload struct {
 	name   string
 	labels map[string]string
@@ -134,11 +134,11 @@ type workload struct {
 	claims []string
 }
 
-// objects are the documents of a rendered chart.
+// objects holds the documents of a rendered chart.
 type objects struct {
 	kinds     []string
 	workloads []workload
-	selectors map[string]*metav1.LabelSelector // of what selects pods
+	selectors map[string]*metav1.LabelSelector // of the objects that select pods
 	server    *appsv1.Deployment
 	runner    *appsv1.StatefulSet
 	service   *corev1.Service
@@ -146,7 +146,7 @@ type objects struct {
 	pool      *sandboxWarmPool
 }
 
-// decode reads documents as strictly as the server of Kubernetes: it fails on unknown and doubled
+// decode reads documents as strictly as the Kubernetes API server: it fails on unknown and duplicate
 // fields and on values of another type.
 func decode(t *testing.T, text string) objects {
 	t.Helper()
@@ -220,7 +220,7 @@ func strictly(t *testing.T, document string, to any) {
 	}
 }
 
-// check looks at what a strict reader does not: what the documents refer to, and what they allow.
+// check tests what decode cannot: the references between the documents, and what they allow.
 func (o objects) check(t *testing.T) {
 	t.Helper()
 	for _, w := range o.workloads {
@@ -332,7 +332,7 @@ func TestChart(t *testing.T) {
 	}
 }
 
-// A chart with a mistake is refused.
+// TestMistakesAreFound checks that strict decoding finds mistakes in the documents of the chart.
 func TestMistakesAreFound(t *testing.T) {
 	t.Parallel()
 	text := render(t, everything)
@@ -354,7 +354,8 @@ func TestMistakesAreFound(t *testing.T) {
 	}
 }
 
-// The plain manifests are the chart as it is.
+// TestManifests checks that the plain manifests match the chart with its default values and the
+// sandbox enabled.
 func TestManifests(t *testing.T) {
 	t.Parallel()
 	const path = "manifests/sayso.yaml"
@@ -370,7 +371,7 @@ func TestManifests(t *testing.T) {
 	}
 }
 
-// session-pod gives the token to the pod, and prints it nowhere.
+// TestSessionPod checks that session-pod gives the token to the pod and does not print it.
 func TestSessionPod(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -410,7 +411,7 @@ esac
 	if said, err := run("a; b"); err == nil || !strings.Contains(said, "no name for a pod") {
 		t.Errorf("%v: %s", err, said)
 	}
-	// The pod takes the token out of its environment before anything else runs.
+	// The pod removes the token from its environment before it starts another program.
 	script := o.template.Spec.PodTemplate.Spec.Containers[0].Args[0]
 	script = strings.ReplaceAll(strings.ReplaceAll(script, "/usr/lib/sayso/entrypoint", "env; echo"), "/tmp/token", folder+"/token")
 	cmd := exec.Command("sh", "-c", strings.Replace(script, "exec env; echo", "env; echo", 1))

@@ -9,22 +9,22 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Person returns an identity in the form that package project decides by.
+// Person converts an identity to the person that package project decides about.
 func Person(who account.Identity) project.Person {
 	return project.Person{UserID: who.User.UserID, Role: who.User.Role, MaxRole: who.Credential.Role}
 }
 
-// PlaceOf returns where a session is, in the form that package project decides by.
+// PlaceOf returns the place of a session, for package project.
 func PlaceOf(ses session.Session) project.Place {
 	return project.Place{ProjectID: ses.InProject, OwnerID: ses.OwnerID, Mode: ses.PermissionMode, Tools: ses.AllowedTools, RunnerID: ses.RunnerID}
 }
 
-// Sees reports whether a person may see what is in a project.
+// Sees reports whether a person may see the sessions of a project.
 func Sees(book *project.Book, who account.Identity, projectID string) bool {
 	return book.May(Person(who), project.See, project.Place{ProjectID: projectID}) == nil
 }
 
-// Actor returns a person as they are recorded with an answer.
+// Actor converts an identity to the actor that is stored with an answer.
 func Actor(id account.Identity) pending.Actor {
 	return pending.Actor{UserID: id.User.UserID, Name: id.User.Name, Device: id.Device(), Address: id.From}
 }

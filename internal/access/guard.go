@@ -12,8 +12,8 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// ErrOtherPerson refuses a command that names another user than the one who is signed in.
-// This happens when somebody else signs in to a browser that still has unsent commands.
+// ErrOtherPerson refuses a command that was given by a different user from the one who is signed
+// in. This happens when somebody else signs in to a browser that still has unsent commands.
 var ErrOtherPerson = errors.New("somebody else gave this")
 
 // Store reads sessions, requests and projects.
@@ -34,11 +34,11 @@ type Guard struct {
 	store    Store
 	people   People
 	disks    func(runnerID string) project.Disk
-	lastBook atomic.Pointer[project.Book] // the last one read; nil before the first
+	lastBook atomic.Pointer[project.Book] // the last book that was read; nil before the first
 }
 
-// NewGuard returns a guard. disks returns the disk of a runner, on which the rules of projects
-// read the files of sessions; it is nil where these cannot be read.
+// NewGuard returns a guard. disks returns the disk of a runner, from which the rules of projects
+// read the files of sessions; it is nil if files cannot be read.
 func NewGuard(store Store, people People, disks func(runnerID string) project.Disk) *Guard {
 	return &Guard{store: store, people: people, disks: disks}
 }
@@ -61,8 +61,8 @@ func (g *Guard) Book(ctx context.Context) (*project.Book, error) {
 	return book, nil
 }
 
-// Recall decides by the last projects that were read whether a person may do something in a
-// session. Use it while the store is unavailable. It returns [pending.ErrUnavailable] if no
+// Recall checks whether a person may perform an action in a session, by the projects that were
+// read last. Use it while the store is unavailable. It returns [pending.ErrUnavailable] if no
 // projects were ever read.
 func (g *Guard) Recall(who account.Identity, action project.Action, ses session.Session) error {
 	book := g.lastBook.Load()
@@ -127,8 +127,8 @@ func (g *Guard) Start(ctx context.Context, who account.Identity, folder, mode st
 	return book.MayLoosen(Person(who), in, mode, tools)
 }
 
-// CheckSameUser returns [ErrOtherPerson] when userID names another user than who. An empty userID
-// matches everybody.
+// CheckSameUser returns [ErrOtherPerson] if userID is not that of who. An empty userID matches
+// everybody.
 func CheckSameUser(userID string, who account.Identity) error {
 	if userID == "" || userID == who.User.UserID {
 		return nil

@@ -11,7 +11,7 @@
 // to the audit log as an [Incident], in the name of the actor that [WithActor] puts into
 // the context.
 //
-// The package has no database of its own: [Store] is the interface of the one it uses.
+// The package contains no database: [Store] is the interface of the one that it uses.
 // Generated secrets have 256 random bits and are stored as SHA-256 hashes, passwords as
 // argon2id hashes.
 package account
@@ -34,7 +34,7 @@ var (
 	ErrLastAdmin = errors.New("the last admin cannot go")
 	// ErrChanged: the account was changed since it was read.
 	ErrChanged = errors.New("password was changed meanwhile")
-	// ErrTooMany: the limit of stored entries for one person is reached.
+	// ErrTooMany: the person has reached the maximum number of stored entries.
 	ErrTooMany = errors.New("too many are kept already")
 	// ErrCloned: the counter of a passkey did not grow, so there may be a copy of it.
 	ErrCloned = errors.New("counter of the passkey did not grow")
@@ -49,8 +49,8 @@ const (
 	Admin  Role = "admin"  // also kills any session and manages people and tokens
 )
 
-// MetricsScope is the scope of a token of an admin that reads the metrics and does nothing else.
-// It is no role: no user has it, and it includes none.
+// MetricsScope is the scope of an admin's token that can only read the metrics. It is not a role:
+// no user has it, and it includes none.
 const MetricsScope = "metrics"
 
 var rank = map[Role]int{Viewer: 1, Member: 2, Admin: 3}
@@ -71,7 +71,7 @@ type User struct {
 	// CreatedBy is the id of the user who created this one, or "" for the command line,
 	// an identity provider, or if unknown.
 	CreatedBy string
-	// PasswordBy and PasswordAt tell who set the password and when, if known; only
+	// PasswordBy and PasswordAt record who set the password and when, if known; only
 	// [Store.ChangeUser] changes them.
 	PasswordBy string
 	PasswordAt time.Time
@@ -103,7 +103,7 @@ type PasswordChange struct {
 	At               time.Time
 }
 
-// CredentialKind tells what a [Credential] is used for.
+// CredentialKind is what a [Credential] is used for.
 type CredentialKind string
 
 const (
@@ -134,16 +134,16 @@ type Credential struct {
 	CreatedBy string
 	// Bound credentials end with their parent. All descendants of a token are bound.
 	Bound bool
-	// BoundUntil is when the token expires from which a bound credential descends, zero
-	// for never. No descendant outlives it.
+	// BoundUntil is when the token from which a bound credential descends expires, zero
+	// for never. No descendant outlives that token.
 	BoundUntil time.Time
 	// PageKey is the SHA-256 of the secret that a page must send with a cookie. A
 	// cookie without one is invalid.
 	PageKey []byte
 }
 
-// limit returns the role of a credential's bearer whose user has the given role: "" if it may
-// do nothing.
+// limit returns the role of a credential's bearer if its user has the given role, or "" if the
+// bearer may do nothing.
 func (c Credential) limit(role Role) Role {
 	switch {
 	case c.Role == MetricsScope && role.AtLeast(Admin):
@@ -208,14 +208,14 @@ type Store interface {
 	// Credential finds a credential by hash. It returns ErrNotFound unless the
 	// credential is live: not revoked, not expired at now, and its user enabled.
 	Credential(ctx context.Context, kind CredentialKind, hash []byte, now time.Time) (Credential, User, error)
-	// UseOnce revokes a live credential and returns it. Of several callers one
-	// succeeds, the others get ErrNotFound.
+	// UseOnce revokes a live credential and returns it. If several callers use it, only
+	// one succeeds; the others get ErrNotFound.
 	UseOnce(ctx context.Context, kind CredentialKind, hash []byte, now time.Time) (Credential, User, error)
 	// CredentialByID returns a credential even if it is not live, or ErrNotFound.
 	CredentialByID(ctx context.Context, credentialID string) (Credential, error)
-	// Credentials lists those of a user, or of all users if userID is "".
+	// Credentials lists the credentials of a user, or of all users if userID is "".
 	Credentials(ctx context.Context, userID string) ([]Credential, error)
-	// RevokeCredential ends a credential and all that are bound to it.
+	// RevokeCredential ends a credential and all credentials bound to it.
 	RevokeCredential(ctx context.Context, credentialID string) error
 	// Touch records a use, which need not survive a power cut.
 	Touch(ctx context.Context, credentialID string, at time.Time) error
@@ -226,7 +226,7 @@ type Store interface {
 	// AgentToken finds a token by hash. It returns ErrNotFound if the token is revoked
 	// or expired at now.
 	AgentToken(ctx context.Context, hash []byte, now time.Time) (AgentToken, error)
-	// AgentTokens lists those of a session, or of all sessions if sessionID is "",
+	// AgentTokens lists the tokens of a session, or of all sessions if sessionID is "",
 	// oldest first.
 	AgentTokens(ctx context.Context, sessionID string) ([]AgentToken, error)
 	// RevokeAgentTokens revokes the tokens of a session and returns how many it

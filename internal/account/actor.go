@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// makerPeriod is for how long a credential counts as that of who made or reset it.
+// makerPeriod is how long a credential is attributed to the person who created or reset it.
 const makerPeriod = 24 * time.Hour
 
 type actorKey struct{}
 
-// WithActor returns a context in which who acts. The [Directory] attributes changes in
-// this context to them and their credential.
+// WithActor returns a context whose actor is who. The [Directory] attributes changes made
+// with this context to that person and their credential.
 func WithActor(ctx context.Context, who Identity) context.Context {
 	return context.WithValue(ctx, actorKey{}, who)
 }
@@ -40,8 +40,8 @@ func responsibleUser(userID, madeBy string, at time.Time) string {
 }
 
 // responsibleUser returns the user to whom new credentials of an identity are
-// attributed. For a token made by somebody else that is always its maker, who has seen
-// its secret.
+// attributed. For a token created by somebody else, that is always its creator, who has
+// seen its secret.
 func (id Identity) responsibleUser() string {
 	c := id.Credential
 	if c.Kind == APIToken && c.CreatedBy != "" {
@@ -50,8 +50,9 @@ func (id Identity) responsibleUser() string {
 	return responsibleUser(id.User.UserID, c.CreatedBy, c.CreatedAt)
 }
 
-// derivedFrom completes a credential created with that of an identity: it has no more
-// rights, lives no longer, and ends with its parent if it descends from a token.
+// derivedFrom completes a credential that an identity creates. It gets no more rights than
+// the identity's credential. If it descends from a token, it ends with its parent and does
+// not outlive the token.
 func (c Credential) derivedFrom(creator Identity) Credential {
 	parent := creator.Credential
 	c.ParentID, c.CreatedBy = parent.CredentialID, creator.responsibleUser()

@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// ErrTampered: the audit trail differs from what was written.
+// ErrTampered: the audit trail was changed after it was written.
 var ErrTampered = errors.New("audit trail was changed")
 
 // AuditEntry is one entry of the audit trail. Entries are only appended.
 type AuditEntry struct {
 	Seq  int64  // from 1, without gaps
 	Body []byte // a JSON object, see docs/operating/audit.md
-	Hash []byte // [AuditHash] of the entry before and Body
+	Hash []byte // [AuditHash] of the previous entry's Hash and Body
 }
 
-// AuditHash returns the hash of an entry. previous is the hash of the entry before,
+// AuditHash returns the hash of an entry. previous is the hash of the previous entry,
 // empty for the first.
 func AuditHash(previous, body []byte) []byte {
 	h := sha256.New()
@@ -33,7 +33,7 @@ func AuditHash(previous, body []byte) []byte {
 // Trail reads and prunes the audit trail. The databases of package store implement it.
 type Trail interface {
 	Audit(ctx context.Context, after int64, limit int) ([]AuditEntry, error)
-	// AuditBefore returns entries before a number, newest first; 0 starts at the end.
+	// AuditBefore returns entries with a Seq below before, newest first; 0 starts at the end.
 	AuditBefore(ctx context.Context, before int64, limit int) ([]AuditEntry, error)
 	// AuditBase returns the last removed entry, without its body; Seq is 0 if there is
 	// none.
@@ -48,21 +48,21 @@ type removedBody struct {
 	What    string    `json:"what"` // removed
 	At      time.Time `json:"at"`
 	Through int64     `json:"through_seq"`
-	Hash    string    `json:"through_hash"` // of the last of them, hexadecimal
+	Hash    string    `json:"through_hash"` // of the last removed entry, hexadecimal
 	Days    int       `json:"retention_days"`
 	Entries int       `json:"retention_entries,omitempty"`
 }
 
-// AuditRetention bounds the audit trail. Zero values do not.
+// AuditRetention bounds the audit trail. A field of 0 sets no bound.
 type AuditRetention struct {
-	Days    int // of the oldest entry
-	Entries int
+	Days    int // maximum age of an entry
+	Entries int // maximum number of entries
 }
 
-// PruneAudit removes what exceeds a retention and returns the number of entries. When there are too
-// many, it removes a tenth of the allowed number as well, because each removal adds an entry. The
-// chain continues from the hash of the last removed entry, which the entry about the removal
-// contains.
+// PruneAudit removes the entries that exceed a retention and returns their number. If there are
+// too many entries, it removes another tenth of the allowed number, because each removal adds an
+// entry. The hash chain continues from the last removed entry, whose hash is in the entry about
+// the removal.
 func PruneAudit(ctx context.Context, t Trail, keep AuditRetention, now time.Time) (removed int64, err error) {
 	base, through, _, err := oldAudit(ctx, t, keep, now)
 	if err != nil {
@@ -81,8 +81,8 @@ func PruneAudit(ctx context.Context, t Trail, keep AuditRetention, now time.Time
 	return through.Seq - base.Seq, nil
 }
 
-// oldAudit returns the last removed entry, the last one that exceeds a retention, which is the same
-// if there is none, and the number of entries.
+// oldAudit returns the last removed entry, the last entry that exceeds a retention, and the number
+// of entries. through equals base if no entry exceeds it.
 func oldAudit(ctx context.Context, t Trail, keep AuditRetention, now time.Time) (base, through AuditEntry, entries int64, err error) {
 	if base, err = t.AuditBase(ctx); err != nil {
 		return base, base, 0, err
@@ -112,7 +112,7 @@ func oldAudit(ctx context.Context, t Trail, keep AuditRetention, now time.Time) 
 			var body struct {
 				At time.Time `json:"at"`
 			}
-			// An entry without a time stays, and all after it.
+			// Keep an entry without a time, and all entries after it.
 			if json.Unmarshal(e.Body, &body) != nil || body.At.IsZero() || !body.At.Before(cutoff) {
 				isOld = false
 				break
@@ -136,9 +136,9 @@ func CountAudit(ctx context.Context, t Trail, keep AuditRetention, now time.Time
 const auditPage = 500
 
 // WalkAudit verifies the whole trail and calls each for every entry. It returns
-// ErrTampered at the first entry that does not follow from the one before, or if
+// ErrTampered at the first entry whose hash does not follow from the previous one, or if
 // entries are missing at the beginning without a record of their removal. It cannot
-// detect a truncated end; for that, keep the hash of a late entry elsewhere.
+// detect a truncated end; for that, store the hash of a recent entry elsewhere.
 func WalkAudit(ctx context.Context, t Trail, each func(AuditEntry) error) error {
 	base, err := t.AuditBase(ctx)
 	if err != nil {

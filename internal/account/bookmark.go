@@ -8,20 +8,20 @@ import (
 // Limits of the bookmarks of one person.
 const (
 	MaxPins      = 50   // pinned sessions
-	MaxBookmarks = 1000 // of sessions that are not pinned; those changed least recently are dropped
+	MaxBookmarks = 1000 // sessions that are not pinned; the least recently changed are dropped
 )
 
-// Bookmark is what a person keeps about a session: whether it is pinned, and how far they have
-// read it. It follows them to every device and is shown to nobody else.
+// Bookmark records whether a person has pinned a session, and how far they have read it. It is
+// the same on all their devices and never shown to other people.
 type Bookmark struct {
 	SessionID string
 	PinnedAt  time.Time // zero if not pinned
 	Seen      int64     // seq of the last transcript item that they have read; 0 for none
 	SeenAt    time.Time // when they last had it on screen; zero for never
-	ChangedAt time.Time // grows with each change of the bookmark
+	ChangedAt time.Time // increases with each change of the bookmark
 }
 
-// BookmarkChange holds new values of a bookmark; nil fields stay.
+// BookmarkChange holds new values of a bookmark; nil fields stay unchanged.
 type BookmarkChange struct {
 	SessionID string
 	Pinned    *bool
@@ -31,11 +31,11 @@ type BookmarkChange struct {
 
 // BookmarkStore stores bookmarks. Writes need not survive a power cut.
 type BookmarkStore interface {
-	// ChangeBookmarks applies changes at a time, all or none, and drops bookmarks above MaxBookmarks.
-	// It returns ErrTooMany above MaxPins and ErrNotFound for an unknown session.
+	// ChangeBookmarks applies changes atomically, with at as their time, and drops bookmarks above
+	// MaxBookmarks. It returns ErrTooMany above MaxPins and ErrNotFound for an unknown session.
 	ChangeBookmarks(ctx context.Context, userID string, changes []BookmarkChange, at time.Time) error
-	// Bookmark returns the bookmark of a user on a session; without one, only its SessionID is set.
+	// Bookmark returns a user's bookmark of a session; if there is none, only SessionID is set.
 	Bookmark(ctx context.Context, userID, sessionID string) (Bookmark, error)
-	// Bookmarks lists those of a user, least recently changed first.
+	// Bookmarks lists the bookmarks of a user, least recently changed first.
 	Bookmarks(ctx context.Context, userID string) ([]Bookmark, error)
 }

@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// CeremonyKeySize is the size of the key of ceremonies, in bytes.
+// CeremonyKeySize is the size of the ceremony key, in bytes.
 const CeremonyKeySize = 32
 
-// Ceremonies are the sign-ins in two steps of all servers of a database. What the second step needs is in
-// the browser, sealed with a key that every server has.
+// Ceremonies coordinates the two-step sign-ins of all servers that share a database. The browser
+// keeps the state between the steps, sealed with a key that the servers share.
 type Ceremonies interface {
-	// CeremonyKey returns the key.
+	// CeremonyKey returns that key.
 	CeremonyKey(ctx context.Context) ([CeremonyKeySize]byte, error)
-	// FinishCeremony reports whether a ceremony is finished for the first time, and before it expires.
-	// One clock decides that for all servers.
+	// FinishCeremony marks a ceremony as finished. first is true if it was not finished before and
+	// has not expired, by one clock for all servers.
 	FinishCeremony(ctx context.Context, ceremonyID []byte, expiresAt time.Time) (first bool, err error)
 }
 
-// MemoryCeremonies are the Ceremonies of a single server, in its memory: a restart ends all. The zero value
-// is ready.
+// MemoryCeremonies implements [Ceremonies] in the memory of a single server: a restart ends all
+// ceremonies. The zero value is ready to use.
 type MemoryCeremonies struct {
 	mu       sync.Mutex // protects following
 	key      *[CeremonyKeySize]byte

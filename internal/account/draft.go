@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// Limits of what is stored for one person.
+// Limits of the data stored for one person.
 const (
 	MaxDraftBytes    = 128 << 10
 	MaxDrafts        = 200 // the oldest are dropped first
-	MaxTemplates     = 50  // learned at one place; the least recently used are dropped first
+	MaxTemplates     = 50  // learned in one place; the least recently used are dropped first
 	MaxOwnTemplates  = 100 // created explicitly
 	MaxTemplateName  = 60  // characters
 	MaxTemplateBytes = 2000
 )
 
-// Draft is an unfinished answer to a request or message to a session. It follows its
-// author to every device and is shown to nobody else.
+// Draft is an unfinished answer to a request or message to a session. Its author has it on
+// all devices, and it is never shown to other people.
 type Draft struct {
 	UserID    string
 	SessionID string
@@ -47,13 +47,13 @@ type Template struct {
 	UsedAt     time.Time
 }
 
-// PersonalStore stores what each person has on all devices. Writes need not survive a
-// power cut.
+// PersonalStore stores the drafts, templates and preferences that each person has on all
+// devices. Writes need not survive a power cut.
 type PersonalStore interface {
 	// PutDraft replaces or deletes a draft, and drops drafts that can no longer be sent
 	// or exceed MaxDrafts. It returns ErrNotFound for an unknown session.
 	PutDraft(ctx context.Context, d Draft) error
-	// Drafts lists those of a user that can still be sent, least recently changed
+	// Drafts lists the drafts of a user that can still be sent, least recently changed
 	// first.
 	Drafts(ctx context.Context, userID string) ([]Draft, error)
 
@@ -66,12 +66,12 @@ type PersonalStore interface {
 	// ChangeTemplate replaces the text and name of a template, or removes it if text is
 	// "". It returns ErrNotFound if the user does not have it.
 	ChangeTemplate(ctx context.Context, userID, templateID, name, text string) error
-	// Templates lists those of a user, most recently used first.
+	// Templates lists the templates of a user, most recently used first.
 	Templates(ctx context.Context, userID string) ([]Template, error)
 
-	// Preferences returns those of a user, or the defaults.
+	// Preferences returns the preferences of a user, or the defaults.
 	Preferences(ctx context.Context, userID string) (Preferences, error)
-	// ChangePreferences stores the given fields and leaves the others.
+	// ChangePreferences stores the fields that are not nil.
 	ChangePreferences(ctx context.Context, userID string, change PreferencesChange) error
 }
 
@@ -87,7 +87,7 @@ func DefaultPreferences() Preferences {
 	return Preferences{Keys: map[string]string{}, SingleKeys: true}
 }
 
-// PreferencesChange holds new values; nil fields stay.
+// PreferencesChange holds new values; nil fields stay unchanged.
 type PreferencesChange struct {
 	Keys       map[string]string
 	SingleKeys *bool

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Values of Incident.What for account events. Linked identities and refused passkeys
-// have others.
+// Values of Incident.What for account events. Incidents about linked identities and refused
+// passkeys have other values.
 const (
 	EventUserCreated    = "user_created"
 	EventUserDisabled   = "user_disabled"
@@ -93,8 +93,8 @@ type failureLog struct {
 	dropped    int                  // failures of forgotten keys
 }
 
-// count counts a failure and returns the number of failures that an entry stands for,
-// or 0 if none is to be written.
+// count counts a failure. It returns the number of failures that a new entry must report,
+// or 0 if no entry must be written.
 func (l *failureLog) count(key string, now time.Time) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

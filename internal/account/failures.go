@@ -7,23 +7,22 @@ import (
 	"time"
 )
 
-// Failures counts the failed sign-ins of the last hour, for all servers of a database together.
+// Failures counts the failed sign-ins of the last hour, for all servers that share a database.
 type Failures interface {
-	// CountFailure counts a failure under all keys, unless one of them has reached its limit: then
-	// it counts none, and returns how long the longest has to wait. No two calls with the same key
-	// count at the same moment.
+	// CountFailure counts a failure under all keys. If one of them has reached its limit, it counts
+	// nothing and returns the longest wait of the keys. Calls that share a key are serialized.
 	CountFailure(ctx context.Context, failureID string, keys ...FailureKey) (wait time.Duration, err error)
-	// FailureWait returns how long a key has to wait, or 0.
+	// FailureWait returns how long an attempt under a key must wait, or 0.
 	FailureWait(ctx context.Context, key FailureKey) (time.Duration, error)
 	// ForgetFailure removes a failure that CountFailure has counted under these keys.
 	ForgetFailure(ctx context.Context, failureID string, keys ...FailureKey) error
 }
 
-// FailureKey is what failures are counted of.
+// FailureKey identifies whose failures are counted, such as those of an address or an account.
 type FailureKey struct {
 	Key string // any bytes
-	// PerMinute failures are allowed in a minute, and HourlyFactor times as many in an hour. 0 means
-	// that they are only counted.
+	// PerMinute is how many failures are allowed in a minute; HourlyFactor times as many are
+	// allowed in an hour. 0 counts failures without a limit.
 	PerMinute int
 }
 
@@ -31,7 +30,8 @@ type FailureKey struct {
 // addresses and accounts with the oldest failures are dropped.
 const maxAddresses = 10_000
 
-// MemoryFailures are the Failures of a single server, in its memory. The zero value is ready.
+// MemoryFailures implements [Failures] in the memory of a single server. The zero value is ready
+// to use.
 type MemoryFailures struct {
 	mu       sync.Mutex
 	failures map[string][]failure // key → those within the last hour, oldest first
@@ -72,7 +72,7 @@ func (m *MemoryFailures) FailureWait(_ context.Context, key FailureKey) (time.Du
 	return m.waitTime(key, time.Now()), nil
 }
 
-// waitTime returns how long a key must wait. The caller holds mu.
+// waitTime returns how long an attempt under a key must wait. The caller holds mu.
 func (m *MemoryFailures) waitTime(key FailureKey, now time.Time) (wait time.Duration) {
 	if key.PerMinute == 0 {
 		return 0

@@ -14,9 +14,9 @@ import (
 // Limits are the failed sign-ins allowed in a minute. In an hour, HourlyFactor times as
 // many are allowed.
 type Limits struct {
-	// PerAccount applies to one account from one address. From all addresses together
-	// AccountFactor times as many are allowed, so that somebody elsewhere who guesses
-	// does not soon lock out the owner.
+	// PerAccount applies to one account from one address. From all addresses together,
+	// AccountFactor times as many are allowed, so that somebody who guesses from another
+	// address does not quickly lock out the owner.
 	PerAccount int
 	// PerAddress applies to all accounts from one address, which an office may share.
 	PerAddress int
@@ -33,20 +33,21 @@ const (
 
 // A SignInLimiter slows down guessing. It counts failures for each address (for IPv6,
 // each /64 network), each account, and each account from each address. Accounts are
-// compared by canonical name. The zero value is ready and has the [DefaultLimits].
+// compared by canonical name. The zero value is ready to use, with [DefaultLimits].
 // Methods are safe for concurrent use.
 type SignInLimiter struct {
-	// Failures counts them; nil for the memory of this server. It must not change.
+	// Failures counts the failures; nil counts them in the memory of this server. It must not
+	// change.
 	Failures Failures
 
 	memory   MemoryFailures
 	mu       sync.Mutex           // protects following
-	limits   Limits               // zero fields mean those of DefaultLimits
+	limits   Limits               // zero fields default to DefaultLimits
 	accepted map[string]bool      // hashes of secrets that were accepted
 	refused  map[string]time.Time // address and hash of a refused secret → when it was counted
 }
 
-// secretsSuffix marks the key that counts only refused secrets of an address, so that
+// secretsSuffix marks the key that counts only the refused secrets from an address, so that
 // guessing passwords does not delay holders of tokens.
 const secretsSuffix = " secrets"
 
@@ -79,7 +80,7 @@ func (l *SignInLimiter) key(key string, kind keyKind) FailureKey {
 	}
 }
 
-// keyKind is what a key counts failures of.
+// keyKind is whose failures a key counts, which decides its limit.
 type keyKind int
 
 const (
@@ -88,9 +89,9 @@ const (
 	pairKey
 )
 
-// TokenWait returns how long a refused 256-bit secret must wait, or 0. Callers do not
-// ask for accepted secrets, so failures of others at the same address delay no valid
-// token. A failure that this server has already counted does not wait either.
+// TokenWait returns how long a refused 256-bit secret must wait, or 0. Callers do not call it
+// for accepted secrets, so failures of other people at the same address delay no valid token.
+// A secret whose failure this server has already counted need not wait either.
 func (l *SignInLimiter) TokenWait(ctx context.Context, address string, hash []byte) (time.Duration, error) {
 	network := networkOf(address)
 	if l.knows(network, hash) {
@@ -106,8 +107,8 @@ func (l *SignInLimiter) knows(network string, hash []byte) bool {
 	return l.accepted[string(hash)] || time.Since(l.refused[network+" "+string(hash)]) < time.Hour
 }
 
-// RecordToken records whether a secret was valid. The same wrong secret counts once for each
-// server, so that a script with an expired token locks out nobody.
+// RecordToken records whether a secret was valid. Each server counts the same wrong secret from
+// an address once an hour, so that a script with an expired token locks out nobody.
 func (l *SignInLimiter) RecordToken(ctx context.Context, address string, hash []byte, isValid bool) error {
 	network := networkOf(address)
 	if l.knows(network, hash) {
@@ -119,7 +120,7 @@ func (l *SignInLimiter) RecordToken(ctx context.Context, address string, hash []
 	}
 	if isValid {
 		if len(l.accepted) >= maxAddresses {
-			clear(l.accepted) // they are added again when used
+			clear(l.accepted) // secrets are added again when used
 		}
 		l.accepted[string(hash)] = true
 	} else {
@@ -138,8 +139,8 @@ func (l *SignInLimiter) RecordToken(ctx context.Context, address string, hash []
 
 // BeginAttempt counts an attempt as failed in advance, so that parallel attempts cannot
 // exceed the limit. account is the given name, or "". If wait is not 0, the caller must
-// wait; otherwise it calls succeeded after a success, which removes the failure. Where that
-// fails, the failure only delays attempts within the next minutes.
+// wait. Otherwise it calls succeeded after a success, which removes the failure. If that
+// call fails, the failure only counts toward the limits of the next hour.
 func (l *SignInLimiter) BeginAttempt(ctx context.Context, address, account string) (succeeded func() error, wait time.Duration, err error) {
 	network := networkOf(address)
 	keys := []FailureKey{l.key(network, addressKey)}
@@ -155,7 +156,7 @@ func (l *SignInLimiter) BeginAttempt(ctx context.Context, address, account strin
 	return func() error { return l.counter().ForgetFailure(context.WithoutCancel(ctx), id, keys...) }, 0, nil
 }
 
-// networkOf returns what counts as one address: an IPv4 host or an IPv6 /64.
+// networkOf returns the network that counts as one address: an IPv4 host or an IPv6 /64.
 func networkOf(address string) string {
 	addr, err := netip.ParseAddr(address)
 	if err != nil {

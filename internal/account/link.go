@@ -23,10 +23,10 @@ type Link struct {
 	Issuer, Subject string
 	UserID          string
 	CreatedAt       time.Time
-	// ByHand: a person linked an existing account. The link signs them in but sets no
-	// role; otherwise the provider's claims set the role at each sign-in.
+	// ByHand is set if a person linked an existing account. The link then signs them in but
+	// sets no role; otherwise the provider's claims set the role at each sign-in.
 	ByHand bool
-	// CreatedBy: see [Credential.CreatedBy].
+	// CreatedBy is as in [Credential.CreatedBy].
 	CreatedBy string
 }
 
@@ -46,10 +46,11 @@ type LinkStore interface {
 	// atomically. It returns ErrExists for a known link and ErrNotFound for an unknown
 	// user.
 	AddLink(ctx context.Context, l Link, body []byte) error
-	// Links lists those of a user, oldest first.
+	// Links lists the links of a user, oldest first.
 	Links(ctx context.Context, userID string) ([]Link, error)
-	// RemoveLink forgets a link of its user, ends the cookies that an identity
-	// provider opened for them but keep, and puts body on record. ErrNotFound.
+	// RemoveLink removes a link, ends the user's cookies obtained through an identity provider
+	// except keep, and writes body to the audit trail, atomically. It returns ErrNotFound for
+	// an unknown link.
 	RemoveLink(ctx context.Context, l Link, keep string, body []byte) error
 	// Linked reports whether any link exists.
 	Linked(ctx context.Context) (bool, error)
@@ -211,7 +212,7 @@ func (d *Directory) createExternalUser(ctx context.Context, v ExternalIdentity) 
 		}
 		return -1
 	}, strings.ToValidUTF8(v.Name, ""))
-	if len(name) > maxName-10 { // room for a number
+	if len(name) > maxName-10 { // leave space for a number
 		name = strings.ToValidUTF8(name[:maxName-10], "")
 	}
 	if name = strings.TrimSpace(name); name == "" {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxCanonical bounds the input of CanonicalName, in bytes. No stored name is as long.
+// maxCanonical bounds the input of CanonicalName, in bytes. Every stored name is shorter.
 const maxCanonical = 16 * maxName
 
 // CanonicalName returns the form in which names are compared. It folds case, width and
@@ -48,8 +48,8 @@ func mixesScripts(name string) bool {
 // sameName reports whether two names are equal in canonical form.
 func sameName(a, b string) bool { return CanonicalName(a) == CanonicalName(b) }
 
-// FindUser returns the user with exactly the typed name or, if there is none, with its
-// canonical form. Old databases may have several of these; the first counts.
+// FindUser returns the user with exactly the typed name or, if there is none, the first
+// with the same canonical name. Only old databases have several of those.
 func FindUser(users []User, name string) (User, bool) {
 	var found User
 	form := CanonicalName(name)

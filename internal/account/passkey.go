@@ -43,10 +43,10 @@ type PasskeyStore interface {
 	// AddPasskey stores a new passkey. It returns ErrExists for a known id or key and
 	// ErrNotFound for an unknown user.
 	AddPasskey(ctx context.Context, p Passkey) error
-	// Passkeys lists those of a user, or of all users if userID is "", oldest first.
+	// Passkeys lists the passkeys of a user, or of all users if userID is "", oldest first.
 	Passkeys(ctx context.Context, userID string) ([]Passkey, error)
 	// UsePasskey records a use with its counter and data. It returns ErrCloned if the
-	// counter does not grow, unless both are 0, or ErrNotFound.
+	// counter does not grow, unless the old and the new value are 0, or ErrNotFound.
 	UsePasskey(ctx context.Context, passkeyID string, signCount uint32, data []byte, at time.Time) error
 	// RemovePasskey removes a user's passkey and ends the cookies created with it
 	// except keep. It returns ErrNotFound if the user does not have it.
@@ -98,7 +98,7 @@ func (d *Directory) refuseTokenHolder(ctx context.Context, who Identity) error {
 	return err
 }
 
-// Passkeys lists those of a user, oldest first.
+// Passkeys lists the passkeys of a user, or of all users if userID is "", oldest first.
 func (d *Directory) Passkeys(ctx context.Context, userID string) ([]Passkey, error) {
 	list, err := d.store.Passkeys(ctx, userID)
 	if err != nil {
@@ -107,7 +107,7 @@ func (d *Directory) Passkeys(ctx context.Context, userID string) ([]Passkey, err
 	return list, nil
 }
 
-// AddPasskey stores a passkey of who. The caller sets key, domain, data and count of p.
+// AddPasskey stores a passkey of who. The caller sets KeyID, RPID, Data and SignCount of p.
 func (d *Directory) AddPasskey(ctx context.Context, who Identity, name string, p Passkey) (Passkey, error) {
 	p, err := newPasskey(p, who, name)
 	if err != nil {
@@ -209,7 +209,7 @@ func (d *Directory) SignInByPasskey(ctx context.Context, p Passkey, signCount ui
 	return id, secret, d.recordSignIn(ctx, id)
 }
 
-// Incident is an entry of the audit trail that is not an answer.
+// Incident is an audit entry about accounts, not about an answer to a request.
 type Incident struct {
 	What        string         `json:"what"`
 	At          time.Time      `json:"at"`
@@ -219,7 +219,7 @@ type Incident struct {
 	Issuer      string         `json:"issuer,omitempty"` // of a linked or unlinked identity
 	Subject     string         `json:"subject,omitempty"`
 	Why         string         `json:"why"`
-	// User is whom an account event concerns; Role is their new role.
+	// User is the user whom an account event concerns; Role is their new role.
 	User           *IncidentUser `json:"user,omitempty"`
 	Role           Role          `json:"role,omitempty"`
 	Method         Method        `json:"method,omitempty"` // of a sign-in
@@ -237,7 +237,7 @@ type IncidentPerson struct {
 	Address string `json:"address"`
 }
 
-// encodeIncident returns the JSON of an incident that happened now.
+// encodeIncident returns the JSON of an incident, with the current time.
 func encodeIncident(i Incident) ([]byte, error) {
 	i.At = time.Now().UTC().Truncate(time.Microsecond)
 	return json.Marshal(i)

@@ -22,7 +22,7 @@ const (
 	MaxPassword = 1000
 )
 
-// The parameters of argon2id: of the equivalent ones in OWASP's cheat sheet those with
+// The parameters of argon2id: of the equivalent sets in OWASP's cheat sheet, the one with
 // the least memory, because people who are not signed in can trigger the computation.
 const (
 	argonMemory  = 7 << 10 // KiB
@@ -57,8 +57,8 @@ func encodePHC(salt, key []byte) string {
 		b64.EncodeToString(salt), b64.EncodeToString(key))
 }
 
-// dummyPassword is checked for unknown users, so that they take as long as others. No
-// known password has a key of zeros.
+// dummyPassword is checked for users who are unknown or cannot sign in, so that the check
+// takes as long as for others. No known password has a key of zeros.
 var dummyPassword = sync.OnceValue(func() string {
 	return encodePHC(make([]byte, saltLength), make([]byte, keyLength))
 })
@@ -85,7 +85,7 @@ func (d *Directory) checkPassword(ctx context.Context, stored, password string) 
 	return subtle.ConstantTimeCompare(got, key) == 1, nil
 }
 
-// derive computes a key. It blocks while maxPasswordChecks others are computed.
+// derive computes a key. It blocks while maxPasswordChecks other keys are being computed.
 func (d *Directory) derive(ctx context.Context, password string, salt []byte, time, memory uint32, threads uint8, length uint32) ([]byte, error) {
 	select {
 	case d.passwordChecks <- struct{}{}:

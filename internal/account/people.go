@@ -20,7 +20,7 @@ import (
 const maxName = 100
 
 // SignInByPassword creates a cookie for the user with this name and password, or
-// returns ErrRefused. Unknown names take as long. device and address describe the
+// returns ErrRefused. It takes as long for unknown names. device and address describe the
 // browser.
 func (d *Directory) SignInByPassword(ctx context.Context, name, password, device, address string) (Identity, string, error) {
 	users, err := d.store.Users(ctx)
@@ -51,8 +51,8 @@ func (d *Directory) SignInByPassword(ctx context.Context, name, password, device
 	if err != nil {
 		return Identity{}, "", err
 	}
-	// If the password was changed meanwhile, that change could not end this sign-in
-	// yet.
+	// If the password was changed meanwhile, that change may have been too early to end this
+	// sign-in.
 	if now, err := d.store.Password(ctx, user.UserID); err != nil || now != stored {
 		return Identity{}, "", errors.Join(fmt.Errorf("account: sign in: %w", ErrRefused), d.revoke(ctx, c))
 	}
@@ -99,9 +99,9 @@ func (c Credential) isLive(now time.Time) bool {
 	return !c.Revoked && (c.ExpiresAt.IsZero() || now.Before(c.ExpiresAt))
 }
 
-// SetUp gives the first admin, who came by the link of an unclaimed server, a name and
-// a password. It ends their other links and sign-ins. Of several callers one succeeds;
-// the others get ErrChanged.
+// SetUp gives the first admin, who signed in by the link of an unclaimed server, a name and
+// a password. It ends their other links and sign-ins. If several callers try, only one
+// succeeds; the others get ErrChanged.
 func (d *Directory) SetUp(ctx context.Context, who Identity, name, password string) (User, error) {
 	name, err := d.CheckSetUpName(ctx, who, name)
 	if err != nil {
@@ -153,7 +153,7 @@ func (d *Directory) CheckSetUpName(ctx context.Context, who Identity, name strin
 	return d.checkName(ctx, name, who.User.UserID)
 }
 
-// NeedsSignInMethod reports whether a person came by a sign-in link and has no other
+// NeedsSignInMethod reports whether a person signed in by a sign-in link and has no other
 // way to sign in: no password, passkey, linked identity or live API token.
 func (d *Directory) NeedsSignInMethod(ctx context.Context, who Identity) (bool, error) {
 	if who.User.HasPassword || who.Credential.Kind != Cookie || who.Credential.Method != ByLink {

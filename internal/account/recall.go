@@ -16,7 +16,7 @@ const (
 	maxRecalled = 10_000
 )
 
-// recalledIdentity is the holder of a credential according to the store at a time.
+// recalledIdentity is the holder of a credential as the store returned it at a time.
 type recalledIdentity struct {
 	id Identity
 	at time.Time

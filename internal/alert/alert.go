@@ -1,6 +1,6 @@
-// Package alert notifies people of waiting requests while they do not look at sayso, by Web
+// Package alert notifies people of waiting requests while they are not looking at sayso, by Web
 // Push, webhook or ntfy. It decides who is notified, when and how often. Each notification is
-// stored as a delivery, so a restart repeats none.
+// stored as a delivery, so that a restart repeats none.
 //
 // It reads which requests are open from the state, never from a notification, and it cannot
 // answer them.
@@ -18,7 +18,7 @@ var (
 	ErrNotFound = errors.New("alert target not found")
 	// ErrRefused: the target rejected the message. The error that wraps it gives the reason.
 	ErrRefused = errors.New("the alert was refused")
-	// ErrOutdated: another server sends alerts by now.
+	// ErrOutdated: another server now sends alerts.
 	ErrOutdated = errors.New("another server sends alerts")
 )
 
@@ -39,14 +39,14 @@ type Target struct {
 	Name      string // for people: the device of a browser, the host of an address
 	Address   Address
 	CreatedAt time.Time
-	// SentAt is when the last alert was delivered, zero before the first. Problem is the
-	// message for people why the last attempt failed, "" when it succeeded.
+	// SentAt is when the last alert was delivered, zero before the first. Problem tells people
+	// why the last attempt failed, "" when it succeeded.
 	SentAt  time.Time
 	Problem string
 }
 
-// Address is what is needed to reach a target. It is never shown again, because an endpoint
-// is as good as a secret. The JSON names are those of the stored column.
+// Address holds what is needed to reach a target. It is never shown again, because anybody who
+// has it may be able to send to the target. The JSON names are those of the stored column.
 type Address struct {
 	URL      string `json:"url"`
 	P256DH   []byte `json:"p256dh,omitempty"`   // Push: the browser's public key, 65 bytes
@@ -71,7 +71,7 @@ const (
 	Queued  State = "queued"  // to be sent
 	Sent    State = "sent"    // accepted by the target
 	Folded  State = "folded"  // covered by the delivery of a Fold
-	Failed  State = "failed"  // given up
+	Failed  State = "failed"  // no further attempt is made
 	Dropped State = "dropped" // no longer needed
 )
 
@@ -83,7 +83,7 @@ type Delivery struct {
 	Occasion   Occasion
 	Step       Step
 	SessionID  string
-	RequestID  string // of Waiting; "" for one about several requests
+	RequestID  string // for Waiting; "" for a delivery about several requests
 	State      State
 	Attempts   int
 	DueAt      time.Time
@@ -124,12 +124,12 @@ type Store interface {
 	Choices(ctx context.Context) (map[string]json.RawMessage, error)
 	PutChoices(ctx context.Context, userID string, choices json.RawMessage) error
 
-	// PutDelivery stores a delivery by its id, safe from a power cut. It returns ErrNotFound
-	// when its target was deleted, and ErrOutdated when term is not that of the current lease,
-	// if several servers may use the store.
+	// PutDelivery stores a delivery by its id; the write survives a power cut. It returns
+	// ErrNotFound when its target was deleted. If several servers may use the store, it returns
+	// ErrOutdated when term is not that of the current lease.
 	PutDelivery(ctx context.Context, d Delivery, term int64) error
 	// Deliveries lists all deliveries, oldest first.
 	Deliveries(ctx context.Context) ([]Delivery, error)
-	// ForgetDeliveries deletes the older ones that are not Queued.
+	// ForgetDeliveries deletes the deliveries created before a time that are not Queued.
 	ForgetDeliveries(ctx context.Context, before time.Time) error
 }

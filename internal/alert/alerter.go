@@ -25,15 +25,15 @@ import (
 const (
 	// grace is how long a person must have been inactive before an alert is sent.
 	grace = 5 * time.Second
-	// notifyDelay is how long the alerter waits after a change before it reads. No alert is
-	// sent before grace anyway, and meanwhile the change reaches tabs and Claude first.
+	// notifyDelay is how long the alerter waits after a change before it reads the store. No
+	// alert is sent before grace anyway, and the change reaches tabs and Claude first.
 	notifyDelay = 100 * time.Millisecond
 	// More than burst alerts within burstSpan become one.
 	burst     = 3
 	burstSpan = 10 * time.Second
 
 	maxConcurrentSends = 8
-	maxAttempts        = 8               // a delivery fails after these
+	maxAttempts        = 8               // for one delivery; then it has Failed
 	initialBackoff     = 5 * time.Second // after a failure, doubled each time
 	maxBackoff         = 10 * time.Minute
 	storeRetryDelay    = 5 * time.Second // after the store failed
@@ -59,7 +59,7 @@ type Options struct {
 	State  func(ctx context.Context, sessionID string) (session.ProcessState, error)
 	Owner  func(ctx context.Context, sessionID string) (userID string, err error)
 	People func(ctx context.Context) ([]Person, error)
-	// Language returns a person's language, or "" when it is unknown. Then, and when Language
+	// Language returns a person's language, or "" when it is unknown. If it is "", or Language
 	// is nil, the language of their choices is used.
 	Language func(ctx context.Context, userID string) (string, error) `optional:"true"`
 	Key      *Key
@@ -67,7 +67,8 @@ type Options struct {
 	PublicURL string
 	// Private allows targets on this machine and in private networks.
 	Private bool
-	// Presence shares what people see with the other servers of the database; nil if there are none.
+	// Presence shares what people see with the other servers of the database; nil if there are
+	// none.
 	Presence PresenceStore `optional:"true"`
 	// OnSent receives the duration and the error of each attempt to deliver an alert. It may
 	// be called concurrently, and must not block. It may be nil.
@@ -75,9 +76,9 @@ type Options struct {
 	Log    *slog.Logger
 }
 
-// An Alerter shows the tabs of its server their toasts while Run runs. While Deliver runs as
-// well, it decides who is notified and sends the alerts: of several servers, one does. Its
-// other methods may be called from any goroutine. Those without a context never block.
+// An Alerter shows toasts in the tabs of its server while Run runs. While Deliver runs as well,
+// it also decides who is notified and sends the alerts; only one of several servers runs Deliver.
+// Its other methods may be called from any goroutine. Those without a context never block.
 type Alerter struct {
 	o    Options
 	http *http.Client
@@ -88,7 +89,7 @@ type Alerter struct {
 	wakePending bool          // Run will be woken for changed
 	allChanged  bool          // any known session may have changed
 	stale       bool          // targets or choices changed
-	term        int64         // of Deliver, 0 while this server does not send alerts
+	term        int64         // argument of Deliver, 0 while this server does not send alerts
 	idle        chan struct{} // closed by Run once nothing is being sent; nil unless Deliver waits for it
 	tabs        map[Tab]*watcher
 	lastActive  map[string]time.Time           // end of each person's last active period
@@ -99,7 +100,7 @@ type Alerter struct {
 	// The fields below belong to Run.
 	loaded     int64                           // the term for which deliveries were read, 0 for none
 	delivers   bool                            // whether this server sends alerts in this round
-	missed     []transition                    // which another server should have seen; while this one does not send alerts
+	missed     []transition                    // recent ones, recorded while another server sends alerts
 	known      map[string]session.ProcessState // sessions with open requests, running, or dead for less than deadRetention
 	lastSweep  time.Time                       // last call of dropDeadSessions
 	owners     map[string]string
@@ -110,9 +111,9 @@ type Alerter struct {
 	deliveries map[string]Delivery
 	sending    map[string]bool
 	results    chan result
-	serverID   string    // of shared
-	shared     []Seen    // what other servers read of this one
-	renewAt    time.Time // when shared is stored again
+	serverID   string    // under which shared is stored
+	shared     []Seen    // the presence on this server, as last stored for the others
+	renewAt    time.Time // when shared must be stored again
 	elsewhere  []Seen    // what people see on other servers
 }
 
@@ -127,8 +128,8 @@ type transition struct {
 	at          time.Time
 }
 
-// New returns an alerter. Call Run to make it work. The error names an option that is
-// missing.
+// New returns an alerter, which does nothing until Run is called. The error names a missing
+// option.
 func New(o Options) (*Alerter, error) {
 	if err := options.Check("alert", o); err != nil {
 		return nil, err
@@ -181,9 +182,9 @@ func (a *Alerter) refresh() {
 	a.wakeRun()
 }
 
-// Deliver sends alerts until ctx ends, and returns when none is being sent any more. Run must
-// run. term is that of the lease by which this server is the one that sends alerts. It is a
-// [job.Job].
+// Deliver makes Run send alerts until ctx ends, and returns when no send is in flight any more.
+// Run must be running. term is the term of the lease that lets this server send alerts. Deliver
+// is a [job.Job].
 func (a *Alerter) Deliver(ctx context.Context, term int64) error {
 	a.mu.Lock()
 	a.term = term
@@ -255,7 +256,7 @@ func (a *Alerter) Run(ctx context.Context) error {
 	return nil
 }
 
-// loadActive marks the sessions as changed that run or have open requests.
+// loadActive marks the sessions that run or have open requests as changed.
 func (a *Alerter) loadActive(ctx context.Context) error {
 	active, err := a.o.Active(ctx)
 	if err != nil {
@@ -269,12 +270,12 @@ func (a *Alerter) loadActive(ctx context.Context) error {
 	return nil
 }
 
-// missedSpan is how long a server remembers transitions while another sends alerts: longer
-// than it takes until another leads.
+// missedSpan is how long a server remembers transitions while another one sends alerts: longer
+// than it takes to elect another leader.
 const missedSpan = 30 * time.Second
 
-// followTerm starts and stops sending alerts as Deliver says. What is being sent is finished
-// first.
+// followTerm starts and stops sending alerts when Deliver has started or ended. It starts a new
+// term only after the sends in flight have finished.
 func (a *Alerter) followTerm(ctx context.Context) error {
 	a.mu.Lock()
 	term := a.term
@@ -300,7 +301,7 @@ func (a *Alerter) followTerm(ctx context.Context) error {
 	return nil
 }
 
-// loadDeliveries reads the deliveries that other servers stored.
+// loadDeliveries deletes old deliveries and reads the rest, which other servers may have stored.
 func (a *Alerter) loadDeliveries(ctx context.Context) error {
 	if err := a.o.Store.ForgetDeliveries(ctx, time.Now().Add(-deliveryRetention)); err != nil {
 		return err
@@ -311,7 +312,7 @@ func (a *Alerter) loadDeliveries(ctx context.Context) error {
 	}
 	for _, d := range list {
 		if d.maySent() && d.Attempts >= maxAttempts {
-			d.State = Sent // the result is unknown; do not try for ever
+			d.State = Sent // the result is unknown; do not retry forever
 		}
 		a.deliveries[d.DeliveryID] = d
 	}
@@ -339,7 +340,7 @@ func (a *Alerter) sendDue(ctx, sendCtx context.Context, now time.Time, sends *sy
 	}
 	p := plan{a: a, now: now, requests: a.openRequests(), attention: a.attentionByUser(a.elsewhere), toasts: map[string][]openRequest{}}
 	if len(p.requests) > 0 && slices.ContainsFunc(a.elsewhere, func(s Seen) bool { return s.Active }) {
-		p.wakeAt(now.Add(grace)) // nobody tells this server when they look away
+		p.wakeAt(now.Add(grace)) // this server is not notified when they look away
 	}
 	for _, person := range people {
 		p.planPerson(person)
@@ -381,8 +382,8 @@ func (a *Alerter) sendDue(ctx, sendCtx context.Context, now time.Time, sends *sy
 			}
 			continue
 		}
-		// The attempt is stored before it is made. A server that dies meanwhile may have sent
-		// the alert, and one that dies at each attempt must not try for ever.
+		// Store the attempt before making it: a server that dies meanwhile may have sent the
+		// alert, and one that dies at each attempt must not retry forever.
 		d.Attempts++
 		d.SentAt = now
 		if err := a.storeDelivery(ctx, d); err != nil {
@@ -404,8 +405,8 @@ func (a *Alerter) sendDue(ctx, sendCtx context.Context, now time.Time, sends *sy
 	return p.next, nil
 }
 
-// deadRetention is how long a dead session without open requests is remembered. Until then
-// its alerts are sent.
+// deadRetention is how long a dead session without open requests is remembered, so that its
+// alerts can be sent.
 const deadRetention = 10 * time.Minute
 
 // dropDeadSessions drops dead sessions without open requests or queued alerts, and their
@@ -492,7 +493,7 @@ func (a *Alerter) readChanges(ctx context.Context, now time.Time) (err error) {
 			}
 		}
 	}
-	if a.delivers { // what happened since the server ended that sent alerts before
+	if a.delivers { // transitions since the previous sender of alerts ended
 		for len(a.missed) > 0 {
 			if m := a.missed[0]; now.Sub(m.at) < missedSpan {
 				if err := a.queueStateAlerts(ctx, m.before, m.now, now); err != nil {
@@ -630,7 +631,7 @@ func deliveryID(parts ...string) string {
 func (a *Alerter) recordResult(ctx context.Context, r result, now time.Time) {
 	delete(a.sending, r.d.DeliveryID)
 	if errors.Is(r.err, context.Canceled) {
-		return // the server stops; the next one tries again
+		return // this server shuts down; the next one tries again
 	}
 	d, known := a.deliveries[r.d.DeliveryID]
 	if !known {
@@ -678,7 +679,7 @@ func (a *Alerter) recordResult(ctx context.Context, r result, now time.Time) {
 	}
 }
 
-// failureMessage returns the message for people of a failed attempt, without the address.
+// failureMessage returns the message that tells people why an attempt failed, without the address.
 func failureMessage(err error) string {
 	var refused *refusedError
 	var invalid *problem.Error

@@ -16,7 +16,7 @@ type Choices struct {
 	Wanted map[Occasion][]Way `json:"wanted"`
 	// AllSessions includes sessions that others started.
 	AllSessions bool `json:"all_sessions,omitempty"`
-	// ShowText includes commands and questions in alerts. They pass through servers of third
+	// ShowText includes commands and questions in alerts, which pass through servers of third
 	// parties.
 	ShowText bool `json:"show_text,omitempty"`
 	// RemindAfter and EscalateAfter are minutes, 0 for never. Once a request is escalated,
@@ -27,7 +27,7 @@ type Choices struct {
 	Language      string `json:"language,omitempty"`
 }
 
-// Quiet is a person's quiet hours, in local time of a zone.
+// Quiet is a person's quiet hours, in the local time of a time zone.
 type Quiet struct {
 	From string `json:"from"` // "22:00"
 	To   string `json:"to"`
@@ -84,8 +84,8 @@ func (c Choices) wants(o Occasion, k Way) bool {
 	return false
 }
 
-// readChoices parses stored choices. It returns the default if nothing, or nothing readable,
-// is stored.
+// readChoices parses stored choices. It returns the default if none are stored or they are
+// invalid.
 func readChoices(stored json.RawMessage) Choices {
 	var c Choices
 	if len(stored) == 0 || json.Unmarshal(stored, &c) != nil || c.Wanted == nil || c.check() != nil {
@@ -94,8 +94,8 @@ func readChoices(stored json.RawMessage) Choices {
 	return c
 }
 
-// endsAt returns the end of the quiet hours that include now, or zero if none do. Hours that
-// a change to summer time skips are skipped.
+// endsAt returns the end of the quiet hours that include now, or zero if now is outside them.
+// Hours that a change to summer time skips do not count.
 func (q Quiet) endsAt(now time.Time) time.Time {
 	if q == (Quiet{}) || q.From == q.To {
 		return time.Time{}
@@ -112,7 +112,7 @@ func (q Quiet) endsAt(now time.Time) time.Time {
 		_, _ = fmt.Sscan(minute, &m)
 		return time.Date(local.Year(), local.Month(), local.Day()+days, h, m, 0, 0, zone)
 	}
-	// Hours over midnight began yesterday or begin today.
+	// Quiet hours across midnight may have begun yesterday.
 	for _, day := range []int{-1, 0} {
 		from, to := at(q.From, day), at(q.To, day)
 		if !to.After(from) {

@@ -49,7 +49,7 @@ func messagesFor(language string) messages {
 	return languages[""]
 }
 
-// maxText bounds a text in an alert, in bytes. A push message holds 4 KB.
+// maxText bounds a text in an alert, in bytes. A push message holds 4096 bytes.
 const maxText = 300
 
 // singleLine joins the lines of a text and truncates it to maxText bytes.

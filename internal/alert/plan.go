@@ -28,7 +28,7 @@ func (p *plan) wakeAt(t time.Time) {
 	}
 }
 
-// due reports whether t has come. If not, it schedules a round at t.
+// due reports whether t is not in the future. Otherwise, it schedules a round at t.
 func (p *plan) due(t time.Time) bool {
 	if t.After(p.now) {
 		p.wakeAt(t)
@@ -64,8 +64,8 @@ func (a *Alerter) openRequests() (list []openRequest) {
 // noAttention is the attention of a person who never had a tab.
 var noAttention attention
 
-// planPerson plans one person's alerts: none for a session that they look at, a toast while
-// they look at another page, and a delivery to their targets while they are inactive.
+// planPerson plans one person's alerts: none for a session that they are looking at, a toast while
+// they are looking at another page, and a delivery to their targets while they are inactive.
 func (p *plan) planPerson(who Person) {
 	own := p.targetsOf(who.UserID)
 	attention := p.attention[who.UserID]
@@ -212,7 +212,7 @@ func (p *plan) fold(t Target, fresh []Delivery) {
 		return
 	}
 	if !lastFold.IsZero() && !p.due(lastFold.Add(burstSpan)) {
-		return // a later round folds these and what comes until then
+		return // a later round folds these and later ones
 	}
 	sum := Delivery{
 		DeliveryID: deliveryID(t.TargetID, fresh[0].DeliveryID, string(Fold)), TargetID: t.TargetID, Occasion: Waiting, Step: Fold,
@@ -273,8 +273,8 @@ func (p *plan) planClosings() {
 	}
 }
 
-// closingSubject returns what a closing alert refers to. The first alert about a request and
-// its reminder share one tag, so one closing clears both.
+// closingSubject returns the id of what a closing alert refers to: a Fold or a request. The first
+// alert about a request and its reminder share one tag, so one closing clears both.
 func closingSubject(d Delivery) string {
 	if d.Step == Fold {
 		return d.DeliveryID
@@ -356,13 +356,14 @@ func (w messages) summary(r pending.Request) string {
 	return strings.ReplaceAll(w.approval, "%s", singleLine(r.ToolName))
 }
 
-// requestText returns what is asked, for people who want it in the alert.
+// requestText returns the question, or the main field of the tool input, for people who want the
+// text in the alert.
 func requestText(r pending.Request) string {
 	if r.Form != nil && len(r.Form.Questions) > 0 {
 		return singleLine(r.Form.Questions[0].Question)
 	}
 	var input map[string]any
-	_ = json.Unmarshal(r.ToolInput, &input) // an input that is no object has none of these fields
+	_ = json.Unmarshal(r.ToolInput, &input) // an input that is not an object has none of these fields
 	for _, field := range []string{"command", "file_path", "notebook_path", "url", "query"} {
 		if text, ok := input[field].(string); ok && text != "" {
 			return singleLine(text)

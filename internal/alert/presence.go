@@ -10,7 +10,7 @@ import (
 const maxToasts = 20
 
 // A Tab is an open page of the web app. It shows a toast for each request of a session that
-// its person does not look at.
+// its person is not looking at.
 type Tab interface {
 	// Toast replaces the tab's toasts: the ids of the requests, oldest first, and how many
 	// more there are. It must not block, and may be called after [Alerter.RemoveTab].
@@ -20,8 +20,8 @@ type Tab interface {
 // Presence is what a tab reports about itself.
 type Presence struct {
 	Active bool // visible and focused
-	// Showing is what the tab shows. Nil means that it does not say: it then counts as
-	// showing everything and gets no toasts.
+	// Showing is what the tab shows. If it is nil, the tab did not report it: the tab then counts
+	// as showing everything and gets no toasts.
 	Showing *Showing
 }
 
@@ -36,11 +36,11 @@ func (p Presence) shows(sessionID string) bool {
 	return p.Showing == nil || p.Showing.Inbox || sessionID != "" && p.Showing.SessionID == sessionID
 }
 
-// watcher is the presence of one tab and the toasts it has.
+// watcher is the presence of one tab and its current toasts.
 type watcher struct {
 	userID   string
 	presence Presence
-	toasts   []string // the toasts that it got last
+	toasts   []string // arguments of the last call of Toast
 	more     int
 }
 
@@ -106,8 +106,8 @@ func (s *attention) hasNoticed(requestID string) bool {
 	return knows
 }
 
-// attentionByUser returns the attention of everybody who has or had a tab here, or sees something
-// elsewhere.
+// attentionByUser returns the attention of everybody who has or had a tab on this server, or has
+// presence on another one.
 func (a *Alerter) attentionByUser(elsewhere []Seen) map[string]*attention {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -206,7 +206,7 @@ func (a *Alerter) updateToasts(of map[string][]openRequest) {
 	}
 }
 
-// forgetClosed drops what people noticed of requests that are no longer open.
+// forgetClosed drops the records of who noticed requests that are no longer open.
 func (a *Alerter) forgetClosed(open []openRequest) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// PresenceStore lets the servers of a database read what people see on each of them, because one of
-// them sends the alerts.
+// PresenceStore shares what people see on each server with the other servers of a database, because
+// one of them sends the alerts.
 type PresenceStore interface {
-	// PutPresence replaces what people see on a server. It counts for ttl, in the time of the
-	// database.
+	// PutPresence replaces what people see on a server. The record expires after ttl, by the
+	// database's clock.
 	PutPresence(ctx context.Context, serverID string, seen []Seen, ttl time.Duration) error
-	// PresenceElsewhere returns what people see on all servers but one.
+	// PresenceElsewhere returns what people see on all servers except one.
 	PresenceElsewhere(ctx context.Context, serverID string) ([]Seen, error)
 }
 
@@ -24,19 +24,19 @@ type Seen struct {
 	Active     bool      // a tab is active
 	LastActive time.Time // end of the last active period; zero if there was none
 	Everything bool      // an active tab shows every request
-	Sessions   []string  // that an active tab shows
-	Noticed    []string  // ids of requests, open ones only
+	Sessions   []string  // ids of the sessions that an active tab shows
+	Noticed    []string  // ids of open requests that they have noticed
 }
 
-// presenceTTL is how long the presence on a server counts after the server died, and
+// presenceTTL is how long the presence on a server stays valid after the server died, and
 // presenceRenewal how often it is stored if it does not change.
 const (
 	presenceTTL     = 30 * time.Second
 	presenceRenewal = 10 * time.Second
 )
 
-// sharePresence stores what people see on this server if it has changed or is to be renewed. It
-// returns when to call it next.
+// sharePresence stores what people see on this server if that has changed or must be renewed. It
+// returns when to call it next, zero for never.
 func (a *Alerter) sharePresence(ctx context.Context, now time.Time) (next time.Time, err error) {
 	if a.o.Presence == nil {
 		return time.Time{}, nil
@@ -54,7 +54,7 @@ func (a *Alerter) sharePresence(ctx context.Context, now time.Time) (next time.T
 	return a.renewAt, nil
 }
 
-// seenHere returns what people see on this server, by user id.
+// seenHere returns what people see on this server, ordered by user id.
 func (a *Alerter) seenHere() (seen []Seen) {
 	all := a.attentionByUser(nil)
 	for _, userID := range slices.Sorted(maps.Keys(all)) {
@@ -76,7 +76,7 @@ func (a *Alerter) readPresence(ctx context.Context) (err error) {
 	return err
 }
 
-// endPresence says that nobody sees anything on this server any more.
+// endPresence stores that nobody sees anything on this server any more.
 func (a *Alerter) endPresence(ctx context.Context) {
 	if len(a.shared) == 0 {
 		return

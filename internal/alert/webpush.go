@@ -29,8 +29,8 @@ type Key struct {
 	text    string
 }
 
-// OpenKey reads the key from a file. At the first start it creates the file, readable by its
-// owner alone.
+// OpenKey reads the key from a file. If the file does not exist, OpenKey creates it with a new
+// key, readable only by its owner.
 func OpenKey(path string) (*Key, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -52,7 +52,7 @@ func OpenKey(path string) (*Key, error) {
 	return ParseKey(path, string(text))
 }
 
-// ParseKey reads a key from a text. place is where the text is, for the error.
+// ParseKey parses the text form of a key. place says in an error where the text came from.
 func ParseKey(place, text string) (*Key, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(strings.TrimSpace(text))
 	if err != nil {
@@ -69,7 +69,7 @@ func ParseKey(place, text string) (*Key, error) {
 	return &Key{private, public, text}, nil
 }
 
-// Text returns what ParseKey reads.
+// Text returns the text form of the key, for ParseKey.
 func (k *Key) Text() string { return k.text }
 
 // writeNew creates a file atomically, because half a key would be read as a key.

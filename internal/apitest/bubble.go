@@ -12,8 +12,8 @@ import (
 	"github.com/sayso-dev/sayso/store/sqlitetest"
 )
 
-// Pipes is a listener whose connections are in memory, so that time can stand
-// still around them: a write waits until the other end reads.
+// Pipes is a listener with connections in memory, so that they work in a bubble of
+// testing/synctest: a write blocks until the other end reads.
 type Pipes struct {
 	conns chan net.Conn
 	done  chan struct{}
@@ -39,7 +39,7 @@ func (p *Pipes) Close() error { p.once.Do(func() { close(p.done) }); return nil 
 // Addr implements [net.Listener].
 func (p *Pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8787} }
 
-// Dial is the DialContext of a transport.
+// Dial connects to the listener. It has the type of [http.Transport.DialContext].
 func (p *Pipes) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	ours, theirs := net.Pipe()
 	select {
@@ -50,13 +50,14 @@ func (p *Pipes) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	}
 }
 
-// InBubble runs a test with a harness where time moves only when everybody waits.
+// InBubble runs a test with a harness in a bubble of testing/synctest, where time advances only
+// while every goroutine blocks.
 func InBubble(t *testing.T, test func(t *testing.T, h *Harness), change ...func(*Options)) {
 	t.Helper()
 	InBubbleOn(t, sqlitetest.New(t), test, change...)
 }
 
-// InBubbleOn is InBubble on a database.
+// InBubbleOn is InBubble on the database at path.
 func InBubbleOn(t *testing.T, path string, test func(t *testing.T, h *Harness), change ...func(*Options)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -20,16 +20,16 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Driver stands for the orchestrator: it stores what it is told.
+// Driver replaces the orchestrator: it records the calls it receives.
 type Driver struct {
 	harness   *Harness
 	Mu        sync.Mutex
-	done      []string // what was asked of it
+	done      []string // the recorded calls
 	Saved     []orchestrator.SavedSession
 	Writing   map[string]session.Live
 	Files     map[string]orchestrator.FilePreview
-	fail      error         // returned by everything while set
-	BlockKill chan struct{} // Kill waits for it when set
+	fail      error         // returned by every method while set
+	BlockKill chan struct{} // if set, Kill waits until it is closed
 	Claude    orchestrator.Environment
 	Measured  map[string]orchestrator.Vitals // by session; set before the first call
 	Printed   map[string]string              // stderr, by session; set before the first call
@@ -106,7 +106,7 @@ func (d *Driver) Interrupt(_ context.Context, sessionID string, _ pending.Actor)
 	return d.note("interrupt %s", sessionID)
 }
 
-// Running implements command.Driver: nothing runs.
+// Running implements [command.Driver]. No process ever runs.
 func (d *Driver) Running(string) (session.Session, bool) { return session.Session{}, false }
 
 func (d *Driver) Kill(ctx context.Context, sessionID string, force bool, reason string) error {
@@ -158,8 +158,8 @@ func (d *Driver) Delete(ctx context.Context, sessionID string) error {
 	return d.harness.Store.DeleteSession(ctx, sessionID)
 }
 
-// Bounds returns those of the store; a person for whom no other is set has
-// [Harness.UserLimits].
+// Bounds returns the limits in the store. [Harness.UserLimits] apply to people without limits of
+// their own.
 func (d *Driver) Bounds(ctx context.Context) (*project.Bounds, []project.SessionUse, error) {
 	b, err := project.ReadBounds(ctx, d.harness.Store, d.harness.UserLimits, time.Now())
 	if err != nil {
@@ -189,7 +189,7 @@ func (d *Driver) admit(ctx context.Context, sessionID, folder, ownerID string) e
 
 func (d *Driver) LimitsChanged() {}
 
-// DrivenElsewhere implements the driver of httpapi: there is one server.
+// DrivenElsewhere implements [httpapi.Driver]. There is only one server.
 func (d *Driver) DrivenElsewhere(string) bool { return false }
 
 func (d *Driver) SetModel(_ context.Context, sessionID, model string) error {
@@ -261,12 +261,12 @@ func (d *Driver) Live(sessionID string) (session.Live, bool) {
 	return l, ok
 }
 
-// Write has a session stream a text.
+// Write makes a session stream a text.
 func (d *Driver) Write(sessionID, text string) {
 	d.WriteBlock(sessionID, &session.Live{Kind: session.ItemText, Text: text})
 }
 
-// WriteBlock has a session stream a block, nil for none.
+// WriteBlock makes a session stream a block, nil for none.
 func (d *Driver) WriteBlock(sessionID string, live *session.Live) {
 	d.Mu.Lock()
 	if live == nil {
@@ -284,7 +284,6 @@ func (d *Driver) Environment(context.Context, string) (orchestrator.Environment,
 	return d.Claude, nil
 }
 
-// PreviewFile finds what a test put there.
 func (d *Driver) Catalog(_ context.Context, sessionID string) (*orchestrator.Catalog, error) {
 	return d.Offered[sessionID], nil
 }
@@ -293,6 +292,7 @@ func (d *Driver) LastCatalog(context.Context, string) (*orchestrator.Catalog, er
 	return d.Offered[""], nil
 }
 
+// PreviewFile returns the preview that a test has put into Files.
 func (d *Driver) PreviewFile(_ context.Context, sessionID, path string) (orchestrator.FilePreview, error) {
 	if err := d.note("look of %s at %s", sessionID, path); err != nil {
 		return orchestrator.FilePreview{}, err
@@ -306,7 +306,7 @@ func (d *Driver) PreviewFile(_ context.Context, sessionID, path string) (orchest
 	return look, nil
 }
 
-// RecordExport notes the export.
+// RecordExport records the call.
 func (d *Driver) RecordExport(_ context.Context, s session.Session, format string, by pending.Actor) error {
 	return d.note("export %s as %s by %s", s.SessionID, format, by.Name)
 }
@@ -347,12 +347,13 @@ func (d *Driver) FolderTree(ctx context.Context, _, cwd string, permit func(fold
 	return workingtree.Tree{Trees: git, Place: workingtree.Place{Roots: d.Roots, CWD: real, View: view}}, nil
 }
 
-// LastChoice returns that of [Driver.Chosen].
+// LastChoice returns [Driver.Chosen].
 func (d *Driver) LastChoice(context.Context, string, string, string) (mode, model string, err error) {
 	return d.Chosen[0], d.Chosen[1], nil
 }
 
-// AddWorktree, MergeWorktree and RemoveWorktree do so without an audit trail, and note who did it.
+// AddWorktree creates a worktree without an audit record, and records the call and the person. So do
+// MergeWorktree and RemoveWorktree.
 func (d *Driver) AddWorktree(ctx context.Context, t workingtree.Tree, branch, base string, by pending.Actor) (string, error) {
 	w, err := t.PlanWorktree(ctx, t.Place, branch, base)
 	if err == nil {
@@ -386,7 +387,7 @@ func (d *Driver) RemoveWorktree(ctx context.Context, s session.Session, t workin
 	return t.RemoveWorktree(ctx, t.Place, w)
 }
 
-// Discard discards without an audit trail, and notes who did it.
+// Discard discards changes without an audit record, and records the call and the person.
 func (d *Driver) Discard(ctx context.Context, s session.Session, t workingtree.Tree, path, seen string, by pending.Actor) error {
 	plan, err := t.PlanDiscard(ctx, t.Place, path, seen)
 	if err == nil {
@@ -398,7 +399,7 @@ func (d *Driver) Discard(ctx context.Context, s session.Session, t workingtree.T
 	return t.Discard(ctx, t.Place, plan)
 }
 
-// Commit commits without an audit trail, and notes who did it.
+// Commit commits without an audit record, and records the call and the person.
 func (d *Driver) Commit(ctx context.Context, s session.Session, t workingtree.Tree, message string, paths []string, by pending.Actor) (string, error) {
 	if err := d.note("commit %v in %s by %s", paths, s.SessionID, by.Name); err != nil {
 		return "", err
@@ -445,7 +446,7 @@ func (d *Driver) ContextUsage(context.Context, string) (orchestrator.ContextUsag
 	}, nil
 }
 
-// TurnChanges names one file, of a checkpoint.
+// TurnChanges returns one changed file, from a checkpoint.
 func (d *Driver) TurnChanges(ctx context.Context, s session.Session, t workingtree.Tree, messageID string) (orchestrator.TurnChanges, error) {
 	status, err := t.TreeStatus(ctx, t.Place, workingtree.BaseHead)
 	status.Changes = []workingtree.Change{{Path: "a.txt", Status: workingtree.Modified, Added: -1, Removed: -1, Version: "v"}}
@@ -453,19 +454,19 @@ func (d *Driver) TurnChanges(ctx context.Context, s session.Session, t workingtr
 		errors.Join(err, d.note("changes of %s since %s", s.SessionID, messageID))
 }
 
-// CompareTurn compares a file that did not exist.
+// CompareTurn compares a file that did not exist before the turn.
 func (d *Driver) CompareTurn(ctx context.Context, s session.Session, t workingtree.Tree, messageID, path, _ string) (workingtree.Comparison, error) {
 	file, err := t.ReadTreeFile(ctx, t.Place, path, workingtree.MaxText)
 	return workingtree.Comparison{Before: workingtree.Content{State: workingtree.ContentMissing}, After: file.Content, Digest: "d"}, errors.Join(err, d.note("compare %s of %s since %s", path, s.SessionID, messageID))
 }
 
-// PreviewRewind names one file.
+// PreviewRewind returns one file.
 func (d *Driver) PreviewRewind(_ context.Context, s session.Session, _ workingtree.Tree, messageID string) (orchestrator.Rewind, error) {
 	return orchestrator.Rewind{Files: []orchestrator.RewoundFile{{Path: "a.txt", Changed: true}}, Insertions: 1, Deletions: 2, Commands: 3, Digest: "d"},
 		d.note("preview rewind of %s to %s", s.SessionID, messageID)
 }
 
-// Rewind restores nothing, and notes who did it.
+// Rewind restores nothing, and records the call and the person.
 func (d *Driver) Rewind(_ context.Context, s session.Session, _ workingtree.Tree, messageID, digest string, by pending.Actor) error {
 	return d.note("rewind %s to %s as in %s by %s", s.SessionID, messageID, digest, by.Name)
 }
@@ -498,7 +499,7 @@ func (d *Driver) SavedTranscript(_ context.Context, _ string, before int64) (orc
 	return orchestrator.SavedPage{Items: []session.Item{{Key: "k", Seq: 1, Rev: 1, Kind: session.ItemText, Body: []byte(`{"text":"said"}`)}}, Before: max(before-1, 0)}, nil
 }
 
-// Machines lists the runners of the store. That of the server is runner-1.
+// Machines lists the runners in the store. The server's own is runner-1.
 func (d *Driver) Machines(ctx context.Context, _ bool) (list []orchestrator.Machine, err error) {
 	all, err := d.harness.Store.Runners(ctx)
 	for _, r := range all {

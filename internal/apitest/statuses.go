@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// RouteText is what docs/integrating/routes.json says about a route.
+// RouteText is the description of a route in docs/integrating/routes.json.
 type RouteText struct {
 	Group   string   `json:"group"`
 	Summary string   `json:"summary"`
@@ -21,7 +21,7 @@ type RouteText struct {
 	Status  int      `json:"status"`
 	Also    []int    `json:"also"` // other statuses that a client must expect
 	Result  string   `json:"result"`
-	Media   string   `json:"media"` // of a result that is no JSON
+	Media   string   `json:"media"` // of a result that is not JSON
 }
 
 // RouteTexts returns the texts of all routes, by method and pattern.
@@ -36,8 +36,8 @@ var RouteTexts = sync.OnceValues(func() (map[string]RouteText, error) {
 	return texts, decoder.Decode(&texts)
 })
 
-// CheckStatuses returns a handler that fails the test when a route answers with a status
-// that its description does not name. Refusals that every route may give need none.
+// CheckStatuses returns a handler that fails the test when a route responds with a status
+// that its description does not name. Descriptions omit the refusals that any route may send.
 func CheckStatuses(t testing.TB, next http.Handler) http.Handler {
 	texts, err := RouteTexts()
 	if err != nil {
@@ -49,7 +49,7 @@ func CheckStatuses(t testing.TB, next http.Handler) http.Handler {
 	}
 	general := []int{400, 401, 403, 404, 405, 408, 413, 415, 421, 429, 500, 503}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// The mux gets a request of its own: it would note its pattern in this one.
+		// The mux gets a copy of the request, because it would set the pattern of this one.
 		_, name := mux.Handler(r.Clone(r.Context()))
 		text, ok := texts[name]
 		if !ok {

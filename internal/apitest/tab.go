@@ -16,11 +16,11 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// Tab is the other end of a tab.
+// Tab is the browser's end of a WebSocket.
 type Tab struct {
 	t      testing.TB
 	Conn   *websocket.Conn
-	queue  []map[string]any // frames of a batch that were not looked at
+	queue  []map[string]any // received frames that were not returned yet
 	Frames []map[string]any // every frame so far
 }
 
@@ -104,7 +104,7 @@ func (b *Tab) tryNext(ctx context.Context) (map[string]any, error) {
 	return f, nil
 }
 
-// Until reads on to the first frame that fits.
+// Until reads until a frame fits, and returns that frame.
 func (b *Tab) Until(what string, fits func(map[string]any) bool) map[string]any {
 	b.t.Helper()
 	for {
@@ -118,7 +118,7 @@ func (b *Tab) Until(what string, fits func(map[string]any) bool) map[string]any 
 	}
 }
 
-// AwaitState reads on to a process_state of a session with so many open requests.
+// AwaitState reads until a process_state of a session with this number of open requests.
 func (b *Tab) AwaitState(sessionID string, requests int) map[string]any {
 	b.t.Helper()
 	return b.Until(fmt.Sprintf("a state with %d requests", requests), func(f map[string]any) bool {
@@ -145,7 +145,7 @@ func (b *Tab) Do(kind string, fields map[string]any) wire.Ack {
 	return b.AwaitAck(b.Send(kind, fields))
 }
 
-// AwaitAck reads on to the ack of a command; what came before it is still to be read.
+// AwaitAck reads until the ack of a command. Next still returns the frames before it.
 func (b *Tab) AwaitAck(commandID string) wire.Ack {
 	b.t.Helper()
 	f := b.pick("the ack", func(f map[string]any) bool { return f["type"] == "ack" && f["command_id"] == commandID })
@@ -156,7 +156,7 @@ func (b *Tab) AwaitAck(commandID string) wire.Ack {
 	return a
 }
 
-// pick reads on to a frame; what came before it is still to be read.
+// pick reads until a frame fits, and returns it. Next still returns the frames before it.
 func (b *Tab) pick(what string, fits func(map[string]any) bool) map[string]any {
 	b.t.Helper()
 	var before []map[string]any

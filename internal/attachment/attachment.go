@@ -1,5 +1,5 @@
 // Package attachment stores the files that people attach to messages: images, PDFs and text.
-// The bytes are in the database, in chunks, so that every server can read them and no write is
+// The bytes are in the database, in chunks, so that every server can read them and no write takes
 // long.
 //
 // Chunks are stored before the row of their attachment and deleted after it. So when a server
@@ -35,7 +35,8 @@ const (
 	orphanChunkTTL = time.Hour          // chunks whose row may not be stored yet
 	sweepInterval  = time.Hour
 	takeOverRetry  = 10 * time.Second // after the store failed
-	// chunkSize bounds a chunk, in bytes, so that an answer never waits long for one in SQLite.
+	// chunkSize bounds a chunk, in bytes, so that in SQLite an answer never waits long for the
+	// write of a chunk.
 	chunkSize = 1 << 20
 )
 
@@ -59,8 +60,8 @@ type Shelf struct {
 	log    *slog.Logger
 }
 
-// Open returns a shelf on a store. If there is a folder at path, its files belong to attachments
-// of an earlier version.
+// Open returns a shelf over a store. If there is a folder at path, it contains the attachments of
+// an earlier version.
 func Open(path string, store Store, log *slog.Logger) (*Shelf, error) {
 	f, err := openFolder(path)
 	if err != nil {
@@ -182,8 +183,8 @@ func (s *Shelf) Run(ctx context.Context) error {
 	return nil
 }
 
-// TakeOver moves the files of an earlier version into the store, one after the other. A file is
-// deleted once all of it is stored, safe from a power cut, or if no row names it.
+// TakeOver moves the files of an earlier version into the store, one after the other. It deletes
+// a file once all of it is stored durably, or if no row has its id. A damaged file stays.
 func (s *Shelf) TakeOver(ctx context.Context) error {
 	names, err := s.folder.names()
 	if err != nil {
@@ -222,8 +223,8 @@ func (s *Shelf) takeOver(ctx context.Context, name string) error {
 	return s.folder.remove(name)
 }
 
-// RunSweeps deletes unused attachments at once and then every hour, until ctx ends. One server
-// does it for all.
+// RunSweeps deletes unused attachments at once and then every hour, until ctx ends. Only one of
+// several servers needs to run it.
 func (s *Shelf) RunSweeps(ctx context.Context) error {
 	ticker := time.NewTicker(sweepInterval)
 	defer ticker.Stop()
@@ -239,7 +240,8 @@ func (s *Shelf) RunSweeps(ctx context.Context) error {
 	}
 }
 
-// Sweep deletes the attachments that no session uses and that are too old for a draft, as of now.
+// Sweep deletes the attachments that no session uses any more, those that no session has used
+// within unusedTTL, and chunks without a row. now is the current time.
 func (s *Shelf) Sweep(ctx context.Context, now time.Time) error {
 	_, err := s.store.ForgetAttachments(ctx, now.Add(-unusedTTL))
 	if err == nil {

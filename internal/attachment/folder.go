@@ -11,7 +11,7 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// folder holds the attachments of an earlier version, one file for each, named by its id. A nil
+// folder contains the attachments of an earlier version, each in a file named by its id. A nil
 // folder is empty.
 type folder struct{ root *os.Root }
 

@@ -53,7 +53,7 @@ func IsDisplayable(mediaType string) bool { return strings.HasPrefix(mediaType, 
 const maxNameChars = 200
 
 // displayName returns the last element of a file's name, without invisible characters and
-// those that change the direction of text. It is displayed, and never used as a path.
+// those that change the direction of text. The name is displayed, and never used as a path.
 func displayName(given string) string {
 	name := strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) || unicode.Is(unicode.Cf, c) || c == unicode.ReplacementChar {

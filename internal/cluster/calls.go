@@ -17,22 +17,23 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// calls are what one server asks of another. Each is called by its name.
+// calls are the calls that one server makes to another, by method name.
 type calls interface {
 	orchestrator.Sessions
-	// LivePart waits for a moment until the block that Claude is writing differs from what the
-	// caller has.
+	// LivePart waits until the block that Claude is writing differs from what the caller has, but no
+	// longer than liveWait, and returns what the caller lacks.
 	LivePart(ctx context.Context, sessionID string, have LiveMark) (LivePart, error)
-	// RunnerLoad returns what a runner uses that the server drives.
+	// RunnerLoad returns the resource use of a runner that the server drives, or
+	// [launch.ErrUnreachable] if it drives no such runner.
 	RunnerLoad(ctx context.Context, runnerID string) (wire.RunnerLoad, error)
-	// Looking says who reads sessions on the calling server.
+	// Looking reports who views sessions on the calling server.
 	Looking(ctx context.Context, all []Viewers) error
 }
 
-// Viewers are the people who read a session on one server.
+// Viewers lists the people who view a session on one server.
 type Viewers = wire.Presence
 
-// callerKey is the key of a context for the id of the server that calls.
+// callerKey is the context key for the id of the calling server.
 type callerKey struct{}
 
 func withCaller(ctx context.Context, serverID string) context.Context {
@@ -50,7 +51,8 @@ type served struct {
 	c *Cluster
 }
 
-// nearPrefix precedes the id of a runner, a slash, and the name of a method of [launch.Runner].
+// nearPrefix begins the name of a call to a [launch.Runner]. The id of the runner, a slash and the
+// name of the method follow.
 const nearPrefix = "runner/"
 
 // answer answers a call of another server.
@@ -88,8 +90,8 @@ func (s served) Looking(ctx context.Context, all []Viewers) error {
 	return nil
 }
 
-// errorCodes are the errors that keep their identity: those that callers compare with, and for the
-// rest what people see of them.
+// errorCodes returns the codes of the errors that callers compare. All other errors become refusals,
+// which keep what people see of them.
 func (c *Cluster) errorCodes() []link.ErrorCode {
 	return append(append([]link.ErrorCode{
 		{Code: "session_not_found", Err: session.ErrNotFound},
@@ -100,7 +102,8 @@ func (c *Cluster) errorCodes() []link.ErrorCode {
 	}, launch.ErrorCodes...), link.ErrorCode{Code: "refusal", Detail: c.refusalDetail, Restore: restoreRefusal})
 }
 
-// travelRefusal is a [refusal.Refusal] without its cause, which is in the log of its server.
+// travelRefusal is the wire format of a [refusal.Refusal]. It lacks the cause, which is in the log of
+// the server that refused.
 type travelRefusal struct {
 	Status   int            `json:"status"`
 	Result   wire.AckResult `json:"result"`

@@ -1,10 +1,12 @@
-// Package cluster connects the servers that share a database. Each has a connection to every other,
-// over which it passes on what people do with sessions that the other drives, reads the block that
-// Claude is writing there, and says who looks at which session. Nothing here has to arrive: what must
-// not be lost is in the database, and a command that fails may be repeated with its id.
+// Package cluster connects the servers that share a database. Each server dials every other one. Over
+// that connection it forwards commands for sessions that the other server drives, reads the block
+// that Claude is writing there, and reports who views which session. Delivery is best effort:
+// everything that must not be lost is in the database, and a failed command may be repeated with its
+// id.
 //
-// The connections use runner/link over TLS. A server identifies itself with a key that it makes at its
-// start, and whose hash is in its row of the database: who can write there is a server, nobody else.
+// The connections use runner/link over TLS. A server authenticates with a key that it generates at
+// startup and whose hash it stores in the database. Only a program that can write to the database can
+// therefore connect as a server.
 package cluster
 
 import (
@@ -35,45 +37,45 @@ import (
 )
 
 const (
-	// refreshInterval is how often a server renews its row, and reads those of the others and who
-	// drives which runner.
+	// refreshInterval is how often a server renews its own row, and reads the rows of other servers
+	// and the driver of each runner.
 	refreshInterval = 2 * time.Second
-	// storeTimeout bounds each use of the store.
+	// storeTimeout bounds each access to the store.
 	storeTimeout = 3 * time.Second
-	// maxHandshakes bounds the connections whose key is not known yet: each may cost a read of the
-	// database.
+	// maxHandshakes bounds the connections that are not authenticated yet. Each may cost a read of
+	// the database.
 	maxHandshakes = 16
-	// handshakeTimeout bounds dialing, TLS and hello.
+	// handshakeTimeout bounds dialing, the TLS handshake and the hello together.
 	handshakeTimeout = 3 * time.Second
 )
 
-// Store is what the package needs of the database.
+// Store is the part of the database that the package needs.
 type Store interface {
 	session.ServerStore
 	Session(ctx context.Context, sessionID string) (session.Session, error)
 }
 
-// Sessions are those that this server drives.
+// Sessions provides the sessions that this server drives.
 type Sessions interface {
 	orchestrator.Sessions
 	LiveHere(sessionID string) (session.Live, bool)
-	// RunnerHere returns what is near Claude on a runner that this server drives, nil for any other.
+	// RunnerHere returns a runner that this server drives, or nil for any other.
 	RunnerHere(runnerID string) launch.Runner
 }
 
-// Tabs are those of this server.
+// Tabs provides the tabs of this server.
 type Tabs interface {
 	// Readers returns how many tabs read a session.
 	Readers(sessionID string) int
-	// Viewers returns who reads the sessions that tabs read.
+	// Viewers returns the viewers of all sessions that tabs read.
 	Viewers() []Viewers
-	// SetViewers replaces who reads sessions on another server.
+	// SetViewers replaces the viewers on another server, for each session in all.
 	SetViewers(serverID string, all []Viewers)
-	// ForgetServer removes everybody who reads sessions on a server.
+	// ForgetServer removes all viewers on another server.
 	ForgetServer(serverID string)
 }
 
-// Options configures a Cluster. All are required.
+// Options configures a Cluster. All fields are required.
 type Options struct {
 	Store    Store
 	Listener net.Listener   // for the other servers; closed by Run
@@ -82,18 +84,19 @@ type Options struct {
 	Tabs     Tabs
 	Refusals *refusal.Table
 	// OnLive is called when the block that Claude is writing in a session of another server has
-	// grown. It must not block.
+	// changed. It must not block.
 	OnLive func(sessionID string)
-	// OnJoin is called when others can reach this server, and when it ends. It must not block.
+	// OnJoin is called once other servers can find this server, and when Run ends. It must not block.
 	OnJoin func()
-	// Load returns what a runner uses, false if this server does not drive it.
+	// Load returns the resource use of a runner, and false if this server does not drive it.
 	Load func(ctx context.Context, runnerID string) (wire.RunnerLoad, bool)
-	// OnDriver is called when another server has begun to drive a runner, or nobody does any more.
+	// OnDriver is called when another server has started to drive a runner, or no server drives it
+	// any longer.
 	OnDriver func(ctx context.Context, runnerID string)
 	Log      *slog.Logger
 }
 
-// Cluster is this server among those that share its database.
+// Cluster connects this server with the other servers of its database.
 type Cluster struct {
 	o        Options
 	key      tls.Certificate
@@ -104,15 +107,15 @@ type Cluster struct {
 
 	mu       sync.Mutex // protects following
 	servers  map[string]session.Server
-	drivers  map[string]string // server by runner; nil before the first look
+	drivers  map[string]string // server id by runner id; nil before the first read
 	peers    map[string]*peer
 	accepted map[string]*link.Conn // the latest connection from each server
-	viewers  map[string]Viewers    // by session, to be sent
-	watched  map[string]*watch     // by session
-	watch    chan string           // sessions to watch; to Run
+	viewers  map[string]Viewers    // by session id, to be sent
+	watched  map[string]*watch     // by session id
+	watch    chan string           // ids of sessions that Run must start to watch
 }
 
-// New returns a Cluster. Its Run connects.
+// New returns a Cluster with a new key. It connects only while Run runs.
 func New(o Options) (*Cluster, error) {
 	if err := options.Check("cluster", o); err != nil {
 		return nil, err
@@ -130,7 +133,8 @@ func New(o Options) (*Cluster, error) {
 	return c, err
 }
 
-// newKey makes the key of a server, in a certificate that says nothing else.
+// newKey returns a new key, in a certificate that contains nothing else, and the hash of the public
+// key.
 func newKey() (tls.Certificate, [sha256.Size]byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -148,8 +152,8 @@ func newKey() (tls.Certificate, [sha256.Size]byte, error) {
 	return tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key}, sha256.Sum256(made.RawSubjectPublicKeyInfo), nil
 }
 
-// Changed says that another server has started or ended, or that a runner has another driver. It never
-// blocks.
+// Changed makes Run read the database again, because a server has started or ended, or a runner has
+// another driver. It does not block.
 func (c *Cluster) Changed() { wake(c.refresh) }
 
 func wake(ch chan struct{}) {
@@ -159,7 +163,7 @@ func wake(ch chan struct{}) {
 	}
 }
 
-// Join stores the row of this server. The leases that it takes count for others only after that.
+// Join stores the row of this server. Other servers ignore its leases until then.
 func (c *Cluster) Join(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
@@ -195,7 +199,7 @@ func (c *Cluster) Run(ctx context.Context) error {
 	}
 }
 
-// leave lets the others know that this server ends.
+// leave removes the row of this server, so that the others need not wait for it to expire.
 func (c *Cluster) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -204,8 +208,8 @@ func (c *Cluster) leave(ctx context.Context) {
 	}
 }
 
-// look renews the row of this server, reads what others there are and who drives which runner, and
-// connects with those that are new.
+// look renews the row of this server, reads the other servers and the driver of each runner, calls
+// start for each new server, and stops the peers of servers that are gone or have a new key.
 func (c *Cluster) look(ctx context.Context, start func(*peer)) {
 	err := c.Join(ctx)
 	if err == nil {
@@ -241,7 +245,8 @@ func (c *Cluster) look(ctx context.Context, start func(*peer)) {
 	}
 }
 
-// read reads servers and drivers.
+// read reads the servers and the driver of each runner, and calls OnJoin the first time, later
+// OnDriver for each runner whose driver has changed, unless it is this server now.
 func (c *Cluster) read(ctx context.Context) error {
 	reading, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
@@ -309,7 +314,8 @@ func (c *Cluster) Runner(runnerID string) launch.Runner {
 	return nil
 }
 
-// RunnerLoad returns what a runner uses that another server drives, false if none does or says so.
+// RunnerLoad returns the resource use of a runner that another server drives, and false if no other
+// server drives it or that server does not answer.
 func (c *Cluster) RunnerLoad(ctx context.Context, runnerID string) (wire.RunnerLoad, bool) {
 	there, is := c.Sessions(runnerID).(remote)
 	if !is {
@@ -331,7 +337,7 @@ func (c *Cluster) Disk(runnerID string) launch.Disk {
 	return there.p.disk(runnerID)
 }
 
-// listen serves the other servers.
+// listen accepts and serves connections of other servers until ctx ends.
 func (c *Cluster) listen(ctx context.Context) {
 	var serving sync.WaitGroup
 	defer serving.Wait()
@@ -354,7 +360,7 @@ func (c *Cluster) listen(ctx context.Context) {
 		select {
 		case handshakes <- struct{}{}:
 		case <-ctx.Done():
-			_ = conn.Close() // nobody waits for it
+			_ = conn.Close() // nothing was sent, so the error does not matter
 			return
 		}
 		known := sync.OnceFunc(func() { <-handshakes })
@@ -367,8 +373,8 @@ func (c *Cluster) listen(ctx context.Context) {
 	}
 }
 
-// serverOf returns the id of the other server that has a key, "" for none. One that has just started is
-// looked up.
+// serverOf returns the id of the other server with this key, or "". It looks up unknown keys in the
+// database, because the server may have just started.
 func (c *Cluster) serverOf(ctx context.Context, key [sha256.Size]byte) string {
 	find := func(all map[string]session.Server) string {
 		for id, s := range all {

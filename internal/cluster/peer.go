@@ -19,20 +19,21 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// maxCalls bounds the calls of one other server at once.
+// maxCalls bounds the concurrent calls of one other server.
 const maxCalls = 4 << 10
 
-// maxRedialDelay bounds the time until the next attempt, of which a random part is waited.
+// maxRedialDelay bounds the backoff between attempts. The actual delay is a random part of it.
 const maxRedialDelay = time.Second
 
 // errStranger refuses a key that is not in the database.
 var errStranger = errors.New("cluster: the key is not that of a server of this database")
 
-// tlsConfig returns the TLS settings of both directions. check decides about the key of the other side.
+// tlsConfig returns the TLS configuration for both directions. check reports whether the other side's
+// key, given by its hash, is acceptable.
 func (c *Cluster) tlsConfig(check func(key [sha256.Size]byte) bool) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{c.key},
-		ClientAuth: tls.RequireAnyClientCert, InsecureSkipVerify: true, // the key alone counts
+		ClientAuth: tls.RequireAnyClientCert, InsecureSkipVerify: true, // only the key is checked
 		SessionTicketsDisabled: true,
 		VerifyConnection: func(s tls.ConnectionState) error {
 			if len(s.PeerCertificates) == 0 || !check(sha256.Sum256(s.PeerCertificates[0].RawSubjectPublicKeyInfo)) {
@@ -43,8 +44,8 @@ func (c *Cluster) tlsConfig(check func(key [sha256.Size]byte) bool) *tls.Config 
 	}
 }
 
-// serve serves the connection of another server until it ends. It calls known when that has shown its
-// key.
+// serve serves a connection of another server until it ends. It calls known once the other server is
+// authenticated.
 func (c *Cluster) serve(ctx context.Context, raw net.Conn, known func()) error {
 	greeting, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
@@ -76,24 +77,24 @@ func (c *Cluster) serve(ctx context.Context, raw net.Conn, known func()) error {
 		}
 		c.mu.Unlock()
 		if latest {
-			c.o.Tabs.ForgetServer(from) // it says again who looks when it is back
+			c.o.Tabs.ForgetServer(from) // when it reconnects, it sends all its viewers again
 		}
 	}()
 	return accepted.Run(ctx)
 }
 
-// A peer is another server, to which this one dials.
+// A peer is another server, which this one dials.
 type peer struct {
 	c      *Cluster
 	server session.Server
 	ended  chan struct{} // closed by stop
 	stop   func()
-	news   chan struct{} // capacity 1: looking was changed
+	news   chan struct{} // capacity 1: looking has changed
 
 	mu      sync.Mutex
-	conn    *link.Conn             // nil while there is none
-	looking map[string]Viewers     // by session, to be told
-	disks   map[string]launch.Disk // of its runners, over this connection
+	conn    *link.Conn             // nil while not connected
+	looking map[string]Viewers     // by session id, to be sent
+	disks   map[string]launch.Disk // of its runners, by runner id; they use conn
 }
 
 func newPeer(c *Cluster, s session.Server) *peer {
@@ -102,7 +103,7 @@ func newPeer(c *Cluster, s session.Server) *peer {
 	return p
 }
 
-// run keeps the connection until ctx ends or the server is gone.
+// run keeps the peer connected until ctx ends or stop is called.
 func (p *peer) run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -135,7 +136,7 @@ func (p *peer) run(ctx context.Context) {
 	}
 }
 
-// connect dials and uses the connection until it ends.
+// connect dials, and serves the connection until it ends.
 func (p *peer) connect(ctx context.Context) error {
 	greeting, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
@@ -168,7 +169,7 @@ func (p *peer) set(conn *link.Conn) {
 	p.conn, p.disks = conn, map[string]launch.Disk{}
 }
 
-// disk returns the disk of a runner that the server drives, nil while there is no connection.
+// disk returns the disk of a runner that the peer drives, or nil while the peer is not connected.
 func (p *peer) disk(runnerID string) launch.Disk {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -181,12 +182,12 @@ func (p *peer) disk(runnerID string) launch.Disk {
 	return p.disks[runnerID]
 }
 
-// near returns what is near Claude on a runner that the server at the other end drives.
+// near returns a runner that the server at the other end of conn drives.
 func near(conn *link.Conn, runnerID string) launch.Runner {
 	return processes.NewRunnerBehind(conn, nearPrefix+runnerID+"/")
 }
 
-// connection returns the connection, or a [problem.Error] while there is none.
+// connection returns the connection, or a [problem.Error] while the peer is nil or not connected.
 func (p *peer) connection() (*link.Conn, error) {
 	if p != nil {
 		p.mu.Lock()
@@ -198,7 +199,8 @@ func (p *peer) connection() (*link.Conn, error) {
 	return nil, problem.New("server_unreachable")
 }
 
-// unreachable makes the loss of a connection an error for people. What was called may have been done.
+// unreachable adds an error for people to the error of a call if the connection has ended. The other
+// server may still have carried out the call.
 func unreachable(conn *link.Conn, err error) error {
 	if err != nil && conn.Ended() {
 		return fmt.Errorf("%w: %w", problem.New("server_unreachable"), err)

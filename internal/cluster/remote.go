@@ -11,7 +11,8 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// remote are the sessions that another server drives. Each method is one call, by its own name.
+// remote implements [orchestrator.Sessions] for a runner that another server drives. Each method is
+// one call of the same name.
 type remote struct {
 	p        *peer
 	runnerID string
@@ -112,7 +113,7 @@ func (r remote) ContextUsage(ctx context.Context, sessionID string) (orchestrato
 	return get[orchestrator.ContextUsage](ctx, r, "ContextUsage", sessionID)
 }
 
-// WorkingTree returns a working tree whose calls go to the runner through its server.
+// WorkingTree returns a working tree whose calls reach the runner through the server that drives it.
 func (r remote) WorkingTree(ctx context.Context, sessionID string, view workingtree.View) (workingtree.Tree, error) {
 	conn, err := r.p.connection()
 	if err != nil {

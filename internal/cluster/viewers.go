@@ -11,20 +11,21 @@ import (
 // errNotElsewhere: no other server drives a session.
 var errNotElsewhere = errors.New("cluster: no other server drives the session")
 
-// lookingTimeout bounds how long another server is told who looks at sessions.
+// lookingTimeout bounds a call of Looking.
 const lookingTimeout = 3 * time.Second
 
-// Look says who reads a session here. It never blocks; of several calls for one session, the last counts.
+// Look reports the viewers of a session on this server to the other servers. It does not block. A
+// later call for the same session replaces an earlier one that was not sent yet.
 func (c *Cluster) Look(v Viewers) {
 	c.mu.Lock()
-	if len(c.peers) > 0 { // a new one gets all
+	if len(c.peers) > 0 { // a new peer is sent all viewers anyway
 		c.viewers[v.SessionID] = v
 	}
 	c.mu.Unlock()
 	wake(c.announce)
 }
 
-// sendViewers passes on who reads sessions here.
+// sendViewers passes the changed viewers to all peers.
 func (c *Cluster) sendViewers() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -38,12 +39,12 @@ func (c *Cluster) sendViewers() {
 	}
 }
 
-// addViewers adds to what the peer will be told.
+// addViewers adds changed viewers to those to be sent to the peer.
 func (p *peer) addViewers(all []Viewers) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.conn == nil {
-		return // it is told everything when it is connected
+		return // once connected, it is sent all viewers
 	}
 	for _, v := range all {
 		p.looking[v.SessionID] = v
@@ -51,7 +52,8 @@ func (p *peer) addViewers(all []Viewers) {
 	wake(p.news)
 }
 
-// tellViewers tells the peer who reads sessions here, until ctx ends: first all, then what changes.
+// tellViewers sends the peer all viewers on this server, then each change, until ctx ends or a call
+// fails.
 func (p *peer) tellViewers(ctx context.Context, all []Viewers) {
 	for {
 		if len(all) > 0 {
@@ -64,7 +66,7 @@ func (p *peer) tellViewers(ctx context.Context, all []Viewers) {
 			cancel()
 			if err != nil && ctx.Err() == nil {
 				p.c.o.Log.DebugContext(ctx, "another server does not know who looks at sessions", "name", p.server.Name, "error", err)
-				conn.Close(err) // the next connection tells everything again
+				conn.Close(err) // the next connection starts with all viewers again
 				return
 			}
 		}

@@ -26,7 +26,7 @@ func (e *Executor) answer(ctx context.Context, c *wire.PendingRequestResponse, w
 	if err != nil {
 		return wire.Outcome{}, err
 	}
-	if c.SessionID == "" { // over REST: the address names the request
+	if c.SessionID == "" { // over REST, the URL names the request
 		c.SessionID = row.SessionID
 	}
 	switch {

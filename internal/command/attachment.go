@@ -17,7 +17,7 @@ func (e *Executor) StoreAttachment(ctx context.Context, id string, who account.I
 	if e.o.Attachments == nil {
 		return session.StoredAttachment{}, problem.New("attachments_off")
 	}
-	// The end of the connection must not leave half a file.
+	// A closed connection must not leave half a file.
 	return e.o.Attachments.Store(context.WithoutCancel(ctx), id, who.User.UserID, name, data)
 }
 

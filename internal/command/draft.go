@@ -14,7 +14,7 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// saveDraft syncs a draft to the person's other devices.
+// saveDraft stores a draft and sends it to the person's other devices.
 func (e *Executor) saveDraft(ctx context.Context, c *wire.Draft, who account.Identity) (wire.Outcome, error) {
 	d := account.Draft{UserID: who.User.UserID, SessionID: c.SessionID, RequestID: c.RequestID, Value: nilIfNull(c.Value), ChangedAt: time.Now()}
 	switch {

@@ -1,6 +1,6 @@
-// Package command runs the commands of people on sessions and requests, in the same way
-// over REST and the WebSocket: each command is checked and runs once, and a repetition gets
-// the same response.
+// Package command runs the commands that people send for sessions and requests, in the same
+// way over REST and the WebSocket: it checks each command and runs it once, and a repetition
+// gets the same response.
 package command
 
 import (
@@ -80,7 +80,7 @@ type Executor struct {
 	answers [4]atomic.Int64                         // by Results
 }
 
-// New returns an executor. The error names an option that is missing.
+// New returns an executor, or an error that names a missing option.
 func New(o Options) (*Executor, error) {
 	if err := options.Check("command", o); err != nil {
 		return nil, err
@@ -88,8 +88,8 @@ func New(o Options) (*Executor, error) {
 	return &Executor{o: o, once: newOnceOnly(o.Store), large: newSlots()}, nil
 }
 
-// OnDraft registers f, which is called after a draft was stored, with the id of the command
-// that changed it. f must not block. Call OnDraft before the first command.
+// OnDraft registers f, which the executor calls after it has stored a draft, with the id of the
+// command that changed the draft. f must not block. Call OnDraft before the first command.
 func (e *Executor) OnDraft(f func(d account.Draft, commandID string)) { e.onDraft = f }
 
 // AcquireLarge waits until a person may send a large message or body. ok is false if ctx
@@ -119,8 +119,8 @@ func (e *Executor) countAnswer(result wire.AckResult) {
 	}
 }
 
-// Perform checks a command and runs it once. It blocks until the command has ended, or
-// until ctx ends or [Timeout] has passed, which also end the command.
+// Perform checks a command and runs it once. It blocks until the command has ended. The end
+// of ctx, or of [Timeout], also ends the command.
 func (e *Executor) Perform(ctx context.Context, spec Spec, c wire.Command, who account.Identity) Result {
 	commandID := c.ID()
 	ctx, cancel := context.WithTimeout(ctx, Timeout)

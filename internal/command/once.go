@@ -21,12 +21,12 @@ type Result struct {
 	temporary bool          // the outcome may differ next time, so it is not stored
 }
 
-// onceOnly runs each command of a user once, and answers repetitions from the store.
+// onceOnly runs each command of a user once. It responds to a repetition with the stored outcome.
 type onceOnly struct {
 	store Store
 
 	mu      sync.Mutex          // protects following
-	running map[string]*running // by user and command
+	running map[string]*running // by user id and command id
 }
 
 type running struct {

@@ -9,13 +9,14 @@ import (
 // Limits of large messages and bodies that are processed concurrently.
 const (
 	maxConcurrentLarge = 4
-	MaxLargePerUser    = 2 // so that nobody blocks all others
+	MaxLargePerUser    = 2 // so that no person blocks everybody else
 )
 
 // LargeTimeout bounds the receipt of a large message or body.
 const LargeTimeout = time.Minute
 
-// The minimum rate of a large message or body: after paceBegin, paceRate.
+// The minimum rate at which a large message or body must arrive: paceRate, after a grace period
+// of paceBegin.
 const (
 	paceBegin = 10 * time.Second
 	paceRate  = 32 << 10 // bytes per second
@@ -74,7 +75,7 @@ type Pace struct {
 // Begin starts the measurement.
 func (p *Pace) Begin() { p.began, p.first = time.Now(), p.Received }
 
-// Due returns when more bytes must have arrived.
+// Due returns the time by which more bytes must have arrived.
 func (p *Pace) Due() time.Time {
 	return p.began.Add(min(paceBegin+time.Duration(p.Received-p.first)*time.Second/paceRate, LargeTimeout))
 }

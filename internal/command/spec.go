@@ -24,21 +24,21 @@ const Timeout = time.Minute
 
 // Spec describes how a command is processed, over REST and the WebSocket.
 type Spec struct {
-	Role  account.Role // the lowest role that may give it
+	Role  account.Role // the lowest role that may send it
 	limit int64
 	// New returns a command to decode into.
 	New func() wire.Command
-	// do runs the command for a person who may give it. It is nil for commands about the
+	// do runs the command for a person who may send it. It is nil for commands about the
 	// tab itself.
 	do func(ctx context.Context, e *Executor, c wire.Command, who account.Identity) (wire.Outcome, error)
-	// storesAck is set for commands whose repetition must get the first ack.
-	// Repeating any other command is harmless.
+	// storesAck means that a repetition must get the first ack. Repeating any other command
+	// is harmless.
 	storesAck bool
-	// Slow commands may take longer than an answer should wait on the same WebSocket.
-	// Ordered commands of one session run one after the other.
+	// Slow commands may take longer than answers on the same WebSocket should wait. Ordered
+	// commands of one session run one after the other.
 	Slow, Ordered bool
-	// action is what the person must be allowed to do in the command's session; "" if do
-	// checks that itself.
+	// action is the action that the person must be allowed to perform in the command's session;
+	// "" if do checks that itself.
 	action project.Action
 	// withoutStore commands also run while the store fails. Repeating them must be
 	// harmless.
@@ -69,7 +69,7 @@ var specs = map[string]Spec{
 	"ping":                     {Role: account.Viewer, New: func() wire.Command { return new(wire.Ping) }},
 }
 
-// action adapts a method for one command type.
+// action adapts a method for one command type to [Spec].
 func action[C wire.Command](do func(*Executor, context.Context, C, account.Identity) (wire.Outcome, error)) func(context.Context, *Executor, wire.Command, account.Identity) (wire.Outcome, error) {
 	return func(ctx context.Context, e *Executor, c wire.Command, who account.Identity) (wire.Outcome, error) {
 		return do(e, ctx, c.(C), who)

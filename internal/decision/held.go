@@ -11,7 +11,7 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// HeldOutcome says whether a held answer counts at the end of its undo window.
+// HeldOutcome is whether a held answer counts at the end of its undo window, or why not.
 type HeldOutcome int
 
 // The outcomes of a held answer.
@@ -24,7 +24,7 @@ const (
 	HeldNeedsSecondApproval             // it now needs a second approval
 )
 
-// Reason returns the sentence that says why an answer does not count, "" for [HeldCounts].
+// Reason returns a sentence that explains why an answer does not count, "" for [HeldCounts].
 func (o HeldOutcome) Reason() string {
 	switch o {
 	case HeldAuthorGone:
@@ -42,7 +42,7 @@ func (o HeldOutcome) Reason() string {
 }
 
 // Held decides whether a held answer counts. Its author must still exist and still be allowed
-// to give it. With an error, the outcome is unknown and the caller must ask again.
+// to give it. After an error the outcome is unknown, and the caller must call Held again.
 func (r *Rules) Held(ctx context.Context, row pending.Request) (HeldOutcome, error) {
 	h := row.Held
 	user, err := r.directory.User(ctx, h.Actor.UserID)
@@ -77,7 +77,7 @@ func (r *Rules) Held(ctx context.Context, row pending.Request) (HeldOutcome, err
 	return HeldCounts, nil
 }
 
-// WhyHeldEnds returns the sentence that says why a held answer does not count, "" when it
+// WhyHeldEnds returns a sentence that explains why a held answer does not count, "" when it
 // does. It implements [pending.HoldRules].
 func (r *Rules) WhyHeldEnds(ctx context.Context, row pending.Request) (why string, err error) {
 	o, err := r.Held(ctx, row)

@@ -32,14 +32,14 @@ type RiskLevels struct {
 	recent, previous map[levelKey]*riskLevel
 }
 
-// Place returns where the tool calls of a session of a runner run. What its Files cannot be asked
-// is unknown, so that the level is not low.
+// Place returns where the tool calls of a session run: in cwd on a runner. A query of its Files
+// that fails counts as unknown, so that the level is not low.
 func (l *RiskLevels) Place(runnerID, cwd string) review.Place {
 	place, _ := l.place(runnerID, cwd)
 	return place
 }
 
-// place also returns the files, which know later whether they could all be asked.
+// place also returns the files, which record whether a query has failed.
 func (l *RiskLevels) place(runnerID, cwd string) (review.Place, *files) {
 	f := &files{disk: review.LocalDisk{}}
 	if l.Disk != nil {
@@ -48,10 +48,10 @@ func (l *RiskLevels) place(runnerID, cwd string) (review.Place, *files) {
 	return review.Place{Dir: cwd, Private: f.private, Files: f}, f
 }
 
-// diskTimeout bounds one question about a file.
+// diskTimeout bounds one query about a file.
 const diskTimeout = 5 * time.Second
 
-// files asks a disk, and gives up after the first question that it could not answer.
+// files queries a disk. After the first query that fails, it makes no further ones.
 type files struct {
 	disk   review.FileSystem
 	failed bool
@@ -68,7 +68,7 @@ func ask[T any](f *files, question func(ctx context.Context) (T, error)) (answer
 	return answer
 }
 
-// private returns the files of sayso there: reading them is never low risk.
+// private returns the paths of sayso's own files on the disk. Reading them is never low risk.
 func (f *files) private() []string { return ask(f, f.disk.PrivateFiles) }
 
 func (f *files) Real(path string) (string, bool) {
@@ -86,8 +86,7 @@ func (f *files) Match(pattern string) ([]string, bool) {
 }
 
 // levelKey is the hash of everything a level depends on, except the links on disk, which are
-// followed when it is first computed. The strings themselves are too long to keep thousands
-// of them.
+// followed when it is first computed. Keys of the strings themselves would use too much memory.
 type levelKey [sha256.Size]byte
 
 // riskLevel is a level that is computed once.
@@ -96,8 +95,8 @@ type riskLevel struct {
 	level review.Level // the highest one until it is computed
 }
 
-// Of returns the risk level of a request of a session of a runner in cwd, or "" if it is no tool
-// call.
+// Of returns the risk level of a request, or "" if it is not a tool call. runnerID and cwd are
+// those of its session.
 func (l *RiskLevels) Of(r pending.Request, runnerID, cwd string) review.Level {
 	if r.RequestType != pending.ToolApproval {
 		return ""
@@ -119,7 +118,7 @@ func (l *RiskLevels) Of(r pending.Request, runnerID, cwd string) review.Level {
 		place, files := l.place(runnerID, cwd)
 		level.level = LevelOf(r, place)
 		if files.failed {
-			level.level = review.High // and the next frame asks again
+			level.level = review.High // the next frame tries again
 			l.mu.Lock()
 			delete(l.recent, key)
 			delete(l.previous, key)
@@ -148,6 +147,7 @@ func LevelOf(r pending.Request, at review.Place) review.Level {
 
 var levels = []review.Level{review.Low, review.Medium, review.High}
 
+// Higher returns the higher of two levels.
 func Higher(a, b review.Level) review.Level {
 	return levels[max(slices.Index(levels, a), slices.Index(levels, b))]
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // Bounds of a bulk approval, in requests: no more than a person reads. Requests of one session
-// share what they are about, so a person reads more of them.
+// share their context, so a person can read more of them.
 const (
 	MaxBatch = 20 // of several sessions
 	MaxGroup = 50 // of one session
@@ -24,11 +24,13 @@ const (
 
 // Reasons why a request cannot be approved together with others.
 var (
-	// ErrBatchPlain: it is not an approval of an unchanged tool call without new permissions.
+	// ErrBatchPlain: the answer is not an approval of an unchanged tool call without new
+	// permissions.
 	ErrBatchPlain = errors.New("not a plain approval of a tool")
 	// ErrBatchAlone: the asker requires a separate decision.
 	ErrBatchAlone = errors.New("to be decided on its own")
-	// ErrBatchRisk: its risk is high, or it is not low and the batch is not a group of one session.
+	// ErrBatchRisk: its risk is high, or its risk is medium and the batch is not a group of one
+	// session.
 	ErrBatchRisk = errors.New("too much risk for a batch")
 	// ErrBatchMixed: the batch is too large, contains a request twice, or several tools.
 	ErrBatchMixed = errors.New("not one batch")
@@ -76,7 +78,7 @@ func New(guard *access.Guard, directory Directory) *Rules {
 
 // Permission is the condition under which an answer is accepted.
 type Permission struct {
-	// RequireSecondApproval: another person must approve, too.
+	// RequireSecondApproval: another person must approve too.
 	RequireSecondApproval bool
 	// InvalidatedApproverID is the first approver if their approval no longer counts, else
 	// "".
@@ -148,7 +150,7 @@ func (r *Rules) MayBatch(ctx context.Context, who account.Identity, b Batch, row
 	for _, id := range ids {
 		other, _, _, err := r.guard.Request(ctx, who, project.See, id)
 		switch {
-		case errors.Is(err, pending.ErrNotFound): // its session was deleted meanwhile; the others remain
+		case errors.Is(err, pending.ErrNotFound): // its session was deleted meanwhile; check the other requests
 		case err != nil:
 			return err
 		case other.ToolName != row.ToolName:

@@ -22,10 +22,10 @@ const (
 var ServerActions = []ServerAction{EnableServer, DisableServer, ReconnectServer, SignInServer, FinishSignIn}
 
 // MayChangeServer checks whether a person may do something to the MCP servers of a session.
-// It returns [project.ErrHidden] or a [problem.Error] when they may not. Disabling a server
-// takes something from Claude; enabling or reconnecting it runs a program or opens a
-// connection, as a message may. A sign-in holds for all sessions of the server, so only an
-// admin of the server can start or finish one.
+// It returns [project.ErrHidden] or a [problem.Error] when they may not. Disabling an MCP server
+// only takes tools from Claude; enabling or reconnecting it runs a program or opens a
+// connection, as a message to Claude may. A sign-in applies to all sessions on the sayso server,
+// so only an admin of that server can start or finish one.
 func MayChangeServer(book *project.Book, me project.Person, action ServerAction, ses session.Session) error {
 	needed := project.Run
 	if action == DisableServer {

@@ -14,8 +14,8 @@ type Use struct{ Open, Limit int }
 
 // Current returns the use of this process. ok is false if the system does not report it.
 //
-// The limit is the hard one: the Go runtime raises the soft limit of a process to it at
-// start, and gives the original one to the programs that the process starts.
+// The limit is the hard one: at startup, the Go runtime raises the soft limit of the process
+// to it. Programs that the process starts get the original soft limit.
 func Current() (use Use, ok bool) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
@@ -32,8 +32,8 @@ type Reserve struct{ current func() (Use, bool) }
 // NewReserve returns the reserve of this process.
 func NewReserve() *Reserve { return &Reserve{current: Current} }
 
-// size returns how many descriptors are kept free of tabs and sessions: a quarter, but no more
-// than some database connections and some simultaneous starts of sessions need.
+// size returns how many descriptors tabs and sessions must leave free: a quarter of the limit,
+// but no more than some database connections and simultaneous session starts need.
 func (u Use) size() int { return min(max(u.Limit/4, 8), 64) }
 
 // CheckConnection fails if the reserve is reached. Call it before opening something

@@ -8,8 +8,8 @@ import (
 // folder lists the descriptors of this process, on Linux and macOS.
 const folder = "/dev/fd"
 
-// open counts the open descriptors. Since Linux 6.2 the size of the folder is their
-// number, which needs no descriptor and no listing.
+// open counts the open descriptors. Since Linux 6.2, the size of the folder is their
+// number; reading it needs neither a descriptor nor a listing.
 func open() (int, bool) {
 	if info, err := os.Stat(folder + "/"); err == nil && runtime.GOOS == "linux" && info.Size() > 0 {
 		return int(info.Size()), true
@@ -20,5 +20,5 @@ func open() (int, bool) {
 	}
 	defer dir.Close()
 	names, err := dir.Readdirnames(-1)
-	return len(names) - 1, err == nil // without that of the folder
+	return len(names) - 1, err == nil // without the descriptor of the folder itself
 }

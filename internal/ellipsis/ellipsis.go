@@ -1,4 +1,4 @@
-// Package ellipsis truncates texts for people and marks where it did.
+// Package ellipsis truncates texts for people and marks the cut with "…".
 package ellipsis
 
 import (
@@ -9,9 +9,8 @@ import (
 
 const mark = "…"
 
-// Bytes returns a text of at most maxBytes unchanged. Of a longer one it returns the first
-// maxBytes, which do not count the "…" that follows them. It cuts between characters and drops
-// invalid UTF-8.
+// Bytes returns a text of at most maxBytes unchanged. It truncates a longer text to maxBytes, not
+// counting the "…" that it appends. It cuts between characters and drops invalid UTF-8.
 func Bytes(text string, maxBytes int) string {
 	if len(text) <= maxBytes {
 		return text
@@ -19,8 +18,8 @@ func Bytes(text string, maxBytes int) string {
 	return strings.ToValidUTF8(text[:maxBytes], "") + mark
 }
 
-// Runes returns a text of at most maxRunes characters unchanged. A longer one becomes at most
-// maxRunes characters, the last of which is "…", without white space before it.
+// Runes returns a text of at most maxRunes characters unchanged. It truncates a longer text to at
+// most maxRunes characters, the last of which is "…", without white space before it.
 func Runes(text string, maxRunes int) string {
 	if utf8.RuneCountInString(text) <= maxRunes {
 		return text

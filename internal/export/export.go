@@ -38,7 +38,7 @@ type Options struct {
 	By       string // the person who exports it
 	At       time.Time
 	// Image returns the bytes of an attachment that is an image, or an error. HTML contains images of
-	// up to MaxImage bytes, up to MaxImages bytes in all. It may be nil.
+	// up to MaxImage bytes each and MaxImages bytes in total. It may be nil.
 	Image func(ctx context.Context, attachmentID string) ([]byte, error)
 	// Page is called before each page is read; it may be nil.
 	Page func()
@@ -54,11 +54,11 @@ const (
 type format interface {
 	begin(o *Options)
 	heading(h heading)
-	// text writes Markdown of Claude or of a person.
+	// text writes Markdown that Claude or a person wrote.
 	text(text string)
-	// code writes a text as it is; label is "" for none. A long one is folded where that is possible.
+	// code writes a text verbatim; label is "" for none. A long text is folded if the format can.
 	code(label, text string)
-	// line writes a sentence of sayso; bad marks an error.
+	// line writes a sentence by sayso; bad marks an error.
 	line(text string, bad bool)
 	todos(list []session.Todo)
 	attachment(ctx context.Context, a session.AttachmentInfo)
@@ -69,7 +69,7 @@ type format interface {
 type heading struct {
 	kind  string // as in the transcript
 	who   string
-	what  string // a command, a path or another text of Claude; may be ""
+	what  string // a command, a path or another text by Claude; may be ""
 	at    time.Time
 	agent bool // of a subagent
 }
@@ -103,7 +103,7 @@ func Write(ctx context.Context, w io.Writer, f Format, from Reader, o Options) e
 	return nil
 }
 
-// paged calls before for each page.
+// paged calls before ahead of each page that it reads; before may be nil.
 type paged struct {
 	Reader
 	before func()
@@ -302,7 +302,8 @@ func writeDecision(to format, words *words, head heading, b session.ResolvedBody
 	}
 }
 
-// subject returns the part of an input by which people know a call: its command, path or address.
+// subject returns the part of an input by which people recognize a call: its command, path or
+// address.
 func subject(input json.RawMessage, cwd string) string {
 	var fields map[string]any
 	if json.Unmarshal(input, &fields) != nil {
@@ -326,8 +327,8 @@ func indented(input json.RawMessage) string {
 	return unescaped.Replace(b.String())
 }
 
-// unescaped writes out the characters that encoding/json escapes for HTML. An escaped backslash
-// stays, with what is after it.
+// unescaped restores the characters that encoding/json escapes for HTML. It leaves escaped
+// backslashes and the text after them alone.
 var unescaped = strings.NewReplacer(`\\`, `\\`, `\u0026`, "&", `\u003c`, "<", `\u003e`, ">")
 
 // oneLine returns at most limit characters of a text, with hidden characters marked, on one line.
@@ -335,8 +336,8 @@ func oneLine(text string, limit int) string {
 	return ellipsis.Runes(strings.Join(strings.Fields(visible(text)), " "), limit)
 }
 
-// visible returns a text in which characters that show nothing, or that change the order of others,
-// are replaced by their code points in brackets. Tabs and newlines stay.
+// visible replaces characters that are invisible, or that reorder others, with their code points in
+// brackets. Tabs and newlines stay.
 func visible(text string) string {
 	if strings.IndexFunc(text, isHidden) < 0 {
 		return text
@@ -356,14 +357,14 @@ func isHidden(r rune) bool {
 	if r >= ' ' && r < 0x7f || r == '\n' || r == '\t' {
 		return false
 	}
-	// The joints of emoji and of some scripts, and marks of direction, are part of ordinary text.
+	// Joiners of emoji and of some scripts, and direction marks, are part of ordinary text.
 	if r >= 0x200c && r <= 0x200f || r == 0x061c || r >= 0xfe00 && r <= 0xfe0f {
 		return false
 	}
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Zl, unicode.Zp)
 }
 
-// withoutEscapes returns the output of a program without the control sequences of a terminal.
+// withoutEscapes returns the output of a program without terminal control sequences.
 func withoutEscapes(text string) string {
 	if !strings.Contains(text, "\x1b[") {
 		return text
@@ -385,7 +386,7 @@ func withoutEscapes(text string) string {
 	}
 }
 
-// Extension returns the ending of a file's name.
+// Extension returns the file name extension, with its dot.
 func (f Format) Extension() string {
 	if f == HTML {
 		return ".html"

@@ -25,8 +25,8 @@ import (
 //go:embed page.css
 var style string
 
-// policy lets the page show its own style and the images inside it. It loads, runs and sends
-// nothing, whatever a text could make of the page.
+// policy returns the Content Security Policy of the page. It allows only the page's own style and
+// the images inside it, so the page loads, runs and sends nothing, whatever a text in it contains.
 func policy() string {
 	sum := sha256.Sum256([]byte(style))
 	return "default-src 'none'; img-src data:; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; form-action 'none'"
@@ -37,7 +37,7 @@ type htmlFile struct {
 	out    *bufio.Writer
 	words  *words
 	image  func(ctx context.Context, attachmentID string) ([]byte, error)
-	images int // bytes of them so far
+	images int // bytes of images so far
 	open   bool
 }
 
@@ -91,7 +91,7 @@ func (f *htmlFile) close() {
 	f.open = false
 }
 
-// maxFormatted bounds a text that is formatted, in bytes; a longer one is shown as it was written.
+// maxFormatted bounds a text that is formatted, in bytes; a longer text is shown verbatim.
 const maxFormatted = 64 << 10
 
 func (f *htmlFile) text(text string) {
@@ -109,7 +109,7 @@ func (f *htmlFile) text(text string) {
 	f.out.WriteString("</div>\n")
 }
 
-// A longer code is folded.
+// maxOpenLines is the number of lines above which code is folded.
 const maxOpenLines = 12
 
 func (f *htmlFile) code(label, text string) {
@@ -143,7 +143,8 @@ func (f *htmlFile) todos(list []session.Todo) {
 	f.out.WriteString("</ul>\n")
 }
 
-// imageTypes are the types of images that a page may contain: pixels, nothing that is interpreted.
+// imageTypes are the types of images that a page may contain: only formats of pixels, which cannot
+// contain scripts or links.
 var imageTypes = map[string]bool{"image/png": true, "image/jpeg": true, "image/gif": true, "image/webp": true}
 
 func (f *htmlFile) attachment(ctx context.Context, a session.AttachmentInfo) {
@@ -167,15 +168,15 @@ func (f *htmlFile) end(items int) {
 	fmt.Fprintf(f.out, "<footer>%s</footer>\n</main>\n</body>\n</html>\n", fmt.Sprintf(f.words.complete, items))
 }
 
-// formatted reads Markdown as the web app does: raw HTML is text, images are links, and links lead
-// to the web or to a mail address.
+// formatted renders Markdown as the web app does: raw HTML is text, images are links, and links
+// lead only to the web or to a mail address.
 var formatted = goldmark.New(
 	goldmark.WithExtensions(extension.Linkify, extension.Strikethrough, extension.TaskList,
 		extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignNone))),
 	goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(inert{}, 100))),
 )
 
-// inert renders what goldmark would leave out or load.
+// inert renders nodes that goldmark would omit, or that would load something.
 type inert struct{}
 
 func (inert) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
@@ -197,7 +198,7 @@ func (inert) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 		}
 		return ast.WalkSkipChildren, nil
 	})
-	// The first two levels are of sayso.
+	// The first two levels are reserved for sayso's own headings.
 	r.Register(ast.KindHeading, func(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 		end := map[bool]string{true: "", false: "/"}[entering]
 		_, _ = fmt.Fprintf(w, "<%sh%d>", end, min(n.(*ast.Heading).Level+2, 6))

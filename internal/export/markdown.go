@@ -10,8 +10,8 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// markdownFile writes Markdown. All headings and bold sentences outside of quotes are of sayso: what
-// Claude, people and programs wrote is quoted or fenced.
+// markdownFile writes Markdown. All headings and bold sentences outside of quotes are sayso's: text
+// by Claude, people and programs is quoted or fenced.
 type markdownFile struct {
 	out   *bufio.Writer
 	words *words
@@ -64,7 +64,7 @@ func (f *markdownFile) text(text string) {
 	}
 	f.out.WriteByte('\n')
 	for line := range strings.SplitSeq(strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), "\n"), "\n") {
-		// A carriage return ends a line in Markdown, too.
+		// A carriage return also ends a line in Markdown.
 		for part := range strings.SplitSeq(line, "\r") {
 			f.out.WriteString("> ")
 			f.out.WriteString(part)
@@ -114,7 +114,7 @@ func (f *markdownFile) end(items int) {
 	fmt.Fprintf(f.out, "\n---\n\n%s\n", fmt.Sprintf(f.words.complete, items))
 }
 
-// escapeMarkdown returns a line whose characters mean nothing in Markdown.
+// escapeMarkdown escapes the characters of a line that have a meaning in Markdown.
 func escapeMarkdown(line string) string {
 	var b strings.Builder
 	for i, r := range line {
@@ -126,7 +126,7 @@ func escapeMarkdown(line string) string {
 	return b.String()
 }
 
-// codeSpan returns a line as code.
+// codeSpan returns a line as a Markdown code span.
 func codeSpan(line string) string {
 	ticks := "`"
 	for strings.Contains(line, ticks) {

@@ -22,10 +22,10 @@ const (
 // place is where an item is in a transcript.
 type place struct{ seq, rev int64 }
 
-// inOrder calls each for every item of a transcript, in the order of Seq. The store reads by Rev,
-// in which an item that changed late comes late. So inOrder first reads where the items are,
-// and then the items themselves, of which it keeps maxPages pages. Items that change meanwhile are
-// passed as they are then, and new ones are left out.
+// inOrder calls each for every item of a transcript, in the order of Seq. The store returns items by
+// Rev, so an item that changed late comes late. So inOrder first reads the places of all items, and
+// then the items themselves, of which it keeps maxPages pages. Of items that change meanwhile, it
+// passes the new state; it omits new items.
 func inOrder(ctx context.Context, from Reader, sessionID string, each func(session.Item) error) error {
 	var places []place
 	end := int64(0)
@@ -39,7 +39,7 @@ func inOrder(ctx context.Context, from Reader, sessionID string, each func(sessi
 		}
 		end, more = page.Next, page.More
 	}
-	// An item that changed between two pages is in both.
+	// An item that changed between the reads of two pages is in both.
 	slices.SortFunc(places, func(a, b place) int { return cmp.Or(cmp.Compare(a.seq, b.seq), cmp.Compare(b.rev, a.rev)) })
 	places = slices.CompactFunc(places, func(a, b place) bool { return a.seq == b.seq })
 
@@ -59,15 +59,15 @@ func inOrder(ctx context.Context, from Reader, sessionID string, each func(sessi
 	return nil
 }
 
-// window holds the pages that were read last.
+// window contains the pages that were read last.
 type window struct {
 	from      Reader
 	sessionID string
 	pages     [][]session.Item
 }
 
-// item returns an item; nil if it was deleted. end is the cursor after all items whose places are
-// known.
+// item returns an item, or nil if it was deleted. end is the cursor after all items with known
+// places.
 func (w *window) item(ctx context.Context, at place, end int64) (*session.Item, error) {
 	if it := w.find(at.seq); it != nil {
 		return it, nil
@@ -78,7 +78,7 @@ func (w *window) item(ctx context.Context, at place, end int64) (*session.Item, 
 	if it := w.find(at.seq); it != nil {
 		return it, nil
 	}
-	// It has changed since, so it is after the end now.
+	// The item has changed since, so it now comes after end.
 	for after, more := end, true; more; {
 		page, err := w.read(ctx, after)
 		if err != nil {

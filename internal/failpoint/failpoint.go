@@ -4,7 +4,7 @@
 // # Usage
 //
 // At a point before a step, an error means that the step must not run. At a point after a
-// step, it is the error that the caller gets although the step has run:
+// step, the caller gets the error although the step has run:
 //
 //	if err := failpoint.Hit("deliver.before_write"); err != nil {
 //		return err
@@ -18,7 +18,7 @@
 //	kill      this process gets SIGKILL
 //	error     the step fails with [ErrInjected]: at a point before it, it does not run
 //	timeout   the step runs and fails with [ErrTimeout], also at a point before it
-//	hang=5s   the step takes that much longer
+//	hang=5s   the step takes 5 s longer
 //
 // @n selects the n-th hit, by default the first. A fault happens once. With
 // SAYSO_FAILPOINTS_DIR, all processes together count the hits, so that a restarted server
@@ -61,7 +61,7 @@ func Points() []Point {
 		// The server and its database.
 		"epoch.before_commit", "epoch.after_commit",
 		"create.before_commit", "create.after_commit", // a session
-		"begun.before_commit", "begun.after_commit", // Claude knows the conversation
+		"begun.before_commit", "begun.after_commit", // Claude has started the conversation
 		"queue.before_commit", "queue.after_commit", // a message
 		"sent.before_commit", "sent.after_commit",
 		"requeue.before_commit", "requeue.after_commit",
@@ -69,7 +69,7 @@ func Points() []Point {
 		"bury.before_commit", "bury.after_commit", // a process that was gone when the server started
 		"open.before_commit", "open.after_commit",
 		"answer.before_commit", "answer.after_commit",
-		"hold.before_commit", "hold.after_commit", // an answer that does not count yet
+		"hold.before_commit", "hold.after_commit", // an answer in its undo window
 		"unhold.before_commit", "unhold.after_commit", // its undo
 		"withdraw.before_commit", "withdraw.after_commit",
 		"orphan.before_commit", "orphan.after_commit",

@@ -162,7 +162,7 @@ func appendTo(name, text string) int64 {
 		panic(err)
 	}
 	defer f.Close()
-	// One write is atomic, so the offset after it counts no later write of another process.
+	// The write is atomic, so the offset after it includes no later write of another process.
 	if _, err := f.WriteString(text); err != nil {
 		panic(err)
 	}

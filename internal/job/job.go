@@ -1,10 +1,10 @@
 // Package job runs the work that one server does for all servers of a database, such as sending
-// alerts and deleting what is outdated.
+// alerts and deleting outdated data.
 //
-// The servers elect a leader by a lease in the database. The leader runs all jobs; when it
-// dies, another one leads after [leaseTTL] at the latest. A leader that was paused for longer
-// may still run jobs for a moment. Jobs whose effect must not happen twice therefore write with
-// the term of their lease, which the store refuses once there is a newer one.
+// The servers elect a leader by a lease in the database. The leader runs all jobs. When it dies,
+// another server takes the lease at most [leaseTTL] plus [interval] later. A leader that was paused
+// for longer may still run jobs for a moment. Jobs whose effect must not happen twice therefore write
+// with the term of their lease, which the store refuses once there is a newer one.
 package job
 
 import (
@@ -20,17 +20,17 @@ import (
 const (
 	leaseTTL = 6 * time.Second
 	// interval is how often a leader renews its lease and the others try to take it. A leader may
-	// miss one renewal; another server leads at most leaseTTL + interval after the leader died.
+	// miss one renewal. Another server leads at most leaseTTL + interval after the leader has died.
 	interval = 2 * time.Second
 )
 
-// Lease is what a server holds.
+// Lease is the right of a server to lead.
 type Lease struct {
 	Term int64         // increases with each new leader; 0 if another server leads
-	For  time.Duration // how long it holds from the call on
+	For  time.Duration // how long the lease lasts from the call
 }
 
-// Store keeps the lease. Its time is that of the database.
+// Store stores the lease. It uses the clock of the database.
 type Store interface {
 	// HoldLease takes or renews the lease for a server, if no other holds it.
 	HoldLease(ctx context.Context, serverID string, ttl time.Duration) (Lease, error)
@@ -38,8 +38,9 @@ type Store interface {
 	EndLease(ctx context.Context, serverID string) error
 }
 
-// Job does its work until ctx ends, which is when the server no longer leads. It must then end
-// soon: another server may do the same work already. An error ends the server.
+// A Job works until ctx ends, which happens when the server no longer leads. It must then return
+// soon, because another server may already do the same work. If it returns an error, [Leader.Run]
+// fails, and with it the server.
 type Job func(ctx context.Context, term int64) error
 
 // A Leader runs jobs while its server leads.
@@ -63,8 +64,8 @@ func NewLeader(store Store, serverID string, log *slog.Logger) *Leader {
 // Add adds a job. Call it before Run.
 func (l *Leader) Add(name string, run Job) { l.jobs = append(l.jobs, namedJob{name, run}) }
 
-// Run takes part in the election, and runs all jobs while this server leads, until ctx ends or
-// a job fails. Then it lets another server lead.
+// Run takes part in the election, and runs all jobs while this server leads, until ctx ends or a
+// job fails. Then it ends the lease, so that another server can lead at once.
 func (l *Leader) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		asked := time.Now()
@@ -86,7 +87,8 @@ func (l *Leader) Run(ctx context.Context) error {
 	return nil
 }
 
-// lead runs the jobs until the lease is lost or ctx ends, and ends the lease if it is not lost.
+// lead runs the jobs until the lease is lost, ctx ends or a job fails. After the jobs have returned,
+// it ends the lease if this server still holds it.
 func (l *Leader) lead(ctx context.Context, lease Lease, asked time.Time) error {
 	leading, resign := context.WithCancel(ctx)
 	defer resign()
@@ -102,7 +104,7 @@ func (l *Leader) lead(ctx context.Context, lease Lease, asked time.Time) error {
 	l.renew(failed, lease, asked)
 	resign()
 	err := jobs.Wait()
-	// Only after the jobs have ended, so that they never run on two servers that both work.
+	// Only after the jobs have ended, so that they do not run on two healthy servers at once.
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), interval)
 	defer cancel()
 	if err := l.store.EndLease(ending, l.serverID); err != nil {
@@ -111,8 +113,8 @@ func (l *Leader) lead(ctx context.Context, lease Lease, asked time.Time) error {
 	return err
 }
 
-// renew renews the lease until ctx ends or the lease is lost. It counts from before each call,
-// so it ends before the lease does.
+// renew renews the lease until ctx ends or the lease is lost. It measures the lease from before each
+// call, so it returns before the lease ends.
 func (l *Leader) renew(ctx context.Context, lease Lease, asked time.Time) {
 	end := asked.Add(lease.For)
 	wait := lease.For / 3
@@ -132,7 +134,7 @@ func (l *Leader) renew(ctx context.Context, lease Lease, asked time.Time) {
 		cancel()
 		switch {
 		case err != nil:
-			// Often enough that an outage that ends before the lease does not lose it.
+			// Often enough to keep the lease if an outage ends before the lease does.
 			wait = lease.For / 12
 		case next.Term != lease.Term:
 			l.log.WarnContext(ctx, "another server has taken the lease on jobs of all servers")

@@ -1,5 +1,5 @@
-// Package lazyregexp compiles package-level regular expressions on first use. Every command
-// of sayso, such as the hooks of a CLI, would otherwise pay start time and memory for all.
+// Package lazyregexp compiles package-level regular expressions on first use. Otherwise every
+// command of sayso, such as the hooks of a CLI, would spend startup time and memory on all of them.
 package lazyregexp
 
 import (
@@ -12,8 +12,8 @@ import (
 // Regexp is a regular expression that is compiled on first use.
 type Regexp struct{ compiled func() *regexp.Regexp }
 
-// New returns the regular expression of a text that is known to be valid. In a test
-// program it is compiled at once, so that an invalid one panics in every test.
+// New returns the regular expression for a text, which must be valid. In a test program, it compiles
+// the text at once, so that an invalid one panics in every test.
 func New(text string) *Regexp {
 	r := &Regexp{sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
 	if strings.HasSuffix(os.Args[0], ".test") {
@@ -22,37 +22,37 @@ func New(text string) *Regexp {
 	return r
 }
 
-// FindAllString is that of [regexp.Regexp].
+// FindAllString calls [regexp.Regexp.FindAllString].
 func (r *Regexp) FindAllString(s string, n int) []string { return r.compiled().FindAllString(s, n) }
 
-// FindAllStringSubmatchIndex is that of [regexp.Regexp].
+// FindAllStringSubmatchIndex calls [regexp.Regexp.FindAllStringSubmatchIndex].
 func (r *Regexp) FindAllStringSubmatchIndex(s string, n int) [][]int {
 	return r.compiled().FindAllStringSubmatchIndex(s, n)
 }
 
-// FindStringSubmatch is that of [regexp.Regexp].
+// FindStringSubmatch calls [regexp.Regexp.FindStringSubmatch].
 func (r *Regexp) FindStringSubmatch(s string) []string { return r.compiled().FindStringSubmatch(s) }
 
-// FindStringSubmatchIndex is that of [regexp.Regexp].
+// FindStringSubmatchIndex calls [regexp.Regexp.FindStringSubmatchIndex].
 func (r *Regexp) FindStringSubmatchIndex(s string) []int {
 	return r.compiled().FindStringSubmatchIndex(s)
 }
 
-// MatchString is that of [regexp.Regexp].
+// MatchString calls [regexp.Regexp.MatchString].
 func (r *Regexp) MatchString(s string) bool { return r.compiled().MatchString(s) }
 
-// ReplaceAllLiteralString is that of [regexp.Regexp].
+// ReplaceAllLiteralString calls [regexp.Regexp.ReplaceAllLiteralString].
 func (r *Regexp) ReplaceAllLiteralString(s, by string) string {
 	return r.compiled().ReplaceAllLiteralString(s, by)
 }
 
-// ReplaceAllString is that of [regexp.Regexp].
+// ReplaceAllString calls [regexp.Regexp.ReplaceAllString].
 func (r *Regexp) ReplaceAllString(s, by string) string { return r.compiled().ReplaceAllString(s, by) }
 
-// ReplaceAllStringFunc is that of [regexp.Regexp].
+// ReplaceAllStringFunc calls [regexp.Regexp.ReplaceAllStringFunc].
 func (r *Regexp) ReplaceAllStringFunc(s string, by func(string) string) string {
 	return r.compiled().ReplaceAllStringFunc(s, by)
 }
 
-// Split is that of [regexp.Regexp].
+// Split calls [regexp.Regexp.Split].
 func (r *Regexp) Split(s string, n int) []string { return r.compiled().Split(s, n) }

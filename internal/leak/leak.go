@@ -1,6 +1,6 @@
-// Package leak finds goroutines that outlive the tests of a package. It is for package claude and
-// what belongs to it, whose tests must not bring a module into the go.sum of those who import it;
-// others use goleak.
+// Package leak finds goroutines that outlive the tests of a package. It is for package claude and its
+// subpackages, whose tests must not add a module to the go.sum of their importers. Other packages use
+// goleak.
 package leak
 
 import (
@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// patience is how long a goroutine may take to end after the tests.
+// patience bounds the time that a goroutine may take to end after the tests.
 const patience = 3 * time.Second
 
 // Main runs the tests of a package, then cleanup, and exits. It fails if a goroutine survives the
@@ -31,8 +31,8 @@ func Main(m *testing.M, cleanup ...func()) {
 	os.Exit(status)
 }
 
-// survivors returns the stacks of the goroutines that still run at a time, without those of the
-// runtime and of package testing.
+// survivors waits until the given time for goroutines to end, and returns the stacks of those that
+// still run, without those of the runtime and of package testing.
 func survivors(until time.Time) string {
 	for {
 		stacks := make([]byte, 1<<20)

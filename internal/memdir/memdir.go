@@ -13,8 +13,8 @@ const (
 	minFree = 2 << 30 // in bytes: a container may have only 64 MB there
 )
 
-// Base returns a folder in memory for temporary files, or that of the system where
-// there is none with enough space.
+// Base returns a folder in memory for temporary files, or the system's temporary
+// folder if there is none in memory with enough space.
 func Base() string {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(shared, &fs); err == nil && uint64(fs.Bavail)*uint64(fs.Bsize) >= minFree && syscall.Access(shared, 2) == nil {

@@ -1,8 +1,8 @@
-// Package oidc signs people in at an identity provider, by the authorization code flow of
-// OpenID Connect with PKCE. It handles one provider and does not depend on sayso.
+// Package oidc signs people in at an identity provider, with the authorization code flow of
+// OpenID Connect and PKCE. It handles one provider and does not depend on sayso.
 //
-// It makes no request before the first sign-in, so that an unreachable provider does not
-// prevent a start. [Provider] may be used from any goroutine.
+// It makes no request before the first sign-in, so that the server can start while the provider
+// is unreachable. A [Provider] is safe for concurrent use.
 package oidc
 
 import (
@@ -31,36 +31,36 @@ import (
 
 // Errors of a sign-in.
 var (
-	// ErrUnreachable: the provider does not answer, or not with OpenID Connect.
+	// ErrUnreachable: the provider does not answer, or does not speak OpenID Connect.
 	ErrUnreachable = errors.New("identity provider cannot be reached")
 	// ErrRefused: the provider does not accept the code.
 	ErrRefused = errors.New("identity provider refused the code")
-	// ErrInvalid: the provider's statements about the person cannot be trusted.
+	// ErrInvalid: the provider's claims about the person cannot be trusted.
 	ErrInvalid = errors.New("statement of the identity provider is not valid")
 )
 
 // Limits of requests to a provider.
 const (
 	timeout = 10 * time.Second
-	largest = 1 << 20 // of an answer, in bytes
-	// After a failed discovery the next one waits, so that nobody can make this server send
-	// requests all the time.
+	largest = 1 << 20 // bytes of a response
+	// pause is the minimum time between a failed discovery and the next one, so that nobody can
+	// make this server send requests continuously.
 	pause = 5 * time.Second
 )
 
 // Config describes the provider and our client registration.
 type Config struct {
-	Issuer       string // exactly as the provider writes it
+	Issuer       string // exactly as the provider spells it
 	ClientID     string
 	ClientSecret string // "" for a public client
 	RedirectURL  string // the page to which the provider redirects the browser
 	Scopes       []string
-	// RoleClaim is the claim of the ID token with roles or groups: a name, or a path with
-	// dots such as realm_access.roles. It may be "".
+	// RoleClaim names the claim of the ID token with roles or groups: a name, or a dotted path
+	// such as realm_access.roles. It may be "".
 	RoleClaim string
 }
 
-// Flow is the state of a sign-in that the browser must return, and nobody else may know.
+// Flow is the secret state of a sign-in. Only the browser may have it, and must return it.
 type Flow struct {
 	State    string `json:"state"`
 	Nonce    string `json:"nonce"`
@@ -70,8 +70,8 @@ type Flow struct {
 // Person is the person who has signed in.
 type Person struct {
 	Issuer  string
-	Subject string   // never assigned to anybody else by this issuer
-	Name    string   // a display name; anybody may have it
+	Subject string   // never reassigned by this issuer to another person
+	Name    string   // a display name, not necessarily unique
 	Roles   []string // the values of the role claim
 }
 
@@ -88,21 +88,21 @@ type Provider struct {
 	why    error
 }
 
-// New returns a provider without sending a request.
+// New returns a provider. It sends no request.
 func New(c Config) *Provider {
 	return &Provider{
 		config: c, asking: make(chan struct{}, 1),
 		client: &http.Client{
 			Timeout: timeout, Transport: newTransport(c.Issuer),
-			// Secrets must not be sent to a redirected address.
+			// A redirect could send secrets to another address.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
 }
 
-// transport requires encryption and limits the size of responses. The issuer may be at any
-// address, because the operator configures it. Other hosts that the issuer names must be
-// public, unless the issuer itself is not.
+// transport requires encryption, except on loopback, and limits the size of responses. The issuer
+// may have any address, because the operator configures it. Other hosts that the issuer names must
+// be public, unless the issuer itself is not.
 type transport struct {
 	host   string // of the issuer
 	own    *http.Transport
@@ -150,7 +150,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	next := t.own
 	if r.URL.Hostname() != t.host {
-		// A proxy dials by itself.
+		// A proxy resolves and dials the host itself, so the check of others cannot apply.
 		if proxy, err := t.own.Proxy(r); err == nil && proxy == nil {
 			next = t.others
 		}
@@ -166,7 +166,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// discover returns the provider's metadata, which is requested once.
+// discover returns the provider's metadata, which it requests only once.
 func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
 	select {
 	case p.asking <- struct{}{}:
@@ -206,7 +206,7 @@ func (p *Provider) oauth(known *oidc.Provider) *oauth2.Config {
 	}
 }
 
-// Begin returns the provider's address for the browser, and the Flow for Finish.
+// Begin returns the URL at the provider to which to send the browser, and the Flow for Finish.
 func (p *Provider) Begin(ctx context.Context) (address string, f Flow, err error) {
 	known, err := p.discover(ctx)
 	if err != nil {
@@ -216,7 +216,7 @@ func (p *Provider) Begin(ctx context.Context) (address string, f Flow, err error
 	return p.oauth(known).AuthCodeURL(f.State, oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)), f, nil
 }
 
-// Finish returns who has signed in. state and code are from the browser, f is from Begin.
+// Finish returns the person who has signed in. state and code are from the browser, f is from Begin.
 func (p *Provider) Finish(ctx context.Context, f Flow, state, code string) (Person, error) {
 	if f.State == "" || subtle.ConstantTimeCompare([]byte(f.State), []byte(state)) != 1 {
 		return Person{}, fmt.Errorf("oidc: %w: another sign-in came back", ErrInvalid)
@@ -253,7 +253,7 @@ func (p *Provider) person(ctx context.Context, known *oidc.Provider, f Flow, raw
 	if err := id.Claims(&claims); err != nil {
 		return Person{}, fmt.Errorf("oidc: %w: %w", ErrInvalid, err)
 	}
-	// A token that is also for others must name us as the authorized party.
+	// A token with several audiences must name us as the authorized party.
 	if azp, said := claims["azp"]; said && azp != p.config.ClientID || !said && len(id.Audience) > 1 {
 		return Person{}, fmt.Errorf("oidc: %w: the ID token was made for another client", ErrInvalid)
 	}
@@ -269,8 +269,8 @@ func (p *Provider) person(ctx context.Context, known *oidc.Provider, f Flow, raw
 	return who, nil
 }
 
-// values returns the values of a claim: a string, or a list of them. A claim with dots in its
-// name takes precedence over a path.
+// values returns the values of a claim, which is a string or a list of strings. A claim with dots in
+// its name takes precedence over a path.
 func values(claims map[string]any, path string) []string {
 	if path == "" {
 		return nil

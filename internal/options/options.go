@@ -1,4 +1,4 @@
-// Package options checks that a constructor was given what it needs.
+// Package options checks that a constructor was given all required options.
 package options
 
 import (
@@ -6,9 +6,10 @@ import (
 	"reflect"
 )
 
-// Check returns an error that names the first field of a struct that is nil and must not
-// be: a pointer, function or interface without the tag optional:"true". of is the
-// package, for the error. An interface that holds a nil pointer is nil, too.
+// Check returns an error that names the first required field of a struct that is nil. Fields
+// of pointer, function and interface types are required unless they have the tag
+// optional:"true". of is the name of the package, for the error. An interface that holds a nil
+// pointer also counts as nil.
 func Check(of string, options any) error {
 	v := reflect.ValueOf(options)
 	for i := range v.NumField() {

@@ -16,8 +16,8 @@ import (
 // Error is an error that people read. Its cause goes only to the log.
 type Error struct {
 	Reason  string         // in the table
-	Params  map[string]any // strings, lists of strings and numbers, by the names in the text
-	Field   string         // field of the command or body that is invalid, by its wire name
+	Params  map[string]any // strings, lists of strings and numbers, by their names in the text
+	Field   string         // wire name of the invalid field of the command or body, or ""
 	Message string         // one or more sentences in English
 	Cause   error
 }
@@ -42,11 +42,11 @@ func (e *Error) Is(target error) bool {
 // Class returns the class of the error.
 func (e *Error) Class() *Class { return byReason[e.Reason].Class }
 
-// New returns the error of a reason. params alternates names and values; the names are those
+// New returns the error for a reason. params alternates names and values; the names are those
 // in the table's text.
 func New(reason string, params ...any) *Error { return For("", reason, params...) }
 
-// For returns the error of a reason about a field.
+// For returns the error for a reason about a field.
 func For(field, reason string, params ...any) *Error {
 	e := &Error{Reason: reason, Field: field}
 	for i := 0; i+1 < len(params); i += 2 {
@@ -77,7 +77,7 @@ func InField(field string, err error) error {
 	return &c
 }
 
-// Message returns the message for people of err, or "" if it has none.
+// Message returns the message of the [Error] in err's chain, or "" if there is none.
 func Message(err error) string {
 	var e *Error
 	if errors.As(err, &e) {
@@ -86,7 +86,7 @@ func Message(err error) string {
 	return ""
 }
 
-// Render replaces the parameters in a text by their values. {x} is a text, list or number,
+// Render replaces the parameters in a text with their values. {x} is a text, list or number,
 // {x:usd} an amount of US dollars, {x:span} a number of seconds.
 func Render(text string, params map[string]any) string {
 	pairs := make([]string, 0, 6*len(params))
@@ -128,7 +128,7 @@ var units = []struct {
 	seconds float64
 }{{"hour", 3600}, {"minute", 60}, {"second", 1}}
 
-// span formats a number of seconds in the largest unit that divides it.
+// span formats a number of seconds as a multiple of the largest unit that divides it.
 func span(value any) string {
 	seconds, _ := value.(float64)
 	seconds = math.Round(seconds)

@@ -2,7 +2,7 @@ package problem
 
 import "slices"
 
-// Class is a group of errors that clients treat alike: a code and an HTTP status. Use it as a
+// Class is a group of errors that clients handle alike: a code and an HTTP status. Use it as a
 // target of [errors.Is].
 type Class struct {
 	Code   string // on the wire
@@ -11,7 +11,7 @@ type Class struct {
 
 func (c *Class) Error() string { return c.Code }
 
-// Classes of several reasons.
+// Classes that several reasons share.
 var (
 	Invalid           = &Class{"invalid", 400}
 	BadRequest        = &Class{"bad_request", 400}
@@ -36,7 +36,7 @@ var (
 	Unavailable       = &Class{"unavailable", 503}
 )
 
-// Entry is one reason. Names in braces are parameters; {x:usd} is an amount of US dollars.
+// Entry is one reason. Names in braces in Text are parameters; see [Render].
 type Entry struct {
 	Reason string
 	Class  *Class

@@ -45,13 +45,13 @@ func Table() (map[int]Process, error) {
 			return n
 		}
 		if fields[0][0] == 'Z' && number(17) <= 1 {
-			continue // dead; only the first thread of a Z need be
+			continue // dead; with more threads, only the main one of a Z has exited
 		}
 		table[pid] = Process{
 			Parent: int(number(1)),
 			Memory: number(21) * page,
-			// Includes the children that it has waited for, so that the sum does not fall
-			// when a tool ends.
+			// Includes waited-for children, so that the sum does not drop when a tool
+			// ends.
 			CPU: time.Duration(number(11)+number(12)+number(13)+number(14)) * clockTick,
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/sayso-dev/sayso/internal/problem"
 )
 
-// ErrHidden refuses access to what a person may not see. The APIs answer as if it did not
-// exist.
+// ErrHidden refuses access to something that a person may not see. The APIs respond as if it did
+// not exist.
 var ErrHidden = errors.New("not there, or not theirs to see")
 
 // Action is something that a person may do in a project.
@@ -43,13 +43,13 @@ type Person struct {
 // Place is the session or project in which a person acts.
 type Place struct {
 	ProjectID string // "" for the default project
-	OwnerID   string // the user who started the session, "" when it is not about one
+	OwnerID   string // the user who started the session, "" for a project
 	// Mode and Tools are the session's permission mode and the tools that Claude may use
-	// without asking. Whoever moves the session to another project needs the right to grant
-	// them there.
+	// without asking. To move the session to another project, a person needs the right to
+	// grant them there.
 	Mode  string
 	Tools []string
-	// RunnerID is the runner that has the files of the session; "" when it is not about one.
+	// RunnerID is the runner that has the files of the session, "" for a project.
 	RunnerID string
 }
 
@@ -73,8 +73,8 @@ func NewBook(projects []Project, people []account.User) *Book {
 	return b
 }
 
-// WithDisks returns a copy of the book that reads the files of sessions to decide, on the disk of
-// their runner.
+// WithDisks returns a copy of the book whose decisions take into account the files of sessions, on
+// the disk of their runner.
 func (b *Book) WithDisks(of func(runnerID string) Disk) *Book {
 	on := *b
 	on.disks = of
@@ -104,7 +104,8 @@ func (b *Book) ProjectIDOf(folder string) string {
 	return id
 }
 
-// Folders returns the folders of all projects: those of projects for which sees is true, and the rest.
+// Folders returns the folders of all projects, divided into those that belong to a project for
+// which sees is true, and the others.
 func (b *Book) Folders(sees func(projectID string) bool) (seen, others []string) {
 	for _, p := range b.projects {
 		for _, f := range p.Folders {
@@ -243,8 +244,8 @@ func (b *Book) Rights(who Person, in Place) []Action {
 }
 
 // Approval returns the ruling on a call. If its input was edited, both versions are checked
-// and the stricter ruling counts. Where the files of sessions cannot be read at the moment,
-// the strictest rule for the tool counts.
+// and the stricter ruling counts. If the files of sessions cannot be read at the moment, the
+// strictest rule for the tool counts.
 func (b *Book) Approval(ctx context.Context, in Place, asked Call, edited json.RawMessage) Ruling {
 	p, ok := b.byID[in.ProjectID]
 	if !ok {
@@ -273,7 +274,7 @@ func (b *Book) Approval(ctx context.Context, in Place, asked Call, edited json.R
 	return stricterRuling(r, p.ruling(asked))
 }
 
-// stricterRuling joins two rulings: who may approve must be let by both.
+// stricterRuling combines two rulings: a person may approve only if both allow it.
 func stricterRuling(a, b Ruling) Ruling {
 	r := Ruling{Effect: Allow}
 	switch {
@@ -298,7 +299,7 @@ func stricterRuling(a, b Ruling) Ruling {
 			r = Ruling{Effect: Deny} // nobody, or no second person, is left
 		}
 	}
-	// The part that was read may be decided by the same rule.
+	// The ruling is not Unread if the part that could be analyzed leads to the same one.
 	says := func(one Ruling) bool { return one.Effect == r.Effect && len(one.People) == len(r.People) }
 	r.Unread = a.Unread && b.Unread || a.Unread && !says(b) || b.Unread && !says(a)
 	return r
@@ -322,7 +323,7 @@ func (b *Book) MayApprove(who Person, in Place, r Ruling, tool string) error {
 }
 
 // MayLoosen returns nil if a session in a place may start with a permission mode and allowed
-// tools. Calls that rules reserve for some people, or for two, must be asked each time.
+// tools. Claude must ask each time for calls that rules reserve for some people, or for two.
 func (b *Book) MayLoosen(who Person, in Place, mode string, tools []string) error {
 	p, ok := b.byID[in.ProjectID]
 	if mode == "bypassPermissions" {
@@ -348,8 +349,8 @@ const (
 )
 
 // MayGrant returns nil if Claude may be granted tools or a permission mode within a reach.
-// Calls that the rules of any project within it reserve for some people, or for two, must be
-// asked each time. folder is the session's.
+// Claude must ask each time for calls that the rules of any project within it reserve for some
+// people, or for two. folder is the session's.
 func (b *Book) MayGrant(ctx context.Context, who Person, in Place, reach Reach, folder, mode string, tools []string) error {
 	if err := b.MayLoosen(who, in, mode, tools); err != nil || reach == ReachSession {
 		return err
@@ -382,7 +383,7 @@ func contains(folder, other string) bool {
 	return folder == other || strings.HasPrefix(other, strings.TrimSuffix(folder, "/")+"/")
 }
 
-// modeRules returns the permission rules that a mode and allowed tools amount to.
+// modeRules returns the permission rules that are equivalent to a mode and allowed tools.
 func modeRules(mode string, tools []string) []string {
 	switch mode {
 	case "acceptEdits":

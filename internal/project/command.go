@@ -56,7 +56,7 @@ func invocationWords(v review.Invocation) []string {
 	return words
 }
 
-// isFullyKnown reports whether an invocation leaves nothing open: its name is looked up in
+// isFullyKnown reports whether nothing about an invocation is unknown: its name is looked up in
 // PATH, all of its arguments are known, and it redirects nothing to a file.
 func isFullyKnown(v review.Invocation) bool {
 	return v.Program != "" && !strings.Contains(v.Word, "/") &&
@@ -111,7 +111,7 @@ func (w commandForm) text() string {
 }
 
 // writtenRuling returns the ruling on a command's text, for patterns that span several
-// programs. It checks only rules that come before the rule that decides about some part.
+// programs. It checks only rules that come before the last of the rules that decide about a part.
 func writtenRuling(rules []Rule, command string, parts []part) Ruling {
 	texts := []string{strings.TrimSpace(command), strings.Join(strings.Fields(command), " ")}
 	for _, one := range strings.FieldsFunc(command, func(c rune) bool { return strings.ContainsRune(";|&<>`$(){}\\\n\r", c) }) {
@@ -248,9 +248,9 @@ func matchesOption(pattern string, a review.Argument, program string) bool {
 }
 
 // writesRuling returns the ruling on the files that a command is known to write, by the rules
-// for tools that edit files. What a program writes by itself is unknown. So a rule with a
-// pattern applies to the files that a program is given, and one without a pattern to programs
-// whose arguments are files they write.
+// for tools that edit files. Which other files a program writes is unknown. So a rule with a
+// pattern applies to the files that a program is given as arguments, and a rule without a
+// pattern to the programs that write such files.
 func (p Project) writesRuling(rules []Rule, command string, calls []review.Invocation, complete bool, c Call) Ruling {
 	all := Ruling{Effect: Allow}
 	named := slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return r.Pattern == "" })
@@ -308,7 +308,7 @@ func (p Project) folderParts(c Call, folder, dir string) (parts []part) {
 }
 
 // readsRuling returns the ruling on the files that a command names, by the rules for tools
-// that read files. A rule without a pattern applies to the tools alone.
+// that read files. A rule without a pattern applies only to the tools, not to commands.
 func (p Project) readsRuling(rules []Rule, calls []review.Invocation, c Call) Ruling {
 	all := Ruling{Effect: Allow}
 	rules = slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return r.Pattern == "" })
@@ -326,14 +326,14 @@ func (p Project) readsRuling(rules []Rule, calls []review.Invocation, c Call) Ru
 	return all
 }
 
-// operands lists the arguments of a program that may name files: all that are no option, and
-// the values joined to one. complete is false when there may be others.
+// operands lists the arguments of a program that may name files: all that are not options, and
+// the values joined to options. complete is false when there may be more.
 func operands(v review.Invocation) (names []string, complete bool) {
 	if v.Program == "echo" || v.Program == "printf" {
 		return nil, true
 	}
 	complete = true
-	plain := 0 // operands so far that are no option
+	plain := 0 // non-option arguments so far
 	for i, a := range v.Args {
 		text := a.Text
 		switch {
@@ -354,7 +354,7 @@ func operands(v review.Invocation) (names []string, complete bool) {
 			}
 			text = value
 		case v.Program == "cp" || v.Program == "install":
-			// The last operand is written, unless an option names another.
+			// The last operand is written, unless an option names another target.
 			if i < len(v.Args)-1 && !slices.ContainsFunc(v.Args, func(a review.Argument) bool {
 				return strings.HasPrefix(a.Text, "-") && (strings.Contains(a.Text, "t") || !a.Known)
 			}) {

@@ -77,13 +77,13 @@ type DayCost struct {
 type Ledger interface {
 	// Spending returns the costs of the UTC day of a time.
 	Spending(ctx context.Context, day time.Time) ([]Spending, error)
-	// CostDays returns the costs of a person and of a project on each UTC day since that of a
-	// time, oldest first, without days on which neither cost anything.
+	// CostDays returns the costs of a person and of a project on each UTC day, from the day that
+	// contains since, oldest first. It omits days without costs of either.
 	CostDays(ctx context.Context, since time.Time, userID, projectID string) ([]DayCost, error)
 	// UserLimits returns the overrides by user id.
 	UserLimits(ctx context.Context) (map[string]Override, error)
-	// SetUserLimits replaces the override of a person and records who did it, by name. Both
-	// are on disk when it returns.
+	// SetUserLimits replaces the override of a person, whose name is name, and records by in the
+	// audit trail. Both are on disk when it returns.
 	SetUserLimits(ctx context.Context, userID, name string, o Override, by pending.Actor) error
 }
 
@@ -94,7 +94,7 @@ type SessionUse struct {
 	Memory  uint64 // of its process tree, bytes
 }
 
-// Use is what sessions use now, and have cost today.
+// Use is the resources that sessions use now, and their cost today.
 type Use struct {
 	Sessions int    // with a process
 	Memory   uint64 // of their process trees, bytes
@@ -199,7 +199,7 @@ func (b *Bounds) boundsOf(folder, ownerID string, taken []SessionUse) []bound {
 }
 
 // AllowProcess returns nil if another process may start for a session in a folder, else a
-// [problem.Error] that is [problem.LimitReached]. taken are the other sessions with a
+// [problem.Error] that is [problem.LimitReached]. taken lists the other sessions with a
 // process.
 func (b *Bounds) AllowProcess(folder, ownerID string, taken []SessionUse) error {
 	for _, l := range b.boundsOf(folder, ownerID, taken) {
@@ -213,7 +213,8 @@ func (b *Bounds) AllowProcess(folder, ownerID string, taken []SessionUse) error 
 	return b.AllowTurn(folder, ownerID)
 }
 
-// BoundsProcesses reports whether a limit depends on the processes that run, for a session in a folder.
+// BoundsProcesses reports whether any limit for a session in a folder depends on the running
+// processes: a limit of sessions or memory.
 func (b *Bounds) BoundsProcesses(folder, ownerID string) bool {
 	return slices.ContainsFunc(b.boundsOf(folder, ownerID, nil), func(l bound) bool { return l.limits.Sessions > 0 || l.limits.Memory > 0 })
 }

@@ -44,7 +44,7 @@ type Project struct {
 	// AskTimeout is how long a question over MCP waits for a person, in seconds. 0 is the
 	// server's default, [AskNoTimeout] no limit.
 	AskTimeout int       `json:"ask_timeout,omitempty"`
-	Version    int64     `json:"-"` // grows with every change, from 1
+	Version    int64     `json:"-"` // from 1; increases with every change
 	CreatedAt  time.Time `json:"-"`
 }
 
@@ -96,8 +96,8 @@ type Store interface {
 	// CreateProject stores a new project with version 1. It returns [ErrExists] or
 	// [ErrFolderTaken].
 	CreateProject(ctx context.Context, p Project, by pending.Actor) (touched []string, err error)
-	// ChangeProject replaces everything in a project but its id and creation, if its version
-	// is still p.Version, and returns the stored project. It returns [ErrNotFound],
+	// ChangeProject replaces everything in a project except its id and creation time, if its
+	// version is still p.Version, and returns the stored project. It returns [ErrNotFound],
 	// [ErrChanged], [ErrExists] or [ErrFolderTaken]. The change and its audit record are on
 	// disk when it returns.
 	ChangeProject(ctx context.Context, p Project, by pending.Actor) (now Project, touched []string, err error)

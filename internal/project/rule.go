@@ -17,8 +17,8 @@ type Call struct {
 	Home  string          // of the CLI's user, "" when unknown
 	// Dir is the shell's current folder, "" when it is CWD.
 	Dir string
-	// Resolve is [Disk.ResolvePath]; it returns "" when the target is unknown. Nil where files
-	// cannot be read: then only names count.
+	// Resolve is [Disk.ResolvePath]; it returns "" when the target is unknown. If it is nil, files
+	// cannot be read, and only names are compared.
 	Resolve func(file string) string
 }
 
@@ -230,8 +230,8 @@ func jsonTexts(v any) (list []string) {
 	return list
 }
 
-// matches compares a text with a pattern, in which * matches any text, also an empty one, and
-// every other character itself.
+// matches reports whether a text matches a pattern, in which * matches any text, including an
+// empty one, and every other character matches itself.
 func matches(pattern, text string) bool {
 	return rule.Glob(strings.ReplaceAll(pattern, `\`, `\\`), text)
 }

@@ -18,7 +18,7 @@ type call struct {
 	path  string // as written
 	args  []field
 	place place
-	stdin []*syntax.Redirect // here-documents and here-strings it reads
+	stdin []*syntax.Redirect // here-documents, here-strings and files that it reads
 	found found
 }
 
@@ -72,7 +72,7 @@ func (w *walker) runArgs(args []field, at place, stdin []*syntax.Redirect) found
 	w.wrapped++
 	defer func() { w.wrapped-- }()
 	if len(args) == 0 {
-		// Whatever the variable holds is run.
+		// The command consists of expansions that are empty as far as known.
 		w.addMark(at, Computed, High, "The command is computed at run time.")
 		return found{}
 	}
@@ -171,7 +171,7 @@ func (c *call) word(words ...string) bool {
 	return slices.ContainsFunc(c.args, func(a field) bool { return slices.Contains(words, a.text) })
 }
 
-// operands returns the arguments that are no options.
+// operands returns the arguments that are not options.
 func (c *call) operands() []field {
 	var out []field
 	over := false
@@ -211,8 +211,9 @@ func (c *call) subcommand(withValue ...string) (string, []field) {
 	return "", nil
 }
 
-// launch assesses the arguments after the options as a command. withValue are the letters of
-// options that take the next argument as their value.
+// launch assesses the arguments after the options as a command. skipPlain is the number of
+// operands before that command. withValue are the letters of options that take the next
+// argument as their value, and long the long options that do.
 func (c *call) launch(skipPlain int, withValue string, long ...string) {
 	if rest, sure := c.launchedArgs(); sure {
 		c.launchRest(rest, skipPlain)
@@ -267,7 +268,7 @@ func (c *call) runStdin(language func(text string, at place)) {
 		switch {
 		case r.Hdoc != nil:
 			text := c.w.heredocText(r)
-			// If the end mark is not quoted, the shell expands the text first.
+			// If the delimiter is not quoted, the shell expands the text first.
 			c.w.calls.incomplete = c.w.calls.incomplete || strings.ContainsAny(text, "\\$`")
 			language(text, c.w.placeOf(r.Hdoc))
 		case r.Op == syntax.WordHdoc:
@@ -287,7 +288,7 @@ func (c *call) runStdin(language func(text string, at place)) {
 	}
 }
 
-// heredocText returns the text of a here-document, with unexpanded expansions.
+// heredocText returns the text of a here-document without expanding it.
 func (w *walker) heredocText(r *syntax.Redirect) string {
 	if len(r.Hdoc.Parts) == 1 {
 		if lit, ok := r.Hdoc.Parts[0].(*syntax.Lit); ok {

@@ -14,11 +14,11 @@ type FileOnDisk struct {
 	Data    []byte // with state read
 	Size    int64
 	ModTime time.Time
-	// TouchedAt is when Claude last read or wrote it, zero when unknown.
+	// TouchedAt is when Claude last read or wrote the file, zero when unknown.
 	TouchedAt time.Time
 }
 
-// ChangeState says what a tool would do to a file.
+// ChangeState describes what a tool would do to a file.
 type ChangeState string
 
 const (
@@ -80,7 +80,7 @@ func asLF(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 type Change struct {
 	State   ChangeState
 	Failing []Failing
-	// Drifted: the file was changed after Claude last read or wrote it.
+	// Drifted reports that the file was changed after Claude last read or wrote it.
 	Drifted bool
 	// Before and After are the lines that differ, with three lines of context; Line is the
 	// number of the first, from 1. Their line endings are LF.
@@ -89,7 +89,7 @@ type Change struct {
 	// EndsBefore and EndsAfter are the line endings of the file; both are [NoEnds] when there
 	// is nothing but LF.
 	EndsBefore, EndsAfter LineEnds
-	// NoNewline: the last line before and after has no end.
+	// NoNewlineBefore and NoNewlineAfter report that the last line has no line ending.
 	NoNewlineBefore, NoNewlineAfter bool
 }
 
@@ -208,7 +208,7 @@ func restoreLineEnds(was, text string) string {
 	return strings.ReplaceAll(asLF(text), "\n", "\r\n")
 }
 
-// setLineEnds sets the line endings. A file in which nothing else differs may differ in them.
+// setLineEnds sets the line endings. A file that differs only in them counts as changed.
 func (c *Change) setLineEnds(before, after LineEnds) {
 	plain := func(e LineEnds) bool { return e == NoEnds || e == LF }
 	if plain(before) && plain(after) {

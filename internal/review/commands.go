@@ -9,8 +9,8 @@ var interpreters = map[string]string{
 	"tclsh": "", "expect": "c", "osascript": "e", "rscript": "e", "r": "e", "julia": "eE", "groovy": "e", "scala": "e", "ghc": "e", "runghc": "e", "elixir": "e", "erl": "e", "guile": "c", "racket": "e", "sbcl": "", "clojure": "e", "swipl": "g", "jshell": "", "irb": "", "gdb": "", "sqlite3": "", "psql": "", "mysql": "", "ts-node": "ep", "tsx": "ep", "jq": "",
 }
 
-// harmless programs only read, or do the usual work of a session: build and test. What they
-// run belongs to the project.
+// harmless programs only read, or do the usual work of a session: build and test. The code that
+// they run belongs to the project.
 var harmless = set(
 	"ls", "dir", "pwd", "echo", "printf", "cat", "head", "tail", "less", "more", "wc", "grep", "egrep", "fgrep", "rg", "ag", "ack", "fd", "tree", "stat", "file", "du", "df", "date", "cal",
 	"true", "false", ":", "test", "[", "[[", "sleep", "basename", "dirname", "realpath", "readlink", "which", "type", "whereis", "whoami", "id", "groups", "hostname", "uname", "uptime", "free", "ps", "top", "pgrep", "lsof", "nproc", "arch", "locale", "tty", "users", "w", "who",

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// FileSystem answers the questions of [Files] for a machine that may be another one. An error means that it
-// cannot be asked.
+// FileSystem reads the file system of a machine, which may be another one, for [Files]. Its methods
+// return an error if the machine cannot be reached.
 type FileSystem interface {
 	RealPath(ctx context.Context, path string) (RealPath, error)
 	IsFolder(ctx context.Context, path string) (bool, error)
 	MatchPaths(ctx context.Context, pattern string) (Matches, error)
-	// PrivateFiles returns the files and folders of sayso there, as absolute paths.
+	// PrivateFiles returns sayso's own files and folders on that machine, as absolute paths.
 	PrivateFiles(ctx context.Context) ([]string, error)
 }
 
@@ -34,7 +34,7 @@ type Matches struct {
 // LocalDisk is the FileSystem of this machine, with the rights of the caller. It does not fail.
 type LocalDisk struct{}
 
-// PrivateFiles returns none: LocalDisk does not know where sayso has its files.
+// PrivateFiles returns nil: LocalDisk does not know where sayso keeps its files.
 func (LocalDisk) PrivateFiles(context.Context) ([]string, error) { return nil, nil }
 
 // RealPath resolves the links of a path. For a missing file it returns where the file would be.
@@ -61,8 +61,8 @@ func (LocalDisk) IsFolder(_ context.Context, path string) (bool, error) {
 	return err == nil && info.IsDir(), nil
 }
 
-// maxMatches bounds the paths that a pattern may match, and maxWildcards the folders that are
-// read for it.
+// maxMatches bounds the paths that a pattern may match. maxWildcards bounds the wildcards in its
+// folder, and so the folders that are read.
 const (
 	maxMatches   = 500
 	maxWildcards = 3

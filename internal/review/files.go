@@ -187,8 +187,8 @@ func (c *call) find() {
 	}
 }
 
-// run assesses other arguments as a command in place of this one. What it finds about its
-// input applies to this command, too.
+// run assesses arguments as a command that this one runs. What it finds about the output of
+// that command applies to this one, too; what it finds about the input does not.
 func (c *call) run(args []field) {
 	if len(args) > 0 {
 		f := c.w.runArgs(args, c.place, nil)

@@ -151,7 +151,7 @@ var globalOptions = map[string]options{
 	"apt":       {flags: "dfmqsyuVb", values: "cot", long: []string{"--yes", "--quiet", "--no-install-recommends"}},
 }
 
-// after returns the arguments after the options. sure is false when an option is unknown, so
+// rest returns the arguments after the options. sure is false when an option is unknown, so
 // the operands may start elsewhere.
 func (o options) rest(args []field) (after []field, sure bool) {
 	sure = true
@@ -310,7 +310,7 @@ func evaluatesArguments(name string, args []field) bool {
 	}
 	switch name {
 	case "let", "declare", "typeset", "local", "export", "readonly", "getopts", "mapfile", "readarray":
-		return true // only what the parser takes for a command gets here
+		return true // the parser handles the other forms
 	case "unset", "read", "wait":
 		return slices.ContainsFunc(args, variable)
 	case "printf":

@@ -138,8 +138,8 @@ func (c *call) ssh() {
 	for _, a := range rest[1:] {
 		words = append(words, a.text)
 	}
-	// Paths on the other machine are not paths here. What the command does is marked all the
-	// same.
+	// Paths on the other machine are not paths here. The effects of the command are marked
+	// anyway.
 	at := rest[1].place
 	at.to = max(at.to, rest[len(rest)-1].place.to)
 	cwd := c.w.cwd

@@ -124,8 +124,8 @@ var readers = map[string]reader{
 	"git": {operands: "text*"}, // see gitReaders
 }
 
-// version is a program that is only asked for its version. Without the option most of them
-// run what they read.
+// version returns the reader of a program that may only print its version. Without the
+// option, most of these programs run the code that they read.
 func version(options string) reader {
 	return reader{options: options, posix: true, also: hasOption(strings.Fields(options)...)}
 }
@@ -141,9 +141,9 @@ func hasOption(names ...string) func(*readerCall) string {
 
 var checksum = reader{options: "-b -t -z --binary --text --tag --zero", operands: "file*", anyName: true}
 
-// gitReaders are the subcommands of Git whose calls can be low. Programs that the
-// repository's configuration makes them run are covered by the trust of its folder. Revisions
-// are text; a file in a revision is checked as a file.
+// gitReaders are the subcommands of Git whose calls can be low. The repository's configuration
+// can make them run programs; the trust of its folder covers those. Revisions are text; a file
+// in a revision is checked as a file.
 var gitReaders = map[string]reader{
 	"status":       {options: "-s -b -u? -v -z --short --branch --long --porcelain? --untracked-files? --ignored? --show-stash --ahead-behind --no-ahead-behind --renames --no-renames --column?", operands: "name*"},
 	"log":          {options: gitLog, operands: "revision*", count: true},

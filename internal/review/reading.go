@@ -14,8 +14,8 @@ import (
 // Place is where a tool call runs, and the files that it must not read.
 type Place struct {
 	Dir string // the folder of the session, absolute
-	// Private returns files and folders, as absolute paths, whose reading is never low: those of
-	// sayso there. nil is none.
+	// Private returns files and folders, as absolute paths, that are never low to read: sayso's
+	// own on that machine. nil means none.
 	Private func() []string
 	// Files follows symbolic links. If nil, every path counts as having none.
 	Files Files
@@ -49,7 +49,7 @@ type reading struct {
 	marks []Mark
 }
 
-// operand is what is known of an argument before the command runs.
+// operand is what is known about an argument before the command runs.
 type operand struct {
 	text     string
 	glob     bool      // text is a pattern
@@ -88,7 +88,7 @@ func (r *reading) statements(list []*syntax.Stmt) {
 	}
 }
 
-// statement checks one statement. piped: it reads the output of another.
+// statement checks one statement. piped means that it reads the output of another one.
 func (r *reading) statement(s *syntax.Stmt, piped bool) {
 	if s == nil {
 		return
@@ -537,7 +537,7 @@ const (
 	computedFile  = "The file name is computed at run time."
 )
 
-// whyNotReadable says why reading a file, or its attributes, is not low, or returns "".
+// whyNotReadable returns why reading a file, or its attributes, is not low, or "".
 func (r *reading) whyNotReadable(o operand, content bool) string {
 	for _, one := range o.each {
 		if why := r.whyNotReadable(one, content); why != "" {

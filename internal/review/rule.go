@@ -23,12 +23,12 @@ const (
 	ServerRule  RuleForm = "server"  // every tool of an MCP server
 )
 
-// Reach is what a rule allows, in a form that people can be told.
+// Reach describes what a rule allows, in a form to show to people.
 type Reach struct {
 	Form  RuleForm
 	Text  string // the exact text, prefix, pattern, host or server
 	Level Level
-	// Kind is why the level is not low, Reason the same in English; both "" when it is.
+	// Kind and Reason explain why the level is not low, Reason in English. Both are "" if it is low.
 	Kind   Risk
 	Reason string
 	// WouldAllow are examples of what else would run without asking.

@@ -8,7 +8,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/lazyregexp"
 )
 
-// whySensitive says why writing a file needs a second look, or returns "".
+// whySensitive returns why writing a file needs a second look, or "".
 func whySensitive(full string) string {
 	p := strings.ToLower(full)
 	base := path.Base(p)
@@ -67,7 +67,7 @@ func isSecret(full string) bool {
 	return slices.ContainsFunc(secretExtensions, func(end string) bool { return strings.HasSuffix(base, end) }) || isInSecretFolder(p)
 }
 
-// isInSecretFolder reports whether a path, in lower case, is in one of the folders.
+// isInSecretFolder reports whether a path, in lower case, is in one of [secretFolders].
 func isInSecretFolder(p string) bool {
 	return slices.ContainsFunc(secretFolders, func(dir string) bool { return strings.Contains(p, dir) })
 }

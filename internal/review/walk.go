@@ -262,9 +262,8 @@ func (w *walker) funcDecl(c *syntax.FuncDecl) {
 	w.cwdUncertain = unsure
 }
 
-// walkBinary walks &&
-//
-// and pipelines. These can be long, so lists are flattened.
+// walkBinary walks lists of && and ||, and pipelines. They can be long, so it flattens them
+// instead of recursing.
 func (w *walker) walkBinary(c *syntax.BinaryCmd) (f found) {
 	var parts []*syntax.Stmt
 	pipe := c.Op == syntax.Pipe || c.Op == syntax.PipeAll
@@ -334,8 +333,8 @@ func (w *walker) markRunsOutput(at place, from found) {
 	}
 }
 
-// redirect marks where output goes. alone: the statement is no simple command, whose own
-// assessment covers its input.
+// redirect marks where output goes. alone means that the statement is not a simple command; the
+// assessment of a simple command covers its input.
 func (w *walker) redirect(r *syntax.Redirect, f found, alone bool) {
 	if r.Word != nil {
 		w.walkWords(r.Word)
@@ -392,8 +391,8 @@ func (w *walker) markWriteTo(f field) bool {
 		w.addMark(f.place, WriteSensitive, High, why)
 	case full == "?":
 		w.addMark(f.place, WriteOutside, Medium, "Writes to a file in a folder computed at run time.")
-	// A session may itself run below one of these folders; its own files are not outside
-	// then.
+	// A session may itself run below one of these folders. Then its own files are not
+	// outside.
 	case !w.inFolder(full) && (strings.HasPrefix(full, "/tmp/") || strings.HasPrefix(full, "/var/tmp/")):
 		w.addMark(f.place, WriteOutside, Low, "Writes to a temporary folder.")
 	case !w.inFolder(full):
@@ -414,8 +413,8 @@ func (w *walker) markRead(f field) {
 	}
 }
 
-// isSecret is the function isSecret with a cache: a long command names the same paths again
-// and again behind its wrappers.
+// isSecret caches the results of the function isSecret, because a long command repeats the
+// same paths behind its wrappers.
 func (w *walker) isSecret(full string) bool {
 	found, known := w.secrets[full]
 	if !known {
@@ -454,10 +453,10 @@ func (w *walker) inFolder(full string) bool {
 	return full == w.root || strings.HasPrefix(full, strings.TrimSuffix(w.root, "/")+"/")
 }
 
-// walkNested walks a text that a command runs as a command.
+// walkNested walks a text that a command runs as a shell command.
 func (w *walker) walkNested(src string, at place) { w.parse(src, &at, w.depth+1) }
 
-// sourceOf returns the source text of a word, with unexpanded expansions.
+// sourceOf returns the source text of a word. It does not expand unknown values.
 func (w *walker) sourceOf(word *syntax.Word) string {
 	if word == nil || len(word.Parts) == 0 {
 		return ""

@@ -17,7 +17,7 @@ type field struct {
 	place  place
 	word   *syntax.Word // its source
 	proc   *found       // it is the output of a command, as a file: <(…)
-	// variable: the text, or part of it, is what a variable was given before
+	// variable: the text, or part of it, is the value that the command assigned to a variable
 	variable bool
 }
 
@@ -142,7 +142,7 @@ func (s *splitter) literal(value string, quoted bool) {
 // quoteSign precedes a quoted character that braces do not act on; [expandBraces] removes it.
 const quoteSign = '\x00'
 
-// addQuoteSigns adds it to quoted text.
+// addQuoteSigns adds [quoteSign] to quoted text.
 var addQuoteSigns = strings.NewReplacer("{", "\x00{", "}", "\x00}", ",", "\x00,")
 
 func (s *splitter) param(p *syntax.ParamExp, quoted bool) {
@@ -226,8 +226,8 @@ func (w *walker) echoOutput(p *syntax.CmdSubst) (string, bool) {
 	return "", false
 }
 
-// expandBraces expands {a,b} and removes the signs of quoted characters. It leaves ranges
-// such as {1..9} as unknown.
+// expandBraces expands {a,b} and removes the signs of quoted characters. It does not expand
+// ranges such as {1..9}, and marks their fields as not static.
 func expandBraces(list []field) []field {
 	var out []field
 	for _, f := range list {

@@ -1,5 +1,5 @@
-// Package seedtest gives tests the seed of what they do at random, and says how to repeat one that
-// failed. Property tests of rapid draw their own seed, which make sim sets too.
+// Package seedtest gives tests a random seed, and prints the command that repeats a failed test with
+// the same seed. Property tests of rapid draw their own seed, which make sim sets, too.
 package seedtest
 
 import (
@@ -12,11 +12,11 @@ import (
 	"testing"
 )
 
-// Variable names the variable with the seed of every test.
+// Variable is the name of the environment variable that sets the seed of every test.
 const Variable = "SAYSO_TEST_SEED"
 
-// New returns the seed of [Variable], else a random one. A test that fails prints the command
-// that runs it with this seed again.
+// New returns the seed in [Variable], or a random one if it is not set. If t fails, it logs the
+// command that runs the test with this seed again.
 func New(t testing.TB) uint64 {
 	t.Helper()
 	seed := rand.Uint64()
@@ -34,14 +34,14 @@ func New(t testing.TB) uint64 {
 	return seed
 }
 
-// command returns the command that repeats the test of a name in the current folder.
+// command returns the command that repeats the test with this name in the current folder.
 func command(test string, seed uint64) string {
 	name, _, _ := strings.Cut(test, "/")
 	return fmt.Sprintf("make sim SEED=%d PACKAGE=%s RUN=%s", seed, packagePath(), name)
 }
 
-// packagePath returns the current folder as go test takes it at the root of the module, or ./...
-// outside of one.
+// packagePath returns the path of the current folder relative to the root of its module, as go test
+// expects it, or ./... outside a module.
 func packagePath() string {
 	here, err := os.Getwd()
 	for root := here; err == nil; root = filepath.Dir(root) {

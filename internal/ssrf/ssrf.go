@@ -9,12 +9,12 @@ import (
 	"syscall"
 )
 
-// ErrPrivate is the error of dialling an address that is not public.
+// ErrPrivate is the error for dialing an address that is not public.
 var ErrPrivate = errors.New("the address leads to this machine or a private network")
 
 // special lists the ranges of IANA's special-purpose address registries, including former
-// ones. Some of them are globally reachable, such as anycast services, but no legitimate
-// host is there.
+// ones. Some of them are globally reachable, such as anycast services, but contain no
+// legitimate hosts.
 var special = []netip.Prefix{
 	// IPv4 (iana-ipv4-special-registry), and multicast.
 	netip.MustParsePrefix("0.0.0.0/8"),       // this network
@@ -36,9 +36,9 @@ var special = []netip.Prefix{
 	netip.MustParsePrefix("224.0.0.0/4"),     // multicast
 	netip.MustParsePrefix("240.0.0.0/4"),     // reserved, and broadcast
 
-	// IPv6 (iana-ipv6-special-registry) within 2000::/3. Everything outside of it, such as
-	// ::1, fc00::/7, fe80::/10, fec0::/10, ff00::/8, 100::/64, 5f00::/16 and the notations
-	// of IPv4 addresses, is excluded by allPublic.
+	// IPv6 (iana-ipv6-special-registry) within 2000::/3. allPublic excludes everything else, such
+	// as ::1, fc00::/7, fe80::/10, fec0::/10, ff00::/8, 100::/64, 5f00::/16 and the notations of
+	// IPv4 addresses.
 	netip.MustParsePrefix("2001::/23"),         // IETF protocols: Teredo, benchmarks, AMT, AS112, ORCHID, DRIP
 	netip.MustParsePrefix("2001:db8::/32"),     // documentation
 	netip.MustParsePrefix("2002::/16"),         // 6to4, which embeds any IPv4 address
@@ -49,14 +49,14 @@ var special = []netip.Prefix{
 var (
 	// allPublic is the part of IPv6 that is allocated as global unicast.
 	allPublic = netip.MustParsePrefix("2000::/3")
-	// nat64 contains an IPv4 address in its last four bytes. Networks with only IPv6 reach
-	// IPv4 hosts through it.
+	// nat64 is the prefix of addresses with an IPv4 address in their last four bytes. IPv6-only
+	// networks reach IPv4 hosts through them.
 	nat64 = netip.MustParsePrefix("64:ff9b::/96")
 )
 
-// Public reports whether an address belongs to the public internet. An IPv4 address inside
-// an IPv6 one is judged by itself if the network routes to it. An address with a zone and
-// the zero Addr are not public.
+// Public reports whether an address belongs to the public internet. For an IPv6 address that
+// contains an IPv4 address to which the network routes, the IPv4 address decides. An address
+// with a zone and the zero Addr are not public.
 func Public(a netip.Addr) bool {
 	if !a.IsValid() || a.Zone() != "" {
 		return false
@@ -92,8 +92,8 @@ func Control(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// IsLoopback reports whether a host of a URL is this machine: localhost or a loopback
-// address. It resolves no names.
+// IsLoopback reports whether the host of a URL is this machine: localhost or a loopback
+// address. It does not resolve names.
 func IsLoopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()

@@ -30,8 +30,8 @@ type Entry struct {
 // Entries returns the table, in order.
 func Entries() []Entry { return append([]Entry(nil), table...) }
 
-// New returns the text of a reason. params alternates names and values, as the text in the
-// table names them.
+// New returns the text of a reason. params alternates names and values; the names are those in
+// the table's text.
 func New(reason string, params ...any) string {
 	values := map[string]any{}
 	for i := 0; i+1 < len(params); i += 2 {
@@ -83,7 +83,7 @@ func Reasons(namesAndTexts ...string) map[string]Reason {
 	return all
 }
 
-// optional matches a part in brackets, and the name of its parameter.
+// optional matches a part in brackets and captures the part and the name of its parameter.
 var optional = lazyregexp.New(`\[([^\[\]]*\{(\w+)[^\[\]]*)\]`)
 
 var byReason = sync.OnceValue(func() map[string]string {

@@ -1,24 +1,24 @@
 // Package tracing measures the steps of a request between the line in which Claude asks and the
-// line that answers it. It knows no format of traces; cmd/sayso sends them.
+// line that answers it. It does not depend on a trace format; cmd/sayso exports the spans.
 package tracing
 
 import "time"
 
-// Step names a part of a request's way.
+// Step names a part of the processing of a request.
 type Step string
 
-// The steps, in their order. Those from Store to Commit are within Ask, and Commit is within Answer.
+// The steps, in order. Those from Store to Commit are within Ask, and Commit is within Answer.
 const (
 	Request Step = "request"     // the whole: from the line that asks to the line that answers
-	Decode  Step = "decode"      // from the arrival of the line until it is known what it asks
+	Decode  Step = "decode"      // from the arrival of the line until the request is decoded
 	Ask     Step = "ask"         // until there is a decision
-	Store   Step = "store"       // the row of the request
-	Notify  Step = "notify"      // telling the parts of the server that the session changed
-	Frame   Step = "frame"       // from the row until the frame is queued for the tabs
+	Store   Step = "store"       // storing the request
+	Notify  Step = "notify"      // notifying the parts of the server that the session has changed
+	Frame   Step = "frame"       // from storing the request until the frame is queued for the tabs
 	Answer  Step = "answer"      // a person's answer: validation and commit
-	Commit  Step = "commit"      // the row with the answer
+	Commit  Step = "commit"      // storing the answer
 	Write   Step = "write stdin" // until the shim has written the answer to Claude's stdin
-	Deliver Step = "deliver"     // the row that says how far the answer is
+	Deliver Step = "deliver"     // storing the delivery of the answer
 )
 
 // Span is a finished step.
@@ -29,16 +29,16 @@ type Span struct {
 	Err        error // why the step failed
 }
 
-// Tracer passes finished steps on. A nil Tracer measures nothing and costs nothing.
+// Tracer records finished steps. A nil Tracer records nothing and costs nothing.
 type Tracer struct {
 	record func(Span)
 }
 
-// New returns a tracer that calls record for every step, also at the same time. record must not
+// New returns a tracer that calls record for every step, possibly concurrently. record must not
 // block.
 func New(record func(Span)) *Tracer { return &Tracer{record} }
 
-// Begin returns the time at which a step begins, the zero time without a tracer.
+// Begin returns the current time as the start of a step, or the zero time if t is nil.
 func (t *Tracer) Begin() time.Time {
 	if t == nil {
 		return time.Time{}

@@ -1,5 +1,6 @@
-// Package workingtree shows people what changed in the folder of a session, and its files. It
-// runs git, and only git: neither the repository nor the user can make it run another program.
+// Package workingtree shows people the changes and the files in the folder of a session, and
+// changes them with git. It runs no program but git: neither the settings of the repository nor
+// those of the user can make it run another one.
 package workingtree
 
 import (
@@ -19,14 +20,14 @@ import (
 
 // Limits of one call.
 const (
-	// readTimeout bounds all reads of one call, writeTimeout a discard or a commit.
+	// readTimeout bounds a call that reads, writeTimeout a change or its plan.
 	readTimeout  = 20 * time.Second
 	writeTimeout = time.Minute
 	// maxListing bounds the output of a git command that lists files, in bytes.
 	maxListing = 2 << 20
-	// maxStderr bounds the part of git's stderr that is kept.
+	// maxStderr bounds the part of git's stderr that is kept, in bytes.
 	maxStderr = 4 << 10
-	// maxConcurrent bounds the git commands that run at the same moment on this server.
+	// maxConcurrent bounds the git commands that run at the same time.
 	maxConcurrent = 4
 )
 
@@ -40,7 +41,7 @@ type Options struct {
 	// Environ is the environment of that user, KEY=value. Only HOME, PATH, USER, LOGNAME,
 	// TMPDIR and XDG_CONFIG_HOME reach git.
 	Environ []string
-	// Roots bound those of each [Place]. They are nil where the caller has checked them.
+	// Roots bound the roots of each [Place]; nil if the caller has checked them.
 	Roots workspace.Roots `optional:"true"`
 }
 
@@ -125,11 +126,11 @@ func (g *Git) run(ctx context.Context, c call) (out []byte, cut bool, err error)
 	return stdout.kept.Bytes(), false, err
 }
 
-// environ returns the environment of a command. What is not listed here does not reach git.
+// environ returns the environment of a command. No other variable reaches git.
 func (g *Git) environ(c call) []string {
 	env := []string{
 		"LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=:", "GIT_PAGER=cat",
-		// No fetch of missing objects, and if there were one, over no protocol.
+		// Do not fetch missing objects and, should git try, allow no protocol.
 		"GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=",
 		"GIT_ATTR_NOSYSTEM=1", "GIT_LITERAL_PATHSPECS=1",
 	}
@@ -145,8 +146,8 @@ func (g *Git) environ(c call) []string {
 	return append(env, c.env...)
 }
 
-// boundedBuffer keeps the first bytes that are written to it, and calls full when there are
-// more. The buffer is not embedded: io.Copy would find its ReadFrom and pass the limit by.
+// boundedBuffer keeps the first limit bytes that are written to it, and calls full when there
+// are more. It does not embed bytes.Buffer, whose ReadFrom io.Copy would use to bypass the limit.
 type boundedBuffer struct {
 	kept  bytes.Buffer
 	limit int

@@ -17,25 +17,25 @@ import (
 	"github.com/sayso-dev/sayso/internal/workspace"
 )
 
-// RepositoryState says whether a folder has a repository that may be read, or why not.
+// RepositoryState reports whether a folder has a repository that may be read, or why not.
 type RepositoryState string
 
 const (
 	RepositoryFound     RepositoryState = "found"
 	RepositoryMissing   RepositoryState = "missing"   // no repository at or above the folder, inside the roots
-	RepositoryUntrusted RepositoryState = "untrusted" // git refuses it: it belongs to another user
+	RepositoryUntrusted RepositoryState = "untrusted" // git refuses it because it belongs to another user
 	RepositoryOutside   RepositoryState = "outside"   // part of it is outside the roots, or hidden from the person
 )
 
-// Place is the folder that a person looks at.
+// Place is a folder and what a person may see of it.
 type Place struct {
 	Roots workspace.Roots
 	CWD   string // of the session
 	View
 }
 
-// View is what a person may see: of the folders that contain a path, absolute and without symbolic
-// links, the longest decides. What is in none of them is visible.
+// View holds the folders that are hidden from a person and those shown to them, absolute and without
+// symbolic links. The longest folder that contains a path decides. A path in none of them is visible.
 type View struct{ Hidden, Shown []string }
 
 // Visible reports whether the person may see a path, absolute and without symbolic links.
@@ -61,18 +61,18 @@ type Folder struct {
 	dir   string // real path
 
 	State  RepositoryState
-	prefix string // of dir below the top of the working tree, with a slash at its end, or ""
-	common string // a folder of ours in place of the repository's common one, see connect
+	prefix string // path of dir below the top of the working tree, with a trailing slash, or ""
+	common string // our folder that replaces the repository's common one, see connect
 	// Real paths of the repository: its folder for this working tree, the one that all working
 	// trees share, and the top of this working tree.
 	gitDir, commonDir, top string
 	env                    []string
-	// identity is whether the user's or the repository's settings name who commits.
+	// identity reports whether the settings of the user or the repository name a committer.
 	identity bool
 }
 
-// Open finds the repository of a folder, which must be inside the roots. It returns a
-// [problem.Error] for another folder, and when git is missing or too slow.
+// Open finds the repository of a folder. It returns a [problem.Error] for a folder outside the
+// roots, and when git is missing or too slow. The caller closes the Folder.
 func (g *Git) Open(ctx context.Context, p Place) (*Folder, error) {
 	g.sweeping.Do(g.sweep)
 	p = g.within(p)
@@ -93,7 +93,7 @@ func (g *Git) Open(ctx context.Context, p Place) (*Folder, error) {
 	return f, nil
 }
 
-// within returns a place without roots that are outside of the options'.
+// within limits the roots of a place to those of the options.
 func (g *Git) within(p Place) Place {
 	if g.o.Roots != nil {
 		p.Roots = p.Roots.Within(g.o.Roots)
@@ -108,9 +108,9 @@ func (f *Folder) Close() {
 	}
 }
 
-// safeSettings are the settings that are taken over from the user and the repository. None
-// names a program, and none is a path outside of the repository but core.excludesfile, of
-// which nothing is shown.
+// safeSettings are the settings that are copied from the user and the repository. None names
+// a program, and none is a path outside the repository except core.excludesfile, whose content
+// is never shown.
 var safeSettings = []string{
 	"core.repositoryformatversion", "core.filemode", "core.symlinks", "core.ignorecase", "core.precomposeunicode",
 	"core.autocrlf", "core.eol", "core.safecrlf", "core.checkstat", "core.trustctime", "core.protecthfs", "core.protectntfs",
@@ -120,7 +120,7 @@ var safeSettings = []string{
 	"user.name", "user.email", "user.useconfigonly", "author.name", "author.email", "committer.name", "committer.email",
 }
 
-// ownSettings follow those that are taken over.
+// ownSettings follow the copied settings and override them.
 const ownSettings = `[core]
 	hooksPath = /dev/null
 	fsmonitor = false
@@ -137,10 +137,11 @@ const ownSettings = `[core]
 
 // connect finds the repository and sets f.State.
 //
-// A repository's configuration names programs in ever more places (file-system monitors,
-// filters, hooks, drivers of diffs, signatures), so it is not overridden but never read: git
-// gets a common folder of ours, with links to the repository's objects and references, no
-// hooks, and those of its settings that are known to be harmless.
+// A repository's configuration can name programs in many places (file-system monitors,
+// filters, hooks, diff drivers, signatures), and git keeps adding more. So it is not overridden
+// setting by setting; later commands never read it. They get a common folder of ours, with
+// links to the repository's objects and references, no hooks, and only the settings that are
+// known to be harmless.
 func (f *Folder) connect(ctx context.Context) error {
 	guarded := []string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"}
 	ceiling := ""
@@ -187,20 +188,20 @@ func (f *Folder) connect(ctx context.Context) error {
 	return f.git.o.As(func() error { return f.link(top, gitDir, commonDir, settings) })
 }
 
-// tempPrefix begins the names of the common folders that are made for calls. After abandonedAfter a
-// folder belongs to a server that was killed: the longest call takes minutes.
+// tempPrefix begins the names of the common folders that calls create. A folder older than
+// abandonedAfter was left by a killed server: the longest call takes minutes.
 const (
 	tempPrefix     = "sayso-git-"
 	abandonedAfter = time.Hour
 )
 
-// sweep removes the folders that killed servers have left.
+// sweep removes the common folders that killed servers left behind.
 func (g *Git) sweep() {
 	_ = g.o.As(func() error {
 		found, _ := filepath.Glob(filepath.Join(os.TempDir(), tempPrefix+"*"))
 		for _, folder := range found {
 			if info, err := os.Lstat(folder); err == nil && info.IsDir() && time.Since(info.ModTime()) > abandonedAfter {
-				_ = os.RemoveAll(folder) // that of another user stays
+				_ = os.RemoveAll(folder) // another user's folder stays
 			}
 		}
 		return nil
@@ -269,11 +270,11 @@ func (f *Folder) shows(real string) bool {
 	return f.place.Roots.Contains(real) && f.place.Visible(real)
 }
 
-// maxAlternates bounds how many repositories may borrow objects from one another in a row.
+// maxAlternates bounds a chain of repositories that borrow objects from one another.
 const maxAlternates = 5
 
-// linksInside reports whether no symbolic link of a repository, and no alternate of its
-// objects, leads out of what the person may see.
+// linksInside reports whether all symbolic links of a repository, and all alternates of its
+// objects, stay inside what the person may see.
 func (f *Folder) linksInside(gitDir, commonDir, objects string, depth int) bool {
 	if depth > maxAlternates {
 		return false

@@ -22,8 +22,9 @@ type FileInfo struct {
 	Mode    fs.FileMode
 }
 
-// Inspect describes the file at an absolute path that another program is about to write. It returns a [problem.Error] if the person may not see the path, or if writing
-// could reach another file: through a symbolic link, or a file with several hard links.
+// Inspect describes the file at an absolute path that another program is about to write. It returns
+// a [problem.Error] if the person may not see the path, or if writing could reach another file,
+// through a symbolic link or several hard links.
 func (f *Folder) Inspect(path string) (found FileInfo, err error) {
 	hidden := problem.New("rewind_not_shown")
 	err = f.git.o.As(func() error {
@@ -48,7 +49,7 @@ func (f *Folder) Inspect(path string) (found FileInfo, err error) {
 	return found, err
 }
 
-// existing returns the real path of a folder, or of the first one above it that exists.
+// existing returns the real path of a folder or, if it is missing, of its closest parent that exists.
 func existing(dir string) (string, error) {
 	for {
 		real, err := filepath.EvalSymlinks(dir)
@@ -59,9 +60,9 @@ func existing(dir string) (string, error) {
 	}
 }
 
-// Keep stores the content of files, by their absolute paths, in the repository, until git removes
-// unused objects. It returns the ids of the objects by path. What cannot be read, is larger than 32
-// MB, or has no repository to be stored in, is left out.
+// Keep stores the content of files, given by their absolute paths, in the repository, until git
+// removes unused objects. It returns the ids of the objects by path. It leaves out files that it
+// cannot read or that are larger than 32 MB, and all files if there is no repository.
 func (f *Folder) Keep(ctx context.Context, paths []string) (map[string]string, error) {
 	if f.State != RepositoryFound {
 		return nil, nil

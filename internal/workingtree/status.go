@@ -22,7 +22,7 @@ const (
 	BaseBranch Base = "branch" // where the branch left the main branch
 )
 
-// ChangeStatus says what happened to a file.
+// ChangeStatus describes what happened to a file.
 type ChangeStatus string
 
 const (
@@ -43,21 +43,22 @@ type Change struct {
 	// Added and Removed count lines. Both are -1 for a binary file, and for an untracked one
 	// that was not read.
 	Added, Removed int
-	// Uncommitted: it differs from the last commit, so it can be committed and discarded.
+	// Uncommitted reports that the file differs from the last commit, so that it can be committed
+	// or discarded.
 	Uncommitted bool
-	// Readable: both paths are UTF-8 and name a file, so that it can be asked for.
+	// Readable reports that both paths are UTF-8 and name a file, so that clients can request it.
 	Readable bool
-	// Version changes with the file: its size and time of change. It is "" for a deleted file.
+	// Version encodes the size and modification time of the file. It is "" for a deleted file.
 	Version string
 }
 
-// Status is what changed in a folder.
+// Status lists what changed in a folder.
 type Status struct {
 	Repository RepositoryState
 	Branch     string // "" when HEAD is detached
 	Head       string // abbreviated; "" before the first commit
 	Base       Base
-	MainBranch string // that Base "branch" compares with; "" when there is none
+	MainBranch string // with which BaseBranch compares; "" if there is none
 	Changes    []Change
 	More       bool // further files were left out
 }
@@ -70,8 +71,8 @@ const (
 	maxCountedBytes = 4 << 20
 )
 
-// statusArgs are the arguments of git status, whose output parseStatus reads. untracked is normal, or
-// all for the files in new folders, too.
+// statusArgs returns the arguments of git status, whose output parseStatus reads. untracked is
+// "normal", or "all" to list the files in new folders, too.
 func statusArgs(untracked string) []string {
 	return []string{"status", "--porcelain=v2", "-z", "--branch", "--no-renames", "--untracked-files=" + untracked, "--ignore-submodules=dirty", "--", "."}
 }
@@ -116,7 +117,7 @@ func (f *Folder) Status(ctx context.Context, base Base) (Status, error) {
 			return s, err
 		}
 		s.More = s.More || more
-		for _, path := range work.untracked { // git lists those that differ
+		for _, path := range work.untracked { // git diff lists those that differ
 			work.changed[path] = true
 		}
 		work.untracked = nil
@@ -126,7 +127,8 @@ func (f *Folder) Status(ctx context.Context, base Base) (Status, error) {
 		"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", "--find-renames", "--raw", "--numstat", "-z", "--no-abbrev", commit, "--", ".",
 	}})
 	if exit := (*exitError)(nil); errors.As(err, &exit) {
-		// Git reads no tracked file that became a pipe or a device, and then compares nothing.
+		// Git diff cannot read a tracked file that became a pipe or a device, and fails. diff-index
+		// reads no files, but counts no lines.
 		out, cut, err = f.exec(ctx, call{env: env, args: []string{"diff-index", "--ignore-submodules=dirty", "--no-renames", "--raw", "-z", "--no-abbrev", commit, "--", "."}})
 	}
 	if err != nil {
@@ -152,19 +154,19 @@ func (f *Folder) Status(ctx context.Context, base Base) (Status, error) {
 	return s, f.inspect(ctx, s.Changes)
 }
 
-// Summary is what a repository says of a folder at a glance.
+// Summary is a short description of a folder's repository.
 type Summary struct {
 	Repository  RepositoryState
 	Branch      string // "" when HEAD is detached
 	Head        string // abbreviated; "" before the first commit
 	Uncommitted int    // files that differ from the last commit; a new folder counts as one
-	More        bool   // there are more of them
+	More        bool   // Uncommitted is incomplete
 	Base        string // the branch that a worktree of ours is merged into, else ""
 	// WorktreesFolder is where AddWorktree creates worktrees, absolute, "" if it cannot create any.
 	WorktreesFolder string
 }
 
-// Summary returns what a repository says of the folder at a glance.
+// Summary returns a short description of the folder's repository.
 func (f *Folder) Summary(ctx context.Context) (Summary, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -211,8 +213,8 @@ func (f *Folder) add(s *Status, c Change) {
 }
 
 // heads returns the last commit ("" before the first), the name of the main branch ("" if there
-// is none but the current one), in a worktree of ours of its base, and where the current branch left
-// it.
+// is none besides the current one), and fork, the commit at which the current branch left it. In a
+// worktree of ours, its base replaces the main branch.
 func (f *Folder) heads(ctx context.Context) (head, main, fork string, err error) {
 	out, _, err := f.exec(ctx, call{args: []string{"rev-parse", "--verify", "--quiet", "HEAD^{commit}"}})
 	var exit *exitError
@@ -286,7 +288,7 @@ func (f *Folder) inspect(ctx context.Context, changes []Change) error {
 			}
 			file, err := workspace.Roots(nil).ReadFile(f.dir, c.Path, budget)
 			if err != nil || file.State != workspace.FileRead {
-				continue // it is listed without its lines
+				continue // it is listed without line counts
 			}
 			budget -= file.Size
 			if isText(file.Data) {
@@ -300,7 +302,7 @@ func (f *Folder) inspect(ctx context.Context, changes []Change) error {
 // isText reports whether content can be shown as text.
 func isText(data []byte) bool { return utf8.Valid(data) && bytes.IndexByte(data, 0) < 0 }
 
-// lines counts lines as git does: the last one may lack its end.
+// lines counts lines as git does: the last one may lack a line break.
 func lines(data []byte) int {
 	n := bytes.Count(data, []byte("\n"))
 	if len(data) > 0 && data[len(data)-1] != '\n' {
@@ -309,7 +311,7 @@ func lines(data []byte) int {
 	return n
 }
 
-// records splits output of -z. The last record is left out when the output was cut.
+// records splits the output of git -z. It leaves out the last record if the output was cut.
 func records(out []byte, cut bool) []string {
 	all := strings.Split(string(out), "\x00")
 	if cut && len(all) > 0 {
@@ -321,7 +323,7 @@ func records(out []byte, cut bool) []string {
 	return all
 }
 
-// work is what git status says, with paths relative to the top of the working tree.
+// work is the result of git status, with paths relative to the top of the working tree.
 type work struct {
 	branch, head        string // head is "" before the first commit
 	changed, conflicted map[string]bool
@@ -361,7 +363,7 @@ func parseStatus(all []string) work {
 func parseDiff(all []string) (changes []Change) {
 	at := map[string]int{} // by path, of changes
 	for i := 0; i < len(all); {
-		if strings.HasPrefix(all[i], ":") { // :mode mode id id STATUS, then one path, or two of a rename
+		if strings.HasPrefix(all[i], ":") { // :mode mode id id STATUS, then one path, or two for a rename
 			fields := strings.Fields(all[i])
 			if len(fields) != 5 || i+1 >= len(all) {
 				return changes
@@ -389,7 +391,7 @@ func parseDiff(all []string) (changes []Change) {
 			default:
 				c.Status = Modified
 			}
-			if _, twice := at[c.Path]; !twice { // of a conflict there are two
+			if _, twice := at[c.Path]; !twice { // a conflict has two
 				at[c.Path] = len(changes)
 				changes = append(changes, c)
 			}

@@ -6,10 +6,10 @@ import (
 	"errors"
 )
 
-// Trees are the working trees of a host, by the place where a person looks. Each call returns a
-// [problem.Error] for a folder outside the roots, and when git is missing or too slow. What changes a
-// tree comes in pairs: a plan, which the caller records, and its execution, which refuses when the
-// plan would be another one by then. See the methods of [Folder].
+// Trees reads and changes the working trees of a host. Each call names the [Place] of a tree. It
+// returns a [problem.Error] for a folder outside the roots, and when git is missing or too slow. Calls
+// that change a tree come in pairs: one returns a plan, which the caller records, and one executes
+// it, or refuses if the plan would be different by then. See the methods of [Folder].
 type Trees interface {
 	TreeSummary(ctx context.Context, p Place) (Summary, error)
 	// TreeStatus returns [ErrNoSnapshot] for a snapshot that is gone.
@@ -43,19 +43,19 @@ type Trees interface {
 	RemoveWorktree(ctx context.Context, p Place, w RemovedWorktree) (RemovedWorktree, error)
 }
 
-// Tree is a working tree as a person may see it. Its calls take its place.
+// Tree is a working tree as a person may see it. Callers pass its Place to the methods of its Trees.
 type Tree struct {
 	Trees
 	Place
 }
 
-// MarshalJSON returns the place: whoever gets it has Trees of its own.
+// MarshalJSON returns the place only: the receiver has its own Trees.
 func (t Tree) MarshalJSON() ([]byte, error) { return json.Marshal(t.Place) }
 
 // UnmarshalJSON sets the place.
 func (t *Tree) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, &t.Place) }
 
-// ErrNoSnapshot: a repository no longer has what Snapshot stored.
+// ErrNoSnapshot means that a repository no longer has what Snapshot stored.
 var ErrNoSnapshot = errors.New("the stored state of the folder is gone")
 
 // inFolder calls f with the folder of a place.
@@ -68,7 +68,8 @@ func inFolder[T any](ctx context.Context, g *Git, p Place, f func(*Folder) (T, e
 	return f(folder)
 }
 
-// since is inFolder for a comparison with a base that the folder must have.
+// since is inFolder for a comparison with a base. It returns [ErrNoSnapshot] for a snapshot that
+// is gone.
 func since[T any](ctx context.Context, g *Git, p Place, base Base, f func(*Folder) (T, error)) (T, error) {
 	return inFolder(ctx, g, p, func(folder *Folder) (none T, err error) {
 		if base != BaseHead && base != BaseBranch {

@@ -21,7 +21,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/workspace"
 )
 
-// MergeState says whether the branch of a worktree can be merged into its base, or why not.
+// MergeState reports whether the branch of a worktree can be merged into its base, or why not.
 type MergeState string
 
 const (
@@ -29,57 +29,58 @@ const (
 	MergeNothing       MergeState = "nothing"        // the base has all commits
 	MergeUncommitted   MergeState = "uncommitted"    // the worktree has uncommitted changes
 	MergeConflicts     MergeState = "conflicts"      // see Worktree.Conflicts
-	MergeBaseChanged   MergeState = "base_changed"   // where the base is checked out, uncommitted changes would be overwritten
+	MergeBaseChanged   MergeState = "base_changed"   // the merge would overwrite uncommitted changes where the base is checked out
 	MergeBaseElsewhere MergeState = "base_elsewhere" // the base is checked out in a worktree that is not the main one
 	MergeBaseMissing   MergeState = "base_missing"   // there is no such branch any more
-	MergeNoIdentity    MergeState = "no_identity"    // a merge commit is needed, and nobody is named who commits
+	MergeNoIdentity    MergeState = "no_identity"    // a merge commit is needed, and the settings name no committer
 )
 
 // Worktree is a working tree that AddWorktree has created.
 type Worktree struct {
-	Folder string // the one that the person looks at, absolute and without symbolic links
+	Folder string // the one that the person views, absolute and without symbolic links
 	Branch string // the one checked out in it; "" when HEAD is detached
 	Base   string // the branch that it was created from, and is merged into
 	Head   string // id of its last commit
 	// Uncommitted is the number of files that differ from the last commit. Ignored files do not
 	// count.
 	Uncommitted int
-	Unmerged    int // commits that Base lacks; since its creation when Base is missing
+	Unmerged    int // commits that Base lacks or, if Base is missing, commits since the creation
 	Merge       MergeState
 	Conflicts   []string // up to maxNamed paths
 	// Main is the folder of the main working tree, absolute.
 	Main string
-	// BranchKept: removing the worktree leaves the branch, because it has commits that its base
-	// lacks, or because it is not the one that was created with the worktree.
+	// BranchKept reports that removing the worktree leaves the branch, because it has commits that
+	// its base lacks, or because it is not the one that was created with the worktree.
 	BranchKept bool
-	// BaseCheckedOut: a merge changes the files of Main, not only the branch.
+	// BaseCheckedOut reports that Base is checked out in Main, so that a merge changes files there.
 	BaseCheckedOut bool
-	// Ignored are files and folders that git ignores, the latter with a slash at the end. They
-	// are in no commit. Up to maxNamed of them; MoreIgnored means that there are others.
+	// Ignored lists up to maxNamed files and folders that git ignores, folders with a trailing
+	// slash. They are in no commit. MoreIgnored means that there are more.
 	Ignored     []string
 	MoreIgnored bool
-	// Digest changes with the branch, its last commit, and the names of what differs from it.
+	// Digest changes with the branch, its last commit, and the names of the files that differ from
+	// it, including ignored ones.
 	Digest string
 }
 
 const (
-	// treesFolder holds the working trees, in the repository's own one: so they are inside the
-	// same roots. Git ignores it.
+	// treesFolder holds the worktrees. It is in the repository's main working tree, so that they
+	// are inside the same roots. Git ignores it.
 	treesFolder = ".worktrees"
-	// adminPrefix begins the names of their folders in the repository.
+	// adminPrefix begins the names of the worktrees' folders in the repository.
 	adminPrefix = "sayso-"
 	markerName  = "sayso.json"
 	removing    = ".removing-"
 	keptRefs    = "refs/sayso/removed/"
-	// unfinishedAfter is the age at which a creation without end was interrupted. It exceeds
-	// writeTimeout.
+	// unfinishedAfter is the age from which an unfinished creation counts as interrupted. It
+	// exceeds writeTimeout.
 	unfinishedAfter = 10 * time.Minute
 	maxBranches     = 500
 	maxNamed        = 20
 	maxTreeListing  = 64 << 20 // bytes of the names of all files of a commit
 )
 
-// marker is a file in the repository that makes a working tree ours.
+// marker is the content of a file in the repository that marks a working tree as ours.
 type marker struct {
 	Branch string `json:"branch"`
 	Base   string `json:"base"`
@@ -105,16 +106,16 @@ func (f *Folder) in(ctx context.Context, t tree, c call) (string, error) {
 	return strings.TrimRight(string(out), "\n"), err
 }
 
-// here is the working tree of the folder, and main the one that the repository is in.
+// here returns the working tree of the folder, and main the one that contains the repository.
 func (f *Folder) here() tree { return tree{f.gitDir, f.top} }
 func (f *Folder) main() tree { return tree{f.commonDir, filepath.Dir(f.commonDir)} }
 
-// treeOf returns the place of a working tree of ours by the name of its folder.
+// treeOf returns the paths of the worktree of ours whose folder has this name.
 func (f *Folder) treeOf(name string) tree {
 	return tree{filepath.Join(f.commonDir, "worktrees", adminPrefix+name), filepath.Join(f.main().top, treesFolder, name)}
 }
 
-// branchName is what a new branch may be called: a part of what git accepts.
+// branchName matches the allowed names of a new branch, a subset of those that git accepts.
 var branchName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$`)
 
 // commitOf returns the commit of a branch, "" if there is no such branch. name is not parsed as a
@@ -141,9 +142,9 @@ func (f *Folder) Branches(ctx context.Context) (all []string, err error) {
 	return strings.Fields(out), nil // no branch has a space in its name
 }
 
-// WorktreesFolder returns the folder in which AddWorktree creates worktrees, absolute, "" if it
-// cannot create any: without a repository, or when that is not in its main working tree, as of a
-// submodule.
+// WorktreesFolder returns the absolute path of the folder in which AddWorktree creates worktrees, ""
+// if it cannot create any: without a repository, if the repository is not in its main working tree, as
+// with a submodule, or if the person may not see that tree.
 func (f *Folder) WorktreesFolder() string {
 	if f.State != RepositoryFound || filepath.Base(f.commonDir) != ".git" || !f.shows(f.main().top) {
 		return ""
@@ -151,8 +152,8 @@ func (f *Folder) WorktreesFolder() string {
 	return filepath.Join(f.main().top, treesFolder)
 }
 
-// WithoutWorktree returns the folder of the main working tree that corresponds to a folder in one
-// that AddWorktree has created, and any other folder as it is.
+// WithoutWorktree maps a folder in a worktree that AddWorktree created to the corresponding folder in
+// the main working tree. It returns any other folder unchanged.
 func WithoutWorktree(folder string) string {
 	before, after, found := strings.Cut(folder, "/"+treesFolder+"/")
 	if !found {
@@ -162,15 +163,15 @@ func WithoutWorktree(folder string) string {
 	return filepath.Join(before, rest)
 }
 
-// NewWorktree is what AddWorktree creates.
+// NewWorktree is a plan for AddWorktree.
 type NewWorktree struct {
 	Branch, Base string
-	Commit       string // of both
+	Commit       string // of both branches
 	Path         string // of the working tree, absolute
 }
 
-// PlanWorktree returns what AddWorktree would create: a working tree on a new branch from another
-// one. It changes nothing.
+// PlanWorktree returns what AddWorktree would create: a working tree on a new branch that starts at
+// base. It changes nothing.
 func (f *Folder) PlanWorktree(ctx context.Context, branch, base string) (w NewWorktree, err error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
@@ -201,12 +202,12 @@ func (f *Folder) PlanWorktree(ctx context.Context, branch, base string) (w NewWo
 	return NewWorktree{Branch: branch, Base: base, Commit: commit, Path: f.newTree(branch).top}, nil
 }
 
-// newTree returns the place of the working tree that is created for a branch.
+// newTree returns the paths of the worktree for a new branch.
 func (f *Folder) newTree(branch string) tree { return f.treeOf(strings.ReplaceAll(branch, "/", "-")) }
 
 // AddWorktree creates a working tree, and returns the folder in it that corresponds to f, absolute.
-// It refuses when the plan would be another one now. What an end of the server in between leaves is
-// removed by a later call.
+// It refuses if the plan would be different now. If the server ends before the call returns, a later
+// call removes what is left.
 func (f *Folder) AddWorktree(ctx context.Context, w NewWorktree) (dir string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
@@ -241,8 +242,8 @@ func (f *Folder) AddWorktree(ctx context.Context, w NewWorktree) (dir string, er
 	return filepath.Join(t.top, f.prefix), nil
 }
 
-// checkTree refuses a commit of which a copy would show files that are hidden from the person, or
-// with files that a program would have to transform, or without the folder of f.
+// checkTree refuses a commit if a copy of it would show files that are hidden from the person, if a
+// filter program would have to transform its files, or if it lacks the folder of f.
 func (f *Folder) checkTree(ctx context.Context, commit, base string) error {
 	names, err := f.in(ctx, f.here(), call{args: []string{"ls-tree", "-r", "-z", "--full-tree", "--name-only", commit}, limit: maxTreeListing})
 	if err != nil {
@@ -261,7 +262,7 @@ func (f *Folder) checkTree(ctx context.Context, commit, base string) error {
 	return f.refuseFilters(ctx, names)
 }
 
-// refuseFilters refuses files, by names from git -z, that a program would have to transform.
+// refuseFilters refuses files that a filter program would have to transform. names are from git -z.
 func (f *Folder) refuseFilters(ctx context.Context, names string) error {
 	out, err := f.in(ctx, f.here(), call{args: []string{"check-attr", "-z", "--stdin", "filter"}, stdin: []byte(names), limit: 4 * maxTreeListing})
 	if err != nil {
@@ -270,8 +271,8 @@ func (f *Folder) refuseFilters(ctx context.Context, names string) error {
 	return refuseFiltered(records([]byte(out), false))
 }
 
-// prepare creates the files with which a folder is a working tree, or none. It runs as the user of
-// sessions.
+// prepare creates the files that make a folder a working tree, or none if it fails. It runs as the
+// user of sessions.
 func (f *Folder) prepare(t tree, m marker) error {
 	for _, folder := range []string{filepath.Dir(t.gitDir), filepath.Dir(t.top)} {
 		if err := os.Mkdir(folder, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -288,7 +289,7 @@ func (f *Folder) prepare(t tree, m marker) error {
 			return fmt.Errorf("workingtree: %w", err)
 		}
 	}
-	// Who creates the folder in the repository has the name.
+	// Whoever creates the folder in the repository owns the name.
 	if err := makeNew(t.gitDir, t.top); err != nil {
 		return err
 	}
@@ -296,7 +297,7 @@ func (f *Folder) prepare(t tree, m marker) error {
 	if err == nil {
 		err = writeMarker(t.gitDir, m)
 	} else {
-		t.top = "" // of somebody else
+		t.top = "" // somebody else's
 	}
 	for _, file := range [][2]string{
 		{filepath.Join(t.gitDir, "locked"), "sayso is creating it\n"},
@@ -345,7 +346,7 @@ func writeMarker(gitDir string, m marker) error {
 	return nil
 }
 
-// readMarker reads the marker of a folder in the repository, which Claude can write, too.
+// readMarker reads the marker of a worktree. Claude can write it, too, so its fields are checked.
 func readMarker(gitDir string) (m marker, ok bool) {
 	text, err := readSmall(filepath.Join(gitDir, markerName))
 	if err != nil || json.Unmarshal(text, &m) != nil {
@@ -356,8 +357,8 @@ func readMarker(gitDir string) (m marker, ok bool) {
 
 var objectID = regexp.MustCompile(`^[0-9a-f]{40,64}$`)
 
-// undo removes a working tree that was not completed and, if withBranch, its branch unless
-// something was committed.
+// undo removes an incomplete working tree and, if withBranch, its branch, unless somebody has
+// committed to it.
 func (f *Folder) undo(ctx context.Context, t tree, m marker, withBranch bool) error {
 	if err := f.git.o.As(func() error { return f.clear(t) }); err != nil || !withBranch {
 		return err
@@ -369,8 +370,8 @@ func (f *Folder) undo(ctx context.Context, t tree, m marker, withBranch bool) er
 	return err
 }
 
-// clear deletes a working tree. Renamed first, it is never half there. It returns
-// [fs.ErrNotExist] if somebody else has removed it.
+// clear deletes a working tree. It renames the tree first, so that it disappears at once. It
+// returns [fs.ErrNotExist] if somebody else has removed the tree.
 func (f *Folder) clear(t tree) error {
 	gone := filepath.Join(filepath.Dir(t.top), removing+rand.Text())
 	missing := os.Rename(t.top, gone)
@@ -383,9 +384,9 @@ func (f *Folder) clear(t tree) error {
 	return missing
 }
 
-// sweep removes what a server has left that ended while it created or removed a working tree. What
-// holds more than a part of the commit that it was created from stays, because somebody may have
-// worked in it.
+// sweep removes what is left of working trees if a server ended while it created or removed them. A
+// tree that holds more than files of its original commit stays, because somebody may have worked in
+// it.
 func (f *Folder) sweep(ctx context.Context) error {
 	type left struct {
 		marker
@@ -427,8 +428,8 @@ func (f *Folder) sweep(ctx context.Context) error {
 	return nil
 }
 
-// isPart reports whether a working tree holds nothing but files of the commit that it was created
-// from, as far as they were written.
+// isPart reports whether a working tree holds only files of the commit that it was created from. Some
+// of them may be missing.
 func (f *Folder) isPart(ctx context.Context, t tree, m marker) bool {
 	index := []string{"GIT_INDEX_FILE=" + filepath.Join(f.common, "sayso-part")}
 	if _, err := f.in(ctx, t, call{args: []string{"read-tree", m.Commit}, env: index, locks: true}); err != nil {
@@ -436,12 +437,12 @@ func (f *Folder) isPart(ctx context.Context, t tree, m marker) bool {
 	}
 	out, err := f.in(ctx, t, call{args: []string{"status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignored"}, env: index})
 	return err == nil && !slices.ContainsFunc(records([]byte(out), false), func(r string) bool {
-		return !strings.HasPrefix(r, " D ") && !strings.HasPrefix(r, "AD ") // not written yet; without its branch
+		return !strings.HasPrefix(r, " D ") && !strings.HasPrefix(r, "AD ") // not written yet; AD if the branch is missing
 	})
 }
 
-// mark returns the marker of the folder's working tree, or false if it is not one that AddWorktree
-// has created, where it has created it.
+// mark returns the marker of the folder's working tree, or false if AddWorktree has not created that
+// tree in this place.
 func (f *Folder) mark() (m marker, ours bool, err error) {
 	if f.WorktreesFolder() == "" || f.here() != f.treeOf(filepath.Base(f.top)) {
 		return m, false, nil
@@ -450,8 +451,8 @@ func (f *Folder) mark() (m marker, ours bool, err error) {
 	return m, ours && m.Ready, err
 }
 
-// Worktree describes the working tree of the folder. It returns a [problem.Error] for one that
-// AddWorktree has not created. It changes nothing.
+// Worktree describes the working tree of the folder. It returns a [problem.Error] if AddWorktree has
+// not created that tree. It changes nothing.
 func (f *Folder) Worktree(ctx context.Context) (Worktree, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -466,7 +467,7 @@ func (f *Folder) Worktree(ctx context.Context) (Worktree, error) {
 	return w, err
 }
 
-// seenWorktree is worktree for a change of the state that the person saw, whose digest it compares.
+// seenWorktree is worktree for a change. It refuses if digest is not that of the current state.
 func (f *Folder) seenWorktree(ctx context.Context, digest string) (w Worktree, m marker, err error) {
 	w, m, ours, err := f.worktree(ctx)
 	switch {
@@ -479,7 +480,7 @@ func (f *Folder) seenWorktree(ctx context.Context, digest string) (w Worktree, m
 	return w, m, err
 }
 
-// worktree describes all but the merge, whose state is "" if it needs a plan.
+// worktree describes the working tree. w.Merge is "" if only planMerge can determine it.
 func (f *Folder) worktree(ctx context.Context) (w Worktree, m marker, ours bool, err error) {
 	if m, ours, err = f.mark(); err != nil || !ours {
 		return w, m, false, err
@@ -491,7 +492,7 @@ func (f *Folder) worktree(ctx context.Context) (w Worktree, m marker, ours bool,
 	if w.Head, err = f.in(ctx, f.here(), call{args: []string{"rev-parse", "--verify", "HEAD^{commit}"}}); err != nil {
 		return w, m, true, failed(err)
 	}
-	// A folder is listed as one file if a pattern ignores it.
+	// Git lists a folder as one entry if a pattern ignores it.
 	out, err := f.in(ctx, f.here(), call{args: []string{
 		"status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignored=matching", "--ignore-submodules=dirty",
 	}, limit: maxTreeListing})
@@ -540,14 +541,14 @@ func (f *Folder) worktree(ctx context.Context) (w Worktree, m marker, ours bool,
 	return w, m, true, nil
 }
 
-// mergePlan is how a branch is merged.
+// mergePlan describes how a branch is merged.
 type mergePlan struct {
 	old, commit string // of the base, before and after
 	names       string // of the files that differ, from git -z
 }
 
-// planMerge sets w.Merge. dates are the environment with which a merge is committed; without them,
-// nothing that it creates is stored in the repository.
+// planMerge sets w.Merge. dates is the environment in which git commits a merge; if it is nil, the
+// repository stores none of the new objects.
 func (f *Folder) planMerge(ctx context.Context, w *Worktree, m marker, dates []string) (p mergePlan, err error) {
 	var env []string
 	if dates == nil {
@@ -560,7 +561,7 @@ func (f *Folder) planMerge(ctx context.Context, w *Worktree, m marker, dates []s
 	if p.old, err = f.commitOf(ctx, m.Base); err != nil {
 		return p, err
 	}
-	// A commit or a tree: only what they hold is compared.
+	// result is a commit or a tree; only its content is compared.
 	result := w.Head
 	p.commit = w.Head
 	_, err = f.in(ctx, f.here(), call{args: []string{"merge-base", "--is-ancestor", p.old, w.Head}})
@@ -601,7 +602,7 @@ func (f *Folder) planMerge(ctx context.Context, w *Worktree, m marker, dates []s
 	return p, nil
 }
 
-// name returns what the branch is called in a message.
+// name returns the name of the branch for a message.
 func (w Worktree) name(m marker) string {
 	if w.Branch != "" {
 		return w.Branch
@@ -626,8 +627,8 @@ func (f *Folder) mergeTree(ctx context.Context, w *Worktree, old string, env []s
 	return merged, failed(err)
 }
 
-// overwritten reports whether files of the main working tree, by names from git -z, differ from
-// its last commit.
+// overwritten reports whether any of these files of the main working tree differs from its last
+// commit. names are from git -z.
 func (f *Folder) overwritten(ctx context.Context, names string) (bool, error) {
 	out, err := f.in(ctx, f.main(), call{args: []string{
 		"status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=dirty",
@@ -650,7 +651,7 @@ func (f *Folder) overwritten(ctx context.Context, names string) (bool, error) {
 }
 
 // checkedOut sets w.BaseCheckedOut, and reports whether the base is checked out in a linked working
-// tree. That may be in a folder in which the person may change nothing, so it is left alone.
+// tree. No merge changes that tree, because the person may lack the right to change its folder.
 func (f *Folder) checkedOut(w *Worktree) (elsewhere bool, err error) {
 	err = f.git.o.As(func() error {
 		is := func(gitDir string) bool {
@@ -665,7 +666,7 @@ func (f *Folder) checkedOut(w *Worktree) (elsewhere bool, err error) {
 	return elsewhere, err
 }
 
-// Merge is what MergeWorktree does.
+// Merge is a plan for MergeWorktree.
 type Merge struct {
 	Digest         string // of the state that the person saw
 	Branch, Base   string // Branch is "" when HEAD is detached
@@ -674,16 +675,17 @@ type Merge struct {
 	At             int64 // when it was planned, in seconds since 1970
 }
 
-// datesOf returns the environment in which git commits with this time, in seconds since 1970: so the
-// same plan names the same commit.
+// datesOf returns the environment in which git commits with this time, in seconds since 1970, so that
+// the same plan results in the same commit id.
 func datesOf(at int64) []string {
 	date := fmt.Sprintf("%d %s", at, time.Unix(at, 0).Format("-0700"))
 	return []string{"GIT_AUTHOR_DATE=" + date, "GIT_COMMITTER_DATE=" + date}
 }
 
 // PlanMerge returns how MergeWorktree would merge the branch of the working tree into its base. digest
-// is that of the state that the person saw. It refuses if they conflict, if there are uncommitted
-// changes, or if the base is checked out and the merge would overwrite changes there.
+// identifies the state that the person saw. PlanMerge refuses if the state has changed, if the
+// branches conflict, if there are uncommitted changes, or if the base is checked out and the merge
+// would overwrite changes there.
 func (f *Folder) PlanMerge(ctx context.Context, digest string) (Merge, error) {
 	return f.planMergeAt(ctx, digest, time.Now().Unix())
 }
@@ -724,8 +726,8 @@ func (f *Folder) planMergeAt(ctx context.Context, digest string, at int64) (Merg
 }
 
 // MergeWorktree merges the branch of the working tree into its base, and returns the new commit of
-// the base. It changes nothing when the plan would be another one now, or if the base is checked out
-// and the merge would overwrite ignored files there. It runs no hooks.
+// the base. It changes nothing if the plan would be different now, or if the base is checked out and
+// the merge would overwrite ignored files there. It runs no hooks.
 func (f *Folder) MergeWorktree(ctx context.Context, p Merge) (commit string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
@@ -767,8 +769,9 @@ func (w RemovedWorktree) Contains(real string) bool {
 	return workspace.Roots([]string{w.Top}).Contains(real)
 }
 
-// PlanRemoval returns what RemoveWorktree would remove. digest is that of the state that the person
-// saw. It refuses if there are other repositories in the working tree, which no commit keeps.
+// PlanRemoval returns what RemoveWorktree would remove. digest identifies the state that the person
+// saw. PlanRemoval refuses if the state has changed, or if there are other repositories in the working
+// tree, which no commit keeps.
 func (f *Folder) PlanRemoval(ctx context.Context, digest string) (RemovedWorktree, error) {
 	gone, _, err := f.planRemovalAt(ctx, digest, time.Now().Unix())
 	return gone, err
@@ -787,8 +790,8 @@ func (f *Folder) planRemovalAt(ctx context.Context, digest string, at int64) (go
 }
 
 // RemoveWorktree deletes the working tree, and its branch if the base has all its commits.
-// Uncommitted changes are kept as a commit; ignored files are lost. It refuses when the plan would be
-// another one now. The folder of f is gone afterwards.
+// Uncommitted changes are kept as a commit; ignored files are lost. It refuses if the plan would be
+// different now. The folder of f is gone afterwards.
 func (f *Folder) RemoveWorktree(ctx context.Context, planned RemovedWorktree) (gone RemovedWorktree, err error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
@@ -819,7 +822,7 @@ func (f *Folder) RemoveWorktree(ctx context.Context, planned RemovedWorktree) (g
 }
 
 // unmerged returns a commit, on no branch, of everything that is not ignored, "" if branches hold
-// everything. It refuses if that could not keep everything.
+// everything. It refuses if a commit cannot hold everything.
 func (f *Folder) unmerged(ctx context.Context, w Worktree, m marker, dates []string) (commit string, err error) {
 	if w.Uncommitted == 0 {
 		listed, err := f.in(ctx, f.here(), call{args: []string{"ls-files", "--stage", "-z"}, limit: 2 * maxTreeListing})
@@ -869,8 +872,8 @@ func (f *Folder) commitAll(ctx context.Context, w Worktree, m marker, dates []st
 	return commit, failed(err)
 }
 
-// refuseRepositories refuses repositories in the working tree, by the output of git ls-files
-// --stage -z.
+// refuseRepositories refuses a working tree with other repositories in it. listed is the output of
+// git ls-files --stage -z.
 func (f *Folder) refuseRepositories(listed string) error {
 	return f.git.o.As(func() error {
 		if modules, _ := os.ReadDir(filepath.Join(f.gitDir, "modules")); len(modules) > 0 {

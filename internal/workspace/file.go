@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// FileState says whether a path holds a file that a person may see, or why not.
+// FileState reports whether a path holds a file that a person may see, or why not.
 type FileState string
 
 const (
 	FileRead    FileState = "read"
 	FileMissing FileState = "missing"
-	FileOutside FileState = "outside" // outside the folders, also by a symbolic link, or a file with several hard links
+	FileOutside FileState = "outside" // outside the folders, also through a symbolic link, or a file with several hard links
 	FileOther   FileState = "other"   // a folder, a device, a pipe, or a file that the kernel generates
 	FileLarge   FileState = "large"
 	FileDenied  FileState = "denied" // the server may not read it
@@ -33,12 +33,13 @@ type File struct {
 }
 
 // ReadFile reads a file of up to maxBytes bytes inside cwd, the folder of a session, or
-// inside one of the roots. path is absolute or relative to cwd. A path that leads out of the
-// folder, by .. or by a symbolic link, is outside, even if it is swapped during the call.
+// inside one of the roots. path is absolute or relative to cwd. For a path that leads out of
+// the folder, by .. or by a symbolic link, it returns [FileOutside], even if the path is swapped
+// during the call.
 //
-// A file with several hard links is outside, too, wherever they are. Whoever can write to a
-// folder can link a file there that they cannot read, and the links of a file cannot be found
-// from the file: a search could be misled by renames while it runs. A file with a single link
+// It also returns [FileOutside] for a file with several hard links, wherever they are. Anyone
+// who can write to a folder can link a file there that they cannot read, and nothing leads from
+// a file to its links: renames could mislead a search for them. A file with a single link
 // belongs to its folder.
 func (r Roots) ReadFile(cwd, path string, maxBytes int64) (File, error) {
 	if path == "" || slices.Contains(strings.Split(filepath.ToSlash(path), "/"), "..") || strings.ContainsRune(path, 0) {
@@ -82,7 +83,7 @@ const clockTick = 20 * time.Millisecond
 // readIn reads a file once. settled is false if its links changed just before or during the
 // read.
 func readIn(root *os.Root, rest string, maxBytes int64) (_ File, settled bool, _ error) {
-	// Without this, a pipe without a writer would block for ever.
+	// Without O_NONBLOCK, opening a pipe without a writer would block forever.
 	f, err := root.OpenFile(rest, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
@@ -92,8 +93,8 @@ func readIn(root *os.Root, rest string, maxBytes int64) (_ File, settled bool, _
 	case errors.Is(err, syscall.ENXIO), errors.Is(err, syscall.EISDIR):
 		return File{State: FileOther}, true, nil
 	case err != nil:
-		// os.Root has no error of its own for a path that escapes. Whatever else the error
-		// is, the file must not be shown.
+		// os.Root returns no distinct error for a path that escapes. The file must not be
+		// shown after any other error either.
 		return File{State: FileOutside}, true, nil
 	}
 	defer func() { _ = f.Close() }() // nothing was written
@@ -117,8 +118,8 @@ func readIn(root *os.Root, rest string, maxBytes int64) (_ File, settled bool, _
 	} else if file.Data, err = io.ReadAll(io.LimitReader(f, maxBytes+1)); err != nil { // one byte more, in case it has grown
 		return File{}, false, err
 	}
-	// The kernel removes a link in several steps. In between, the link count is already lower
-	// and the name still leads to the file. Afterwards the change time shows it.
+	// The kernel removes a link in several steps. In between, the link count is already lower,
+	// but the name still leads to the file. Afterwards, the change time reveals the removal.
 	after, here := inodeAt(root, rest, info)
 	if age := time.Since(before.changed); !here || after != before || age >= 0 && age < clockTick {
 		return File{}, false, nil

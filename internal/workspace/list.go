@@ -148,8 +148,8 @@ func namesIn(root, rest, start string, hidden bool) (names []string, truncated b
 		return nil, false
 	}
 	defer in.Close()
-	// No link leads out of the root. Without O_NONBLOCK, a pipe of this name would block until
-	// somebody writes to it.
+	// os.Root follows no link out of the root. Without O_NONBLOCK, a pipe of this name would
+	// block until somebody writes to it.
 	list, err := in.OpenFile(rest, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, false
@@ -197,7 +197,7 @@ func isFolder(in *os.Root, rest string, e fs.DirEntry) bool {
 	return err == nil && info.IsDir()
 }
 
-// isTypable reports whether a person could type a name. Other folders are left out.
+// isTypable reports whether a person could type a name. List leaves out other folders.
 func isTypable(name string) bool {
 	_, err := expandHome(name)
 	return err == nil

@@ -38,8 +38,8 @@ func NewRoots(folders []string) (Roots, error) {
 }
 
 // Resolve returns the real path, without symbolic links, of a folder that a person typed, or
-// a [problem.Error]. The path may lead to another folder a moment later, so whoever enters it
-// must check again.
+// a [problem.Error]. The path may lead to another folder a moment later, so code that enters
+// it must check again.
 func (r Roots) Resolve(cwd string) (string, error) {
 	if cwd == "" {
 		return "", problem.New("folder_missing")
@@ -70,7 +70,7 @@ func (r Roots) Contains(real string) bool {
 	return slices.ContainsFunc(r, func(root string) bool { _, ok := relativeTo(root, real); return ok })
 }
 
-// Within returns the part of the roots that is inside others.
+// Within returns the intersection of r and others.
 func (r Roots) Within(others Roots) Roots {
 	inside := Roots{}
 	for _, root := range r {
@@ -98,8 +98,8 @@ func relativeTo(root, path string) (rest string, ok bool) {
 	return strings.CutPrefix(path, strings.TrimSuffix(root, "/")+"/")
 }
 
-// expandHome replaces ~ by the home of the server's user. It refuses a path with "..",
-// because after a symbolic link its target is not what it appears to be.
+// expandHome replaces ~ with the home folder of the server's user. It refuses a path with "..",
+// which leads elsewhere than it appears to when it follows a symbolic link.
 func expandHome(path string) (string, error) {
 	if !utf8.ValidString(path) || strings.ContainsFunc(path, unicode.IsControl) {
 		return "", problem.New("folder_characters")

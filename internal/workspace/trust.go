@@ -13,14 +13,14 @@ import (
 type Trust struct {
 	Folder string // absolute, symlinks resolved
 	Digest string // of what they saw
-	// Items are what they saw, a JSON array that the store does not interpret. A later change
-	// is compared with them.
+	// Items are what they saw, a JSON array that the store does not interpret. Later settings
+	// are compared with them.
 	Items json.RawMessage
 	By    pending.Actor
 	At    time.Time
 }
 
-// Trusts stores the trust of folders. Both engines pass the contract of store/storetest.
+// Trusts stores the trust of folders. Every store passes the contract tests in store/storetest.
 type Trusts interface {
 	// Trust returns the latest trust of a folder, without the giver's device and address.
 	// known is false when there is none.

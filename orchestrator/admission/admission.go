@@ -1,6 +1,6 @@
-// Package admission decides, within the limits of people and projects, whether a
-// session may have a process or start a turn. It reserves slots for processes that
-// are about to start and remembers which sessions wait for capacity.
+// Package admission decides, by the limits of people and projects, whether a session may have a
+// process or start a turn. It reserves slots for processes that are about to start, and keeps the
+// list of sessions that wait for capacity.
 package admission
 
 import (
@@ -13,32 +13,32 @@ import (
 	"github.com/sayso-dev/sayso/internal/project"
 )
 
-// Options configures a [Control]. All are required unless they say that they may be nil.
+// Options configures a [Control]. All fields are required unless they say that they may be nil.
 type Options struct {
 	Store project.BoundsStore
-	// EachPerson returns the limits of a person for whom no others are set.
+	// EachPerson returns the limits of a person without an override.
 	EachPerson func() project.Limits
-	// Running returns what the running processes take, by session id. It must not
-	// block: it is called while a slot is being reserved.
+	// Running returns what the running processes use, by session id. It must not block,
+	// because it is called while a slot is being reserved.
 	Running func() map[string]project.SessionUse
-	// Servers are those of the database, nil if it has only one.
+	// Servers counts what all servers of the database run; nil if there is only one server.
 	Servers Servers
 }
 
-// Servers count what all servers of a database run together.
+// Servers counts what all servers of a database run.
 type Servers interface {
-	// Use returns what other servers run, and the sessions that any has reserved, by session id. mark
-	// is for Reserve.
+	// Use returns, by session id, what other servers run and what any server has reserved. mark is
+	// for Reserve.
 	Use(ctx context.Context) (use map[string]project.SessionUse, mark int64, err error)
-	// Reserve makes a session count in Use before its process is stored, and reports whether it does:
-	// not if another was reserved since Use returned the mark.
+	// Reserve makes a session count in Use before its process is stored. It returns false, and reserves
+	// nothing, if another session was reserved since Use returned the mark.
 	Reserve(ctx context.Context, mark int64, sessionID string, use project.SessionUse) (bool, error)
 	// Release removes the reservation of a session.
 	Release(ctx context.Context, sessionID string) error
 }
 
-// releaseTimeout bounds how long a caller waits for [Servers.Release]. If that fails, the reservation
-// expires.
+// releaseTimeout bounds how long a caller waits for Release of [Servers]. If Release fails, the
+// reservation expires.
 const releaseTimeout = 3 * time.Second
 
 // Control admits processes and turns. It is safe for concurrent use.
@@ -51,9 +51,9 @@ type Control struct {
 	waiting map[string]struct{} // session ids
 }
 
-// slots are the processes that are about to start.
+// slots holds the reservations of processes that are about to start.
 type slots struct {
-	turn chan struct{} // holds one value while somebody reserves among the servers
+	turn chan struct{} // a lock: holds one value while a caller reserves with Servers
 
 	mu       sync.Mutex              // protects following
 	reserved map[string]*reservation // by session id
@@ -63,7 +63,7 @@ type slots struct {
 type reservation struct {
 	taken   project.SessionUse
 	holders int  // callers of Reserve that have not released it
-	shared  bool // [Servers] have it, too
+	shared  bool // also reserved with [Servers]
 }
 
 // New returns a Control without reservations.
@@ -74,11 +74,11 @@ func New(o Options) *Control {
 	}
 }
 
-// Share makes c count the slots of another Control of this server with its own. Call it before the first
-// Reserve.
+// Share makes c use the slots of another Control of this server, so that each counts the reservations of
+// both. Call it before the first Reserve.
 func (c *Control) Share(other *Control) { c.slots = other.slots }
 
-// Bounds returns the limits in force and what running and starting processes take.
+// Bounds returns the limits in force and what running and starting processes use.
 func (c *Control) Bounds(ctx context.Context) (*project.Bounds, []project.SessionUse, error) {
 	bounds, err := c.bounds(ctx)
 	if err != nil {
@@ -95,9 +95,9 @@ func (c *Control) Bounds(ctx context.Context) (*project.Bounds, []project.Sessio
 	return bounds, c.taken(c.running(elsewhere)), nil
 }
 
-// Reserve keeps a slot for a process of a session until release is called. Checking
-// the limits and taking the slot are one step, for all servers: of two callers that want
-// the last slot, one gets it. The error is [problem.LimitReached] when there is none.
+// Reserve reserves a slot for a process of a session until release is called. Checking the limits
+// and taking the slot is one atomic step across all servers: of two callers that want the last
+// slot, one gets it. The error is [problem.LimitReached] if no slot is free.
 func (c *Control) Reserve(ctx context.Context, sessionID, folder, ownerID string) (release func(), err error) {
 	bounds, err := c.bounds(ctx)
 	if err != nil {
@@ -130,11 +130,12 @@ func (c *Control) Reserve(ctx context.Context, sessionID, folder, ownerID string
 		release()
 		if err != nil {
 			return nil, err
-		} // otherwise another server was faster, and what it has taken counts now
+		} // otherwise another server was faster: try again with what it has reserved
 	}
 }
 
-// take takes a slot on this server, beside what others run. isNew is false if the session has one.
+// take takes a slot on this server, given what other servers run. isNew is false if the session already
+// has a slot, which the caller then shares.
 func (c *Control) take(bounds *project.Bounds, sessionID, folder, ownerID string, elsewhere map[string]project.SessionUse) (release func(), isNew bool, err error) {
 	c.slots.mu.Lock()
 	defer c.slots.mu.Unlock()
@@ -153,7 +154,7 @@ func (c *Control) take(bounds *project.Bounds, sessionID, folder, ownerID string
 	return func() { c.release(sessionID, slot) }, isNew, nil
 }
 
-// keep notes that the slot of a session is reserved among the servers.
+// keep records that the slot of a session is also reserved with Servers.
 func (c *Control) keep(sessionID string) {
 	c.slots.mu.Lock()
 	defer c.slots.mu.Unlock()
@@ -173,11 +174,10 @@ func (c *Control) release(sessionID string, slot *reservation) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTimeout)
 	defer cancel()
-	_ = c.o.Servers.Release(ctx, sessionID) // otherwise it expires
+	_ = c.o.Servers.Release(ctx, sessionID) // if it fails, the reservation expires
 }
 
-// AllowTurn returns nil when another turn may start in a session, or a
-// [problem.LimitReached].
+// AllowTurn returns nil if another turn may start in a session, else a [problem.LimitReached].
 func (c *Control) AllowTurn(ctx context.Context, folder, ownerID string) error {
 	bounds, err := c.bounds(ctx)
 	if err != nil {
@@ -225,14 +225,14 @@ func (c *Control) CapacityFreed() {
 	}
 }
 
-// Freed receives when there may be capacity for the sessions that wait.
+// Freed returns a channel that receives when there may be capacity for the sessions that wait.
 func (c *Control) Freed() <-chan struct{} { return c.freed }
 
 func (c *Control) bounds(ctx context.Context) (*project.Bounds, error) {
 	return project.ReadBounds(ctx, c.o.Store, c.o.EachPerson(), time.Now())
 }
 
-// running returns what runs here and elsewhere.
+// running returns what runs on this server and elsewhere.
 func (c *Control) running(elsewhere map[string]project.SessionUse) map[string]project.SessionUse {
 	here := c.o.Running()
 	all := maps.Clone(elsewhere)
@@ -243,8 +243,7 @@ func (c *Control) running(elsewhere map[string]project.SessionUse) map[string]pr
 	return all
 }
 
-// taken lists what running and starting processes take. It is called with the lock of
-// the slots held.
+// taken lists what running and starting processes use. The caller holds the lock of the slots.
 func (c *Control) taken(running map[string]project.SessionUse) []project.SessionUse {
 	list := slices.Collect(maps.Values(running))
 	for id, slot := range c.slots.reserved {

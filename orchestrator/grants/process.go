@@ -1,5 +1,5 @@
-// Package grants knows what grants mean to a CLI: in which processes they hold, how a CLI is
-// made to forget them, and which calls they cover. It talks to no process and reads no file.
+// Package grants determines what grants mean to a CLI: in which processes they apply, how to make a
+// CLI forget them, and which calls they cover. It talks to no process and reads no file.
 package grants
 
 import (
@@ -11,19 +11,21 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// Process is a running process that grants may hold in.
+// Process is a running process in which grants may apply.
 type Process struct {
 	SessionID, ProcessID, Folder string
 	Repositories                 Repositories
 }
 
-// Repositories finds the root of the Git repository that a folder is in; the folder itself if
-// it is in none.
+// Repositories finds Git repositories.
 type Repositories interface {
+	// RepositoryRoot returns the root of the Git repository that a folder is in, or the folder
+	// itself if it is in none.
 	RepositoryRoot(ctx context.Context, folder string) (string, error)
 }
 
-// Obeys reports whether a grant holds in the process. With an error it may.
+// Obeys reports whether a grant applies in the process. If it returns an error, the grant may
+// apply.
 func (p Process) Obeys(ctx context.Context, g pending.Grant) (bool, error) {
 	switch g.Scope {
 	case pending.ScopeUser:
@@ -42,7 +44,7 @@ func (p Process) Obeys(ctx context.Context, g pending.Grant) (bool, error) {
 	return own == granted, err
 }
 
-// Call is a tool call that ran without anybody being asked.
+// Call is a tool call that ran without a question.
 type Call struct {
 	ToolUseID, Tool string
 	Input           json.RawMessage
@@ -50,9 +52,9 @@ type Call struct {
 	Home            string // of the CLI's user
 }
 
-// Used returns the ids of the grants that a call used. The CLI names none of them:
-// 2.1.329 says in the result that a rule was the reason, 2.1.197 not even that.
-// With an error, it returns those that it found before.
+// Used returns the ids of the grants that a call used. The CLI does not name them: the result of
+// 2.1.329 only has that a rule was the reason, and that of 2.1.197 not even that. With an error,
+// Used returns the grants that it had found before.
 func (p Process) Used(ctx context.Context, list []pending.Grant, c Call, result *claude.User) (grantIDs []string, err error) {
 	call := rule.Call{Tool: c.Tool, Input: c.Input, Dir: p.Folder, Home: c.Home}
 	for _, g := range list {

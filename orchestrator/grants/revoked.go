@@ -9,14 +9,14 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// Revoked are grants that were revoked and that a running CLI may still know.
+// Revoked is a list of revoked grants that a running CLI may still apply.
 //
-// The CLI has no request that removes a rule. A rule to ask, which outranks one to
-// allow, takes effect at once; the rule itself is removed with the next approval, see
-// Approval. The zero Revoked is empty. It is not safe for concurrent use.
+// The CLI has no request that removes a rule. An ask rule, which outranks an allow rule, takes
+// effect at once; the allow rule itself is removed with the next approval, see Approval. The zero
+// Revoked is empty. It is not safe for concurrent use.
 type Revoked struct{ list []pending.Grant }
 
-// Add adds a grant unless it is there.
+// Add adds a grant unless the list has it.
 func (r *Revoked) Add(g pending.Grant) {
 	if !contains(r.list, g) {
 		r.list = append(r.list, g)
@@ -40,9 +40,10 @@ func (r *Revoked) Settings() map[string]any {
 	return map[string]any{"permissions": map[string]any{"ask": ask}}
 }
 
-// Approval adds to the permission updates of an approval that the CLI must forget the
-// revoked grants, and returns what will be settled once the CLI has it. granted is
-// what the approval itself grants. The CLI reads rules in files again from the file.
+// Approval adds to the permission updates of an approval that the CLI must forget the revoked
+// grants of its session. It also returns the grants to pass to Settle once the CLI has the approval:
+// those, and the revoked ones that the approval itself grants again, which are in granted. Rules in
+// files need no update, because the CLI reads the files again.
 func (r *Revoked) Approval(updates json.RawMessage, granted []pending.Grant) (json.RawMessage, []pending.Grant) {
 	var settled []pending.Grant
 	var list []json.RawMessage

@@ -16,9 +16,9 @@ func HasAccount(a claude.AccountInfo) bool {
 		a.APIProvider != "" && a.APIProvider != "firstParty"
 }
 
-// SignedIn asks the CLI at path whether it has an account; its exit status says so
-// within half a second. A positive answer is kept for a minute, a negative one is not,
-// so that a sign-in is seen at once.
+// SignedIn reports whether the CLI at path has an account. It runs the CLI, whose exit status
+// tells within half a second. A positive answer is cached for a minute; a negative one is not, so
+// that a sign-in takes effect at once.
 func (c *CLI) SignedIn(ctx context.Context, path string) bool {
 	const ttl, timeout = time.Minute, 10 * time.Second
 	c.mu.Lock()
@@ -38,14 +38,14 @@ func (c *CLI) SignedIn(ctx context.Context, path string) bool {
 	return true
 }
 
-// SignInSentence tells a person how to sign in to the CLI.
+// SignInSentence returns a sentence that tells a person how to sign in to the CLI.
 func (c *CLI) SignInSentence(context.Context) (string, error) {
 	path, err := c.Find()
 	return NotSignedIn(path), err
 }
 
-// NotSignedIn tells a person how to sign in to the CLI at path. It names the program
-// in full unless typing claude runs it.
+// NotSignedIn returns a sentence that tells a person how to sign in to the CLI at path. It gives
+// the full path unless the command claude runs that CLI.
 func NotSignedIn(path string) string {
 	program := "claude"
 	if found, err := exec.LookPath(program); err != nil || found != path {

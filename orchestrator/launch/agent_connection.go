@@ -11,24 +11,23 @@ import (
 	"syscall"
 )
 
-// MCPServer is the name by which a CLI knows the MCP server through which it asks.
+// MCPServer is the name under which a CLI knows the MCP server through which it asks people.
 const MCPServer = "sayso"
 
-// MCPToolPrefix starts the names of the tools of that server.
+// MCPToolPrefix begins the names of the tools of that server.
 const MCPToolPrefix = "mcp__" + MCPServer + "__"
 
-// MCP configures how the CLIs of this runner ask over MCP. Each runs a program that
-// speaks MCP over stdio and reads at each connect where the server is and with which
-// token.
+// MCP configures how the CLIs of this runner ask over MCP. Each CLI runs a program that speaks
+// MCP over stdio, and reads the URL of the server and its token each time it connects.
 type MCP struct {
-	Exe string // of sayso, absolute: `sayso mcp --connect FILE`
+	Exe string // path of sayso, absolute; CLIs run `sayso mcp --connect FILE`
 	URL string // of the MCP endpoint, as this machine reaches it
 }
 
 // The files in the folder of a process.
 const (
-	configFile     = "mcp.json"     // for the CLI
-	connectionFile = "connect.json" // for its sayso mcp
+	configFile     = "mcp.json"     // read by the CLI
+	connectionFile = "connect.json" // read by `sayso mcp`
 )
 
 // connection is the content of connectionFile.
@@ -37,29 +36,29 @@ type connection struct {
 	Token string `json:"token"`
 }
 
-// askPrompt is added to the system prompt. It says how Claude can ask, and when.
+// askPrompt is appended to the system prompt. It tells Claude how and when to ask.
 const askPrompt = "A person watches this session from elsewhere and can answer questions asked with AskUserQuestion or mcp__" + MCPServer + "__ask_user. Ask only when a wrong guess would be costly or irreversible, and then wait for the answer, which may take hours; otherwise proceed."
 
-// toolTimeout is how long a CLI waits for an answer, in milliseconds: 23 days. A
-// JavaScript timer set to more than 2^31-1 fires at once. It applies to our server
-// alone, where it overrides MCP_TOOL_TIMEOUT: other servers are cut off as usual.
+// toolTimeout is how long a CLI waits for an answer, in milliseconds: 23 days. A JavaScript timer
+// of more than 2^31-1 ms fires at once. The timeout applies only to sayso's own MCP server, where
+// it overrides MCP_TOOL_TIMEOUT; other servers time out as usual.
 const toolTimeout = 2_000_000_000
 
-// Agent lets a CLI ask over MCP. The zero Agent is of a CLI that does not.
+// Agent lets a CLI ask over MCP. The zero Agent is for a CLI that does not ask.
 type Agent struct {
 	Token string   `json:"token,omitempty"`
-	Tools []string `json:"tools,omitempty"` // of the server, by name; asking with them needs no permission
+	Tools []string `json:"tools,omitempty"` // names of the server's tools; calling them needs no permission
 }
 
-// agentFiles is what makes a CLI ask over MCP. The zero agentFiles is of a CLI that does not.
+// agentFiles makes a CLI ask over MCP. The zero agentFiles is for a CLI that does not ask.
 type agentFiles struct {
 	configPath string
 	tools      []string // permission rules
 	prompt     string
-	files      map[string][]byte // of the folder of the process, by name
+	files      map[string][]byte // in the folder of the process, by name
 }
 
-// agentFiles makes the files of a process that will be started.
+// agentFiles returns the content of the files for a process that will be started.
 func (s *Starter) agentFiles(p Process) (agentFiles, error) {
 	folder := s.Folder(p.ID)
 	if s.MCP == nil || folder == "" || p.Agent.Token == "" {
@@ -92,7 +91,7 @@ func (s *Starter) ConnectAgent(_ context.Context, id ID, token string) error {
 	path := filepath.Join(folder, connectionFile)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil // it was started without
+		return nil // the process does not ask over MCP
 	}
 	var before connection
 	if err == nil {
@@ -110,8 +109,8 @@ func (s *Starter) ConnectAgent(_ context.Context, id ID, token string) error {
 	return nil
 }
 
-// replaceFile replaces a file so that readers find the old or the new content, whole.
-// A sandbox keeps the old file open, which is then overwritten for it alone.
+// replaceFile replaces a file atomically: readers find the whole old or the whole new content. A
+// sandbox has the old file mounted, so replaceFile then overwrites that one too.
 func (s *Starter) replaceFile(path string, content []byte) error {
 	old, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -134,7 +133,7 @@ func (s *Starter) replaceFile(path string, content []byte) error {
 	return err
 }
 
-// copyAccess gives the file at path the group and the permissions of another.
+// copyAccess gives the file at path the group and the permissions of from.
 func copyAccess(from *os.File, path string) error {
 	info, err := from.Stat()
 	if err != nil {

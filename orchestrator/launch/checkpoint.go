@@ -16,14 +16,14 @@ import (
 // maxCheckpointFiles bounds the list of files of a checkpoint.
 const maxCheckpointFiles = 200
 
-// CheckpointChanges are the files that differ from their copies in a checkpoint. More means that
-// some were left out.
+// CheckpointChanges lists the files that differ from their copies in a checkpoint. More is set if
+// the list is truncated.
 type CheckpointChanges struct {
 	Changes []workingtree.Change
 	More    bool
 }
 
-// CheckpointChanges returns [claude.ErrNotSaved] where there is no checkpoint.
+// CheckpointChanges implements [Runner]. It returns [claude.ErrNotSaved] if there is no checkpoint.
 func (l local) CheckpointChanges(ctx context.Context, at workingtree.Place, sessionID, messageID string) (found CheckpointChanges, err error) {
 	files, backups, err := l.checkpointed(at, sessionID, messageID)
 	if err != nil {
@@ -43,7 +43,7 @@ func (l local) CheckpointChanges(ctx context.Context, at workingtree.Place, sess
 		if err != nil {
 			return CheckpointChanges{}, err
 		}
-		if same || c.After.State == workingtree.ContentOutside { // perhaps hidden from the person
+		if same || c.After.State == workingtree.ContentOutside { // it may be hidden from the person
 			continue
 		}
 		change := workingtree.Change{Path: path, Status: workingtree.Modified, Added: -1, Removed: -1, Readable: true, Version: c.Digest}
@@ -58,7 +58,7 @@ func (l local) CheckpointChanges(ctx context.Context, at workingtree.Place, sess
 	return found, nil
 }
 
-// CompareCheckpoint compares a file of CheckpointChanges.
+// CompareCheckpoint implements [Runner].
 func (l local) CompareCheckpoint(ctx context.Context, at workingtree.Place, sessionID, messageID, path string) (c workingtree.Comparison, err error) {
 	files, backups, err := l.checkpointed(at, sessionID, messageID)
 	if err != nil {
@@ -77,8 +77,8 @@ func (l local) CompareCheckpoint(ctx context.Context, at workingtree.Place, sess
 	return c, err
 }
 
-// checkpointed returns the names of the copies of a checkpoint in the folder backups, by the paths of
-// their files: relative to the session's folder if they are in it, else absolute.
+// checkpointed returns the names of a checkpoint's copies in the folder backups, by the paths of their
+// files. Paths are relative to the session's folder for files in it, else absolute.
 func (l local) checkpointed(at workingtree.Place, sessionID, messageID string) (files map[string]string, backups string, err error) {
 	c, err := l.savedCheckpoint(sessionID, messageID)
 	if err != nil {
@@ -97,7 +97,7 @@ func (l local) checkpointed(at workingtree.Place, sessionID, messageID string) (
 	return files, c.Folder, nil
 }
 
-// compareBackup compares a file with its copy, "" for a file that did not exist.
+// compareBackup compares a file with its copy. backup is "" for a file that did not exist.
 func (l local) compareBackup(ctx context.Context, f *workingtree.Folder, path, backups, backup string) (c workingtree.Comparison, same bool, err error) {
 	before := workspace.File{State: workspace.FileMissing}
 	if backup != "" {
@@ -106,7 +106,7 @@ func (l local) compareBackup(ctx context.Context, f *workingtree.Folder, path, b
 			return c, false, fmt.Errorf("launch: read a backup of Claude: %w", err)
 		}
 		if before.State == workspace.FileMissing {
-			before.State = workspace.FileOutside // there was a file, of which nothing is known
+			before.State = workspace.FileOutside // the file existed, but its copy is gone
 		}
 	}
 	return f.CompareWith(before, path)

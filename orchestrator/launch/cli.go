@@ -21,39 +21,39 @@ import (
 type CLI struct {
 	Path    string   // "" to look for claude in PATH
 	Environ []string // of the server, KEY=value; package claude chooses what the CLI gets
-	// RunAs is the user as whom CLIs run, and who reads and writes their files; nil
-	// when that is the server's own. Environ is then that of the user.
+	// RunAs is the user who runs CLIs, and with whose rights their files are read and written;
+	// nil for the server's own user. With RunAs, Environ is the environment of that user.
 	RunAs *claude.RunAs
-	Exe   string // of sayso, absolute; required with RunAs
-	// Private are the files and folders of sayso on this machine, absolute.
+	Exe   string // path of sayso, absolute; required with RunAs
+	// Private lists the files and folders of sayso on this machine, as absolute paths.
 	Private []string
-	// SettingsIn are the folders whose settings this CLI may load if a person trusts them, with the
-	// folders inside. nil is all folders.
+	// SettingsIn lists the folders in which this CLI may load settings that a person trusts, also
+	// in folders below them. nil means all folders.
 	SettingsIn workspace.Roots
 
 	mu         sync.Mutex // protects following
 	builds     map[string]build
 	saved      *claude.SavedFolder
-	signedInAt time.Time // when the CLI last said that it has an account
+	signedInAt time.Time // when the CLI last reported that it has an account
 }
 
-// build is what was found out about one build of the CLI.
+// build caches what Version found out about one build of the CLI.
 type build struct {
-	modified time.Time // of the file, when asked
+	modified time.Time // modification time of the file
 	version  string
 	problem  string
 }
 
-// Installation is what a person needs to know of the CLI and its user before starting a session.
+// Installation holds what a person needs to know about the CLI and its user before starting a session.
 type Installation struct {
 	ClaudePath    string // "" when no CLI was found
 	ClaudeVersion string
 	SignedIn      bool   // the CLI has an account or an API key
-	Problem       string // a message when sessions cannot run, else ""
+	Problem       string // a sentence about why sessions cannot run, else ""
 	Home          string // of the CLI's user, "" when there is none
 }
 
-// Installation finds the CLI and asks it for its version and account, see [CLI.Version] and
+// Installation finds the CLI and asks it for its version and account; see [CLI.Version] and
 // [CLI.SignedIn].
 func (c *CLI) Installation(ctx context.Context) (Installation, error) {
 	i := Installation{Home: c.Getenv("HOME")}
@@ -71,26 +71,26 @@ func (c *CLI) Installation(ctx context.Context) (Installation, error) {
 	return i, nil
 }
 
-// NoCLIError says in one sentence why there is no CLI to run and what to do.
+// NoCLIError means that there is no CLI to run.
 type NoCLIError struct {
-	Sentence string
-	// NotExecutable is the file that is there and may not be executed, "" if there is none.
+	Sentence string // why, and what to do
+	// NotExecutable is the file that exists but may not be executed, "" if there is none.
 	NotExecutable string
 }
 
 func (e *NoCLIError) Error() string { return e.Sentence }
 
-// As calls f with the file rights of the user as whom CLIs run. Whatever Claude can
-// put links into is read and written so: with the server's own rights a link would
-// lead where Claude cannot go.
+// As calls f with the file rights of the user who runs CLIs. Everything that may contain symbolic
+// links made by Claude is read and written through As: with the server's own rights, a link could
+// lead to files that Claude itself cannot access.
 func (c *CLI) As(f func() error) error { return c.RunAs.Do(f) }
 
-// asUser returns a command that becomes the user of CLIs and then runs command.
+// asUser returns a command that becomes the user who runs CLIs and then runs command.
 func (c *CLI) asUser(command claude.Command) claude.Command {
 	if c.RunAs != nil {
 		command.Args = append([]string{"enter", "--as=" + c.RunAs.Format(), command.Dir, command.Path}, command.Args...)
 		command.Path = c.Exe
-		if os.Geteuid() != 0 { // the server itself may not enter the folder
+		if os.Geteuid() != 0 { // the server itself may be unable to enter the folder
 			command.Dir = "/"
 		}
 	}
@@ -107,8 +107,7 @@ func (c *CLI) Getenv(key string) string {
 	return ""
 }
 
-// ConfigDir returns where the CLI keeps the person's settings, "" when that is
-// unknown.
+// ConfigDir returns the folder of the CLI's user settings, "" when that is unknown.
 func (c *CLI) ConfigDir() string {
 	if dir := c.Getenv("CLAUDE_CONFIG_DIR"); dir != "" {
 		return dir
@@ -119,7 +118,8 @@ func (c *CLI) ConfigDir() string {
 	return ""
 }
 
-// OwnFolders returns the folders that belong to the CLI's user, under all their names.
+// OwnFolders returns the settings folders of the CLI's user, with and without symbolic links
+// resolved.
 func (c *CLI) OwnFolders() []string {
 	var own []string
 	for _, kv := range c.Environ {
@@ -138,8 +138,8 @@ func (c *CLI) OwnFolders() []string {
 	return own
 }
 
-// savedFolder returns the folder of the conversations that this CLI, and others of the
-// same person, have saved.
+// savedFolder returns the folder in which this CLI, and others of the same user, save
+// conversations.
 func (c *CLI) savedFolder() *claude.SavedFolder {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -171,8 +171,8 @@ func notExecutable(path string) string {
 	return statement.New("cli_not_executable", "path", path, "command", "chmod +x "+path)
 }
 
-// Version asks the CLI at path for its version, once for each build of it. problem is
-// a sentence when it does not run.
+// Version asks the CLI at path for its version, once for each build. problem is a sentence if the
+// CLI does not run, else "".
 func (c *CLI) Version(ctx context.Context, path string) (version, problem string) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -190,7 +190,7 @@ func (c *CLI) Version(ctx context.Context, path string) (version, problem string
 	out, err := c.output(ctx, path, "--version")
 	version, _, _ = strings.Cut(strings.TrimSpace(string(out)), " ")
 	switch {
-	case ctx.Err() != nil: // not remembered: the next try may be quicker
+	case ctx.Err() != nil: // not cached: the next try may be quicker
 		return "", statement.New("cli_slow", "path", path, "limit", timeout.Seconds())
 	case err != nil:
 		version, problem = "", statement.New("cli_broken", "path", path, "detail", err.Error())
@@ -206,7 +206,7 @@ func (c *CLI) Version(ctx context.Context, path string) (version, problem string
 	return version, problem
 }
 
-// output runs the CLI and returns what it prints. Processes that it leaves are killed.
+// output runs the CLI and returns what it prints. If ctx ends, it kills the CLI's process group.
 func (c *CLI) output(ctx context.Context, path string, args ...string) ([]byte, error) {
 	command := claude.Command{Path: path, Args: args}
 	if c.RunAs != nil {
@@ -221,7 +221,7 @@ func (c *CLI) output(ctx context.Context, path string, args ...string) ([]byte, 
 	return cmd.Output()
 }
 
-// Command returns a command that runs the program at path in dir as the user of CLIs. The
+// Command returns a command that runs the program at path in dir as the user who runs CLIs. The
 // caller sets its environment.
 func (c *CLI) Command(ctx context.Context, dir, path string, args ...string) *exec.Cmd {
 	command := c.asUser(claude.Command{Path: path, Args: args, Dir: dir})

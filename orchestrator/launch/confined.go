@@ -11,17 +11,17 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// confined is the runner of this machine for a caller on another, who decides nothing about its
-// folders: each call is refused outside of the runner's own roots. The calls about working trees
-// check them in package workingtree. ResolvePath and RealPath follow links of any path, and IsFolder
-// tells what is there; they read no file.
+// confined is the Runner of this machine for a caller on another machine, who must not choose the
+// folders: calls outside the runner's own roots are refused. Package workingtree checks the roots for
+// calls about working trees. ResolvePath and RealPath follow the links of any path, and IsFolder
+// inspects any path; these read no file.
 type confined struct {
 	local
 	own workspace.Roots
 }
 
-// check returns the real path of a folder inside the runner's roots, which may be missing, or a
-// [problem.Error].
+// check returns the real path of a folder inside the runner's roots, or a [problem.Error]. The folder
+// need not exist.
 func (c confined) check(ctx context.Context, dir string) (string, error) {
 	real, err := c.ResolvePath(ctx, dir)
 	if err == nil && !c.own.Contains(real) {
@@ -95,7 +95,8 @@ func (c confined) MakeFolder(ctx context.Context, dir string) error {
 	return c.local.MakeFolder(ctx, dir)
 }
 
-// MatchPaths knows nothing of other folders, because it would list them.
+// MatchPaths returns the zero Matches for patterns outside the roots, because matches would list the
+// folders there.
 func (c confined) MatchPaths(ctx context.Context, pattern string) (review.Matches, error) {
 	found, err := c.local.MatchPaths(ctx, pattern)
 	for _, path := range append([]string{filepath.Dir(pattern)}, found.Paths...) {

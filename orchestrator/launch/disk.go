@@ -26,12 +26,12 @@ func (c *CLI) ResolvePath(_ context.Context, path string) (string, error) {
 // maxLinks bounds how many symbolic links of one path are followed.
 const maxLinks = 255
 
-// errLoop: a path has too many symbolic links, so they probably form a loop.
+// errLoop means that a path has too many symbolic links, which probably form a loop.
 var errLoop = errors.New("too many symbolic links")
 
 // follow resolves the symbolic links of an absolute path as the kernel would, as far as it
-// exists, and keeps the rest. It also keeps paths below /proc, which mean something else to
-// another process.
+// exists, and keeps the rest. It leaves paths below /proc unchanged, because they mean something
+// else to another process.
 func follow(file string) (string, error) {
 	at, rest := "/", strings.Split(file, "/")
 	for links := 0; len(rest) > 0; {
@@ -74,17 +74,17 @@ func follow(file string) (string, error) {
 	return at, nil
 }
 
-// RealPath is [review.LocalDisk.RealPath].
+// RealPath calls [review.LocalDisk.RealPath].
 func (c *CLI) RealPath(ctx context.Context, path string) (review.RealPath, error) {
 	return readAs(c, func() (review.RealPath, error) { return review.LocalDisk{}.RealPath(ctx, path) })
 }
 
-// IsFolder is [review.LocalDisk.IsFolder].
+// IsFolder calls [review.LocalDisk.IsFolder].
 func (c *CLI) IsFolder(ctx context.Context, path string) (bool, error) {
 	return readAs(c, func() (bool, error) { return review.LocalDisk{}.IsFolder(ctx, path) })
 }
 
-// MatchPaths is [review.LocalDisk.MatchPaths].
+// MatchPaths calls [review.LocalDisk.MatchPaths].
 func (c *CLI) MatchPaths(ctx context.Context, pattern string) (review.Matches, error) {
 	return readAs(c, func() (review.Matches, error) { return review.LocalDisk{}.MatchPaths(ctx, pattern) })
 }

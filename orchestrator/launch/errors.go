@@ -13,8 +13,8 @@ import (
 	"github.com/sayso-dev/sayso/runner/link"
 )
 
-// ErrorCodes are the errors of a runner that a server distinguishes, as they travel. A code never
-// changes its meaning: runners and servers of several releases work together.
+// ErrorCodes lists the errors of a runner that a server can distinguish, with their codes on the wire.
+// A code never changes its meaning, because runners and servers of different releases work together.
 var ErrorCodes = []link.ErrorCode{
 	{Code: "refused", Detail: refusedDetail, Restore: restoreRefused},
 	{Code: "start", Detail: startDetail, Restore: restoreStart},
@@ -33,7 +33,7 @@ var ErrorCodes = []link.ErrorCode{
 	{Code: "not_exist", Err: fs.ErrNotExist},
 }
 
-// refusedDetail is that of [ErrRefused]: what is wrong, if that is a problem.
+// refusedDetail returns the detail of an [ErrRefused]: its cause, if that is a [problem.Error].
 func refusedDetail(err error) (any, bool) {
 	p, _ := problemDetail(err)
 	return p, errors.Is(err, ErrRefused)
@@ -61,7 +61,7 @@ func restoreStart(detail json.RawMessage) (error, error) {
 	return &Error{Sentence: texts[0], Err: errors.New(texts[1])}, err
 }
 
-// travelProblem is a [problem.Error] without its cause, which is in the message of the error.
+// travelProblem is a [problem.Error] on the wire. It lacks the cause, which the message contains.
 type travelProblem struct {
 	Reason  string         `json:"reason"`
 	Params  map[string]any `json:"params,omitempty"`

@@ -12,7 +12,8 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// ResolveFolder is [workspace.Roots.Resolve] for a folder that the CLI's user may enter.
+// ResolveFolder calls [workspace.Roots.Resolve]. It also returns a [problem.Error] if the CLI's user
+// may not enter the folder.
 func (c *CLI) ResolveFolder(_ context.Context, roots workspace.Roots, dir string) (string, error) {
 	return readAs(c, func() (string, error) {
 		real, err := roots.Resolve(dir)
@@ -26,23 +27,23 @@ func (c *CLI) ResolveFolder(_ context.Context, roots workspace.Roots, dir string
 	})
 }
 
-// MakeFolder makes a folder with its parents, unless it exists.
+// MakeFolder creates a folder with its parents, unless it exists.
 func (c *CLI) MakeFolder(_ context.Context, dir string) error {
 	return c.As(func() error { return os.MkdirAll(dir, 0o700) })
 }
 
-// ListFolders is [workspace.Roots.List].
+// ListFolders calls [workspace.Roots.List].
 func (c *CLI) ListFolders(_ context.Context, roots workspace.Roots, s workspace.Search) (workspace.Listing, error) {
 	return readAs(c, func() (workspace.Listing, error) { return roots.List(s) })
 }
 
-// ReadFile is [workspace.Roots.ReadFile].
+// ReadFile calls [workspace.Roots.ReadFile].
 func (c *CLI) ReadFile(_ context.Context, roots workspace.Roots, dir, path string, maxBytes int64) (workspace.File, error) {
 	return readAs(c, func() (workspace.File, error) { return roots.ReadFile(dir, path, maxBytes) })
 }
 
-// FolderSettings is [folder.Read] for this CLI. granted are the rules that people had it add to
-// the folder's settings, by their scope, which is local or project.
+// FolderSettings calls [folder.Read] for this CLI. granted has the rules that people had the CLI add
+// to the folder's settings, by scope, which is local or project.
 func (c *CLI) FolderSettings(_ context.Context, dir string, granted map[pending.Scope][]string) (FolderSettings, error) {
 	allowed := map[string][]string{}
 	for scope, rules := range granted {
@@ -60,7 +61,7 @@ type SettingsFile struct {
 	Data   []byte
 }
 
-// managedSettings is the path of an administrator's settings on this system.
+// managedSettings lists the paths of an administrator's settings, on Linux and macOS.
 var managedSettings = []string{"/etc/claude-code/managed-settings.json", "/Library/Application Support/ClaudeCode/managed-settings.json"}
 
 // maxSettings bounds a settings file, in bytes.
@@ -82,7 +83,7 @@ func (c *CLI) SettingsFiles(_ context.Context, dir string) ([]SettingsFile, erro
 			add("user", filepath.Join(dir, "settings.json"))
 		}
 		for source, name := range map[string]string{"project": ".claude/settings.json", "local": ".claude/settings.local.json"} {
-			// As for any file of the session, no symbolic link may lead out of it.
+			// As for any file of the session, no symbolic link may lead out of the folder.
 			file, err := workspace.Roots(nil).ReadFile(dir, name, maxSettings)
 			if err == nil && file.State == workspace.FileRead {
 				files = append(files, SettingsFile{source, file.Data})
@@ -103,12 +104,12 @@ func readSettings(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// SavedConversations is [claude.SavedFolder.List].
+// SavedConversations calls [claude.SavedFolder.List].
 func (c *CLI) SavedConversations(_ context.Context, limit int) ([]claude.SavedConversation, error) {
 	return readAs(c, func() ([]claude.SavedConversation, error) { return c.savedFolder().List(limit) })
 }
 
-// SavedConversation is [claude.SavedFolder.Find].
+// SavedConversation calls [claude.SavedFolder.Find].
 func (c *CLI) SavedConversation(_ context.Context, sessionID string) (claude.SavedConversation, error) {
 	return readAs(c, func() (claude.SavedConversation, error) { return c.savedFolder().Find(sessionID) })
 }
@@ -119,7 +120,7 @@ type SavedChunk struct {
 	Begin int64    // where the previous chunk ends; 0 when there is none
 }
 
-// ReadSaved is [claude.SavedFolder.Read], or [claude.ErrNotSaved].
+// ReadSaved calls [claude.SavedFolder.Read], or returns [claude.ErrNotSaved].
 func (c *CLI) ReadSaved(_ context.Context, sessionID string, end, size int64) (SavedChunk, error) {
 	return readAs(c, func() (chunk SavedChunk, err error) {
 		saved, err := c.savedFolder().Find(sessionID)
@@ -131,7 +132,7 @@ func (c *CLI) ReadSaved(_ context.Context, sessionID string, end, size int64) (S
 	})
 }
 
-// SavedMentions is [claude.SavedFolder.Mentions], or [claude.ErrNotSaved].
+// SavedMentions calls [claude.SavedFolder.Mentions], or returns [claude.ErrNotSaved].
 func (c *CLI) SavedMentions(_ context.Context, sessionID, text string) (bool, error) {
 	return readAs(c, func() (bool, error) {
 		saved, err := c.savedFolder().Find(sessionID)
@@ -142,7 +143,7 @@ func (c *CLI) SavedMentions(_ context.Context, sessionID, text string) (bool, er
 	})
 }
 
-// SavedEntryBefore is [claude.SavedFolder.EntryBefore].
+// SavedEntryBefore calls [claude.SavedFolder.EntryBefore], or returns [claude.ErrNotSaved].
 func (c *CLI) SavedEntryBefore(_ context.Context, sessionID, messageID string) (string, error) {
 	return readAs(c, func() (string, error) {
 		saved, err := c.savedFolder().Find(sessionID)
@@ -153,7 +154,7 @@ func (c *CLI) SavedEntryBefore(_ context.Context, sessionID, messageID string) (
 	})
 }
 
-// savedCheckpoint is [claude.SavedFolder.Checkpoint].
+// savedCheckpoint calls [claude.SavedFolder.Checkpoint], or returns [claude.ErrNotSaved].
 func (c *CLI) savedCheckpoint(sessionID, messageID string) (claude.Checkpoint, error) {
 	return readAs(c, func() (claude.Checkpoint, error) {
 		saved, err := c.savedFolder().Find(sessionID)
@@ -164,7 +165,7 @@ func (c *CLI) savedCheckpoint(sessionID, messageID string) (claude.Checkpoint, e
 	})
 }
 
-// readAs is [CLI.As] for what f returns.
+// readAs is like [CLI.As], for a function with a result.
 func readAs[T any](c *CLI, f func() (T, error)) (found T, err error) {
 	err = c.As(func() error {
 		found, err = f()

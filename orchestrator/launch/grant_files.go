@@ -13,31 +13,31 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// grantFiles are the settings files of a CLI that hold grants.
+// grantFiles reads and changes the settings files of a CLI that contain grants.
 type grantFiles struct {
-	getenv func(key string) string  // the environment of the CLI
+	getenv func(key string) string  // reads the environment of the CLI
 	as     func(func() error) error // calls a function with the file rights of its user
 }
 
 func (c *CLI) grantFiles() grantFiles { return grantFiles{c.Getenv, c.As} }
 
-// FoundGrant is what a settings file allows.
+// FoundGrant is a grant in a settings file.
 type FoundGrant struct {
 	pending.Grant
 	File string
 }
 
-// FoundGrants is what settings files allow, and which of them cannot be read.
+// FoundGrants lists the grants in settings files.
 type FoundGrants struct {
 	Grants   []FoundGrant
-	Problems []string // sentences
+	Problems []string // sentences about files that cannot be read
 }
 
-// settingsNames are the names of a folder's settings files, in its folder .claude.
+// settingsNames has the names of a folder's settings files, in its subfolder .claude.
 var settingsNames = map[pending.Scope]string{pending.ScopeLocal: "settings.local.json", pending.ScopeProject: "settings.json"}
 
-// paths returns the files that may hold a grant of a scope. For a folder inside a Git
-// repository, 2.1.197 writes to the folder and 2.1.329 to the repository.
+// paths returns the files that may contain a grant of a scope. For a folder inside a Git
+// repository, 2.1.197 writes to the folder itself and 2.1.329 to the root of the repository.
 func (f grantFiles) paths(scope pending.Scope, folder string) []string {
 	if scope == pending.ScopeUser {
 		return []string{config.Settings(f.getenv, f.getenv("HOME"))}
@@ -53,7 +53,8 @@ func (f grantFiles) paths(scope pending.Scope, folder string) []string {
 	return files
 }
 
-// RepositoryRoot returns the root of the Git repository that a folder is in, or the folder.
+// RepositoryRoot returns the root of the Git repository that a folder is in, or the folder itself
+// if it is in none or cannot be read.
 func (c *CLI) RepositoryRoot(_ context.Context, folder string) (string, error) {
 	return c.grantFiles().root(folder), nil
 }
@@ -68,8 +69,8 @@ func (f grantFiles) root(folder string) (root string) {
 	return root
 }
 
-// RemoveGrant removes a grant from the files that may hold it, and returns those that it was
-// in, also with an error.
+// RemoveGrant removes a grant from the files that may contain it, and returns the files that it
+// has changed, even with an error.
 func (c *CLI) RemoveGrant(ctx context.Context, g pending.Grant) (changed []string, err error) {
 	return c.grantFiles().remove(ctx, g)
 }
@@ -91,7 +92,7 @@ func (f grantFiles) remove(ctx context.Context, g pending.Grant) (changed []stri
 	return changed, nil
 }
 
-// removeFrom removes a grant from a settings file. A missing file holds nothing.
+// removeFrom removes a grant from a settings file. A missing file contains no grants.
 func removeFrom(ctx context.Context, path string, g pending.Grant) (removed bool, err error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -103,7 +104,7 @@ func removeFrom(ctx context.Context, path string, g pending.Grant) (removed bool
 		case pending.GrantDirectory:
 			after, err = config.WithoutDirectory(data, g.Rule)
 		default:
-			mode, _ := json.Marshal(g.Rule) // a string is always encoded
+			mode, _ := json.Marshal(g.Rule) // cannot fail for a string
 			now, err := config.Get(data, "permissions", "defaultMode")
 			if err != nil || string(now) != string(mode) {
 				return data, nil
@@ -116,7 +117,7 @@ func removeFrom(ctx context.Context, path string, g pending.Grant) (removed bool
 	return removed, err
 }
 
-// FindGrants returns what the person's own settings file and those of folders allow.
+// FindGrants returns the grants in the settings file of the CLI's user and in those of folders.
 func (c *CLI) FindGrants(_ context.Context, folders []string) (FoundGrants, error) {
 	return c.grantFiles().find(folders), nil
 }
@@ -131,7 +132,7 @@ func (f grantFiles) find(folders []string) (found FoundGrants) {
 	return found
 }
 
-// findIn adds to found what the files of a scope allow, except those that it has seen.
+// findIn adds to found the grants in the files of a scope, except files in seen.
 func (f grantFiles) findIn(found *FoundGrants, seen map[string]bool, scope pending.Scope, folder string) {
 	for _, path := range f.paths(scope, folder) {
 		if seen[path] {

@@ -11,7 +11,8 @@ import (
 	"github.com/sayso-dev/sayso/shim"
 )
 
-// journalConn reads the journal of a shim that is gone. Nothing can be sent.
+// journalConn is a [JournaledConn] that reads the journal of a shim that is gone. Send returns
+// [claude.ErrClosed].
 type journalConn struct {
 	left   leftoverShim
 	offset int64
@@ -85,7 +86,7 @@ func (c *journalConn) Send([]byte) error                        { return claude.
 func (c *journalConn) PID() int                                 { return 0 }
 func (c *journalConn) CloseInput() error                        { return nil }
 func (c *journalConn) Terminate() error                         { return nil }
-func (c *journalConn) Kill() error                              { return nil } // Remove ends what may be left of the tree
+func (c *journalConn) Kill() error                              { return nil } // Remove kills what may be left of the tree
 func (c *journalConn) Done() <-chan struct{}                    { return c.done }
 func (c *journalConn) Offset() int64                            { return c.offset }
 func (c *journalConn) Commit(int64)                             {}

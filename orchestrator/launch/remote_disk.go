@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// remoteDiskTimeout bounds one question about a file on another host. Frames wait for it.
+	// remoteDiskTimeout bounds one call about a file on another host. Frames wait for such calls.
 	remoteDiskTimeout = time.Second
-	// remoteDiskPause is how long a host that did not answer such a question is not asked again.
+	// remoteDiskPause is how long a host that did not answer in time is not called again.
 	remoteDiskPause = 5 * time.Second
-	// privateTTL is how long the private files of a host are not asked for again: they are those of
-	// the settings with which its runner was started.
+	// privateTTL is how long the list of a host's private files is cached. The list changes only
+	// when the runner is restarted with other settings.
 	privateTTL = time.Minute
 )
 
-// NoDisk is the disk of a runner that cannot be reached.
+// NoDisk is the disk of a runner that cannot be reached. Its methods return [ErrUnreachable].
 type NoDisk struct{}
 
 func (NoDisk) Home(context.Context) (string, error) { return "", ErrUnreachable }
@@ -38,8 +38,8 @@ func (NoDisk) MatchPaths(context.Context, string) (review.Matches, error) {
 
 func (NoDisk) PrivateFiles(context.Context) ([]string, error) { return nil, ErrUnreachable }
 
-// RemoteDisk returns the disk of another host, which may be read for each frame: a host that does
-// not answer in time is left alone for a while.
+// RemoteDisk wraps the disk of another host so that it may be read for each frame: a host that does
+// not answer in time is not called again for a while.
 func RemoteDisk(of Disk) Disk { return &remoteDisk{of: of} }
 
 // remoteDisk is the disk of another host.
@@ -47,13 +47,13 @@ type remoteDisk struct {
 	of Disk
 
 	mu     sync.Mutex
-	paused time.Time // until then it is not asked
+	paused time.Time // the host is not called before
 
 	private   []string
-	privateAt time.Time // when private was asked for; zero before
+	privateAt time.Time // when private was read; zero before
 }
 
-// askDisk asks a question of a disk in time.
+// askDisk calls question with remoteDiskTimeout. It returns [ErrUnreachable] while the host is paused.
 func askDisk[T any](ctx context.Context, d *remoteDisk, question func(ctx context.Context) (T, error)) (answer T, err error) {
 	d.mu.Lock()
 	paused := time.Now().Before(d.paused)

@@ -9,38 +9,39 @@ import (
 	"github.com/sayso-dev/sayso/claude"
 )
 
-// Sandbox wraps each CLI in bubblewrap: whatever it runs sees neither the state of this
-// server nor its processes, and writes only where sessions work.
+// Sandbox wraps each CLI in bubblewrap: whatever the CLI runs sees neither the state nor the
+// processes of this server, and writes only where sessions work.
 type Sandbox struct {
-	Bwrap string // of bubblewrap, absolute
-	Exe   string // of sayso, absolute: `sayso enter FOLDER PROGRAM ARGUMENTS`
-	State string // the folder that is hidden, absolute and without symbolic links
-	// Hide are files that hold secrets of sayso. Links are followed at each start, because a secret
-	// that is replaced may get another place.
+	Bwrap string // path of bubblewrap, absolute
+	Exe   string // path of sayso, absolute; the sandbox runs `sayso enter FOLDER PROGRAM ARGUMENTS`
+	State string // the hidden state folder, absolute and without symbolic links
+	// Hide lists files that contain secrets of sayso. Links are followed at each start, because
+	// replacing a secret may move its file.
 	Hide []string
-	// Private is that of [Shims].
+	// Private is the same as in [Shims].
 	Private string
 }
 
-// resolverPaths are the paths below /run that programs need to resolve names.
+// resolverPaths lists the paths below /run that programs need to resolve host names and, on NixOS,
+// to find programs.
 var resolverPaths = []string{"/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager/resolv.conf", "/run/current-system", "/run/wrappers"}
 
-// wrap returns the command inside the sandbox. It may write to writable and, inside
-// hidden folders, read shown and write to own.
+// wrap returns a command that runs c inside the sandbox. There, c may write to the folders writable;
+// inside the hidden folders, it may read shown and write to own.
 func (s *Sandbox) wrap(c claude.Command, cli *CLI, writable []string, shown []string, own []string) claude.Command {
 	args := []string{
 		"--die-with-parent", "--unshare-pid", "--unshare-ipc",
-		// Of a server that runs as root only the user id is left.
+		// If the server runs as root, the CLI keeps its user id, but no capabilities.
 		"--cap-drop", "ALL",
 	}
 	outside := cli.RunAs != nil && os.Geteuid() != 0
 	if cli.RunAs != nil && !outside {
-		// The last step inside becomes the user and loses these capabilities too.
+		// `sayso enter` inside becomes the user, and loses these capabilities too.
 		args = append(args, "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID")
 	}
 	args = append(args,
 		"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
-		// Hides sockets of services that act outside of the sandbox.
+		// This hides the sockets of services that act outside the sandbox.
 		"--tmpfs", "/run",
 	)
 	for _, path := range resolverPaths {
@@ -64,14 +65,15 @@ func (s *Sandbox) wrap(c claude.Command, cli *CLI, writable []string, shown []st
 			args = append(args, "--ro-bind", "/dev/null", real)
 		}
 	}
-	// The home folder and /tmp may contain the programs, and the server starts both again.
+	// The CLI and sayso may be in the home folder or in /tmp, which are writable. They must not be
+	// changed, because the server will run them again, outside the sandbox.
 	for _, path := range []string{c.Path, s.Exe} {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
 			path = real
 		}
 		args = append(args, "--ro-bind-try", path, path)
 	}
-	// bubblewrap opens the folder by its name: enter checks that it is still the same.
+	// bubblewrap opens the folder by name; enter checks that it is still the same folder.
 	args = append(args, "--", s.Exe, "enter")
 	if cli.RunAs != nil && !outside {
 		args = append(args, "--as="+cli.RunAs.Format())
@@ -84,8 +86,8 @@ func (s *Sandbox) wrap(c claude.Command, cli *CLI, writable []string, shown []st
 	return c
 }
 
-// confine wraps the command of a process in the sandbox, if there is one, and makes it
-// run as the user of CLIs.
+// confine wraps the command of a process in the sandbox, if there is one, and makes it run as the
+// user who runs CLIs.
 func (s *Starter) confine(c claude.Command, p Process, agent agentFiles) claude.Command {
 	if s.Sandbox == nil {
 		return s.CLI.asUser(c)
@@ -103,7 +105,7 @@ func (s *Starter) confine(c claude.Command, p Process, agent agentFiles) claude.
 		shown = append(shown, filepath.Join(folder, name))
 	}
 	slices.Sort(shown)
-	if s.Sandbox.Private != "" && len(shown) > 0 { // the whole folder, which only its user may enter
+	if s.Sandbox.Private != "" && len(shown) > 0 { // show the whole folder, which only that user may enter
 		shown = []string{folder}
 	}
 	if p.Demo {

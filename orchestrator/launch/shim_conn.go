@@ -15,8 +15,8 @@ import (
 	"github.com/sayso-dev/sayso/shim"
 )
 
-// hungBudget is how long a shim that is told to kill its tree may take to give a sign of
-// life, before it is killed itself.
+// hungBudget is how long a shim that was told to kill its tree may take to answer a ping before
+// the shim itself is killed.
 const hungBudget = 500 * time.Millisecond
 
 // shimConn is the connection to a CLI under a shim.
@@ -26,7 +26,7 @@ type shimConn struct {
 	dir   string
 	ahead bool // see IsAhead
 	once  sync.Once
-	done  chan struct{} // closed by Recv at the end: exited, and everything is read
+	done  chan struct{} // closed by Recv once the CLI has exited and its output is read, or by Close
 }
 
 var _ JournalReader = (*shimConn)(nil)
@@ -41,7 +41,7 @@ func (c *shimConn) Recv() ([]byte, error) {
 	case err == nil:
 		return line, nil
 	case errors.Is(err, shim.ErrTooLarge), errors.Is(err, shim.ErrDamaged):
-		return nil, fmt.Errorf("%w: %w", claude.ErrTooLarge, err) // one line is lost, the next goes on
+		return nil, fmt.Errorf("%w: %w", claude.ErrTooLarge, err) // only this line is lost
 	}
 	select {
 	case <-c.shim.Done():
@@ -51,13 +51,13 @@ func (c *shimConn) Recv() ([]byte, error) {
 	return nil, err
 }
 
-// answerKey returns the key of the line that answers a request of the CLI, so that the
-// CLI gets one answer whichever servers send it.
+// answerKey returns the key of the line that answers a request of the CLI. It makes the shim
+// write only one answer, however many servers send one.
 func answerKey(requestID string) string { return "answer " + requestID }
 
-// keyOf returns the key of a line: for a line that is no answer, its hash. Every such
-// line holds a unique id, so an equal line is a repetition by a server that does not
-// know whether the first one was written.
+// keyOf returns the key of a line; for a line that is no answer, that is a hash. Every such line
+// contains a unique id, so an equal line is a repetition by a server that does not know whether
+// the first one was written.
 func keyOf(line []byte) string {
 	if requestID, ok := claude.AnswerTo(line); ok {
 		return answerKey(requestID)
@@ -66,8 +66,8 @@ func keyOf(line []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Send waits with the answer to a request for as long as the CLI and the connection live:
-// nothing else would send it again.
+// Send sends a line. An answer blocks for as long as the CLI and the connection live, because
+// nothing would send it again; any other line blocks for at most callTimeout.
 func (c *shimConn) Send(line []byte) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	var limiting sync.WaitGroup
@@ -104,7 +104,7 @@ func (c *shimConn) call(do func(context.Context) error) error {
 	err := do(ctx)
 	select {
 	case <-c.shim.Done():
-		return nil // it has exited already
+		return nil // the CLI has already exited
 	default:
 		return err
 	}
@@ -116,7 +116,7 @@ func (c *shimConn) Terminate() error {
 	return c.call(func(ctx context.Context) error { return c.shim.Signal(ctx, syscall.SIGTERM) })
 }
 
-// Kill kills the tree through its shim, and the shim too when it does not answer, so
+// Kill kills the tree through its shim. If the shim does not answer, Kill also kills the shim, so
 // that every session can be ended.
 func (c *shimConn) Kill() error {
 	err := c.call(func(ctx context.Context) error {
@@ -148,8 +148,8 @@ func (c *shimConn) Kill() error {
 	return errors.Join(err, c.Close())
 }
 
-// Close ends the connection, except to a shim whose CLI has exited: Remove still
-// acknowledges the exit there.
+// Close ends the connection, unless the CLI has exited: then Remove still needs the connection to
+// acknowledge the exit.
 func (c *shimConn) Close() error {
 	c.shims.disconnected(c)
 	select {
@@ -167,10 +167,10 @@ func (c *shimConn) Detach() error {
 	return nil
 }
 
-// IsIntact reports whether what another server needs to go on with the process is still on disk.
+// IsIntact reports whether the files that another server needs to adopt the process still exist.
 func (c *shimConn) IsIntact() bool { return shim.IsIntact(c.dir, c.shim.Offset() > 0) }
 
-// isOver reports whether the CLI has exited and its output is read, or the connection is closed.
+// isOver reports whether the CLI has exited and its output is read, or Close was called.
 func (c *shimConn) isOver() bool {
 	select {
 	case <-c.done:
@@ -234,7 +234,7 @@ func (c *shimConn) Committed(ctx context.Context) (int64, error) {
 }
 
 func (c *shimConn) Commit(offset int64) {
-	_ = c.shim.Commit(offset) // repeated with the next connection
+	_ = c.shim.Commit(offset) // if it fails, the next connection commits again
 }
 
 func (c *shimConn) ExitError() error {
@@ -253,7 +253,7 @@ func (c *shimConn) Remove(ctx context.Context) error {
 	}
 	asking, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	// A shim that does not exit by itself is killed with what is left of its tree.
+	// If the shim does not exit by itself, remove kills it with what is left of its tree.
 	err := c.shim.AckExit(asking)
 	if errors.Is(err, shim.ErrGone) || errors.Is(err, shim.ErrDetached) {
 		err = nil

@@ -20,23 +20,23 @@ import (
 	"github.com/sayso-dev/sayso/shim"
 )
 
-// Shims launches CLIs under shims, which outlive the server. It implements [Launcher].
+// Shims launches CLIs under shims, which outlive the server. It implements [Commands].
 type Shims struct {
-	Exe string // of sayso, absolute
-	// Program returns the path of sayso-shim, "" for none. Where that cannot be executed,
-	// Exe is the shim.
+	Exe string // path of sayso, absolute
+	// Program returns the path of sayso-shim, "" for none. If it cannot be executed, Exe serves
+	// as the shim.
 	Program func() string
 	Root    string // folder of the bundles, inside the state folder
-	// Epoch is that of the runner's lease. The shims refuse what lower epochs write.
+	// Epoch is the epoch of the runner's lease. Shims refuse writes with lower epochs.
 	Epoch uint64
-	// Ahead names the processes, by id, that a server with a newer database has driven.
+	// Ahead has the ids of the processes that a server with a newer database has driven.
 	Ahead map[string]bool
-	// Private is a folder outside of Root for the files that a CLI reads when it runs
-	// as another user, RunAs, who may enter it and not list it; "" when CLIs run as the
-	// server does. It may hold folders of processes started before that was changed.
+	// Private is a folder outside Root for the files that a CLI reads if it runs as another
+	// user, RunAs, who may enter but not list the folder. It is "" when CLIs run as the server's
+	// user. It may contain folders of processes that were started before a change of RunAs.
 	Private string
 	RunAs   *claude.RunAs
-	// Redact removes secrets from what CLIs print on stderr, see [CLI.Redact]; nil removes none.
+	// Redact removes secrets from what CLIs print on stderr; see [CLI.Redact]. nil removes none.
 	Redact func(text string) string
 
 	mu        sync.Mutex // protects following
@@ -56,14 +56,14 @@ func (s *Shims) redact(stderr string) string {
 	return s.Redact(stderr)
 }
 
-// running returns the connections to the CLIs that run.
+// running returns the connections to the running CLIs.
 func (s *Shims) running() []*shimConn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.DeleteFunc(slices.Collect(maps.Keys(s.connected)), (*shimConn).isOver)
 }
 
-// Vitals implements [Launcher].
+// Vitals implements [Commands].
 func (s *Shims) Vitals(context.Context) ([]Vitals, error) {
 	running := s.running()
 	if len(running) == 0 {
@@ -89,7 +89,7 @@ func (s *Shims) Vitals(context.Context) ([]Vitals, error) {
 	return vitals, nil
 }
 
-// Waiting returns how many of the running processes wait because their output cannot be stored.
+// Waiting returns the number of running processes that wait because their output cannot be stored.
 func (s *Shims) Waiting() (n int) {
 	for _, c := range s.running() {
 		if c.shim.Blocked() != "" {
@@ -99,24 +99,24 @@ func (s *Shims) Waiting() (n int) {
 	return n
 }
 
-// Damaged implements [Launcher].
+// Damaged implements [Commands].
 func (s *Shims) Damaged(context.Context) (processIDs []string, err error) {
 	for _, c := range s.running() {
-		if !c.IsIntact() && !c.isOver() { // otherwise it is being removed
+		if !c.IsIntact() && !c.isOver() { // a process that is over is being removed
 			processIDs = append(processIDs, c.shim.Meta().ProcessID)
 		}
 	}
 	return processIDs, nil
 }
 
-// callTimeout bounds one call to a shim, which is local and never does anything slow.
+// callTimeout bounds one call to a shim. Calls are local, and shims do nothing slow.
 const callTimeout = 10 * time.Second
 
-// attachTimeout is how long a shim that was started may take to answer before it is given
-// up and its CLI ended.
+// attachTimeout is how long a new shim may take to answer before the start fails and its CLI is
+// ended.
 const attachTimeout = 10 * time.Second
 
-// Folder implements [Launcher].
+// Folder implements [Commands].
 func (s *Shims) Folder(id ID) string {
 	own := s.private(s.bundle(id))
 	if own == "" {
@@ -133,7 +133,7 @@ func (s *Shims) Folder(id ID) string {
 
 func (s *Shims) bundle(id ID) string { return filepath.Join(s.Root, id.ProcessID) }
 
-// private returns the private folder of a bundle, "" when there are none.
+// private returns the private folder of a bundle, "" if there are no private folders.
 func (s *Shims) private(bundle string) string {
 	if s.Private == "" {
 		return ""
@@ -141,7 +141,8 @@ func (s *Shims) private(bundle string) string {
 	return filepath.Join(s.Private, filepath.Base(bundle))
 }
 
-// writeFiles writes the files of a process so that only its user can read them.
+// writeFiles writes the files of a process to a new folder, so that only the user of CLIs can read
+// them.
 func (s *Shims) writeFiles(dir string, files map[string][]byte) error {
 	return s.RunAs.InGroup(func() error {
 		if err := os.Mkdir(dir, 0o750); err != nil {
@@ -163,7 +164,7 @@ func (s *Shims) writeFiles(dir string, files map[string][]byte) error {
 	})
 }
 
-// Launch implements [Launcher].
+// Launch implements [Commands].
 func (s *Shims) Launch(ctx context.Context, id ID, c claude.Command, files map[string][]byte) (Conn, error) {
 	dir := s.bundle(id)
 	if err := os.MkdirAll(s.Root, 0o700); err != nil {
@@ -201,7 +202,7 @@ func (s *Shims) Launch(ctx context.Context, id ID, c claude.Command, files map[s
 	return conn, nil
 }
 
-// startError translates the errors of a shim into those of package claude.
+// startError converts errors of package shim to those of package claude.
 func startError(err error) error {
 	for from, to := range map[error]error{
 		shim.ErrCLIMissing: claude.ErrCLIMissing, shim.ErrCLINotExecutable: claude.ErrCLINotExecutable,
@@ -214,15 +215,15 @@ func startError(err error) error {
 	return err
 }
 
-// maxLooks bounds how many shims Fences asks at once, and fencesTimeout how long it takes.
+// maxLooks bounds how many shims Fences asks at once, and fencesTimeout how long Fences takes.
 const (
 	maxLooks      = 64
 	fencesTimeout = 2 * time.Second
 )
 
-// Fences returns the highest epoch that has attached to each shim that runs, by the id of its
-// process, and how many of them wait because the output of their CLI cannot be stored. It leaves out
-// a shim that does not answer in time.
+// Fences returns the highest epoch that has attached to each running shim, by process id, and the
+// number of shims that wait because the output of their CLI cannot be stored. It leaves out shims
+// that do not answer in time.
 func (s *Shims) Fences(ctx context.Context) (fences map[string]uint64, waiting int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, fencesTimeout)
 	defer cancel()
@@ -243,7 +244,7 @@ func (s *Shims) Fences(ctx context.Context) (fences map[string]uint64, waiting i
 			defer func() { <-slots }()
 			stat, err := shim.Look(ctx, b.Dir)
 			if err != nil {
-				return // attaching says what is wrong with it
+				return // attaching to it will report what is wrong
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -257,7 +258,7 @@ func (s *Shims) Fences(ctx context.Context) (fences map[string]uint64, waiting i
 	return fences, waiting, nil
 }
 
-// Leftovers implements [Launcher].
+// Leftovers implements [Commands].
 func (s *Shims) Leftovers(context.Context) ([]Leftover, error) {
 	bundles, err := shim.List(s.Root)
 	if err != nil {
@@ -273,8 +274,8 @@ func (s *Shims) Leftovers(context.Context) ([]Leftover, error) {
 	return left, nil
 }
 
-// removeStray removes private folders without a bundle, from a server that died between
-// making the two.
+// removeStray removes private folders without a bundle, which are left if a server dies between
+// creating the two.
 func (s *Shims) removeStray(bundles []shim.Bundle) error {
 	if s.Private == "" {
 		return nil
@@ -308,7 +309,7 @@ func (s *Shims) removePrivate(bundle string) error {
 // leftoverShim is an existing bundle. It implements [Leftover].
 type leftoverShim struct {
 	shims  *Shims
-	wait   time.Duration // for a slow shim; an adopting server waits itself
+	wait   time.Duration // how long Attach waits for a slow shim; 0 when the caller itself retries
 	bundle shim.Bundle
 }
 
@@ -316,12 +317,12 @@ func (l leftoverShim) ID() ID {
 	return ID{SessionID: l.bundle.Meta.SessionID, ProcessID: l.bundle.Meta.ProcessID}
 }
 
-// Origin implements [Leftover]. A shim of an earlier release did not write down its
-// folder, which Linux knows too.
+// Origin implements [Leftover]. Shims of earlier releases did not record the folder; on Linux,
+// /proc has it.
 func (l leftoverShim) Origin() Origin {
 	m := l.bundle.Meta
 	o := Origin{Alive: l.bundle.State == shim.Alive && m.CLI != 0, Folder: m.Cwd}
-	o.StartedAt, _ = time.Parse(time.RFC3339, m.Started) // zero is what it means
+	o.StartedAt, _ = time.Parse(time.RFC3339, m.Started) // zero, which means unknown, if it fails
 	if o.Alive && o.Folder == "" {
 		o.Folder, _ = os.Readlink(fmt.Sprintf("/proc/%d/cwd", m.CLI))
 	}
@@ -336,7 +337,7 @@ func (l leftoverShim) Attach(ctx context.Context, offset int64) (Conn, error) {
 		return l.readJournal(ctx, offset)
 	}
 	c, err := shim.Attach(ctx, l.bundle.Dir, l.shims.Epoch, offset)
-	// A slow shim may only be waiting for a processor.
+	// A shim that does not answer may only be waiting for a processor.
 	for began := time.Now(); errors.Is(err, shim.ErrHung) && ctx.Err() == nil && time.Since(began) < l.wait; {
 		c, err = shim.Attach(ctx, l.bundle.Dir, l.shims.Epoch, offset)
 	}
@@ -373,7 +374,7 @@ func (l leftoverShim) Remove(ctx context.Context) error {
 	return l.shims.remove(ctx, l.bundle.Dir)
 }
 
-// remove ends whatever of a bundle is alive and deletes its folders.
+// remove ends what is still alive of a bundle and deletes its folders.
 func (s *Shims) remove(ctx context.Context, dir string) error {
 	if err := shim.Destroy(ctx, dir); err != nil {
 		return err

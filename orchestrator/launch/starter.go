@@ -15,66 +15,66 @@ import (
 	"github.com/sayso-dev/sayso/internal/workspace"
 )
 
-// Starter starts CLIs on this machine, by its own settings. It implements [Launcher]. CLI, Roots
-// and Commands are required.
+// Starter starts CLIs on this machine, according to its own settings. It implements [Launcher]. CLI,
+// Roots and Commands are required.
 type Starter struct {
 	CLI *CLI
 	Commands
 	// Roots returns the folders inside which processes may work. It is safe for concurrent use.
 	Roots   func() workspace.Roots
-	Sandbox *Sandbox // nil when CLIs run as the server does
+	Sandbox *Sandbox // nil when CLIs run without a sandbox
 	MCP     *MCP     // nil when CLIs do not ask over MCP
 	Demo    *Demo    // nil without a scripted model
-	// Check is CheckMachine, nil for a machine that always can.
+	// Check implements CheckMachine; nil for a machine that can always run another process.
 	Check func() error
 }
 
 // Demo is the scripted model that demo sessions talk to.
 type Demo struct {
-	Environ map[string]string // on top of the CLI's environment
-	Folder  string            // folder of demo sessions, created if missing
+	Environ map[string]string // added to the CLI's environment
+	Folder  string            // of demo sessions, created if missing
 	Prompt  string            // the default prompt
 }
 
-// Process describes a process to start. Whoever runs it adds the rest by its own settings: the
-// CLI, its environment, the sandbox, and the address at which it asks.
+// Process describes a process to start. The runner adds the rest from its own settings: the CLI,
+// its environment, the sandbox, and the address at which the CLI asks over MCP.
 type Process struct {
 	ID     ID     `json:"id"`
 	Folder string `json:"folder"` // absolute, without symbolic links
-	// NewSession is the id of the conversation to begin, Resume the one to continue;
-	// with Fork, Resume continues under the id NewSession.
+	// NewSession is the id of a new conversation, Resume the id of the one to continue. With
+	// Fork, the conversation Resume continues under the id NewSession.
 	NewSession string `json:"new_session,omitempty"`
 	Resume     string `json:"resume,omitempty"`
 	Fork       bool   `json:"fork,omitempty"`
 	ResumeAt   string `json:"resume_at,omitempty"` // with Resume: the last entry to continue from, "" for the end
-	// ContinueTurn makes a turn that was cut off go on by itself.
+	// ContinueTurn makes a turn that was cut off continue by itself.
 	ContinueTurn   bool     `json:"continue_turn,omitempty"`
 	Model          string   `json:"model,omitempty"`
 	PermissionMode string   `json:"permission_mode"`
 	AllowBypass    bool     `json:"allow_bypass,omitempty"`
 	AllowedTools   []string `json:"allowed_tools,omitempty"`
-	// UserSettingsOnly ignores the settings of the folder. Otherwise Trusted says which of them a
-	// person trusts; it is nil from a server of an earlier release.
+	// UserSettingsOnly ignores the settings of the folder. Otherwise Trusted identifies the settings
+	// that a person trusts; it is nil from a server of an earlier release.
 	UserSettingsOnly bool     `json:"user_settings_only,omitempty"`
 	Trusted          *Trusted `json:"trusted,omitempty"`
-	// Overrides are variables that disable what UserSettingsOnly does not cover, for a runner of an
-	// earlier release: this one takes none from a server.
+	// Overrides are variables that disable what UserSettingsOnly does not cover. Only runners of
+	// earlier releases use them; current ones accept none from a server.
 	Overrides map[string]string `json:"overrides,omitempty"`
-	// Demo lets it talk to the scripted model of the runner.
+	// Demo makes the process talk to the scripted model of the runner.
 	Demo  bool  `json:"demo,omitempty"`
 	Agent Agent `json:"agent"`
 }
 
 // Error is a failed start.
 type Error struct {
-	Sentence string // tells a person why the CLI could not be started
+	Sentence string // for people, about why the CLI could not be started
 	Err      error
 }
 
 func (e *Error) Error() string { return e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
-// startSentence returns the sentence of an [Error]. cli is its path, "" when none was found.
+// startSentence returns the sentence of an [Error]. cli is the path of the CLI, "" if none was found.
 func startSentence(cli, folder string, err error) string {
 	var none *NoCLIError
 	switch {
@@ -122,9 +122,9 @@ func (s *Starter) CheckMachine(context.Context) error {
 	return s.Check()
 }
 
-// allow returns why this runner does not start a process, nil if it does. Who asks may be another
-// host: what it sends must not lead out of the roots. Links in the folder are refused by whoever
-// enters it, see [shim.Enter].
+// allow returns a [problem.Error] if the settings of this runner forbid a process. The request may
+// come from another host, and must not lead out of the roots. Symbolic links in the path of the folder
+// are refused when the folder is entered; see [shim.Enter].
 func (s *Starter) allow(p Process) error {
 	roots := s.Roots()
 	switch {
@@ -139,7 +139,7 @@ func (s *Starter) allow(p Process) error {
 	return nil
 }
 
-// command returns the command line of the CLI, without sandbox.
+// command returns the command that runs the CLI, without the sandbox.
 func (s *Starter) command(p Process, agent agentFiles) (claude.Command, error) {
 	path, err := s.CLI.Find()
 	if err != nil {

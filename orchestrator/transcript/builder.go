@@ -14,73 +14,74 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Builder turns the messages of one CLI into transcript items. It remembers the
+// Builder converts the messages of one CLI to transcript items. It remembers the
 // tool calls that have no result yet, and little else. It is not safe for concurrent
 // use.
 type Builder struct {
 	Memo
-	block    session.Live    // the block that is being streamed, while streaming
-	text     strings.Builder // of block: appending copies only what is new
+	block    session.Live    // the block that Claude is writing; valid while stream is set
+	text     strings.Builder // text of block; appending copies only what is new
 	stream   bool
-	retryKey string // of the note about the present series of API retries
-	// allowed holds the inputs that people let calls run with, by tool_use id, until
+	retryKey string // key of the note about the current series of API retries; "" for none
+	// allowed has the inputs with which people let calls run, by tool_use id, until
 	// the result. It is not part of Memo: an adopting server reads it from the requests.
 	allowed map[string]AllowedInput
 
-	// Free means that the model costs nothing, as in a demo, whatever the CLI counts.
+	// Free is set if the model costs nothing, as in a demo, whatever the CLI reports.
 	Free bool
-	// Ending is why the process is being ended, "" while it is not.
+	// Ending is why the process is being ended, "" if it is not.
 	Ending string
 }
 
-// Memo is what a builder must remember of earlier messages to go on. It is stored
+// Memo is what a builder must remember of earlier messages to continue. It is stored
 // with the position in the journal, for a server that adopts the process.
 type Memo struct {
 	Calls  map[string]*Call `json:"calls"`           // by tool_use id, until its result
 	Agents map[string]Agent `json:"agents"`          // subagents, by the agent id of the CLI
 	Tasks  *TaskList        `json:"tasks,omitempty"` // nil before the first task
-	// Touched is when Claude last read or wrote a file, by the path that Claude gave:
+	// Touched has when Claude last read or wrote a file, by the path that Claude used, for
 	// the latest maxTouched files.
 	Touched map[string]time.Time `json:"touched,omitempty"`
-	// Cost is the total of the last result, in millionths of a dollar; nil while it is
+	// Cost is the total in the last result, in millionths of a dollar; nil while it is
 	// unknown.
 	Cost *int64 `json:"cost,omitempty"`
-	// Context is the number of tokens that the last answer of the main thread in this
-	// turn was given, 0 before one, and ContextModel the model that gave it.
+	// Context is the number of input tokens of the last answer in the main thread of this
+	// turn, 0 before the first answer. ContextModel is the model that answered.
 	Context      int    `json:"context,omitempty"`
 	ContextModel string `json:"context_model,omitempty"`
-	// ContextTokens and ContextWindow are those of the last result.
+	// ContextTokens and ContextWindow are the tokens in the context and its size at the end
+	// of the last turn.
 	ContextTokens int `json:"context_tokens,omitempty"`
 	ContextWindow int `json:"context_window,omitempty"`
-	// Model is the model of the turn as its first message names it.
+	// Model is the model of the turn, named as in the turn's first message.
 	Model string `json:"model,omitempty"`
-	// Limits are the limits of the Claude account that the CLI has printed, by its names.
+	// Limits has the limits of the Claude account that the CLI has printed, by the CLI's names.
 	Limits map[string]RateLimit `json:"limits,omitempty"`
-	// Interrupt is the first interrupt of the present turn that the CLI did not refuse,
-	// nil when nobody interrupted it.
+	// Interrupt is the first interrupt of the current turn that the CLI did not refuse,
+	// nil if nobody interrupted the turn.
 	Interrupt *Interrupt `json:"interrupt,omitempty"`
 }
 
-// Agent is a subagent as people know it. The CLI names it by an id of its own
-// when it asks, and by the tool_use id of the call that started it when it
-// speaks; the transcript uses the latter.
+// Agent is a subagent as people see it. The CLI identifies a subagent by an agent id
+// in requests, and by the tool_use id of the call that started it in messages; the
+// transcript uses the latter.
 type Agent struct {
 	ToolUseID string `json:"tool_use_id"`
 	Name      string `json:"name"` // its type and task
 }
 
-// Change is what one message of the CLI means.
+// Change is what one message of the CLI changes.
 type Change struct {
 	Items          []session.Item
-	Live           *session.Live // when LiveChanged: the block that is streamed or that has become an item, nil for none
+	Live           *session.Live // with LiveChanged: the block that is streamed or that has become an item, nil for none
 	LiveChanged    bool
 	SessionStarted bool // the CLI has a conversation that can be resumed
-	Working        bool // a turn is going on
+	Working        bool // a turn is running
 	TurnEnded      bool
-	Model          string         // "" when it did not change
-	PermissionMode string         // "" when it did not change
-	Finished       []FinishedCall // calls whose result came
-	Cost           int64          // since the turn before, in millionths of a dollar
+	Model          string         // "" if it did not change
+	PermissionMode string         // "" if it did not change
+	Finished       []FinishedCall // calls whose result has arrived
+	Cost           int64          // since the end of the previous turn, in millionths of a dollar
 }
 
 // New returns a builder for a CLI that has printed nothing yet.
@@ -88,7 +89,7 @@ func New() *Builder {
 	return &Builder{Memo: Memo{Calls: map[string]*Call{}, Agents: map[string]Agent{}}, allowed: map[string]AllowedInput{}}
 }
 
-// Restore goes on from what an earlier builder of the same CLI remembered.
+// Restore makes the builder continue from the Memo of an earlier builder for the same CLI.
 func (b *Builder) Restore(m Memo) {
 	if m.Calls == nil {
 		m.Calls = map[string]*Call{}
@@ -99,7 +100,7 @@ func (b *Builder) Restore(m Memo) {
 	b.Memo = m
 }
 
-// Apply takes in one message. It keeps nothing of the message but copies.
+// Apply applies one message of the CLI. It keeps no reference to the message.
 func (b *Builder) Apply(m claude.Message, now time.Time) Change {
 	if system, ok := claude.AsSystem(m); ok {
 		return b.applySystem(system, now)
@@ -124,8 +125,8 @@ func (b *Builder) Apply(m claude.Message, now time.Time) Change {
 	return Change{}
 }
 
-// Allow notes the input that a person let a call run with, and returns the item of
-// the call if that changes it.
+// Allow records the input with which a person let a call run, and returns the item of the
+// call if that changes the item.
 func (b *Builder) Allow(toolUseID string, input AllowedInput) []session.Item {
 	b.allowed[toolUseID] = input
 	if c := b.Calls[toolUseID]; c != nil && c.allow(input) {
@@ -134,7 +135,8 @@ func (b *Builder) Allow(toolUseID string, input AllowedInput) []session.Item {
 	return nil
 }
 
-// UndoAllow takes Allow back because the answer did not reach the CLI.
+// UndoAllow undoes Allow, because the answer did not reach the CLI. It returns the item of the
+// call if that changes the item.
 func (b *Builder) UndoAllow(toolUseID string) []session.Item {
 	delete(b.allowed, toolUseID)
 	if c := b.Calls[toolUseID]; c != nil && c.restore() {
@@ -143,7 +145,7 @@ func (b *Builder) UndoAllow(toolUseID string) []session.Item {
 	return nil
 }
 
-// RunningCalls iterates over the calls without a result: tool_use id and tool name.
+// RunningCalls iterates over the tool_use ids and tool names of the calls without a result.
 func (b *Builder) RunningCalls() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for id, c := range b.Calls {
@@ -154,8 +156,8 @@ func (b *Builder) RunningCalls() iter.Seq2[string, string] {
 	}
 }
 
-// OldestCall returns the tool that has run longest, and since when: since it was
-// answered, if answeredAt knows it, else since it was called. Subagents do not count.
+// OldestCall returns the tool that has run longest, and since when: since the call was answered,
+// if answeredAt knows the call, else since it was made. Subagents do not count.
 func (b *Builder) OldestCall(answeredAt func(toolUseID string) (time.Time, bool)) (toolName string, since time.Time, runs bool) {
 	for id, c := range b.Calls {
 		started := c.Item.At
@@ -169,11 +171,11 @@ func (b *Builder) OldestCall(answeredAt func(toolUseID string) (time.Time, bool)
 	return toolName, since, runs
 }
 
-// Retrying reports whether the CLI is waiting to try a request to the API again.
+// Retrying reports whether the CLI is waiting to retry a request to the API.
 func (b *Builder) Retrying() bool { return b.retryKey != "" }
 
-// CloseCalls closes the calls of a turn that was cut off, whose results will not
-// come. Background calls are closed only with all, when the process has ended.
+// CloseCalls closes the calls of a turn that has ended, because they will get no result. It closes
+// background calls only if all is set, because the process has ended.
 func (b *Builder) CloseCalls(all bool) []session.Item {
 	var items []session.Item
 	for id, c := range b.Calls {
@@ -195,7 +197,7 @@ func (b *Builder) CloseCalls(all bool) []session.Item {
 
 func (b *Builder) applyAssistant(m *claude.Assistant, now time.Time) Change {
 	agentID := m.ParentToolUseID
-	// The message comes as soon as its block is whole.
+	// The message arrives as soon as its block is complete.
 	streamed := b.stream && b.block.AgentID == agentID
 	change := Change{Working: agentID == "", LiveChanged: streamed}
 	b.noteContext(m)
@@ -214,7 +216,7 @@ func (b *Builder) applyAssistant(m *claude.Assistant, now time.Time) Change {
 			item.Kind, item.Body = session.ItemText, encodeText(block.Text)
 			if m.Error != "" {
 				if b.Ending != "" {
-					continue // an effect of our ending the process
+					continue // a consequence of ending the process
 				}
 				item.Kind, item.Body = session.ItemNote, Encode(session.NoteBody{Level: "error", Text: block.Text})
 			}
@@ -245,13 +247,13 @@ func (b *Builder) startCall(block claude.ContentBlock, agentID string, now time.
 	}
 	b.Calls[block.ID] = c
 	c.setInput(block.Input)
-	if input, known := b.allowed[block.ID]; known { // the line is read again
+	if input, known := b.allowed[block.ID]; known { // this server reads the line again
 		c.allow(input)
 	}
 	return c.encoded()
 }
 
-// maxTouched bounds Memo.Touched, which is stored with every change.
+// maxTouched bounds the files in Memo.Touched, which is stored with every change.
 const maxTouched = 100
 
 func (b *Builder) touch(file string, now time.Time) {
@@ -278,7 +280,7 @@ func (b *Builder) applyUser(m *claude.User, now time.Time) Change {
 		case "tool_result":
 			change.Items = append(change.Items, b.finishCall(m, block, &change.Finished, now)...)
 		case "text":
-			// A person's message gets its item when it is sent; an echo adds nothing.
+			// The item of a person's message was added when the message was sent; an echo adds nothing.
 			if m.IsReplay || m.ParentToolUseID != "" || m.UUID == "" || strings.TrimSpace(block.Text) == "" {
 				continue
 			}
@@ -298,7 +300,7 @@ func (b *Builder) applyUser(m *claude.User, now time.Time) Change {
 	return change
 }
 
-// finishCall takes in the result of a call and adds the call to finished.
+// finishCall applies the result of a call, and appends the call to finished.
 func (b *Builder) finishCall(m *claude.User, block claude.ContentBlock, finished *[]FinishedCall, now time.Time) (items []session.Item) {
 	c, done := b.Calls[block.ToolUseID], FinishedCall{ToolUseID: block.ToolUseID, Failed: block.IsError}
 	if c != nil {
@@ -389,7 +391,7 @@ func (b *Builder) applySystem(m *claude.System, now time.Time) Change {
 		Content      string  `json:"content"`
 		Level        string  `json:"level"`
 	}
-	_ = json.Unmarshal(m.Raw, &f) // a field of another type is not shown
+	_ = json.Unmarshal(m.Raw, &f) // a field of an unexpected type is not shown
 	note := func(key, level, text string) Change {
 		return Change{Items: []session.Item{Note(key, level, text, now)}}
 	}
@@ -409,7 +411,7 @@ func (b *Builder) applySystem(m *claude.System, now time.Time) Change {
 		}
 		return Change{Items: []session.Item{c.encoded()}}
 	case "api_retry":
-		// One note for each series of retries, kept up to date.
+		// Each series of retries has one note, which is kept up to date.
 		if f.Attempt <= 1 || b.retryKey == "" {
 			b.retryKey = m.UUID
 		}
@@ -427,7 +429,7 @@ func (b *Builder) applySystem(m *claude.System, now time.Time) Change {
 		}
 		return note(b.retryKey, "warning", text)
 	case "compact_boundary":
-		b.Context, b.ContextModel = 0, "" // counted before the summary
+		b.Context, b.ContextModel = 0, "" // they were counted before the summary
 		return Change{Items: []session.Item{compactionNote(m, now)}}
 	case "informational", "local_command_output":
 		if f.Content != "" {
@@ -458,7 +460,7 @@ func (b *Builder) applyStreamEvent(m *claude.StreamEvent, now time.Time) Change 
 		case "thinking":
 			b.block.Kind = session.ItemThinking
 		case "tool_use":
-			_ = json.Unmarshal(m.Event, &start) // without a name it is shown as a tool
+			_ = json.Unmarshal(m.Event, &start) // a block without a name is shown as a tool
 			b.block.Kind, b.block.Tool = session.ItemToolCall, start.Block.Name
 		default:
 			return Change{}
@@ -468,7 +470,7 @@ func (b *Builder) applyStreamEvent(m *claude.StreamEvent, now time.Time) Change 
 		if !b.stream || m.ParentToolUseID != b.block.AgentID || m.Text == "" || len(b.block.Text) > session.MaxShown {
 			return Change{}
 		}
-		// Whole characters, so that what is appended can be sent without what is before.
+		// Appended text has whole characters, so that it can be sent without the text before it.
 		b.text.WriteString(strings.ToValidUTF8(m.Text, "\uFFFD"))
 		b.block.Text = b.text.String()
 	default:

@@ -8,17 +8,17 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Call is a tool call without a result yet. Its fields are stored, see [Memo].
+// Call is a tool call that has no result yet. Its fields are stored; see [Memo].
 type Call struct {
 	Item session.Item          `json:"item"`
 	Tool session.ToolCallBody  `json:"tool"`
 	Task *session.SubagentBody `json:"task,omitempty"` // set for a tool that runs a subagent
-	// Background is set once the result said only that the subagent was launched. The
-	// call then outlives its turn until the CLI reports how it ended.
+	// Background is set once a result has reported only that the subagent was launched. The
+	// call then outlives its turn, until the CLI reports how the subagent ended.
 	Background bool `json:"background,omitempty"`
 	// File is the path that the tool reads or writes, "" for other tools.
 	File string `json:"file,omitempty"`
-	// Edit is set when Tool describes another input than the proposed one.
+	// Edit is set if Tool has another input than Claude proposed.
 	Edit *session.InputEdit `json:"edit,omitempty"`
 	// ProposedBytes is the size of the proposed input when Edit is set.
 	ProposedBytes int `json:"proposed_bytes,omitempty"`
@@ -27,21 +27,21 @@ type Call struct {
 // FinishedCall is a tool call that has its result.
 type FinishedCall struct {
 	ToolUseID string
-	ToolName  string          // "" when it is unknown
-	AgentID   string          // subagent that made it, "" for the main thread
-	Input     json.RawMessage // nil when it was too large to keep
+	ToolName  string          // "" when unknown
+	AgentID   string          // the subagent that made the call, "" for the main thread
+	Input     json.RawMessage // nil if it was too large to keep
 	Failed    bool
 }
 
-// AllowedInput is the input that a person let a call run with.
+// AllowedInput is the input with which a person let a call run.
 type AllowedInput struct {
-	input json.RawMessage // nil when larger than session.MaxShown
-	bytes int
-	by    string // who edited it, "" when nobody did
+	input json.RawMessage // nil if larger than session.MaxShown
+	bytes int             // size of the whole input
+	by    string          // who edited the input, "" if nobody did
 }
 
-// InputAllowedBy returns the input that an answer lets run. ok is false when the
-// answer does not approve a tool call.
+// InputAllowedBy returns the input with which the answer to a request lets a call run. ok is
+// false if the answer does not approve a tool call.
 func InputAllowedBy(r pending.Request) (input AllowedInput, ok bool) {
 	if r.Status != pending.Answered || r.Resolution == nil || r.Resolution.Answer == nil || r.RequestType != pending.ToolApproval {
 		return AllowedInput{}, false
@@ -52,12 +52,12 @@ func InputAllowedBy(r pending.Request) (input AllowedInput, ok bool) {
 	return AllowedInput{session.TruncateInput(r.ToolInput), len(r.ToolInput), ""}, true
 }
 
-// subagentTools run subagents. The CLI renamed the tool between versions.
+// subagentTools lists the tools that run subagents. The CLI renamed the tool between versions.
 var subagentTools = map[string]bool{"Task": true, "Agent": true}
 
 var fileTools = map[string]bool{"Read": true, "Write": true, "Edit": true, "MultiEdit": true, "NotebookEdit": true, "NotebookRead": true}
 
-// setInput fills in what is shown of an input.
+// setInput sets the input of the call, and everything that the item shows of it.
 func (c *Call) setInput(input json.RawMessage) {
 	c.Item.Kind, c.Item.Body, c.Task, c.File = session.ItemToolCall, nil, nil, ""
 	c.Tool.Input, c.Tool.InputBytes = append(json.RawMessage(nil), session.TruncateInput(input)...), len(input)
@@ -66,7 +66,7 @@ func (c *Call) setInput(input json.RawMessage) {
 			FilePath     string `json:"file_path"`
 			NotebookPath string `json:"notebook_path"`
 		}
-		_ = json.Unmarshal(input, &in) // without a path no file is remembered
+		_ = json.Unmarshal(input, &in) // without a path, File stays ""
 		c.File = cmp.Or(in.FilePath, in.NotebookPath)
 	}
 	switch {
@@ -95,15 +95,15 @@ func (c *Call) setInput(input json.RawMessage) {
 	}
 }
 
-// allow shows the input that the call was allowed with, and reports whether it
-// differs from the one that Claude proposed.
+// allow shows the input with which the call was allowed, and reports whether that input differs
+// from the one that Claude proposed.
 func (c *Call) allow(allowed AllowedInput) bool {
 	proposed := c.Tool.Input
 	if c.Edit != nil {
 		proposed = c.Edit.ProposedInput
 	}
-	// The CLI itself puts the plan into ExitPlanMode, and inputs that were not kept
-	// cannot be compared.
+	// The CLI itself adds the plan to the input of ExitPlanMode. Inputs that were too large to
+	// keep cannot be compared.
 	if allowed.by == "" && (c.Tool.ToolName == "ExitPlanMode" || proposed == nil || allowed.input == nil || SameInput(proposed, allowed.input)) {
 		return false
 	}
@@ -116,8 +116,8 @@ func (c *Call) allow(allowed AllowedInput) bool {
 	return true
 }
 
-// restore shows the proposed input again, because the edited one never reached the
-// CLI. It reports whether there was an edit.
+// restore shows the proposed input again, because the edited input never reached the CLI. It
+// reports whether there was an edit.
 func (c *Call) restore() bool {
 	if c.Edit == nil {
 		return false
@@ -136,8 +136,7 @@ func (c *Call) inputEdit() session.InputEdit {
 	return *c.Edit
 }
 
-// showsInputOnly reports whether the item of the call shows its input and never its
-// result.
+// showsInputOnly reports whether the item of the call shows its input but not its result.
 func (c *Call) showsInputOnly() bool {
 	return c.Item.Kind == session.ItemPlan || c.Item.Kind == session.ItemTodo
 }
@@ -158,8 +157,8 @@ func (c *Call) encoded() session.Item {
 	return item
 }
 
-// mayOutliveTurn reports whether a call was launched in the background, or made by
-// a subagent that was.
+// mayOutliveTurn reports whether a call launched a subagent in the background, or was made by
+// such a subagent.
 func (c *Call) mayOutliveTurn(calls map[string]*Call) bool {
 	if c.Background {
 		return true
@@ -168,8 +167,8 @@ func (c *Call) mayOutliveTurn(calls map[string]*Call) bool {
 	return parent != nil && parent != c && parent.mayOutliveTurn(calls)
 }
 
-// launchedOnly reports whether the result of a subagent call says only that the
-// subagent works in the background now.
+// launchedOnly reports whether the result of a subagent call only reports that the subagent now
+// works in the background.
 func launchedOnly(result json.RawMessage) bool {
 	var r struct {
 		IsAsync bool   `json:"isAsync"`

@@ -10,23 +10,23 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// noteContext notes how many tokens the model was given for an answer.
+// noteContext records the number of input tokens of an answer.
 func (b *Builder) noteContext(m *claude.Assistant) {
 	if m.ParentToolUseID != "" {
-		return // a subagent has a context of its own
+		return // a subagent has a separate context
 	}
 	var u claude.Usage
 	if json.Unmarshal(m.Usage, &u) != nil {
-		return // of another shape: the context stays unknown
+		return // of an unexpected type: the context stays unknown
 	}
-	// Counts as /context of both CLIs does: without the answer itself. An API error has
-	// no input.
+	// Like /context in both CLIs, this does not count the answer itself. API errors have no
+	// input tokens.
 	if given := u.InputTokens + u.CacheCreationInputTokens + u.CacheReadInputTokens; given > 0 {
 		b.Context, b.ContextModel = given, m.Model
 	}
 }
 
-// compactionNote returns the note about a summary of the conversation.
+// compactionNote returns the note about a compaction of the conversation.
 func compactionNote(m *claude.System, now time.Time) session.Item {
 	var f struct {
 		Metadata struct {
@@ -35,7 +35,7 @@ func compactionNote(m *claude.System, now time.Time) session.Item {
 			After   float64 `json:"post_tokens"`
 		} `json:"compact_metadata"`
 	}
-	_ = json.Unmarshal(m.Raw, &f) // what has another type is unknown
+	_ = json.Unmarshal(m.Raw, &f) // fields of an unexpected type count as unknown
 	const maxTokens = 1e12
 	tokens := func(n float64) int { return int(max(0, min(n, maxTokens))) }
 	text := statement.New("conversation_compacted")
@@ -46,7 +46,7 @@ func compactionNote(m *claude.System, now time.Time) session.Item {
 }
 
 // takeContext returns the tokens in the context at the end of a turn and the size of the
-// context window, or 0, 0 when they are unknown. It forgets them for the next turn.
+// context window, or 0, 0 if either is unknown. It resets the count for the next turn.
 func (b *Builder) takeContext(m *claude.Result) (tokens, window int) {
 	tokens, model := b.Context, b.ContextModel
 	b.Context, b.ContextModel = 0, ""
@@ -56,8 +56,8 @@ func (b *Builder) takeContext(m *claude.Result) (tokens, window int) {
 	if tokens == 0 || json.Unmarshal(m.ModelUsage, &models) != nil {
 		return 0, 0
 	}
-	// The key may carry the window, as in claude-x[1m], where answers say claude-x. The
-	// first message of the turn names the model as the key does.
+	// The key may contain the window, as in claude-x[1m], while answers name the model
+	// claude-x. The first message of the turn uses the same name as the key.
 	name := model
 	if plain, _, _ := strings.Cut(b.Model, "["); plain == model {
 		name = b.Model

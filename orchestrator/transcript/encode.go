@@ -20,12 +20,12 @@ func Note(key, level, text string, at time.Time) session.Item {
 	return session.Item{Key: key, At: at, Kind: session.ItemNote, Body: Encode(body)}
 }
 
-// MessageKey returns the key of the item of a message. The CLI gives a message the id that it was
-// sent with.
+// MessageKey returns the key of the item of a message. The CLI keeps the id with which a message was
+// sent.
 func MessageKey(messageID string) string { return "message:" + messageID }
 
-// UserMessage returns the item of a message that a person sent, with the snapshot of the folder before
-// it, or "".
+// UserMessage returns the item of a person's message. snapshot names the state of the folder before the
+// message; "" for none.
 func UserMessage(m session.Message, snapshot string, at time.Time) session.Item {
 	body := session.UserBody{Text: m.Text, By: m.By.Name, Snapshot: snapshot}
 	for _, a := range m.Attachments {
@@ -34,8 +34,7 @@ func UserMessage(m session.Message, snapshot string, at time.Time) session.Item 
 	return session.Item{Key: MessageKey(m.MessageID), At: at, Kind: session.ItemUser, Body: Encode(body)}
 }
 
-// Encode returns a value of a type of ours as JSON. It panics for a type that has
-// no JSON.
+// Encode returns a value as JSON. It panics if the type cannot be encoded.
 func Encode(body any) json.RawMessage {
 	b, err := json.Marshal(body)
 	if err != nil {
@@ -44,13 +43,13 @@ func Encode(body any) json.RawMessage {
 	return b
 }
 
-// truncate limits a text, without the white space around it, to session.MaxShown bytes.
+// truncate trims the white space around a text and limits the text to session.MaxShown bytes.
 func truncate(s string) string {
 	return ellipsis.Bytes(strings.TrimSpace(s), session.MaxShown)
 }
 
-// encodeText encodes a [session.TextBody] as Encode does, but copies a long text
-// only once.
+// encodeText encodes text as a [session.TextBody], with the same result as Encode, but copies a
+// long text only once.
 func encodeText(text string) json.RawMessage {
 	const long, step = 256 << 10, 64 << 10
 	if len(text) < long {
@@ -58,7 +57,7 @@ func encodeText(text string) json.RawMessage {
 	}
 	const head, tail = `{"text":"`, `"}`
 	out := append(make([]byte, 0, len(head)+quotedSize(text)+len(tail)), head...)
-	var part bytes.Buffer // reused: a part of its own for each step would be as much garbage again
+	var part bytes.Buffer // reused, because a buffer for each step would double the garbage
 	parts := json.NewEncoder(&part)
 	for len(text) > 0 {
 		n := min(step, len(text))
@@ -66,14 +65,14 @@ func encodeText(text string) json.RawMessage {
 			n--
 		}
 		part.Reset()
-		_ = parts.Encode(text[:n]) // a string into memory
+		_ = parts.Encode(text[:n]) // encoding a string to memory cannot fail
 		quoted := bytes.TrimSuffix(part.Bytes(), []byte("\n"))
 		out, text = append(out, quoted[1:len(quoted)-1]...), text[n:]
 	}
 	return append(out, tail...)
 }
 
-// quotedSize returns the length of a text as a JSON string of encoding/json,
+// quotedSize returns the length of a text as a JSON string in the format of encoding/json,
 // without the quotes. For invalid UTF-8 it may return less.
 func quotedSize(text string) int {
 	size := len(text)

@@ -8,12 +8,12 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// maxParsedResult bounds the tool results that are parsed, in bytes. A result may hold
+// maxParsedResult bounds the tool results that are parsed, in bytes. A result may contain
 // the whole file twice.
 const maxParsedResult = 4 << 20
 
-// fileChange returns what a tool did to a file according to its result, nil when the
-// result does not say.
+// fileChange returns what a tool did to a file according to its result, nil if the result
+// does not report that.
 func fileChange(tool string, result json.RawMessage) *session.FileChange {
 	if len(result) > maxParsedResult {
 		return nil
@@ -27,7 +27,7 @@ func fileChange(tool string, result json.RawMessage) *session.FileChange {
 			Source string `json:"new_source"`
 			Mode   string `json:"edit_mode"`
 		}
-		// For an existing cell the result has only the two texts.
+		// For an existing cell, the result has only the old and the new text.
 		if json.Unmarshal(result, &r) == nil && r.Path != "" && r.Mode == "insert" {
 			return &session.FileChange{Path: r.Path, Added: countLines(r.Source)}
 		}

@@ -10,12 +10,13 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Interrupt is a person's interrupt of the present turn.
+// Interrupt is a person's interrupt of the current turn.
 type Interrupt struct {
-	By  string `json:"by"`
-	Key string `json:"key"` // of the note about it
-	// Early means that the turn had not begun when the CLI was told. 2.1.197 then accepts
-	// the interrupt and ignores it, so it must be told again once the turn has begun.
+	By  string `json:"by"`  // name of the person
+	Key string `json:"key"` // of the note about the interrupt
+	// Early is set if the turn had not started when the CLI received the interrupt. 2.1.197
+	// then accepts the interrupt and ignores it, so it must be sent again once the turn has
+	// started.
 	Early   bool `json:"early,omitempty"`
 	Refused bool `json:"refused,omitempty"` // by the CLI
 	Noted   bool `json:"noted,omitempty"`   // the transcript has the note
@@ -23,14 +24,14 @@ type Interrupt struct {
 
 func (i *Interrupt) reason() string { return statement.New("interrupted_by", "by", i.By) }
 
-// interruption is why the present turn ends early, for people. The zero interruption
-// means none is known.
+// interruption is why the current turn ends early, for people. The zero interruption
+// means that no reason is known.
 type interruption struct {
 	reason string
-	ended  bool // the process ends with the turn; its end is noted once, elsewhere
+	ended  bool // the process ends with the turn, which another note reports
 }
 
-// interruption returns why the present turn ends early.
+// interruption returns why the current turn ends early.
 func (b *Builder) interruption() interruption {
 	switch {
 	case b.Ending != "":
@@ -41,8 +42,8 @@ func (b *Builder) interruption() interruption {
 	return interruption{}
 }
 
-// NoteInterrupt returns the note about the interrupt of the present turn, if there was
-// one and the CLI has not reported it.
+// NoteInterrupt returns the note about the interrupt of the current turn, unless there was no
+// interrupt or the transcript already has the note.
 func (b *Builder) NoteInterrupt(now time.Time) []session.Item {
 	if b.Interrupt == nil || b.Interrupt.Noted {
 		return nil
@@ -51,18 +52,18 @@ func (b *Builder) NoteInterrupt(now time.Time) []session.Item {
 	return []session.Item{Note(b.Interrupt.Key, "info", b.Interrupt.reason(), now)}
 }
 
-// isInterruptionMarker reports whether a text is how the CLI tells the model of an
-// interruption.
+// isInterruptionMarker reports whether a text is the one with which the CLI tells the model about
+// an interruption.
 func isInterruptionMarker(text string) bool {
 	text = strings.TrimSpace(text)
 	return strings.HasPrefix(text, "[Request interrupted by user") && strings.HasSuffix(text, "]")
 }
 
-// rejected matches the result that the CLI makes for a call that it cut off.
+// rejected matches the results that the CLI creates for calls that it cut off.
 var rejected = lazyregexp.New(`(?is)^\s*(<tool_use_error>)?(error: )*(the user doesn't want to (proceed with this tool use|take this action right now)|the request was withdrawn before a person decided|` +
 	`request interrupted|\[request interrupted by user|interrupted by user|tool permission (request failed|stream closed)|.{0,80}stream closed before response received|request was aborted|the operation was aborted|aborterror)`)
 
-// resultText returns what people read as the result of a call that failed with text.
+// resultText returns the text to show as the result of a call that failed with text.
 func (i interruption) resultText(text string) string {
 	if i.reason != "" && rejected.MatchString(text) {
 		return i.reason
@@ -74,7 +75,7 @@ func (i interruption) resultText(text string) string {
 // stack traces.
 var internal = lazyregexp.New(`^\s*(\[ede_diagnostic\]|at .+(:\d+:\d+|\(native\)|<anonymous>)\)?$|undefined$|null$|\[object Object\]$)|\$bunfs`)
 
-// errorText returns what people read of the errors of a turn that failed.
+// errorText returns the text to show for the errors of a turn that failed.
 func (i interruption) errorText(m *claude.Result) string {
 	if i.reason != "" && m.Subtype == "error_during_execution" {
 		if i.ended {

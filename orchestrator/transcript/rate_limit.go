@@ -10,20 +10,21 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// RateLimit is what the CLI last printed of a limit of the Claude account.
+// RateLimit is what the CLI last printed about a limit of the Claude account.
 type RateLimit struct {
 	Status   string  `json:"status"`              // allowed, allowed_warning or rejected
-	Used     float64 `json:"used,omitempty"`      // of 1; 0 when unknown
+	Used     float64 `json:"used,omitempty"`      // fraction, from 0 to 1; 0 when unknown
 	ResetsAt int64   `json:"resets_at,omitempty"` // Unix seconds; 0 when unknown
 }
 
-// maxRateLimits and maxRateLimitName bound what is remembered of limits.
+// maxRateLimits bounds the limits that are remembered, and maxRateLimitName their names and
+// statuses, in bytes.
 const (
 	maxRateLimits    = 16
 	maxRateLimitName = 64
 )
 
-// applyRateLimit remembers a limit of the Claude account, and notes that it is near or
+// applyRateLimit remembers a limit of the Claude account, and adds a note if the limit is near or
 // reached.
 func (b *Builder) applyRateLimit(l claude.RateLimitInfo, now time.Time) Change {
 	b.rememberLimit(l.RateLimitType, RateLimit{l.Status, l.Utilization, int64(l.ResetsAt)})
@@ -49,12 +50,13 @@ func (b *Builder) applyRateLimit(l claude.RateLimitInfo, now time.Time) Change {
 	default:
 		return Change{}
 	}
-	// One note for each limit and its period, kept up to date.
+	// Each period of a limit has one note, which is kept up to date.
 	key := fmt.Sprintf("limit:%s:%.0f", l.RateLimitType, l.ResetsAt)
 	return Change{Items: []session.Item{Note(key, level, text, now)}}
 }
 
-// rememberLimit replaces the map, because the stored memo may still refer to the old one.
+// rememberLimit remembers a limit. It replaces the map, because a Memo that is being stored may
+// still refer to the old one.
 func (b *Builder) rememberLimit(name string, l RateLimit) {
 	_, known := b.Limits[name]
 	if name == "" || len(name) > maxRateLimitName || len(l.Status) > maxRateLimitName || !known && len(b.Limits) >= maxRateLimits {

@@ -5,7 +5,7 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// Saved builds the items of a piece of a conversation that a CLI has saved.
+// Saved builds the items of a part of a conversation that a CLI has saved.
 type Saved struct {
 	builder *Builder
 	items   []session.Item
@@ -15,14 +15,14 @@ type Saved struct {
 // NewSaved returns a Saved without messages.
 func NewSaved() *Saved { return &Saved{builder: New(), index: map[string]int{}} }
 
-// Add takes in the next message.
+// Add applies the next message.
 func (s *Saved) Add(m claude.SavedMessage) {
 	if u, ok := m.Message.(*claude.User); ok {
 		prompt := claude.PromptOf(u)
 		if !m.IsMeta && prompt != "" {
 			s.put(session.Item{Key: MessageKey(u.UUID), At: m.At, Kind: session.ItemUser, Body: Encode(session.UserBody{Text: truncate(prompt)})})
 		}
-		// Results complete their calls; other texts are the CLI's own.
+		// Results complete their calls. Without a UUID, Apply ignores texts, which the CLI has added.
 		results := *u
 		results.UUID = ""
 		s.put(s.builder.Apply(&results, m.At).Items...)

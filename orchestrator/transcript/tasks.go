@@ -8,8 +8,8 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// TaskList is the to-do list of CLIs that change it task by task (TaskCreate,
-// TaskUpdate), where others write it whole (TodoWrite). People see one list.
+// TaskList is the to-do list of CLIs that change one task at a time (TaskCreate, TaskUpdate); other
+// CLIs write the whole list (TodoWrite). People see one list.
 type TaskList struct {
 	Key   string `json:"key"` // of its item
 	Tasks []Task `json:"tasks"`
@@ -22,8 +22,8 @@ type Task struct {
 	Status  string `json:"status"`
 }
 
-// updateTasks takes in the result of a call, and returns the item of the list when it
-// changed.
+// updateTasks applies the result of a call to the task list, and returns the item of the list if
+// the list changed.
 func (b *Builder) updateTasks(c *Call, result json.RawMessage, now time.Time) (item session.Item, ok bool) {
 	if c.Item.AgentID != "" || c.Tool.Status != session.ToolDone {
 		return item, false
@@ -51,12 +51,12 @@ func (b *Builder) updateTasks(c *Call, result json.RawMessage, now time.Time) (i
 	case c.Tool.ToolName == "TaskUpdate" && r.Success:
 		at := slices.IndexFunc(list.Tasks, func(t Task) bool { return t.ID == r.TaskID })
 		if at < 0 {
-			return item, false // created by an earlier process
+			return item, false // an earlier process created the task
 		}
 		var input struct {
 			Subject string `json:"subject"`
 		}
-		_ = json.Unmarshal(c.Tool.Input, &input) // without one it keeps its name
+		_ = json.Unmarshal(c.Tool.Input, &input) // without a subject, the task keeps its own
 		if input.Subject != "" {
 			list.Tasks[at].Subject = input.Subject
 		}

@@ -1,4 +1,4 @@
-// Package pendingtest has a [pending.Store] in memory for tests, which can inject the
+// Package pendingtest provides an in-memory [pending.Store] for tests, which can inject the
 // failures of databases.
 package pendingtest
 
@@ -53,7 +53,7 @@ var ErrFault = errors.New("pendingtest: injected fault")
 // errNoSession is returned for a request of an unknown session.
 var errNoSession = errors.New("pendingtest: no such session")
 
-// Store is a [pending.Store] in memory. It copies rows on the way in and out, as a database
+// Store is an in-memory [pending.Store]. It copies rows on the way in and out, as a database
 // would.
 type Store struct {
 	mu       sync.Mutex

@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// A Call is a call of the other side. Its Channel carries the data in both directions; the result
-// is what [Options].Serve returns, sent after the data.
+// A Call is a call that the other side made. Its Channel carries data in both directions. The value
+// that [Options].Serve returns is the result, which is sent after the data.
 type Call struct {
 	*Channel
 	Name string
 	Args json.RawMessage // belongs to the callee
 }
 
-// receiveCall starts a call of the other side.
+// receiveCall starts serving a call of the other side.
 func (c *Conn) receiveCall(ctx context.Context, f frame) error {
 	if f.channel == 0 || (f.channel%2 == 1) == c.dialed || c.channels[f.channel] != nil {
 		return fmt.Errorf("%w: a call on channel %d", ErrProtocol, f.channel)
@@ -46,7 +46,7 @@ func (c *Conn) receiveCall(ctx context.Context, f frame) error {
 	return nil
 }
 
-// refusal returns why a further call of the other side is not served, nil when it is.
+// refusal returns why another call of the other side must be refused, or nil.
 func (c *Conn) refusal() error {
 	switch {
 	case c.o.Serve == nil:
@@ -87,7 +87,7 @@ func (ch *Channel) reply(ctx context.Context, result any, err error) {
 	if c.err != nil {
 		return
 	}
-	ch.discard = true // nobody receives any more
+	ch.discard = true // Serve has returned and receives no more
 	ch.recvErr = cmp.Or(ch.recvErr, ErrClosed)
 	ch.sendErr = cmp.Or(ch.sendErr, ErrClosed)
 	ch.final = appendFrame(nil, f)
@@ -100,7 +100,7 @@ func (ch *Channel) sendLong(ctx context.Context, text []byte) error {
 	carried := ch.sent > 0 || len(ch.out) > 0
 	ch.c.mu.Unlock()
 	if carried || len(text) > maxMessage {
-		return ErrTooLarge // after data of the call, nobody could tell them apart
+		return ErrTooLarge // the receiver could not tell the result from the call's own data
 	}
 	return ch.Send(ctx, 0, text)
 }

@@ -11,46 +11,46 @@ import (
 	"time"
 )
 
-// maxChunks bounds the parts of the data that wait for Recv, and so their buffers. Without gaps
-// there are at most 33, because adjacent parts are joined as long as they fit into a buffer.
+// maxChunks bounds the chunks that wait for Recv, and so their buffers. Data without gaps needs at
+// most 33, because adjacent chunks are merged as long as they fit into a buffer.
 const maxChunks = 40
 
-// A Channel is one call under way, on either side: arguments, data in both directions, and a
+// A Channel is a call in progress, on either side: its arguments, data in both directions, and its
 // result. One goroutine may send while another receives.
 type Channel struct {
 	c      *Conn
 	id     uint16
-	own    bool   // this side called
+	own    bool   // this side made the call
 	call   uint64 // number of the call
 	cancel context.CancelFunc
 
 	drained chan struct{} // capacity 1: data was sent, or Send fails
-	arrived chan struct{} // capacity 1: data has come, or Recv fails
+	arrived chan struct{} // capacity 1: data has arrived, or Recv fails
 
 	// The rest is guarded by c.mu.
 
-	next   *Channel // in the queue of those with data
+	next   *Channel // in the queue of channels with something to send
 	queued bool
 
 	out         []byte // data to be sent, from outAt on
 	outAt       int
-	outOffset   uint64 // of out[outAt], the application's
-	sent, limit uint64 // bytes sent, and how many may be
-	endDue      bool   // the caller's end follows the data
+	outOffset   uint64 // the application's offset of out[outAt]
+	sent, limit uint64 // bytes sent, and the maximum that the other side has granted
+	endDue      bool   // an end frame follows the data; only for the caller
 	final       []byte // the reply, which follows the data
 	sendErr     error  // why Send fails
 
 	in             []chunk
-	hand           []byte // what Recv returned last
+	hand           []byte // data that the last Recv returned
 	received       uint64 // bytes
-	taken, granted uint64 // bytes taken by Recv, and the limit that the other side has
+	taken, granted uint64 // bytes that Recv has consumed, and the maximum granted to the other side
 	creditDue      bool   // in c.credits
-	discard        bool   // nobody will receive any more
-	recvErr        error  // what Recv returns after in; io.EOF at the end
+	discard        bool   // received data is dropped
+	recvErr        error  // returned by Recv after in; io.EOF at the end of the data
 
-	finished bool // nothing is sent or received any more
+	finished bool // no more frames are sent or received
 	result   []byte
-	long     bool // the result came as data
+	long     bool // the result was sent as data
 }
 
 // chunk is a part of the data.
@@ -68,10 +68,11 @@ func (c *Conn) newChannel(id uint16, own bool, call uint64) *Channel {
 	return ch
 }
 
-// Call calls name with args, which encoding/json encodes, and decodes the result; nil drops it. It
-// blocks until then. The deadline of ctx goes with the call, and the end of ctx cancels it; the
-// other side may have carried it out all the same, as after [ErrLost]. Errors of the other side are
-// a [RemoteError], which unwraps to one of Options.Errors or [ErrUnknown] and [ErrBusy].
+// Call calls name with args, which encoding/json encodes, waits for the result and decodes it into
+// result, or drops it if result is nil. The other side's context has the same deadline as ctx, and
+// is canceled when ctx ends. The other side may still have carried out a canceled call, as after
+// [ErrLost]. An error that the other side returns is a [RemoteError], which unwraps to one of
+// Options.Errors, [ErrUnknown] or [ErrBusy].
 func (c *Conn) Call(ctx context.Context, name string, args, result any) error {
 	ch, err := c.Open(ctx, name, args)
 	if err != nil {
@@ -84,9 +85,10 @@ func (c *Conn) Call(ctx context.Context, name string, args, result any) error {
 	return ch.Result(ctx, result)
 }
 
-// Open calls name and returns its channel, for a call with data or one that lasts. It waits for
-// nothing but the writing of earlier calls and, above 56 KiB, of args; then nothing else can be
-// sent. The deadline of ctx is that of the call. The caller closes the channel.
+// Open calls name and returns the channel of the call, for a call with data or a long one. It does
+// not wait for the result; it blocks only while too many earlier calls are unwritten and, if args
+// exceed 56 KiB, until they are queued. After such args, no data can be sent. The deadline of ctx is
+// that of the call. The caller must close the channel.
 func (c *Conn) Open(ctx context.Context, name string, args any) (*Channel, error) {
 	text, err := json.Marshal(args)
 	switch {
@@ -111,7 +113,7 @@ func (c *Conn) Open(ctx context.Context, name string, args any) (*Channel, error
 		if err := ch.Send(ctx, 0, text); err != nil && ctx.Err() != nil {
 			ch.Close()
 			return nil, fmt.Errorf("link: call %s: %w", name, err)
-		} // any other error is that of Recv, too
+		} // Recv returns any other error, too
 		ch.CloseSend()
 	}
 	return ch, nil
@@ -151,10 +153,11 @@ func (c *Conn) open(ctx context.Context, h head, args []byte) (*Channel, error) 
 	return nil, ErrBusy
 }
 
-// Send sends p, whose first byte has this offset in whatever the application counts; a gap between
-// two calls is allowed. It returns when p is copied, and blocks while more than 64 KiB wait for the
-// connection or for the receiver. After a return of nil, p may still be lost with the connection.
-// It fails when the call has ended or was canceled, with the connection, and with the cause of ctx.
+// Send sends p. offset is the position of its first byte, in units of the application; there may be
+// gaps between the data of two calls of Send. Send returns once p is copied, and blocks while 64 KiB
+// wait for the connection or the receiver. Data may be lost with the connection even if Send has
+// returned nil. Send fails when the call has ended or was canceled, when the connection has ended,
+// and with the cause of ctx.
 func (ch *Channel) Send(ctx context.Context, offset uint64, p []byte) error {
 	c := ch.c
 	c.mu.Lock()
@@ -189,7 +192,8 @@ func (ch *Channel) Send(ctx context.Context, offset uint64, p []byte) error {
 	return nil
 }
 
-// CloseSend declares, on the side that called, that no more data will be sent. It does not wait.
+// CloseSend tells the other side that no more data will come. Only the caller's side may use it. It
+// does not wait.
 func (ch *Channel) CloseSend() {
 	ch.c.mu.Lock()
 	defer ch.c.mu.Unlock()
@@ -199,11 +203,11 @@ func (ch *Channel) CloseSend() {
 	}
 }
 
-// Recv returns the next data and the application's offset of its first byte. It blocks until there
-// is some. p has at most 64 KiB and is valid until the next Recv, which counts it as taken: then the
-// other side may send more. At the end of the data it returns io.EOF, or why the call failed: a
+// Recv waits for data and returns it with the application's offset of its first byte. p has at most
+// 64 KiB and is valid until the next Recv, which counts it as consumed, so that the other side may
+// send more. At the end of the data, Recv returns io.EOF or the reason why the call failed: a
 // [RemoteError], the error of the connection, or, on the side that was called, context.Canceled.
-// When ctx ends it returns its cause, and nothing is lost.
+// When ctx ends, Recv returns its cause and loses no data.
 func (ch *Channel) Recv(ctx context.Context) (offset uint64, p []byte, err error) {
 	c := ch.c
 	c.mu.Lock()
@@ -230,7 +234,7 @@ func (ch *Channel) Recv(ctx context.Context) (offset uint64, p []byte, err error
 	return first.offset, first.bytes, nil
 }
 
-// take counts what Recv returned last as taken, and lets the other side send more.
+// take counts the data of the last Recv as consumed, and grants the other side more.
 func (ch *Channel) take() {
 	ch.taken += uint64(len(ch.hand))
 	ch.c.release(ch.hand)
@@ -246,8 +250,8 @@ func (ch *Channel) take() {
 	}
 }
 
-// Result waits for the end of the call, on the side that called, and decodes the result. It drops
-// data that was not received before.
+// Result waits for the end of the call and decodes the result. It drops data that Recv has not
+// returned. Only the caller's side may use it.
 func (ch *Channel) Result(ctx context.Context, result any) error {
 	data, err := ch.gather(ctx, maxMessage)
 	if err != nil {
@@ -262,7 +266,7 @@ func (ch *Channel) Result(ctx context.Context, result any) error {
 	return json.Unmarshal(text, result)
 }
 
-// gather receives all data, at most as many bytes.
+// gather receives all data, or fails with [ErrTooLarge] above limit, in bytes.
 func (ch *Channel) gather(ctx context.Context, limit int) ([]byte, error) {
 	var all []byte
 	for {
@@ -279,8 +283,8 @@ func (ch *Channel) gather(ctx context.Context, limit int) ([]byte, error) {
 	}
 }
 
-// Close ends the call on the side that called; the other side's ctx is canceled if it has not
-// answered. It does not wait. What the other side has done stays done.
+// Close ends the call on the caller's side, and cancels the other side's ctx if the call has no
+// reply yet. It does not wait, and does not undo what the other side has done.
 func (ch *Channel) Close() {
 	c := ch.c
 	c.mu.Lock()
@@ -292,7 +296,7 @@ func (ch *Channel) Close() {
 	c.say(frame{kind: kindCancel, channel: ch.id, number: ch.call})
 }
 
-// stop drops what was to be sent and received. The channel stays known until the reply.
+// stop drops all data, in both directions. The channel stays registered until the reply.
 func (ch *Channel) stop(err error) {
 	ch.discard = true
 	ch.dropOut(err)
@@ -304,7 +308,7 @@ func (ch *Channel) stop(err error) {
 	signal(ch.arrived)
 }
 
-// dropOut drops what was to be sent, except the reply, and lets Send fail.
+// dropOut drops the data to be sent, but not the reply, and makes Send fail with err.
 func (ch *Channel) dropOut(err error) {
 	ch.c.release(ch.out)
 	ch.out, ch.outAt, ch.endDue = nil, 0, false
@@ -312,7 +316,7 @@ func (ch *Channel) dropOut(err error) {
 	signal(ch.drained)
 }
 
-// abort ends the channel with its connection. What has come can still be received.
+// abort ends the channel with its connection. Recv still returns data that has arrived.
 func (ch *Channel) abort(err error) {
 	ch.finished = true
 	ch.dropOut(err)
@@ -385,7 +389,7 @@ func (ch *Channel) receiveEnd() {
 func (ch *Channel) receiveCancel() {
 	ch.stop(context.Canceled)
 	ch.cancel()
-	ch.c.queue(ch) // the reply need not wait for data
+	ch.c.queue(ch) // the reply no longer waits for data
 }
 
 func (ch *Channel) receiveResult(f frame) {
@@ -400,7 +404,8 @@ func (ch *Channel) receiveResult(f frame) {
 	signal(ch.arrived)
 }
 
-// extend appends to a buffer of at most maxFrame bytes, which belongs to it then.
+// extend appends p to b, which has at most maxFrame bytes, and returns the result. It takes
+// ownership of b.
 func (c *Conn) extend(b, p []byte) []byte {
 	size := len(b) + len(p)
 	if size <= cap(b) {
@@ -408,7 +413,7 @@ func (c *Conn) extend(b, p []byte) []byte {
 	}
 	var larger []byte
 	switch l := len(c.spare); {
-	case size <= maxFrame/64: // most lines, and what an idle session last said
+	case size <= maxFrame/64: // most lines, and the last one of an idle session
 		larger = make([]byte, 0, maxFrame/64)
 	case size <= maxFrame/8:
 		larger = make([]byte, 0, maxFrame/8)
@@ -422,7 +427,7 @@ func (c *Conn) extend(b, p []byte) []byte {
 	return larger
 }
 
-// release keeps a large buffer for reuse.
+// release keeps b for reuse if it is a large buffer.
 func (c *Conn) release(b []byte) {
 	if cap(b) == maxFrame && len(c.spare) < maxSpare && c.err == nil {
 		c.spare = append(c.spare, b[:0])

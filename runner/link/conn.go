@@ -1,9 +1,9 @@
-// Package link carries calls and streams of bytes between a server and a runner over one
-// connection. Each call has a channel of its own, with a limit for what the receiver has not taken
-// yet, so that no channel holds up another and memory is bounded. The frames are in frame.go and
-// docs/contributing/runners.md.
+// Package link multiplexes calls and streams of bytes between a server and a runner over one
+// connection. Each call has its own channel. Flow control limits the data that the receiver of a
+// channel has not consumed, so that no channel delays another and memory is bounded. The frames are
+// described in frame.go and docs/contributing/runners.md.
 //
-// The package knows no names of calls and nothing of processes.
+// The package does not interpret calls.
 package link
 
 import (
@@ -23,41 +23,44 @@ const (
 	// oldest and newest are the versions of the protocol that this release speaks.
 	oldest, newest = 1, 1
 
-	// pingInterval is the time between pings; after maxMissed of them without a byte from the other
-	// side the connection is lost. So a server that is gone is noticed within 4 s.
+	// pingInterval is the time between pings. After maxMissed of them without a byte from the other
+	// side, the connection is lost, so a dead server is noticed within 4 s.
 	pingInterval = time.Second
 	maxMissed    = 3
 
-	// window is what a channel may carry, in bytes, before its receiver has taken any of it. The
-	// receiver grants more when it has taken half of it.
+	// window bounds the data of a channel, in bytes, that its receiver has not consumed. The receiver
+	// grants more when it has consumed half of it.
 	window = 1 << 20
-	// batch bounds the data in one write, in bytes, so that control frames wait for no more.
+	// batch bounds the data in one write, in bytes, and so the delay of control frames.
 	batch = maxFrame
-	// maxControl bounds the encoded control frames, in bytes, at which new calls wait; replies to
-	// frames that a sound peer does not send may double it, then the connection ends.
+	// maxControl is the size of the queued control frames, in bytes, above which new calls wait. A
+	// correct peer causes no other control frames; if replies to a faulty one double it, the
+	// connection ends.
 	maxControl = 256 << 10
-	// maxCalls bounds the calls of the other side at once. Each may occupy its window of memory.
+	// maxCalls bounds the concurrent calls of the other side. Each may use window bytes of memory.
 	maxCalls = 1024
-	// maxInline bounds arguments and results in one frame, in bytes; longer ones are sent as data.
+	// maxInline bounds arguments and results within a frame, in bytes. Longer ones are sent as data.
 	maxInline = maxFrame - 8<<10
 	// maxMessage bounds arguments and results, in bytes.
 	maxMessage = 64 << 20
 	// maxName bounds the name of a call, in bytes.
 	maxName = 256
-	// maxSpare bounds the buffers that are kept for reuse, of maxFrame bytes each.
+	// maxSpare bounds the number of buffers kept for reuse, of maxFrame bytes each.
 	maxSpare = 16
-	// closeTimeout is how long the other side may take to read why the connection is closed.
+	// closeTimeout bounds the wait for the other side to read why the connection is closed.
 	closeTimeout = time.Second
 )
 
 // Options configures one side of a connection.
 type Options struct {
-	// Serve answers the calls of the other side, each in a goroutine of its own; nil refuses them
-	// with [ErrUnknown]. It returns a result for encoding/json, or an error, soon after ctx has ended.
+	// Serve answers a call of the other side, in its own goroutine. If Serve is nil, calls fail with
+	// [ErrUnknown]. It returns a result that encoding/json encodes, or an error, and must return
+	// soon after ctx has ended.
 	Serve func(ctx context.Context, call *Call) (result any, err error)
-	// Errors lists the errors that keep their identity, in both directions.
+	// Errors lists the errors that errors.Is and errors.As recognize on the other side.
 	Errors []ErrorCode
-	// MaxCalls bounds the calls of the other side at once; 0 means 1024. More get [ErrBusy].
+	// MaxCalls bounds the concurrent calls of the other side; 0 means 1024. Further calls fail with
+	// [ErrBusy].
 	MaxCalls int
 	// MaxArgs bounds the arguments of one call of the other side, in bytes; 0 means 64 MiB.
 	MaxArgs int
@@ -72,7 +75,7 @@ type Conn struct {
 	stream  io.ReadWriteCloser
 	reader  *bufio.Reader
 	version byte
-	dialed  bool // this side sent the hello; its channels are odd
+	dialed  bool // this side sent the hello and uses the odd channels
 	missed  atomic.Int32
 
 	wake  chan struct{} // capacity 1: there may be something to write
@@ -82,17 +85,17 @@ type Conn struct {
 
 	mu       sync.Mutex
 	err      error // why the connection ended
-	closing  error // the other side is to be told, then the connection ends; nil while open
+	closing  error // set by Close: the writer sends it, then the connection ends
 	channels map[uint16]*Channel
 	theirs   int    // channels that the other side opened
-	next     uint16 // channel to be tried first
+	next     uint16 // the id to try first for a new channel
 	number   uint64 // of the last call or ping
 
-	control     []byte        // frames that go before data
-	controlFree chan struct{} // closed when control has been taken; nil while nobody waits
-	ping, pong  *uint64       // to be sent
-	credits     []*Channel    // whose limit is to be sent
-	first, last *Channel      // have data to send, in the order of their turns
+	control     []byte        // encoded frames, which are sent before data
+	controlFree chan struct{} // closed when the writer takes control; nil if no call waits for that
+	ping, pong  *uint64       // to be sent; nil for none
+	credits     []*Channel    // channels with a credit frame to send
+	first, last *Channel      // queue of channels with something to send
 	spare       [][]byte      // buffers of maxFrame bytes
 }
 
@@ -111,10 +114,13 @@ func newConn(s io.ReadWriteCloser, o Options) *Conn {
 	return c
 }
 
-// Greet makes a connection of a stream, as the side that dialed: it sends hello and waits for the
-// welcome, which it decodes; nil drops it. The stream delivers bytes in order, and its Close ends its Read and
-// Write. Greet closes it when it returns an error: [ErrVersion], one of Options.Errors that the
-// other side returned, [ErrLost], or the cause of ctx. Otherwise Run closes it.
+// Greet opens a connection on a stream, as the side that dialed. It sends hello, waits for the reply
+// and decodes it into welcome, or drops it if welcome is nil. The stream must deliver bytes in
+// order, and its Close must unblock Read and Write.
+//
+// If Greet fails, it closes the stream and returns [ErrVersion], [ErrProtocol], [ErrTooLarge], one of
+// Options.Errors that the other side returned, [ErrLost], or the cause of ctx. Otherwise Run closes
+// the stream.
 func Greet(ctx context.Context, s io.ReadWriteCloser, hello, welcome any, o Options) (*Conn, error) {
 	c := newConn(s, o)
 	c.dialed, c.next = true, 1
@@ -147,7 +153,7 @@ func Greet(ctx context.Context, s io.ReadWriteCloser, hello, welcome any, o Opti
 	return c, nil
 }
 
-// exchange writes the first frame and reads the second.
+// exchange writes a frame and reads the reply.
 func (c *Conn) exchange(f frame) (frame, error) {
 	f.version = byte(c.o.versions[1])
 	if _, err := c.stream.Write(appendFrame(nil, f)); err != nil {
@@ -157,9 +163,10 @@ func (c *Conn) exchange(f frame) (frame, error) {
 	return f, lost(err)
 }
 
-// Accept makes a connection of a stream, as the side that was dialed: it waits for the hello and
-// sends what answer returns, the welcome or an error. It closes the stream when it returns an
-// error, which is that of answer, [ErrVersion], [ErrProtocol], [ErrLost], or the cause of ctx.
+// Accept opens a connection on a stream, as the side that was dialed. It waits for the hello, calls
+// answer, and sends the welcome or the error that answer returns. If Accept fails, it closes the
+// stream and returns the error of answer, [ErrVersion], [ErrProtocol], [ErrTooLarge], [ErrLost], or
+// the cause of ctx.
 func Accept(ctx context.Context, s io.ReadWriteCloser, answer func(ctx context.Context, hello json.RawMessage) (welcome any, err error), o Options) (*Conn, error) {
 	c := newConn(s, o)
 	c.next = 2
@@ -205,7 +212,7 @@ func (c *Conn) welcome(ctx context.Context, f frame, answer func(context.Context
 	return frame{kind: kindReply, head: head{Version: agreed}, body: body}, err
 }
 
-// whileOpen calls do and closes the stream when it fails or ctx ends.
+// whileOpen calls do, and closes the stream if do fails or ctx ends meanwhile.
 func (c *Conn) whileOpen(ctx context.Context, do func() error) error {
 	stop := context.AfterFunc(ctx, func() { c.stream.Close() })
 	err := do()
@@ -218,7 +225,7 @@ func (c *Conn) whileOpen(ctx context.Context, do func() error) error {
 	return err
 }
 
-// lost returns the error of a stream as [ErrLost], and one of the protocol unchanged.
+// lost adds [ErrLost] to the error of a stream, and returns nil and [ErrProtocol] unchanged.
 func lost(err error) error {
 	if err == nil || errors.Is(err, ErrProtocol) {
 		return err
@@ -226,10 +233,10 @@ func lost(err error) error {
 	return fmt.Errorf("%w: %w", ErrLost, err)
 }
 
-// Run carries the channels until the connection ends, and returns why: [ErrLost], [ErrProtocol],
-// what this side gave to Close, [ErrClosed] with what the other side gave to it, or the cause of
-// ctx. It returns when all calls of Options.Serve have
-// returned; their ctx is derived from this one. Call it once.
+// Run carries the channels until the connection ends, and returns the reason: [ErrLost],
+// [ErrProtocol], the error that this side passed to Close, [ErrClosed] with the error that the other
+// side passed to Close, or the cause of ctx. It waits until all calls of Options.Serve have
+// returned, whose contexts are derived from ctx. Call it once.
 func (c *Conn) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -239,15 +246,15 @@ func (c *Conn) Run(ctx context.Context) error {
 	own.Go(func() { c.fail(c.write()) })
 	own.Go(func() { c.fail(c.watch()) })
 	c.fail(c.read(ctx))
-	stop() // the reason is known
+	stop() // the reason is set
 	cancel()
 	own.Wait()
 	c.serving.Wait()
 	return c.reason()
 }
 
-// Close ends the connection within a second. The other side is told why, if it reads: its Run
-// returns reason, as one of Options.Errors, with [ErrClosed]. Close does not wait.
+// Close ends the connection within a second, and does not wait for that. If the other side reads in
+// time, its Run returns [ErrClosed] with reason, which keeps its identity if Options.Errors lists it.
 func (c *Conn) Close(reason error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -256,21 +263,21 @@ func (c *Conn) Close(reason error) {
 	}
 	reason = cmp.Or(reason, ErrClosed)
 	c.closing = reason
-	time.AfterFunc(closeTimeout, func() { c.fail(reason) }) // it may not read
+	time.AfterFunc(closeTimeout, func() { c.fail(reason) }) // in case the other side does not read
 	c.wakeWriter()
 }
 
-// Ended reports whether the connection carries nothing any more, or is being closed from here.
+// Ended reports whether the connection has ended, or Close was called on this side.
 func (c *Conn) Ended() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err != nil || c.closing != nil
 }
 
-// Done is closed when the connection has ended.
+// Done returns a channel that is closed when the connection has ended.
 func (c *Conn) Done() <-chan struct{} { return c.ended }
 
-// reason returns why the connection ended, nil while it is open.
+// reason returns why the connection ended, or nil while it is open.
 func (c *Conn) reason() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -298,7 +305,7 @@ func (c *Conn) fail(err error) {
 	c.stream.Close()
 }
 
-// wakeWriter makes the writer look for something to write.
+// wakeWriter tells the writer that there may be something to write. It does not block.
 func (c *Conn) wakeWriter() { signal(c.wake) }
 
 func signal(c chan struct{}) {
@@ -308,7 +315,7 @@ func signal(c chan struct{}) {
 	}
 }
 
-// lively is the stream; what it reads shows that the other side lives, whole frame or not.
+// lively reads the stream. Any byte, not only a whole frame, shows that the other side is alive.
 type lively struct{ c *Conn }
 
 func (l lively) Read(p []byte) (int, error) {
@@ -319,7 +326,8 @@ func (l lively) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// watch sends pings. It counts them, not time: a machine that was asleep has missed none.
+// watch sends pings until the connection ends, and fails after maxMissed without a byte from the
+// other side. It counts pings instead of time, so that sleep of the machine does not count.
 func (c *Conn) watch() error {
 	tick := time.NewTicker(pingInterval)
 	defer tick.Stop()
@@ -348,7 +356,7 @@ func (c *Conn) write() error {
 		out, last := c.collect(buf[:0])
 		if len(out) > 0 {
 			if _, err := c.stream.Write(out); err != nil && last == nil {
-				select { // the other side may have said why
+				select { // the reader may still receive the other side's reason
 				case <-c.ended:
 				case <-time.After(closeTimeout):
 				}
@@ -368,8 +376,8 @@ func (c *Conn) write() error {
 	}
 }
 
-// collect encodes what can be sent now: control frames first, then one frame of each channel in
-// turn. It returns why the connection ends after it, if it does.
+// collect encodes the frames that can be sent now: control frames, then a batch of the frames of
+// channels, one of each channel in turn. If the connection ends after them, last is the reason.
 func (c *Conn) collect(b []byte) (out []byte, last error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -408,7 +416,7 @@ func (c *Conn) collect(b []byte) (out []byte, last error) {
 	return b, nil
 }
 
-// queue gives a channel a turn if it has something to send.
+// queue adds a channel to the queue if it has something to send.
 func (c *Conn) queue(ch *Channel) {
 	if ch.queued || !ch.canSend() {
 		return
@@ -423,15 +431,15 @@ func (c *Conn) queue(ch *Channel) {
 	c.wakeWriter()
 }
 
-// say sends a control frame before all data.
+// say queues a control frame, which is sent before all data.
 func (c *Conn) say(f frame) {
 	f.version = c.version
 	c.control = appendFrame(c.control, f)
 	c.wakeWriter()
 }
 
-// read reads frames until the connection ends. It never writes and waits for nobody but the other
-// side, so two sides with full sockets never wait for each other.
+// read reads frames until the connection ends. It never writes and waits only for the other side's
+// bytes, so two sides with full send buffers cannot deadlock.
 func (c *Conn) read(ctx context.Context) error {
 	buf := make([]byte, maxFrame)
 	for {
@@ -455,13 +463,13 @@ func (c *Conn) receive(ctx context.Context, f frame) error {
 	if c.err != nil {
 		return c.err
 	}
-	ch := c.channels[f.channel] // nil also when its end and this frame have crossed
+	ch := c.channels[f.channel] // nil also if the channel ended while this frame was in flight
 	switch f.kind {
 	case kindPing:
 		number := f.number
 		c.pong = &number
 		c.wakeWriter()
-	case kindPong: // it was a sign of life
+	case kindPong: // lively has counted it
 	case kindCredit:
 		if ch != nil {
 			ch.limit = max(ch.limit, f.number)
@@ -501,7 +509,7 @@ func (c *Conn) receive(ctx context.Context, f frame) error {
 	return nil
 }
 
-// goodbye is why the other side closed the connection.
+// goodbye is the other side's reason for closing the connection.
 type goodbye struct{ error }
 
 func (g goodbye) Unwrap() []error { return []error{ErrClosed, g.error} }

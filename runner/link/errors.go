@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Errors of a connection. [ErrLost] and [ErrClosed] say nothing about a call that was under way: it
-// may have been carried out.
+// Errors of a connection. A call that was in flight at [ErrLost] or [ErrClosed] may or may not have
+// been carried out.
 var (
 	ErrLost     = errors.New("link: the connection is lost")
 	ErrClosed   = errors.New("link: closed")
@@ -23,12 +23,13 @@ var (
 	ErrTooLarge = errors.New("link: arguments or result are too large")
 )
 
-// maxErrorText bounds the message of an error, in bytes, and so that a frame can hold it.
+// maxErrorText bounds the message of an error, in bytes, so that it fits into a frame.
 const maxErrorText = 4 << 10
 
-// An ErrorCode makes a kind of error travel by its code, so that errors.Is and errors.As find it on
-// the other side. It is that of a sentinel error, Err, or of a type: then Detail returns what is to
-// be sent of an error of this type, and Restore makes the error again. Both sides list the same.
+// An ErrorCode identifies a kind of error on the wire, so that errors.Is and errors.As recognize it
+// on the other side. It stands for a sentinel error, Err, or for a type of error. For a type, Detail
+// returns the data to send, and Restore recreates the error from it. Both sides must list the same
+// codes.
 type ErrorCode struct {
 	Code    string
 	Err     error
@@ -36,7 +37,7 @@ type ErrorCode struct {
 	Restore func(detail json.RawMessage) (error, error)
 }
 
-// ownCodes are those of every connection.
+// ownCodes are the codes that every connection knows.
 var ownCodes = []ErrorCode{
 	{Code: "canceled", Err: context.Canceled},
 	{Code: "deadline", Err: context.DeadlineExceeded},
@@ -47,17 +48,17 @@ var ownCodes = []ErrorCode{
 	{Code: "protocol", Err: ErrProtocol},
 }
 
-// A RemoteError is an error of the other side.
+// A RemoteError is an error that the other side returned.
 type RemoteError struct {
 	Code    string // "" for an error that no [ErrorCode] lists
 	Message string
-	err     error // what the code stands for, nil for an unknown code
+	err     error // the error that Code stands for; nil for an unknown code
 }
 
 // Error returns the message of the other side.
 func (e *RemoteError) Error() string { return e.Message }
 
-// Unwrap returns what the code stands for.
+// Unwrap returns the error that the code stands for, or nil.
 func (e *RemoteError) Unwrap() error { return e.err }
 
 // encodeError returns the frame of an error, without number and channel.
@@ -73,7 +74,7 @@ func encodeError(codes []ErrorCode, err error) frame {
 				continue
 			}
 			if detail, ok := c.Detail(err); ok {
-				// A detail that cannot be encoded, or is too long, leaves the message.
+				// Without a detail that can be sent, only the message is.
 				if text, e := json.Marshal(detail); e == nil && len(text) <= maxInline {
 					f.head.Code, f.body = c.Code, text
 				}
@@ -94,7 +95,7 @@ func decodeError(codes []ErrorCode, f frame) error {
 			}
 			e.err = c.Err
 			if c.Restore != nil {
-				if restored, err := c.Restore(json.RawMessage(f.body)); err == nil { // else the message is left
+				if restored, err := c.Restore(json.RawMessage(f.body)); err == nil { // else only the message remains
 					e.err = restored
 				}
 			}

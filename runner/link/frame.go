@@ -7,22 +7,23 @@ import (
 	"io"
 )
 
-// A frame is one unit on the stream: a header, a JSON head for small values, and a raw body. Its
-// header is that of the shim, with the channel in the two bytes that the shim does not use.
+// A frame is one unit on the stream: a header, a JSON head for small values, and a raw body. The
+// header is the one of the shim's protocol, with the channel in two bytes that the shim leaves unused.
 type frame struct {
 	version, kind byte
 	channel       uint16 // 0 is the connection
-	number        uint64 // of the call, the application's offset of data, or a limit
+	number        uint64 // the number of a call, the application's offset of data, or a limit in bytes
 	head          head
 	body          []byte
 }
 
-// Kinds of frames. The numbers never change; those below 12 and the replies are the shim's.
+// Kinds of frames. The numbers never change. Those below 12 and those of the replies are the same as
+// in the shim's protocol.
 const (
 	kindHello  = 1  // Versions, body: the hello → Version, body: the welcome
-	kindCredit = 11 // number: how many bytes of data the channel may have carried in all
+	kindCredit = 11 // number: bytes of data that the channel may carry in total
 	kindCall   = 12 // Name, DeadlineMS, Long; body: the arguments → the result, on the same channel
-	kindCancel = 13 // from the caller; the reply still comes
+	kindCancel = 13 // from the caller; a reply still follows
 	kindEnd    = 14 // from the caller: no more data
 	kindPing   = 15 // number → pong
 	kindPong   = 16 // number of the ping
@@ -32,21 +33,23 @@ const (
 	kindData  = 66 // number: the application's offset of the body
 )
 
-// head holds the members of all heads. Unknown members are ignored.
+// head holds the members of the heads of all kinds. Unknown members are ignored.
 type head struct {
 	Versions   [2]int `json:"versions,omitzero"` // oldest and newest that the sender speaks
-	Version    int    `json:"version,omitempty"` // in the reply: the lower of both newest
+	Version    int    `json:"version,omitempty"` // in the reply: the lower of the two newest
 	Name       string `json:"name,omitempty"`
-	DeadlineMS int64  `json:"deadline_ms,omitempty"` // from now; a call without one has none
-	Long       bool   `json:"long,omitempty"`        // arguments or result come as data
+	DeadlineMS int64  `json:"deadline_ms,omitempty"` // milliseconds from now; 0 for no deadline
+	Long       bool   `json:"long,omitempty"`        // arguments or result are sent as data
 	Code       string `json:"code,omitempty"`
 	Message    string `json:"message,omitempty"`
 }
 
 const (
-	// length of head and body (4), of head (4), number (8), version, kind, channel (2)
+	// headerSize is the length of head and body (4), length of head (4), number (8), version (1), kind
+	// (1) and channel (2), in bytes.
 	headerSize = 20
-	// maxFrame bounds head and body of a frame, in bytes, so that no frame delays another for long.
+	// maxFrame bounds head and body of a frame together, in bytes, so that no frame delays others for
+	// long.
 	maxFrame = 64 << 10
 )
 
@@ -54,7 +57,7 @@ const (
 func appendFrame(b []byte, f frame) []byte {
 	var text []byte
 	if f.head != (head{}) {
-		text, _ = json.Marshal(f.head) // our own type can be encoded
+		text, _ = json.Marshal(f.head) // cannot fail for this type
 	}
 	b = binary.BigEndian.AppendUint32(b, uint32(len(text)+len(f.body)))
 	b = binary.BigEndian.AppendUint32(b, uint32(len(text)))
@@ -64,8 +67,8 @@ func appendFrame(b []byte, f frame) []byte {
 	return append(append(b, text...), f.body...)
 }
 
-// readFrame reads one frame into buf, which has maxFrame bytes; the body is valid until the next
-// use of buf. An error that is [ErrProtocol] means that no more can be read.
+// readFrame reads one frame into buf, which has maxFrame bytes. The body is valid until the next use
+// of buf. After an error, including [ErrProtocol], no more frames can be read.
 func readFrame(r io.Reader, buf []byte) (f frame, err error) {
 	var h [headerSize]byte
 	if _, err := io.ReadFull(r, h[:]); err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/coder/websocket"
 )
 
-// WebSocket returns the stream of a WebSocket, in binary messages whose borders mean nothing. ctx
-// bounds its life. Its Close does not wait for the other side. Let OnPingReceived of the WebSocket
-// return false: the library would answer a ping from the goroutine that reads.
+// WebSocket returns a WebSocket as a stream of bytes, in binary messages whose boundaries have no
+// meaning. The stream ends with ctx. Its Close does not wait for the other side. OnPingReceived of
+// the WebSocket must return false: otherwise the library writes the pong from the reading goroutine.
 func WebSocket(ctx context.Context, c *websocket.Conn) io.ReadWriteCloser {
 	return webSocket{websocket.NetConn(ctx, c, websocket.MessageBinary), c}
 }
@@ -23,6 +23,6 @@ type webSocket struct {
 // Close implements [io.Closer].
 func (s webSocket) Close() error {
 	err := s.socket.CloseNow()
-	_ = s.Conn.Close() // it frees what belongs to the stream; the socket is closed
+	_ = s.Conn.Close() // frees the resources of the stream; the socket is already closed
 	return err
 }

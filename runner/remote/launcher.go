@@ -16,17 +16,17 @@ import (
 	"github.com/sayso-dev/sayso/runner/link"
 )
 
-// callTimeout bounds a call that waits for no CLI.
+// callTimeout bounds a call that does not wait for a CLI.
 const callTimeout = 15 * time.Second
 
-// A Launcher starts processes on the runner of a connection, and finds those that run there. It
-// implements [launch.Launcher].
+// A Launcher starts processes on the runner at the other end of a connection, and finds those that
+// already run there. It implements [launch.Launcher].
 type Launcher struct{ c *link.Conn }
 
 var _ launch.Launcher = (*Launcher)(nil)
 
-// NewLauncher returns the launcher of the runner at the other end, which serves a [Host]. The
-// connection has Codes among its errors.
+// NewLauncher returns the launcher of the runner at the other end of c, which must serve a [Host].
+// The Errors of the connection must include [Codes].
 func NewLauncher(c *link.Conn) *Launcher { return &Launcher{c} }
 
 // Open implements [launch.Launcher].
@@ -58,7 +58,7 @@ func (l *Launcher) Damaged(ctx context.Context) (processIDs []string, err error)
 	return processIDs, err
 }
 
-// open has the runner connect to a process, and reads what it prints from then on.
+// open makes the runner connect to a process, and starts reading the lines after offset.
 func (l *Launcher) open(ctx context.Context, id launch.ID, name string, args any, offset int64) (launch.Conn, error) {
 	c := &conn{link: l.c, target: targetOf(id), done: make(chan struct{})}
 	if err := l.c.Call(ctx, name, args, &c.opened); err != nil {
@@ -85,7 +85,7 @@ func (l *Launcher) Leftovers(ctx context.Context) ([]launch.Leftover, error) {
 	return all, nil
 }
 
-// unreachable adds [launch.ErrUnreachable] to the error of a call if the connection has ended.
+// unreachable adds [launch.ErrUnreachable] to an error if the connection has ended.
 func unreachable(c *link.Conn, err error) error {
 	if err != nil && c.Ended() {
 		return fmt.Errorf("%w: %w", launch.ErrUnreachable, err)
@@ -135,7 +135,7 @@ type conn struct {
 	opened opened
 	lines  *link.Channel
 	offset atomic.Int64
-	done   chan struct{} // closed by Recv at the end, or by Close
+	done   chan struct{} // closed by Recv when the CLI has exited, or by Close
 	once   sync.Once
 
 	records records // used by Recv
@@ -148,7 +148,7 @@ var _ launch.JournalReader = (*conn)(nil)
 
 // Recv implements [claude.Transport].
 func (c *conn) Recv() ([]byte, error) {
-	kind, offset, line, err := c.records.next(context.Background(), c.lines) // Close ends it
+	kind, offset, line, err := c.records.next(context.Background(), c.lines) // Close unblocks it
 	if err == nil {
 		c.offset.Store(offset)
 		if kind == recordLost {
@@ -175,10 +175,10 @@ func (c *conn) Recv() ([]byte, error) {
 // records splits data into records.
 type records struct {
 	data []byte // of the last Recv
-	long []byte // a line that came in parts
+	long []byte // a line that arrived in parts
 }
 
-// next returns the next record, which is valid until the following one.
+// next returns the next record. text is valid until the following call.
 func (r *records) next(ctx context.Context, ch *link.Channel) (kind byte, offset int64, text []byte, err error) {
 	var h [recordHeader]byte
 	for n := 0; n < len(h); {
@@ -200,7 +200,7 @@ func (r *records) next(ctx context.Context, ch *link.Channel) (kind byte, offset
 		return kind, offset, text, nil
 	}
 	if cap(r.long) > 1<<20 && size < 1<<20 {
-		r.long = nil // a large line is rare
+		r.long = nil // large lines are rare, so do not keep their buffer
 	}
 	r.long = r.long[:0]
 	for {
@@ -215,7 +215,8 @@ func (r *records) next(ctx context.Context, ch *link.Channel) (kind byte, offset
 	}
 }
 
-// Send implements [claude.Transport]. It waits as long as the CLI and the connection live.
+// Send implements [claude.Transport]. It blocks until the line is written, the CLI has exited, or
+// the connection has ended.
 func (c *conn) Send(line []byte) error {
 	ctx := context.Background()
 	ch, err := c.link.Open(ctx, callSend, c.target)
@@ -234,7 +235,7 @@ func (c *conn) Send(line []byte) error {
 		case <-stop:
 		}
 	})
-	// An error is that of Result, too.
+	// Result returns the same error.
 	_ = ch.Send(ctx, 0, line)
 	ch.CloseSend()
 	return ch.Result(ctx, new(json.RawMessage))
@@ -252,12 +253,12 @@ func (c *conn) Detach() error {
 	err := c.call(callDetach, nil)
 	c.lines.Close()
 	if c.link.Ended() {
-		return nil // the runner has done it
+		return nil // the runner detaches when the connection ends
 	}
 	return err
 }
 
-// call calls something of the process that waits for no CLI.
+// call makes a call about the process that does not wait for the CLI.
 func (c *conn) call(name string, result any) error {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
@@ -310,7 +311,7 @@ func (c *conn) Commit(offset int64) {
 	t.Offset = offset
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
-	_, _ = c.link.Open(ctx, callCommit, t) // repeated with the next connection; the reply ends it
+	_, _ = c.link.Open(ctx, callCommit, t) // the next connection repeats it; the reply closes the channel
 }
 
 // Committed implements [launch.JournaledConn].

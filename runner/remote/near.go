@@ -14,18 +14,18 @@ import (
 	"github.com/sayso-dev/sayso/runner/link"
 )
 
-// near is what is near Claude on another host. Each method is one call, by its own name.
+// near implements [launch.Runner] for another host. Each method is one call of the same name.
 type near struct {
 	c      *link.Conn
-	prefix string // of the names of the methods
+	prefix string // before the names of the calls
 }
 
-// NewRunner returns what is near Claude on the runner at the other end, which serves it with
-// [runner.MethodsOf]. The connection has [launch.ErrorCodes] among its errors.
+// NewRunner returns the [launch.Runner] at the other end of c, which must serve it with
+// [runner.MethodsOf]. The Errors of the connection must include [launch.ErrorCodes].
 func NewRunner(c *link.Conn) launch.Runner { return near{c: c} }
 
-// NewRunnerBehind is NewRunner for a runner that the other end reaches, where the names of the methods
-// have a prefix.
+// NewRunnerBehind is like [NewRunner] for a runner behind the other end of c, where the names of the
+// calls have a prefix.
 func NewRunnerBehind(c *link.Conn, prefix string) launch.Runner { return near{c, prefix} }
 
 // get calls a method that returns a value and an error.
@@ -34,8 +34,9 @@ func get[T any](ctx context.Context, n near, method string, args ...any) (result
 	return result, unreachable(n.c, err)
 }
 
-// isUnknown reports whether the runner, or the server before it, is of a release without a method.
-// An earlier runner takes its name for one of the calls about processes, whose arguments are no array.
+// isUnknown reports whether a call failed because the runner, or the server in front of it, runs a
+// release without that method. An earlier runner takes it for a call about a process, whose arguments
+// are not an array, and returns [link.ErrProtocol].
 func isUnknown(err error) bool {
 	var theirs *link.RemoteError
 	return errors.Is(err, link.ErrUnknown) || errors.As(err, &theirs) && errors.Is(err, link.ErrProtocol)
@@ -63,7 +64,7 @@ func (n near) MatchPaths(ctx context.Context, pattern string) (review.Matches, e
 	return get[review.Matches](ctx, n, "MatchPaths", pattern)
 }
 
-// PrivateFiles returns none of a runner of an earlier release.
+// PrivateFiles returns nil for a runner of a release without this method.
 func (n near) PrivateFiles(ctx context.Context) ([]string, error) {
 	files, err := get[[]string](ctx, n, "PrivateFiles")
 	if isUnknown(err) {

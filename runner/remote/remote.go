@@ -1,7 +1,7 @@
-// Package remote lets a server use the processes of a runner on another host like its own: [Host]
-// serves a launcher's processes on the runner, and [Launcher] is that launcher on the server. Both
-// belong to one connection; when it is lost, the processes continue, and the next connection
-// attaches to them from the stored offset.
+// Package remote lets a server use the processes of a runner on another host like its own. [Host]
+// serves the processes of a launcher on the runner; [Launcher] represents that launcher on the
+// server. Both belong to one connection. When it is lost, the processes continue, and the next
+// connection attaches to them at the stored offset.
 package remote
 
 import (
@@ -12,7 +12,8 @@ import (
 	"github.com/sayso-dev/sayso/runner/link"
 )
 
-// Codes are the errors of these calls that both sides tell apart. A code never changes.
+// Codes returns the codes of the errors that these calls return and callers compare. A code never
+// changes.
 func Codes() []link.ErrorCode {
 	return append([]link.ErrorCode{
 		{Code: "no_process", Err: ErrNoProcess},
@@ -24,10 +25,10 @@ const (
 	callOpen      = "open"          // launch.Process → opened
 	callLeftovers = "leftovers"     // → []leftover
 	callAttach    = "attach"        // target → opened
-	callEnd       = "end"           // target: of a leftover
+	callEnd       = "end"           // target of a leftover
 	callRead      = "read"          // target → records of lines, then ended
 	callRequests  = "open_requests" // target → openRequests
-	callSend      = "send"          // target, data: a line
+	callSend      = "send"          // target; data: a line
 	callInput     = "close_input"
 	callTerminate = "terminate"
 	callKill      = "kill"
@@ -43,7 +44,7 @@ const (
 	callDamaged   = "damaged" // → ids of processes
 )
 
-// target names a process, and what a call needs besides.
+// target identifies a process, and holds the other arguments of a call.
 type target struct {
 	SessionID string `json:"session_id"`
 	ProcessID string `json:"process_id"`
@@ -69,26 +70,27 @@ type leftover struct {
 	StartedAt time.Time `json:"started_at"`
 }
 
-// openRequests are those of a journal; IDs are null when it cannot be read any more.
+// openRequests lists the open requests in a journal. IDs is null if the journal can no longer be
+// read.
 type openRequests struct {
 	IDs   []string `json:"ids"`
 	Whole bool     `json:"whole"`
 }
 
-// ended says how reading ended.
+// ended is the result of callRead.
 type ended struct {
 	Exited bool   `json:"exited"`
-	Exit   string `json:"exit,omitempty"` // "" for status 0
+	Exit   string `json:"exit,omitempty"` // the exit error, "" for status 0
 	Stderr string `json:"stderr,omitempty"`
 }
 
-// A record is one line: its kind (1 byte), the offset after it (8), its length (4), its bytes.
+// A record is one line: its kind (1 byte), the offset after it (8), its length (4) and its bytes.
 const (
 	recordHeader = 13
 	recordLine   = 0
-	recordLost   = 1 // a line that was too large; the bytes say so
+	recordLost   = 1 // a line that was too large; the bytes are the error message
 
-	// maxLine bounds a line in both directions, in bytes. It is that of a shim.
+	// maxLine bounds a line in both directions, in bytes. A shim has the same limit.
 	maxLine = 256 << 20
 )
 

@@ -1,6 +1,6 @@
-// Package embedded holds the program sayso-shim, which is part of sayso when that was built
-// with `make build` or released (the build tag embedshim; scripts/build-shim). Other builds
-// hold none, and run `sayso shim` instead.
+// Package embedded contains the program sayso-shim. It is embedded in releases of sayso and in
+// builds of `make build` (build tag embedshim; scripts/build-shim). Other builds do not contain it,
+// and run `sayso shim` instead.
 package embedded
 
 import (
@@ -18,13 +18,13 @@ import (
 	"time"
 )
 
-// probeTimeout is how long the written program may take to say its version.
+// probeTimeout is how long the installed program may take to print its version.
 const probeTimeout = 5 * time.Second
 
-// Install writes the program into dir, unless it is there already, and returns its path.
-// Without an embedded program it returns "". It blocks for milliseconds, for 5 s at most. It
-// removes the programs of other builds; running ones are not affected. An error means that
-// programs in dir cannot be used, as on a file system that is mounted noexec.
+// Install writes the program into dir, unless dir already contains it, and returns its path. Without
+// an embedded program it returns "". It usually blocks for milliseconds, at most for 5 s. It removes
+// the programs of other builds, which does not affect running ones. An error means that programs in
+// dir cannot be used, for example because the file system is mounted noexec.
 func Install(dir string) (path string, err error) {
 	if len(program) == 0 {
 		return "", nil
@@ -32,8 +32,8 @@ func Install(dir string) (path string, err error) {
 	return install(dir, program, strings.TrimSpace(sum))
 }
 
-// install writes the program with this SHA-256 sum, in hexadecimal. The sum is given so that
-// the pages of an installed program are not read from the file of sayso again.
+// install writes the program, whose SHA-256 sum is sum, in hexadecimal. The sum is a parameter
+// because computing it would read all pages of the embedded program, even if it is installed already.
 func install(dir, program, sum string) (path string, err error) {
 	defer func() {
 		if err != nil {
@@ -65,13 +65,14 @@ func install(dir, program, sum string) (path string, err error) {
 	}
 	for _, other := range others {
 		if other != path {
-			_ = os.Remove(other) // one that stays takes 3 MB
+			_ = os.Remove(other) // if it fails, 3 MB stay in use
 		}
 	}
 	return path, nil
 }
 
-// isIntact reports whether the file is the program: a power cut may have left a part of it.
+// isIntact reports whether the file at path is the program, and complete: a power cut may have left
+// only a part of it.
 func isIntact(path, sum string) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -87,9 +88,10 @@ func isIntact(path, sum string) bool {
 	return err == nil && hex.EncodeToString(digest.Sum(nil)) == sum
 }
 
-// write puts an executable file in place at once.
+// write writes an executable file atomically.
 func write(path, program string) error {
-	// A child that is forked while the file is open for writing keeps it from being executed.
+	// If a child were forked while the file is open for writing, the file could not be executed
+	// until that child closes it.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	f, err := os.CreateTemp(filepath.Dir(path), "sayso-shim-*")

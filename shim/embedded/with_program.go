@@ -4,7 +4,7 @@ package embedded
 
 import _ "embed"
 
-// scripts/build-shim writes both.
+// scripts/build-shim writes both files.
 var (
 	//go:embed sayso-shim
 	program string

@@ -15,7 +15,7 @@ var (
 	addBoundCredential = define("INSERT INTO credentials (" + sqlstore.NewCredentialColumns + `)
 		SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18
 		WHERE EXISTS (SELECT 1 FROM credentials p WHERE p.credential_id = $14 AND ` + sqlstore.ParentIsLive + ")")
-	// lockParents keeps a parent from being revoked until the credential bound to it is stored, so
+	// lockParents delays the revocation of a parent until the credential bound to it is stored, so
 	// that both are revoked together.
 	lockParents   = define("SELECT 1 FROM credentials WHERE credential_id = $1 OR credential_id = (SELECT parent_id FROM credentials WHERE credential_id = $1) FOR SHARE")
 	useCredential = define("UPDATE credentials c SET revoked = true, last_used_at = $3 FROM users u WHERE u.user_id = c.user_id AND " + sqlstore.LiveCredential +
@@ -25,8 +25,8 @@ var (
 		WHERE u.user_id = $2 AND u.password = '' AND NOT EXISTS (SELECT 1 FROM passkeys p WHERE p.user_id = $2)`)
 	endForPasskey = define(`UPDATE credentials c SET revoked = true FROM passkeys p WHERE p.passkey_id = $1 AND c.user_id = p.user_id
 		AND c.kind IN ('cookie', 'sign_in_link') AND c.credential_id <> $2`)
-	// All admins are locked first: of two changes that would together leave no admin, the second
-	// then sees the first.
+	// Locks all admins first. If two changes together would leave no admin, the second one therefore
+	// sees the first.
 	lockAdmins = define("SELECT user_id FROM users WHERE role = 'admin' OR user_id = $1 ORDER BY user_id FOR UPDATE")
 	changeUser = define(`UPDATE users u SET name = coalesce($2, u.name), role = coalesce($3, u.role), disabled = coalesce($4, u.disabled),
 		password = coalesce($6, u.password), password_by = coalesce($8, u.password_by), password_at = coalesce($9, u.password_at),

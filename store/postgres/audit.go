@@ -8,15 +8,15 @@ import (
 )
 
 var (
-	// The audit log is a chain, so one transaction appends at a time. Its lock is taken before any
-	// row is locked, which prevents deadlocks.
+	// The audit log is a hash chain, so only one transaction may append at a time. Its lock is taken
+	// before any row is locked, which prevents deadlocks.
 	lockAudit   = define("SELECT pg_advisory_xact_lock(8243113893085146473)")
 	appendAudit = define(appendWhere + "(SELECT 1)")
-	// The row was written by this transaction; otherwise there is nothing to record.
+	// Appends only if this transaction wrote the row; otherwise there is nothing to record.
 	auditAnswer   = define(appendWhere + "(SELECT 1 FROM requests r WHERE r.request_id = $2 AND r.xmin = pg_current_xact_id()::xid AND r.status IN ('answered', 'denied', 'expired'))")
 	auditApproval = define(appendWhere + "(SELECT 1 FROM requests r WHERE r.request_id = $2 AND r.xmin = pg_current_xact_id()::xid)")
-	// The folder is that of the session, which exists as long as one of its requests does. The
-	// answer was written by this transaction; otherwise there is nothing to grant.
+	// The folder is that of the session, which exists as long as one of its requests does. Inserts
+	// only if this transaction wrote the answer; otherwise there is nothing to grant.
 	insertGrant = define("INSERT INTO grants (" + sqlstore.NewGrantColumns + `, folder)
 		SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12::bigint, s.cwd FROM sessions s WHERE s.session_id = $13
 		AND EXISTS (SELECT 1 FROM requests r WHERE r.request_id = $7 AND r.xmin = pg_current_xact_id()::xid AND r.status = 'answered')
@@ -29,7 +29,7 @@ const appendWhere = `INSERT INTO audit (seq, body, hash)
 	FROM (SELECT 1) one LEFT JOIN (SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1) l ON true
 	WHERE EXISTS `
 
-// withAudit surrounds the statements that store an answer with those that record it, all in one
+// withAudit adds to the statements that store an answer those that record it. All belong to one
 // transaction.
 func withAudit(r pending.Request, res pending.Resolution, steps ...step) ([]step, error) {
 	body, err := sqlstore.ResolutionAudit(r, res)

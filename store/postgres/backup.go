@@ -19,10 +19,10 @@ import (
 // Names of the files of a backup.
 const (
 	backupTables = "database/tables.json"
-	backupRows   = "database/rows/" // followed by TABLE.NUMBER, whose contents together are one COPY
+	backupRows   = "database/rows/" // followed by TABLE.NUMBER; the parts of a table form one COPY
 )
 
-// backupPart is the size of a part of a table, in bytes, which is held in memory.
+// backupPart is the size of a part of a table, in bytes. One part is buffered in memory.
 const backupPart = 4 << 20
 
 // backupList lists the contents of a backup.
@@ -31,15 +31,15 @@ type backupList struct {
 	Tables []backupTable `json:"tables"`
 }
 
-// backupTable is a table, after all that it refers to.
+// backupTable is a table. The list has it after all tables to which it refers.
 type backupTable struct {
 	Name    string   `json:"name"`
 	Columns []string `json:"columns"` // without generated ones
 }
 
 // Backup passes the tables of a database to add, as files in the format of COPY. It reads one
-// snapshot, which no write waits for. Servers may be using the database. The schema may be that of
-// an earlier version.
+// snapshot and blocks no write. Servers may be using the database, and its schema may be that of an
+// earlier version.
 func Backup(ctx context.Context, dsn string, add func(name string, size int64, content io.Reader) error) (err error) {
 	conn, err := connectForBackup(ctx, dsn)
 	if err != nil {
@@ -57,7 +57,7 @@ func backUp(ctx context.Context, conn *pgx.Conn, add func(name string, size int6
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // it only reads
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // the transaction only reads
 	list, err := listTables(ctx, tx)
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func backUp(ctx context.Context, conn *pgx.Conn, add func(name string, size int6
 	return nil
 }
 
-// sql is a table with its columns, for COPY.
+// sql returns the table with its columns, for COPY.
 func (t backupTable) sql() string {
 	columns := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
@@ -121,7 +121,8 @@ func listTables(ctx context.Context, tx pgx.Tx) (list backupList, err error) {
 	return list, sortByReferences(ctx, tx, list.Tables)
 }
 
-// sortByReferences moves each table behind those to which it refers. A table may refer to itself.
+// sortByReferences sorts tables so that each follows those to which it refers. A table may refer to
+// itself.
 func sortByReferences(ctx context.Context, tx pgx.Tx, tables []backupTable) error {
 	rows, err := tx.Query(ctx, migrations.SelectReferences)
 	if err != nil {
@@ -139,7 +140,7 @@ func sortByReferences(ctx context.Context, tx pgx.Tx, tables []backupTable) erro
 	return nil
 }
 
-// partWriter passes what is written to it to add, in parts.
+// partWriter passes the data written to it to add, in parts of [backupPart] bytes.
 type partWriter struct {
 	name   string
 	add    func(name string, size int64, content io.Reader) error
@@ -159,7 +160,7 @@ func (w *partWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// flush passes the part that has begun. There is at least one for each table.
+// flush passes the buffered part to add. Each table has at least one part, which may be empty.
 func (w *partWriter) flush() error {
 	if w.buffer.Len() == 0 && w.number > 0 {
 		return nil
@@ -170,7 +171,7 @@ func (w *partWriter) flush() error {
 	return err
 }
 
-// connectForBackup connects; see [begin] for calls that take long.
+// connectForBackup opens a connection. Use [begin] for long transactions.
 func connectForBackup(ctx context.Context, dsn string) (*pgx.Conn, error) {
 	config, err := parseConfig(dsn)
 	if err != nil {
@@ -183,7 +184,7 @@ func connectForBackup(ctx context.Context, dsn string) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// begin begins a transaction without the limits on the duration of calls.
+// begin starts a transaction without timeouts.
 func begin(ctx context.Context, conn *pgx.Conn, options pgx.TxOptions) (pgx.Tx, error) {
 	tx, err := conn.BeginTx(ctx, options)
 	if err == nil {
@@ -205,7 +206,8 @@ func IsEmpty(ctx context.Context, dsn string) (empty bool, err error) {
 	return empty, nil
 }
 
-// Restorer replaces the tables of a database, in one transaction. The caller has excluded servers.
+// Restorer replaces the tables of a database, in one transaction. The caller must keep servers from
+// using the database.
 type Restorer struct {
 	conn *pgx.Conn
 	tx   pgx.Tx
@@ -250,11 +252,11 @@ func (r *Restorer) put(ctx context.Context, name string, content io.Reader) erro
 	return err
 }
 
-// createdFunction finds the functions that a migration makes.
+// createdFunction finds the functions that a migration creates.
 var createdFunction = regexp.MustCompile(`(?im)^\s*CREATE\s+(?:OR\s+REPLACE\s+)?FUNCTION\s+"?(\w+)`)
 
 // dropAll returns the statements that remove everything that the steps and an interrupted copy have
-// made.
+// created.
 func dropAll(steps []migrations.Migration) string {
 	var sql strings.Builder
 	for _, name := range append(migrations.Tables(steps), migrations.CopyTable) {
@@ -268,7 +270,7 @@ func dropAll(steps []migrations.Migration) string {
 	return sql.String()
 }
 
-// createTables replaces all tables of sayso by empty ones.
+// createTables replaces all tables of sayso with empty ones.
 func (r *Restorer) createTables(ctx context.Context) error {
 	all, err := migrations.All(migrations.Postgres)
 	if err != nil {
@@ -285,12 +287,12 @@ func (r *Restorer) createTables(ctx context.Context) error {
 		}
 	}
 	var sql strings.Builder
-	sql.WriteString(dropAll(all)) // of the newest version: what is there may be newer than the backup
+	sql.WriteString(dropAll(all)) // of all steps, because the database may be newer than the backup
 	sql.WriteString(migrations.CreateTable + ";\n")
 	for _, m := range steps {
 		sql.WriteString(m.SQL + ";\n")
 	}
-	// What the steps have put into the tables is in the backup, too.
+	// The backup also contains the rows that the steps have inserted.
 	for _, t := range slices.Backward(r.list.Tables) {
 		name := pgx.Identifier{t.Name}.Sanitize()
 		sql.WriteString("ALTER TABLE " + name + " DISABLE TRIGGER USER; DELETE FROM " + name + ";\n")
@@ -299,8 +301,8 @@ func (r *Restorer) createTables(ctx context.Context) error {
 	return err
 }
 
-// Check prepares what was restored for its first server: identities continue where they ended, and
-// any machine may drive the runners, because a restore is a move for good. It keeps the epochs.
+// Check prepares the restored database for its first server. Identities continue after the highest
+// value. Any machine may drive the runners, because a restore is a permanent move. The epochs stay.
 func (r *Restorer) Check(ctx context.Context) error {
 	if len(r.list.Tables) == 0 {
 		return errors.New("restore: the backup has no database")
@@ -332,7 +334,7 @@ func (r *Restorer) Check(ctx context.Context) error {
 	return nil
 }
 
-// Commit makes the restored tables those of the database.
+// Commit replaces the tables of the database with the restored ones.
 func (r *Restorer) Commit(ctx context.Context) error {
 	if err := r.tx.Commit(ctx); err != nil {
 		return fmt.Errorf("restore: %w", err)
@@ -340,7 +342,7 @@ func (r *Restorer) Commit(ctx context.Context) error {
 	return nil
 }
 
-// Close undoes what was not committed.
+// Close discards everything that was not committed.
 func (r *Restorer) Close() error {
 	if err := r.conn.Close(context.Background()); err != nil {
 		return fmt.Errorf("restore: %w", err)

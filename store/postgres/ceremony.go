@@ -11,13 +11,13 @@ import (
 )
 
 var (
-	// What is deleted has expired by the same clock, so it cannot be finished again.
+	// The deleted ceremonies have expired by the same clock, so they cannot be finished again.
 	forgetCeremonies = define(`DELETE FROM ceremonies WHERE ceremony_id IN (
 		SELECT ceremony_id FROM ceremonies WHERE expires_at < ` + databaseTime + ` LIMIT 100 FOR UPDATE SKIP LOCKED)`)
 	finishCeremony = define("INSERT INTO ceremonies (ceremony_id, expires_at) SELECT $1, $2 WHERE $2 > " + databaseTime + " ON CONFLICT (ceremony_id) DO NOTHING")
 )
 
-// CeremonyKey implements [account.Ceremonies]. The first server makes the key.
+// CeremonyKey implements [account.Ceremonies]. The first server generates the key.
 func (s *Store) CeremonyKey(ctx context.Context) (key [account.CeremonyKeySize]byte, err error) {
 	if known := s.ceremonyKey.Load(); known != nil {
 		return *known, nil

@@ -18,18 +18,19 @@ import (
 )
 
 // errSharedConnection: a pooler lends each transaction another connection (pool_mode transaction). Then
-// nothing may belong to a connection beyond a transaction: no setting, prepared statement, lock or LISTEN.
-// It does not leave the package.
+// no state of a connection outlives a transaction: no setting, prepared statement, lock or LISTEN. The
+// error does not leave the package.
 var errSharedConnection = errors.New("postgres: each transaction gets another connection")
 
-// errSharedStatement refuses a pooler that lends a connection for only one statement.
+// errSharedStatement refuses a pooler that lends each statement another connection (pool_mode
+// statement).
 var errSharedStatement = fmt.Errorf("%w: the connection pooler at this address lends each statement another connection (pool_mode statement), but sayso needs transactions; set pool_mode = session or transaction for this database", sqlstore.ErrDSN)
 
 // errIsolation refuses a default that sayso cannot change for its own connections.
 var errIsolation = fmt.Errorf("%w: the connection pooler at this address lends each transaction another connection, whose default_transaction_isolation is not read committed; change that for the user or the database, or set pool_mode = session", sqlstore.ErrDSN)
 
-// connect opens a connection with settings, as configureConnections. If it is shared, shared is true, and
-// it has none of them.
+// connect opens a connection with settings; see [configureConnections]. If a pooler shares the
+// connection, shared is true, and the connection has none of the settings.
 func connect(ctx context.Context, config *pgx.ConnConfig, settings map[string]string) (conn *pgx.Conn, shared bool, err error) {
 	own := config.Copy()
 	configureConnections(own, settings)
@@ -43,8 +44,8 @@ func connect(ctx context.Context, config *pgx.ConnConfig, settings map[string]st
 	return conn, true, err
 }
 
-// closeConnection closes a connection, and waits for up to [closeTimeout] until nothing is left of it: the
-// driver cancels what it was doing in the background.
+// closeConnection closes a connection, and waits up to [closeTimeout] for the driver, which cancels a
+// running statement in the background.
 func closeConnection(ctx context.Context, conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
@@ -56,7 +57,7 @@ func closeConnection(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// shareConnections makes new connections work over a pooler that lends each transaction another one.
+// shareConnections configures new connections for a pooler that lends each transaction another one.
 func shareConnections(config *pgx.ConnConfig) {
 	if config.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
 		config.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe // the same without prepared statements
@@ -84,9 +85,9 @@ func shareConnections(config *pgx.ConnConfig) {
 	}
 }
 
-// configureConnections makes each new connection fail with errSharedConnection if it is shared, and
-// applies settings, whose values must be constants. They are not part of the startup message, because
-// PgBouncer refuses settings that it does not know.
+// configureConnections makes each new connection apply settings, whose values must be constants, and
+// fail with [errSharedConnection] if a pooler shares it. The settings are not part of the startup
+// message, because PgBouncer refuses unknown ones.
 func configureConnections(config *pgx.ConnConfig, settings map[string]string) {
 	// The statements depend on seeing what was committed while they waited for a lock.
 	set := "SET default_transaction_isolation = 'read committed'"
@@ -95,14 +96,14 @@ func configureConnections(config *pgx.ConnConfig, settings map[string]string) {
 	}
 	plain := config.Config.Copy()
 	var mu sync.Mutex
-	isOwn := false // whether an earlier connection to this address was found not to be shared; guarded by mu
+	isOwn := false // an earlier connection to this address was found not to be shared; guarded by mu
 	config.AfterConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
 		pid, err := backend(ctx, conn)
 		if err != nil {
 			return err
 		}
-		// PostgreSQL reported the same process id when it accepted the connection; a pooler reports
-		// a number of its own.
+		// PostgreSQL reports the same process id when it accepts a connection. A pooler reports
+		// another number.
 		if pid != conn.PID() {
 			mu.Lock()
 			known := isOwn
@@ -120,15 +121,15 @@ func configureConnections(config *pgx.ConnConfig, settings map[string]string) {
 	}
 }
 
-// refuseShared fails with errSharedConnection if a pooler lends the same PostgreSQL process to two
-// open connections, or another process to one of them than before.
+// refuseShared fails with [errSharedConnection] if a pooler lends the same PostgreSQL process to two
+// open connections, or lends one of them another process than before.
 func refuseShared(ctx context.Context, config *pgconn.Config, conn *pgconn.PgConn, pid uint32) error {
 	second, err := pgconn.ConnectConfig(ctx, config)
 	if err != nil {
 		return err
 	}
 	defer second.Close(ctx)
-	// While others use the pooler, it may not lend the process that was used last.
+	// One round is not enough: with other clients, the pooler may lend another idle process.
 	const rounds = 5
 	for range rounds {
 		theirs, err := backend(ctx, second)
@@ -146,7 +147,7 @@ func refuseShared(ctx context.Context, config *pgconn.Config, conn *pgconn.PgCon
 	return nil
 }
 
-// backend returns the process id of PostgreSQL's end of a connection.
+// backend returns the id of the PostgreSQL process that serves a connection.
 func backend(ctx context.Context, conn *pgconn.PgConn) (uint32, error) {
 	text, err := readValue(ctx, conn, "SELECT pg_backend_pid()")
 	if err != nil {

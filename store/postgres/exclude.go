@@ -15,38 +15,39 @@ import (
 
 // Intervals and timeouts of an [Exclusive].
 const (
-	retryInterval  = 100 * time.Millisecond // while another server ends
-	checkInterval  = 2 * time.Second        // to check that we still hold the lock
-	connectTimeout = 10 * time.Second       // to connect, and for each check
+	retryInterval  = 100 * time.Millisecond // between attempts to take the lock
+	checkInterval  = 2 * time.Second        // between checks that the lock is still held
+	connectTimeout = 10 * time.Second       // for connecting, and for each check
 )
 
-// keepAlive are the settings with which PostgreSQL notices soon that a connection is lost.
+// keepAlive holds settings that make PostgreSQL notice a lost connection within half a minute.
 var keepAlive = map[string]string{"tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3"}
 
 // lockClass is the first key of the lock, "sayo" in ASCII; the second is a hash of the schema.
 const lockClass = 0x7361796f
 
-// Exclusive is the lock on a database, which servers share, and which a restore has alone. It is an
-// advisory lock on a connection of its own. If that connection is lost, PostgreSQL releases the lock,
-// and [Exclusive.Run] takes it again. Over a pooler in transaction mode, it is the lock of a transaction
-// that stays open, so that the pooler lends the connection to nobody else. Such a transaction has no
-// snapshot and changes nothing, so it keeps PostgreSQL from removing nothing.
+// Exclusive is the lock on a database. Servers share it; a restore takes it exclusively. It is an
+// advisory lock on a dedicated connection. If that connection is lost, PostgreSQL releases the lock,
+// and [Exclusive.Run] takes it again. Over a pooler in transaction mode, the lock belongs to a
+// transaction that stays open, so that the pooler lends the connection to no other client. That
+// transaction has no snapshot and no changes, so it does not hold back vacuuming.
 type Exclusive struct {
 	config *pgx.ConnConfig
-	name   string // identifies its holder to others
+	name   string // identifies the holder of the lock to others
 	shared bool
 	conn   *pgx.Conn
-	pooled bool // conn is in a transaction that has the lock
+	pooled bool // conn is in a transaction that holds the lock
 }
 
-// Exclude takes the lock of a database alone. While others hold it, Exclude waits for up to wait, and
-// then fails with [sqlstore.ErrInUse].
+// Exclude takes the lock on a database exclusively. While others hold it, Exclude waits up to the
+// given time, and then fails with [sqlstore.ErrInUse].
 func Exclude(ctx context.Context, dsn string, wait time.Duration) (*Exclusive, error) {
 	return lock(ctx, dsn, wait, false)
 }
 
-// Share takes the lock of a database together with other servers. While somebody has it alone, such as
-// a server of a release that could not share, Share does as [Exclude].
+// Share takes the lock on a database for a server, together with other servers. While it is taken
+// exclusively, for example by a server of a release that could not share, Share waits and fails like
+// [Exclude].
 func Share(ctx context.Context, dsn string, wait time.Duration) (*Exclusive, error) {
 	return lock(ctx, dsn, wait, true)
 }
@@ -62,7 +63,7 @@ func lock(ctx context.Context, dsn string, wait time.Duration, shared bool) (*Ex
 	}
 	e := &Exclusive{config: config.ConnConfig, shared: shared, name: fmt.Sprintf("sayso serve %.24s %d %.12s", host, os.Getpid(), rand.Text())}
 	e.config.RuntimeParams["application_name"] = e.name
-	// The result of the extended protocol would keep its snapshot in a transaction that stays open.
+	// In a transaction that stays open, the extended protocol would keep the snapshot of a result.
 	e.config.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
 	for start := time.Now(); ; {
 		err := e.acquire(ctx)
@@ -80,7 +81,7 @@ func lock(ctx context.Context, dsn string, wait time.Duration, shared bool) (*Ex
 	}
 }
 
-// findHolder selects a connection that holds the lock, first one that has it alone.
+// findHolder selects a connection that holds the lock, preferably one that holds it exclusively.
 const findHolder = `SELECT a.pid, coalesce(a.application_name, '') FROM pg_locks l JOIN pg_stat_activity a USING (pid)
 	WHERE l.locktype = 'advisory' AND l.granted AND l.objsubid = 2 AND l.classid = $1::bigint::oid
 	AND l.objid = (hashtext(current_schema())::bigint & 4294967295)::oid
@@ -90,7 +91,7 @@ const findHolder = `SELECT a.pid, coalesce(a.application_name, '') FROM pg_locks
 func (e *Exclusive) acquire(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	// A server that lost its network must not lock others out for hours.
+	// Without keepAlive, a server that lost its network could lock others out for hours.
 	conn, pooled, err := connect(ctx, e.config, keepAlive)
 	if err != nil {
 		return fmt.Errorf("cannot connect: %w", classifyRead(ctx, err))
@@ -125,14 +126,14 @@ func (e *Exclusive) acquire(ctx context.Context) (err error) {
 		if !errors.Is(err, pgx.ErrNoRows) {
 			break
 		}
-		// The holder has released the lock since. It may have been this server, on a connection
-		// whose end the database noticed only now.
+		// The holder has released the lock meanwhile. It may have been this server itself, on a lost
+		// connection whose end the database has just noticed.
 	}
 	switch {
 	case err != nil:
 		return err
 	case holder == e.name:
-		// Our own connection, whose loss the database has not noticed yet.
+		// The holder is our own lost connection, whose end the database has not noticed yet.
 		if _, err := conn.Exec(ctx, `SELECT pg_terminate_backend($1)`, pid); err != nil {
 			return err
 		}
@@ -144,8 +145,8 @@ func (e *Exclusive) acquire(ctx context.Context) (err error) {
 	return fmt.Errorf("%w: a sayso server (%s) uses it; stop it first", sqlstore.ErrInUse, holder)
 }
 
-// Run keeps the lock until ctx ends. It replaces a lost connection, however long that takes, and
-// fails with [sqlstore.ErrInUse] if others have taken the lock meanwhile so that this cannot.
+// Run keeps the lock until ctx ends. It replaces a lost connection, however long that takes. It fails
+// with [sqlstore.ErrInUse] if a conflicting lock was taken meanwhile.
 func (e *Exclusive) Run(ctx context.Context) error {
 	for {
 		select {
@@ -160,7 +161,7 @@ func (e *Exclusive) Run(ctx context.Context) error {
 			if err == nil || ctx.Err() != nil {
 				continue
 			}
-			_ = closeConnection(ctx, e.conn) // it is lost
+			_ = closeConnection(ctx, e.conn) // the connection is lost
 			e.conn = nil
 		}
 		if err := e.acquire(ctx); errors.Is(err, sqlstore.ErrInUse) {
@@ -176,8 +177,8 @@ func (e *Exclusive) Close() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), connectTimeout)
 	defer cancel()
-	if e.pooled { // the pooler lends the connection to others, or ends it some time later
-		_ = e.conn.PgConn().Exec(ctx, "ROLLBACK").Close() // the end of the connection follows
+	if e.pooled { // the pooler may keep the connection to PostgreSQL open
+		_ = e.conn.PgConn().Exec(ctx, "ROLLBACK").Close() // the connection is closed in any case
 	}
 	return closeConnection(ctx, e.conn)
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/sayso-dev/sayso/internal/job"
 )
 
-// databaseTime is the time of the database in microseconds.
+// databaseTime is the time by the database's clock, in Unix microseconds.
 const databaseTime = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
 var (
-	// A new term is above the time, so that a restored backup gives no term again.
+	// A new term is at least the current time, so that a restored backup never repeats a term.
 	holdLease = define(`INSERT INTO job_lease (name, server_id, term, expires_at) VALUES ('jobs', $1, ` + databaseTime + `, ` + databaseTime + ` + $2)
 		ON CONFLICT (name) DO UPDATE SET server_id = excluded.server_id, expires_at = excluded.expires_at,
 			term = CASE WHEN job_lease.server_id = excluded.server_id AND job_lease.expires_at > ` + databaseTime + `

@@ -16,8 +16,8 @@ var (
 	removeQueued = define("WITH moved AS (DELETE FROM messages WHERE message_id = $1 AND sent_at = 0 RETURNING session_id) " + growVersion("$2"))
 	unsend       = define("WITH moved AS (UPDATE messages SET sent_at = 0, place = (" + sqlstore.SelectFirstPlace +
 		") WHERE message_id = $1 AND sent_at <> 0 RETURNING session_id) " + growVersion("$2"))
-	// A message that was sent after the lock was taken may be requeued by another transaction
-	// meanwhile, so the update checks again.
+	// Another transaction may have requeued a message since sent was selected, so the update checks
+	// sent_at again.
 	requeue = define("WITH sent AS (" + sqlstore.SelectRequeued + `),
 		moved AS (UPDATE messages m SET sent_at = 0, place = sent.place FROM sent WHERE m.seq = sent.seq AND m.sent_at <> 0 RETURNING m.session_id),
 		bump AS (` + growVersion("$2") + `)
@@ -27,8 +27,8 @@ var (
 	markUsed       = define("UPDATE attachments SET used = true WHERE attachment_id = ANY ($1::text[])")
 )
 
-// growVersion increments the version of the session to which the rows named moved belong, if there
-// are any; now is the placeholder of the time.
+// growVersion returns an update that increments the version of the session of the rows in moved, if
+// there are any. now is the placeholder of the time.
 func growVersion(now string) string {
 	return "UPDATE processes SET version = version + 1, updated_at = " + now + " WHERE session_id = (SELECT session_id FROM moved LIMIT 1)"
 }
@@ -86,7 +86,7 @@ func (s *Store) RemoveQueued(ctx context.Context, messageID string) (bool, error
 	return s.changeQueue(ctx, "remove queued "+messageID, removeQueued, messageID, time.Now().UnixMicro())
 }
 
-// changeQueue runs a statement that changes the queue, and reports whether it did.
+// changeQueue runs a statement that changes the queue, and reports whether it changed a row.
 func (s *Store) changeQueue(ctx context.Context, what string, statement *sqlstore.Statement, args ...any) (bool, error) {
 	var n int64
 	if err := s.write(ctx, what, step{statement, args, countRows(&n)}); err != nil {

@@ -17,45 +17,45 @@ import (
 
 // Intervals and sizes of a [Notifier].
 const (
-	// sendInterval merges the changes of a server to 20 notifications a second.
+	// sendInterval limits a server to 20 notifications a second, each for all changes since the last.
 	sendInterval = 50 * time.Millisecond
-	// pollInterval is how late a change is noticed whose notification was lost.
+	// pollInterval bounds the delay with which a change is noticed whose notification was lost.
 	pollInterval = 2 * time.Second
-	// maxPayload bounds a notification, in bytes; PostgreSQL refuses 8000.
+	// maxPayload bounds a notification, in bytes. PostgreSQL refuses 8000 or more.
 	maxPayload = 7900
-	// notifierTimeout bounds each call; the connection is then replaced.
+	// notifierTimeout bounds each call. After a timeout, the connection is replaced.
 	notifierTimeout   = 5 * time.Second
 	maxReconnectDelay = 2 * time.Second
 )
 
-// Notifier announces changes of sessions to this server's listeners and to the other servers of
-// a database. NOTIFY carries only ids, and follows the commit; what it misses is found by a poll.
-// Both use one connection, of the notifier's own.
+// Notifier announces changes of sessions to this server's listeners and to the other servers of a
+// database. NOTIFY carries only ids and is sent after the commit. A poll finds changes whose
+// notification was lost. Both use one dedicated connection.
 //
-// The listeners of this server hear of its own changes at once, as from the embedded
-// [session.LocalNotifier], and of the changes of others while [Notifier.Run] runs.
+// The embedded [session.LocalNotifier] notifies the listeners of this server of its own changes at
+// once. They are notified of the changes of other servers while [Notifier.Run] runs.
 type Notifier struct {
 	session.LocalNotifier
 
 	dsn string
 	log *slog.Logger
-	id  string // of this notifier, so that it ignores its own notifications
+	id  string // of this notifier, which ignores its own notifications
 
 	mu      sync.Mutex // protects following
 	pending map[string]bool
-	wake    func() // interrupts the wait for notifications; nil while there is none
+	wake    func() // interrupts the wait for notifications; nil while Run does not wait
 
 	// The fields below belong to Run.
 	channel  string // of NOTIFY
-	polls    bool   // the connection is shared, so nothing can be heard over it
+	polls    bool   // the connection receives no notifications, for example because it is shared
 	sentAt   time.Time
 	polledAt time.Time
-	since    string              // transactions before this one were seen by the last poll; "" before the first
-	sessions map[string]struct{} // the ids that existed at the last poll
-	counts   map[topicKey]int64  // the rows that existed then
+	since    string              // the last poll saw all transactions before this one; "" before the first poll
+	sessions map[string]struct{} // the session ids that existed at the last poll
+	counts   map[topicKey]int64  // the number of rows that existed at the last poll
 }
 
-// topicKey is a part of a topic that is announced by itself.
+// topicKey identifies a part of a topic that is announced separately.
 type topicKey struct{ topic, key string }
 
 // NewNotifier returns a notifier for the database at a postgres:// URL. It does not connect.
@@ -103,8 +103,8 @@ func (n *Notifier) announce(sessionID string, state bool) {
 	}
 }
 
-// Run connects, and sends and receives notifications until ctx ends. A lost connection is
-// replaced, and then everything is announced to the listeners.
+// Run connects, and sends and receives notifications until ctx ends. It replaces a lost connection,
+// and then announces everything to the listeners.
 func (n *Notifier) Run(ctx context.Context) error {
 	delay := time.Duration(0)
 	for ctx.Err() == nil {
@@ -125,15 +125,16 @@ func (n *Notifier) Run(ctx context.Context) error {
 	return nil
 }
 
-// serve uses one connection until it is lost or ctx ends. ready reports whether it has worked.
+// serve uses one connection until it is lost or ctx ends. ready reports whether the connection has
+// worked.
 func (n *Notifier) serve(ctx context.Context) (ready bool, err error) {
 	conn, err := n.connect(ctx)
 	if err != nil {
 		return false, err
 	}
-	defer func() { _ = closeConnection(ctx, conn) }() // it is lost, or nobody needs it any more
-	// Changes before LISTEN were not heard, and the database may be another one than before, which
-	// has lost some.
+	defer func() { _ = closeConnection(ctx, conn) }() // it is lost, or no longer needed
+	// Notifications sent before LISTEN were missed, and a failover may have led to a database that
+	// lost changes.
 	n.since = ""
 	for {
 		now := time.Now()
@@ -158,8 +159,8 @@ func (n *Notifier) serve(ctx context.Context) (ready bool, err error) {
 	}
 }
 
-// connect opens the connection and starts to listen. Where nothing can be heard, as over a pooler that lends
-// connections for single transactions, changes are found by polling.
+// connect opens the connection and starts to listen. If no notifications can arrive, as over a pooler
+// in transaction mode, it sets polls.
 func (n *Notifier) connect(ctx context.Context) (*pgx.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, notifierTimeout)
 	defer cancel()
@@ -168,7 +169,7 @@ func (n *Notifier) connect(ctx context.Context) (*pgx.Conn, error) {
 		return nil, err
 	}
 	config := pool.ConnConfig
-	config.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol // which a pooler needs, and nothing here is frequent
+	config.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol // a pooler needs it; its cost is small here
 	conn, shared, err := connect(ctx, config, keepAlive)
 	if err != nil {
 		return nil, err
@@ -187,17 +188,17 @@ func (n *Notifier) connect(ctx context.Context) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// probeTimeout is how long a notification may take to arrive that a server sends itself.
+// probeTimeout bounds the wait for a notification that a server sends to itself.
 const probeTimeout = 2 * time.Second
 
-// listen starts to listen. deaf reports whether nothing can be heard: over a pooler, a notification that
-// another connection sends has to arrive.
+// listen starts to listen. deaf reports whether no notifications arrive. If there is a pooler, listen
+// tests that with a notification that it sends over another connection.
 func (n *Notifier) listen(ctx context.Context, config *pgx.ConnConfig, conn *pgx.Conn) (deaf bool, err error) {
 	if _, err := conn.Exec(ctx, "LISTEN "+n.channel); err != nil {
 		return false, err
 	}
 	pid, err := backend(ctx, conn.PgConn())
-	if err != nil || pid == conn.PgConn().PID() { // it is no pooler
+	if err != nil || pid == conn.PgConn().PID() { // no pooler
 		return false, err
 	}
 	other, err := pgx.ConnectConfig(ctx, config)
@@ -215,7 +216,7 @@ func (n *Notifier) listen(ctx context.Context, config *pgx.ConnConfig, conn *pgx
 		switch {
 		case heard != nil && heard.Payload == n.id:
 			return false, nil
-		case heard != nil: // of another server; the first poll finds what it says
+		case heard != nil: // of another server; the first poll finds its changes
 		case waiting.Err() != nil && ctx.Err() == nil && !conn.IsClosed():
 			return true, nil
 		default:
@@ -224,7 +225,8 @@ func (n *Notifier) listen(ctx context.Context, config *pgx.ConnConfig, conn *pgx
 	}
 }
 
-// wait returns when a notification was received, or something is due.
+// wait handles the next notification. It returns when it has done so, when a poll or pending
+// notification is due, or when wake was called.
 func (n *Notifier) wait(ctx context.Context, conn *pgx.Conn) error {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -262,17 +264,18 @@ func (n *Notifier) wait(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// itemsMark precedes the id of a session of which only the transcript changed.
+// itemsMark precedes the id of a session if only its transcript has changed.
 const itemsMark = "-"
 
 // topicMark precedes a topic, a colon and a key.
 const topicMark = "+"
 
-// tooMany is sent in place of more ids than fit: whoever hears it polls.
+// tooMany replaces a list of ids that does not fit. Its receivers poll.
 const tooMany = "*"
 
-// send announces the pending changes to other servers, and reports whether there were any. A
-// notification is the id of its sender and those of the sessions. If it fails, they stay pending.
+// send announces the pending changes to other servers, and reports whether there were any. The
+// payload is the id of the sender, followed by those of the sessions. If send fails, the changes stay
+// pending.
 func (n *Notifier) send(ctx context.Context, conn *pgx.Conn) (sent bool, err error) {
 	n.mu.Lock()
 	list := n.pending
@@ -334,18 +337,18 @@ func (n *Notifier) receive(heard *pgconn.Notification) {
 var (
 	notifyChannel = define("SELECT 'sayso_' || to_hex(hashtext(current_schema()))")
 	notifyServers = define("SELECT pg_notify($1, $2)")
-	// Every change of a session, of its requests, messages or transcript also updates its row
-	// here. It is visible to the last poll's snapshot if its transaction was older than all that
-	// ran then. The comparison of ages holds for transaction numbers that have wrapped around.
+	// Every change of a session, its requests, messages or transcript also updates its row in
+	// processes. The last poll's snapshot saw that row if its transaction was older than all that
+	// were running then. Comparing ages is correct even after transaction ids have wrapped around.
 	selectChanges = define(`SELECT pg_snapshot_xmin(pg_current_snapshot())::text, count(*),
 		coalesce(array_agg(session_id) FILTER (WHERE $1::text = '' OR age(p.xmin) <= age(nullif($1::text, '')::xid8::xid)), '{}') FROM processes p`)
 	selectActiveIDs = define("SELECT session_id FROM processes WHERE state <> 'dead' UNION SELECT session_id FROM requests WHERE " + answerable)
 )
 
-// selectTopics selects which parts of the topics have changed, as selectChanges does, and how many
-// rows those have that can be deleted. Deleted bookmarks are not missed: they are the oldest of more
-// than a user can have, and counting them would return a row for each user. The time of use of a
-// credential changes its row, too.
+// selectTopics selects which parts of the topics have changed, like selectChanges, and the number of
+// rows in those whose rows can be deleted. Bookmarks are not counted: only the oldest of more than a
+// user may have are deleted, which need not be announced, and counting them would return a row for
+// each user. Using a credential also changes its row.
 var selectTopics = define(`SELECT topic, key, sum(counted), coalesce(bool_or(age(changed) <= age(nullif($1::text, '')::xid8::xid)), false) FROM (
 	SELECT '` + string(session.TopicPeople) + `', '', 0, xmin FROM users UNION ALL
 	SELECT '` + string(session.TopicProjects) + `', '', 1, xmin FROM projects UNION ALL
@@ -357,19 +360,19 @@ var selectTopics = define(`SELECT topic, key, sum(counted), coalesce(bool_or(age
 	) AS change (topic, key, counted, changed) GROUP BY topic, key
 	HAVING sum(counted) > 0 OR bool_or(age(changed) <= age(nullif($1::text, '')::xid8::xid))`)
 
-// queryChanges returns the ids of the sessions that a transaction changed that was not seen by the
-// poll that returned since, how many sessions exist, and the next since. With "", it returns all
-// ids.
+// queryChanges returns the ids of the sessions changed by transactions that the poll which returned
+// since did not see, the number of all sessions, and the value of since for the next poll. If since
+// is "", it returns all ids.
 func queryChanges(ctx context.Context, conn *pgx.Conn, since string) (next string, count int, changed []string, err error) {
 	err = conn.QueryRow(ctx, selectChanges.Text(sqlstore.Postgres), since).Scan(&next, &count, &changed)
 	return next, count, changed, err
 }
 
-// poll finds what has changed since the last poll, by whichever server, and passes it to the
-// listeners. The first poll of a connection announces everything.
+// poll finds the changes of all servers since the last poll, and passes them to the listeners. The
+// first poll of a connection announces everything.
 //
-// A row may become visible after rows that were changed later. So what counts is not a time or a
-// number in the row, but which transactions the last poll did not see.
+// A row may become visible after rows that were changed later. So poll does not compare a time or a
+// number in the row, but looks for transactions that the last poll did not see.
 func (n *Notifier) poll(ctx context.Context, conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, notifierTimeout)
 	defer cancel()
@@ -400,7 +403,7 @@ func (n *Notifier) poll(ctx context.Context, conn *pgx.Conn) error {
 			}
 		}
 	}
-	if everything || len(known) != count { // some may have been deleted
+	if everything || len(known) != count { // sessions may have been deleted
 		n.sessions = make(map[string]struct{}, len(existing))
 		for _, id := range existing {
 			n.sessions[id] = struct{}{}
@@ -448,7 +451,7 @@ func (n *Notifier) pollTopics(ctx context.Context, conn *pgx.Conn) error {
 		return err
 	}
 	for at, count := range n.counts {
-		if now[at] != count { // whatever was added is in changed
+		if now[at] != count { // rows were deleted; changed already has those that were added
 			changed[at] = true
 		}
 	}

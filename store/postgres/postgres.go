@@ -1,12 +1,12 @@
-// Package postgres is the store in PostgreSQL: the engine for teams.
+// Package postgres implements the store in PostgreSQL, the engine for teams.
 //
 // # Durability
 //
-// Every transaction commits with synchronous_commit on, or stronger if the server is set so.
-// Without it, the crash of one process of the database server undoes the commits of the last
-// moments: requests that people have seen, versions that tabs have, and journal offsets up to which
-// the shim has dropped its output. Each transaction sets it itself, so no default of a server,
-// database, role or pooler can weaken it.
+// Every transaction commits with synchronous_commit on, or remote_apply if the server is set so.
+// Without it, the crash of one process of the database server undoes the latest commits: requests
+// that people have seen, versions that tabs have, and journal offsets up to which the shim has
+// dropped its output. Each transaction sets it itself, so no default of a server, database, role or
+// pooler can weaken it.
 //
 // # Deadlines
 //
@@ -15,14 +15,14 @@
 //
 // # Concurrency
 //
-// A write is one round trip: its statements form one pipeline, and so one transaction, at the level
-// read committed. Rows are locked in the order runners, requests, messages, processes, sessions. A
-// transaction that the database still rolls back (deadlock, serialization failure) has changed
+// A write is one round trip: its statements form one pipeline, and so one transaction, at isolation
+// level read committed. Rows are locked in the order runners, requests, messages, processes, sessions.
+// A transaction that the database still rolls back (deadlock, serialization failure) has changed
 // nothing and is run again.
 //
 // Over a pooler in transaction mode, each transaction may use another connection (connect.go). Then
-// statements are not prepared, changes of other servers are found by polling (notifier.go), and the lock
-// on the database is that of a transaction that stays open (exclude.go).
+// statements are not prepared, a poll finds the changes of other servers (notifier.go), and the lock
+// on the database belongs to a transaction that stays open (exclude.go).
 package postgres
 
 import (
@@ -46,8 +46,8 @@ import (
 	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
-// maxConns is the size of the pool if the address does not set pool_max_conns: enough that slow
-// searches never delay an answer.
+// maxConns is the size of the pool if the address does not set pool_max_conns. It is large enough
+// that slow searches never delay an answer.
 const maxConns = 16
 
 // minVersion is the required server version, as server_version_num: the oldest that is still
@@ -58,17 +58,17 @@ const minVersion = 140000
 type Store struct {
 	sqlstore.Shared
 	*database
-	lease *session.Lease // compared by each write, see [Store.WithLease]; nil if none is
+	lease *session.Lease // checked by each write, see [Store.WithLease]; nil for no check
 }
 
-// database is what the views of a Store share.
+// database is the state that the views of a Store share.
 type database struct {
 	pool *pgxpool.Pool
 	// callTimeout is the constant [callTimeout], except in tests on a busy machine.
 	callTimeout time.Duration
-	readOnly    bool // each write is refused; a shared connection cannot be set so
+	readOnly    bool // refuse all writes; a setting of a shared connection could not do that
 	closed      atomic.Bool
-	full        atomic.Pointer[diskFullError] // the last write that found no space
+	full        atomic.Pointer[diskFullError] // the last write that the database refused
 	ceremonyKey atomic.Pointer[[account.CeremonyKeySize]byte]
 }
 
@@ -78,13 +78,14 @@ func Open(ctx context.Context, dsn string) (*Store, error) {
 	return open(ctx, dsn, false, migrations.Apply)
 }
 
-// OpenMigrated is [Open] for commands beside a server. It migrates no database of an older version,
-// which a server of that version may be using: then it fails with an error of migrations.Check.
+// OpenMigrated is like [Open], for commands that run beside a server. It does not migrate a database
+// of an older version, because a server of that version may be using it: then it fails with an error
+// of migrations.Check.
 func OpenMigrated(ctx context.Context, dsn string) (*Store, error) {
 	return open(ctx, dsn, false, migrations.ApplyToEmpty)
 }
 
-// OpenReadOnly is [Open] for reading. It changes nothing, and fails with an error of
+// OpenReadOnly is like [Open], for reading. It changes nothing, and fails with an error of
 // migrations.Check if the schema is not that of this version. Every write fails.
 func OpenReadOnly(ctx context.Context, dsn string) (*Store, error) {
 	return open(ctx, dsn, true, migrations.Check)
@@ -105,7 +106,8 @@ func open(ctx context.Context, dsn string, readOnly bool, schema func(context.Co
 	return s, nil
 }
 
-// openPool connects with settings for each connection, if they are not shared, and runs schema.
+// openPool connects, applies settings to each connection unless connections are shared, and runs
+// schema.
 func openPool(ctx context.Context, dsn string, settings map[string]string, schema func(context.Context, *sql.DB, migrations.Dialect) error) (*pgxpool.Pool, error) {
 	pool, err := tryPool(ctx, dsn, schema, func(c *pgx.ConnConfig) { configureConnections(c, settings) })
 	if errors.Is(err, errSharedConnection) {
@@ -156,7 +158,7 @@ func prepareDatabase(ctx context.Context, pool *pgxpool.Pool, schema func(contex
 	return schema(ctx, db, migrations.Postgres)
 }
 
-// parseConfig reads the address and sets what sayso depends on.
+// parseConfig parses the address of a database and applies the defaults of sayso.
 func parseConfig(dsn string) (*pgxpool.Config, error) {
 	address, err := url.Parse(dsn)
 	if err != nil {
@@ -189,11 +191,11 @@ func parseConfig(dsn string) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// closeTimeout is how long closing an abandoned connection may take. Until then, it occupies a place in
-// the pool.
+// closeTimeout bounds the time to close an abandoned connection, which occupies a slot of the pool
+// until then.
 const closeTimeout = time.Second
 
-// quickClosingConn limits the deadline for closing to [closeTimeout]; pgx would wait for 15 seconds.
+// quickClosingConn limits the deadline for closing to [closeTimeout]. By default, pgx waits 15 seconds.
 type quickClosingConn struct{ net.Conn }
 
 func (c quickClosingConn) SetDeadline(at time.Time) error {
@@ -203,7 +205,7 @@ func (c quickClosingConn) SetDeadline(at time.Time) error {
 	return c.Conn.SetDeadline(at)
 }
 
-// redactPassword replaces every spelling of the password in a sentence.
+// redactPassword replaces the password in a sentence, in each of its encodings.
 func redactPassword(sentence string, address *url.URL) string {
 	secret, _ := address.User.Password()
 	for _, s := range []string{secret, url.QueryEscape(secret), url.PathEscape(secret), address.Query().Get("password")} {
@@ -250,11 +252,11 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
-// diskFullTTL is how long the store reports a write that found no space: it cannot see how much space
-// the database has.
+// diskFullTTL is how long Ping reports a refused write. The store has no other way to know whether
+// the database has free space.
 const diskFullTTL = 5 * time.Second
 
-// diskFullError is a write that the database refused because it accepts none.
+// diskFullError describes a write that the database refused because it accepts no writes.
 type diskFullError struct {
 	err error
 	at  time.Time

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	// Rows of servers that have died go after an hour.
+	// Also deletes the rows of servers that died more than an hour ago.
 	endPresence = define("DELETE FROM presence WHERE server_id = $1 OR expires_at < " + databaseTime + " - 3600000000")
 	putPresence = define(`INSERT INTO presence (server_id, user_id, active, last_active_at, seen, expires_at)
 		SELECT $1, user_id, active, CASE WHEN idle < 0 THEN 0 ELSE ` + databaseTime + ` - idle END, seen, ` + databaseTime + ` + $2

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	// A change must apply to the version that was read before.
+	// Fails if the version is not the one that was read before.
 	insertProject = define("INSERT INTO projects (project_id, name, name_folded, version, created_at, body) VALUES ($1, $2, $3, 1, $4, $5)")
 	changeProject = define("UPDATE projects SET name = $2, name_folded = $3, version = version + 1, body = $4 WHERE project_id = $1 AND version = $5").Require(project.ErrChanged)
 	deleteProject = define("DELETE FROM projects WHERE project_id = $1 AND version = $2").Require(project.ErrChanged)

@@ -27,7 +27,7 @@ var (
 		" AND " + sqlstore.Carriable("$2", "$7") + ` AND NOT EXISTS (SELECT 1 FROM requests known WHERE known.request_id = $1)
 			RETURNING request_id, status, answer, by_user_id, by_name, by_device, carried_from),
 		moved AS (` + sqlstore.InsertCarried("f") + " RETURNING session_id) " + growVersion(afterRequest(3)))
-	// Rows are locked in a fixed order, so two of these statements cannot block each other.
+	// Rows are locked in a fixed order, so two of these statements cannot deadlock.
 	orphanRequests = define(`WITH moved AS (UPDATE requests SET status = 'orphaned', reason = $2 WHERE request_id IN (
 			SELECT request_id FROM requests WHERE session_id = $1 AND status = 'open' ORDER BY request_id FOR UPDATE) RETURNING session_id),
 		bump AS (` + growVersion("$3") + `)
@@ -85,7 +85,7 @@ func (s *Store) ResolveRequest(ctx context.Context, requestID string, res pendin
 	var found sqlstore.RequestRow
 	steps := []step{{resolveRequest, append(values, requestID, time.Now().UnixMicro(), res.SecondTo, held, back), scanRow(&won, found.Dest()...)}}
 	if sqlstore.IsAudited(res.Status) {
-		// The audit entry contains only what does not change any more.
+		// The audit entry contains only columns that no longer change.
 		r, err := s.Request(ctx, requestID)
 		if err != nil {
 			return pending.Request{}, false, err
@@ -110,7 +110,7 @@ func (s *Store) ResolveRequest(ctx context.Context, requestID string, res pendin
 
 // approve implements [sqlstore.Engine.Approve].
 func (s *Store) approve(ctx context.Context, requestID string, c sqlstore.ApprovalChange) (pending.Request, bool, error) {
-	asked, err := s.Request(ctx, requestID) // the audit entry contains only what does not change any more
+	asked, err := s.Request(ctx, requestID) // the audit entry contains only columns that no longer change
 	if err != nil {
 		return pending.Request{}, false, err
 	}
@@ -243,8 +243,8 @@ func (s *Store) updateRequest(ctx context.Context, what, requestID string, state
 	})
 }
 
-// updateRequestIn is [Store.updateRequest] for an update that is one of several steps; it must pass its result to
-// read.
+// updateRequestIn is like [Store.updateRequest] for an update that is one of several steps. That step
+// must pass its result to read.
 func (s *Store) updateRequestIn(ctx context.Context, what, requestID string, steps func(read func(pgx.BatchResults) error) []step) (now pending.Request, changed bool, err error) {
 	var found sqlstore.RequestRow
 	if err := s.write(ctx, what, steps(scanRow(&changed, found.Dest()...))...); err != nil {

@@ -36,8 +36,8 @@ func (s *Store) TakeLease(ctx context.Context, h session.Hello) (session.Lease, 
 	return session.Lease{RunnerID: h.RunnerID, Epoch: uint64(epoch)}, nil
 }
 
-// RenewLease implements [session.RunnerStore]. It is not durable, so that it waits for no disk and
-// no standby: a lease that seems to expire would show a runner as unreachable.
+// RenewLease implements [session.RunnerStore]. The commit is not durable, so that it does not wait
+// for a disk or a standby: a late renewal would make the runner appear unreachable.
 func (s *Store) RenewLease(ctx context.Context, l session.Lease) error {
 	what := "renew the lease of runner " + l.RunnerID
 	if s.closed.Load() {

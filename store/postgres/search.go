@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	// One statement per item, so that each sees what those before it stored.
+	// One statement per item, so that each sees the rows of those before it.
 	putWord = define(`INSERT INTO transcript_words (session_id, key)
 		SELECT s.session_id, $2::bytea FROM sessions s WHERE s.session_id = $1 ON CONFLICT (session_id, key) DO NOTHING`)
 	putWords = define(`INSERT INTO transcript_index (word_id, words)

@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	// Rows of servers that have died go after an hour.
+	// Deletes the rows of servers that died more than an hour ago.
 	sweepServers = define("DELETE FROM servers WHERE expires_at < " + databaseTime + " - 3600000000")
 	putServer    = define(`INSERT INTO servers (server_id, name, release, address, public_key, expires_at) VALUES ($1, $2, $3, $4, $5, ` + databaseTime + ` + $6)
 		ON CONFLICT (server_id) DO UPDATE SET name = $2, release = $3, address = $4, public_key = $5, expires_at = excluded.expires_at`)
@@ -25,7 +25,7 @@ var (
 var (
 	proposeSecret = define("INSERT INTO shared_secrets (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING")
 	selectSecret  = define("SELECT value FROM shared_secrets WHERE name = $1")
-	// Whatever has not ended uses something, also where nobody can reach it.
+	// Counts every process that is not dead, including unreachable ones.
 	selectUse = sqlstore.Query{Statement: define(`SELECT p.session_id, s.cwd, s.owner_id, p.memory, 0 FROM processes AS p
 		JOIN sessions AS s ON s.session_id = p.session_id WHERE p.state <> 'dead' AND s.kind = '' AND NOT s.runner_id = ANY ($1)
 		UNION ALL SELECT session_id, cwd, owner_id, 0, 0 FROM reservations WHERE expires_at > ` + databaseTime + `
@@ -38,15 +38,15 @@ var (
 	removeReservation = define("DELETE FROM reservations WHERE session_id = $1")
 )
 
-// errMarkMoved: another reservation was made since the use was read.
+// errMarkMoved: another session was reserved since Use returned the mark.
 var errMarkMoved = errors.New("postgres: another session was reserved meanwhile")
 
-// reservationTTL is how long a session counts whose server died before its process had a row. Whoever
-// starts one needs some calls of the database until then.
+// reservationTTL bounds how long a reservation counts if its server dies before the process has a
+// row. Starting a process takes only a few calls of the database until then.
 const reservationTTL = time.Minute
 
-// Use returns what the processes use, except those of some runners, and the sessions that are reserved, by
-// session id. mark is for [Store.ReserveSession].
+// Use returns the resource use of all processes, except those of exceptRunners, and of all reserved
+// sessions, by session id. Pass mark to [Store.ReserveSession].
 func (s *Store) Use(ctx context.Context, exceptRunners []string) (all map[string]project.SessionUse, mark int64, err error) {
 	all = map[string]project.SessionUse{}
 	err = s.query(ctx, "read what processes use", selectUse, func(row sqlstore.Row) error {
@@ -66,8 +66,8 @@ func (s *Store) Use(ctx context.Context, exceptRunners []string) (all map[string
 	return all, mark, err
 }
 
-// ReserveSession makes a session count in Use before its process has a row, and reports whether it does:
-// not if another was reserved since Use returned the mark.
+// ReserveSession makes Use count a session before its process has a row. It reserves nothing and
+// returns false if another session was reserved since Use returned mark.
 func (s *Store) ReserveSession(ctx context.Context, mark int64, sessionID string, use project.SessionUse) (reserved bool, err error) {
 	err = s.write(ctx, "reserve a session", step{Statement: forgetReservations}, step{Statement: advanceMark, args: []any{mark}},
 		step{Statement: putReservation, args: []any{sessionID, []byte(use.Folder), use.OwnerID, reservationTTL.Microseconds()}})
@@ -77,12 +77,12 @@ func (s *Store) ReserveSession(ctx context.Context, mark int64, sessionID string
 	return err == nil, err
 }
 
-// ReleaseSession removes the reservation of a session, which has a process, or none will start.
+// ReleaseSession removes the reservation of a session, once its process has a row or will not start.
 func (s *Store) ReleaseSession(ctx context.Context, sessionID string) error {
 	return s.write(ctx, "release a session", step{Statement: removeReservation, args: []any{sessionID}})
 }
 
-// SharedSecret returns the value of a secret that all servers use. The first proposal becomes it.
+// SharedSecret returns a secret that all servers share: the proposal of the first caller.
 func (s *Store) SharedSecret(ctx context.Context, name, proposal string) (value string, err error) {
 	var found bool
 	err = s.write(ctx, "share a secret", step{Statement: proposeSecret, args: []any{name, proposal}},
@@ -111,7 +111,7 @@ func (s *Store) Servers(ctx context.Context) (map[string]session.Server, error) 
 		if err := row.Scan(&one.ServerID, &one.Name, &one.Release, &one.Address, &key); err != nil {
 			return err
 		}
-		if len(key) == sha256.Size { // no other has a key
+		if len(key) == sha256.Size { // otherwise the server has no key
 			one.Key = [sha256.Size]byte(key)
 			all[one.ServerID] = one
 		}

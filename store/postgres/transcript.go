@@ -9,8 +9,8 @@ import (
 )
 
 var (
-	// The lock is a statement of its own, so that the next one sees everything that was committed
-	// before.
+	// The lock is a separate statement, so that the next one sees everything committed before the
+	// lock was taken.
 	lockProcess = define("SELECT version FROM processes WHERE session_id = $1 FOR UPDATE")
 	// Known keys are looked up per item, not joined, so that no plan reads the whole transcript.
 	putItems = define(`WITH given AS (

@@ -12,19 +12,19 @@ import (
 	"github.com/sayso-dev/sayso/store/transfer"
 )
 
-// OpenSource connects to a database to copy all of it elsewhere. It changes nothing. No server may
-// use the database.
+// OpenSource connects to a database to copy it to another one. It changes nothing. No server may use
+// the database.
 func OpenSource(ctx context.Context, dsn string) (transfer.Database, func() error, error) {
 	return openForTransfer(ctx, dsn, map[string]string{"default_transaction_read_only": "on"})
 }
 
-// OpenTarget connects to a database to copy another one into it. No server may use it.
+// OpenTarget connects to a database to copy another one into it. No server may use the database.
 func OpenTarget(ctx context.Context, dsn string) (transfer.Database, func() error, error) {
 	return openForTransfer(ctx, dsn, map[string]string{"synchronous_commit": "on"})
 }
 
-// openForTransfer connects with settings and without the limits on the duration of calls. Shared
-// connections keep theirs.
+// openForTransfer connects with settings and without timeouts. Shared connections keep their own
+// settings and timeouts.
 func openForTransfer(ctx context.Context, dsn string, settings map[string]string) (d transfer.Database, closeAll func() error, err error) {
 	config, err := parseConfig(dsn)
 	if err != nil {

@@ -15,13 +15,14 @@ import (
 	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
-// synchronousCommit makes its transaction durable and returns the value that is set.
+// synchronousCommit makes its transaction durable, and returns the value that it sets.
 var synchronousCommit = define(`SELECT set_config('synchronous_commit',
 	CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)`)
 
-// compareEpoch is [synchronousCommit] for a view with a lease. It fails, and so the transaction, if
-// the runner has a newer lease. While it holds FOR KEY SHARE, taking a lease waits for the end of
-// the transaction; afterwards it reads the new epoch, although its snapshot may be older.
+// compareEpoch is [synchronousCommit] for a view with a lease. If the runner has a newer lease, the
+// statement fails, and with it the transaction. Because of FOR KEY SHARE, taking a lease waits for
+// the end of a transaction that has compared the epoch, and a comparison that waits for a new lease
+// reads its epoch, even if its snapshot is older.
 var compareEpoch = define(`WITH held AS (SELECT 1 FROM runners WHERE runner_id = $1 AND lease_epoch = $2 FOR KEY SHARE)
 	SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true)
 	FROM (SELECT count(*) AS n FROM held) AS counted WHERE n / least(n, 1) = 1`)
@@ -32,7 +33,7 @@ func bind(b []byte) any { return b }
 // define registers a statement of this engine alone.
 func define(text string) *sqlstore.Statement { return sqlstore.Define(sqlstore.Postgres, text) }
 
-// step is one statement of a transaction. read receives its result, or is nil. It is called again
+// step is one statement of a transaction. read receives its result; it may be nil. It is called again
 // if the transaction is run again.
 type step struct {
 	*sqlstore.Statement
@@ -107,13 +108,13 @@ func (s *Store) apply(ctx context.Context, c sqlstore.Change) error {
 // unknown one, and its connection is closed.
 const (
 	callTimeout     = 5 * time.Second
-	longCallTimeout = time.Minute // for reads that may read much, for which no answer waits
+	longCallTimeout = time.Minute // for reads marked as long, for which no answer waits
 	// slowestTransfer is the minimum rate, in bytes per second, at which data is expected to arrive
 	// and be stored. Without it, an answer of many megabytes would time out each time.
 	slowestTransfer = 1 << 20
 )
 
-// writeTimeout returns the timeout of the statements together.
+// writeTimeout returns the timeout for all statements together.
 func (s *Store) writeTimeout(steps []step) time.Duration {
 	size := 0
 	for _, step := range steps {
@@ -129,8 +130,8 @@ func (s *Store) writeTimeout(steps []step) time.Duration {
 	return s.callTimeout + time.Duration(size)*time.Second/slowestTransfer
 }
 
-// maxAttempts is how often a transaction is run that the database rolls back. Each time, at least one of
-// the transactions in conflict with it has ended.
+// maxAttempts bounds how often a transaction is run that the database rolls back because of a
+// conflict. Each time, at least one of the conflicting transactions has ended.
 const maxAttempts = 10
 
 // write runs the statements as one transaction in one round trip. If it fails, nothing was changed,
@@ -258,7 +259,7 @@ func classify(caller context.Context, err error) error {
 	case pg != nil && (pg.Code == "53100" || pg.Code == "25006"): // disk full, read-only (a standby)
 		return fmt.Errorf("%w: %w: %w", sqlstore.ErrReadOnly, sqlstore.ErrUnavailable, err)
 	case pg != nil && slices.Contains([]string{"08", "40", "53", "55", "57", "58"}, pg.Code[:2]):
-		// Connection lost, rolled back too often, out of resources, in use, stopped, system error.
+		// Connection lost, rolled back too often, out of resources, in use, shut down, system error.
 		return fmt.Errorf("%w: %w", sqlstore.ErrUnavailable, err)
 	case pg != nil && pg.Code[:2] == "XX":
 		return fmt.Errorf("%w; stop sayso, look at the log of PostgreSQL and restore a backup: %w", sqlstore.ErrCorrupt, err)
@@ -297,7 +298,7 @@ func (s *Store) query(caller context.Context, what string, q sqlstore.Query, sca
 	}
 	if q.Long {
 		defer func() {
-			if err != nil && caller.Err() != nil { // the database reports it as an error of its own
+			if err != nil && caller.Err() != nil { // the database reports the cancellation as its own error
 				err = fmt.Errorf("postgres: %s: %w", what, caller.Err())
 			}
 		}()
@@ -328,10 +329,10 @@ func (s *Store) query(caller context.Context, what string, q sqlstore.Query, sca
 	return fmt.Errorf("postgres: %s: %w", what, err)
 }
 
-// cancelGrace is how long the database may take to cancel a statement.
+// cancelGrace bounds the time that the database may take to cancel a statement.
 const cancelGrace = time.Second
 
-// rows runs a query. If it succeeds, release must be called after the last row.
+// rows runs a query. If it succeeds, the caller must call release after the last row.
 func (s *Store) rows(ctx context.Context, q sqlstore.Query, args []any) (_ pgx.Rows, release func(), err error) {
 	if !q.Long {
 		rows, err := s.pool.Query(ctx, q.Text(sqlstore.Postgres), args...)
@@ -342,13 +343,13 @@ func (s *Store) rows(ctx context.Context, q sqlstore.Query, args []any) (_ pgx.R
 		return nil, nil, err
 	}
 	// The database does not notice at once that a connection was closed, and would finish the
-	// statement. So it is asked to cancel it while the connection stays open.
+	// statement. So ask it to cancel the statement while the connection is still open.
 	running, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	cancelled := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(cancelled)
-		// It does not end with the statement: PgBouncer 1.18 crashes when whoever asks does not wait for
-		// its reply.
+		// Even if the statement ends first, wait for the reply: PgBouncer 1.18 crashes if a client does
+		// not.
 		asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelGrace)
 		defer cancel()
 		_ = conn.Conn().PgConn().CancelRequest(asking) // giveUp follows in any case
@@ -366,9 +367,9 @@ func (s *Store) rows(ctx context.Context, q sqlstore.Query, args []any) (_ pgx.R
 		}
 		conn.Release()
 	}
-	// Not prepared, so that it is planned for its arguments. After five executions the database
-	// may plan a prepared statement for any: a search for any word best reads the newest items
-	// until enough of them match, and one for a rare word would read them all.
+	// Not prepared, so that the database plans it for its arguments. After five executions, it may
+	// use a generic plan for a prepared statement. A generic search would read the newest items until
+	// enough of them match, which for a rare word means all of them.
 	rows, err := conn.Query(running, q.Text(sqlstore.Postgres), append([]any{pgx.QueryExecModeCacheDescribe}, args...)...)
 	if err != nil {
 		release()
@@ -377,7 +378,7 @@ func (s *Store) rows(ctx context.Context, q sqlstore.Query, args []any) (_ pgx.R
 	return rows, release, nil
 }
 
-// classifyRead is [classify] for calls that change nothing, whose outcome is therefore never unknown.
+// classifyRead is [classify] for calls that change nothing and so never have an unknown outcome.
 func classifyRead(caller context.Context, err error) error {
 	var pg *pgconn.PgError
 	switch {

@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Instance is a cluster for programs that are not tests, with methods that let it fail.
+// Instance is a cluster for programs that are not tests, with methods that make it fail.
 type Instance struct{ cluster cluster }
 
 // Start creates and starts a cluster. Each setting is one of the server, such as "fsync=off".
@@ -56,7 +56,7 @@ func (i *Instance) Await() error {
 	return i.cluster.awaitAccepting(ctx)
 }
 
-// KillBackend kills one process that serves a client with SIGKILL. The server then ends all others,
+// KillBackend kills one process that serves a client, with SIGKILL. The server then ends all others,
 // discards their shared memory and recovers from its log. KillBackend returns when that has begun.
 func (i *Instance) KillBackend() error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
@@ -115,7 +115,8 @@ func (i *Instance) Hang() (resume func(), err error) {
 	}, err
 }
 
-// processes returns the ids of the server's processes that match a condition, at least one.
+// processes returns the ids of the server's processes that match a condition. It fails if there are
+// none.
 func processes(ctx context.Context, conn *pgx.Conn, where string) (pids []int, err error) {
 	rows, err := conn.Query(ctx, "SELECT pid FROM pg_stat_activity "+where+" ORDER BY backend_start")
 	if err == nil {

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// Pooler is a PgBouncer in front of a cluster, with a socket of its own.
+// Pooler is a PgBouncer in front of a cluster, with its own socket.
 type Pooler struct {
 	dir, database, user string
 	port                int

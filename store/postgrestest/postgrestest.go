@@ -1,11 +1,11 @@
-// Package postgrestest gives tests a PostgreSQL of their own. Each test program has one cluster,
-// with a fresh database or schema for each test. The cluster is created on first use in a temporary
-// folder, in memory if there is enough, and is reached through a socket in that folder.
+// Package postgrestest gives tests their own PostgreSQL. Each test program has one cluster, with a
+// fresh database or schema for each test. The cluster is created on first use in a temporary folder,
+// in memory if there is enough, and is reached through a socket in that folder.
 //
 //	func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Around(m)) }
 //
-// The cluster ends with the test program, even if that is killed: a shell supervises it and reads
-// from a pipe that only the test program holds open.
+// The cluster ends with the test program, even if the program is killed: a shell supervises the
+// cluster and reads from a pipe that only the test program holds open.
 package postgrestest
 
 import (
@@ -32,7 +32,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/memdir"
 )
 
-// startTimeout is the maximum time to create and start a cluster.
+// startTimeout bounds the time to create and start a cluster.
 const startTimeout = 60 * time.Second
 
 // M runs the tests of a package, and stops its cluster after them.
@@ -81,7 +81,7 @@ func Database(t testing.TB, options ...string) string {
 }
 
 // Schema returns the address of a new schema in a database that other tests use too. It is many
-// times faster than [Database], and as good for tests that use only their own tables.
+// times faster than [Database], and sufficient for tests that use only their own tables.
 func Schema(t testing.TB) string {
 	t.Helper()
 	name := newName(t)
@@ -89,7 +89,7 @@ func Schema(t testing.TB) string {
 	return shared.address("postgres") + "&search_path=" + name
 }
 
-// Cluster returns the address of a database in a cluster of its own, which ends with the test. Each
+// Cluster returns the address of a database in a separate cluster, which ends with the test. Each
 // setting is one of the server, such as "fsync=off".
 func Cluster(t testing.TB, settings ...string) string {
 	t.Helper()
@@ -133,8 +133,8 @@ func (c *cluster) address(database string) string {
 	return "postgres:///" + database + "?" + url.Values{"host": {c.dir}, "user": {"sayso"}}.Encode()
 }
 
-// supervise runs the server, starts it again for each line on stdin, and when stdin ends, ends it
-// and removes its folder. A test may have stopped the server with a signal. Signals to the
+// supervise runs the server and starts it again for each line on stdin. When stdin ends, it ends the
+// server, which a test may have stopped with a signal, and removes its folder. Signals to the
 // terminal's process group are meant for the tests, so supervise ignores them.
 const supervise = `trap '' INT TERM HUP
 dir=$1; shift
@@ -286,7 +286,7 @@ const socketName = "/.s.PGSQL.5432"
 func createFolder(as *syscall.Credential) (string, error) {
 	base := memdir.Base() // a folder in which every user may write
 	if base == os.TempDir() && (len(base)+len("/sayso-pg0000000000")+len(socketName) > 100 || as != nil) {
-		base = "/tmp" // another user may have no access to our temporary folder
+		base = "/tmp" // the server's user may have no access to our temporary folder
 	}
 	dir, err := os.MkdirTemp(base, "sayso-pg")
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// Proxy forwards connections to a database. It understands enough of the protocol to let any one
-// statement fail.
+// Proxy forwards connections to a database. It understands enough of the protocol to make any
+// single statement fail.
 type Proxy struct {
 	listener net.Listener
 	dsn      string
@@ -55,8 +55,8 @@ const (
 
 // Fault describes which statement fails, and how.
 type Fault struct {
-	// Kind is the first word of the statement, or of the change in a WITH: SELECT, INSERT, UPDATE,
-	// DELETE. COMMIT is the end of a transaction that may change something, SET the statement that
+	// Kind is the first word of the statement, or of the change in a WITH: SELECT, INSERT, UPDATE or
+	// DELETE. COMMIT is the end of a transaction that may change data, SET is the statement that
 	// makes it durable. "" is any statement except SET and COMMIT.
 	Kind string
 	// Nth counts matching statements since [Proxy.Fail], from 1; 0 means 1.
@@ -99,7 +99,7 @@ func NewProxy(t testing.TB, dsn string) *Proxy {
 // DSN returns the address of the database through the proxy.
 func (p *Proxy) DSN() string { return p.dsn }
 
-// Fail makes one statement fail. It replaces the fault set before.
+// Fail makes one statement fail. It replaces the previous fault.
 func (p *Proxy) Fail(f Fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,8 +11,7 @@ import (
 )
 
 var (
-	// The folder is that of the session. It is known, because a session is not deleted before its
-	// requests.
+	// The folder is that of the session, which exists as long as one of its requests does.
 	insertGrant = define("INSERT INTO grants (" + sqlstore.NewGrantColumns + `, folder)
 		SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, s.cwd FROM sessions s WHERE s.session_id = ? ON CONFLICT (grant_id) DO NOTHING`)
 	lastAudit   = define("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1")

@@ -15,9 +15,9 @@ import (
 )
 
 // CheckLog checks, before [Open], whether the WAL has lost transactions, which SQLite does not
-// report. It returns [sqlstore.ErrLogLost] if the file is missing, or if one of its pages is
-// damaged and transactions follow it; it keeps a copy of a damaged WAL. No other program may use
-// the database meanwhile.
+// report. It returns [sqlstore.ErrLogLost] if the WAL is missing, or if one of its pages is damaged
+// and transactions follow it. It keeps a copy of a damaged WAL. No other program may use the
+// database meanwhile.
 func CheckLog(path string) error {
 	path, err := absolutePath(path)
 	if err != nil {
@@ -76,7 +76,7 @@ func copyFile(to, from string) (err error) {
 	return out.Sync()
 }
 
-// lostFrames describes the committed part of a WAL that SQLite does not read.
+// lostFrames describes the committed frames of a WAL that SQLite does not read.
 type lostFrames struct {
 	at           int64 // offset of the first damaged frame
 	transactions int
@@ -102,9 +102,9 @@ func checksumAt(data []byte) checksum {
 	return checksum{binary.BigEndian.Uint32(data), binary.BigEndian.Uint32(data[4:])}
 }
 
-// readLog reads a WAL as SQLite does, but continues after the first frame whose checksum does not
-// fit. The checksum of each frame includes that of the frame before, so the frames after a damaged
-// one can be distinguished from remains of an earlier log. Of those frames, it counts the commits.
+// readLog reads a WAL like SQLite, but continues after the first frame whose checksum does not match,
+// and counts the commits after it. The checksum of each frame includes that of the previous frame, so
+// frames after a damaged one can be distinguished from remains of an earlier log.
 func readLog(path string) (lost lostFrames, err error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -117,7 +117,7 @@ func readLog(path string) (lost lostFrames, err error) {
 		return lost, ignoreEOF(err)
 	}
 	if bytes.Count(header, []byte{0}) == logHeader {
-		return lost, nil // nothing was written since it was created
+		return lost, nil // nothing was written to the WAL since it was created
 	}
 	var order binary.ByteOrder = binary.LittleEndian // the byte order of all common machines
 	if binary.BigEndian.Uint32(header) == 0x377f0683 {
@@ -151,7 +151,7 @@ func readLog(path string) (lost lostFrames, err error) {
 	}
 }
 
-// ignoreEOF returns nil for the end of a file, and other errors as they are.
+// ignoreEOF returns nil for the end of a file, and other errors unchanged.
 func ignoreEOF(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil

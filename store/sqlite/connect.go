@@ -19,20 +19,20 @@ import (
 	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
-// pragma is a setting of a connection and the value that must be read back.
+// pragma is a setting of a connection, and the value that reading it must return.
 type pragma struct{ name, set, want string }
 
-// commonPragmas settings of all connections. busy_timeout comes first, because setting the others may
-// already have to wait. It limits how long a write waits for a backup tool that holds the lock,
-// before it fails as retryable.
+// commonPragmas are the settings of all connections. busy_timeout comes first, because setting the
+// others may already have to wait. It limits how long a write waits for a backup tool that holds the
+// lock, before it fails as retryable.
 var commonPragmas = []pragma{
 	{"busy_timeout", "2000", "2000"}, // milliseconds
 	{"journal_mode", "WAL", "wal"},
 	{"foreign_keys", "1", "1"},
 	{"trusted_schema", "0", "0"},
-	// The commit that finds a WAL of this many pages copies it to the database and syncs several
-	// times. A request and its answer write nine pages, so this happens to one pair in 440. With
-	// the default of 1000 it would determine their p99.
+	// A commit that finds this many pages in the WAL copies them to the database and syncs several
+	// times. A request and its answer write nine pages, so this affects one pair in 440. With the
+	// default of 1000, it would determine their p99.
 	{"wal_autocheckpoint", "4000", "4000"},
 	{"journal_size_limit", "67108864", "67108864"}, // bytes of WAL kept after a burst
 	// On macOS, a plain fsync leaves the data in the drive's cache. On other systems this setting
@@ -40,8 +40,8 @@ var commonPragmas = []pragma{
 	{"fullfsync", "1", "1"},
 }
 
-// readerPragmas are the settings of connections that only read. SQLite empties their page caches after
-// each write, so the default of 2 MB for each would be wasted.
+// readerPragmas are the additional settings of connections that only read. SQLite empties their page
+// caches after each write, so the default of 2 MB for each would be wasted.
 var readerPragmas = []pragma{
 	{"query_only", "1", "1"},
 	{"cache_size", "-256", "-256"}, // KB
@@ -60,25 +60,25 @@ type connector struct {
 	pragmas []pragma
 }
 
-// untouched is an open mode beside those of SQLite. It is ro without what SQLite would create or
-// write for a reader: the files of the WAL and the locks in them.
+// untouched is an open mode in addition to those of SQLite. It is like ro, but does not create or
+// write the files that SQLite uses even for a reader: those of the WAL and the locks in them.
 const untouched = "untouched"
 
 // untouchedParameters returns the parameters of a connection that changes no file, and whether it
 // reads the WAL.
 func untouchedParameters(path string) (parameters url.Values, wal bool) {
 	if _, err := os.Stat(path + "-shm"); err == nil {
-		// A server runs, or has crashed. Without the file SQLite would fail.
+		// A server runs or has crashed. With readonly_shm, SQLite needs this file.
 		return url.Values{"mode": {"ro"}, "readonly_shm": {"1"}}, true
 	}
 	if info, err := os.Stat(path + "-wal"); err != nil || info.Size() == 0 {
 		return url.Values{"mode": {"ro"}, "immutable": {"1"}}, false
 	}
-	return url.Values{"mode": {"ro"}}, true // somebody deleted the file, which SQLite creates again
+	return url.Values{"mode": {"ro"}}, true // the file was deleted, and SQLite must create it again
 }
 
-// newPool returns a pool of up to size connections, with the settings more in addition to the common
-// ones. mode is an SQLite open mode such as ro, or [untouched]. It opens no connection yet.
+// newPool returns a pool of up to size connections, with the settings more in addition to
+// [commonPragmas]. mode is an SQLite open mode such as ro, or [untouched]. newPool opens no connection.
 func newPool(path, mode string, size int, more ...pragma) *sql.DB {
 	pragmas := slices.Concat(commonPragmas, more)
 	query := url.Values{"mode": {mode}}
@@ -99,7 +99,7 @@ func newPool(path, mode string, size int, more ...pragma) *sql.DB {
 	return db
 }
 
-// mustConnector panics if the DSN does not parse. Ours is encoded by [newPool], so it does.
+// mustConnector panics if the DSN does not parse. [newPool] encodes it, so it always parses.
 func mustConnector(dsn string) driver.Connector {
 	c, err := sqlite.NewConnector(dsn)
 	if err != nil {
@@ -122,7 +122,7 @@ func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
 	return conn, nil
 }
 
-// check fails if the setting of a connection does not have its value.
+// check fails if the setting of a connection does not have the wanted value.
 func (p pragma) check(ctx context.Context, conn driver.Conn) error {
 	got, err := readPragma(ctx, conn, p.name)
 	if err == nil && got != p.want {
@@ -145,9 +145,9 @@ func readPragma(ctx context.Context, conn driver.Conn, name string) (_ string, e
 	return fmt.Sprint(value[0]), nil
 }
 
-// createFile creates the folder and file of a database, readable by this user alone whatever the
+// createFile creates the folder and file of a database, readable only by this user regardless of the
 // umask, and returns the absolute path. An existing folder keeps its mode, because it may belong to
-// somebody else. Files that SQLite adds get the mode of the database.
+// another user. SQLite creates its other files with the mode of the database.
 func createFile(path string) (string, error) {
 	path, err := absolutePath(path)
 	if err != nil {

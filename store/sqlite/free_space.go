@@ -14,8 +14,9 @@ import (
 	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
-// minFree is the free space, in bytes, below which the store reports that it is read-only: enough
-// for a large answer and what SQLite adds to it. So people are warned before the first write fails.
+// minFree is the free space, in bytes, below which the store reports that it is read-only. It
+// suffices for a large answer and the overhead of SQLite, so people are warned before the first write
+// fails.
 const minFree = 256 << 10
 
 // diskFullError is the error of a write that the disk refused.
@@ -48,7 +49,7 @@ func (s *Store) checkFreeSpace() error {
 	if err := s.tryToWrite(); err != nil {
 		return fmt.Errorf("%w; and still: %w", refused.err, err)
 	}
-	s.full.CompareAndSwap(refused, nil) // unless another write was refused meanwhile
+	s.full.CompareAndSwap(refused, nil) // keeps a write that was refused meanwhile
 	return nil
 }
 
@@ -63,7 +64,7 @@ func (s *Store) tryToWrite() (err error) {
 	if _, err := f.Write(make([]byte, minFree)); err != nil {
 		return err
 	}
-	return f.Sync() // some file systems allocate space only now
+	return f.Sync() // some file systems allocate space only in sync
 }
 
 // Size implements store.Store: the database and its log.
@@ -92,7 +93,7 @@ func freeSpace(path string) (uint64, error) {
 	}
 	blocks := disk.Bavail
 	if os.Geteuid() == 0 {
-		blocks = disk.Bfree // including what is reserved for root
+		blocks = disk.Bfree // includes the blocks reserved for root
 	}
 	return uint64(blocks) * uint64(disk.Bsize), nil
 }

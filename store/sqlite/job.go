@@ -7,7 +7,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/job"
 )
 
-// onlyServer is the lease on jobs: a file has one server, which holds it for as long as it runs.
+// onlyServer is the lease on jobs. A file has only one server, which leads as long as it runs.
 var onlyServer = job.Lease{Term: 1, For: 100 * 365 * 24 * time.Hour}
 
 // HoldLease implements [job.Store].

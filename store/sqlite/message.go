@@ -79,7 +79,8 @@ func (s *Store) RemoveQueued(ctx context.Context, messageID string) (bool, error
 	return s.unqueue(ctx, "remove queued "+messageID, removeQueued, messageID)
 }
 
-// unqueue runs a statement that takes one message out of the queue and returns its session.
+// unqueue runs a statement that adds one message to the queue or removes one from it, and returns the
+// session of the message. taken reports whether it did so.
 func (s *Store) unqueue(ctx context.Context, what string, statement *sqlstore.Statement, args ...any) (taken bool, err error) {
 	err = s.write(ctx, sqlstore.Relaxed, what, func(ctx context.Context, t tx) error {
 		var sessionID string

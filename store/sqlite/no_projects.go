@@ -2,11 +2,11 @@ package sqlite
 
 import "sync/atomic"
 
-// noProjects caches that there are no projects, which is usual for a person who works alone. Each
-// answer asks for them, and without the cache the read takes ten times as long. The cache is
-// correct because only this server can create projects.
+// noProjects caches the fact that there are no projects, as usual for a person who works alone. Each
+// answer reads the projects, which takes ten times as long without the cache. The cache is correct
+// because only this server can create projects.
 type noProjects struct {
-	creations atomic.Int32 // creations under way
+	creations atomic.Int32 // creations in progress
 	created   atomic.Int64 // creations that have ended
 	noneAt    atomic.Int64 // created + 1 at the time of the last read that found no project
 }

@@ -24,7 +24,7 @@ var (
 	holdRequest = define("UPDATE requests SET held = $1, held_command = $2 WHERE request_id = $3 AND " + answerable +
 		" AND held_command = '' AND instr(taken_back, $4) = 0 RETURNING " + sqlstore.RequestColumns)
 	unholdRequest = define("UPDATE requests SET held = ?, held_command = '', taken_back = ? WHERE request_id = ? RETURNING " + sqlstore.RequestColumns)
-	// The condition answerable is implied. It lets SQLite use the index of answerable requests.
+	// The condition answerable is redundant, but lets SQLite use the index of answerable requests.
 	orphanRequests   = define("UPDATE requests SET status = 'orphaned', reason = ? WHERE session_id = ? AND status = 'open' AND " + answerable)
 	advanceDelivery  = define("UPDATE requests SET delivery = ? WHERE request_id = ? AND status IN ('answered', 'denied') AND " + sqlstore.RankColumn + " < ?")
 	markCarried      = define("UPDATE requests SET delivery = 'carried', carried_to = $1 WHERE request_id = $2 AND " + sqlstore.Carriable("$3", "$4"))
@@ -285,7 +285,8 @@ func (s *Store) updateRequest(ctx context.Context, durability sqlstore.Durabilit
 	return s.updateRequestAnd(ctx, durability, what, requestID, func(context.Context, tx, pending.Request) error { return nil }, statement, args...)
 }
 
-// updateRequestAnd is [Store.updateRequest], and calls also in the same transaction if the row changed.
+// updateRequestAnd is like [Store.updateRequest], but calls also in the same transaction if the row
+// changed.
 func (s *Store) updateRequestAnd(ctx context.Context, durability sqlstore.Durability, what, requestID string, also func(context.Context, tx, pending.Request) error,
 	statement *sqlstore.Statement, args ...any) (now pending.Request, changed bool, err error) {
 	err = s.write(ctx, durability, what, func(ctx context.Context, t tx) error {

@@ -9,8 +9,8 @@ import (
 	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
-// compareEpoch returns a row if a lease is the newest one. It is the first statement of a
-// transaction, which nobody can change meanwhile.
+// compareEpoch returns a row if a lease is the newest one. It is the first statement of a write
+// transaction, during which no other lease can be taken.
 var compareEpoch = define("SELECT 1 FROM runners WHERE runner_id = ? AND lease_epoch = ?")
 
 // WithLease returns a view of the store whose writes fail with [session.ErrLeaseLost] if the runner
@@ -38,11 +38,11 @@ func (s *Store) TakeLease(ctx context.Context, h session.Hello) (session.Lease, 
 	return session.Lease{RunnerID: h.RunnerID, Epoch: uint64(epoch)}, nil
 }
 
-// errRefused ends a transaction that would give a lease to whom it does not belong.
+// errRefused rolls back a transaction in which the runner may not have the lease.
 var errRefused = errors.New("the lease was refused")
 
-// RenewLease implements [session.RunnerStore]. No other server uses this database, so nobody reads
-// when the lease expires, and an idle server does not write to the disk.
+// RenewLease implements [session.RunnerStore]. It only checks the lease: no other server uses this
+// database, so the time of expiry does not matter, and an idle server need not write to the disk.
 func (s *Store) RenewLease(ctx context.Context, l session.Lease) error {
 	r, err := s.Runner(ctx, l.RunnerID)
 	if err == nil && (r.Epoch != l.Epoch || !r.RemovedAt.IsZero()) || errors.Is(err, session.ErrNoRunner) {

@@ -55,8 +55,8 @@ func (s *Store) IndexTranscripts(ctx context.Context, limit int) (bool, error) {
 		indexed[b.SessionID] = rev
 	}
 	err = s.writeKeepingNewest(ctx, sqlstore.Relaxed, "index transcripts", func(ctx context.Context, t tx) error {
-		// SQLite writes the part of the index that is in memory before an upsert, so all upserts
-		// come first. It also writes it when the next row is lower than the last one.
+		// SQLite flushes the part of the index that is in memory before an upsert, so all upserts
+		// come first. It also flushes it when the next row is lower than the last one.
 		for i, item := range items {
 			err := t.queryRow(ctx, []any{&items[i].wordID}, putWord, item.sessionID, item.key)
 			if err != nil && !isForeignKeyViolation(err) { // else the session was deleted meanwhile

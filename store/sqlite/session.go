@@ -13,7 +13,7 @@ var (
 	patchSession = define(`UPDATE sessions SET title = coalesce(?, title), title_folded = coalesce(?, title_folded),
 		archived = coalesce(?, archived), model = coalesce(?, model), permission_mode = coalesce(?, permission_mode),
 		begun = coalesce(?, begun) WHERE session_id = ?`)
-	// A new title is no activity of the session, so updated_at stays.
+	// A new title is not activity of the session, so updated_at stays unchanged.
 	patchProcess = define(`UPDATE processes SET version = version + 1, model = coalesce(?, model),
 		permission_mode = coalesce(?, permission_mode) WHERE session_id = ?`)
 )

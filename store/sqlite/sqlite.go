@@ -1,21 +1,21 @@
-// Package sqlite is the store in one SQLite file: the engine that needs no set-up.
+// Package sqlite implements the store in one SQLite file, the engine that needs no setup.
 //
 // # Durability
 //
-// What a person said (answers, accounts, tokens, acks) is on disk when the call returns. What an
-// agent said (requests, states, transcripts, queued messages) is in the cache of the operating
-// system: it survives any crash of the server, but not a power cut. One connection writes both, and
-// sets PRAGMA synchronous between two transactions; a second connection would have to read again
-// what the first has written. Both share one WAL, so a durable commit also makes everything before
-// it durable, and nothing is stored without what it refers to.
+// Data from people (answers, accounts, tokens, acks) is on disk when the call returns. Data from
+// agents (requests, states, transcripts, queued messages) is in the cache of the operating system: it
+// survives any crash of the server, but not a power cut. One connection writes both kinds, and sets
+// PRAGMA synchronous between transactions; a second connection would have to read again what the
+// first has written. Both kinds share one WAL, so a durable commit also makes everything before it
+// durable, and no row is stored without the rows to which it refers.
 //
 // # Concurrency
 //
 // One transaction writes at a time. Writers queue for a channel with one slot instead of using
-// SQLite's own waiting (sleep and retry): so they are served in order, and a caller whose context
-// ends leaves the queue. A write that has started is not interrupted, so its outcome is always
-// known. Readers never wait for a writer. The short reads on the path of an answer use the writer's
-// connection while it is free.
+// SQLite's busy handler (sleep and retry), so that they are served in order, and a caller whose
+// context ends leaves the queue. A write that has started is not interrupted, so its outcome is
+// always known. Readers never wait for a writer. The short reads on the path of an answer use the
+// writer's connection while it is free.
 package sqlite
 
 import (
@@ -34,20 +34,20 @@ import (
 	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
-// maxReaders is the number of simultaneous reads; further reads wait. A read takes microseconds, and
-// each connection needs memory for its page cache.
+// maxReaders bounds the number of concurrent reads; further reads wait. A read takes microseconds,
+// and each connection needs memory for its page cache.
 const maxReaders = 4
 
 // Store is a [github.com/sayso-dev/sayso/store.Store] in a SQLite file.
 type Store struct {
 	sqlstore.Shared
 	*database
-	lease *session.Lease // compared by each write, see [Store.WithLease]; nil if none is
+	lease *session.Lease // checked by each write, see [Store.WithLease]; nil for no check
 }
 
-// database is what the views of a Store share.
+// database is the state that the views of a Store share.
 type database struct {
-	// A file has one server.
+	// Kept in memory, because a file has only one server.
 	account.MemoryFailures
 	account.MemoryCeremonies
 
@@ -56,27 +56,27 @@ type database struct {
 	writes  *writer
 	reads   *sql.DB
 	queries sync.Map // *sql.Stmt of reads by *sqlstore.Statement, prepared on first use
-	// longReads is held for reading by each of queryLong, which Close waits for.
+	// longReads is read-locked by each call of queryLong, so that Close can wait for them.
 	longReads sync.RWMutex
 
-	writeSlot chan struct{} // holds one value while somebody writes
+	writeSlot chan struct{} // holds one value while a caller writes
 	closed    chan struct{} // closed by Close
 	once      sync.Once
-	broken    error // the failed sync after which every write is refused; guarded by turn
-	// damaged is set once a page was found that SQLite cannot read. Further writes could damage
-	// more, so they are refused.
+	broken    error // the failed sync after which every write is refused; guarded by writeSlot
+	// damaged is set when SQLite finds a page that it cannot read. Further writes could cause more
+	// damage, so they are refused.
 	damaged atomic.Pointer[damagedError]
 
 	full       atomic.Pointer[diskFullError] // the last write that the disk refused; nil once there is space
 	noProjects noProjects
-	// newest is the last opened request, as long as no request has changed since. The answer to it
-	// reads it again.
+	// newest caches the last opened request until any request changes, because its answer reads it
+	// again.
 	newest  atomic.Pointer[pending.Request]
-	opening *pending.Request // the one opened by the write under way; guarded by turn
+	opening *pending.Request // opened by the write in progress; guarded by writeSlot
 }
 
-// maxCheckedAtOpen is the size in bytes up to which Open reads a database completely. Reading 100 MB
-// takes about a second, too long for a start.
+// maxCheckedAtOpen is the size in bytes up to which Open checks a database for damage. Reading 100 MB
+// takes about a second, which would delay a start too much.
 const maxCheckedAtOpen = 4 << 20
 
 // Open opens the database at path and brings its schema up to date. It creates missing files (0600)
@@ -90,8 +90,9 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	return open(ctx, path, "rwc", migrations.Apply)
 }
 
-// OpenMigrated is [Open] for commands beside a server. It migrates no database of an older version,
-// which a server of that version may be using: then it fails with an error of migrations.Check.
+// OpenMigrated is like [Open], for commands that run beside a server. It does not migrate a database
+// of an older version, because a server of that version may be using it: then it fails with an error
+// of migrations.Check.
 func OpenMigrated(ctx context.Context, path string) (*Store, error) {
 	path, err := createFile(path)
 	if err != nil {
@@ -144,7 +145,7 @@ func (s *Store) engine() sqlstore.Engine {
 	return sqlstore.Engine{Dialect: sqlstore.SQLite, Bind: bind, Query: s.query, Apply: s.apply, Approve: s.approve}
 }
 
-// Verify implements store.Store. It uses a connection of its own and delays no other read or write.
+// Verify implements store.Store. It uses a separate connection and delays no other read or write.
 func (s *Store) Verify(ctx context.Context) error {
 	mode := "ro"
 	if s.mode == untouched {
@@ -200,7 +201,7 @@ func (s *Store) Ping(ctx context.Context) error {
 func (s *Store) Close() (err error) {
 	s.once.Do(func() {
 		close(s.closed)
-		s.writeSlot <- struct{}{} // never released, so nobody can write any more
+		s.writeSlot <- struct{}{} // never released, so no more writes can start
 		if err = s.closeConnections(); err != nil {
 			err = fmt.Errorf("sqlite: close: %w", err)
 		}

@@ -15,7 +15,8 @@ var (
 		ON CONFLICT (session_id, key) DO NOTHING`)
 	changeItem = define("UPDATE transcript SET rev = ?, at = ?, kind = ?, agent_id = ?, body = ? WHERE session_id = ? AND key = ?")
 	setItems   = define("UPDATE processes SET items = ?, rev = ?, updated_at = ? WHERE session_id = ?")
-	// An update that names a column of an index writes the index, also if the value stays.
+	// Separate from setItems, because an update that sets an indexed column writes the index even if
+	// the value does not change.
 	setUnindexedItems = define("UPDATE processes SET items = ?, rev = ?, updated_at = ?, unindexed = 1 WHERE session_id = ?")
 )
 
@@ -41,7 +42,7 @@ func (t tx) putItems(ctx context.Context, sessionID string, items []session.Item
 		rev++
 		at, kind, agentID, body := sqlstore.Micros(item.At), string(item.Kind), sqlstore.SanitizeText(item.AgentID), bind(item.Body)
 		added, err := t.exec(ctx, addItem, sessionID, count+1, rev, item.Key, at, kind, agentID, body)
-		if err == nil && added == 0 { // an item with a known key keeps its place
+		if err == nil && added == 0 { // the key exists, so the item keeps its place
 			_, err = t.exec(ctx, changeItem, rev, at, kind, agentID, body, sessionID, item.Key)
 		}
 		if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/sayso-dev/sayso/store/transfer"
 )
 
-// OpenSource opens the database at path to copy all of it elsewhere. It changes no file. No server
-// may use the database. Close ends it.
+// OpenSource opens the database at path to copy it to another one. It changes no file. No server may
+// use the database. The caller must call closeAll.
 func OpenSource(path string) (_ transfer.Database, closeAll func() error, err error) {
 	path, err = absolutePath(path)
 	if err == nil {
@@ -26,8 +26,8 @@ func OpenSource(path string) (_ transfer.Database, closeAll func() error, err er
 	return transfer.Database{DB: db, Dialect: migrations.SQLite, Name: path}, db.Close, nil
 }
 
-// OpenTarget opens the database at path, which it creates, to copy another one into it. No server
-// may use it.
+// OpenTarget opens the database at path to copy another one into it, and creates it if necessary. No
+// server may use the database.
 func OpenTarget(ctx context.Context, path string) (_ transfer.Database, closeAll func() error, err error) {
 	if path, err = createFile(path); err != nil {
 		return transfer.Database{}, nil, fmt.Errorf("database: %w", err)

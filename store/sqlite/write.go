@@ -16,7 +16,7 @@ import (
 	"github.com/sayso-dev/sayso/store/sqlstore"
 )
 
-// bind stores exact bytes as TEXT. It does not copy them, because some are large: they must not
+// bind stores exact bytes as TEXT. It does not copy them, because they may be large. They must not
 // change until the statement has run.
 func bind(b []byte) any {
 	if b == nil {
@@ -34,8 +34,8 @@ var (
 	rollback = define("ROLLBACK")
 )
 
-// writer is the connection for writing, with statements prepared on first use. Only the holder of
-// the turn may use it.
+// writer is the connection for writing, with statements prepared on first use. Only the holder of the
+// write slot may use it.
 type writer struct {
 	db          *sql.DB
 	conn        *sql.Conn
@@ -43,7 +43,8 @@ type writer struct {
 	stmts       map[*sqlstore.Statement]*sql.Stmt
 }
 
-// newWriter takes ownership of db and checks that its connection accepts both durabilities.
+// newWriter returns the writer of db. It takes ownership of db, and checks that the connection accepts
+// both durabilities.
 func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -65,8 +66,9 @@ func newWriter(ctx context.Context, db *sql.DB) (*writer, error) {
 	return w, nil
 }
 
-// keepLog lets the WAL and its index stay when the connection is closed. Otherwise the last
-// connection to close would remove them, and with a full disk the next start could not create them.
+// keepLog makes SQLite keep the WAL and its index when the connection is closed. Otherwise the last
+// connection to close would remove them, and if the disk is full, the next start could not create
+// them.
 func keepLog(conn *sql.Conn) error {
 	return conn.Raw(func(c any) error {
 		_, err := c.(sqlite.FileControl).FileControlPersistWAL("main", 1)
@@ -74,8 +76,9 @@ func keepLog(conn *sql.Conn) error {
 	})
 }
 
-// setDurability must be called between transactions. It cannot use a prepared statement: SQLite
-// changes the setting when it compiles the PRAGMA, not when it runs it.
+// setDurability sets the durability of the next transactions. It must be called between transactions.
+// It cannot use a prepared statement, because SQLite changes the setting when it compiles the PRAGMA,
+// not when it runs it.
 func (w *writer) setDurability(ctx context.Context, d sqlstore.Durability) error {
 	setting := synchronous[d]
 	if w.synchronous == setting {
@@ -140,14 +143,14 @@ func (w *writer) scanRow(ctx context.Context, statement *sqlstore.Statement, sca
 	return scan(stmt.QueryRowContext(ctx, args...))
 }
 
-// tx is a transaction under way. All times that it writes are now.
+// tx is a transaction in progress. Its methods use now as the current time.
 type tx struct {
 	*writer
 	now time.Time
 }
 
-// errUnchanged ends a transaction that has nothing to change. It is rolled back without writing, and
-// the call succeeds.
+// errUnchanged ends a transaction that has nothing to change. The transaction is rolled back without
+// writing, and the call succeeds.
 var errUnchanged = errors.New("nothing to change")
 
 // acquireWriteSlot waits until the caller may write.
@@ -170,17 +173,18 @@ func (s *Store) acquireWriteSlot(ctx context.Context) error {
 	return nil
 }
 
-// write runs one transaction. After its turn has come, the transaction runs to its end even if ctx
+// write runs one transaction. Once it has the write slot, the transaction runs to its end even if ctx
 // ends, so its outcome is always known. If it fails, nothing was changed, unless the error is
 // [sqlstore.ErrBroken].
 func (s *Store) write(ctx context.Context, d sqlstore.Durability, what string, do func(context.Context, tx) error) error {
 	return s.writeKeepingNewest(ctx, d, what, func(ctx context.Context, t tx) error {
-		s.newest.Store(nil) // before any change can be read
+		s.newest.Store(nil) // before other calls can read a change
 		return do(ctx, t)
 	})
 }
 
-// writeKeepingNewest is [Store.write] for transactions that change no request.
+// writeKeepingNewest is like [Store.write], for transactions that change no request. It keeps the
+// cached newest request.
 func (s *Store) writeKeepingNewest(ctx context.Context, d sqlstore.Durability, what string, do func(context.Context, tx) error) (err error) {
 	wrote := true
 	defer func() {
@@ -243,8 +247,8 @@ func (s *Store) transact(ctx context.Context, d sqlstore.Durability, do func(con
 	}
 	if _, err := w.exec(ctx, commit); err != nil {
 		if resultCode(err) == lib.SQLITE_IOERR_FSYNC || resultCode(err) == lib.SQLITE_IOERR_DIR_FSYNC {
-			// The pages may be on disk or not. A second sync would report success without having
-			// written them.
+			// The pages may or may not be on disk. A second sync would report success without
+			// having written them.
 			s.broken = fmt.Errorf("%w (%w): %w", sqlstore.ErrBroken, sqlstore.ErrUnknownOutcome, err)
 			return s.broken
 		}
@@ -322,14 +326,14 @@ func (s *Store) classify(err error) error {
 	return err
 }
 
-// damagedError is returned by every call after damage was found. It counts as temporary, because
-// callers can continue once a backup was restored.
+// damagedError is the error of every call after damage was found. It counts as temporary, because
+// callers can continue once a backup is restored.
 type damagedError struct{ err error }
 
 func (d *damagedError) Error() string   { return d.err.Error() }
 func (d *damagedError) Unwrap() []error { return []error{sqlstore.ErrUnavailable, d.err} }
 
-// classifyAndNote is [Store.classify], and records damage.
+// classifyAndNote is like [Store.classify], but also records damage.
 func (s *Store) classifyAndNote(err error) error {
 	explained := s.classify(err)
 	if !errors.Is(explained, sqlstore.ErrCorrupt) {
@@ -370,7 +374,7 @@ func (s *Store) query(ctx context.Context, what string, q sqlstore.Query, scan f
 	if q.Long {
 		return s.queryLong(ctx, q, scan, args)
 	}
-	// Most reads take microseconds. An interruptible read would start a goroutine.
+	// Most reads take microseconds, and an interruptible read would start a goroutine.
 	ctx = context.WithoutCancel(ctx)
 	stmt, free, err := s.acquireReader(ctx, q)
 	if err != nil {
@@ -384,8 +388,9 @@ func (s *Store) query(ctx context.Context, what string, q sqlstore.Query, scan f
 	return scanAll(rows, scan)
 }
 
-// queryLong runs a read that ends with its context. An interrupt that comes before the first step of
-// a statement is forgotten by SQLite if no statement of the connection is active, so another one is.
+// queryLong runs a read that ends with its context. If no statement of a connection is active, SQLite
+// forgets an interrupt that arrives before the first step of the next one. So queryLong keeps another
+// statement active.
 func (s *Store) queryLong(ctx context.Context, q sqlstore.Query, scan func(sqlstore.Row) error, args []any) error {
 	s.longReads.RLock()
 	defer s.longReads.RUnlock()
@@ -419,9 +424,9 @@ func scanAll(rows *sql.Rows, scan func(sqlstore.Row) error) error {
 	return rows.Err()
 }
 
-// acquireReader returns the statement for a read, and a function to call after it. A read on the path of
-// every answer uses the writer's connection when nobody writes: its cache contains the pages just
-// written, while every commit empties the caches of the others.
+// acquireReader returns the statement for a read, and a function to call after it. A read on the path
+// of every answer uses the writer's connection if it is free, because its cache contains the pages
+// just written, while every commit empties the caches of the other connections.
 func (s *Store) acquireReader(ctx context.Context, q sqlstore.Query) (stmt *sql.Stmt, free func(), err error) {
 	if !q.OnAnswerPath {
 		stmt, err = s.prepareRead(ctx, q)
@@ -429,7 +434,7 @@ func (s *Store) acquireReader(ctx context.Context, q sqlstore.Query) (stmt *sql.
 	}
 	select {
 	case s.writeSlot <- struct{}{}:
-	default: // somebody writes or the store is closed; readers do not wait for that
+	default: // a write is in progress or the store is closed; readers do not wait
 		stmt, err = s.prepareRead(ctx, q)
 		return stmt, func() {}, err
 	}
@@ -440,7 +445,7 @@ func (s *Store) acquireReader(ctx context.Context, q sqlstore.Query) (stmt *sql.
 	return stmt, free, err
 }
 
-// prepareRead returns the statement for a read on another connection than the writer's.
+// prepareRead returns the statement for a read on a connection other than the writer's.
 func (s *Store) prepareRead(ctx context.Context, q sqlstore.Query) (*sql.Stmt, error) {
 	if stmt, ok := s.queries.Load(q.Statement); ok {
 		return stmt.(*sql.Stmt), nil

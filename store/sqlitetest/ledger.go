@@ -16,8 +16,8 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// Ledger counts the statements and bytes that reach one database, by hooks in SQLite itself. So it
-// counts every statement, whoever runs it, and does not depend on time.
+// Ledger counts the statements and bytes that reach one database, by hooks in SQLite itself. It
+// therefore counts every statement, no matter which code runs it, and does not depend on time.
 type Ledger struct {
 	t    testing.TB
 	path string
@@ -27,7 +27,7 @@ type Ledger struct {
 	frames     int // frames of the log counted so far
 }
 
-// Cost is what a database did between two calls of [Ledger.Take].
+// Cost is the work of a database between two calls of [Ledger.Take].
 type Cost struct {
 	Statements   []string // in order, as SQLite received them, including those of its full-text index
 	Transactions int      // transactions that wrote
@@ -39,9 +39,9 @@ var ledgers sync.Map
 
 var hook = sync.OnceFunc(func() { sqlite.RegisterConnectionHook(trace) })
 
-// NewLedger counts what the connections to a database do that are opened from now on, until the
-// test ends. Call it before the database is opened. The log must not be moved into the database
-// between two calls of Take.
+// NewLedger returns a ledger that counts the work of all connections to a database that are opened
+// later, until the test ends. Call it before opening the database. The log must not be moved into the
+// database between two calls of Take.
 func NewLedger(t testing.TB, path string) *Ledger {
 	t.Helper()
 	hook()
@@ -51,7 +51,7 @@ func NewLedger(t testing.TB, path string) *Ledger {
 	return l
 }
 
-// Take returns the cost since its last call.
+// Take returns the cost since the last call of Take.
 func (l *Ledger) Take() Cost {
 	l.t.Helper()
 	l.mu.Lock()
@@ -108,8 +108,7 @@ func trace(conn sqlite.ExecQuerierContext, dsn string) error {
 	}
 	handle := uintptr(db.Uint())
 	traced.Store(handle, found)
-	// SQLite expects a pointer to code. In Go, that is what a pointer to a function value points
-	// to.
+	// SQLite expects a pointer to code, which is what a function value of Go points to.
 	function := report
 	lib.Xsqlite3_trace_v2((*libc.TLS)(tls.UnsafePointer()), handle, lib.SQLITE_TRACE_STMT, *(*uintptr)(unsafe.Pointer(&function)), handle)
 	return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// maxAuditText is the size in bytes up to which an input or answer is stored in an audit entry. Of
-// longer ones, the entry has only the hash.
+// maxAuditText is the size in bytes up to which an audit entry contains an input or answer. For
+// longer ones, it contains only the hash.
 const maxAuditText = 64 << 10
 
 // auditBody is an entry of the audit trail; docs/operating/audit.md describes it.
@@ -31,13 +31,13 @@ type auditBody struct {
 	Answer      auditContent `json:"answer"`
 	Edited      bool         `json:"edited"`
 	CarriedFrom string       `json:"carried_from,omitempty"`
-	Held        float64      `json:"held_seconds,omitempty"` // how long the answer could be undone before it counted
+	Held        float64      `json:"held_seconds,omitempty"` // how long the answer was held in its undo window
 	Grants      []auditGrant `json:"grants,omitempty"`       // given with the answer
-	First       *auditPerson `json:"first,omitempty"`        // who approved first, where two approvals were required
+	First       *auditPerson `json:"first,omitempty"`        // the first of two required approvers
 	Overruled   *auditHeld   `json:"overruled,omitempty"`    // the held approval that this denial replaced
 }
 
-// auditHeld is a held answer that never counted, because somebody denied the request meanwhile.
+// auditHeld is a held answer that never took effect, because somebody denied the request meanwhile.
 type auditHeld struct {
 	By     auditPerson  `json:"by"`
 	At     time.Time    `json:"at"`
@@ -71,7 +71,7 @@ func auditContentOf(text []byte) auditContent {
 }
 
 // auditApproval is an entry about an answer that did not resolve its request: the first of two
-// approvals, or a held answer that never counted.
+// approvals, or a held answer that never took effect.
 type auditApproval struct {
 	What      string       `json:"what"` // approved_first, approval_withdrawn, answer_taken_back, answer_dropped
 	At        time.Time    `json:"at"`
@@ -80,7 +80,7 @@ type auditApproval struct {
 	SessionID string       `json:"session_id"`
 	ToolName  string       `json:"tool_name"`
 	Asked     auditContent `json:"asked"`
-	// Set for a held answer:
+	// Set for held answers only.
 	Answer *auditContent `json:"answer,omitempty"`
 	Held   float64       `json:"held_seconds,omitempty"`
 	Reason string        `json:"reason,omitempty"` // why it was dropped
@@ -96,8 +96,8 @@ func ApprovalAudit(r pending.Request, what string, by pending.Actor, at time.Tim
 	return json.Marshal(entry)
 }
 
-// ReleasedHoldAudit returns the audit entry for a held answer that never counted: the person named
-// by by undid it, or, if why is not empty, it was dropped for that reason.
+// ReleasedHoldAudit returns the audit entry for a held answer that never took effect. If why is
+// empty, the actor by undid it; otherwise it was dropped for that reason.
 func ReleasedHoldAudit(r pending.Request, by pending.Actor, why string, at time.Time) ([]byte, error) {
 	answer, err := json.Marshal(r.Held.Answer)
 	if err != nil {
@@ -116,8 +116,8 @@ func ReleasedHoldAudit(r pending.Request, by pending.Actor, why string, at time.
 	return json.Marshal(entry)
 }
 
-// IsAudited reports whether a resolution with status s gets an audit entry: those by a person do,
-// and those by a deadline.
+// IsAudited reports whether a resolution with status s gets an audit entry, as decisions by people
+// and passed deadlines do.
 func IsAudited(s pending.Status) bool { return IsDecision(s) || s == pending.Expired }
 
 // ResolutionAudit returns the audit entry for a request that a person resolved or whose deadline passed.

@@ -18,15 +18,15 @@ var (
 		WHERE r.status IN ('open', 'orphaned') AND r.status = 'open' AND s.session_id = r.session_id`)
 )
 
-// behindFresh is the revision from which SQLite reads: that of the 33rd newest row older than
-// $1. A row that is older than $1 but was written after it was unfinished at $1, such as a
-// running call, so there are few.
+// behindFresh is the revision after which SQLite reads: that of the 33rd newest row older than $1.
+// Rows older than $1 but written after it were unfinished at $1, such as running calls, so there are
+// few of them.
 const behindFresh = `COALESCE((SELECT o.rev FROM transcript o WHERE o.session_id = p.session_id AND o.rev > p.rev - 5000
 	AND o.at < $1 ORDER BY o.rev DESC LIMIT 1 OFFSET 32), p.rev - 5000)`
 
-// itemsSince selects the items since $1, of each transcript after a revision: of at most the
-// last 5000, so that it does not visit older rows. CROSS JOIN keeps SQLite from starting with
-// the transcripts.
+// itemsSince selects the items since $1 whose revision is above after. after leaves at most the last
+// 5000 revisions of each transcript, so that the query does not visit older rows. CROSS JOIN keeps
+// SQLite from starting with the transcripts.
 func itemsSince(after string) string {
 	return `SELECT t.session_id, s.in_project, t.seq, t.key, t.kind, t.body FROM processes p CROSS JOIN sessions s CROSS JOIN transcript t
 		WHERE p.session_id IN (SELECT session_id FROM processes WHERE state = 'dead' AND updated_at >= $1 UNION ALL

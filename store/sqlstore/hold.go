@@ -46,8 +46,8 @@ func EncodeHeld(h pending.Held) ([]byte, error) {
 // UndoneCommand returns the form in which the column of undone commands stores one.
 func UndoneCommand(commandID string) string { return " " + SanitizeText(commandID) + " " }
 
-// maxUndone bounds the undone commands stored for a request: more than anybody undoes, and few
-// enough to read with every row.
+// maxUndone bounds the undone commands stored for a request. Nobody undoes more, and few enough are
+// read with every row.
 const maxUndone = 64
 
 // UndoneCommands returns the column of r with one more command.
@@ -73,9 +73,9 @@ func ReleasedHold(r pending.Request, commandID, why string) (text []byte, ok boo
 	return text, true, err
 }
 
-// ResolveGuards returns the conditions of a resolution besides an answerable request. held is the
-// command whose answer must be held: "" if no answer may be held, "*" for any state. undone must
-// not be among the undone commands; "" sets no condition.
+// ResolveGuards returns the conditions of a resolution, in addition to an answerable request. held is
+// the command whose answer must be held: "" requires that no answer is held, "*" allows any state.
+// back is a command that must not be among the undone commands; "" sets no condition.
 func ResolveGuards(res pending.Resolution) (held, back string) {
 	if res.Overrules != nil {
 		held = SanitizeText(res.Overrules.CommandID)

@@ -53,7 +53,7 @@ var (
 		ON CONFLICT (day, in_project, user_id) DO UPDATE SET micros = spending.micros + excluded.micros`)
 	selectSpending = queryBoth("SELECT in_project, user_id, micros FROM spending WHERE day = $1 ORDER BY in_project, user_id",
 		`SELECT in_project, user_id, micros FROM spending WHERE day = $1 ORDER BY in_project COLLATE "C", user_id COLLATE "C"`)
-	// The sums of bigint are numeric in PostgreSQL.
+	// In PostgreSQL, the sum of bigint values is numeric, hence the casts.
 	selectCostDays = query(`SELECT day, CAST(SUM(CASE WHEN user_id = $2 THEN micros ELSE 0 END) AS BIGINT), CAST(SUM(CASE WHEN in_project = $3 THEN micros ELSE 0 END) AS BIGINT)
 		FROM spending WHERE day >= $1 AND (user_id = $2 OR in_project = $3) GROUP BY day ORDER BY day`)
 	selectUserLimits = query("SELECT user_id, body FROM user_limits")

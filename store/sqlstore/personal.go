@@ -8,7 +8,8 @@ import (
 	"github.com/sayso-dev/sayso/internal/account"
 )
 
-// preferencesValues returns the columns that a change of preferences sets, nil for those that stay.
+// preferencesValues returns the columns that a change of preferences sets, and nil for those that it
+// leaves unchanged.
 func preferencesValues(c account.PreferencesChange) (keys []byte, single, language any, err error) {
 	if c.Keys != nil {
 		if keys, err = json.Marshal(c.Keys); err != nil {
@@ -66,7 +67,7 @@ var (
 		SELECT $1, $2, $3, $4, $5, 0, $6 WHERE (SELECT count(*) FROM templates WHERE user_id = $1 AND name <> '') < $7`).Require(account.ErrTooMany)
 	deleteTemplate = define("DELETE FROM templates WHERE user_id = $1 AND template_id = $2").Require(account.ErrNotFound)
 	changeTemplate = define("UPDATE templates SET name = $3, text = $4 WHERE user_id = $1 AND template_id = $2").Require(account.ErrNotFound)
-	// A value that is not given stays as it is; in a new row it gets its default.
+	// A NULL argument leaves the value unchanged, or sets its default in a new row.
 	changePreferences = defineBoth(`INSERT INTO preferences (user_id, keys, single_keys, language) VALUES ($1, COALESCE($2, '{}'), COALESCE($3, 1), COALESCE($4, ''))
 		ON CONFLICT (user_id) DO UPDATE SET keys = COALESCE($2, keys), single_keys = COALESCE($3, single_keys), language = COALESCE($4, language)`,
 		`INSERT INTO preferences (user_id, keys, single_keys, language)

@@ -106,7 +106,7 @@ var (
 	placeSession  = defineBoth(
 		"UPDATE sessions SET in_project = "+ProjectOfSession[SQLite]+" WHERE session_id = $1",
 		"UPDATE sessions SET in_project = "+ProjectOfSession[Postgres]+" WHERE session_id = $1")
-	// A session that is created while folders change waits until they have changed.
+	// Makes the creation of a session wait for a running change of folders.
 	awaitFolderChanges = Define(Postgres, "SELECT pg_advisory_xact_lock_shared(8243113893085146474)")
 )
 

@@ -10,8 +10,7 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// newRequestColumns lists the columns that the asker of a request sets, in the order of
-// [NewRequestValues].
+// newRequestColumns lists the columns of [NewRequestValues], in their order.
 const newRequestColumns = `request_id, session_id, created_at, expires_at, request_type, source, process_id,
 	asker_request_id, asker_tool_use_id, tool_name, input_hash, agent_id, agent_type, title, description,
 	decision_reason, blocked_path, form, permission_suggestions, tool_input, earlier, earlier_tool_input, asker, policy`
@@ -23,8 +22,8 @@ var NewRequestArgs = countColumns(newRequestColumns)
 var InsertRequest = "INSERT INTO requests (status, delivery, " + newRequestColumns + ") VALUES ('open', '', " + placeholders(newRequestColumns) +
 	") ON CONFLICT (request_id) DO NOTHING"
 
-// Carriable returns the condition of a request whose answer may be carried over to a process of a
-// session.
+// Carriable returns the condition under which the answer of a request may be carried over to a new
+// process of its session.
 func Carriable(sessionID, processID string) string {
 	return "session_id = " + sessionID + " AND status IN ('answered', 'denied') AND delivery = 'queued' AND answer IS NOT NULL" +
 		" AND (by_user_id <> '' OR by_name <> '' OR by_device <> '') AND " + processID + " <> '' AND process_id NOT IN ('', " + processID + ")"
@@ -46,7 +45,7 @@ var SelectCarrying = define("SELECT " + RequestColumns + `, EXISTS (SELECT 1 FRO
 // SelectRequestExists returns a row if the request exists.
 var SelectRequestExists = define("SELECT 1 FROM requests WHERE request_id = $1")
 
-// NormalizeRequest returns a new request as a read returns it.
+// NormalizeRequest returns a new request as reading it from the database would return it.
 func NormalizeRequest(r pending.Request) pending.Request {
 	r.CreatedAt, r.ExpiresAt = Time(Micros(r.CreatedAt)), Time(Micros(r.ExpiresAt))
 	r.ProcessID = SanitizeText(r.ProcessID)
@@ -148,8 +147,8 @@ var requestColumns = []requestColumn{
 // RequestColumns is the select list that [RequestRow.Dest] scans.
 var RequestColumns = joinColumns(func(c requestColumn) string { return c.name })
 
-// joinedRequestColumns is [RequestColumns] over an outer-joined request r. Where the join found
-// none, columns that are not nullable have the zero value of their type. It also spares the SQLite
+// joinedRequestColumns is [RequestColumns] over an outer-joined request r. If the join found none,
+// columns that are not nullable have the zero value of their type. Expressions also save the SQLite
 // driver from looking up the declared type of each column.
 var joinedRequestColumns = joinColumns(func(c requestColumn) string {
 	_, isNumber := c.dest(&RequestRow{}).(*int64)

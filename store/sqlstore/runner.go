@@ -15,7 +15,8 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// queryRunners registers a query for rows that [readRunner] reads, after the columns of prefix.
+// queryRunners registers a query whose rows have the columns of prefix, followed by those that
+// [readRunner] reads.
 func queryRunners(prefix, rest string) Query {
 	const columns = `runner_id, name, installation_id, machine, release, paused, removed_at, lease_epoch, lease_server, lease_expires_at, seen_at,
 	remote, token_hash IS NOT NULL, draining, given_labels, labels, roots, capacity, clis, clock_skew, lease_expires_at > `
@@ -50,8 +51,8 @@ const (
 	nowMicros  = "(extract(epoch FROM now()) * 1000000)::bigint" // in PostgreSQL
 )
 
-// The database of an earlier release has a runner with an empty id until the first one is
-// registered, which takes its place.
+// A database of an earlier release has a runner with an empty id until the first runner is
+// registered, which replaces it.
 var (
 	selectRunners = queryRunners("", " WHERE runner_id <> '' ORDER BY name, runner_id")
 	selectRunner  = queryRunners("", " WHERE runner_id = $1")
@@ -59,13 +60,13 @@ var (
 		AND EXISTS (SELECT 1 FROM runners WHERE runner_id = '')`)
 	claimRunner  = define("UPDATE runners SET runner_id = $1, name = $2, installation_id = $3 WHERE runner_id = ''")
 	insertRunner = define("INSERT INTO runners (runner_id, name, installation_id) VALUES ($1, $2, $3) ON CONFLICT (runner_id) DO NOTHING")
-	// A name that was used is not taken by another one that was not removed.
+	// Fails if a runner that was not removed has the name.
 	createRunner = defineBoth(
 		"INSERT INTO runners (runner_id, name, token_hash, remote) SELECT $1, $2, $3, 1 WHERE "+nameIsFree,
 		"INSERT INTO runners (runner_id, name, token_hash, remote) SELECT $1, $2, $3, true WHERE "+nameIsFree).Require(session.ErrRunnerExists)
 	renameRunner   = define("UPDATE runners SET name = $2 WHERE runner_id = $1 AND NOT EXISTS (SELECT 1 FROM runners WHERE name = $2 AND removed_at = 0 AND runner_id <> $1)").Require(session.ErrRunnerExists)
 	setRunnerToken = define("UPDATE runners SET token_hash = $1" + ofRemote).Require(session.ErrNoRunner)
-	// The higher epoch keeps a server that was only cut off from writing as the driver.
+	// The higher epoch refuses later writes of a driver that was only cut off from the database.
 	removeRunner = defineBoth(
 		"UPDATE runners SET token_hash = NULL, removed_at = $1, lease_epoch = lease_epoch + (NOT remote) WHERE runner_id = $2 AND removed_at = 0 AND (remote OR lease_expires_at <= $1)",
 		"UPDATE runners SET token_hash = NULL, removed_at = $1, lease_epoch = lease_epoch + (NOT remote)::int "+
@@ -78,7 +79,7 @@ var (
 	bumpNamed   = define("UPDATE processes SET version = version + 1 WHERE session_id IN (SELECT session_id FROM sessions WHERE runner_id = $1 AND NOT archived)")
 	bumpRunning = define(`UPDATE processes SET version = version + 1
 		WHERE state <> 'dead' AND session_id IN (SELECT session_id FROM sessions WHERE runner_id = $1 AND NOT archived)`)
-	// From the few processes that run to their sessions, never through all sessions.
+	// Starts with the few running processes instead of all sessions.
 	runningOfRunner = query(`SELECT p.session_id FROM processes AS p WHERE p.state <> 'dead'
 		AND EXISTS (SELECT 1 FROM sessions AS s WHERE s.session_id = p.session_id AND s.runner_id = $1 AND NOT s.archived)`)
 	sessionsOfRunner = query("SELECT session_id FROM sessions WHERE runner_id = $1 AND NOT archived").long()
@@ -86,7 +87,7 @@ var (
 	setUse           = define("UPDATE runners SET paused = $1, draining = $2 WHERE runner_id = $3").Require(session.ErrNoRunner)
 	setGivenLabels   = define("UPDATE runners SET given_labels = $1 WHERE runner_id = $2").Require(session.ErrNoRunner)
 	findRemote       = define("UPDATE runners SET name = name WHERE runner_id = $1 AND remote AND removed_at = 0").Require(session.ErrNoRunner)
-	// SQLite keeps the order of a CROSS JOIN: from the few processes that run to their sessions.
+	// SQLite keeps the order of a CROSS JOIN, so the query starts with the few running processes.
 	runningByRunner = query(`SELECT s.runner_id, count(*) FROM processes AS p CROSS JOIN sessions AS s
 		WHERE s.session_id = p.session_id AND p.state <> 'dead' AND s.kind = '' GROUP BY s.runner_id`)
 	// TakeLease returns the new epoch. It changes no row if the runner may not have the lease.
@@ -98,13 +99,13 @@ var (
 	releaseLease = defineBoth(
 		"UPDATE runners SET lease_server = '', lease_expires_at = seen_at WHERE runner_id = $1 AND lease_epoch = $2",
 		"UPDATE runners SET lease_server = '', lease_expires_at = "+nowMicros+" WHERE runner_id = $1 AND lease_epoch = $2").Require(session.ErrLeaseLost)
-	// RenewLease is PostgreSQL's: it changes no column of a unique index, so that it waits for no
-	// write that compares the epoch.
+	// RenewLease exists only in PostgreSQL. It changes no column of a unique index, so it does not
+	// wait for writes that compare the epoch.
 	RenewLease = Define(Postgres, "UPDATE runners SET lease_expires_at = "+nowMicros+" + $3, seen_at = "+nowMicros+
 		" WHERE runner_id = $1 AND lease_epoch = $2")
 )
 
-// maxFence is the highest epoch that leaves room for higher ones in a column.
+// maxFence is the highest epoch for which a column can still store a higher one.
 const maxFence = 1<<63 - 2
 
 // TakeLeaseValues returns the arguments $1 to $13 of [TakeLease]; in SQLite, $14 is the time.
@@ -114,10 +115,10 @@ func TakeLeaseValues(h session.Hello) []any {
 		listText(h.Labels), listText(h.Roots), jsonText(h.Capacity), listText(h.CLIs), Micros(h.Clock)}
 }
 
-// listText returns the column value of a list.
+// listText returns the column value of a list; a nil list is [].
 func listText[T any](list []T) string { return jsonText(append([]T{}, list...)) }
 
-// jsonText returns the column value of what encoding/json can always encode.
+// jsonText returns the column value of v. It panics if encoding/json cannot encode v.
 func jsonText(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -202,8 +203,8 @@ func (s Shared) tokenColumn(hash *[sha256.Size]byte) any {
 	return s.e.Bind(hex.AppendEncode(nil, hash[:]))
 }
 
-// RunnerByToken implements [session.RunnerStore]. An index finds the hash of a token, which tells
-// nobody how to make one; what it found is compared in constant time all the same.
+// RunnerByToken implements [session.RunnerStore]. The timing of the index lookup reveals at most the
+// hash of a token, from which nobody can make one. The found hash is still compared in constant time.
 func (s Shared) RunnerByToken(ctx context.Context, tokenHash [sha256.Size]byte) (session.Runner, error) {
 	want := hex.AppendEncode(nil, tokenHash[:])
 	return queryOne(ctx, s, "runner of a token", selectByToken, session.ErrNoRunner, func(row Row) (session.Runner, error) {
@@ -216,7 +217,7 @@ func (s Shared) RunnerByToken(ctx context.Context, tokenHash [sha256.Size]byte) 
 	}, s.e.Bind(want))
 }
 
-// prefixedRow is a row of which the first column goes elsewhere.
+// prefixedRow is a row whose first column is scanned into first.
 type prefixedRow struct {
 	Row
 	first any
@@ -225,7 +226,7 @@ type prefixedRow struct {
 // Scan implements [Row].
 func (r prefixedRow) Scan(dest ...any) error { return r.Row.Scan(append([]any{r.first}, dest...)...) }
 
-// changeRunner makes an audited change of a runner.
+// changeRunner changes a runner and appends an audit entry, in one transaction.
 func (s Shared) changeRunner(ctx context.Context, what, runnerID string, by pending.Actor, steps ...Step) error {
 	body, err := json.Marshal(auditRunner{what, Time(Micros(time.Now())), auditPersonOf(by), runnerID})
 	if err != nil {

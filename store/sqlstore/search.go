@@ -18,8 +18,8 @@ const IndexBatchBytes = 128 << 10
 // revision up to which the transcript is indexed then.
 func IndexBatch(page session.Page, upTo int64) (items []session.Item, words [][]string, rev int64) {
 	bytes := 0
-	// The page is sorted by seq, but the cursor is a rev. So only items below the lowest rev that
-	// is left out may count as indexed.
+	// The page is sorted by seq, but the cursor is a rev. So only items below the lowest omitted rev
+	// may count as indexed.
 	byRev := slices.SortedFunc(slices.Values(page.Items), func(a, b session.Item) int { return cmp.Compare(a.Rev, b.Rev) })
 	for i, item := range byRev {
 		if i > 0 && bytes > IndexBatchBytes {
@@ -73,7 +73,7 @@ type Unindexed struct {
 	After, UpTo int64
 }
 
-// Unindexed returns sessions to index, at most as many as limit.
+// Unindexed returns up to limit sessions to index.
 func (s Shared) Unindexed(ctx context.Context, limit int) ([]Unindexed, error) {
 	return queryAll(ctx, s, "unindexed transcripts", selectUnindexed, func(row Row) (u Unindexed, err error) {
 		err = row.Scan(&u.SessionID, &u.UpTo, &u.After)

@@ -275,8 +275,8 @@ func readMessage(row Row) (m session.Message, err error) {
 	return m, decodeJSON("attachments", attachments, &m.Attachments)
 }
 
-// NewMessageValues returns the arguments for an insertion of [MessageColumns], for a message that
-// is not sent yet.
+// NewMessageValues returns the arguments for an insertion of [MessageColumns], for a message that was
+// not sent yet.
 func NewMessageValues(m session.Message, bind Bind) ([]any, error) {
 	attachments, err := encodeJSON(m.Attachments, m.Attachments == nil)
 	if err != nil {
@@ -286,7 +286,7 @@ func NewMessageValues(m session.Message, bind Bind) ([]any, error) {
 		SanitizeText(m.By.Device), Micros(m.CreatedAt), int64(0)}, nil
 }
 
-// Conditions that leave out the sessions of hidden projects.
+// Conditions that exclude the sessions of hidden projects.
 const (
 	hiddenSQLite   = "NOT IN (SELECT value FROM json_each($4))"
 	hiddenPostgres = "<> ALL($4::text[])"
@@ -342,8 +342,8 @@ func pageOfSessions(hidden string) string {
 }
 
 // searchOfSessions returns the query for a page of the sessions whose title or folder contains a
-// text; find is the SQL function for substrings. As few sessions may match, it reads all of them in
-// the order of the table, which is much faster than the order of an index.
+// text; find is the SQL function for substrings. Because few sessions may match, the query reads all
+// of them in the order of the table, which is much faster than in the order of an index.
 func searchOfSessions(hidden, find string) string {
 	return "SELECT " + sessionColumns + fromSessions + " WHERE " + pageConditions(hidden) + `
 		AND (` + find + `(s.title_folded, $6) > 0 OR ` + find + `(s.cwd_folded, $6) > 0)

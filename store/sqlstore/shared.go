@@ -61,7 +61,7 @@ type Change struct {
 	Duplicate  error  // returned if a row violates a unique constraint
 	Orphan     error  // returned if a row violates a foreign key
 	Audit      []byte // appended to the audit log before the steps; nil for none
-	// LeavesRequests says that no request changes, so SQLite need not drop its cached request.
+	// LeavesRequests means that no request changes, so SQLite need not drop its cached request.
 	LeavesRequests bool
 }
 

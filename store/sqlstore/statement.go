@@ -43,8 +43,8 @@ func (s *Statement) Unmatched() error { return s.unmatched }
 // Query is a statement that only reads.
 type Query struct {
 	*Statement
-	OnAnswerPath bool // every answer runs it, and it reads only a few rows
-	Long         bool // it may read much and ends with its context; no answer waits for it
+	OnAnswerPath bool // runs for every answer and reads only a few rows
+	Long         bool // may read many rows, and ends with its context; no answer waits for it
 }
 
 var statements []*Statement // all, in the order of their definition
@@ -107,7 +107,7 @@ func (q Query) onAnswerPath() Query {
 	return q
 }
 
-// long marks a query that may read much and ends with its context. No answer waits for it.
+// long marks a query that may read many rows and ends with its context. No answer waits for it.
 func (q Query) long() Query {
 	q.Long = true
 	return q

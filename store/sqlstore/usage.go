@@ -6,7 +6,7 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// The sizes are those of what was stored, without the indexes of the database.
+// The sizes do not include indexes and other overhead of the database.
 var (
 	selectTranscriptSizes = query("SELECT session_id, CAST(COALESCE(sum(octet_length(body)), 0) AS bigint) FROM transcript GROUP BY session_id")
 	selectAttachmentSizes = query(`SELECT u.session_id, CAST(sum(a.size) AS bigint) FROM attachment_uses u JOIN attachments a ON a.attachment_id = u.attachment_id

@@ -74,9 +74,9 @@ func finiteOrZero(f float64) float64 {
 	return f
 }
 
-// DeliveryRank returns the rank of d: a delivery may only change to one of higher rank. It is 0 if
-// no delivery may change to d. Carried is the last delivery of an answer that was not delivered,
-// dropped that of one on which Claude did not visibly act.
+// DeliveryRank returns the rank of d. A delivery may only change to one of higher rank, so none may
+// change to one of rank 0. Carried is the final state of an answer that was not delivered, dropped
+// that of an answer on which Claude did not visibly act.
 func DeliveryRank(d pending.Delivery) int {
 	switch d {
 	case pending.Queued:
@@ -104,7 +104,7 @@ func encodeJSON[T any](v T, isNil bool) ([]byte, error) {
 	return json.Marshal(v)
 }
 
-// decodeJSON reads a JSON column that sayso wrote.
+// decodeJSON decodes a JSON column that sayso wrote.
 func decodeJSON(column string, text []byte, v any) error {
 	if text == nil {
 		return nil

@@ -200,7 +200,7 @@ func accounts(t *testing.T, open func(t *testing.T) store.Store) {
 			if errs[0] == nil && errs[1] == nil {
 				t.Fatal("both admins are gone")
 			}
-			// Whoever is left must not be the other admin of the next round.
+			// The remaining admin must not be an admin in the next round.
 			for _, id := range ids {
 				u, err := st.User(ctx, id)
 				must(t, err)

@@ -161,13 +161,13 @@ func audit(t *testing.T, open func(t *testing.T) store.Store) {
 		if newest[0].Seq != 6 || len(older) != 1 || older[0].Seq != 4 {
 			t.Errorf("newest %d, older %d", newest[0].Seq, len(older))
 		}
-		// All entries may be old enough to be removed: the entry about the removal stays.
+		// Even if all entries are old enough to be removed, the entry about the removal stays.
 		if n, err := account.PruneAudit(ctx, st, account.AuditRetention{Days: 90}, begin.AddDate(1, 0, 0)); err != nil || n < 2 {
 			t.Fatalf("got %d, %v", n, err)
 		}
 		answer(5, begin.AddDate(1, 0, 0))
 		must(t, account.WalkAudit(ctx, st, func(account.AuditEntry) error { return nil }))
-		// A chain whose start was cut off without such an entry was not shortened by sayso.
+		// If the start of a chain is missing without such an entry, sayso did not remove it.
 		last, err := st.AuditBefore(ctx, 0, 1)
 		must(t, err)
 		must(t, st.RemoveAudit(ctx, last[0], []byte(`{"what":"other"}`)))

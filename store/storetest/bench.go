@@ -16,11 +16,11 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
-// Benchmark measures one request and its answer through an engine, and as a baseline one write of 4
-// KiB and its fdatasync in the same folder. Besides the mean it reports p50 and p99, in
+// Benchmark measures one request and its answer through an engine, and as a baseline one write of
+// 4 KiB and its fdatasync in the same folder. In addition to the mean, it reports p50 and p99, in
 // microseconds.
 func Benchmark(b *testing.B, st store.Store, dir string) {
-	// A context that can end, because those of real requests can, and that may cost time.
+	// A cancelable context, as real requests have, because it may cost time.
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	id := uuid.NewString()
@@ -31,7 +31,7 @@ func Benchmark(b *testing.B, st store.Store, dir string) {
 		}
 	}
 	hello := Runner(b, st)
-	driving := store.WithLease(st, TakeLease(b, st, hello)) // what Claude does, not people
+	driving := store.WithLease(st, TakeLease(b, st, hello)) // for writes of Claude, not of people
 	ok(st.CreateSession(ctx, session.Session{SessionID: id, Title: "Bench", CWD: "/work", CreatedAt: time.Now()}))
 
 	measure := func(name string, before func() func() error) {

@@ -43,7 +43,7 @@ func bookmarks(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, err)
 		equal(t, "without a bookmark", got, account.Bookmark{SessionID: two})
 
-		// Another tab is behind, and its server's clock too.
+		// Another tab is behind, and so is its server's clock.
 		change(ada, 0, seen(one, 5, after(0)), account.BookmarkChange{SessionID: one, Pinned: &yes})
 		first.ChangedAt = first.ChangedAt.Add(2 * time.Microsecond)
 		equal(t, "neither position nor pin goes back", of(ada)[1], first)

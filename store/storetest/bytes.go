@@ -17,7 +17,7 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
-// awkwardTexts texts may come from askers and people, and databases handle them badly.
+// awkwardTexts are texts that agents and people may send and that databases handle badly.
 var awkwardTexts = []string{
 	"", `{}`, `null`, ` { "a" : 1 , "a" : 2 } `, "{\"command\":\"a\\u0000b\"}", "{\"a\":\"\x00\"}", "\x00", "\xff\xfe\x80", "\"\xed\xa0\x80\"",
 	"\ufeff{}", "line\r\nbreak\u2028", `{"n":12345678901234567890.000,"e":1e400}`, "'; DROP TABLE requests; --", `\x00`, "𝄞 日本 ñ", "%s%n",

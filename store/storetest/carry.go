@@ -14,7 +14,7 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
-// requestOf returns a request of a process to run a command.
+// requestOf returns a request of a process for permission to run a command.
 func requestOf(sessionID, processID string) pending.Request {
 	r := bashRequest(sessionID, "make")
 	r.ProcessID = processID

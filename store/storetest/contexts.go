@@ -69,7 +69,7 @@ func contexts(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, st.Ping(context.Background()))
 	})
 
-	// Contexts end at arbitrary moments of a write. What was reported as stored must be stored
+	// Contexts end at arbitrary moments of a write. Every write reported as stored must be stored
 	// completely, and the version must count exactly those writes.
 	s.run("CanceledAnytimeLeavesNoPart", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)

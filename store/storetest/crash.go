@@ -56,7 +56,7 @@ func CrashChild() {
 	for _, step := range crashSteps {
 		if step.name == name {
 			fail(step.do(ctx, st, os.Getenv(crashID)))
-			die() // the rest of the step is never done
+			die() // before the rest of the step
 		}
 	}
 	fail(fmt.Errorf("no step %q", name))
@@ -72,8 +72,8 @@ func die() {
 
 const stormStep = "storm"
 
-// crashSteps lists the last step of a program that crashes, and what must be left of it. The id is
-// that of the session and of everything else that the step stores.
+// crashSteps lists the last steps of programs that crash, and what must be stored afterwards. id
+// identifies the session and everything else that the step stores.
 var crashSteps = []struct {
 	name string
 	do   func(ctx context.Context, st store.Store, id string) error
@@ -269,7 +269,8 @@ var crashSteps = []struct {
 }
 
 // Crash kills programs that use the database, after a call has returned and at arbitrary moments,
-// and checks what is left. The programs are the test binary itself: see [CrashChild].
+// and checks what is stored afterwards. It runs the test binary itself as these programs: see
+// [CrashChild].
 func Crash(t *testing.T, dsn string) {
 	ctx := context.Background()
 	// reopened passes the reopened database to look, and closes it before the next crash.
@@ -302,7 +303,7 @@ func Crash(t *testing.T, dsn string) {
 		})
 	}
 
-	// What was reported before the kill must be stored, and everything must be complete.
+	// Everything reported before the kill must be stored, and every write must be complete.
 	t.Run(stormStep, func(t *testing.T) {
 		for _, lines := range []int{1, 2, 3, 50, 200} {
 			id := uuid.NewString()

@@ -21,7 +21,7 @@ func heldAnswerOf(userID string) pending.Held {
 	}
 }
 
-// countHeld returns the resolution with which a held answer counts.
+// countHeld returns the resolution with which a held answer takes effect.
 func countHeld(h pending.Held) pending.Resolution {
 	return pending.Resolution{Status: pending.Answered, Answer: &h.Answer, Actor: h.Actor, At: after(4), CommandID: h.CommandID, HeldSince: h.At}
 }
@@ -247,7 +247,7 @@ func holds(t *testing.T, open func(t *testing.T) store.Store) {
 					won.Add(1)
 				}
 			case 3:
-				// Undoes or counts the answer that it holds itself.
+				// Undoes its own held answer, or makes it take effect.
 				h = heldAnswerOf(fmt.Sprint("v", i))
 				_, _, err := st.HoldRequest(ctx, r.RequestID, h)
 				if err != nil {

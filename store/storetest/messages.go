@@ -53,7 +53,7 @@ func messages(t *testing.T, open func(t *testing.T) store.Store) {
 			expectVersionBump(t, st, id, func() { queue(t, st, m) })
 		}
 		queue(t, st, message(other, "elsewhere", 0))
-		// Servers may have different clocks, so the order is that in which they were queued.
+		// Servers' clocks may differ, so messages stay in the order in which they were queued.
 		equal(t, "as queued", waiting(t, st, id), []string{"late", "early", "twin a", "twin b"})
 
 		expectNoVersionBump(t, st, id, func() {

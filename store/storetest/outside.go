@@ -22,10 +22,10 @@ type Database struct {
 	Refuse func(table, column, value string)
 	// Exec runs a statement that is the same in both dialects.
 	Exec func(statement string)
-	// Searching reports whether a search runs in the database. Nil where it runs in the
-	// goroutine of the caller, and so ends with the call.
+	// Searching reports whether a search runs in the database. It is nil if a search runs in the
+	// goroutine of the caller and so ends with the call.
 	Searching func() bool
-	// Reopen returns the same database, opened again.
+	// Reopen opens the same database again.
 	Reopen func() store.Store
 }
 
@@ -43,9 +43,9 @@ func ExerciseFaults(t *testing.T, open func(t *testing.T) Database) {
 		})
 	}
 
-	// A search that would never end is one that takes long. A person types on within its time
-	// limit, or it reaches that. Either way nothing of it may remain: more of them follow than
-	// SQLite has connections for reading.
+	// An endless search stands for a long one. It is canceled because a person keeps typing, or
+	// reaches its time limit. Either way it must stop completely: more searches follow than SQLite
+	// has connections for reading.
 	for name, limit := range map[string]time.Duration{"TypedOn": time.Hour, "OutOfTime": 50 * time.Millisecond} {
 		t.Run("LongSearchStops/"+name, func(t *testing.T) {
 			t.Parallel()
@@ -60,7 +60,7 @@ func ExerciseFaults(t *testing.T, open func(t *testing.T) Database) {
 			db.Exec("ALTER TABLE transcript_words RENAME TO other_words")
 			db.Exec(`CREATE VIEW transcript_words AS WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers)
 				SELECT CAST(-n AS bigint) AS word_id, CAST('` + id + `' AS text) AS session_id, CAST('none' AS text) AS key FROM numbers`)
-			const patience = 30 * time.Second // for a machine that does other things
+			const patience = 30 * time.Second // for a busy machine
 			for range 6 {
 				searching, cancel := context.WithTimeout(ctx, limit)
 				ended := make(chan error, 1)
@@ -92,8 +92,8 @@ func ExerciseFaults(t *testing.T, open func(t *testing.T) Database) {
 		})
 	}
 
-	// Whichever part of the progress fails, nothing of it may be stored, although other parts come
-	// before it. The same progress must succeed once the database accepts it.
+	// If any part of the progress fails, no part may be stored, not even those before it. The same
+	// progress must succeed once the database accepts it.
 	refused := map[string][3]string{
 		"AnItem":   {"transcript", "kind", "'todo'"},
 		"TheState": {"processes", "model", "'refused'"},
@@ -193,7 +193,7 @@ func ExerciseFaults(t *testing.T, open func(t *testing.T) Database) {
 		wantError(t, "a removed runner", err, session.ErrRunnerRemoved)
 	})
 
-	// The database of an earlier release has sessions and an epoch, and no runner.
+	// A database of an earlier release has sessions and an epoch, but no runner.
 	t.Run("FirstRunnerTakesOverTheSessions", func(t *testing.T) {
 		t.Parallel()
 		db := open(t)
@@ -229,7 +229,7 @@ func ExerciseFaults(t *testing.T, open func(t *testing.T) Database) {
 	})
 }
 
-// expectSoon waits until something is true.
+// expectSoon waits until isTrue returns true, and fails the test after patience.
 func expectSoon(t *testing.T, what string, patience time.Duration, isTrue func() bool) {
 	t.Helper()
 	for until := time.Now().Add(patience); !isTrue(); {

@@ -114,7 +114,7 @@ func progress(t *testing.T, open func(t *testing.T) store.Store) {
 		for _, p := range []session.Progress{{}, {Items: []session.Item{item("a", "1")}}, {Mark: m}, {Items: []session.Item{item("b", "1")}, Mark: m}} {
 			equal(t, "version", save(t, st, id, p), before)
 		}
-		// The call names the session, not the state.
+		// The session is the one that the call names, not the one in the state.
 		state := session.ProcessState{SessionID: other, State: session.Starting}
 		for i, p := range []session.Progress{{Process: &state}, {Items: []session.Item{item("c", "1")}, Process: &state, Mark: m}} {
 			equal(t, "version with a process", save(t, st, id, p), before+uint64(i)+1)

@@ -15,7 +15,7 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
-// concurrentCallers is the number of callers that do the same at the same time.
+// concurrentCallers is the number of callers that make the same call concurrently.
 const concurrentCallers = 64
 
 func races(t *testing.T, open func(t *testing.T) store.Store) {
@@ -130,8 +130,8 @@ func races(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "versions given", len(unique), concurrentCallers)
 	})
 
-	// One request at a time opens and closes, so it is open exactly in even versions. A reader that
-	// sees otherwise has read two snapshots.
+	// Requests open and close one at a time, so one is open exactly in even versions. A reader that
+	// sees anything else has read two snapshots.
 	s.run("StateIsConsistent", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		stop := make(chan struct{})
@@ -226,8 +226,8 @@ func races(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "taken", sent.Load(), int64(1))
 	})
 
-	// A message is sent, unsent and requeued by many callers at once. At the end it is queued or
-	// sent, and each return to the queue matches one sending.
+	// Many callers send, unsend and requeue a message concurrently. At the end it is queued or sent,
+	// and each return to the queue matches one sending.
 	s.run("ConcurrentRequeueAndSend", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		var list []session.Message
@@ -294,8 +294,8 @@ func races(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "stored", string(ack), kept[0])
 	})
 
-	// A session is deleted under every kind of write. Writes may only fail because it is gone, and
-	// nothing of it may be left.
+	// A session is deleted during every kind of write. Writes may only fail because the session is
+	// gone, and none of its rows may remain.
 	s.run("DeleteWhileWriting", func(t *testing.T, st store.Store) {
 		id := newSession(t, st)
 		r := openRequest(t, st, bashRequest(id, "ls"))

@@ -15,7 +15,7 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
-// fullRequest sets every field that an asker can set.
+// fullRequest returns a request with every field set that an agent can set.
 func fullRequest(sessionID string) pending.Request {
 	input := json.RawMessage(`{ "questions" : [ ] }`)
 	return pending.Request{

@@ -18,7 +18,7 @@ import (
 	"github.com/sayso-dev/sayso/store"
 )
 
-// Runner registers a runner and returns what it says to a server.
+// Runner registers a runner and returns its hello.
 func Runner(t testing.TB, st session.RunnerStore) session.Hello {
 	t.Helper()
 	h := session.Hello{RunnerID: uuid.NewString(), InstallationID: uuid.NewString(), Name: "atlas", Server: "a", Release: "1.0"}
@@ -100,8 +100,8 @@ func runners(t *testing.T, open func(t *testing.T) store.Store) {
 			_, err := st.TakeLease(ctx, other)
 			wantError(t, what, err, session.ErrOtherInstallation)
 		}
-		must(t, st.RenewLease(ctx, l)) // the refused ones changed nothing
-		h.Machine = ""                 // it cannot tell
+		must(t, st.RenewLease(ctx, l)) // the refused calls changed nothing
+		h.Machine = ""                 // the runner does not know its machine id
 		TakeLease(t, st, h)
 		r, err := st.Runner(ctx, h.RunnerID)
 		must(t, err)
@@ -146,7 +146,7 @@ func runners(t *testing.T, open func(t *testing.T) store.Store) {
 		h.Labels = []string{"said"}
 		labels := func(what string, want ...string) {
 			t.Helper()
-			TakeLease(t, st, h) // what it says does not change what was given
+			TakeLease(t, st, h) // its hello does not change labels that an admin has set
 			r, err := st.Runner(ctx, h.RunnerID)
 			must(t, err)
 			equal(t, what, r.Labels, want)
@@ -231,7 +231,7 @@ func runners(t *testing.T, open func(t *testing.T) store.Store) {
 		_, err = st.RunnerByToken(ctx, hash("another"))
 		wantError(t, "another token", err, session.ErrNoRunner)
 
-		// The first installation that says hello is it.
+		// The first hello determines the installation.
 		h := session.Hello{RunnerID: one.RunnerID, InstallationID: uuid.NewString(), Machine: "machine", Server: "a", Release: "1.0",
 			Labels: []string{"gpu"}, Roots: []string{"/work"}, Capacity: session.Capacity{Processes: 4, Memory: 1 << 34, Cores: 8},
 			CLIs: []session.RunnerCLI{{Path: "/usr/bin/claude", Version: "2.1.329", SignedIn: true}}, Clock: time.Now().Add(time.Hour)}
@@ -462,7 +462,7 @@ func runners(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "the answer", row, given)
 		_, err = st.Session(ctx, "s")
 		wantError(t, "the session", err, session.ErrNotFound)
-		if _, err := before.ProcessState(ctx, id); err != nil { // reading is free
+		if _, err := before.ProcessState(ctx, id); err != nil { // reading needs no lease
 			t.Error(err)
 		}
 		for name, write := range writes {
@@ -475,8 +475,8 @@ func runners(t *testing.T, open func(t *testing.T) store.Store) {
 		must(t, writes["DeleteSession"](now))
 	})
 
-	// Many write while the lease is taken again and again. Nothing that an earlier lease wrote may
-	// appear after the call that took a newer one has returned.
+	// Many callers write while the lease is taken again and again. Once a call has taken a newer
+	// lease, no write of an earlier one may appear.
 	s.run("NoWriteAfterANewerLease", func(t *testing.T, st store.Store) {
 		h := Runner(t, st)
 		id := newSession(t, st)

@@ -38,7 +38,7 @@ func signIns(t *testing.T, open func(t *testing.T) store.Store) {
 			t.Errorf("waits %v, %v", wait, err)
 		}
 		equal(t, "wait of another", count(t, st, here, bob), time.Duration(0))
-		// What was refused is not counted.
+		// A refused attempt is not counted.
 		wait, err = st.FailureWait(ctx, account.FailureKey{Key: here.Key, PerMinute: 5})
 		must(t, err)
 		equal(t, "wait of the address", wait, time.Duration(0))
@@ -105,7 +105,7 @@ func signIns(t *testing.T, open func(t *testing.T) store.Store) {
 		var wg sync.WaitGroup
 		for i := range 20 {
 			wg.Go(func() {
-				// Keys in any order, so that two calls could wait for each other.
+				// Keys in varying order, so that two calls could deadlock.
 				keys := []account.FailureKey{ada, {Key: fmt.Sprint("address ", i), PerMinute: 30}, here}
 				if i%2 == 0 {
 					keys[0], keys[2] = keys[2], keys[0]

@@ -1,5 +1,5 @@
-// Package storetest is the contract of the store: what the comments of [pending.Store],
-// [session.Store] and [account.Store] promise, as tests that every engine passes.
+// Package storetest is the contract of the store. Its tests check the promises in the comments of
+// [pending.Store], [session.Store] and [account.Store], and every engine passes them.
 package storetest
 
 import (
@@ -63,7 +63,7 @@ func Exercise(t *testing.T, open func(t *testing.T) store.Store) {
 	}
 }
 
-// suite runs the tests of one part of the contract, each with a store of its own.
+// suite runs the tests of one part of the contract, each with its own store.
 type suite struct {
 	t    *testing.T
 	open func(t *testing.T) store.Store
@@ -143,7 +143,7 @@ func newSession(t *testing.T, st store.Store) string {
 	return s.SessionID
 }
 
-// bashRequest returns a request of a session to run a command.
+// bashRequest returns a request of a session for permission to run a command.
 func bashRequest(sessionID, command string) pending.Request {
 	input := json.RawMessage(`{"command":` + quote(command) + `}`)
 	return pending.Request{

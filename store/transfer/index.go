@@ -11,14 +11,14 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// indexTable is the index for searches, which has a row for each of transcript_words.
+// indexTable is the index for searches, which has a row for each row of transcript_words.
 const indexTable = "transcript_index"
 
 // indexRows is the number of items that one transaction indexes.
 const indexRows = 500
 
-// buildIndex indexes the words of the copied transcripts, under the numbers that they have in the
-// source: a search lists the highest first.
+// buildIndex indexes the words of the copied transcripts. It keeps the numbers of the source, because
+// a search lists the highest first.
 func (c *copying) buildIndex(ctx context.Context) error {
 	done, err := c.load(ctx, indexTable)
 	if err != nil || done.done {
@@ -52,7 +52,7 @@ func (c *copying) buildIndex(ctx context.Context) error {
 		if err := c.write(ctx, func(tx *sql.Tx) error {
 			if c.to.Dialect == migrations.SQLite {
 				for _, row := range rows {
-					// A statement with many rows would be as large as all their words.
+					// One row per statement: with many rows, it would be as large as all their words.
 					if err := c.to.insert(ctx, tx, indexTable, columns, nil, [][]any{row}); err != nil {
 						return err
 					}

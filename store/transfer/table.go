@@ -97,7 +97,7 @@ func references(ctx context.Context, d Database) (map[string][]string, error) {
 	return refers, rows.Err()
 }
 
-// scan returns the row at which rows is: nil, int64, float64, bool, string or []byte for each column.
+// scan returns the current row of rows: nil, int64, float64, bool, string or []byte for each column.
 func scan(rows *sql.Rows, columns int) ([]any, error) {
 	row := make([]any, columns)
 	to := make([]any, columns)
@@ -107,7 +107,7 @@ func scan(rows *sql.Rows, columns int) ([]any, error) {
 	return row, rows.Scan(to...)
 }
 
-// size returns about how many bytes a value occupies.
+// size returns the approximate size of a value, in bytes.
 func size(v any) int {
 	switch v := v.(type) {
 	case string:
@@ -118,7 +118,7 @@ func size(v any) int {
 	return 8
 }
 
-// convert returns a value as the driver of a column of this type takes it.
+// convert converts a value to the form that the driver expects for a column of this type.
 func convert(v any, columnType string) any {
 	switch columnType {
 	case "boolean":
@@ -151,8 +151,8 @@ func number(b bool) int64 {
 	return 0
 }
 
-// encodeKey returns the key of a row as JSON. Texts are in base64, because they may be bytes of any
-// kind.
+// encodeKey returns the key of a row as JSON. Texts are encoded in base64, because they may contain
+// arbitrary bytes.
 func (t table) encodeKey(row []any) string {
 	key := make([]any, len(t.key))
 	for i, place := range t.keyIndex() {
@@ -206,10 +206,11 @@ func (t table) after(d Database, key string) (condition string, args []any, err 
 	return " WHERE (" + strings.Join(t.key, ", ") + ") > (" + strings.Join(places, ", ") + ")", args, nil
 }
 
-// maxArguments bounds the arguments of one statement: SQLite takes 32,766 and PostgreSQL 65,535.
+// maxArguments bounds the arguments of one statement. SQLite allows 32,766 and PostgreSQL 65,535.
 const maxArguments = 10_000
 
-// insert inserts rows. wrap has the SQL around the placeholder of some columns, with %s for it.
+// insert inserts rows. wrap maps some columns to the SQL around their placeholder, with %s for the
+// placeholder.
 func (d Database) insert(ctx context.Context, tx *sql.Tx, name string, columns []string, wrap map[string]string, rows [][]any) error {
 	head := "INSERT INTO " + name + " (" + strings.Join(columns, ", ") + ") "
 	if d.Dialect == migrations.Postgres {
@@ -246,8 +247,8 @@ func (d Database) insert(ctx context.Context, tx *sql.Tx, name string, columns [
 	return nil
 }
 
-// sum adds the hashes of rows, so that it does not depend on their order: the engines sort texts
-// differently.
+// sum is the sum of the hashes of rows. It does not depend on their order, because the engines sort
+// texts differently.
 type sum [4]uint64
 
 func (s *sum) add(hash [sha256.Size]byte) {
@@ -279,7 +280,7 @@ func sumRows(ctx context.Context, d Database, t table) (total sum, err error) {
 	return total, rows.Err()
 }
 
-// appendValue appends a value in the form that is the same for both engines.
+// appendValue appends a value in a form that is the same for both engines.
 func appendValue(text []byte, v any) []byte {
 	switch v := v.(type) {
 	case nil:

@@ -1,9 +1,9 @@
-// Package transfer copies a database into an empty one of the other engine: every row of every
-// table. The copy can be interrupted at any moment and continued: each transaction of the target
-// stores some rows together with the key of the last one. At the end, both sides are read again and
-// compared.
+// Package transfer copies every row of every table of a database into an empty database of the other
+// engine. A copy can be interrupted at any moment and continued, because each transaction of the
+// target stores some rows together with the key of the last one. At the end, the package reads both
+// databases again and compares them.
 //
-// The columns are those of [migrations.Columns], so a new table needs nothing here. The index for
+// The columns are those of [migrations.Columns], so a new table needs no change here. The index for
 // searches is not copied, because each engine has its own; it is built from the copied transcript.
 package transfer
 
@@ -18,34 +18,34 @@ import (
 	"github.com/sayso-dev/sayso/migrations"
 )
 
-// Errors of [Run]. The error around each says what to do.
+// Errors of [Run]. The wrapping error tells people what to do.
 var (
-	// ErrNotEmpty: the target has data of its own.
+	// ErrNotEmpty: the target already has data.
 	ErrNotEmpty = errors.New("the database has data already")
-	// ErrOtherCopy: the target has a part of another source, or of this one by another version.
+	// ErrOtherCopy: the target has an incomplete copy of another source, or one by another version.
 	ErrOtherCopy = errors.New("another copy into the database was interrupted")
-	// ErrDiffers: the target is not the same as the source.
+	// ErrDiffers: the target differs from the source.
 	ErrDiffers = errors.New("the copy differs from the source")
 )
 
 // Database is one side of a copy.
 type Database struct {
-	DB      *sql.DB // one connection is enough
+	DB      *sql.DB // needs only one connection
 	Dialect migrations.Dialect
-	Name    string // for people, without a password; the same each time
+	Name    string // for people, without a password; must be the same in each call
 }
 
-// Step is what a copy does.
+// Step is a stage of a copy.
 type Step int
 
-// The steps of a copy, in their order.
+// The steps of a copy, in order.
 const (
 	Copying Step = iota
 	Indexing
 	Verifying
 )
 
-// Progress describes how far a copy is. It is reported after each transaction.
+// Progress is the progress of a copy. It is reported after each transaction.
 type Progress struct {
 	Step        Step
 	Table       string
@@ -57,11 +57,11 @@ type Result struct {
 	Tables  int
 	Rows    int64
 	Resumed bool // an earlier attempt was interrupted
-	Already bool // nothing was left to do
+	Already bool // the copy was already complete
 }
 
-// Run copies from into to. Nobody else may use either. After an interruption, the same call
-// continues. It changes nothing in from. report is called between transactions.
+// Run copies from into to. No other program may use either database. After an interruption, the same
+// call continues. Run does not change from. It calls report between transactions.
 func Run(ctx context.Context, from, to Database, report func(Progress)) (Result, error) {
 	c := &copying{from: from, to: to, report: report}
 	if err := migrations.Check(ctx, from.DB, from.Dialect); err != nil {
@@ -74,7 +74,7 @@ func Run(ctx context.Context, from, to Database, report func(Progress)) (Result,
 	return c.result, err
 }
 
-// copying is a copy under way.
+// copying is a copy in progress.
 type copying struct {
 	from, to Database
 	report   func(Progress)
@@ -89,7 +89,7 @@ func (c *copying) run(ctx context.Context) (err error) {
 	c.result.Tables = len(c.tables)
 	err = c.prepare(ctx)
 	if errors.Is(err, ErrNotEmpty) && c.compare(ctx) == nil {
-		c.result.Already = true // the process was killed before it could say so
+		c.result.Already = true // an earlier process was killed before it could report that
 		return nil
 	}
 	if err != nil {
@@ -115,7 +115,7 @@ func (c *copying) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// prepare creates the tables of the target, and the one that stores how far the copy is.
+// prepare creates the tables of the target, and the one that stores the progress of the copy.
 func (c *copying) prepare(ctx context.Context) error {
 	interrupted, err := migrations.IsCopying(ctx, c.to.DB, c.to.Dialect)
 	if err != nil {
@@ -145,7 +145,8 @@ func (c *copying) prepare(ctx context.Context) error {
 	})
 }
 
-// checkResumed makes sure that the interrupted copy is the one that is wanted.
+// checkResumed fails with [ErrOtherCopy] unless the interrupted copy has the same source and was made
+// by this version.
 func (c *copying) checkResumed(ctx context.Context) error {
 	source, err := c.load(ctx, "")
 	if err != nil {
@@ -178,14 +179,14 @@ func (c *copying) checkResumed(ctx context.Context) error {
 	return rows.Err()
 }
 
-// state is how far the copy of a table is.
+// state is the progress of the copy of a table.
 type state struct {
 	rows int64
-	key  string // of the last row, see [table.encodeKey]; the source, for the table ""
+	key  string // of the last row, see [table.encodeKey]; for the table "", the name of the source
 	done bool
 }
 
-// load returns the state of a table, which is zero if its copy has not begun.
+// load returns the state of a table, or the zero state if its copy has not begun.
 func (c *copying) load(ctx context.Context, table string) (s state, err error) {
 	var done int64
 	err = c.to.DB.QueryRowContext(ctx, "SELECT rows_copied, last_key, done FROM "+migrations.CopyTable+" WHERE table_name = '"+table+"'").Scan(&s.rows, &s.key, &done)
@@ -294,7 +295,7 @@ func (c *copying) copyTable(ctx context.Context, t table) error {
 	return flush(true)
 }
 
-// finish makes the target a database that servers use.
+// finish makes the target usable by servers.
 func (c *copying) finish(ctx context.Context) error {
 	if err := c.write(ctx, func(tx *sql.Tx) error {
 		if c.to.Dialect == migrations.Postgres {
@@ -310,7 +311,7 @@ func (c *copying) finish(ctx context.Context) error {
 	return migrations.Check(ctx, c.to.DB, c.to.Dialect)
 }
 
-// continueIdentities lets numbers that PostgreSQL generates continue after those that were copied.
+// continueIdentities makes the numbers that PostgreSQL generates continue after the copied ones.
 func continueIdentities(ctx context.Context, tx *sql.Tx, tables []table) error {
 	for _, t := range tables {
 		for _, column := range t.columns {
@@ -363,14 +364,14 @@ func (c *copying) compare(ctx context.Context) error {
 	return nil
 }
 
-// tablesOf returns the tables of a database, each after all that it refers to.
+// tablesOf returns the tables of a database, each after all tables to which it refers.
 func tablesOf(ctx context.Context, d Database) ([]table, error) {
 	var tables []table
 	for _, line := range migrations.Columns() {
 		name, _, _ := strings.Cut(line, " ")
 		owner, column, _ := strings.Cut(name, ".")
 		if owner == "migrations" {
-			continue // each database has its own
+			continue // not copied, because each database has its own
 		}
 		if len(tables) == 0 || tables[len(tables)-1].name != owner {
 			tables = append(tables, table{name: owner})
@@ -399,7 +400,7 @@ func tablesOf(ctx context.Context, d Database) ([]table, error) {
 	return tables, nil
 }
 
-// keyIndex returns the places of the columns of the key among the columns.
+// keyIndex returns the index in columns of each column of the key.
 func (t table) keyIndex() []int {
 	places := make([]int, len(t.key))
 	for i, k := range t.key {

@@ -1,5 +1,5 @@
-// Package wiretest holds samples of every message, for tests of packages that send or
-// receive them.
+// Package wiretest contains samples of every message, for tests of packages that send or
+// receive messages.
 package wiretest
 
 import (
@@ -16,17 +16,17 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// NewProcessState returns what is told of a session in the default project.
+// NewProcessState converts the state of a session in the default project.
 func NewProcessState(p session.ProcessState) wire.ProcessState {
 	return wire.NewProcessState(context.Background(), p, access.PlaceOfProcess(p), project.NewBook(nil, nil), project.Person{}, new(decision.RiskLevels))
 }
 
-// NewProcessStateFor returns what a person is told of a session in a project.
+// NewProcessStateFor converts the state of a session in a project, as seen by one person.
 func NewProcessStateFor(p session.ProcessState, book *project.Book, who project.Person) wire.ProcessState {
 	return wire.NewProcessState(context.Background(), p, access.PlaceOfProcess(p), book, who, new(decision.RiskLevels))
 }
 
-// RESTBodies lists a value of every type that only REST uses.
+// RESTBodies returns a value of every type that only REST uses.
 func RESTBodies() []any {
 	return []any{
 		wire.Login{}, wire.Me{}, wire.SessionList{}, wire.SessionPatch{}, wire.MessageList{}, wire.Upload{}, wire.SearchResults{}, wire.TerminalSessionList{}, wire.TerminalPage{}, wire.TranscriptPage{}, wire.Outcome{}, wire.PendingList{}, wire.RequestFate{}, wire.Preview{}, wire.PreviewQuestion{}, wire.ProcessList{}, wire.RunnerList{}, wire.RunnerChange{}, wire.RunnerCreate{}, wire.RunnerToken{}, wire.MachineList{},
@@ -64,7 +64,7 @@ func BashRequest() pending.Request {
 	}
 }
 
-// QuestionRequest returns a request with questions of Claude.
+// QuestionRequest returns a request with questions from Claude.
 func QuestionRequest() pending.Request {
 	input := json.RawMessage(`{"questions":[{"question":"Which format?","header":"Format","multiSelect":false,"options":[{"label":"Summary","description":"Short"},{"label":"Detailed","description":"Long","preview":"# Detailed"}]},{"question":"Which parts?","header":"Parts","multiSelect":true,"options":[{"label":"API, server","description":""},{"label":"Web","description":""}]}]}`)
 	return pending.Request{
@@ -162,7 +162,7 @@ func items() []session.Item {
 	}
 }
 
-// Frames are what the server sends, by the name of their file.
+// Frames returns a sample of every frame that the server sends, by the name of its golden file.
 func Frames() map[string]any {
 	hello := wire.Hello{Type: "hello", Protocol: wire.Protocol, ServerVersion: "0.1.0", NodeID: "node-1", UserID: "0198c0de-0000-7000-8000-00000000000a",
 		User: wire.User{Name: "ada", Role: account.Admin}, ServerTime: 1763692800.25, LiveAppend: true}
@@ -316,7 +316,7 @@ func with2(p wire.ProcessState, id string) wire.ProcessState {
 	return p
 }
 
-// Commands are what a tab sends, by the name of their file.
+// Commands returns a sample of every command that a tab sends, by the name of its golden file.
 func Commands() map[string]any {
 	picture := []wire.Attachment{{Name: "shot.png", MediaType: "image/png", Data: []byte("\x89PNG")}}
 	approval := wire.PendingRequestResponse{Type: "pending_request_response", Head: wire.Head{CommandID: cmdID}, SessionID: sessID,

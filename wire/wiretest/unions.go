@@ -12,7 +12,7 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// Unions are the named strings of the wire.
+// Unions maps each named string type of the wire to its values.
 var Unions = map[reflect.Type][]string{
 	reflect.TypeFor[account.Role]():         {"viewer", "member", "admin"},
 	reflect.TypeFor[session.State]():        {"starting", "assistant_turn", "user_turn", "dead"},

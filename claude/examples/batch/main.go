@@ -1,4 +1,4 @@
-// Batch reviews files, some at once, and prints what it cost: batch FILE…
+// Batch reviews files, up to four at a time, and prints the total cost: batch FILE…
 package main
 
 import (
@@ -26,7 +26,7 @@ func main() {
 		slots <- true
 		all.Go(func() {
 			defer func() { <-slots }()
-			// It may read, and nothing else is asked for or allowed.
+			// Claude may read files without asking, and has no other tools.
 			r, result, err := tool.Ask[review](context.Background(), "Review "+file+".", claude.Options{
 				Tools: []string{"Read"}, AllowedTools: []string{"Read"}, MaxBudgetUSD: 0.5, NoPersistence: true,
 			})

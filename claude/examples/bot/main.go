@@ -1,4 +1,4 @@
-// Bot asks in the terminal before Claude runs anything: bot "prompt".
+// Bot asks in the terminal before Claude runs a tool that needs permission: bot "prompt".
 package main
 
 import (
@@ -21,7 +21,7 @@ func main() {
 	o := claude.Options{CanUseTool: func(ctx context.Context, r claude.ToolRequest) (claude.ToolDecision, error) {
 		oneAtATime.Lock()
 		defer oneAtATime.Unlock()
-		if ctx.Err() != nil { // withdrawn while it waited
+		if ctx.Err() != nil { // withdrawn while it was waiting
 			return claude.ToolDecision{}, context.Cause(ctx)
 		}
 		fmt.Printf("%s %s\nAllow? [y/N] ", r.ToolName, r.Input)

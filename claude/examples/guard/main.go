@@ -1,5 +1,5 @@
-// Guard lets Claude edit the files of a folder without questions and refuses others: guard "prompt".
-// Links in the folder may lead elsewhere; a sandbox is the stronger wall.
+// Guard lets Claude edit the files in a folder without asking, and denies all others: guard "prompt".
+// Symbolic links in the folder may lead elsewhere; only a sandbox prevents that.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Web answers GET /?q=question with what Claude writes, while it writes: web 127.0.0.1:8080. A visitor
-// who leaves ends the query.
+// Web streams Claude's answer to GET /?q=question: web 127.0.0.1:8080. The query ends when the visitor
+// disconnects.
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 
 func main() {
 	http.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
-		// Without a callback, everything that needs a permission is denied.
+		// Without a callback, every tool that needs permission is denied.
 		o := claude.Options{Tools: []string{}, IncludePartialMessages: true, NoPersistence: true, MaxTurns: 1}
 		for m, err := range claude.Query(r.Context(), r.FormValue("q"), o) {
 			if err != nil {

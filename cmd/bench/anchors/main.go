@@ -2,8 +2,8 @@
 // message to every WebSocket, in the way that the documentation of its library shows. It is a
 // separate module, so that sayso does not depend on these libraries.
 //
-// It prints its address, then publishes for each line "COUNT TIME" of its input COUNT
-// messages that contain TIME, until the input ends.
+// It prints its address. Then it reads lines "COUNT TIME" until its input ends and, for each,
+// publishes COUNT messages that contain TIME.
 package main
 
 import (
@@ -63,7 +63,7 @@ func run(library string) error {
 	}
 }
 
-// message is as long as the state of a session, and is found as one.
+// message returns a message that is as long as the state of a session, and that tabs count as one.
 func message(written int64) []byte {
 	head := fmt.Sprintf(`{"type":"process_state","written_at":%d,"text":"`, written)
 	return []byte(head + strings.Repeat("x", 1024-len(head)-2) + `"}`)
@@ -90,7 +90,7 @@ func (c *clients[T]) each(do func(T)) {
 }
 
 // newRaw writes a frame, encoded once, to one connection after the other: no library can
-// be quicker with one message.
+// be faster with one message.
 func newRaw() (http.Handler, func([]byte), error) {
 	var conns clients[net.Conn]
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -109,7 +109,7 @@ func newRaw() (http.Handler, func([]byte), error) {
 		}, nil
 }
 
-// queued is how many messages wait for one client.
+// queued bounds how many messages wait for one client.
 const queued = 256
 
 func newGorilla() (http.Handler, func([]byte), error) {

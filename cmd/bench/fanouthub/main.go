@@ -1,8 +1,8 @@
 // Command fanouthub runs the hub of package wsapi alone for cmd/bench: on real sockets, but without
 // a store or Claude.
 //
-// It prints its address, then changes for each line "COUNT TIME" of its input COUNT
-// sessions, whose states contain TIME, until the input ends.
+// It prints its address. Then it reads lines "COUNT TIME" until its input ends and, for each,
+// changes COUNT sessions, whose states contain TIME.
 package main
 
 import (

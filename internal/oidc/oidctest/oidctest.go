@@ -1,5 +1,5 @@
-// Package oidctest is an identity provider for tests, on loopback. It can be made to
-// return wrong tokens.
+// Package oidctest provides an identity provider for tests, on loopback. It can be made
+// to return wrong tokens.
 package oidctest
 
 import (
@@ -22,7 +22,7 @@ import (
 	"time"
 )
 
-// The only client that the provider knows.
+// The credentials of the only client that the provider knows.
 const (
 	ClientID = "sayso"
 	Secret   = "a-client-secret-of-the-tests"

@@ -14,7 +14,7 @@ import (
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 )
 
-// cli prints two requests, and every line that it reads.
+// cli prints two requests, and then every line that it reads.
 const cli = `#!/bin/sh
 echo "the key is $ANTHROPIC_API_KEY" >&2
 for id in one two; do
@@ -23,8 +23,8 @@ done
 while IFS= read -r line; do echo "got $line"; done
 `
 
-// TestLauncher tests the launcher that reach makes of that of this machine, which runs CLIs under
-// shims. exe is a program that is one when its argument is "shim".
+// TestLauncher tests the Launcher that reach returns for a Starter of this machine, which runs CLIs
+// under shims. exe is a program that acts as a shim when its argument is "shim".
 func TestLauncher(t *testing.T, exe string, reach func(t *testing.T, s *launch.Starter) launch.Launcher) {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
@@ -94,7 +94,7 @@ func TestLauncher(t *testing.T, exe string, reach func(t *testing.T, s *launch.S
 			t.Errorf("wrote %s: %v, %v", id, wrote, err)
 		}
 	}
-	if text, err := conn.Stderr(ctx); err != nil || strings.Contains(text, secret) { // it may not have come yet
+	if text, err := conn.Stderr(ctx); err != nil || strings.Contains(text, secret) { // the text may not have arrived yet
 		t.Errorf("stderr %q, %v", text, err)
 	}
 	vitals, err := l.Vitals(ctx)

@@ -1,5 +1,5 @@
-// Package launchtest is the contract of a runner: its processes, and what it does near Claude, called or
-// reached over a connection.
+// Package launchtest tests the contract of [launch.Launcher] and [launch.Runner], for implementations on
+// this machine and for those that reach a runner over a connection.
 package launchtest
 
 import (
@@ -20,14 +20,15 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// savedID is the conversation that the CLI of the contract has saved, and saidID its message.
+// savedID is the id of the conversation that the CLI of the tests has saved, and saidID the id of its
+// message.
 const (
 	savedID = "0190b5e0-0000-7000-8000-000000000000"
 	saidID  = "3cf289cc-9624-46f6-8006-86bcbd91c16c"
 )
 
-// TestRunner tests the runner that reach makes of a CLI of this machine, and of the roots that it may
-// have as its own.
+// TestRunner tests the Runner that reach returns for a CLI of this machine. own are the roots to which
+// the Runner may confine itself.
 func TestRunner(t *testing.T, reach func(t *testing.T, cli *launch.CLI, own workspace.Roots) launch.Runner) {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
@@ -56,7 +57,8 @@ func TestRunner(t *testing.T, reach func(t *testing.T, cli *launch.CLI, own work
 	}
 	r := reach(t, &launch.CLI{Path: filepath.Join(base, "claude"), Environ: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}}, roots)
 	ctx := t.Context()
-	// check compares what a call returned. Its results and error are given first.
+	// check takes the result and the error of a call, and returns a function that compares them with
+	// what the test wants.
 	check := func(name string, got any, err error) func(want any) {
 		return func(want any) {
 			t.Helper()

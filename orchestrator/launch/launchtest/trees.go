@@ -15,7 +15,7 @@ import (
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 )
 
-// testTrees tests the working tree of a repository that it makes in a folder.
+// testTrees tests the working tree of a repository that it creates in a folder.
 func testTrees(t *testing.T, r launch.Runner, roots workspace.Roots, folder string) {
 	t.Helper()
 	ctx := t.Context()
@@ -175,7 +175,8 @@ func testTrees(t *testing.T, r launch.Runner, roots workspace.Roots, folder stri
 	}
 }
 
-// testCheckpoint tests what the CLI with its settings in config has kept of files of a place.
+// testCheckpoint tests the copies that a CLI, whose settings folder is config, has made of files in a
+// place.
 func testCheckpoint(t *testing.T, r launch.Runner, at workingtree.Place, config string) {
 	t.Helper()
 	saved := filepath.Join(config, "projects/-w", savedID+".jsonl")
