@@ -12,9 +12,9 @@ import (
 	"github.com/sayso-dev/sayso/internal/failpoint"
 )
 
-// call is a request of the CLI that waits for its answer. It is settled once: when it is
-// answered, withdrawn by the CLI, or the conversation ends. Whoever removes it from
-// Client.calls settles it.
+// call is a request of the CLI that awaits its answer. It is settled once: when it is
+// answered, when the CLI withdraws it, or when the conversation ends. The code that removes it
+// from Client.calls settles it.
 type call struct {
 	id, subtype string
 	requestHash uint64 // hash of the request; 0 when an earlier client received it
@@ -49,21 +49,33 @@ func (a *answeredIDs) add(id string, asked uint64) {
 	a.set[id] = asked
 }
 
-// PanicError is the panic of a callback.
+// PanicError is a panic of a callback, or of the code that decodes a line.
 type PanicError struct {
 	Value any
 	Stack []byte
 }
 
-func (e *PanicError) Error() string { return fmt.Sprintf("callback panicked: %v", e.Value) }
+func (e *PanicError) Error() string { return fmt.Sprintf("panicked: %v", e.Value) }
+
+// protect calls f and returns its panic as a *[PanicError], or nil. Neither a callback nor a line
+// may crash the program.
+func protect(f func()) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{Value: v, Stack: debug.Stack()}
+		}
+	}()
+	f()
+	return nil
+}
 
 var errCallbackGone = errors.New("callback ended its goroutine")
 
 // dispatch starts the callback for a request of the CLI, unless the same request is in flight
-// or was answered. It copies what it needs of body. notify: OnRequest is called for it.
+// or was answered. It copies what it needs of body. With notify, it calls OnRequest.
 func (l *readLoop) dispatch(id string, body json.RawMessage, notify bool) error {
 	if id == "" {
-		// Without an id, no answer is possible.
+		// It cannot be answered without an id.
 		return fmt.Errorf("%w: a control_request without request_id", ErrMalformed)
 	}
 	fields, err := appendFields(nil, body)
@@ -75,7 +87,10 @@ func (l *readLoop) dispatch(id string, body json.RawMessage, notify bool) error 
 	if !known {
 		handle = refuseUnknown
 	}
-	answer := handle(&l.client.options, id, body, fields)
+	var answer answerer
+	if panicked := protect(func() { answer = handle(&l.client.options, id, body, fields) }); panicked != nil {
+		answer, err = refuse("the host failed to read this request", "unreadable_request"), panicked
+	}
 
 	ctx, cancel := context.WithCancelCause(l.life)
 	k := &call{id: id, subtype: subtype, cancel: cancel}
@@ -105,7 +120,9 @@ func (l *readLoop) dispatch(id string, body json.RawMessage, notify bool) error 
 	c.calls[id] = k
 	c.mu.Unlock()
 	if notify && c.options.OnRequest != nil {
-		c.options.OnRequest(id, subtype, body)
+		if panicked := protect(func() { c.options.OnRequest(id, subtype, body) }); panicked != nil {
+			err = panicked
+		}
 	}
 	l.callbacks.Go(func() {
 		defer cancel(nil)
@@ -114,12 +131,12 @@ func (l *readLoop) dispatch(id string, body json.RawMessage, notify bool) error 
 	return err
 }
 
-// answerer runs a callback and returns the response for the CLI. Its failed method turns an
-// error of the callback into a response.
+// answerer answers a request of the CLI. run calls the callback and returns the response; failed
+// turns an error of the callback into a response.
 type answerer struct {
 	run     func(ctx context.Context) (response, error)
 	failed  func(err error) response
-	timeout time.Duration // after which failed answers, although run goes on; 0 for none
+	timeout time.Duration // after which failed answers, although run continues; 0 for none
 }
 
 // response is the answer to a request of the CLI: a payload, or an error.
@@ -131,8 +148,8 @@ type response struct {
 }
 
 func (c *Client) answer(ctx context.Context, k *call, a answerer) {
+	sending := ctx // without the time limit of the callback: an answer that was given is sent
 	if a.timeout > 0 {
-		unlimited := ctx
 		limited, cancel := context.WithTimeoutCause(ctx, a.timeout, ErrHookTimeout)
 		defer cancel()
 		answered := make(chan struct{})
@@ -140,7 +157,7 @@ func (c *Client) answer(ctx context.Context, k *call, a answerer) {
 			defer close(answered)
 			if errors.Is(context.Cause(limited), ErrHookTimeout) {
 				c.reportError(k, ErrHookTimeout)
-				c.sendUnlessSettled(unlimited, k, a.failed(ErrHookTimeout))
+				c.sendUnlessSettled(sending, k, a.failed(ErrHookTimeout))
 			}
 		})
 		defer func() {
@@ -154,13 +171,13 @@ func (c *Client) answer(ctx context.Context, k *call, a answerer) {
 	defer func() {
 		if !returned { // runtime.Goexit, as called by testing.T.FailNow
 			c.reportError(k, errCallbackGone)
-			c.sendUnlessSettled(ctx, k, a.failed(errCallbackGone))
+			c.sendUnlessSettled(sending, k, a.failed(errCallbackGone))
 		}
 	}()
 	r, err := guard(ctx, a.run)
 	returned = true
 	if errors.Is(err, ErrNoAnswer) {
-		_ = c.settle(k, false) // an error means that it was settled before
+		_ = c.settle(k, false) // an error means that it was already settled
 		return
 	}
 	if err != nil {
@@ -169,7 +186,7 @@ func (c *Client) answer(ctx context.Context, k *call, a answerer) {
 		}
 		r = a.failed(err)
 	}
-	c.sendUnlessSettled(ctx, k, r)
+	c.sendUnlessSettled(sending, k, r)
 }
 
 // sendUnlessSettled sends the answer unless the call is settled.
@@ -194,8 +211,8 @@ func (c *Client) sendUnlessSettled(ctx context.Context, k *call, r response) {
 // resendDelay is the pause before an answer is sent again.
 const resendDelay = time.Second
 
-// sendUntilTaken sends an answer until the transport takes it or the CLI is gone. The CLI
-// waits for the answer, and nobody else would send it.
+// sendUntilTaken sends an answer, and sends it again until the transport accepts it or ctx ends,
+// unless it is too large. The CLI waits for the answer, and nothing else would send it.
 func (c *Client) sendUntilTaken(ctx context.Context, k *call, line []byte) error {
 	for told := false; ; told = true {
 		err := failpoint.Hit("decision.before_send")
@@ -219,15 +236,12 @@ func (c *Client) sendUntilTaken(ctx context.Context, k *call, line []byte) error
 	}
 }
 
-// guard turns a panic into an error: a callback must not end the process, and the CLI needs
-// an answer.
+// guard calls f and turns a panic into an error, because the CLI needs an answer.
 func guard(ctx context.Context, f func(context.Context) (response, error)) (r response, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &PanicError{Value: v, Stack: debug.Stack()}
-		}
-	}()
-	return f(ctx)
+	if panicked := protect(func() { r, err = f(ctx) }); panicked != nil {
+		return response{}, panicked
+	}
+	return r, err
 }
 
 func (c *Client) reportError(k *call, err error) {
@@ -235,15 +249,17 @@ func (c *Client) reportError(k *call, err error) {
 		l.Error("callback failed", "subtype", k.subtype, "request_id", k.id, "error", err)
 	}
 	if f := c.options.OnCallbackError; f != nil {
-		f(k.subtype, k.id, err)
+		if panicked := protect(func() { f(k.subtype, k.id, err) }); panicked != nil && c.options.Logger != nil {
+			c.options.Logger.Error("callback failed", "callback", "OnCallbackError", "error", panicked)
+		}
 	}
 }
 
-// errSettled: a call was answered before, after its time limit.
+// errSettled means that a call was already answered, by its callback or because of its time limit.
 var errSettled = errors.New("the request was answered before")
 
-// settle returns nil if it settled k, else why k was settled before: ErrWithdrawn, ErrClosed or
-// errSettled.
+// settle settles k and returns nil, or returns why k is already settled: ErrWithdrawn, ErrClosed
+// or errSettled.
 func (c *Client) settle(k *call, answered bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,20 +13,20 @@ import (
 
 // Errors of a [Client].
 var (
-	// ErrClosed: the conversation with the CLI is over. Waiting calls return it, and it is
-	// the cause of the end of a callback's context.
+	// ErrClosed means that the conversation with the CLI is over. Waiting calls return it, and
+	// it is the cause with which the contexts of callbacks are canceled.
 	ErrClosed = errors.New("conversation with the CLI is over")
-	// ErrWithdrawn is the cause of the end of a callback's context when the CLI cancelled the
-	// request.
+	// ErrWithdrawn is the cause with which a callback's context is canceled when the CLI cancels
+	// the request.
 	ErrWithdrawn = errors.New("the CLI withdrew the request")
-	// ErrNoAnswer is returned by a callback to send nothing, because somebody else answers.
+	// ErrNoAnswer is returned by a callback to send no answer, because another client answers.
 	ErrNoAnswer = errors.New("no answer is to be sent")
-	// ErrInvalidUTF8 reports a line that was used nevertheless.
+	// ErrInvalidUTF8 reports a line with invalid UTF-8, which is used anyway.
 	ErrInvalidUTF8 error = protocolError("line holds bytes that are no UTF-8")
-	// ErrTooLarge: a line is larger than the CLI accepts, or than a budget allows.
+	// ErrTooLarge means that a line exceeds [MaxSent] or [MaxLine], or a limit of the transport.
 	ErrTooLarge error = protocolError("line is too large")
-	// ErrReused: a control_request has the id of an open one, and other content. The open one
-	// stays open; the new one gets no answer.
+	// ErrReused means that a control_request has the id of an open request but different
+	// content. The open request stays open; the new one gets no answer.
 	ErrReused error = protocolError("the CLI asks something else under the id of another request")
 	// ErrReusedAnswered is [ErrReused] for the id of an answered request, whose answer stays
 	// valid.
@@ -43,18 +43,18 @@ const MaxSent = 256 << 20
 //
 // # Concurrency
 //
-// Run reads. While it runs, every other method may be called from any goroutine, including
-// callbacks. OnMessage and OnUnreadable must not call methods that wait for the CLI, because
-// they block the reading.
+// Run reads what the CLI sends. While it runs, every other method may be called from any goroutine,
+// including callbacks. The callbacks on the read loop, such as OnMessage and OnUnreadable, must not
+// call methods that wait for the CLI: nothing is read until they return.
 type Client struct {
 	transport Transport
 	options   callbacks
 	idPrefix  string // distinguishes our request ids from those of an earlier client of the same CLI
-	// reading is of Run alone. It is not in the frame of Run, whose goroutine waits most of the
-	// time: frames over 1 KB in all double the stack that the runtime leaves it.
+	// reading is used by Run only. It is not a local variable of Run, whose goroutine waits most
+	// of the time: with frames over 1 KB in total, the runtime leaves it twice the stack.
 	reading readLoop
 
-	started *started // of a client from Start, else nil
+	started *started // nil unless Start created the client
 
 	mu       sync.Mutex
 	runs     bool
@@ -72,9 +72,9 @@ type reply struct {
 	err      error
 }
 
-// NewClient returns a client over t, for a CLI that runs already: the CLI of [StartProcess], of another
-// host, or of a test. It starts nothing, and the caller calls [Client.Initialize] with [Options.InitializeRequest].
-// [Start] does both.
+// NewClient returns a client over t, for a CLI that is already running: one from [StartProcess], on
+// another host, or in a test. It starts nothing: the caller calls [Client.Run], and, while it runs,
+// [Client.Initialize] with [Options.InitializeRequest]. A client from [Start] initializes itself.
 func NewClient(t Transport, o Options) *Client {
 	c := &Client{
 		transport: t,
@@ -95,14 +95,14 @@ func NewClient(t Transport, o Options) *Client {
 	return c
 }
 
-// Run reads until the transport or ctx ends, and closes the transport. It returns nil at a
+// Run reads until the transport or ctx ends, and closes the transport. It returns nil after a
 // clean end, the cause of ctx, or the error of the transport. When it returns, the contexts
-// of all callbacks have ended, all callbacks have returned, and all waiting calls have failed
-// with [ErrClosed].
+// of all callbacks have been canceled, all callbacks have returned, and all waiting calls have
+// failed with [ErrClosed]. A client runs once.
 //
-// Of a client from [Start], Run also initializes the conversation, and when it returns the CLI has
-// exited. At the end of ctx the CLI gets some seconds to write its transcript. Run then also
-// returns an *[ExitError], or why the conversation was not initialized.
+// For a client from [Start], Run also initializes the conversation, and the CLI has exited when Run
+// returns. When ctx ends, the CLI gets a few seconds to write its transcript. The error may also be
+// an *[ExitError] or the reason why the conversation could not be initialized.
 func (c *Client) Run(ctx context.Context) error {
 	c.mu.Lock()
 	if c.runs {
@@ -117,13 +117,13 @@ func (c *Client) Run(ctx context.Context) error {
 	return c.read(ctx, func() { c.transport.Close() })
 }
 
-// read reads until the transport ends. end ends it when ctx does.
+// read reads until the transport ends. When ctx ends, it calls end, which ends the transport.
 func (c *Client) read(ctx context.Context, end func()) error {
 	var callbacks sync.WaitGroup
-	// Callbacks get the values of ctx but not its end: their cause is ErrClosed.
+	// Callbacks get the values of ctx but not its cancellation: their cause is ErrClosed.
 	life, endLife := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
-		if c.started != nil { // the CLI may take its time
+		if c.started != nil { // the CLI may take seconds to exit
 			c.close()
 			endLife(ErrClosed)
 		}
@@ -155,7 +155,7 @@ func (c *Client) read(ctx context.Context, end func()) error {
 	return nil
 }
 
-// close fails every waiting call and withdraws every callback.
+// close fails every waiting call and settles every request of the CLI.
 func (c *Client) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -209,13 +209,23 @@ func (l *readLoop) unreadable(line []byte, err error) {
 		log.Warn("unreadable line of the CLI", "error", err, "bytes", len(line))
 	}
 	if f := l.client.options.OnUnreadable; f != nil {
-		f(line, err)
+		if panicked := protect(func() { f(line, err) }); panicked != nil && l.client.options.Logger != nil {
+			l.client.options.Logger.Error("callback failed", "callback", "OnUnreadable", "error", panicked)
+		}
 	}
 }
 
+// line handles one line. If that panics, the line counts as unreadable and the conversation
+// continues. Otherwise a host that reads the line again after a restart would fail at it each time.
 func (l *readLoop) line(line []byte) {
+	defer l.envelope.reset() // references to the line would keep its memory while the CLI idles
+	if panicked := protect(func() { l.route(line) }); panicked != nil {
+		l.unreadable(line, panicked)
+	}
+}
+
+func (l *readLoop) route(line []byte) {
 	e := &l.envelope
-	defer e.reset() // references to the line would keep its memory while the CLI idles
 	if err := e.read(line); err != nil {
 		l.unreadable(line, err)
 		return
@@ -233,10 +243,10 @@ func (l *readLoop) line(line []byte) {
 			l.unreadable(line, err)
 		}
 	case "control_cancel_request":
+		defer l.client.withdraw(e.RequestID) // also if the callback panics
 		if f := l.client.options.OnWithdrawn; f != nil {
 			f(e.RequestID)
 		}
-		l.client.withdraw(e.RequestID)
 	default:
 		f, started := l.client.options.OnMessage, l.client.started
 		if f == nil && started == nil {
@@ -279,8 +289,9 @@ func (l *readLoop) response(body json.RawMessage) error {
 	} else {
 		r.response = clone(lookup(fields, "response"))
 	}
-	// Here and not in Initialize, because a cancel may be the next line. Before 2.1.161 the
-	// list comes with the error of a second initialize.
+	defer func() { w.reply <- r }() // also if a callback panics
+	// Dispatched here and not in Initialize, because the next line may be a cancel. Before
+	// 2.1.161 the list comes with the error of a second initialize.
 	for _, key := range []string{"pending_permission_requests", "pending_elicitation_requests", "pending_user_dialog_requests"} {
 		if w.listOnly {
 			break
@@ -292,7 +303,6 @@ func (l *readLoop) response(body json.RawMessage) error {
 	if w.read != nil {
 		w.read(r)
 	}
-	w.reply <- r
 	return nil
 }
 
@@ -300,7 +310,7 @@ func (l *readLoop) response(body json.RawMessage) error {
 type waitingReply struct {
 	reply    chan<- reply // capacity 1, filled at most once
 	listOnly bool         // open requests listed in the answer are not dispatched
-	sent     func()       // is called when our request is sent; nil for none
+	sent     func()       // called when our request has been sent; nil for none
 	read     func(reply)  // receives a reply of the CLI on the read loop; nil for none
 }
 
@@ -327,7 +337,7 @@ func (l *readLoop) dispatchList(list []byte) error {
 	return all
 }
 
-// nextID returns the id of a new request of ours. The caller holds c.mu.
+// nextID returns an id for a new request to the CLI. The caller holds c.mu.
 func (c *Client) nextID() string {
 	c.lastID++
 	return c.idPrefix + strconv.Itoa(c.lastID)

@@ -405,6 +405,41 @@ func TestUnreadableLinesAreReportedAndPassedBy(t *testing.T) {
 	})
 }
 
+// A panic over a line, here of a callback on the read loop, costs that line alone: after a restart it
+// would be read again.
+func TestPanicOverALineIsReportedAndPassedBy(t *testing.T) {
+	var reports []string
+	heard := 0
+	o := claude.Options{
+		OnUnreadable: func(line []byte, err error) {
+			var panicked *claude.PanicError
+			if !errors.As(err, &panicked) || len(panicked.Stack) == 0 {
+				t.Errorf("got %v, want a panic with its stack", err)
+			}
+			reports = append(reports, fmt.Sprintf("%s: %v", line, err))
+			panic("again")
+		},
+		OnMessage: func(m claude.Message) {
+			if heard++; heard == 1 {
+				panic("ouch")
+			}
+		},
+		OnRequest: func(string, string, json.RawMessage) { panic("no") },
+	}
+	converse(t, o, func(c *conversation) {
+		c.says(`{"type":"never_heard_of"}`)
+		c.says(`{"type":"keep_alive"}`)
+		c.asks("r1", `{}`)
+		if got := c.hears(); !strings.Contains(got, `"behavior":"deny"`) {
+			t.Errorf("the request got %s", got)
+		}
+		c.hearsNothing()
+		if len(reports) != 2 || reports[0] != `{"type":"never_heard_of"}: panicked: ouch` || !strings.HasSuffix(reports[1], "panicked: no") || heard != 2 {
+			t.Errorf("got reports %q, %d messages", reports, heard)
+		}
+	})
+}
+
 // The transport may drop a line that is over its budget; the conversation lives.
 func TestOversizeLineIsReportedAndPassedBy(t *testing.T) {
 	t.Parallel()

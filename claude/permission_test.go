@@ -87,7 +87,7 @@ func TestFailureIsADeny(t *testing.T) {
 		told    string // part of what the host is told, "" for nothing
 	}{
 		"error": {decides(allow, errBoom), technical, "boom"},
-		"panic": {ask(func(context.Context, claude.ToolRequest) (claude.ToolDecision, error) { panic("ouch") }), technical, "callback panicked: ouch"},
+		"panic": {ask(func(context.Context, claude.ToolRequest) (claude.ToolDecision, error) { panic("ouch") }), technical, "panicked: ouch"},
 		"goexit": {ask(func(context.Context, claude.ToolRequest) (claude.ToolDecision, error) {
 			runtime.Goexit()
 			return allow, nil

@@ -447,7 +447,7 @@ func TestStderrIsPassedOn(t *testing.T) {
 	if text := got.String(); len(text) < 200_000 || !strings.HasPrefix(text, "one\n") || !strings.HasSuffix(text, "the end\n") {
 		t.Errorf("got %d bytes", len(text))
 	}
-	if !strings.Contains(log.String(), "callback panicked: ouch") {
+	if !strings.Contains(log.String(), "panicked: ouch") {
 		t.Errorf("log: %s", log.String())
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// ask shows a permission request of the CLI to people and returns their decision. It runs on
-// its own goroutine for each request.
+// ask shows a permission request of the CLI to people and returns their decision. The client calls
+// it on a goroutine for each request.
 func (p *process) ask(ctx context.Context, r claude.ToolRequest) (claude.ToolDecision, error) {
 	q := p.questions.begin(nil)
 	start := p.o.o.Tracer.Begin()
@@ -49,9 +49,9 @@ func (p *process) decide(ctx context.Context, q *question, r claude.ToolRequest)
 	switch {
 	case errors.Is(err, claude.ErrNoAnswer):
 		return claude.ToolDecision{}, err
-	case errors.Is(err, pending.ErrConflict): // the id belongs to another request, of which only the row is left
+	case errors.Is(err, pending.ErrConflict): // the id belongs to an ended request, which only the store still has
 		p.log.WarnContext(ctx, "Claude asks something else under the id of a request that has ended", "request_id", r.RequestID)
-		p.requests.noteReused([]byte(r.RequestID+" "+pending.HashInput(r.Input)), "id_reused_closed")
+		p.requests.noteLine([]byte(r.RequestID+" "+pending.HashInput(r.Input)), "id_reused_closed")
 		return claude.ToolDecision{}, claude.ErrNoAnswer
 	}
 	if err != nil {
@@ -98,8 +98,8 @@ func (p *process) decide(ctx context.Context, q *question, r claude.ToolRequest)
 	return decision, nil
 }
 
-// await shows a request to people and returns how it ended. It returns [claude.ErrNoAnswer]
-// when the CLI no longer waits.
+// await shows a request to people and returns the request as it ended. It returns
+// [claude.ErrNoAnswer] if the CLI no longer waits for an answer.
 func (p *process) await(ctx context.Context, q *question, req pending.Request) (settled pending.Request, err error) {
 	if answered, err := p.wasAnswered(ctx, req); answered {
 		return settled, claude.ErrNoAnswer
@@ -133,7 +133,7 @@ func (p *process) await(ctx context.Context, q *question, req pending.Request) (
 		p.addItems(session.ResolvedItem(settled, p.transcriptAgentID(req.AgentID), time.Now()))
 	}
 	if err != nil && ctx.Err() != nil {
-		return settled, claude.ErrNoAnswer // the CLI waits no longer
+		return settled, claude.ErrNoAnswer // the CLI no longer waits
 	}
 	return settled, err
 }
@@ -143,8 +143,8 @@ func (p *process) answerSent(settled pending.Request, err error) {
 	reached := pending.Delivered
 	switch {
 	case errors.Is(err, claude.ErrWithdrawn):
-		// The question was withdrawn at the same moment. If the answer were kept, it would
-		// answer the same question in a later turn after a resume.
+		// The CLI withdrew the question at the same moment. If the answer were kept, it would
+		// answer the same question in a later turn, after a resume.
 		reached = pending.Dropped
 		p.handle(context.Background(), answerDropped{settled.AskerToolUseID})
 	case err != nil && !errors.Is(err, launch.ErrRepeated):
@@ -156,9 +156,10 @@ func (p *process) answerSent(settled pending.Request, err error) {
 	p.requests.setDelivery(context.Background(), settled.RequestID, reached)
 }
 
-// settle returns a person's answer to an earlier process, or asks.
+// settle returns the answer that a person gave to the same question of an earlier process, or
+// asks.
 func (p *process) settle(ctx context.Context, req pending.Request) (pending.Request, error) {
-	if p.snapshot().earlierQuestions { // until the end of the turn that was cut off
+	if p.snapshot().earlierQuestions { // which is until the end of the turn that was cut off
 		settled, carried, err := p.requests.carryAnswer(ctx, &req)
 		if carried || pending.IsTemporary(err) {
 			return settled, err
@@ -170,8 +171,8 @@ func (p *process) settle(ctx context.Context, req pending.Request) (pending.Requ
 	return p.o.o.Registry.Ask(ctx, req)
 }
 
-// decisionOf converts a resolution to the decision for the CLI; byPerson is false when nobody
-// decided.
+// decisionOf converts the resolution of a request to the decision for the CLI; byPerson is false
+// if nobody decided.
 func decisionOf(r pending.Request) (d claude.ToolDecision, byPerson bool) {
 	a := r.Resolution.Answer
 	switch {
@@ -193,8 +194,8 @@ func decisionOf(r pending.Request) (d claude.ToolDecision, byPerson bool) {
 	return claude.ToolDecision{Message: "The request was withdrawn before a person decided."}, false
 }
 
-// answeredInput returns the tool's own input with the answers added. Every other field is the
-// CLI's, unchanged; nothing comes from a browser.
+// answeredInput returns the tool's input with the answers added. All other fields are those that
+// the CLI sent, unchanged; none comes from a browser.
 func answeredInput(r pending.Request, a pending.Answer) json.RawMessage {
 	input := map[string]json.RawMessage{}
 	if err := json.Unmarshal(r.ToolInput, &input); err != nil {
@@ -213,7 +214,7 @@ func answeredInput(r pending.Request, a pending.Answer) json.RawMessage {
 	return out
 }
 
-// withdrawalReason returns why a request is no longer asked, for people.
+// withdrawalReason returns an error for people about why a request was withdrawn.
 func (p *process) withdrawalReason(q *question, cause error) error {
 	p.mu.Lock()
 	stop, byPerson, detached := p.state.stopReason, p.state.endedByPerson, p.state.detached
@@ -239,24 +240,24 @@ type errorMessage string
 
 func (m errorMessage) Error() string { return string(m) }
 
-// endQuestion ends a question. Until its end is recorded it counts as open, so that no limit
-// applies in between.
+// endQuestion ends a question. The question counts as open until its end is recorded as activity,
+// so that no limit applies in between.
 func (p *process) endQuestion(q *question) {
 	p.handle(context.Background(), questionClosed{time.Now()})
 	p.questions.end(q)
 }
 
-// errAbandoned ends a request whose asker was found not to wait any longer.
+// errAbandoned ends a request whose asker no longer waits.
 var errAbandoned = errors.New("the asker waits no longer")
 
-// abandonment is an errAbandoned with its reason for people.
+// abandonment is an errAbandoned with a reason for people.
 type abandonment string
 
 func (a abandonment) Error() string { return string(a) }
 
 func (a abandonment) Is(target error) bool { return target == errAbandoned }
 
-// abandonReason returns why nobody waits for the answer to a question, for people.
+// abandonReason returns an errAbandoned with the reason why nobody waits for the answer.
 func (p *process) abandonReason(q *question) error {
 	if by := p.questions.interruptedBy(q); by != "" {
 		return abandonment(statement.New("interrupted_by", "by", by))

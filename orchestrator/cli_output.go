@@ -16,20 +16,10 @@ import (
 // handleMessage handles one message of the CLI, on its read loop.
 func (p *process) handleMessage(m claude.Message) {
 	p.awaitCapacity()
-	e := messageReceived{at: time.Now()}
-	p.mu.Lock()
-	if conn, ok := p.conn.(launch.JournaledConn); ok {
-		e.offset = conn.Offset()
-	}
-	p.transcript.Ending = cmp.Or(p.state.stopReason, p.state.row.KillReason) // an earlier server started to end it
-	e.change = p.transcript.Apply(m, e.at)
-	e.earlyInterrupt = p.transcript.Interrupt != nil && p.transcript.Interrupt.Early
-	p.queueItems(e.change.Items)
-	effects := p.transition(e)
-	p.mu.Unlock()
+	change, effects := p.apply(m)
 	switch m := m.(type) {
 	case *claude.User: // only these contain results
-		for _, call := range e.change.Finished {
+		for _, call := range change.Finished {
 			p.countGrantUse(call, m)
 		}
 	case *claude.CommandsChanged:
@@ -38,24 +28,45 @@ func (p *process) handleMessage(m claude.Message) {
 	p.perform(context.Background(), effects)
 }
 
-// handleInitialized keeps what the CLI offers, on its read loop, so that a change which the CLI
-// reports right after it is not overwritten.
+// apply applies a message to the transcript and the state. It releases p.mu even after a panic.
+func (p *process) apply(m claude.Message) (transcript.Change, []effect) {
+	e := messageReceived{at: time.Now()}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if conn, ok := p.conn.(launch.JournaledConn); ok {
+		e.offset = conn.Offset()
+	}
+	p.transcript.Ending = cmp.Or(p.state.stopReason, p.state.row.KillReason) // an earlier server started to end it
+	e.change = p.transcript.Apply(m, e.at)
+	e.earlyInterrupt = p.transcript.Interrupt != nil && p.transcript.Interrupt.Early
+	p.queueItems(e.change.Items)
+	return e.change, p.transition(e)
+}
+
+// handleInitialized stores what the CLI offers. It runs on the read loop, so that it cannot
+// overwrite a change that the CLI reports right after.
 func (p *process) handleInitialized(r *claude.InitializeResponse) {
 	if launch.HasAccount(r.Account) {
 		p.setCatalog(catalogOf(r))
 	}
 }
 
-// handleUnreadable handles a line of the CLI that is no message.
+// handleUnreadable handles a line of the CLI that is no message, or that this server failed to
+// handle.
 func (p *process) handleUnreadable(line []byte, err error) {
+	var panicked *claude.PanicError
 	switch {
 	case errors.Is(err, claude.ErrReusedAnswered):
-		p.requests.noteReused(line, "id_reused_closed")
+		p.requests.noteLine(line, "id_reused_closed")
 	case errors.Is(err, claude.ErrReused):
-		p.requests.noteReused(line, "id_reused_open")
+		p.requests.noteLine(line, "id_reused_open")
+	case errors.As(err, &panicked):
+		p.requests.noteLine(line, "line_failed")
+		p.log.Error("cannot handle a line of Claude", "error", err, "bytes", len(line), "stack", string(panicked.Stack))
+		return
 	}
 	text := string(line[:min(len(line), 200)])
-	const worthLogging = 10 // of one process, so that a flood does not fill the log
+	const worthLogging = 10 // lines of one process, so that a flood does not fill the log
 	if p.noise.add(text) <= worthLogging {
 		p.log.Warn("Claude printed a line that is no message", "line", text, "error", err)
 	}
@@ -79,7 +90,7 @@ func (p *process) handleWithdrawn(requestID string) {
 	}
 }
 
-// countGrantUse counts a call that ran without asking for the grants that cover it.
+// countGrantUse counts a call that ran without a question as a use of the grants that cover it.
 func (p *process) countGrantUse(call transcript.FinishedCall, m *claude.User) {
 	list := p.o.inForce.Load()
 	if list == nil || call.ToolName == "" || call.Failed {

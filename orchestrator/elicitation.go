@@ -20,7 +20,7 @@ func (p *process) elicit(ctx context.Context, r claude.ElicitationRequest) (clau
 	}
 	settled, err := p.await(ctx, q, p.requests.fromElicitation(r))
 	if errors.Is(err, pending.ErrConflict) {
-		p.requests.noteReused([]byte(r.RequestID+" "+pending.HashInput(r.Raw)), "id_reused_closed")
+		p.requests.noteLine([]byte(r.RequestID+" "+pending.HashInput(r.Raw)), "id_reused_closed")
 		err = claude.ErrNoAnswer
 	}
 	if errors.Is(err, claude.ErrNoAnswer) {
@@ -37,7 +37,7 @@ func (p *process) elicit(ctx context.Context, r claude.ElicitationRequest) (clau
 	}
 	said := *settled.Resolution.Answer
 	if answer.Action, answer.Content, err = pending.ElicitationResult(settled, said); err != nil {
-		// It was validated against the same schema when it was given.
+		// Unexpected: the answer was validated against the same schema when it was given.
 		p.log.ErrorContext(ctx, "cannot give an answer to an elicitation", "request_id", settled.RequestID, "error", err)
 		answer.Action, answer.Content = "cancel", nil
 	}

@@ -18,19 +18,19 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// requests manages the stored requests of one process, and those that earlier processes of
-// its session left open or unanswered.
+// requests manages the stored requests of one process, and those that earlier processes of its
+// session left open or with an answer that was not delivered.
 type requests struct {
 	o                    *node
 	log                  *slog.Logger
 	sessionID, processID string
-	before               string                      // the previous process, "" when unknown
+	before               string                      // id of the previous process, "" when unknown
 	speaker              func(agentID string) string // returns the id of a subagent in the transcript
 	addItems             func(...session.Item)       // to the transcript
 
 	mu           sync.Mutex
 	withdrawnIDs []string   // requests that the CLI withdrew before it answered initialize
-	deliveries   []delivery // not stored yet, oldest first
+	deliveries   []delivery // not stored yet, the oldest first
 }
 
 // delivery is the delivery state of an answer.
@@ -39,12 +39,12 @@ type delivery struct {
 	delivery  pending.Delivery
 }
 
-// id returns the id of the row of a request of the CLI.
+// id returns the id under which the CLI's request is stored.
 func (rs *requests) id(askerRequestID string) string {
 	return pending.NewRequestID(rs.sessionID, rs.processID, askerRequestID)
 }
 
-// fromTool returns the request for people when the CLI asks for a tool.
+// fromTool returns the request to show to people when the CLI asks to use a tool.
 func (rs *requests) fromTool(r claude.ToolRequest, agentType string) pending.Request {
 	req := pending.Request{
 		RequestID:   rs.id(r.RequestID),
@@ -81,7 +81,7 @@ func policyOf(r claude.ToolRequest) *pending.Policy {
 	return &p
 }
 
-// fromElicitation returns the request for people of an MCP server's elicitation.
+// fromElicitation returns the request to show to people for an MCP server's elicitation.
 func (rs *requests) fromElicitation(r claude.ElicitationRequest) pending.Request {
 	form, err := pending.FormOfElicitation(r.Raw)
 	if err != nil {
@@ -97,7 +97,8 @@ func (rs *requests) fromElicitation(r claude.ElicitationRequest) pending.Request
 	}
 }
 
-// setDelivery stores the delivery state of an answer; while the store fails, later.
+// setDelivery stores the delivery state of an answer. If the store fails for a while, it keeps
+// the state for storeDeliveries.
 func (rs *requests) setDelivery(ctx context.Context, requestID string, d pending.Delivery) {
 	err := rs.o.o.Store.SetDelivery(ctx, requestID, d)
 	if pending.IsTemporary(err) {
@@ -121,8 +122,8 @@ func (rs *requests) storeDeliveries(ctx context.Context) {
 	}
 }
 
-// withdraw ends and records a request for which no goroutine of this server waits. It reports
-// whether a person answered first.
+// withdraw withdraws and records a request that no goroutine of this server waits for. late
+// reports whether a person answered first.
 func (rs *requests) withdraw(ctx context.Context, r pending.Request, reason string) (late bool) {
 	err := rs.o.o.Registry.Withdraw(ctx, r.RequestID, reason)
 	if errors.Is(err, pending.ErrNotOpen) {
@@ -170,8 +171,8 @@ func (rs *requests) wasWithdrawn(requestID string) bool {
 
 // reconcile compares the store with waiting, the CLI's list of open requests, which is
 // authoritative. A stored request that is not in the list is withdrawn if it is open;
-// otherwise its answer counts as delivered. asked is the time of the list: newer requests are
-// ignored. withdrawn is the reason that people read for a withdrawn request.
+// otherwise its answer counts as delivered. asked is the time of the list: reconcile ignores newer
+// requests. withdrawn is the reason that people read for a withdrawn request.
 func (rs *requests) reconcile(ctx context.Context, waiting []claude.ToolRequest, asked time.Time, withdrawn string) error {
 	waits := map[string]bool{}
 	for _, r := range waiting {
@@ -204,15 +205,15 @@ func (rs *requests) reconcile(ctx context.Context, waiting []claude.ToolRequest,
 	return nil
 }
 
-// listed reports whether the CLI's list contains a request while the CLI waits for it: only
-// the can_use_tool requests of this process are listed.
+// listed reports whether the CLI lists a request while it waits for it. The CLI lists only the
+// can_use_tool requests of its own process.
 func (rs *requests) listed(r pending.Request) bool {
 	return r.Source == pending.SourceClaude && r.ProcessID == rs.processID
 }
 
-// settleDelivered marks the answers that may have reached a dead process as delivered, so
-// that they are not carried over. The server that wrote them may have died before it stored
-// that. wrote reports whether the shim wrote the answer to a request.
+// settleDelivered marks the answers that may have reached a dead process as delivered, so that
+// they are not carried over. The server that wrote them may have died before recording it. wrote
+// reports whether the shim wrote the answer to a request.
 func (rs *requests) settleDelivered(ctx context.Context, wrote func(ctx context.Context, requestID string) (bool, error)) error {
 	given, err := rs.o.undelivered(ctx, rs.sessionID)
 	if err != nil {
@@ -239,9 +240,9 @@ func (rs *requests) settleDelivered(ctx context.Context, wrote func(ctx context.
 
 // carryAnswer looks for an answer to the same question of an earlier process. If that process
 // died without receiving the answer, the answer is carried over and nobody is asked again. If
-// the process may have received it, a person is asked again and sees the old answer: what was
-// approved once must not run twice without a new approval. The same applies to an answer for
-// the same tool with another input. carried is false if a person must be asked.
+// the process may have received it, a person is asked again and sees the old answer, because a
+// call that was approved once must not run twice without a new approval. The same applies to an
+// answer for the same tool with another input. carried is false if a person must be asked.
 func (rs *requests) carryAnswer(ctx context.Context, req *pending.Request) (settled pending.Request, carried bool, err error) {
 	answers, err := rs.earlierAnswers(ctx)
 	if err != nil {
@@ -281,7 +282,7 @@ func (rs *requests) carryAnswer(ctx context.Context, req *pending.Request) (sett
 	for _, old := range open {
 		if rs.isOrphan(old) && old.ToolName == req.ToolName && old.Source == req.Source && transcript.SameInput(old.ToolInput, req.ToolInput) {
 			if rs.withdraw(ctx, old, statement.New("asked_again")) {
-				return rs.carryAnswer(ctx, req) // it was answered in this moment
+				return rs.carryAnswer(ctx, req) // a person has just answered it
 			}
 			break
 		}
@@ -289,9 +290,9 @@ func (rs *requests) carryAnswer(ctx context.Context, req *pending.Request) (sett
 	return pending.Request{}, false, nil
 }
 
-// forgottenAnswer returns an answer on which the previous process acted, but which is missing
-// in Claude's own transcript because the machine stopped before it was on disk. It returns nil
-// if there is none.
+// forgottenAnswer returns an answer that the previous process acted on but that is missing in
+// Claude's own transcript, because the machine stopped before the transcript was on disk. It
+// returns nil if there is none.
 func (rs *requests) forgottenAnswer(ctx context.Context, req pending.Request) (*pending.Request, error) {
 	if rs.before == "" || req.Source != pending.SourceClaude {
 		return nil, nil
@@ -321,8 +322,8 @@ func (rs *requests) isOrphan(r pending.Request) bool {
 	return r.Status == pending.Orphaned && r.ProcessID != rs.processID
 }
 
-// earlierAnswers lists the answers on which an earlier process did not act; Delivered ones
-// may have reached it.
+// earlierAnswers lists the answers to earlier processes that these did not act on. Those marked
+// Delivered may have reached their process.
 func (rs *requests) earlierAnswers(ctx context.Context) ([]pending.Request, error) {
 	given, err := rs.o.unconsumed(ctx, rs.sessionID)
 	if err != nil {
@@ -333,11 +334,11 @@ func (rs *requests) earlierAnswers(ctx context.Context) ([]pending.Request, erro
 	}), nil
 }
 
-// dropEarlier drops the answers for earlier processes, and withdraws their open requests,
-// which were not asked again. It reports whether the store accepted all of it.
+// dropEarlier drops the answers to earlier processes, and withdraws the open requests of these,
+// because Claude did not ask them again. all reports whether the store accepted everything.
 func (rs *requests) dropEarlier(ctx context.Context) (all bool) {
 	all = true
-	for more := true; more; { // an answer may arrive in this moment
+	for more := true; more; { // an answer may arrive meanwhile
 		var done bool
 		more, done = rs.dropEarlierOnce(ctx)
 		all = all && done
@@ -374,13 +375,13 @@ func (rs *requests) dropEarlierOnce(ctx context.Context) (more, all bool) {
 	return more, all
 }
 
-// noteReused adds a note to the transcript that a request reused the id of another one. The
-// key of the note depends on what, the request, so that reading a line twice adds one note.
-func (rs *requests) noteReused(what []byte, reason string) {
-	key := "reused:" + uuid.NewSHA1(uuid.NameSpaceOID, what).String()
+// noteLine adds a note about a line of the CLI to the transcript. The key of the note depends on
+// the line, so that reading the line twice adds one note.
+func (rs *requests) noteLine(line []byte, reason string) {
+	key := "line:" + uuid.NewSHA1(uuid.NameSpaceOID, line).String()
 	rs.addItems(transcript.Note(key, "error", statement.New(reason), time.Now()))
 }
 
-// recentlyConsumed bounds the answers that an adopting server reads back to restore the
-// approved inputs: far more than people give between two writes of a process's progress.
+// recentlyConsumed bounds the answers that a server reads back to restore approved inputs and to
+// find forgotten answers: far more than people give between two writes of a process's progress.
 const recentlyConsumed = 200

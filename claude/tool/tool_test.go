@@ -85,7 +85,7 @@ func TestToolsOfFunctions(t *testing.T) {
 		calls("panic", `{"city":"x"}`), calls("weather", `{"city":7}`), calls("none", `{}`))
 	for i, want := range []string{
 		`"serverInfo":{"name":"local"`, `"mcp_response":{`, `"description":"name of the city"`,
-		`"structuredContent":{"celsius":21.5}`, `Hello Bonn`, `"text":"[1,2]"`, `out of order`, `callback panicked: boom`, `"isError":true`, `"error":{`,
+		`"structuredContent":{"celsius":21.5}`, `Hello Bonn`, `"text":"[1,2]"`, `out of order`, `panicked: boom`, `"isError":true`, `"error":{`,
 	} {
 		if !strings.Contains(answers[i], want) {
 			t.Errorf("answer %d: got %s, want %s", i, answers[i], want)

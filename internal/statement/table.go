@@ -103,6 +103,7 @@ var table = []Entry{
 	// Notes in a transcript.
 	{"id_reused_open", "Claude reused the ID of an open request for another request. The open request is unchanged. The other one was not shown to anyone and did not run. If Claude is waiting for it, interrupt Claude."},
 	{"id_reused_closed", "Claude reused the ID of a closed request for another request. The closed request is unchanged. The other one was not shown to anyone and did not run. If Claude is waiting for it, interrupt Claude."},
+	{"line_failed", "sayso failed to process part of Claude's output, so it may be missing here. If it was a request, nobody saw it and nothing ran. If Claude does not continue, interrupt it. The server log has the cause."},
 	{"bypass_ended", "The person who let Claude bypass approvals in this session no longer has that right. Claude asks from now on."},
 	{"bypass_not_resumed", "This session bypasses approvals, so Claude was not started automatically. Resume the session, or choose another permission mode first."},
 	{"folder_not_resumed", "Nobody has trusted the current settings of this session's folder, so Claude was not started automatically. Resume the session to check them."},
