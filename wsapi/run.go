@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -17,8 +18,8 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// New returns a hub, which serves tabs while Run runs. It registers callbacks at the
-// people, commands and refusals of its options. The error names a missing option.
+// New returns a hub, which serves tabs while Run runs. It registers callbacks with the
+// People, Commands and Refusals of its options. The error names a missing option.
 func New(o Options) (*Hub, error) {
 	if err := options.Check("wsapi", o); err != nil {
 		return nil, err
@@ -83,8 +84,8 @@ func (h *Hub) Run(ctx context.Context) error {
 	return nil
 }
 
-// round does what is due: first changed sessions, because states are urgent, then new tabs,
-// transcripts and presence.
+// round does everything that is due: first changed sessions, because states are urgent, then new
+// tabs, transcripts and presence.
 func (h *Hub) round(ctx context.Context) {
 	h.mu.Lock()
 	changed := h.changed
@@ -93,16 +94,17 @@ func (h *Hub) round(ctx context.Context) {
 	h.unread = nil
 	nobody := len(h.tabs) == 0
 	if nobody {
-		// The next tab gets a snapshot of everything.
+		// The next tab gets a snapshot of everything. Only deletions are completed.
 		clear(h.feeds)
+		maps.DeleteFunc(changed, func(id string, _ struct{}) bool { return h.deleting[id] == "" })
 	}
 	h.mu.Unlock()
 	h.tellViewers(unread)
-	if nobody {
-		return
-	}
 	for sessionID := range changed {
 		h.refresh(ctx, sessionID)
+	}
+	if nobody {
+		return
 	}
 	h.refreshPersonal(ctx)
 	h.welcome(ctx)
@@ -192,7 +194,7 @@ func (h *Hub) queueState(state session.ProcessState, frames map[project.Person][
 	for t, welcomed := range h.tabs {
 		frame := frames[audience(t, state)]
 		if frame == nil {
-			continue // may not see it, or joined since
+			continue // the person may not see it, or the tab joined since
 		}
 		if welcomed && changed {
 			t.putState(state.SessionID, frame)
@@ -233,8 +235,8 @@ func audience(t *tab, state session.ProcessState) project.Person {
 	return project.Person{}
 }
 
-// sendDue queues the transcripts and presence frames that are due, and tells other servers who reads
-// what here.
+// sendDue queues the transcripts and presence frames that are due, and tells other servers about
+// changes of the readers here.
 func (h *Hub) sendDue(now time.Time) {
 	var changed []wire.Presence
 	defer func() { h.tellViewers(changed) }()
@@ -263,8 +265,8 @@ func (h *Hub) sendDue(now time.Time) {
 	}
 }
 
-// untilDue returns the time until something is due without a change, and false if nothing
-// will be.
+// untilDue returns the time until the next transcript, presence frame or retry is due, and false
+// if none is.
 func (h *Hub) untilDue() (time.Duration, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -5,7 +5,6 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"runtime/debug"
 	"time"
 
 	"github.com/coder/websocket"
@@ -28,7 +27,7 @@ type upgrade struct {
 	wire *frameConn
 }
 
-// Hijack implements [http.Hijacker]. It replaces the buffers of the HTTP server by smaller
+// Hijack implements [http.Hijacker]. It replaces the buffers of the HTTP server with smaller
 // ones.
 func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, buffered, err := http.NewResponseController(u.ResponseWriter).Hijack()
@@ -43,9 +42,9 @@ func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return u.wire, buffered, nil
 }
 
-// ServeTab turns a request into a tab and returns. [Hub.Run] owns the tab until it ends, so
-// that nothing of the request stays in memory. The caller has authenticated who and checked
-// the origin. If the request was not answered, ServeTab returns the refusal.
+// ServeTab turns a request into a tab and returns, so that the request does not stay in memory.
+// [Hub.Run] owns the tab until it ends. The caller has authenticated who and checked the origin.
+// If ServeTab has not answered the request, it returns the refusal.
 func (h *Hub) ServeTab(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	if r.Header.Get("Upgrade") == "" {
 		ref := refusal.New("upgrade_required")
@@ -101,7 +100,7 @@ func (h *Hub) serveTab(ctx context.Context, t *tab) {
 	defer h.leave(t)
 	defer h.o.Alerts.RemoveTab(t)
 	defer func() { _ = t.conn.CloseNow() }()
-	defer h.recoverTab(ctx)
+	defer h.recoverTab(ctx, t)
 	ctx, cancel := context.WithCancel(ctx)
 	t.abort = func() {
 		cancel()
@@ -111,6 +110,7 @@ func (h *Hub) serveTab(ctx context.Context, t *tab) {
 	t.flush = func() { t.sendOutbox(ctx) }
 	go t.flush() // one at a time; the last one closes t.closed
 	t.work.Go(func() {
+		defer h.recoverTab(ctx, t)
 		h.queueBookmarks(ctx, t)
 		h.queueDrafts(ctx, t)
 	})
@@ -118,12 +118,4 @@ func (h *Hub) serveTab(ctx context.Context, t *tab) {
 	t.end(wire.CloseGoingAway, wire.ErrorFrame{}) // the connection is gone
 	<-t.closed
 	t.work.Wait()
-}
-
-// recoverTab turns the panic of a command into the end of its tab, not of the server.
-func (h *Hub) recoverTab(ctx context.Context) {
-	if fault := recover(); fault != nil {
-		h.faults.Add(1)
-		h.o.Log.ErrorContext(ctx, "tab failed", "panic", fault, "stack", string(debug.Stack()))
-	}
 }

@@ -657,24 +657,44 @@ func (defectiveRequests) Answer(context.Context, pending.Submission) (pending.Re
 	panic("a defect")
 }
 
-// TestDefectEndsTheTabAlone: the server goes on when a command of a tab panics.
+// defectiveDriver fails in a way that nobody expects.
+type defectiveDriver struct{ command.Driver }
+
+func (defectiveDriver) SetModel(context.Context, string, string) error { panic("a defect") }
+
+// TestDefectEndsTheTabAlone: the server goes on when a command of a tab panics, also one that runs
+// beside others.
 func TestDefectEndsTheTabAlone(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t, func(o *apitest.Options) { o.Command.Requests = defectiveRequests{o.Command.Requests} })
-	id := h.NewSession("one")
-	r, _ := h.Ask(id, "a", nil)
-	tab, other := h.OpenTab(account.Member), h.OpenTab(account.Member)
-	tab.Send("pending_request_response", apitest.Allow(r))
-	for {
-		if _, _, err := tab.Conn.Read(t.Context()); err != nil {
-			break
-		}
-	}
-	other.Do("ping", nil)
-	for h.Hub.Tabs() != 1 {
-		runtime.Gosched() // the tab leaves after its connection has ended
-	}
-	if n := h.Hub.Faults(); n != 1 {
-		t.Errorf("got %d faults, want 1", n)
+	for name, send := range map[string]func(h *harness, tab *apitest.Tab, r pending.Request){
+		"at once": func(h *harness, tab *apitest.Tab, r pending.Request) {
+			tab.Send("pending_request_response", apitest.Allow(r))
+		},
+		"slow": func(h *harness, tab *apitest.Tab, r pending.Request) {
+			tab.Send("set_model", map[string]any{"session_id": r.SessionID, "model": "opus"})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHarness(t, func(o *apitest.Options) {
+				o.Command.Requests, o.Command.Driver = defectiveRequests{o.Command.Requests}, defectiveDriver{o.Command.Driver}
+			})
+			id := h.NewSession("one")
+			r, _ := h.Ask(id, "a", nil)
+			tab, other := h.OpenTab(account.Member), h.OpenTab(account.Member)
+			send(h, tab, r)
+			for {
+				if _, _, err := tab.Conn.Read(t.Context()); err != nil {
+					break
+				}
+			}
+			other.Do("ping", nil)
+			for h.Hub.Tabs() != 1 {
+				runtime.Gosched() // the tab leaves after its connection has ended
+			}
+			if n := h.Hub.Faults(); n != 1 {
+				t.Errorf("got %d faults, want 1", n)
+			}
+		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"runtime/debug"
 	"time"
 	"unicode/utf8"
 
@@ -39,8 +40,9 @@ func (h *Hub) readCommands(ctx context.Context, t *tab) {
 	}
 }
 
-// readOne reads one message. A large one waits for upload capacity and must keep arriving.
-// The type may be at the end of the message.
+// readOne reads one message and runs its command. It returns false if the connection must end. A
+// large message waits for upload capacity and must keep arriving. The type may be at the end of the
+// message.
 func (h *Hub) readOne(ctx context.Context, t *tab, r io.Reader) bool {
 	data, err := io.ReadAll(io.LimitReader(r, command.SmallLimit+1))
 	if err != nil {
@@ -77,7 +79,7 @@ func (h *Hub) readOne(ctx context.Context, t *tab, r io.Reader) bool {
 		t.closeWith(websocket.StatusInvalidFramePayloadData, "not UTF-8")
 		return false
 	}
-	t.busy.Store(true) // the command may take long, and no pong is read meanwhile
+	t.busy.Store(true) // the command may take long, and no pong can be read meanwhile
 	defer t.busy.Store(false)
 	return h.runCommand(ctx, t, data)
 }
@@ -214,6 +216,7 @@ func (h *Hub) performShared(ctx context.Context, t *tab, spec command.Spec, c wi
 		t.behind[sessionID] = done
 	}
 	t.work.Go(func() {
+		defer h.recoverTab(ctx, t)
 		defer func() { <-t.slots }()
 		if done != nil {
 			defer close(done)
@@ -303,4 +306,14 @@ func (h *Hub) setPresence(t *tab, c *wire.Looking) {
 		look.Showing = &alert.Showing{SessionID: c.Showing.SessionID, Inbox: c.Showing.Inbox}
 	}
 	h.o.Alerts.SetPresence(t, t.who.User.UserID, look)
+}
+
+// recoverTab recovers from the panic of a command of a tab, so that it ends the connection but not
+// the server. It is deferred by each goroutine of the tab that does work for it.
+func (h *Hub) recoverTab(ctx context.Context, t *tab) {
+	if fault := recover(); fault != nil {
+		h.faults.Add(1)
+		h.o.Log.ErrorContext(ctx, "tab failed", "panic", fault, "stack", string(debug.Stack()))
+		t.abort()
+	}
 }
