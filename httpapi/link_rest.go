@@ -14,7 +14,7 @@ import (
 // linkCeremony differs from oidcCeremony, so that neither flow can finish the other.
 const linkCeremony = "oidc-link"
 
-// linkFlow is the state of a link that was begun. Only the credential that began it can
+// linkFlow is the state of a link in progress. Only the credential that began it can
 // finish it.
 type linkFlow struct {
 	Flow         oidc.Flow `json:"flow"`
@@ -43,7 +43,10 @@ func (s *Server) postLinkBegin(w http.ResponseWriter, r *http.Request, who accou
 	if err != nil {
 		return s.oidcRefusal(r, err)
 	}
-	s.beginCeremony(w, r, linkCeremony, linkFlow{Flow: flow, UserID: who.User.UserID, CredentialID: who.Credential.CredentialID})
+	err = s.beginCeremony(w, r, linkCeremony, linkFlow{Flow: flow, UserID: who.User.UserID, CredentialID: who.Credential.CredentialID})
+	if err != nil {
+		return err
+	}
 	writeJSON(w, http.StatusOK, wire.OIDCBegun{Address: address})
 	return nil
 }

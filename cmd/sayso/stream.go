@@ -56,8 +56,10 @@ func streamVerb(ctx context.Context, args []string, stdout io.Writer) error {
 		return usageError("it needs one argument: the file to write")
 	case f.timeout < 30 || f.timeout > 900:
 		return errors.New("--timeout: use 30 to 900 seconds")
-	case f.number < 0 || f.ttl <= 0:
-		return errors.New("-p and --expires must not be negative")
+	case f.number < 0:
+		return errors.New("-p must not be negative")
+	case f.ttl <= 0:
+		return errors.New("--expires must be positive")
 	}
 	h := agentHome{serverFlags: f.serverFlags}
 	if err := h.read("mcp stream"); err != nil {

@@ -88,6 +88,20 @@ func TestMetricsToken(t *testing.T) {
 	}
 }
 
+// TestTokenWithATakenName says that the name is that of a user, because nobody who creates a token
+// has thought of users.
+func TestTokenWithATakenName(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, claudetest.Script{})
+	h.start()
+	_, err := h.command("token", "--name", "ci", "--role", "member").Output()
+	must(t, err)
+	out, err := h.command("token", "--name", "CI", "--role", "member").CombinedOutput()
+	if want := "There is already a user ci, and a token with its own role becomes a user. Choose another name."; err == nil || !strings.Contains(string(out), want) {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
 // got is the status of a GET, whose body may be anything.
 func (s *server) got(t *testing.T, path string) int {
 	t.Helper()

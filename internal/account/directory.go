@@ -38,7 +38,7 @@ const touchEvery = time.Minute
 // concurrent use; no lock is held across a call to the store.
 type Directory struct {
 	store          Store
-	passwordChecks chan struct{} // a slot for each password check
+	passwordChecks chan struct{} // semaphore of concurrent password checks
 
 	mu          sync.Mutex
 	lastTouched map[string]time.Time        // credential id → last stored use
@@ -74,15 +74,15 @@ func (id Identity) Device() string {
 // the directory is in use.
 func (d *Directory) OnChange(f func()) { d.onChange = append(d.onChange, f) }
 
-// OnIncident adds a function to call with each incident that is on record. It must not block.
+// OnIncident adds a function to call with each incident after it was recorded. It must not block.
 // Call OnIncident before the directory is in use.
 func (d *Directory) OnIncident(f func(context.Context, Incident)) {
 	d.onIncident = append(d.onIncident, f)
 }
 
-// Prepare returns the first admin, which it creates if there is none. bootstrapToken,
+// Prepare returns the first admin, whom it creates if there is none. bootstrapToken,
 // unless "", becomes an API token of that admin; if an admin has revoked it, it stays
-// revoked. A different bootstrap token of an earlier start is revoked.
+// revoked. Prepare revokes any other bootstrap token of an earlier start.
 func (d *Directory) Prepare(ctx context.Context, bootstrapToken string) (User, error) {
 	if bootstrapToken != "" && len(bootstrapToken) < MinBootstrapToken {
 		return User{}, fmt.Errorf("account: the bootstrap token must have at least %d characters", MinBootstrapToken)
@@ -142,7 +142,7 @@ func isExampleSecret(secret string) bool {
 	return false
 }
 
-// FirstAdmin returns the oldest admin, which it creates if there is none.
+// FirstAdmin returns the oldest enabled admin, whom it creates if there is none.
 func (d *Directory) FirstAdmin(ctx context.Context) (User, error) {
 	users, err := d.store.Users(ctx)
 	if err != nil {
@@ -190,8 +190,8 @@ func (d *Directory) NewSignInLink(ctx context.Context, userID string) (secret st
 	return secret, d.recordByActor(ctx, Incident{What: EventLinkCreated, User: incidentUser(u)})
 }
 
-// SignIn exchanges the secret of a link for a cookie. Of several callers one succeeds,
-// the others get ErrRefused. People recognize the sign-in by device and address.
+// SignIn exchanges the secret of a link for a cookie. If several callers use the link, only
+// one succeeds; the others get ErrRefused. People recognize the sign-in by device and address.
 func (d *Directory) SignIn(ctx context.Context, linkSecret, device, address string) (id Identity, cookie string, err error) {
 	link, user, err := d.store.UseOnce(ctx, SignInLink, Hash(linkSecret), time.Now())
 	if err != nil {
@@ -207,9 +207,8 @@ func (d *Directory) SignIn(ctx context.Context, linkSecret, device, address stri
 	return id, secret, d.recordSignIn(ctx, id)
 }
 
-// SignInByToken creates a cookie for the bearer of an API token, as a program that
-// drives a browser needs. The cookie has no more rights than the token and does not
-// outlive it.
+// SignInByToken creates a cookie for the bearer of an API token, for programs that drive
+// a browser. The cookie has no more rights than the token and does not outlive it.
 func (d *Directory) SignInByToken(ctx context.Context, secret, device, address string) (id Identity, cookie string, err error) {
 	token, err := d.Identify(ctx, APIToken, secret)
 	if err != nil {
@@ -241,7 +240,7 @@ func (d *Directory) Identify(ctx context.Context, kind CredentialKind, secret st
 }
 
 // ReplaceCookie ends the previous sign-in of a browser that signs in again. It needs no
-// page key, because a new sign-in proves more.
+// page key, because the new sign-in is a stronger proof.
 func (d *Directory) ReplaceCookie(ctx context.Context, cookie string) error {
 	old, err := d.identify(ctx, Cookie, Hash(cookie))
 	if errors.Is(err, ErrRefused) {
@@ -271,7 +270,7 @@ func (d *Directory) lookUp(ctx context.Context, kind CredentialKind, hash []byte
 		return Identity{}, fmt.Errorf("account: identify: %w", ErrRefused)
 	}
 	if d.touchDue(c.CredentialID, now) {
-		// A lost write only makes the shown date too old.
+		// If the write is lost, people only see an older date of last use.
 		_ = d.store.Touch(ctx, c.CredentialID, now)
 	}
 	user.Role = c.limit(user.Role)
@@ -286,7 +285,7 @@ func (d *Directory) touchDue(credentialID string, now time.Time) bool {
 		return false
 	}
 	if len(d.lastTouched) > 10_000 {
-		clear(d.lastTouched) // costs one extra write for each
+		clear(d.lastTouched) // costs one extra write for each credential
 	}
 	d.lastTouched[credentialID] = now
 	return true
@@ -310,8 +309,8 @@ func (d *Directory) SignOut(ctx context.Context, id Identity) error {
 }
 
 // CreateOwnToken creates an API token that acts as who, and returns its secret, which
-// is not stored. scope bounds its rights, "" for those of who; they never exceed those
-// of who's credential. Only an admin can give [MetricsScope]. lifetime 0 means no expiry.
+// is not stored. scope bounds its rights; with "" they are those of who's credential, which
+// they never exceed. Only an admin can use [MetricsScope]. lifetime 0 means no expiry.
 func (d *Directory) CreateOwnToken(ctx context.Context, who Identity, name string, scope Role, lifetime time.Duration) (Identity, string, error) {
 	name, err := tokenName(name)
 	if err != nil {
@@ -368,13 +367,13 @@ func (d *Directory) CreateToken(ctx context.Context, maker User, name string, ro
 		}
 		for _, u := range users {
 			if sameName(u.Name, name) {
-				return Identity{}, "", nameTaken()
+				return Identity{}, "", tokenNameTaken(u.Name)
 			}
 		}
 		owner = User{UserID: uuid.NewString(), Name: name, Role: role, CreatedAt: time.Now(), CreatedBy: actorOf(ctx).responsibleUser()}
 		err = d.store.PutUser(ctx, owner)
 		if errors.Is(err, ErrExists) {
-			return Identity{}, "", nameTaken()
+			return Identity{}, "", tokenNameTaken(name)
 		}
 		if err != nil {
 			return Identity{}, "", fmt.Errorf("account: create user of token: %w", err)
@@ -404,6 +403,12 @@ func nameTaken() error {
 	return problem.For("name", "user_name_taken")
 }
 
+// tokenNameTaken is the error for a token that cannot become a new user, because a user has its
+// name.
+func tokenNameTaken(name string) error {
+	return problem.For("name", "token_name_taken", "name", name)
+}
+
 // Tokens lists all API tokens with their users.
 func (d *Directory) Tokens(ctx context.Context) ([]Identity, error) {
 	users, err := d.store.Users(ctx)
@@ -430,7 +435,7 @@ func (d *Directory) Tokens(ctx context.Context) ([]Identity, error) {
 }
 
 // RevokeToken ends an API token and all credentials created with it, or returns
-// ErrNotFound. Revoking a token twice is no error.
+// ErrNotFound. Revoking a token twice is not an error.
 func (d *Directory) RevokeToken(ctx context.Context, credentialID string) error {
 	tokens, err := d.Tokens(ctx)
 	if err != nil {
@@ -456,7 +461,8 @@ func (d *Directory) revoke(ctx context.Context, c Credential) error {
 	return d.recordEnd(ctx, c)
 }
 
-// ChangedElsewhere tells the directory that another server may have changed users or credentials.
+// ChangedElsewhere drops recalled identities, after another server may have changed users or
+// credentials.
 func (d *Directory) ChangedElsewhere() { d.forgetAll() }
 
 func (d *Directory) notifyChange() {
@@ -495,8 +501,8 @@ func (d *Directory) addCredential(ctx context.Context, c Credential, lifetime ti
 }
 
 // JoinCookie returns the secret of a sign-in: the cookie and its page key. Browsers
-// send a cookie to all ports of a host, so a cookie alone is not enough; the page key
-// can be read only by pages of one origin.
+// send a cookie to all ports of a host, so a cookie alone is not enough; only pages of one
+// origin can read the page key.
 func JoinCookie(cookie, pageKey string) string { return cookie + "." + pageKey }
 
 // SplitCookie is the reverse of [JoinCookie].
@@ -515,7 +521,7 @@ func newSecret() (string, error) {
 }
 
 // Hash returns the stored form of a secret. Secrets are random, so one round of SHA-256
-// is enough. Finding secrets by hash leaks no timing about them.
+// is enough. Looking them up by hash reveals nothing about them through timing.
 func Hash(secret string) []byte {
 	sum := sha256.Sum256([]byte(secret))
 	return sum[:]

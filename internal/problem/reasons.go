@@ -1,6 +1,6 @@
 package problem
 
-// classOf returns a class for the one reason of the same name.
+// classOf returns a new class for one reason. Its code is usually the name of the reason.
 func classOf(reason string, status int) *Class { return &Class{reason, status} }
 
 // table lists all reasons. A text says what happened and what to do.
@@ -62,6 +62,7 @@ var table = []Entry{
 	{"token_role", Invalid, "A token can't have a higher role than the person who creates it."},
 	{"token_name_missing", Invalid, "Give the token a name."},
 	{"token_name_reserved", Invalid, "This name is reserved for the token in the server settings. Choose another one."},
+	{"token_name_taken", Invalid, "There is already a user {name}, and a token with its own role becomes a user. Choose another name."},
 	{"role_above_own", Invalid, "You can't assign a role above your own."},
 	{"role_unknown", Invalid, "A role is viewer, member or admin."},
 	{"last_admin", Invalid, "This is the last admin. Make another person an admin first."},
@@ -92,6 +93,7 @@ var table = []Entry{
 
 	// Runners.
 	{"runner_unreachable", RunnerUnreachable, "This session runs on {runner}, which can't be reached. What you answer waits for it."},
+	{"runner_lost", Unavailable, "The connection to the machine was lost. Before you try to change something again, check whether it was done."},
 	{"runner_name_invalid", Invalid, "Give the machine a name of up to {max} characters."},
 	{"runner_name_taken", Exists, "There is already a machine with this name."},
 	{"runner_unknown", Invalid, "There is no such machine."},

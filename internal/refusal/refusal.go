@@ -196,6 +196,9 @@ func (t *Table) Of(err error) *Refusal {
 		r = New("running")
 	case errors.Is(err, orchestrator.ErrClosing):
 		r = GoingAway()
+	case errors.Is(err, orchestrator.ErrRunnerLost):
+		r = New("runner_lost")
+		r.Retry = time.Second
 	case errors.Is(err, account.ErrRefused):
 		r = NotSignedIn()
 	case errors.Is(err, account.ErrChanged):

@@ -76,6 +76,7 @@ func TestOf(t *testing.T) {
 		{orchestrator.ErrNotRunning, 409, "not_running", "not_running", "", wire.Rejected},
 		{orchestrator.ErrRunning, 409, "running", "running", "", wire.Rejected},
 		{orchestrator.ErrClosing, 503, "unavailable", "going_away", "", wire.Rejected},
+		{orchestrator.ErrRunnerLost, 503, "unavailable", "runner_lost", "", wire.Rejected},
 		{account.ErrRefused, 401, "not_signed_in", "not_signed_in", "", wire.Rejected},
 		{account.ErrChanged, 409, "changed", "changed", "", wire.Rejected},
 		{account.ErrNotFound, 404, "not_found", "not_found", "", wire.Rejected},
