@@ -43,8 +43,8 @@ func (d Discarded) paths() []string {
 	return []string{d.Path, d.OldPath}
 }
 
-// PlanDiscard returns what Discard would remove, and keeps it. seen is the digest of the content
-// that the person saw; it refuses when the file has other content.
+// PlanDiscard returns what Discard would remove, and stores that content in the repository. seen is
+// the digest of the content that the person saw; PlanDiscard refuses if the file's digest differs.
 func (f *Folder) PlanDiscard(ctx context.Context, filePath, seen string) (Discarded, error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
@@ -63,14 +63,14 @@ func (f *Folder) PlanDiscard(ctx context.Context, filePath, seen string) (Discar
 	if err := f.checkFilters(ctx, d.paths()); err != nil {
 		return Discarded{}, err
 	}
-	shown, shownData, err := f.content(name, MaxText)
+	shown, shownData, modTime, err := f.content(name, MaxText)
 	if err != nil {
 		return Discarded{}, err
 	}
-	if digest(shown, shownData) != seen {
+	if digest(shown, shownData, modTime) != seen {
 		return Discarded{}, problem.For("path", "file_changed")
 	}
-	if _, data, err := f.content(name, maxKept); err != nil {
+	if _, data, _, err := f.content(name, maxKept); err != nil {
 		return Discarded{}, err
 	} else if data != nil {
 		out, _, err := f.exec(ctx, call{args: []string{"hash-object", "-w", "--stdin"}, stdin: data})
@@ -82,8 +82,8 @@ func (f *Folder) PlanDiscard(ctx context.Context, filePath, seen string) (Discar
 	return d, nil
 }
 
-// Discard returns a file to the last commit, or removes one that is not in it. It refuses when the
-// plan would be another one now.
+// Discard restores a file from the last commit, or removes a file that the commit lacks. It refuses
+// if the plan would be different now.
 func (f *Folder) Discard(ctx context.Context, d Discarded) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
@@ -118,8 +118,8 @@ func (f *Folder) Discard(ctx context.Context, d Discarded) error {
 // maxMessage bounds a commit message, in bytes.
 const maxMessage = 64 << 10
 
-// PlanCommit refuses what Commit would refuse, and writes nothing. It returns the paths that change,
-// with the former ones of renamed files.
+// PlanCommit refuses what Commit would refuse, and writes nothing. It returns the paths that Commit
+// would change, including the former paths of renamed files.
 func (f *Folder) PlanCommit(ctx context.Context, message string, paths []string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
@@ -167,7 +167,7 @@ func (f *Folder) Commit(ctx context.Context, message string, paths []string) (st
 	if err != nil {
 		return "", err
 	}
-	// Paths go in through stdin: a thousand of them could exceed what a command line may hold.
+	// Paths go through stdin, because a thousand of them could exceed the length of a command line.
 	names := []byte(strings.Join(all, "\x00") + "\x00")
 	if _, _, err := f.exec(ctx, call{args: []string{"add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"}, stdin: names, locks: true}); err != nil {
 		return "", failed(err)
@@ -186,14 +186,14 @@ func (f *Folder) Commit(ctx context.Context, message string, paths []string) (st
 	return strings.TrimSpace(string(out)), failed(err)
 }
 
-// messageFile writes a commit message where git reads it: its standard input brings the paths.
+// messageFile writes a commit message to a file for git, whose standard input carries the paths.
 func (f *Folder) messageFile(message string) (path string, err error) {
 	path = filepath.Join(f.common, "sayso-message")
 	return path, f.git.o.As(func() error { return os.WriteFile(path, []byte(message), 0o600) })
 }
 
-// checkFilters refuses files that a program of the user transforms between the working tree and
-// the repository, as with Git LFS. That program is not run here, so they would be damaged.
+// checkFilters refuses files that a filter program transforms between the working tree and the
+// repository, as with Git LFS. That program does not run here, so the files would be damaged.
 func (f *Folder) checkFilters(ctx context.Context, paths []string) error {
 	out, _, err := f.exec(ctx, call{args: []string{"check-attr", "-z", "--stdin", "filter"}, stdin: []byte(strings.Join(paths, "\x00") + "\x00")})
 	if err != nil {

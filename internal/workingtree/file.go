@@ -5,13 +5,16 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
+	"time"
 	"unicode/utf8"
 
 	"github.com/sayso-dev/sayso/internal/problem"
@@ -24,7 +27,7 @@ const MaxText = 512 << 10
 // maxKept bounds the content of a file that Discard keeps, in bytes.
 const maxKept = 32 << 20
 
-// ContentState says whether the text of a file can be shown, or why not.
+// ContentState reports whether the text of a file can be shown, or why not.
 type ContentState string
 
 const (
@@ -45,15 +48,15 @@ type Content struct {
 	Size  int64  // in bytes
 }
 
-// Comparison is a file as it was and as it is.
+// Comparison holds the earlier and the current content of a file.
 type Comparison struct {
 	Before, After Content
-	// Digest names the current content, so that Discard removes only what was shown.
+	// Digest identifies the current content, so that Discard removes only what was shown.
 	Digest string
 }
 
-// checkPath returns the cleaned form of a path below the folder, with slashes. It refuses one
-// that leads out of it or into a repository.
+// checkPath returns the cleaned form of a path below the folder, with slashes. It refuses a path
+// that leads out of the folder or into a .git folder.
 func checkPath(p string) (string, error) {
 	if p == "" || len(p) > 4096 || !utf8.ValidString(p) || strings.ContainsRune(p, 0) || path.IsAbs(p) {
 		return "", problem.For("path", "path_invalid")
@@ -66,7 +69,8 @@ func checkPath(p string) (string, error) {
 	return path.Clean(p), nil
 }
 
-// Compare returns a file as it was in a base, under oldPath if it was renamed, and as it is.
+// Compare returns the content of a file in a base, under oldPath if it was renamed, and its current
+// content.
 func (f *Folder) Compare(ctx context.Context, base Base, filePath, oldPath string) (Comparison, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -100,25 +104,25 @@ func (f *Folder) Compare(ctx context.Context, base Base, filePath, oldPath strin
 			}
 		}
 	}
-	content, data, err := f.content(name, MaxText)
+	content, data, modTime, err := f.content(name, MaxText)
 	if err != nil {
 		return Comparison{}, err
 	}
-	c.After, c.Digest = content, digest(content, data)
+	c.After, c.Digest = content, digest(content, data, modTime)
 	return c, nil
 }
 
-// digest identifies the content of a file. For a file that was not read, it identifies its
-// state and size.
-func digest(c Content, data []byte) string {
+// digest identifies the content of a file. For a file that was not read, it identifies the state
+// and the size, the target of a symbolic link, and when a large file was changed.
+func digest(c Content, data []byte, modTime time.Time) string {
 	if data == nil {
-		data = []byte(string(c.State) + "\x00" + c.Text)
+		data = fmt.Appendf(nil, "%s\x00%s\x00%d\x00%d", c.State, c.Text, c.Size, modTime.UnixNano())
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }
 
-// committed returns a file of a commit.
+// committed returns the content of a file in a commit or a tree.
 func (f *Folder) committed(ctx context.Context, commit, name string) (Content, error) {
 	out, _, err := f.exec(ctx, call{args: []string{"ls-tree", "-z", "--long", commit, "--", name}})
 	if err != nil {
@@ -141,6 +145,9 @@ func (f *Folder) committed(ctx context.Context, commit, name string) (Content, e
 		switch {
 		case cut:
 			c.State = ContentLarge
+			if c.Size, err = strconv.ParseInt(fields[3], 10, 64); err != nil {
+				return Content{}, failed(err)
+			}
 		case !isText(data):
 			c.State = ContentBinary
 		default:
@@ -154,8 +161,9 @@ func (f *Folder) committed(ctx context.Context, commit, name string) (Content, e
 	return Content{State: ContentMissing}, nil
 }
 
-// content reads a file of the folder. data is nil for what was not read.
-func (f *Folder) content(name string, limit int64) (c Content, data []byte, err error) {
+// content reads a file of the folder. data is nil if the file was not read, as for a symbolic link.
+// modTime is that of a file, also of one that is too large to be read.
+func (f *Folder) content(name string, limit int64) (c Content, data []byte, modTime time.Time, err error) {
 	err = f.git.o.As(func() error {
 		root, err := os.OpenRoot(f.dir)
 		if err != nil {
@@ -180,9 +188,10 @@ func (f *Folder) content(name string, limit int64) (c Content, data []byte, err 
 			return err
 		}
 		c, data = asContent(file)
+		modTime = file.ModTime
 		return nil
 	})
-	return c, data, err
+	return c, data, modTime, err
 }
 
 // asContent returns the content of a file, and its bytes, which are nil if it was not read.
@@ -208,8 +217,8 @@ var contentStates = map[workspace.FileState]ContentState{
 	workspace.FileOther: ContentOther, workspace.FileLarge: ContentLarge, workspace.FileDenied: ContentDenied,
 }
 
-// Read returns a file of the folder. data is nil for what cannot be shown, also of a symbolic
-// link.
+// Read returns a file of the folder. data is nil unless the state is [ContentText] or
+// [ContentBinary].
 func (f *Folder) Read(name string, limit int64) (c Content, data []byte, err error) {
 	if name, err = checkPath(name); err != nil {
 		return Content{}, nil, err
@@ -217,10 +226,11 @@ func (f *Folder) Read(name string, limit int64) (c Content, data []byte, err err
 	if !f.place.Visible(filepath.Join(f.dir, name)) {
 		return Content{State: ContentOutside}, nil, nil
 	}
-	return f.content(name, limit)
+	c, data, _, err = f.content(name, limit)
+	return c, data, err
 }
 
-// EntryKind says what an entry of a folder is.
+// EntryKind is the kind of an entry of a folder.
 type EntryKind string
 
 const (
@@ -233,7 +243,7 @@ const (
 // Entry is an entry of a folder.
 type Entry struct {
 	Name     string
-	Readable bool // the name is UTF-8, so that it can be asked for
+	Readable bool // the name is UTF-8, so that clients can request it
 	Kind     EntryKind
 }
 
@@ -243,13 +253,13 @@ type Listing struct {
 	More    bool
 }
 
-// Found is a list of paths, the best ones first. More means that some were left out.
+// Found is a list of paths, the best matches first. More means that some were left out.
 type Found struct {
 	Paths []string
 	More  bool
 }
 
-// File is a file of a folder. Data is nil for what cannot be shown, also of a symbolic link.
+// File is a file of a folder. Data is nil unless State is [ContentText] or [ContentBinary].
 type File struct {
 	Content
 	Data []byte
@@ -261,8 +271,8 @@ const (
 	maxFound   = 100
 )
 
-// List returns the entries of a folder below the session's, "" for that itself, folders first.
-// more means that some were left out.
+// List returns the entries of a folder, folders first. The folder is relative to the session's, ""
+// for that folder itself. more means that some entries were left out.
 func (f *Folder) List(folder string) (list []Entry, more bool, err error) {
 	name := "."
 	if folder != "" {
@@ -289,26 +299,9 @@ func (f *Folder) List(folder string) (list []Entry, more bool, err error) {
 			return problem.For("path", "path_not_found")
 		}
 		defer dir.Close()
-		// io.EOF means an empty folder; other errors, a folder that was just removed.
-		entries, _ := dir.ReadDir(maxEntries + 1)
-		for _, e := range entries {
-			if strings.EqualFold(e.Name(), ".git") || !f.place.Visible(filepath.Join(f.dir, name, e.Name())) {
-				continue
-			}
-			if len(list) == maxEntries {
-				more = true
-				break
-			}
-			entry := Entry{Name: e.Name(), Readable: utf8.ValidString(e.Name()), Kind: EntryOther}
-			switch {
-			case e.IsDir():
-				entry.Kind = EntryFolder
-			case e.Type().IsRegular():
-				entry.Kind = EntryFile
-			case e.Type()&fs.ModeSymlink != 0:
-				entry.Kind = EntryLink
-			}
-			list = append(list, entry)
+		// io.EOF means the end; other errors, a folder that was just removed.
+		for entries, err := dir.ReadDir(maxEntries + 1); err == nil && !more; entries, err = dir.ReadDir(maxEntries + 1) {
+			list, more = f.appendVisible(list, name, entries)
 		}
 		return nil
 	})
@@ -319,6 +312,30 @@ func (f *Folder) List(folder string) (list []Entry, more bool, err error) {
 		return strings.Compare(a.Name, b.Name)
 	})
 	return list, more, err
+}
+
+// appendVisible appends the visible ones of the entries of a folder, up to maxEntries in all. more
+// reports whether some were left out.
+func (f *Folder) appendVisible(list []Entry, folder string, entries []fs.DirEntry) (_ []Entry, more bool) {
+	for _, e := range entries {
+		if strings.EqualFold(e.Name(), ".git") || !f.place.Visible(filepath.Join(f.dir, folder, e.Name())) {
+			continue
+		}
+		if len(list) == maxEntries {
+			return list, true
+		}
+		entry := Entry{Name: e.Name(), Readable: utf8.ValidString(e.Name()), Kind: EntryOther}
+		switch {
+		case e.IsDir():
+			entry.Kind = EntryFolder
+		case e.Type().IsRegular():
+			entry.Kind = EntryFile
+		case e.Type()&fs.ModeSymlink != 0:
+			entry.Kind = EntryLink
+		}
+		list = append(list, entry)
+	}
+	return list, false
 }
 
 // boolOrder puts true first.
@@ -332,9 +349,9 @@ func boolOrder(a, b bool) int {
 	return 1
 }
 
-// Search finds files by parts of their path, ignoring case: all words of query must occur. With
-// a repository it leaves out what git ignores. Names that contain the query come first, then
-// shorter paths.
+// Search finds files by parts of their path, ignoring case: all words of query must occur. In a
+// repository, it leaves out files that git ignores. Files whose name contains the last word come
+// first, then shorter paths.
 func (f *Folder) Search(ctx context.Context, query string) (found []string, more bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()

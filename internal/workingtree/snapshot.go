@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/sayso-dev/sayso/internal/workspace"
 )
@@ -28,7 +29,7 @@ const (
 // snapshotPrefix begins a [Base] that Snapshot returned; the id of a tree follows.
 const snapshotPrefix = "snapshot:"
 
-// tree returns the tree of a base that Snapshot returned, "" for another one.
+// tree returns the tree of a base that Snapshot returned, "" for any other base.
 func (b Base) tree() string {
 	id, is := strings.CutPrefix(string(b), snapshotPrefix)
 	if !is || !objectID.MatchString(id) {
@@ -104,7 +105,7 @@ func (f *Folder) snapshot(ctx context.Context) (Base, error) {
 	if err != nil {
 		return "", err
 	}
-	// Unlike git add, this takes paths of which nothing is left.
+	// Unlike git add, update-index accepts the paths of deleted files.
 	if _, _, err := f.exec(ctx, call{
 		args:  []string{"-c", "core.safecrlf=false", "-c", "core.splitIndex=false", "update-index", "--add", "--remove", "--replace", "-z", "--stdin"},
 		env:   index,
@@ -179,8 +180,8 @@ func isComparable(root *os.Root, name string) bool {
 	return file.Close() == nil
 }
 
-// copyIndex copies the index, so that git can change the copy, and returns the environment in which it
-// does.
+// copyIndex copies the index, so that git can change the copy, and returns the environment in which
+// git uses the copy.
 func (f *Folder) copyIndex() (env []string, err error) {
 	path := filepath.Join(f.common, "sayso-index")
 	err = f.git.o.As(func() error {
@@ -202,8 +203,8 @@ func (f *Folder) copyIndex() (env []string, err error) {
 			return fmt.Errorf("workingtree: %w", err)
 		}
 		_, err = io.Copy(out, io.LimitReader(in, maxIndex))
-		// Git reads a file again whose time is that of the index or later: to the second, it may have
-		// changed since. A copy with a later time would hide the change.
+		// Git rereads files whose modification time is not before that of the index, because they may
+		// have changed within the same second. A copy with a later time would hide such a change.
 		return errors.Join(err, out.Close(), os.Chtimes(path, info.ModTime(), info.ModTime()))
 	})
 	return []string{"GIT_INDEX_FILE=" + path}, err
@@ -217,7 +218,7 @@ func (f *Folder) HasSnapshot(ctx context.Context, b Base) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	if tree, err := f.emptyTree(ctx); err != nil || tree == b.tree() {
-		return err == nil, err // which is stored nowhere
+		return err == nil, err // git knows the empty tree without storing it
 	}
 	_, _, err := f.exec(ctx, call{args: []string{"cat-file", "-e", b.tree() + "^{tree}"}})
 	if exit := (*exitError)(nil); errors.As(err, &exit) {
@@ -227,8 +228,8 @@ func (f *Folder) HasSnapshot(ctx context.Context, b Base) (bool, error) {
 }
 
 // untrackedIndex returns the environment in which git compares the working tree with a snapshot: its
-// index also has the files that are in no commit. left are the changed files that are not compared, more
-// is whether there are too many new ones.
+// index also has the untracked files. left holds the changed files that are not compared; more reports
+// that there are too many untracked ones.
 func (f *Folder) untrackedIndex(ctx context.Context, w work) (env []string, left map[string]bool, more bool, err error) {
 	left = map[string]bool{}
 	var names []string
@@ -270,8 +271,8 @@ func (f *Folder) untrackedIndex(ctx context.Context, w work) (env []string, left
 	return env, left, more, failed(err)
 }
 
-// CompareWith compares a file with what was before. Its path is relative to the folder, or absolute and
-// anywhere inside the roots. same is whether nothing has changed.
+// CompareWith compares a file with its earlier content. name is relative to the folder, or absolute and
+// anywhere inside the roots. same reports that nothing has changed.
 func (f *Folder) CompareWith(before workspace.File, name string) (c Comparison, same bool, err error) {
 	var was, is []byte
 	c.Before, was = asContent(before)
@@ -283,7 +284,7 @@ func (f *Folder) CompareWith(before workspace.File, name string) (c Comparison, 
 	if err != nil {
 		return Comparison{}, false, err
 	}
-	c.Digest = digest(c.After, is)
+	c.Digest = digest(c.After, is, time.Time{})
 	same = was != nil && is != nil && bytes.Equal(was, is) || c.Before.State == ContentMissing && c.After.State == ContentMissing
 	for _, side := range []*Content{&c.Before, &c.After} {
 		if side.State == ContentText && side.Size > MaxText {
@@ -291,7 +292,7 @@ func (f *Folder) CompareWith(before workspace.File, name string) (c Comparison, 
 		}
 	}
 	if c.After.State == ContentOutside {
-		c.Before = c.After // neither side is shown of what may be hidden from the person
+		c.Before = c.After // show neither side of a file that may be hidden from the person
 	}
 	return c, same, nil
 }

@@ -158,6 +158,13 @@ func TestDiscard(t *testing.T) {
 	if got := b.run("cat-file", "-p", kept[0].Object); got != "mine, and more" {
 		t.Errorf("the discarded content is %q", got)
 	}
+
+	// A file that is too large to be shown is not removed after it was changed either.
+	b.write("large.txt", strings.Repeat("x", workingtree.MaxText+1))
+	seen := b.compare(f, workingtree.BaseHead, "large.txt", "").Digest
+	b.write("large.txt", strings.Repeat("y", workingtree.MaxText+1))
+	checkReason(t, discard(t.Context(), f, "large.txt", seen), "file_changed")
+	mustNot(t, discard(t.Context(), f, "large.txt", b.compare(f, workingtree.BaseHead, "large.txt", "").Digest))
 	if kept[1].Object != "" || b.run("cat-file", "-p", kept[3].Object) != "u" {
 		t.Errorf("kept %+v", kept)
 	}
