@@ -29,6 +29,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -712,6 +713,28 @@ func TestDeadSessionsAreForgotten(t *testing.T) {
 }
 
 // What people type must not lead the server where they cannot go themselves.
+// TestFullListOfTargets: the maximum of one person neither keeps a known browser from renewing its keys,
+// nor takes the browser of somebody else away.
+func TestFullListOfTargets(t *testing.T) {
+	t.Parallel()
+	r := newHarness(t)
+	grace := r.device("grace", "shared")
+	for i := range 20 {
+		r.device("ada", strconv.Itoa(i))
+	}
+	_, err := r.alerter.AddTarget(t.Context(), alert.Target{UserID: "ada", Way: alert.Push, Name: "Chrome", Address: alert.Address{
+		URL: "https://push.example.org/shared", P256DH: r.browser.PublicKey().Bytes(), Auth: r.auth,
+	}}, pending.Actor{UserID: "ada"})
+	if problem.Message(err) == "" {
+		t.Errorf("one more: %v", err)
+	}
+	view, err := r.alerter.View(t.Context(), "grace")
+	if err != nil || len(view.Targets) != 1 || view.Targets[0].TargetID != grace.TargetID {
+		t.Errorf("grace has %+v, %v", view.Targets, err)
+	}
+	r.device("ada", "7")
+}
+
 func TestAddressesInside(t *testing.T) {
 	t.Parallel()
 	a := newHarness(t).alerter

@@ -57,9 +57,9 @@ func (a *Alerter) SetChoices(ctx context.Context, userID string, c Choices) erro
 	return nil
 }
 
-// AddTarget stores a target for a person and returns it without its address. A browser that
-// is registered already, by its address, is replaced. A new target is recorded in the audit
-// trail as added by that person.
+// AddTarget stores a target for a person and returns it without its address. It replaces a
+// browser that is already registered with the same address. It records a new target in the
+// audit trail, with by as the person who added it.
 func (a *Alerter) AddTarget(ctx context.Context, t Target, by pending.Actor) (Target, error) {
 	if err := checkURL(t.Address.URL, a.o.Private); err != nil {
 		return Target{}, err
@@ -92,6 +92,7 @@ func (a *Alerter) AddTarget(ctx context.Context, t Target, by pending.Actor) (Ta
 		}
 	}
 	n, replaced := 0, false
+	var formerOwners []string // the targets of this browser that belong to other people
 	for _, known := range all {
 		if known.UserID == t.UserID {
 			n++
@@ -103,13 +104,16 @@ func (a *Alerter) AddTarget(ctx context.Context, t Target, by pending.Actor) (Ta
 			t.TargetID, t.CreatedAt, replaced = known.TargetID, known.CreatedAt, true
 			continue
 		}
-		// Another person now uses this browser and must not get the previous person's alerts.
-		if err := a.o.Store.DeleteTarget(ctx, known.TargetID, nil); err != nil {
+		formerOwners = append(formerOwners, known.TargetID)
+	}
+	if n >= maxTargets && !replaced {
+		return Target{}, problem.For("way", "too_many_channels")
+	}
+	// Another person now uses this browser and must not get the previous person's alerts.
+	for _, id := range formerOwners {
+		if err := a.o.Store.DeleteTarget(ctx, id, nil); err != nil {
 			return Target{}, err
 		}
-	}
-	if n >= maxTargets {
-		return Target{}, problem.For("way", "too_many_channels")
 	}
 	var record []byte
 	if !replaced {
@@ -126,7 +130,7 @@ func (a *Alerter) AddTarget(ctx context.Context, t Target, by pending.Actor) (Ta
 }
 
 // RemoveTarget deletes a person's target and records who removed it. It returns ErrNotFound
-// for an unknown target and for one of somebody else.
+// for an unknown target and for another person's.
 func (a *Alerter) RemoveTarget(ctx context.Context, userID, targetID string, by pending.Actor) error {
 	t, err := a.ownTarget(ctx, userID, targetID)
 	if err != nil {
@@ -143,8 +147,8 @@ func (a *Alerter) RemoveTarget(ctx context.Context, userID, targetID string, by 
 	return nil
 }
 
-// TestTarget sends a test alert to one target of a person. failure is the message for people
-// when the target did not accept it, else "".
+// TestTarget sends a test alert to one target of a person. failure tells people why the target
+// did not accept it, "" if it did.
 func (a *Alerter) TestTarget(ctx context.Context, userID, targetID string) (failure string, err error) {
 	t, err := a.ownTarget(ctx, userID, targetID)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package backup reads and writes the file of a backup: a tar archive, compressed with gzip, of
-// files with their SHA-256. The last file of the archive lists the hashes, so a truncated archive
-// is recognized as well as an altered one. The hashes detect accidents, not forgery.
+// Package backup reads and writes the file of a backup: a tar archive of files, compressed with
+// gzip. The last file of the archive lists the SHA-256 of the others, so that truncated and altered
+// archives are detected. The hashes detect accidents, not forgery.
 package backup
 
 import (
@@ -16,20 +16,20 @@ import (
 	"time"
 )
 
-// ErrDamaged: the archive is no backup, or it is truncated or altered. The error around it says
-// where.
+// ErrDamaged: the archive is not a backup, or it is truncated or altered. The error that wraps it
+// says where.
 var ErrDamaged = errors.New("the backup is damaged")
 
 const (
 	first = "sayso-backup" // name of the first file, whose content is the format
 	last  = "SHA256SUMS"   // name of the last file, in the format of sha256sum
-	// format is increased when an older program would misread the files.
+	// format is incremented when older programs would misread the files.
 	format = "1\n"
 	// maxSums bounds the list of hashes, in bytes.
 	maxSums = 256 << 20
 )
 
-// Writer writes an archive. It is for one goroutine.
+// Writer writes an archive. It is not safe for concurrent use.
 type Writer struct {
 	compressed *gzip.Writer
 	archive    *tar.Writer
@@ -85,9 +85,9 @@ func (w *Writer) Close() error {
 	return nil
 }
 
-// Read passes each file of an archive to visit, in the order in which they were added. It fails
-// with [ErrDamaged], also after all files were visited: what visit has seen counts only when Read
-// returns nil. It fails with the error of visit as soon as there is one.
+// Read passes each file of an archive to visit, in the order in which they were added. If visit
+// returns an error, Read stops and returns it. Read may return [ErrDamaged] even after it has passed
+// all files, so the caller must not use them until Read has returned nil.
 func Read(r io.Reader, visit func(name string, size int64, content io.Reader) error) error {
 	damaged := func(at string, err error) error {
 		return fmt.Errorf("%w: %s: %w", ErrDamaged, at, err)
@@ -154,7 +154,7 @@ func Read(r io.Reader, visit func(name string, size int64, content io.Reader) er
 	}
 }
 
-// noting remembers the error of its reader, so that it is not taken for one of whoever reads.
+// noting records the error of its reader, so that Read can distinguish it from an error of visit.
 type noting struct {
 	r   io.Reader
 	err error
@@ -168,7 +168,7 @@ func (n *noting) Read(p []byte) (int, error) {
 	return k, err
 }
 
-// compareSums names the first file whose hash differs.
+// compareSums returns an error that names the first file whose hash differs.
 func compareSums(listed, found string) error {
 	if listed == found {
 		return nil
@@ -179,8 +179,11 @@ func compareSums(listed, found string) error {
 			continue
 		}
 		_, name, _ := strings.Cut(line, "  ")
-		if name == "" { // more files than are listed
+		if name == "" && i < len(ours) { // more files than are listed
 			_, name, _ = strings.Cut(ours[i], "  ")
+		}
+		if name == "" {
+			return errors.New("the list of hashes has an empty line")
 		}
 		return fmt.Errorf("%s differs from its hash", name)
 	}

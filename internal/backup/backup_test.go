@@ -1,6 +1,7 @@
 package backup_test
 
 import (
+	"archive/tar"
 	"bytes"
 	"compress/gzip"
 	"errors"
@@ -116,6 +117,43 @@ func TestShortFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := w.Add("a", 10, strings.NewReader("short")); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Fatal(err)
+	}
+}
+
+func TestListWithAnEmptyLine(t *testing.T) {
+	t.Parallel()
+	plain, err := gzip.NewReader(bytes.NewReader(archive(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	compressed := gzip.NewWriter(&out)
+	from, to := tar.NewReader(plain), tar.NewWriter(compressed)
+	for {
+		header, err := from.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, err := io.ReadAll(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if header.Name == "SHA256SUMS" {
+			content = append(content, '\n')
+		}
+		header.Size = int64(len(content))
+		if err := errors.Join(to.WriteHeader(header), func() error { _, err := to.Write(content); return err }()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(to.Close(), compressed.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := read(out.Bytes()); !errors.Is(err, backup.ErrDamaged) {
 		t.Fatal(err)
 	}
 }

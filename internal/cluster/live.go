@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -12,25 +13,26 @@ import (
 const (
 	// liveWait is how long LivePart waits for a change.
 	liveWait = 10 * time.Second
-	// liveEvery merges what is added to a block, as the frames of tabs do.
+	// liveEvery is how long LivePart collects changes of a block, as long as for the frames of tabs.
 	liveEvery = 50 * time.Millisecond
-	// liveRetry is the time until the server that drives a session is asked again, after it could
-	// not be.
+	// liveRetry is the time between attempts to read from the server that drives a session.
 	liveRetry = time.Second
-	// maxWatched bounds the sessions that begin to be watched at once; others are asked for again.
+	// maxWatched bounds the sessions that wait for Run to start watching them. Beyond it, a later
+	// call of Live tries again.
 	maxWatched = 1024
 )
 
-// LiveMark is the part of a growing block that a server has. The zero value is none.
+// LiveMark identifies the part of a growing block that a server already has. The zero value stands
+// for no block.
 type LiveMark struct {
 	Block session.Live `json:"block"` // without its text
 	Size  int          `json:"size"`  // of its text, in bytes
 	Open  bool         `json:"open"`
 }
 
-// LivePart is what a server lacks of a growing block.
+// LivePart is the part of a growing block that a server lacks.
 type LivePart struct {
-	Block session.Live `json:"block"` // its text without the first Kept bytes
+	Block session.Live `json:"block"` // its Text lacks the first Kept bytes
 	Kept  int          `json:"kept"`
 	Open  bool         `json:"open"`
 }
@@ -42,7 +44,7 @@ func markOf(live session.Live, open bool) LiveMark {
 	return m
 }
 
-// partAfter returns what is missing after a mark, and whether it is anything.
+// partAfter returns the part of a block after a mark. news reports whether anything has changed.
 func partAfter(have LiveMark, live session.Live, open bool) (part LivePart, news bool) {
 	now := markOf(live, open)
 	if !open {
@@ -56,12 +58,12 @@ func partAfter(have LiveMark, live session.Live, open bool) (part LivePart, news
 	return part, true
 }
 
-// sameBlock compares all but the text.
+// sameBlock reports whether a and b are states of the same block. It does not compare the text.
 func sameBlock(a, b session.Live) bool {
 	return a.Kind == b.Kind && a.Tool == b.Tool && a.AgentID == b.AgentID && a.Began.Equal(b.Began)
 }
 
-// liveSignals wakes those who wait for a session.
+// liveSignals wakes the calls that wait for changes of a session.
 type liveSignals struct {
 	mu      sync.Mutex
 	waiting map[string]map[chan struct{}]bool
@@ -84,8 +86,8 @@ func (l *liveSignals) add(sessionID string) (changed chan struct{}, remove func(
 	}
 }
 
-// LiveChanged says that a session of this server has changed, also only its growing block. It never
-// blocks.
+// LiveChanged wakes the calls that wait for a session of this server. Call it for every change of
+// the session, including its growing block. It does not block.
 func (c *Cluster) LiveChanged(sessionID string) {
 	c.lives.mu.Lock()
 	defer c.lives.mu.Unlock()
@@ -113,7 +115,7 @@ func (s served) LivePart(ctx context.Context, sessionID string, have LiveMark) (
 		case <-ctx.Done():
 			return LivePart{}, context.Cause(ctx)
 		}
-		select { // more will follow
+		select { // collect more changes
 		case <-time.After(liveEvery):
 		case <-ctx.Done():
 			return LivePart{}, context.Cause(ctx)
@@ -121,14 +123,14 @@ func (s served) LivePart(ctx context.Context, sessionID string, have LiveMark) (
 	}
 }
 
-// watch is the growing block of a session of another server.
+// watch holds the growing block of a session of another server.
 type watch struct {
 	live session.Live
 	open bool
 }
 
-// Live implements [orchestrator.Elsewhere]. The first call for a session begins to watch it, as long as
-// tabs here read it.
+// Live implements [orchestrator.Elsewhere]. The first call for a session starts watching it, until no
+// tab of this server reads it.
 func (c *Cluster) Live(sessionID string) (session.Live, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,13 +141,14 @@ func (c *Cluster) Live(sessionID string) (session.Live, bool) {
 		select {
 		case c.watch <- sessionID:
 			c.watched[sessionID] = &watch{}
-		default: // the next call begins
+		default: // the queue is full; the next call tries again
 		}
 	}
 	return session.Live{}, false
 }
 
-// follow keeps the growing block of a session of another server until no tab here reads it.
+// follow keeps a copy of the growing block of a session of another server up to date until no tab of
+// this server reads the session.
 func (c *Cluster) follow(ctx context.Context, sessionID string) {
 	defer func() {
 		c.mu.Lock()
@@ -164,7 +167,7 @@ func (c *Cluster) follow(ctx context.Context, sessionID string) {
 	}
 }
 
-// readLive waits for what is added to the block of a session.
+// readLive waits for a change of the block of a session and applies it.
 func (c *Cluster) readLive(ctx context.Context, of session.Session) error {
 	there, is := c.Sessions(of.RunnerID).(remote)
 	if !is {
@@ -177,13 +180,16 @@ func (c *Cluster) readLive(ctx context.Context, of session.Session) error {
 	waiting, cancel := context.WithTimeout(ctx, 2*liveWait)
 	defer cancel()
 	part, err := get[LivePart](waiting, there, "LivePart", of.SessionID, have)
+	if err == nil && (part.Kept < 0 || part.Kept > have.Size) {
+		err = fmt.Errorf("cluster: %d bytes are to be kept of %d", part.Kept, have.Size)
+	}
 	if err == nil {
 		c.setLive(of.SessionID, part)
 	}
 	return err
 }
 
-// setLive adds a part to the block of a session, and announces it.
+// setLive applies a part to the block of a session, and calls OnLive if the block has changed.
 func (c *Cluster) setLive(sessionID string, part LivePart) {
 	c.mu.Lock()
 	w := c.watched[sessionID]

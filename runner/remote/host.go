@@ -16,7 +16,7 @@ import (
 	"github.com/sayso-dev/sayso/runner/link"
 )
 
-// ErrNoProcess: the runner has no such process, or is not connected to it.
+// ErrNoProcess: the runner has no such process or no connection to it.
 var ErrNoProcess = errors.New("the runner has no connection to this process")
 
 // A Host serves the processes of a runner to the server of one connection.
@@ -32,10 +32,10 @@ type Host struct {
 // process is a process to which the host is connected.
 type process struct {
 	launch.Conn
-	reading atomic.Bool // it can be read once
+	reading atomic.Bool // set by the first read, the only one allowed
 }
 
-// journal returns the connection as one with a journal, or nil.
+// journal returns the connection if it has a journal, or nil.
 func (p *process) journal() launch.JournaledConn {
 	if p == nil {
 		return nil
@@ -47,20 +47,20 @@ func (p *process) journal() launch.JournaledConn {
 // detach ends the connection; the process continues.
 func (p *process) detach() {
 	if j := p.journal(); j != nil {
-		_ = j.Detach() // it continues in any case
+		_ = j.Detach() // the process continues even after an error
 		return
 	}
 	_ = p.Close()
 }
 
-// NewHost returns the Host of a launcher, which has the epoch of the server's lease, and refuses by its
-// own settings what the server may not start.
+// NewHost returns the Host of a launcher. The launcher must use the epoch of the server's lease, and
+// refuse to start what the runner's settings do not allow the server.
 func NewHost(l launch.Launcher) *Host {
 	return &Host{launcher: l, conns: map[launch.ID]*process{}, leftovers: map[launch.ID]launch.Leftover{}}
 }
 
-// Detach ends the connections to all processes, which continue. Call it when the connection to the
-// server has ended.
+// Detach closes the connections to all processes, which continue. Call it when the connection to
+// the server has ended.
 func (h *Host) Detach() {
 	h.mu.Lock()
 	conns := h.conns
@@ -115,7 +115,9 @@ func (h *Host) Serve(ctx context.Context, call *link.Call) (any, error) {
 		return c.Stderr(ctx)
 	case callDetach:
 		h.mu.Lock()
-		delete(h.conns, t.id())
+		if h.conns[t.id()] == c { // it may have been attached again meanwhile
+			delete(h.conns, t.id())
+		}
 		h.mu.Unlock()
 		c.detach()
 		return nil, nil
@@ -123,7 +125,7 @@ func (h *Host) Serve(ctx context.Context, call *link.Call) (any, error) {
 	return journaled(ctx, call, c, t)
 }
 
-// journaled answers the calls that need a journal.
+// journaled answers calls that need a journal.
 func journaled(ctx context.Context, call *link.Call, c *process, t target) (any, error) {
 	j := c.journal()
 	if j == nil {
@@ -151,7 +153,7 @@ func (h *Host) open(ctx context.Context, args json.RawMessage) (any, error) {
 	if err := json.Unmarshal(args, &p); err != nil {
 		return nil, fmt.Errorf("%w: %w", link.ErrProtocol, err)
 	}
-	// It becomes the name of a folder.
+	// The id becomes the name of a folder.
 	if err := uuid.Validate(p.ID.ProcessID); err != nil || len(p.ID.ProcessID) != 36 {
 		return nil, fmt.Errorf("%w: the id of a process is a UUID, not %q", launch.ErrRefused, p.ID.ProcessID)
 	}
@@ -162,7 +164,7 @@ func (h *Host) open(ctx context.Context, args json.RawMessage) (any, error) {
 	return h.keep(p.ID, c)
 }
 
-// connectAgent is ConnectAgent for a process that the runner has.
+// connectAgent calls ConnectAgent if the runner has the process.
 func (h *Host) connectAgent(ctx context.Context, t target) error {
 	if _, err := h.leftover(t); err != nil {
 		return err
@@ -170,7 +172,7 @@ func (h *Host) connectAgent(ctx context.Context, t target) error {
 	return h.launcher.ConnectAgent(ctx, t.id(), t.Token)
 }
 
-// keep notes a connection, for later calls.
+// keep stores a connection for later calls, in place of the previous one to the same process.
 func (h *Host) keep(id launch.ID, c launch.Conn) (any, error) {
 	h.mu.Lock()
 	p := &process{Conn: c}
@@ -242,9 +244,10 @@ func (h *Host) attach(ctx context.Context, t target) (any, error) {
 	return h.keep(t.id(), c)
 }
 
-// dispose answers the calls that a leftover has, too. The connection has them first.
+// dispose answers calls that both a leftover and a connection with a journal can answer, and
+// callEnd, which only a leftover can. It prefers the connection.
 func (h *Host) dispose(ctx context.Context, name string, t target) (any, error) {
-	c, _ := h.conn(t) // nil then
+	c, _ := h.conn(t) // nil if there is none
 	if j := c.journal(); j != nil && name != callEnd {
 		if name == callWrote {
 			return j.Wrote(ctx, t.RequestID)
@@ -270,7 +273,8 @@ func (h *Host) dispose(ctx context.Context, name string, t target) (any, error) 
 	return nil, l.Remove(ctx)
 }
 
-// read sends the lines of a process until it has exited.
+// read sends the lines of a process on the channel of the call until the process has exited or the
+// connection to it ends.
 func read(ctx context.Context, call *link.Call, c *process) (any, error) {
 	if c.reading.Swap(true) {
 		return nil, fmt.Errorf("%w: a process is read twice", link.ErrProtocol)
@@ -300,7 +304,7 @@ func read(ctx context.Context, call *link.Call, c *process) (any, error) {
 	}
 }
 
-// endOf returns why Recv returned an error.
+// endOf returns the result of read after Recv has failed with err.
 func endOf(ctx context.Context, c *process, err error) (any, error) {
 	select {
 	case <-c.Done():
@@ -338,7 +342,7 @@ func (w *recordWriter) write(ctx context.Context, kind byte, offset int64, text 
 	return nil
 }
 
-// send writes a line to a CLI. The caller waits for as long as it takes.
+// send writes a line to a CLI. It blocks until the line is written, with no limit of its own.
 func send(ctx context.Context, call *link.Call, c *process) error {
 	var line []byte
 	for {
@@ -347,7 +351,7 @@ func send(ctx context.Context, call *link.Call, c *process) error {
 			break
 		}
 		if err != nil {
-			return err // half a line is none
+			return err // never write half a line
 		}
 		if len(line)+len(p) > maxLine {
 			return link.ErrTooLarge

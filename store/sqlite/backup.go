@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -19,9 +20,9 @@ import (
 // BackupFile is the name of the database in a backup.
 const BackupFile = "database/sayso.db"
 
-// Backup passes the database at path to add, as one file of size bytes. It reads one snapshot, in a
-// transaction that no write waits for; the log of the database grows meanwhile. A server may be
-// using the database. The schema may be of any version.
+// Backup passes the database at path to add, as one file of size bytes. It reads one snapshot and
+// blocks no write, but the log of the database grows meanwhile. A server may be using the database.
+// The schema may be of any version.
 func Backup(ctx context.Context, path string, add func(name string, size int64, content io.Reader) error) (err error) {
 	if path, err = absolutePath(path); err != nil {
 		return fmt.Errorf("database: %w", err)
@@ -63,16 +64,16 @@ func Backup(ctx context.Context, path string, add func(name string, size int64, 
 	return add(BackupFile, size, &pages{rows: rows})
 }
 
-// modeOfReader returns the mode in which to read a whole database. Unlike [untouched], it is right
-// also when a server starts or ends meanwhile.
+// modeOfReader returns the mode in which to read a whole database. Unlike [untouched], it is correct
+// even if a server starts or ends meanwhile.
 func modeOfReader(path string) string {
 	if _, err := os.Stat(path + "-wal"); errors.Is(err, fs.ErrNotExist) {
-		return untouched // only a reader that may write could open it
+		return untouched // without a WAL, ro fails: SQLite would have to create it
 	}
 	return "ro"
 }
 
-// pages reads the pages of a database one after the other.
+// pages reads the pages of a database in order.
 type pages struct {
 	rows *sql.Rows
 	rest []byte
@@ -82,25 +83,25 @@ type pages struct {
 func (p *pages) Read(to []byte) (int, error) {
 	for len(p.rest) == 0 {
 		if !p.rows.Next() {
-			return 0, errors.Join(p.rows.Err(), io.EOF)
+			return 0, cmp.Or(p.rows.Err(), io.EOF)
 		}
 		var page sql.RawBytes
 		if err := p.rows.Scan(&page); err != nil {
 			return 0, err
 		}
-		p.rest = page // until the next call of Next
+		p.rest = page // valid until the next call of Next
 	}
 	n := copy(to, p.rest)
 	p.rest = p.rest[n:]
 	return n, nil
 }
 
-// Restorer puts a database in the place of another, all of it or nothing. Nobody else may use
-// either.
+// Restorer replaces a database with a restored one, completely or not at all. No other program may
+// use either of them.
 type Restorer struct{ path, staged, aside string }
 
-// NewRestorer prepares to restore the database at path. A database that is there is kept, with
-// aside appended to its name.
+// NewRestorer prepares to restore the database at path. An existing database is kept, with aside
+// appended to its name.
 func NewRestorer(path, aside string) (*Restorer, error) {
 	path, err := absolutePath(path)
 	if err != nil {
@@ -109,12 +110,12 @@ func NewRestorer(path, aside string) (*Restorer, error) {
 	return &Restorer{path: path, staged: path + "-restoring", aside: path + aside}, nil
 }
 
-// Put writes a file of the backup beside the database.
+// Put writes the file of the backup to a temporary file beside the database.
 func (r *Restorer) Put(_ context.Context, name string, content io.Reader) (err error) {
 	if name != BackupFile {
 		return fmt.Errorf("restore: the backup is not of an SQLite database: it has %s", name)
 	}
-	for _, end := range []string{"", "-wal", "-shm"} { // of a restore that was interrupted
+	for _, end := range []string{"", "-wal", "-shm"} { // left by an interrupted restore
 		if err := os.Remove(r.staged + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("restore: %w", err)
 		}
@@ -138,17 +139,17 @@ func (r *Restorer) Check(ctx context.Context) (err error) {
 	if err = checkIntegrity(ctx, db); err == nil {
 		err = migrations.Check(ctx, db, migrations.SQLite)
 	}
-	// Where the damage is decides whether reading it has a verdict or fails.
+	// Depending on where the damage is, checkIntegrity reports it or fails to read.
 	if code := resultCode(err) & 0xff; code == lib.SQLITE_CORRUPT || code == lib.SQLITE_NOTADB {
 		err = fmt.Errorf("%w: %w", sqlstore.ErrCorrupt, err)
 	}
-	if err != nil && !errors.Is(err, migrations.ErrOlder) { // which a server brings up to date
+	if err != nil && !errors.Is(err, migrations.ErrOlder) { // a server migrates an older database
 		return fmt.Errorf("restore: %w", err)
 	}
 	return nil
 }
 
-// Commit moves the database into its place.
+// Commit moves the restored database into place.
 func (r *Restorer) Commit(context.Context) error {
 	for _, end := range []string{"", "-wal"} {
 		if err := os.Rename(r.path+end, r.aside+end); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -158,7 +159,7 @@ func (r *Restorer) Commit(context.Context) error {
 	if err := os.Remove(r.path + "-shm"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("restore: %w", err)
 	}
-	// Without its log, the database would be reported as one that may have lost changes.
+	// Without a log, CheckLog would report that the database may have lost changes.
 	if err := os.WriteFile(r.path+"-wal", nil, 0o600); err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
@@ -168,7 +169,7 @@ func (r *Restorer) Commit(context.Context) error {
 	return syncFolder(filepath.Dir(r.path))
 }
 
-// Close removes what was not committed.
+// Close removes the restored database if it was not committed.
 func (r *Restorer) Close() error {
 	if err := os.Remove(r.staged); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("restore: %w", err)
