@@ -12,6 +12,15 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
+// sharesIDs reports whether two questions have the same id, which whoever makes a form prevents.
+func sharesIDs(f pending.Form) bool {
+	ids := map[string]bool{}
+	for _, q := range f.Questions {
+		ids[q.ID] = true
+	}
+	return len(ids) < len(f.Questions)
+}
+
 // FuzzNormalise builds a request and a submission out of any text. Whatever is
 // accepted is accepted again, unchanged, in its stored form, and is one line.
 func FuzzNormalise(f *testing.F) {
@@ -33,7 +42,7 @@ func FuzzNormalise(f *testing.F) {
 			r.RequestType = pending.ToolApproval
 		} else if parsed, err := pending.FormOfQuestions(json.RawMessage(form)); err == nil {
 			r.Form = parsed
-		} else if json.Unmarshal([]byte(form), &r.Form) != nil {
+		} else if json.Unmarshal([]byte(form), &r.Form) != nil || r.Form != nil && sharesIDs(*r.Form) {
 			r.Form = nil
 		}
 		var s pending.Submission

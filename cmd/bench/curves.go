@@ -11,7 +11,7 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// steps are the places at which a curve is measured.
+// steps are the values of X at which a curve is measured.
 var steps = []int{1, 10, 100, 1000, 10_000}
 
 // benchCurves measures how times grow with tabs, with the length of a transcript and with open
@@ -33,9 +33,9 @@ func benchCurves(ctx context.Context, s settings) error {
 	return nil
 }
 
-// tabCurve answers requests in one tab while more and more others are open.
+// tabCurve answers requests in one tab while more and more other tabs are open.
 func tabCurve(ctx context.Context, s settings, folder string) (curve, error) {
-	c := curve{Name: "frame_by_tabs", What: "From a request to the frame in the last tab", X: "tabs", Unit: "ms"}
+	c := curve{Name: "frame_by_tabs", What: "From a request to its frame in one of many tabs", X: "tabs", Unit: "ms"}
 	v, err := startServer(ctx, s, folder)
 	if err != nil {
 		return c, err
@@ -51,7 +51,7 @@ func tabCurve(ctx context.Context, s settings, folder string) (curve, error) {
 		return c, err
 	}
 	tabs := 1
-	for _, want := range []int{1, 10, 100, 1000, 1900} { // a server takes 2000
+	for _, want := range []int{1, 10, 100, 1000, 1900} { // a server accepts 2000
 		for ; tabs < want; tabs++ {
 			t, err := v.tab(ctx)
 			if err != nil {
@@ -60,7 +60,8 @@ func tabCurve(ctx context.Context, s settings, folder string) (curve, error) {
 			defer t.conn.CloseNow()
 			go t.discard(ctx)
 		}
-		// The tab that was opened last is sent its frame last, or nearly.
+		// This is the tab that was opened last. The hub sends a frame to its tabs in no particular
+		// order, so this one does not always get it last.
 		last, err := v.tab(ctx)
 		if err != nil {
 			return c, err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -76,29 +77,19 @@ func (s *server) story(sessionID string) []string {
 	return story
 }
 
+// faultyWay is one way in which statements fail.
+type faultyWay struct {
+	postgrestest.Fault
+	first int  // without SAYSO_TEST_ALL; 0: every one
+	slow  bool // takes seconds each
+}
+
 // While a session starts, asks, is answered and ends, one statement of PostgreSQL after
 // the other fails, each in its own way. Nothing is lost, nothing happens twice, and the
 // server goes on.
 func TestEveryStatementFails(t *testing.T) {
 	t.Parallel()
-	all := os.Getenv("SAYSO_TEST_ALL") != ""
-	const some = 24 // else one in so many statements fails
-	db := postgrestest.NewProxy(t, postgrestest.Database(t))
-	h := newHarness(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "It is there."}, {Cost: 0.25}}})
-	s := h.start("--database", db.DSN())
-	tab := s.follow()
-	first := s.live(tab, "no fault")
-	var whole string
-	eventually(t, "the last of a session is stored", func() bool {
-		whole = fmt.Sprint(s.story(first))
-		return strings.Contains(whole, "Ended by admin.")
-	})
-	lives := 1
-	for _, way := range []struct {
-		postgrestest.Fault
-		first int  // without all; 0: every one
-		slow  bool // takes seconds each
-	}{
+	ways := []faultyWay{
 		{postgrestest.Fault{Kind: "UPDATE", Contains: "UPDATE processes", Effect: postgrestest.LoseReply}, 0, false},
 		{postgrestest.Fault{Kind: "SELECT", Contains: "FROM grants", Effect: postgrestest.Cut}, 0, false},
 		{postgrestest.Fault{Kind: "COMMIT", Effect: postgrestest.LoseReply}, 5, false},
@@ -114,7 +105,41 @@ func TestEveryStatementFails(t *testing.T) {
 		// Every call that has no reply waits for some seconds.
 		{postgrestest.Fault{Kind: "COMMIT", Effect: postgrestest.StallReply}, 10, true},
 		{postgrestest.Fault{Kind: "SELECT", Effect: postgrestest.StallRequest}, 11, true},
-	} {
+	}
+	if os.Getenv("SAYSO_TEST_ALL") == "" {
+		failStatements(t, ways)
+		return
+	}
+	// Every statement takes long, so servers of their own share the ways.
+	const servers = 4
+	for n := range servers {
+		var some []faultyWay
+		for i := n; i < len(ways); i += servers {
+			some = append(some, ways[i])
+		}
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
+			t.Parallel()
+			failStatements(t, some)
+		})
+	}
+}
+
+// failStatements lets statements of one server fail in some ways, one after the other.
+func failStatements(t *testing.T, ways []faultyWay) {
+	all := os.Getenv("SAYSO_TEST_ALL") != ""
+	const some = 24 // else one in so many statements fails
+	db := postgrestest.NewProxy(t, postgrestest.Database(t))
+	h := newHarness(t, claudetest.Script{Turn: []claudetest.Step{bash, {Text: "It is there."}, {Cost: 0.25}}})
+	s := h.start("--database", db.DSN())
+	tab := s.follow()
+	first := s.live(tab, "no fault")
+	var whole string
+	eventually(t, "the last of a session is stored", func() bool {
+		whole = fmt.Sprint(s.story(first))
+		return strings.Contains(whole, "Ended by admin.")
+	})
+	lives := 1
+	for _, way := range ways {
 		first, stride := way.first, some
 		switch {
 		case !way.slow && all, first == 0:

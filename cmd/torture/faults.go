@@ -15,14 +15,14 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// The longest duration of faults between servers and runners.
+// The maximum durations of faults between servers and runners.
 const (
 	maxStop  = 5 * time.Second // a connection is given up after 3 s
 	maxCut   = 4 * time.Second
 	maxSlow  = 3 * time.Second
 	maxQuiet = 6 * time.Second
 	maxJump  = 5 * time.Second
-	slowest  = 200 * time.Millisecond  // delay of each part of what is sent
+	slowest  = 200 * time.Millisecond  // delay of each part that is sent
 	maxBreak = 1500 * time.Millisecond // between two faults
 
 	// A runner dials at least every 5 s, and gives up a connection after 3 s.
@@ -32,22 +32,22 @@ const (
 	leaseMatters = time.Minute
 
 	clockJump = time.Hour
-	// maxUnseen bounds how far a clock is from the one that was set.
+	// maxUnseen bounds how far the time of a server may be from the one that was set.
 	maxUnseen = time.Minute
 
-	// restartEach is how often PostgreSQL is restarted at least: twenty times in ten minutes.
+	// restartEach determines how often PostgreSQL must be restarted: twenty times in ten minutes.
 	restartEach = 30 * time.Second
 )
 
-// Names of faults that may come together with another one, or have to come often enough.
+// Names of faults that may be combined with another one, or must happen often enough.
 const (
 	serverKilled  = "server killed"
 	serverStopped = "server stopped and continued"
 	restarted     = "PostgreSQL stopped at once and started"
 )
 
-// distantFaults returns the faults of a run with runners on other hosts. One that is listed more often
-// comes more often.
+// distantFaults returns the faults of a run with runners on other hosts. A fault that is listed several
+// times happens more often.
 func (c *crash) distantFaults() []outage {
 	ways := c.serverFaults(c.serverPID, c.restart, func() error { return c.server.Kill() }, c.admin.URL)
 	for _, w := range c.twins {
@@ -159,7 +159,7 @@ func lineFault(name string, l *line, longest time.Duration, how failure) outage 
 	return longLineFault(name, l, 0, longest, how)
 }
 
-// longLineFault lets a line fail for least, and for a while more.
+// longLineFault lets a line fail for least, and for a random time of up to more.
 func longLineFault(name string, l *line, least, more time.Duration, how failure) outage {
 	return outage{name, func(ctx context.Context, random *rand.Rand) error {
 		l.set(how)
@@ -169,9 +169,9 @@ func longLineFault(name string, l *line, least, more time.Duration, how failure)
 	}}
 }
 
-// clockFault sets the clock of a process an hour forth or back. Half of the time it then jumps to the
-// right time, else it stays wrong until its next jump, or the end of the process. The page of a server
-// shows whether it has the new time.
+// clockFault sets the clock of a process an hour forward or back. Half of the time, the clock then jumps
+// to the right time; otherwise it stays wrong until its next jump or the end of the process. With the
+// url of a server, the fault checks that the server has the new time.
 func (c *crash) clockFault(name string, pid func() int, url string) outage {
 	return outage{name, func(ctx context.Context, random *rand.Rand) error {
 		by := clockJump
@@ -190,7 +190,8 @@ func (c *crash) clockFault(name string, pid func() int, url string) outage {
 	}}
 }
 
-// jump sets how far the clock of a process is from the right time, and looks whether it is.
+// jump sets how far the clock of a process is from the right time. With the url of a server, it checks
+// this by the Date of a response.
 func (c *crash) jump(ctx context.Context, pid int, by time.Duration, url string) error {
 	if err := setClock(pid, by); err != nil || url == "" {
 		return err
@@ -203,19 +204,22 @@ func (c *crash) jump(ctx context.Context, pid int, by time.Duration, url string)
 	}
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return ctx.Err() // it is busy
+		return ctx.Err() // the server is busy
 	}
 	answer.Body.Close()
 	at, err := http.ParseTime(answer.Header.Get("Date"))
-	if off := time.Until(at) - by; err != nil || off.Abs() > maxUnseen {
-		return fmt.Errorf("the clock was set %s off, but the server is %s further: %w", by, off, err)
+	if err != nil {
+		return fmt.Errorf("the date of the server: %w", err)
+	}
+	if off := time.Until(at) - by; off.Abs() > maxUnseen {
+		return fmt.Errorf("the clock was set %s off, but the server is %s further", by, off)
 	}
 	c.jumpsSeen++
 	return nil
 }
 
-// failApart lets servers, runners and what is between them fail for a while, sometimes two at once. Every
-// fault comes before one comes again, in an order that depends on the seed alone.
+// failApart makes servers, runners and the connections between them fail for a while, sometimes two at
+// once. Every listed fault happens before any happens again, in an order that depends only on the seed.
 func (c *crash) failApart(ctx context.Context) error {
 	random, ways := c.random(3), c.distantFaults()
 	if !clocksCanJump {

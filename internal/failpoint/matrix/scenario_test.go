@@ -41,7 +41,7 @@ var (
 	// two of them while it is away.
 	restarting = scenario{name: "restarting", play: func(ctx context.Context, h *harness) error {
 		h.hold("held")
-		const patience = 800 * time.Millisecond
+		const patience = 1500 * time.Millisecond // longer than a request takes to be shown, also on a busy machine
 		c, err := h.begin(ctx, cancelled("one", patience), cancelled("two", patience), approve("held"))
 		if err != nil {
 			return err
