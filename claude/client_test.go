@@ -440,6 +440,30 @@ func TestPanicOverALineIsReportedAndPassedBy(t *testing.T) {
 	})
 }
 
+// What has to happen after a callback on the read loop happens if that panics, too.
+func TestPanicOfACallbackLeavesNobodyWaiting(t *testing.T) {
+	var cause error
+	o := claude.Options{
+		OnWithdrawn:   func(string) { panic("ouch") },
+		OnInitialized: func(*claude.InitializeResponse) { panic("ouch") },
+		CanUseTool: func(ctx context.Context, _ claude.ToolRequest) (claude.ToolDecision, error) {
+			<-ctx.Done()
+			cause = context.Cause(ctx)
+			return claude.ToolDecision{}, claude.ErrNoAnswer
+		},
+		OnCallbackError: func(string, string, error) { panic("ouch") },
+	}
+	converse(t, o, func(c *conversation) {
+		c.initializes("[]")
+		c.asks("r1", `{}`)
+		c.says(`{"type":"control_cancel_request","request_id":"r1"}`)
+		synctest.Wait()
+		if !errors.Is(cause, claude.ErrWithdrawn) {
+			t.Errorf("the callback ended with %v", cause)
+		}
+	})
+}
+
 // The transport may drop a line that is over its budget; the conversation lives.
 func TestOversizeLineIsReportedAndPassedBy(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sayso-dev/sayso/claude"
+	"github.com/sayso-dev/sayso/claude/claudetest"
 )
 
 // calls has the CLI call a hook.
@@ -154,5 +155,50 @@ func TestHookEndsWhenItIsWithdrawn(t *testing.T) {
 		if !errors.Is(cause, claude.ErrWithdrawn) || len(c.sent) > 0 {
 			t.Errorf("the cause is %v, %d lines were sent", cause, len(c.sent))
 		}
+	})
+}
+
+// unsteady is a transport that takes no line until a time.
+type unsteady struct {
+	claude.Transport
+	until time.Time
+}
+
+func (u unsteady) Send(line []byte) error {
+	if time.Now().Before(u.until) {
+		return errors.New("the pipe is full")
+	}
+	return u.Transport.Send(line)
+}
+
+// An answer that a hook gave in time is sent once the CLI takes it, also after the time limit of the hook:
+// without an answer, the CLI would go on without the hook.
+func TestAnswerOfAHookIsSentAfterItsTimeLimit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		o := hooked(claude.EventPreToolUse, func(context.Context, claude.HookInput) (claude.HookOutput, error) {
+			return claude.HookOutput{Permission: claude.HookDeny}, nil
+		})
+		o.Hooks[0].Timeout = 2 * time.Second
+		host, cli := claudetest.Pipe()
+		c := &conversation{t: t, cli: cli}
+		run := make(chan error)
+		go func() { run <- claude.NewClient(unsteady{host, time.Now().Add(5 * time.Second)}, o).Run(t.Context()) }()
+		c.calls("r", "hook-0", `{}`)
+		heard := make(chan string, 1)
+		go func() {
+			line, _ := cli.Recv()
+			heard <- string(line)
+		}()
+		select {
+		case line := <-heard:
+			if !strings.Contains(line, `"permissionDecision":"deny"`) {
+				t.Errorf("got %s", line)
+			}
+		case <-time.After(time.Minute):
+			t.Error("the CLI got no answer")
+		}
+		cli.Close()
+		<-run
 	})
 }
