@@ -192,4 +192,41 @@ test.describe('on a phone', () => {
     await expect(page.getByRole('button', { name: 'Undo' })).not.toHaveAttribute('aria-disabled')
     await expectLook(page.locator('#app'), 'phone-approved')
   })
+
+  test('answered questions take one line after a deliberate step, and nothing moves before @newest', async ({
+    page,
+    server,
+  }) => {
+    const stage = await Stage.in(page)
+    await stage.open(server.url)
+    await show(stage, kinds('four questions'))
+    await App.of(page).review()
+    const form = card(page, 'four questions')
+    const summary = form.getByRole('radio', { name: 'Summary' })
+    const web = form.getByRole('checkbox', { name: 'Web' })
+    await summary.check()
+    const place = await web.boundingBox()
+    await web.check()
+    expect(await web.boundingBox()).toEqual(place)
+    await expect(summary).toBeVisible()
+
+    await form.getByRole('button', { name: /^Name/ }).tap()
+    await expect(form.getByRole('textbox')).toBeFocused()
+    await expect(summary).toBeHidden()
+    await expect(web).toBeHidden()
+    await expectLook(page.locator('#app'), 'phone-questions')
+
+    await form.getByRole('button', { name: /^Edit the answer to: Which \*\*format/ }).tap()
+    await expect(summary).toBeFocused()
+    await form.getByRole('radio', { name: 'Full text' }).check()
+    await form.getByRole('button', { name: /^Sure/ }).tap()
+    await expect(form.getByText('Full text', { exact: true })).toBeVisible()
+
+    // What was answered is told when the card is opened again.
+    await page.reload()
+    stage.show([{ ...FORMS['four questions']!, request_id: idOf('four questions'), created_at: later() }])
+    await App.of(page).review()
+    await expect(form.getByText('Full text', { exact: true })).toBeVisible()
+    await expect(form.getByRole('radio')).toHaveCount(2)
+  })
 })

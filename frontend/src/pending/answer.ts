@@ -1,4 +1,5 @@
 import type { Form, Question, Request, Response } from '@/wire/messages.gen'
+import { words } from './words'
 
 /** QuestionDraft is what a person has entered for one question so far. */
 export interface QuestionDraft {
@@ -156,7 +157,7 @@ function textFault(q: Question, text: string): Fault | null {
   }
 }
 
-/** answered tells of each question whether it has an answer that can be sent. */
+/** answered reports for each question whether it has an answer that can be sent. */
 export function answered(form: Form, draft: FormDraft): boolean[] {
   return form.questions.map((q) => {
     const d = draftOf(draft, q)
@@ -172,14 +173,20 @@ export function missing(form: Form, draft: FormDraft): Question[] {
   return open
 }
 
-/** answerLines returns each answer as one line: labels joined with ", ", then the person's own text. */
+/** answerLine returns an answer as one line: labels joined with ", ", then the person's own text; "" for none. */
+export function answerLine(q: Question, draft: QuestionDraft): string {
+  const response = responseTo(q, draft)
+  const label = (v: string) =>
+    q.kind === 'confirm' ? words.confirm[v as (typeof CONFIRM)[number]] : q.options.find((o) => o.value === v)?.label
+  const labels = (response?.values ?? []).map((v) => label(v) ?? v)
+  return [...labels, ...(response?.text ? [response.text] : [])].join(', ')
+}
+
+/** answerLines returns the answers of a form by their questions, each as one line. */
 export function answerLines(form: Form, draft: FormDraft): Record<string, string> {
-  const lines: Record<string, string> = {}
-  for (const q of form.questions) {
-    const response = responseTo(q, draftOf(draft, q))
-    if (!response) continue
-    const labels = (response.values ?? []).map((v) => q.options.find((o) => o.value === v)?.label ?? v)
-    lines[q.question] = [...labels, ...(response.text ? [response.text] : [])].join(', ')
-  }
-  return lines
+  return Object.fromEntries(
+    form.questions
+      .map((q) => [q.question, answerLine(q, draftOf(draft, q))] as const)
+      .filter(([, line]) => line !== ''),
+  )
 }

@@ -4,11 +4,11 @@ import { deviceInGerman, from, whom } from '@/i18n/messages.de'
 import { own } from '@/i18n/messages.en'
 import type { words as english } from './words.en'
 
-const range = (least: number | undefined, most: number | undefined, unit = ''): string => {
+const range = (min: number | undefined, max: number | undefined, unit = ''): string => {
   const of = unit && ` ${unit}`
-  if (least !== undefined && most !== undefined) return least === most ? `${least}${of}` : `${least} bis ${most}${of}`
-  if (least !== undefined) return `mindestens ${least}${of}`
-  return most === undefined ? '' : `höchstens ${most}${of}`
+  if (min !== undefined && max !== undefined) return min === max ? `${min}${of}` : `${min} bis ${max}${of}`
+  if (min !== undefined) return `mindestens ${min}${of}`
+  return max === undefined ? '' : `höchstens ${max}${of}`
 }
 
 const stopped = (sentence: string) => (/[.!?]$/.test(sentence) ? sentence : sentence + '.')
@@ -107,7 +107,7 @@ export const words: typeof english = {
     commentOn: 'Kommentar zu',
     yourComment: 'Dein Kommentar',
     removeComment: (text) => `Kommentar entfernen: ${text}`,
-    touches: 'Betroffen',
+    touches: 'Erwähnte Dateien',
     keepPlanningDefault: 'Plane weiter. Fang noch nicht an.',
     feedback: 'Was soll sich ändern? (optional)',
     feedbackExample: 'Zum Beispiel: die Datenbank nicht ändern',
@@ -121,7 +121,7 @@ export const words: typeof english = {
       Bash: (n) => `${count(n, 'Befehl', 'Befehle')} ausführen`,
       edit: (n) => `${count(n, 'Datei', 'Dateien')} bearbeiten`,
       other: (n, tool) => `${tool} ${n}-mal verwenden`,
-      mixed: (n) => `${count(n, 'Anfrage', 'Anfragen')} entscheiden`,
+      mixed: (n) => `${count(n, 'Anfrage', 'Anfragen')} prüfen`,
     },
     newHost: 'Neuer Host',
     showMore: (n) => `${n} weitere anzeigen`,
@@ -209,6 +209,7 @@ export const words: typeof english = {
   otherAnswer: (question) => `Andere: ${question}`,
   otherExample: 'Deine eigene Antwort',
   answered: 'beantwortet',
+  editAnswer: { press: 'Ändern', named: (question) => `Antwort ändern: ${question}` },
   missing: (n) => `Noch ${n} beantworten`,
   submit: 'Antworten senden',
   decline: 'Nicht antworten',
@@ -438,7 +439,7 @@ export const words: typeof english = {
             field,
           ) ?? `${field} von ${tool}`),
   },
-  red: {
+  highRisk: {
     why: 'Das kann großen Schaden anrichten.',
     does: {
       delete: 'löscht Dateien',
@@ -452,14 +453,14 @@ export const words: typeof english = {
       permissions: 'ändert Dateirechte',
       disk: 'schreibt direkt auf einen Datenträger',
       kill: 'beendet Prozesse',
-      system: 'verändert diese Maschine',
+      system: 'ändert diesen Rechner',
       persist: 'plant Code für später ein',
       write_outside: 'greift auf Dateien außerhalb des Ordners zu',
       write_sensitive: 'ändert Dateien, die automatisch ausgeführt werden',
       read_secret: 'liest wahrscheinlich ein Geheimnis',
-      upload: 'sendet Daten nach außen',
+      upload: 'sendet Daten an einen anderen Rechner',
       install: 'installiert fremden Code',
-      remote: 'verändert eine andere Maschine oder einen Dienst',
+      remote: 'ändert einen anderen Rechner oder Dienst',
     },
     type: (word, key) =>
       key

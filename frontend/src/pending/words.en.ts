@@ -5,11 +5,11 @@ import type { Risk } from '@/wire/messages.gen'
 // The texts of the cards load after the first screen, which they would only
 // make larger.
 
-const range = (least: number | undefined, most: number | undefined, unit = ''): string => {
+const range = (min: number | undefined, max: number | undefined, unit = ''): string => {
   const of = unit && ` ${unit}`
-  if (least !== undefined && most !== undefined) return least === most ? `${least}${of}` : `${least} to ${most}${of}`
-  if (least !== undefined) return `at least ${least}${of}`
-  return most === undefined ? '' : `up to ${most}${of}`
+  if (min !== undefined && max !== undefined) return min === max ? `${min}${of}` : `${min} to ${max}${of}`
+  if (min !== undefined) return `at least ${min}${of}`
+  return max === undefined ? '' : `up to ${max}${of}`
 }
 
 /** The limits of a question that its texts name. */
@@ -115,7 +115,7 @@ export const words = {
     commentOn: 'Comment on',
     yourComment: 'Your comment',
     removeComment: (text: string): string => `Remove comment: ${text}`,
-    touches: 'Touches',
+    touches: 'Files mentioned',
     keepPlanningDefault: 'Keep planning. Do not start yet.',
     feedback: 'What should change? (optional)',
     feedbackExample: 'For example: leave the database alone',
@@ -129,7 +129,7 @@ export const words = {
       Bash: (n: number) => `Run ${count(n, 'command', 'commands')}`,
       edit: (n: number) => `Edit ${count(n, 'file', 'files')}`,
       other: (n: number, tool: string) => `Use ${tool} ${n === 1 ? 'once' : `${n} times`}`,
-      mixed: (n: number) => `Decide ${count(n, 'request', 'requests')}`,
+      mixed: (n: number) => `Review ${count(n, 'request', 'requests')}`,
     },
     newHost: 'New host',
     showMore: (n: number) => `Show ${n} more`,
@@ -218,6 +218,7 @@ export const words = {
   otherAnswer: (question: string) => `Other: ${question}`,
   otherExample: 'Your own answer',
   answered: 'answered',
+  editAnswer: { press: 'Edit', named: (question: string) => `Edit the answer to: ${question}` },
   missing: (n: number) => `Answer ${n} more`,
   submit: 'Send answers',
   decline: 'Decline',
@@ -269,7 +270,7 @@ export const words = {
       redefine: 'changes the meaning of a command or setting.',
       write_outside: 'accesses files outside this session’s folder.',
       write_sensitive: 'is a file that other programs trust or run automatically.',
-      read_secret: 'is or prints a likely secret.',
+      read_secret: 'is probably a secret or prints one.',
       read_outside: 'reads outside this session’s folder.',
       unproven: 'may do more than read files.',
       overwrite: 'overwrites existing content.',
@@ -444,7 +445,7 @@ export const words = {
             new_string: 'Replace with',
           }[field] ?? `${field} of ${tool}`),
   },
-  red: {
+  highRisk: {
     why: 'This can cause serious damage.',
     /** Parts of one sentence. A kind without one has no short name. */
     does: {
@@ -463,15 +464,15 @@ export const words = {
       persist: 'schedules code',
       write_outside: 'accesses files outside the folder',
       write_sensitive: 'changes files that run automatically',
-      read_secret: 'reads a likely secret',
-      upload: 'sends data away',
+      read_secret: 'probably reads a secret',
+      upload: 'sends data to another machine',
       install: 'installs third-party code',
       remote: 'changes another machine or service',
     } as Partial<Record<Risk, string>>,
     type: (word: string, key: string) =>
       key ? `Type “${word}”, or hold the button or ${key}.` : `Type “${word}”, or hold the button.`,
     hold: 'Hold to approve',
-    approve: 'Approve it',
+    approve: 'Approve',
     back: 'Cancel',
   },
   editor: {
