@@ -117,9 +117,9 @@ test('a dangerous request is confirmed by holding one button or typing the dange
   await hold.tap()
   expect(given(stage)).toEqual([])
   await card.getByRole('textbox', { name: /^Type “push --force”/ }).fill('cd')
-  await expect(card.getByRole('button', { name: 'Approve it' })).toHaveCount(0)
+  await expect(card.getByRole('button', { name: 'Approve', exact: true })).toHaveCount(0)
   await card.getByRole('textbox', { name: /^Type “push --force”/ }).fill('push --force')
-  await card.getByRole('button', { name: 'Approve it' }).tap()
+  await card.getByRole('button', { name: 'Approve', exact: true }).tap()
   await expect.poll(() => given(stage)).toMatchObject([{ request_id: 'a', decision: 'allow', undo_ms: 3_000 }])
 })
 

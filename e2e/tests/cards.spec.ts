@@ -129,7 +129,7 @@ test('dangerous commands are marked and take more than one press @newest @browse
   await expect(app.approveButton(first)).toHaveCount(0)
   expect(existsSync(build)).toBe(true)
   await word.fill('rm -rf')
-  await first.getByRole('button', { name: 'Approve it' }).click()
+  await first.getByRole('button', { name: 'Approve', exact: true }).click()
   const second = app.card('/nothing')
   await expect(second).toBeVisible()
   expect(existsSync(build)).toBe(false)
@@ -167,7 +167,7 @@ test.describe(() => {
     async function approve() {
       await app.approve(card)
       await word.fill('rm -rf')
-      await card.getByRole('button', { name: 'Approve it' }).click()
+      await card.getByRole('button', { name: 'Approve', exact: true }).click()
     }
     await approve()
     await expect(app.outcome().getByRole('button', { name: 'Undo' })).toBeVisible()

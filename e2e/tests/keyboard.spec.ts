@@ -136,12 +136,12 @@ test('keyboard only: every decision @newest @browsers', async ({ page, hands, fo
   await page.keyboard.press('Control+Enter')
 
   // What can do much harm is held, or its dangerous word is typed.
-  const red = await ready('rm -rf build', /^Approve…$/)
-  await expect(red.getByText('High risk').first()).toBeVisible()
-  await hands.activate(app.approveButton(red))
-  await expect(red.getByRole('textbox', { name: /^Type “rm -rf”/ })).toBeFocused()
+  const risky = await ready('rm -rf build', /^Approve…$/)
+  await expect(risky.getByText('High risk').first()).toBeVisible()
+  await hands.activate(app.approveButton(risky))
+  await expect(risky.getByRole('textbox', { name: /^Type “rm -rf”/ })).toBeFocused()
   await hands.type('rm -rf')
-  await expect(red.getByRole('button', { name: 'Approve it' })).not.toHaveAttribute('aria-disabled')
+  await expect(risky.getByRole('button', { name: 'Approve', exact: true })).not.toHaveAttribute('aria-disabled')
   await page.keyboard.press('Enter')
 
   const dist = await ready('rm -rf dist', /^Approve…$/)

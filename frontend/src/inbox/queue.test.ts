@@ -25,8 +25,8 @@ describe('the queue', () => {
     expect(matches(w, { ...NO_FILTER, tool: 'Bash' })).toBe(false)
     expect(matches(w, { ...NO_FILTER, project: '/w', risk: 'low' })).toBe(true)
     expect(matches(waiting(request('b')), { ...NO_FILTER, risk: 'low' })).toBe(false)
-    const red = waiting(request('c', { risk: 'high' }))
-    expect((['low', 'medium', 'high'] as const).filter((risk) => matches(red, { ...NO_FILTER, risk }))).toEqual([
+    const risky = waiting(request('c', { risk: 'high' }))
+    expect((['low', 'medium', 'high'] as const).filter((risk) => matches(risky, { ...NO_FILTER, risk }))).toEqual([
       'high',
     ])
   })

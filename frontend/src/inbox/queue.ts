@@ -23,7 +23,7 @@ export function ordered(all: readonly Pick<Unit, 'id'>[], snoozed: (id: string) 
   return [...ids.filter((id) => !snoozed(id)), ...ids.filter(snoozed)]
 }
 
-/** The id after another in a list that it may have left; the first when there is none. */
+/** Returns the first of the ids in left that follows id in ids; without one, the first in left. */
 export function after(ids: readonly string[], id: string, left: readonly string[]): string | undefined {
   const later = ids.slice(ids.indexOf(id) + 1)
   return later.find((i) => left.includes(i)) ?? left[0]

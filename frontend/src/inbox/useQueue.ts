@@ -28,7 +28,7 @@ export type Row = Queue['rows']['value'][number]
 /**
  * useQueue returns the open requests of all sessions, filtered, in an order that does not change
  * while a person uses the list, and those that this person has just decided. current returns the id
- * of the one that is shown.
+ * of the displayed one.
  */
 export function useQueue(current: () => string | undefined) {
   const store = useSessions()
@@ -42,7 +42,7 @@ export function useQueue(current: () => string | undefined) {
   const open = computed(() => new Map(groups.units.map((u) => [u.id, u])))
   // Known units, so that a row of a closed one can stay for a moment.
   const known = new Map<string, Unit>()
-  /** When what this person decided has left, in ms, by id. */
+  /** When a unit that this person decided was closed, in ms, by id. */
   const decidedAt = new Map<string, number>()
   watch(
     open,
@@ -127,9 +127,9 @@ export function useQueue(current: () => string | undefined) {
           ...u,
           id,
           gone: !open.value.has(id),
-          /** What this person decided of it: 'allow', 'deny', or '' for some of each. */
+          /** This person's decision: 'allow', 'deny', or '' if the requests of the row got different ones. */
           decision: decidedAt.has(id) || isDecided(id) ? decisionOf(u) : undefined,
-          /** It is now part of another row. */
+          /** Whether it is now part of another row. */
           joined: unitID(id) !== id,
           line: u.group ? whatOf(u) : lineOf(u.request, u.session.cwd),
           title: titleOf(u.request, u.session.cwd),

@@ -23,8 +23,8 @@ const LATEST_MS = 500
 const whenIdle = globalThis.requestIdleCallback ?? ((then: () => void) => setTimeout(then, LATEST_MS / 10))
 
 /**
- * watchAttention updates the title, the favicon and the live regions with what waits for the
- * person. current returns the id of the open session, page the name of a page without one.
+ * watchAttention updates the title, the favicon and the live regions with the requests that wait
+ * for the person. current returns the id of the open session, page the name of a page without one.
  */
 export function watchAttention(current: () => string | undefined, page: () => string | undefined): void {
   const store = useSessions()

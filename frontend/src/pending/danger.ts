@@ -9,7 +9,7 @@ const MAX_CHARS = 40
 const GIT_FLAGS = /^(--force\S*|--hard|--delete|--mirror|--prune|-[a-zA-Z]*[fD][a-zA-Z]*|\+\S+)$/
 /** Options that decide how dangerous rm is. */
 const RM_FLAGS = /^(--recursive|--force|-[a-zA-Z]*[rRf][a-zA-Z]*)$/
-/** Programs that run another one, whose name says more. */
+/** Programs that run another one, whose name is more informative. */
 const RUNS_AS = new Set(['sudo', 'doas', 'pkexec'])
 /** Options of git before its command that take a value. */
 const GIT_TAKES = new Set(['-C', '-c', '--git-dir', '--work-tree', '--namespace'])
@@ -59,7 +59,7 @@ export function confirmationWord(input: ToolInput, marks: readonly RiskMark[], t
   return dangerousWord(String(input['command'] ?? ''), marks) || (/^[\x21-\x7e]{1,40}$/.test(file) ? file : tool)
 }
 
-const MOST_NAMED = 3
+const MAX_NAMED = 3
 
 /**
  * harmOf returns what a command does at its marks of high risk, as one sentence, or a general one if
@@ -67,8 +67,8 @@ const MOST_NAMED = 3
  */
 export function harmOf(marks: readonly RiskMark[]): string {
   const high = marks.filter((m) => m.level === 'high').toSorted((a, b) => a.from - b.from)
-  const does = [...new Set(high.map((m) => m.kind))].map((kind) => words.red.does[kind])
-  if (does.length === 0 || does.length > MOST_NAMED || does.includes(undefined)) return words.red.why
+  const does = [...new Set(high.map((m) => m.kind))].map((kind) => words.highRisk.does[kind])
+  if (does.length === 0 || does.length > MAX_NAMED || does.includes(undefined)) return words.highRisk.why
   const all = list(does.map((d) => d!))
   return `${all[0]!.toUpperCase()}${all.slice(1)}.`
 }

@@ -5,11 +5,11 @@ import type { Phase } from './phase'
 // approval and the tests all ask it, and no other code knows any part of it. It is pure: everything
 // it needs is in its arguments.
 
-/** A card accepts no decision right after it appeared: the press was meant for something else. */
+/** How long a new card accepts no decision, in ms: the press was meant for something else. */
 const AFTER_SHOWN_MS = 600
-/** The same after the window got the focus: the key may come from another window. */
+/** The same after the window got the focus, in ms: the press may have been meant for another window. */
 const AFTER_FOCUS_MS = 500
-/** How long a button must have been in its place before a pointer can press it. */
+/** How long a button must have been in its place before a pointer can press it, in ms. */
 export const STILL_MS = 600
 /** Rectangles that differ by less count as equal, because layout rounds. */
 const SAME_PX = 2
@@ -86,8 +86,8 @@ export type Obstacle =
   | 'batch'
 
 /**
- * armedFrom returns when a card accepts decisions, in ms; focused is null for a window that did not
- * lose the focus, moved for a hand that has not decided anything yet.
+ * armedFrom returns when a card accepts decisions, in ms. focused is null if the window did not lose
+ * the focus, moved is null if the hand has not decided anything yet.
  */
 export function armedFrom(shown: number, focused: number | null, moved: number | null = null): number {
   return Math.max(

@@ -28,7 +28,7 @@ export interface OwnDecision {
 export const ownDecisions = reactive(new Map<string, OwnDecision>())
 onOwner(() => ownDecisions.clear())
 
-/** recordDecisions keeps what this person sends in ownDecisions, as long as the scope lives. */
+/** recordDecisions keeps this person's decisions in ownDecisions, until the scope is disposed. */
 export function recordDecisions(store: ReturnType<typeof useSessions>): void {
   watch(
     () => store.outbox,
@@ -42,7 +42,10 @@ export function recordDecisions(store: ReturnType<typeof useSessions>): void {
   )
 }
 
-/** What this person decided of a request, open or not; undefined if nothing, or if another was first. */
+/**
+ * decisionHere returns this person's decision on a request, open or not; undefined without one, or if another
+ * answer was first.
+ */
 export function decisionHere(store: ReturnType<typeof useSessions>, r: Request): OwnDecision['decision'] | undefined {
   const id = r.request_id
   if ((store.state.acks.get(id)?.result ?? 'applied') !== 'applied') return undefined

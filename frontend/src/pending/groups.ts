@@ -28,13 +28,13 @@ export interface Group {
   requestIDs: readonly string[]
 }
 
-/** Within how many seconds of each other requests form a group, and of its newest request others join it. */
+/** Requests this close in time form a group, in seconds, and later ones this close to its newest request join it. */
 const WINDOW_S = 5
 const MIN_GROUP = 3
 /** How many requests of one session the server accepts with one confirmation. */
 export const MAX_GROUP = 50
 
-// Requests that need a card of their own join no group: a dangerous one is confirmed alone, and
+// Requests that need a separate card join no group: a dangerous one is confirmed alone, and
 // others show a rule or an earlier answer.
 const mayGroup = (r: Request): boolean =>
   r.request_type === 'tool_approval' &&
@@ -125,11 +125,11 @@ export const useGroups = defineStore('groups', () => {
     wasListed: (requestID: string): boolean => listed.has(requestID),
     /** Returns the group of an open request, undefined if it is in none. */
     groupOf: (requestID: string): Group | undefined => groupOf.value.get(requestID),
-    /** Gives each request of a group a card of its own. */
+    /** Gives each request of a group a separate card. */
     separate(id: string) {
       for (const r of groups.value.find((g) => g.id === id)?.requestIDs ?? []) apart.add(r)
     },
-    /** Keeps requests out of groups, because somebody is at their cards. */
+    /** Keeps requests out of groups, because somebody is using their cards. */
     keepApart(requestIDs: readonly string[]) {
       for (const id of requestIDs) if (!groupOf.value.has(id)) apart.add(id)
     },

@@ -29,7 +29,7 @@ function moved(): void {
 
 const away = (ev: PointerEvent) => last !== null && Math.hypot(ev.clientX - last.x, ev.clientY - last.y) >= MOVED_PX
 
-/** release lets the resting hand decide again: what it decided was refused, and it presses in the same place again. */
+/** release lets the resting hand decide again in the same place, because its decision was refused. */
 export function release(): void {
   if (resting.value) moved()
 }

@@ -1,4 +1,4 @@
-/** How long a key or button must be held to approve a dangerous request. */
+/** How long a key or button must be held to approve a dangerous request, in ms. */
 export const HOLD_MS = 1200
 
 /**

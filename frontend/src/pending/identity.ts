@@ -1,4 +1,4 @@
 import type { InjectionKey, Ref } from 'vue'
 
-/** Where a card names its file: between its header and what scrolls. Null where there is no card. */
+/** The element in which a card names its file, between its header and the scrolling part; null without a card. */
 export const identityKey: InjectionKey<Readonly<Ref<HTMLElement | null>>> = Symbol('identity')

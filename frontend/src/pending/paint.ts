@@ -4,7 +4,7 @@ import { wordDiffOf } from './changes'
 import type { Painting, Place } from './painting'
 import type { DiffLine } from '@/text/diff'
 
-// Highlights a diff with CSS custom highlights over existing text, as ui/highlight.ts does for a
+// Highlights a diff with CSS custom highlights over existing text, as text/highlight.ts does for a
 // block of code.
 
 // More ranges cost time in every frame in which the page changes.
@@ -60,7 +60,7 @@ function spanAt(spans: Spans, at: number): number {
   return low * 3
 }
 
-const MOST_COMPARED = 64 // pairs of lines in a change that has not as many of both
+const MAX_COMPARED = 64 // pairs of lines to compare in a change with unequal numbers of removed and added lines
 
 /** Returns the share of words that two lines have in common. */
 function likeness(a: string, b: string): number {
@@ -98,7 +98,7 @@ function* pairsIn(lines: readonly DiffLine[]): Generator<[number, number]> {
     let add = del
     while (lines[add]?.kind === 'add') add++
     if (del > i && del - i === add - del) for (let j = i; j < del; j++) yield [j, del + j - i]
-    else if ((del - i) * (add - del) <= MOST_COMPARED) {
+    else if ((del - i) * (add - del) <= MAX_COMPARED) {
       const text = (line: DiffLine) => line.text.slice(0, MAX_LINE)
       for (const [a, b] of alikeIn(lines.slice(i, del).map(text), lines.slice(del, add).map(text)))
         yield [i + a, del + b]

@@ -39,6 +39,6 @@ export function phaseOf(
     case 'stale':
       return { kind: 'late', ack: acked }
     case 'rejected':
-      return { kind: 'open', refused: acked.error ? t.said(acked.error.message, acked.error) : '' }
+      return { kind: 'open', refused: acked.error ? t.translateReason(acked.error.message, acked.error) : '' }
   }
 }

@@ -205,17 +205,17 @@ describe('the demands of Claude Code', () => {
 })
 
 describe('a dangerous request', () => {
-  const red = () => {
+  const highRisk = () => {
     previews.set('a', command('high', [{ from: 0, to: 2, kind: 'delete_tree', level: 'high', reason: 'Removes.' }]))
     return dock([tool('Bash', { command: 'rm -rf a' })])
   }
 
   test('takes more than one press', async () => {
-    const d = red()
+    const d = highRisk()
     await armed()
     await button(d.wrapper, 'Approve').trigger('click')
     expect(d.answers).toEqual([])
-    const field = d.wrapper.find('.red input')
+    const field = d.wrapper.find('.high-risk input')
     await field.setValue('rmm')
     await field.trigger('keydown', { key: 'Enter' })
     expect(d.answers).toEqual([])
@@ -225,7 +225,7 @@ describe('a dangerous request', () => {
   })
 
   test('can be undone for some seconds: with what is there, by nobody else, and not twice', async () => {
-    const d = red()
+    const d = highRisk()
     const held = (more: object) => ({
       by: 'Ada',
       mine: true,
@@ -236,7 +236,7 @@ describe('a dangerous request', () => {
     })
     await armed()
     await button(d.wrapper, 'Approve').trigger('click')
-    const field = d.wrapper.find<HTMLInputElement>('.red input')
+    const field = d.wrapper.find<HTMLInputElement>('.high-risk input')
     field.element.focus()
     await field.setValue('rm')
     await field.trigger('keydown', { key: 'Enter' })
@@ -276,7 +276,7 @@ describe('a dangerous request', () => {
   })
 
   test('can be denied by anybody while another person’s approval is held, and the denial is sent at once', async () => {
-    const d = red()
+    const d = highRisk()
     const held = { by: 'Grace', mine: false, decision: 'allow' as const, at: NOW / 1000, until: NOW / 1000 + 3 }
     await d.state([tool('Bash', { command: 'rm -rf a' }, { held })])
     await armed()
@@ -294,7 +294,7 @@ describe('a dangerous request', () => {
   })
 
   test('cannot be decided over a held denial', async () => {
-    const d = red()
+    const d = highRisk()
     await d.state([
       tool(
         'Bash',
@@ -307,10 +307,10 @@ describe('a dangerous request', () => {
   })
 
   test('tells its approver who denied it', async () => {
-    const d = red()
+    const d = highRisk()
     await armed()
     await button(d.wrapper, 'Approve').trigger('click')
-    const field = d.wrapper.find<HTMLInputElement>('.red input')
+    const field = d.wrapper.find<HTMLInputElement>('.high-risk input')
     await field.setValue('rm')
     await field.trigger('keydown', { key: 'Enter' })
     await d.ack({ held_until: NOW / 1000 + 3 })
@@ -334,7 +334,7 @@ describe('a dangerous request', () => {
   })
 
   test('can be confirmed by holding a key, but not by one that is released', async () => {
-    const d = red()
+    const d = highRisk()
     await armed()
     await key(d.wrapper, 'y')
     vi.advanceTimersByTime(700)
@@ -347,7 +347,7 @@ describe('a dangerous request', () => {
   })
 
   test('stops counting a held key when another window gets the focus', async () => {
-    const d = red()
+    const d = highRisk()
     await armed()
     await key(d.wrapper, 'y')
     dispatchEvent(new Event('blur'))
@@ -356,7 +356,7 @@ describe('a dangerous request', () => {
   })
 
   test('is approved like any other once an edit makes it harmless', async () => {
-    const d = red()
+    const d = highRisk()
     await armed()
     await choose(d.wrapper, 'Edit')
     previews.set('a', command('low'))

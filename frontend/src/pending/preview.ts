@@ -4,9 +4,9 @@ import { onOwner } from '@/connection/owner'
 import { call, RefusedError } from '@/connection/rest'
 import type { ToolInput } from './edit'
 
-/** How long after the last key an edited input is reviewed again. */
+/** How long after the last key an edited input is reviewed again, in ms. */
 export const AFTER_EDIT_MS = 300
-/** After this time, the card does without a preview. */
+/** How long the card waits for a preview, in ms. */
 const TIMEOUT_MS = 3_000
 // Returning to the card reads the file again, but not on every movement of the pointer.
 const AGAIN_MS = 1_000
@@ -58,7 +58,7 @@ export function usePreview(
     read = Date.now()
     try {
       const now = await call<Preview | null>('GET', at(id))
-      if (disposed || !now) return // decided meanwhile: what was said stays until the card goes
+      if (disposed || !now) return // decided meanwhile: the last review stays until the card is removed
       const before = asked.value?.file
       if (before && now.file && JSON.stringify(before) !== JSON.stringify(now.file)) changed.value++
       // An equal preview keeps the old object, so that the end of the card need not be seen again.
@@ -66,7 +66,7 @@ export function usePreview(
       last.set(id, now)
       if (last.size > MAX_CACHED) last.delete(last.keys().next().value!)
     } catch (err) {
-      // A refusal is final; other errors may pass.
+      // A refusal is final; other errors may be temporary.
       if (!(err instanceof RefusedError) && !asked.value && !disposed) timer = setTimeout(() => void load(), TIMEOUT_MS)
     } finally {
       loading = false

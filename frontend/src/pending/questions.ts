@@ -1,5 +1,5 @@
-// Questions, plans and what a card has only at times: fetched together with cards.ts, but the first
-// paint does not wait for their styles.
+// Questions, plans and the rare parts of cards. They are fetched together with cards.ts, but the first paint
+// does not wait for their styles.
 export { default as QuestionForm } from './QuestionForm.vue'
 export { default as PlanApproval } from './PlanApproval.vue'
 export { default as Batches } from './Batches.vue'

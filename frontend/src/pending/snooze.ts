@@ -6,8 +6,8 @@ import { words } from './words'
 
 const SNOOZE_MS = 10 * 60_000
 
-// The end of each snooze, by request_id. It applies only to this browser: nobody else waits longer
-// because one person snoozes.
+// The end of each snooze, by request_id. It applies only to this browser, so one
+// person's snooze delays nobody else.
 const stored = useStored<readonly [string, number][]>(
   () => ownKey('snoozed'),
   [],
@@ -22,7 +22,7 @@ const stored = useStored<readonly [string, number][]>(
 )
 const until = computed(() => new Map(stored.value))
 
-/** When this tab last snoozed, in ms: a clock that ticks slowly must not be behind it. */
+/** When this tab last snoozed a request, in ms, so that a slowly ticking clock can catch up with it. */
 export const snoozedAt = ref(0)
 
 export const snoozedUntil = (requestID: string, now: number): number | null => {
@@ -39,7 +39,7 @@ export function snooze(requestID: string, now: number): boolean {
   return off
 }
 
-/** Does the same for a person who asked for it, who hears what became of it. */
+/** toggleSnooze does the same at a person's request, and announces the result. */
 export function toggleSnooze(requestID: string): boolean {
   const is = snooze(requestID, Date.now())
   announce(is ? words.snooze.hint : words.snooze.ended)

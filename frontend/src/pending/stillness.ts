@@ -1,11 +1,11 @@
 import { shallowRef, type Ref } from 'vue'
 import { samePlace, STILL_MS, type Rect } from './decide'
 
-// Since when buttons have been in their places. A page is not notified when another element moves
-// one of its own, so buttons are measured in each frame in which something may move them (a change
+// Records since when buttons have been in their places. A page is not notified when an element is
+// moved by another, so buttons are measured in each frame in which something may move them (a change
 // of the document, scrolling, resizing), and several times a second for other causes, such as an
-// image that has loaded. It happens at the start of an animation frame, when the layout is computed
-// anyway.
+// image that has loaded. Measuring happens at the start of an animation frame, when the layout is
+// computed anyway.
 
 const EVERY_MS = 80
 

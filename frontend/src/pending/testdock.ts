@@ -76,7 +76,7 @@ export function process(requests: Request[], more: Partial<ProcessState> = {}): 
   }
 }
 
-/** The hand leaves the pressed key. */
+/** Releases the pressed key. */
 const letGo = () => dispatchEvent(new KeyboardEvent('keyup'))
 
 /** Starts another hour; for beforeEach. */

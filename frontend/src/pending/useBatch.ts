@@ -75,7 +75,7 @@ export function useBatch(
         : { kind: 'queued', text: words.batch.queued }
     if (ack && ack.result !== 'applied') {
       if (ack.result !== 'rejected') return { kind: 'failed', text: outcomeText(w.request, ack.resolved, null) }
-      const why = (ack.error && t.said(ack.error.message, ack.error)) || words.batch.refused
+      const why = (ack.error && t.translateReason(ack.error.message, ack.error)) || words.batch.refused
       return { kind: now ? 'open' : 'failed', text: why }
     }
     if (ack) return { kind: 'applied', text: decided(sent.get(idOf(w))) }

@@ -16,7 +16,7 @@ const MAX_NOTICES = 3
 /** ClosedNotice is a closed request that the person is notified of. */
 export interface ClosedNotice {
   closed: ClosedRequest
-  /** What the person had written for it and not sent. */
+  /** The person's unsent text for it. */
   unsent: string | null
   /** Set for an answer of this tab that the asker has not received. */
   answer: 'resuming' | 'kept' | null
@@ -27,7 +27,7 @@ const draftKey = (id: string) => `request:${id}`
 
 /**
  * useClosedNotices returns the closed requests of a session that need a notice, because their
- * outcome is not visible in their place. It also keeps unsent text. hasOutcome tells whether the
+ * outcome is not visible in their place. It also keeps unsent text. hasOutcome reports whether the
  * place of a request shows its outcome.
  */
 export function useClosedNotices(
@@ -94,7 +94,7 @@ export function useClosedNotices(
     { immediate: true },
   )
 
-  // A draft that was sent and acknowledged is not needed any more.
+  // A draft that was sent and acknowledged is no longer needed.
   watch(
     () => [store.state.closed, store.state.acks],
     () => {

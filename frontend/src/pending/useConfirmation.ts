@@ -9,7 +9,7 @@ import type { MayDecide } from './useCardKeys'
 
 /**
  * useConfirmation lets a person confirm a dangerous request by typing a word, or by holding the
- * approve key for HOLD_MS. required tells whether the request needs it. approve is called once,
+ * approve key for HOLD_MS. required reports whether the request needs it. approve is called once,
  * after decide.ts was asked again.
  */
 export function useConfirmation(

@@ -23,7 +23,7 @@ export interface Decidable {
 
 /**
  * useDecidable collects the facts with which decide.ts decides whether a card may be decided now,
- * and provides them to the buttons in it. seen tells whether all of the card was on screen.
+ * and provides them to the buttons in it. seen reports whether all of the card was on screen.
  */
 export function useDecidable(
   card: Decidable,

@@ -6,15 +6,16 @@ import { answerTo } from '@/wire/commands'
 import type { Request } from '@/wire/messages.gen'
 import { decidedHere, ownDecisions, recordDecisions, type OwnDecision } from './decided'
 
-// A card that was decided here is replaced by its outcome. By touch, a request that arrived since
-// then has no place yet: the next card appears when the person asks for it. With a pointer it
+// A card that was decided here is replaced by its outcome. On touch devices, a request that arrived
+// since then has no place yet: the next card appears when the person asks for it. Elsewhere it
 // appears at once, below, and accepts no decision before the hand has moved (hand.ts).
 
-/** If no other request is open, outcomes disappear once nobody has touched the page for this long. */
+/** On touch devices, outcomes disappear after this time without a touch, in ms, if no other request is open. */
 const OUTCOME_MS = 10_000
-/** The same for a strip, whatever waits; and for one whose undo window is over. */
+/** The same for strips on other devices, even while other requests are open. */
 const STRIP_MS = 5_000
-const UNDONE_MS = 1_500
+/** The same for strips whose undo windows are over. */
+const AFTER_UNDO_WINDOW_MS = 1_500
 
 /** Outcome is the result of a request, shown in the place of its card. */
 export interface Outcome {
@@ -46,7 +47,7 @@ export function useOutcomes(
   keepsPlaces: ComputedRef<boolean>
   /** Removes the outcomes, so that newer requests appear. */
   clearOutcomes: () => void
-  /** Puts away one outcome; under a finger all of them, so that what waits comes. */
+  /** Removes one outcome; on touch devices all of them, so that newer requests appear. */
   dismissOutcome: (requestID: string) => void
 } {
   const store = useSessions()
@@ -134,7 +135,11 @@ export function useOutcomes(
     clearTimeout(timer)
     if (only() || outcomes.value.size === 0 || (touch.value && undecided.value.length > 0)) return
     const wait = () =>
-      touch.value ? OUTCOME_MS : [...outcomes.value.values()].some((o) => !o.request.held?.mine) ? STRIP_MS : UNDONE_MS
+      touch.value
+        ? OUTCOME_MS
+        : [...outcomes.value.values()].some((o) => !o.request.held?.mine)
+          ? STRIP_MS
+          : AFTER_UNDO_WINDOW_MS
     timer = setTimeout(() => {
       // An outcome stays under the pointer or with the focus in it. While a request waits, one that
       // has the focus itself stays too, because a shortcut leads from it to the request.
@@ -143,7 +148,7 @@ export function useOutcomes(
       else dismiss([...outcomes.value.keys()])
     }, wait())
   }
-  // Not with each state of the session, of which there are many while Claude works.
+  // Not on each state of the session, because there are many while Claude works.
   watch([() => outcomes.value, () => undecided.value.map((r) => r.request_id).join()], startTimer)
   useEventListener('pointerdown', startTimer, true)
   onScopeDispose(() => clearTimeout(timer))

@@ -1,7 +1,7 @@
 import { useResizeObserver } from '@vueuse/core'
 import { computed, ref, type Ref } from 'vue'
 
-/** useOverflow tells whether the content of an element is taller than the element; measure checks again at once. */
+/** useOverflow reports whether the content of an element is taller than the element; measure checks again at once. */
 export function useOverflow(el: Readonly<Ref<HTMLElement | null>>): {
   overflows: Readonly<Ref<boolean>>
   measure: () => void

@@ -21,7 +21,7 @@ export function useReview(
   mustConfirm: ComputedRef<boolean>
   /** The word to type to confirm. */
   word: ComputedRef<string>
-  /** What the input does at its marks of high risk, a sentence. */
+  /** What the input does at its marks of high risk, as a sentence. */
   harm: ComputedRef<string>
 } {
   const preview = usePreview(request(), replacement)

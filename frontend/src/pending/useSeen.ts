@@ -8,7 +8,7 @@ const OVERLAP_PX = 20
 const clips = (el: Element) => getComputedStyle(el).overflowY !== 'visible'
 
 /**
- * useSeen tells whether all of a body was on screen, down to its end. Lines marked with data-tail
+ * useSeen reports whether all of a body was on screen, down to its end. Lines marked with data-tail
  * are exempt, because they show unchanged text.
  */
 export function useSeen(

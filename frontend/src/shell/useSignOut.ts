@@ -1,7 +1,7 @@
 import { ref, watch, type Ref } from 'vue'
 import { useRoute, useRouter } from 'vue-router'
 import { setOwner } from '@/connection/owner'
-import { forgetKept } from '@/connection/pagekey'
+import { clearCaches } from '@/connection/pagekey'
 import { rest } from '@/connection/rest'
 import type { Socket } from '@/connection/socket'
 import { useSessions } from '@/state/sessions'
@@ -24,7 +24,7 @@ export function useSignOut(socket: Pick<Socket, 'stop'>): {
     socket.stop()
     // Until the server reports the next person, stored data belongs to nobody.
     setOwner('')
-    forgetKept()
+    clearCaches()
     void navigator.clearAppBadge?.()
     void router.replace({
       path: '/sign-in',

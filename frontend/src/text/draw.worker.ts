@@ -6,7 +6,7 @@ import { placeOf, type Drawn, type DrawKind, type DrawTask, type Failure, type M
 // A larger image would be unreadable, and would keep the page busy.
 const MAX_SVG = 1_000_000
 const MAX_ELEMENTS = 5_000
-// The page builds the elements one inside the other: deeper ones could overflow its stack.
+// The page builds nested elements recursively, so deeper ones could overflow its stack.
 const MAX_DEPTH = 200
 // A macro can expand to a whole formula, so expansions are limited.
 const MAX_EXPANSIONS = 100
@@ -93,8 +93,7 @@ self.onmessage = async ({ data }: MessageEvent<DrawTask>) => {
   let result: Drawn | Failure = 'failed'
   try {
     const draw = await LOAD[data.kind]()
-    // The time limit starts here, because loading the library may be slow. oxlint-disable-next-line
-    // unicorn/require-post-message-target-origin -- a worker has none
+    // The time limit starts here, because loading the library may be slow.
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker has none
     self.postMessage('begins')
     result = await draw(data.source)

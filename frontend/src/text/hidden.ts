@@ -44,7 +44,7 @@ const NAMES: Record<number, string> = {
 // All Unicode controls, formats, private and surrogate codes, unassigned characters, white space other than
 // the space, variation selectors, fillers and other invisible characters. Of combining marks: those without a
 // name, those that change a sign into another, and those after the fourth, because a pile of marks covers
-// other lines. oxlint-disable-next-line no-misleading-character-class
+// other lines.
 // oxlint-disable-next-line no-misleading-character-class
 export const HIDDEN =
   /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\p{DI}\p{Noncharacter_Code_Point}\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000\ufffc\u{13441}-\u{13446}\u{16fe4}\u{1d159}]|(?<=^|[\s!-/:-@[-`{-~]|\p{M}{4})\p{M}/gu
@@ -153,7 +153,7 @@ export function limitMarks(text: string): string {
     : text
 }
 
-// Terminal colors and other sequences that start with ESC [. oxlint-disable-next-line no-control-regex
+// Terminal colors and other sequences that start with ESC [.
 // oxlint-disable-next-line no-control-regex
 const ESCAPES = /\u001b\[[0-9;?]*[A-Za-z]/g
 

@@ -79,7 +79,7 @@ numbers.set('string-expression', numbers.get('string')!)
 // for that on a phone, and left the rest of the line uncolored.
 const LINE_MS = 10_000
 
-// Only what finds tokens: Shiki's highlighter brings a writer of HTML along.
+// Only the tokenizer, because Shiki's highlighter includes an HTML renderer.
 let core: ReturnType<typeof createShikiPrimitiveAsync> | undefined
 
 async function coloured({ code, lang }: Task): Promise<Coloured['spans']> {

@@ -178,8 +178,8 @@ const MAX_END = 50_000
 const MAX_CLOSED = 8_000
 
 /**
- * Growing parses a growing text, and repeats only its end: everything before the last two blocks cannot
- * change any more. The second-to-last block can, because it may merge with what follows ("- a" and then "- b"
+ * Growing parses a growing text, and repeats only its end: everything before the last two blocks can no
+ * longer change. The second-to-last block can, because it may merge with what follows ("- a" and then "- b"
  * is one list).
  */
 export class Growing {
@@ -207,7 +207,7 @@ export class Growing {
     const tokens = this.slow !== null ? null : tokensOf(rest)
     const defines = tokens !== null && Object.keys(tokens.links).length > 0
     if (defines) {
-      // which means something to what is settled already
+      // a link definition can change the meaning of settled blocks
       this.before = ''
       this.settled = []
     } else if (tokens) this.settle(tokens)

@@ -1,7 +1,7 @@
 /** A path as shown in a session that works in cwd. */
 interface ShownPath {
   text: string
-  /** The file lies outside the folder of the session. */
+  /** Whether the file is outside the folder of the session. */
   outside: boolean
 }
 

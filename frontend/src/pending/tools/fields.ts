@@ -1,7 +1,7 @@
 import type { ToolInput } from '../edit'
 import { shownPath } from '@/text/path'
 
-// What the view of each tool shows. All other values of an input, also in unknown fields,
+// The values that the view of each tool shows. All others of an input, also in unknown fields,
 // are listed below the view, so that nothing is approved unseen.
 
 /** Shape reports whether a view shows a value, or holds the shapes of a list's or object's parts. */
