@@ -3,7 +3,7 @@
 import { expect, type Locator, type Page } from '@playwright/test'
 
 // Nothing on the way to what is to be reached is farther than this.
-const MOST_TABS = 80
+const MAX_TABS = 80
 
 export class Hands {
   private constructor(readonly page: Page) {}
@@ -70,12 +70,12 @@ export class Hands {
   /** Goes on with Tab until something has the focus. */
   async to(what: Locator, key: 'Tab' | 'Shift+Tab' = 'Tab'): Promise<void> {
     await expect(what).toBeVisible()
-    for (let i = 0; i < MOST_TABS; i++) {
+    for (let i = 0; i < MAX_TABS; i++) {
       await this.page.keyboard.press(key)
       // Before the first and after the last there is the browser itself.
       if (await what.evaluate((el) => el === document.activeElement)) return this.seen()
     }
-    throw new Error(`${what} was not reached with ${MOST_TABS} times ${key}`)
+    throw new Error(`${what} was not reached with ${MAX_TABS} times ${key}`)
   }
 
   async activate(what: Locator, key: 'Tab' | 'Shift+Tab' = 'Tab'): Promise<void> {

@@ -228,6 +228,7 @@ test('every notice and panel around a session is accessible', nightly, async ({ 
     ],
   })
   await json(page, `**/api/sessions/${stage.id}`, { created_at: at })
+  await json(page, '**/files/search?*', { paths: [] })
   stage.readBefore()
   const call = { input_bytes: 9, result_bytes: 4, finished_at: at, kind: 'tool_call' } as const
   stage.say(
@@ -540,11 +541,11 @@ test('missing, empty, unreachable and forbidden pages are accessible', nightly, 
 test('everything visible stays visible in forced colors and at 200 %', once, async ({ page, server: { url } }) => {
   const stage = await Stage.in(page)
   const [request, preview] = KINDS['a command of high risk']!
-  stage.previews.set('red', preview!)
+  stage.previews.set('risky', preview!)
   stage.say({ kind: 'text', text: 'Here:\n\n```go\nfunc main() {}\n```' })
-  stage.show([{ ...request, request_id: 'red', created_at: Date.now() / 1000 + 3_600 }])
+  stage.show([{ ...request, request_id: 'risky', created_at: Date.now() / 1000 + 3_600 }])
   await stage.open(url)
-  const card = page.locator('[data-request-id=red]')
+  const card = page.locator('[data-request-id=risky]')
   const approve = card.getByRole('button', { name: 'Approve' })
   await expect(approve).not.toHaveAttribute('aria-disabled')
   await page.emulateMedia({ forcedColors: 'active', colorScheme: 'light', reducedMotion: 'reduce' })

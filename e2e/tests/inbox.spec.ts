@@ -129,7 +129,7 @@ test('several low-risk requests are approved at once, each on its own, and no ot
       }),
     )
   }
-  // What lies outside, and what the tree finds to be red.
+  // What lies outside, and what is of high risk.
   await rest.start(play('Look', [tool('Read', { file_path: outside })], [text('Read.')]), {
     cwd: folder,
     title: 'Look',

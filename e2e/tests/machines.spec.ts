@@ -59,6 +59,8 @@ test('a machine is added, a session starts there and is approved, and the machin
 
     await app.send(play('Once more.', [bash('touch again')], [text('Again.')]))
     await expect(app.card('touch again')).toBeVisible()
+    // What the page reads from the machine at that moment.
+    test.info().annotations.push({ type: 'allowed on the console', description: 'status of 503' })
     await machine.lose()
     await expect(page.getByText(/build-02 can’t be reached/)).toBeVisible()
     await expect(header.getByText('Machine build-02, offline')).toBeAttached()

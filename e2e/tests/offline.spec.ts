@@ -71,7 +71,8 @@ test('the installed app without its server shows the last known state, and decid
   await app.show(id)
   await expect(app.card()).toBeVisible()
   await leave()
-  await expect.poll(() => page.evaluate(() => caches.has('sayso-last'))).toBe(true)
+  const last = () => page.evaluate(async () => (await caches.match('/last', { cacheName: 'sayso-last' }))?.text() ?? '')
+  await expect.poll(last).toContain('kept offline')
   const openOffline = async (path: string) => {
     cable.cut()
     await page.goto(server.url + path)

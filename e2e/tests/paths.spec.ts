@@ -57,12 +57,12 @@ test('a path leads to the line of the file, to the editor of the device and into
   const path = card.getByRole('link', { name: 'src/new.go', exact: true })
   await expect(card.getByRole('link', { name: 'Open in VS Code' })).toHaveAttribute('href', `${remote}/src/new.go:1`)
   await path.click()
-  await expect(panel.getByText('There is no such file.')).toBeVisible()
+  await expect(panel.getByText('This file doesn’t exist.')).toBeVisible()
   await expect(card).toBeVisible()
 
   // As an address it works in another tab.
   await page.goto(new URL((await path.getAttribute('href'))!, server.url).href)
-  await expect(panel.getByText('There is no such file.')).toBeVisible()
+  await expect(panel.getByText('This file doesn’t exist.')).toBeVisible()
   await expect(page).toHaveURL(`${server.url}/sessions/${id}`)
   await page.getByRole('banner').or(page.locator('.header')).getByRole('button', { name: 'More' }).click()
   await expect(page.getByRole('link', { name: 'Open folder in VS Code' })).toHaveAttribute('href', remote)

@@ -82,7 +82,7 @@ test('a session works in a worktree, which is merged and removed', async ({ page
 
   // It is not taken away under Claude, and what is lost is named.
   await dialog.getByRole('button', { name: 'Remove…' }).click()
-  await expect(dialog.getByText('Ignored files are deleted for good: .env')).toBeVisible()
+  await expect(dialog.getByText('Ignored files are permanently deleted: .env')).toBeVisible()
   await expect(dialog.getByText('Branch cart/total is deleted.')).toBeVisible()
   await expect(dialog.getByRole('button', { name: 'Remove worktree' })).toBeDisabled()
   const id = page.url().split('/').at(-1)!

@@ -149,7 +149,7 @@ test('high risk takes more than a press, and an answer that is held can be undon
   const confirm = async () => {
     await tab.click(approve(build))
     await tab.fill({ css: 'input', name: /^Type “rm -rf”/ }, 'rm -rf')
-    await tab.click(role('button', 'Approve it'))
+    await tab.click(approve(build))
   }
   await confirm()
   await tab.click(role('button', /^Undo/, { css: '.outcome' }))
@@ -236,13 +236,11 @@ test('what is open outlives a crash of the server, and without it a page says wh
   await tab.see({ css: '[data-ready]' })
   await tab.reload()
   await tab.see(said('Made.'))
-  // What is kept is written when the page is left.
-  await tab.evaluate(() => {
-    Object.defineProperty(document, 'hidden', { value: true, configurable: true })
-    document.dispatchEvent(new Event('visibilitychange'))
-  })
+  // What is kept is written when the page is left, once it is known that there is a worker to show it.
   const kept = () =>
     tab.evaluate(() => {
+      Object.defineProperty(document, 'hidden', { value: true, configurable: true })
+      document.dispatchEvent(new Event('visibilitychange'))
       const { dataset } = document.documentElement
       void caches.match('/last', { cacheName: 'sayso-last' }).then((found) => found && (dataset['kept'] = ''))
       return dataset['kept'] === ''
@@ -385,8 +383,8 @@ test('language and appearance are kept, and nothing sticks out', async ({ open, 
       css,
       property,
     )
-  expect(await brightness('html', 'backgroundColor')).toBeLessThan(60)
-  expect(await brightness('[data-request-id] h2', 'color')).toBeGreaterThan(200)
+  await expect.poll(() => brightness('html', 'backgroundColor')).toBeLessThan(60)
+  await expect.poll(() => brightness('[data-request-id] h2', 'color')).toBeGreaterThan(200)
   // What can be pressed by now stands out.
   const ready = '[data-request-id] .approve:not([aria-disabled])'
   await tab.see({ css: ready })
