@@ -1,5 +1,4 @@
-// Known script injections. Each sets a global if it runs; shown as text it does nothing. oxlint-disable
-// no-script-url, no-template-curly-in-string
+// Known script injections. Each sets a global if it runs; shown as text it does nothing.
 // oxlint-disable no-script-url, no-template-curly-in-string
 export const PAYLOADS: readonly string[] = [
   '<script>ran=1</script>',

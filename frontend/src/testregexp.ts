@@ -1,17 +1,16 @@
-// Counts what a backtracking matcher does, so that a test can say that an
-// expression is slow without looking at a clock. It matches as the language says,
-// one step for each place at which one piece of an expression is tried.
+// Counts the steps of a backtracking matcher, so that a test can detect a slow expression without a clock. It
+// matches as the language specifies; a step is one piece of an expression tried at one place.
 
 type Next = (at: number) => boolean
 type Match = (at: number, next: Next) => boolean
 
 class Steps {
   taken = 0
-  /** Above this many the count ends with an error: it is found to be slow. */
-  constructor(private readonly most = Infinity) {}
+  /** Counting stops with an error after `max` steps, because the expression is slow. */
+  constructor(private readonly max = Infinity) {}
 
   step(): void {
-    if (++this.taken > this.most) throw new Error(`an expression took more than ${this.most} steps`)
+    if (++this.taken > this.max) throw new Error(`an expression took more than ${this.max} steps`)
   }
 }
 
@@ -68,7 +67,7 @@ class Compiler {
     return this.repeated(this.group(), null)
   }
 
-  // Moves past what stands for one character; false at a group, a look or a mark.
+  // Moves past the pattern of one character. It returns false at a group, a lookaround or an anchor.
   private single(): boolean {
     const c = this.source[this.at]!
     if (c === '(' || c === '^' || c === '$') return false
@@ -135,7 +134,7 @@ class Compiler {
       const inside = this.inside()
       const wanted = look[2] === '='
       if (!look[1]) return (at, next) => inside(at, () => true) === wanted && next(at)
-      // Every begin is tried that its width allows, which is more than an engine does.
+      // Tries every start that the width allows, which is more than an engine does.
       const width = this.widest(this.source.slice(begin, this.at - 1))
       return (at, next) => {
         let found = false
@@ -157,7 +156,7 @@ class Compiler {
       })
   }
 
-  /** Returns how many units of text an expression can take at most; Infinity where groups or open counts make that hard to say. */
+  /** Returns the maximum length of a match in UTF-16 units; Infinity if groups or open counts make it hard to tell. */
   private widest(source: string): number {
     const reader = new Compiler(source, this.flags, this.steps)
     let widest = 0
@@ -193,35 +192,35 @@ class Compiler {
       })
     if (!how) return once
     this.at += how[0].length
-    const least = how[1] ? Number(how[1] === '+') : Number(how[2])
-    const most = how[1] ? (how[1] === '?' ? 1 : Infinity) : how[3] ? (how[4] ? Number(how[4]) : Infinity) : least
+    const min = how[1] ? Number(how[1] === '+') : Number(how[2])
+    const max = how[1] ? (how[1] === '?' ? 1 : Infinity) : how[3] ? (how[4] ? Number(how[4]) : Infinity) : min
     const lazy = how[5] === '?'
-    if (one) return this.run(one, least, most, lazy)
+    if (one) return this.run(one, min, max, lazy)
     const more = (at: number, n: number, next: Next): boolean => {
-      const again = () => n < most && once(at, (to) => (to > at || n < least) && more(to, n + 1, next))
-      if (n < least) return again()
+      const again = () => n < max && once(at, (to) => (to > at || n < min) && more(to, n + 1, next))
+      if (n < min) return again()
       return lazy ? next(at) || again() : again() || next(at)
     }
     return (at, next) => more(at, 0, next)
   }
 
-  // One character many times needs no stack.
-  private run(one: (at: number) => number, least: number, most: number, lazy: boolean): Match {
+  // Repeating a single character needs no stack.
+  private run(one: (at: number) => number, min: number, max: number, lazy: boolean): Match {
     return (at, next) => {
       const places = [at]
       const grow = () => {
-        if (places.length > most) return false
+        if (places.length > max) return false
         const length = one(places.at(-1)!)
         return length > 0 && places.push(places.at(-1)! + length) > 0
       }
-      while (places.length <= least) if (!grow()) return false
+      while (places.length <= min) if (!grow()) return false
       if (lazy) {
         do if (next(places.at(-1)!)) return true
         while (grow())
         return false
       }
       while (grow());
-      for (; places.length > least; places.pop()) {
+      for (; places.length > min; places.pop()) {
         this.steps().step()
         if (next(places.at(-1)!)) return true
       }
@@ -230,12 +229,12 @@ class Compiler {
   }
 }
 
-/** Runs f and returns how many steps the expressions in it take, with those of the libraries it calls. */
-export function stepsOf(f: () => unknown, most = 50_000_000): number {
-  const steps = new Steps(most)
+/** Runs f and returns how many steps the expressions in it take, including those in the libraries it calls. */
+export function stepsOf(f: () => unknown, max = 50_000_000): number {
+  const steps = new Steps(max)
   const compiled = new Map<string, (text: string, at: number) => number | null>()
-  let counting = false // an expression of the matcher itself
-  // oxlint-disable-next-line no-extend-native -- taken back below; how else would one see those of libraries
+  let counting = false // true for the expressions of the matcher itself
+  // oxlint-disable-next-line no-extend-native -- restored below; libraries cannot be observed otherwise
   RegExp.prototype.exec = function (this: RegExp, text: string) {
     const from = this.global || this.sticky ? this.lastIndex : 0
     const found = native.call(this, text)
@@ -249,7 +248,7 @@ export function stepsOf(f: () => unknown, most = 50_000_000): number {
       let end = at <= text.length ? match(text, at) : null
       const next = () => (this.unicode && text.codePointAt(at)! > 0xffff ? 2 : 1)
       while (end === null && !this.sticky && at < text.length) end = match(text, (at += next()))
-      // The matcher is only worth something while it agrees with the engine.
+      // The count is valid only if the matcher agrees with the engine.
       if ((end === null) !== (found === null) || (found && (at !== found.index || end !== at + found[0].length))) {
         throw new Error(
           `the matcher disagrees about ${this} at ${at} to ${end}: ${JSON.stringify(text.slice(0, 200))}, found ${JSON.stringify(found?.[0].slice(0, 200))} at ${found?.index}`,

@@ -68,10 +68,10 @@ export const words: typeof english = {
     ownLabels: 'Eigene Labels verwenden',
     pause: 'Pausieren',
     paused: (name: string) => `${name} nimmt keine neuen Sitzungen an.`,
-    drain: 'Leeren',
+    drain: 'Auslaufen lassen',
     drained: (name: string) => `${name} startet keine Sitzungen. Aktive laufen weiter.`,
-    use: 'Fortsetzen',
-    used: (name: string) => `${name} nimmt wieder neue Sitzungen an.`,
+    resume: 'Fortsetzen',
+    resumed: (name: string) => `${name} nimmt wieder neue Sitzungen an.`,
     replace: 'Token ersetzen …',
     replaceText: (name: string) =>
       `Das jetzige Token von ${name} wird sofort ungültig. Schreibe das neue in die Token-Datei, damit sich die Maschine wieder verbindet. Ihre Sitzungen laufen weiter.`,
@@ -112,8 +112,8 @@ export const words: typeof english = {
     answers: (tool, n) => (n === 1 ? `Eine Antwort auf ${tool}` : `Antworten auf ${count(n, 'Anfrage', 'Anfragen')}`),
     message: 'Eine Nachricht',
     percent: (n) => `${decimal(n * 100, 0)} %`,
-    memoryRange: (least, most) => `Speicher in den letzten 5 Minuten: ${least} bis ${most}`,
-    cpuPeak: (most) => `CPU in den letzten 5 Minuten: bis zu ${decimal(most * 100, 0)} %`,
+    memoryRange: (min, max) => `Speicher in den letzten 5 Minuten: ${min} bis ${max}`,
+    cpuPeak: (max) => `CPU in den letzten 5 Minuten: bis zu ${decimal(max * 100, 0)} %`,
     problems: {
       stuck: 'Hängt?',
       orphan: 'Beendet.',
@@ -205,7 +205,7 @@ export const words: typeof english = {
   folders: {
     lead: 'In diesen Ordnern startet Claude mit Einstellungen, die jemand geprüft hat. Wenn du das Vertrauen widerrufst, fragt der nächste Start wieder. Laufende Sitzungen laufen weiter.',
     none: 'Noch keine vertrauenswürdigen Ordner.',
-    trustedBy: 'Vertraut von',
+    trustedBy: 'Vertrauen erteilt von',
     trustedByOn: (by, at) => `${by}, ${at}`,
     reviewed: 'Geprüft',
     items: (n) => count(n, 'Eintrag', 'Einträge'),
@@ -213,7 +213,7 @@ export const words: typeof english = {
     revoked: (folder) => `Vertrauen in ${folder} widerrufen. Der nächste Start dort fragt wieder.`,
   },
   grants: {
-    lead: 'Was Claude ohne Rückfrage tun kann, weil es bei einer Genehmigung erlaubt wurde.',
+    lead: 'Berechtigungen, die beim Genehmigen einer Anfrage erteilt wurden. Claude fragt dafür nicht mehr.',
     none: 'Noch keine Berechtigungen. Claude fragt vor jeder Änderung.',
     rule: 'Regel',
     scope: 'Gilt für',
@@ -262,7 +262,7 @@ export const words: typeof english = {
       `Einträge vor ${first} wurden nach Ablauf der Aufbewahrungsfrist entfernt. Die Kette wird ab ihrem Hash fortgesetzt.`,
     broken: (why) => `Das Audit-Protokoll wurde verändert: ${why}`,
     person: 'Person',
-    event: 'Was',
+    event: 'Ereignis',
     session: 'Sitzung',
     since: 'Von',
     until: 'Bis',
@@ -281,7 +281,7 @@ export const words: typeof english = {
       revoked: 'Berechtigung widerrufen',
       answer_taken_back: 'Antwort rückgängig gemacht',
       answer_dropped: 'Antwort nicht verwendet',
-      folder_trusted: 'Ordner vertraut',
+      folder_trusted: 'Ordner als vertrauenswürdig eingestuft',
       folder_distrusted: 'Vertrauen widerrufen',
       asks_nobody: 'Ohne Genehmigungen gestartet',
       changes_discarded: 'Änderungen verworfen',
@@ -336,7 +336,7 @@ export const words: typeof english = {
   },
 
   storage: {
-    lead: 'Was dieser Server speichert. Die Größen der Teile sind ohne Datenbank-Indizes.',
+    lead: 'Speicherbedarf dieses Servers. Die Größen der Teile enthalten keine Datenbank-Indizes.',
     data: 'Daten',
     amount: 'Menge',
     size: 'Größe',
@@ -431,7 +431,7 @@ export const words: typeof english = {
       audit_entries: {
         title: 'Größe des Audit-Protokolls',
         words:
-          'Höchstzahl der Einträge. Darüber werden die ältesten entfernt und ein Zehntel mehr. 0 behält alle Einträge.',
+          'Höchstzahl der Einträge. Wird sie überschritten, werden die ältesten entfernt, dazu ein weiteres Zehntel. 0 behält alle Einträge.',
       },
       session_size: {
         title: 'Speicherplatz für Sitzungen',
@@ -441,7 +441,7 @@ export const words: typeof english = {
       session_days: {
         title: 'Aufbewahrung von Sitzungen',
         words:
-          'Nach so vielen Tagen ohne Aktivität wird eine Sitzung mit ihrem Transkript gelöscht. Laufende Sitzungen und solche mit offenen Anfragen bleiben. 0 behält alle Sitzungen.',
+          'Nach so vielen Tagen ohne Aktivität wird eine Sitzung mit ihrem Verlauf gelöscht. Laufende Sitzungen und solche mit offenen Anfragen bleiben. 0 behält alle Sitzungen.',
       },
       listen: { title: 'Serveradresse', words: 'Die Adresse, unter der dieser Server Verbindungen annimmt.' },
       public_url: {

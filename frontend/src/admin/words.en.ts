@@ -69,8 +69,8 @@ export const words = {
     paused: (name: string) => `${name} takes no new sessions.`,
     drain: 'Drain',
     drained: (name: string) => `${name} starts no sessions. Running ones continue.`,
-    use: 'Resume',
-    used: (name: string) => `${name} takes new sessions again.`,
+    resume: 'Resume',
+    resumed: (name: string) => `${name} takes new sessions again.`,
     replace: 'Replace token…',
     replaceText: (name: string) =>
       `The current token of ${name} stops working at once. Write the new one to its token file to connect it again. Its sessions continue.`,
@@ -82,7 +82,7 @@ export const words = {
     revoked: (name: string) => `Token of ${name} revoked.`,
     remove: 'Remove…',
     removeText: (name: string) =>
-      `${name} is removed for good and its sessions are archived. Transcripts stay here. Processes that still run there are not stopped. To stop them, run this command there:`,
+      `${name} is permanently removed and its sessions are archived. Transcripts stay here. Processes that still run there are not stopped. To stop them, run this command there:`,
     removeDo: 'Remove machine',
     removed: (name: string) => `${name} removed.`,
     changed: (name: string) => `${name} changed.`,
@@ -112,8 +112,8 @@ export const words = {
       n === 1 ? `An answer to ${tool}` : `Answers to ${count(n, 'request', 'requests')}`,
     message: 'A message',
     percent: (n: number) => `${decimal(n * 100, 0)} %`,
-    memoryRange: (least: string, most: string) => `Memory in the last 5 minutes: ${least} to ${most}`,
-    cpuPeak: (most: number) => `CPU in the last 5 minutes: up to ${decimal(most * 100, 0)} %`,
+    memoryRange: (min: string, max: string) => `Memory in the last 5 minutes: ${min} to ${max}`,
+    cpuPeak: (max: number) => `CPU in the last 5 minutes: up to ${decimal(max * 100, 0)} %`,
     problems: { stuck: 'Stuck?', orphan: 'Stopped.', unreachable: 'Unreachable.', recovered: 'Recovered.' },
     orphan: 'Claude stopped, but you can still answer its requests. Claude gets your answers when the session resumes.',
     force: 'Force',
@@ -202,7 +202,7 @@ export const words = {
     revoked: (folder: string) => `Trust in ${folder} revoked. The next start there asks again.`,
   },
   grants: {
-    lead: 'What Claude can do without asking because someone allowed it with an approval.',
+    lead: 'Permissions that people granted when they approved a request. Claude no longer asks for these.',
     none: 'No permissions yet. Claude asks before every change.',
     rule: 'Rule',
     scope: 'Applies to',
@@ -252,7 +252,7 @@ export const words = {
       `Entries before ${first} were removed under the retention setting. The chain continues from their hash.`,
     broken: (why: string) => `The audit log was changed: ${why}`,
     person: 'Person',
-    event: 'What',
+    event: 'Event',
     session: 'Session',
     since: 'From',
     until: 'To',
@@ -326,7 +326,7 @@ export const words = {
   },
 
   storage: {
-    lead: 'What this server stores. Sizes of the parts don’t include database indexes.',
+    lead: 'Storage used by this server. Sizes of the parts don’t include database indexes.',
     data: 'Data',
     amount: 'Amount',
     size: 'Size',

@@ -1,6 +1,6 @@
 import { oneOf, useStored } from './useStored'
 
-/** The editors by the name in their addresses, with the names that people know. */
+/** The product names of the editors, by the name in their addresses. */
 export const EDITOR_NAMES = {
   none: '',
   vscode: 'VS Code',
@@ -20,10 +20,10 @@ export const EDITOR_NAMES = {
 export type Editor = keyof typeof EDITOR_NAMES
 export const EDITORS = Object.keys(EDITOR_NAMES) as Editor[]
 
-/** The editor in which people open files. The browser keeps it, because an editor is installed on one device. */
+/** The editor that opens files. The browser stores it, because editors are installed on devices. */
 export const editor = useStored<Editor>('sayso:editor', 'none', oneOf(...EDITORS))
 
-// ssh takes what begins with a hyphen for an option.
+// ssh parses a host that begins with a hyphen as an option.
 const HOST = /^(?:\w[\w.-]*@)?\w[\w.-]*(?::\d{1,5})?$/
 export const isHost = (text: string): boolean => text.length <= 255 && HOST.test(text)
 
@@ -35,9 +35,9 @@ export const isRemote = (name: Editor): boolean => ['vscode', 'vscode-insiders',
 
 /**
  * Returns the address that opens a file in the chosen editor, or null if there is none. folder is an absolute
- * path, path is relative to it and '' for the folder itself, line is from 1, or 0 for none. Addresses contain
- * the number of a line behind a colon, so files whose names end like that are not opened; nor are workspaces of
- * VS Code, because those are no files to it, but settings with folders elsewhere.
+ * path; path is relative to it, '' for the folder itself; line counts from 1, 0 for none. It returns null for a
+ * file whose name ends with a colon and a number, because an editor would read a line number, and for a
+ * workspace file, because VS Code would open the folders that it names instead of the file.
  */
 export function editorAddress(folder: string, path: string, line = 0): string | null {
   const name = editor.value
@@ -54,14 +54,14 @@ export function editorAddress(folder: string, path: string, line = 0): string | 
     case 'vscode':
     case 'vscode-insiders':
     case 'cursor':
-      // Without a line, a path on another host is a folder.
+      // VS Code opens a path on another host as a folder, unless it has a line.
       return host
         ? `${name}://vscode-remote/ssh-remote+${encodeURIComponent(host)}${encoded}${path === '' ? '' : at || ':1'}`
         : `${name}://file${encoded}${at}`
     case 'zed':
       return host ? `zed://ssh/${host}${encoded}${at}` : `zed://file${encoded}${at}`
     default: {
-      // The IDEs of JetBrains know a project by its name, and count lines from 0.
+      // The IDEs of JetBrains identify a project by its name, and count lines from 0.
       const project = `jetbrains://${name}/navigate/reference?project=${encodeURIComponent(root.split('/').at(-1)!)}`
       if (path === '') return project
       return path.includes(':') ? null : `${project}&path=${encodeURIComponent(path)}${line > 0 ? `:${line - 1}` : ''}`

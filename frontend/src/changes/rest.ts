@@ -16,7 +16,7 @@ const at = (id: string, path: string, query: Record<string, string> = {}) => {
   return `/api/sessions/${encodeURIComponent(id)}${path}${text ? `?${text}` : ''}`
 }
 
-// messageID is the message before which the state was, for that base alone.
+// messageID names the message that began the turn. Only the base "turn" uses it.
 const against = (base: Base, messageID: string): Record<string, string> =>
   base === 'turn' ? { base, message_id: messageID } : { base }
 

@@ -126,7 +126,7 @@ export const words: typeof english = {
   rewindNothing: 'Keine Datei unterscheidet sich vom Stand vor dieser Nachricht.',
   rewindFiles: (n: number) => (n === 1 ? '1 Datei ändert sich' : `${count(n, 'Datei', 'Dateien')} ändern sich`),
   rewindChanged: 'Nach Claude noch geändert. Diese Änderung geht verloren.',
-  rewindMissing: 'Seitdem gelöscht. Sie kommt zurück.',
+  rewindMissing: 'Seitdem gelöscht. Sie wird wiederhergestellt.',
   notUndone: (n: number) =>
     n > 0
       ? `Claude hat seitdem ${count(n, 'Befehl', 'Befehle')} ausgeführt. Was Befehle geändert haben, etwa eine Migration, bleibt.`

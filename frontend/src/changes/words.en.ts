@@ -47,8 +47,8 @@ export const words = {
   },
   noneHint: {
     missing: 'Changes are shown for folders with a Git repository. Files are in the Files tab.',
-    untrusted: 'It belongs to another user than the one Claude runs as.',
-    outside: 'A part of it is outside the folders you can see here.',
+    untrusted: 'It belongs to a different user than the one Claude runs as.',
+    outside: 'Part of it is outside the folders you can see here.',
   },
   status: {
     added: 'New',
@@ -81,7 +81,7 @@ export const words = {
   coarse: 'These texts differ too much to compare line by line.',
   noLines: 'No lines changed. The name, mode or line endings differ.',
   content: {
-    missing: 'There is no such file.',
+    missing: 'This file doesn’t exist.',
     binary: 'Binary file. It can be downloaded in the Files tab.',
     large: 'This file is larger than 512 KB.',
     outside: 'This file is outside the folders you can see here, or has several hard links.',
@@ -120,7 +120,7 @@ export const words = {
   rewindNothing: 'No files differ from before this message.',
   rewindFiles: (n: number) => `${count(n, 'file', 'files')} will change`,
   rewindChanged: 'Changed after Claude edited it. That change is lost.',
-  rewindMissing: 'Deleted since. It comes back.',
+  rewindMissing: 'Deleted since. It will be restored.',
   notUndone: (n: number) =>
     n > 0
       ? `Claude has run ${count(n, 'command', 'commands')} since. Changes made by commands, such as a migration, aren’t undone.`

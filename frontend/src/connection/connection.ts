@@ -1,7 +1,7 @@
 import type { Status } from '@/state/status'
 import { backoff, STABLE_MS } from './backoff'
 
-/** What this module needs of a WebSocket. */
+/** SocketLike is the part of a WebSocket that this module uses. */
 export interface SocketLike {
   onopen: ((ev: Event) => void) | null
   onmessage: ((ev: MessageEvent) => void) | null
@@ -14,14 +14,14 @@ interface Options<Frame extends { type: string }> {
   open(): SocketLike
   /** Receives every frame, in order. */
   onFrame(frame: Frame): void
-  /** Called when the server said hello, before onFrame: commands can be sent now. */
+  /** Called when hello arrives, before onFrame. Commands can be sent from then on. */
   onHello(frame: Frame): void
   onStatus(status: Status): void
-  /** Called when the page was suspended: what it shows is old, and it is reconnecting. */
+  /** Called after the page was suspended. What it shows is stale, and it reconnects. */
   onSuspended?(): void
   /**
    * Checks, after a connection that closed before hello, whether the person is signed out. A
-   * browser does not say why a connection failed.
+   * browser does not report why a connection failed.
    */
   signedOut(): Promise<boolean>
   ping(): object
@@ -78,7 +78,7 @@ export class Connection<Frame extends { type: string }> {
     this.o.onStatus({ kind: 'stopped' })
   }
 
-  /** Whether the server has said hello on the current connection. */
+  /** Whether hello has arrived on the current connection. */
   get open(): boolean {
     return this.helloReceived
   }
@@ -98,14 +98,14 @@ export class Connection<Frame extends { type: string }> {
     if (this.running && !this.socket) this.connect()
   }
 
-  /** The page or the network came back: checks the connection at once. */
+  /** Checks the connection at once, because the page or the network is back. */
   wake(): void {
     if (!this.running || this.checkSuspended()) return
     if (this.helloReceived) this.probe()
     else this.retryNow()
   }
 
-  /** The network seems to be lost: checks at once whether the server is still reachable. */
+  /** Checks at once whether the server is still reachable, because the network seems to be lost. */
   networkLost(): void {
     clearTimeout(this.silenceTimer)
     this.silenceTimer = undefined

@@ -1,6 +1,6 @@
 import { ownKey } from './owner'
 
-// Of all people.
+// The prefix of the keys of all people's drafts.
 const ALL_DRAFTS = 'sayso:draft:'
 const prefix = () => `${ownKey('draft')}:`
 const MAX_AGE_MS = 30 * 24 * 3600_000
@@ -48,7 +48,7 @@ export class Drafts {
     return keys
   }
 
-  /** Deletes drafts that nobody changed for a month, because requests never stop coming. */
+  /** Deletes drafts that were not changed for a month, so that those of old requests do not accumulate. */
   prune(now: number = Date.now()): void {
     const old: string[] = []
     for (let i = 0; i < this.storage.length; i++) {
@@ -58,7 +58,7 @@ export class Drafts {
       try {
         at = (JSON.parse(this.storage.getItem(key) ?? '{}') as Partial<Stored>).at ?? 0
       } catch {
-        // Not readable, so it is of no use.
+        // Unreadable, so it counts as old and is deleted.
       }
       if (now - at > MAX_AGE_MS) old.push(key)
     }

@@ -1,5 +1,5 @@
 // Drafts, unsent commands and snoozes in this browser belong to one person: another
-// person who signs in here neither sees nor sends them. Until the server has said who is signed in,
+// person who signs in here neither sees nor sends them. Until the server has reported who is signed in,
 // they belong to the person who was signed in last.
 
 import { ref } from 'vue'

@@ -18,7 +18,7 @@ export function pageKey(): string {
 
 /** Stores the key of a sign-in for this page and all others of this origin. */
 export function keepPageKey(key: string): void {
-  forgetKept()
+  clearCaches()
   here = key
   try {
     localStorage.setItem(KEY, key)
@@ -38,8 +38,8 @@ export function forgetPageKey(): void {
   void sharePageKey('')
 }
 
-/** Deletes what the service worker shows without the server: it belongs to the person who was signed in. */
-export function forgetKept(): void {
+/** Deletes the offline page and shared content from the caches: they belong to the person who was signed in. */
+export function clearCaches(): void {
   for (const name of ['sayso-last', 'sayso-share']) void globalThis.caches?.delete(name).catch(() => null)
 }
 

@@ -96,7 +96,7 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
       ),
   })
 
-  /** Runs before anything is sent: what another person decided or wrote here stays theirs. */
+  /** Runs before anything is sent, so that the decisions and texts of another person are not sent as this one's. */
   function switchPerson(hello: Hello): void {
     const id = hello.user_id ?? hello.user.name
     sendsUserID = hello.user_id !== undefined

@@ -1,4 +1,4 @@
-// The texts of what is shown while sessions cannot run.
+// The texts of the banner that is shown while sessions cannot run.
 export const words = {
   label: 'Claude Code setup',
   title: 'Claude Code isn’t set up',

@@ -131,13 +131,15 @@ export const german: Record<keyof typeof errors, string> = {
   fork_empty: 'Es gibt nichts abzuzweigen: Claude hat in dieser Sitzung noch nicht geantwortet.',
   git_busy: 'In diesem Ordner läuft gerade ein anderer Git-Befehl. Versuche es noch einmal.',
   git_failed: 'Git ist fehlgeschlagen: {detail}.',
+  runner_lost:
+    'Die Verbindung zur Maschine ist abgebrochen. Prüfe vor einem neuen Versuch, ob eine Änderung schon angekommen ist.',
   runner_name_invalid: 'Gib der Maschine einen Namen mit bis zu {max} Zeichen.',
   runner_name_taken: 'Es gibt schon eine Maschine mit diesem Namen.',
   runner_unknown: 'Diese Maschine gibt es nicht.',
   runner_not_connected:
     '{runner} ist gerade nicht erreichbar. Starte die Sitzung auf einer anderen Maschine oder versuche es später noch einmal.',
   runner_full: 'Auf der Maschine dieser Sitzung laufen schon {max} Sitzungen, mehr sind nicht erlaubt.',
-  runner_draining: '{runner} wird geleert und startet keine Sitzungen. Ein Admin kann das ändern.',
+  runner_draining: '{runner} läuft aus und startet keine Sitzungen. Ein Admin kann das ändern.',
   runner_labels_unknown: 'Keine Maschine hat die Labels {labels}.',
   runner_labels_invalid: 'Gib bis zu {max} Labels ohne Leerzeichen und Kommas ein, jedes mit bis zu {size} Zeichen.',
   runner_none_connected:
@@ -408,6 +410,8 @@ export const german: Record<keyof typeof errors, string> = {
   time_zone_unknown: 'Diese Zeitzone ist unbekannt. Gib eine wie Europe/Berlin ein.',
   token_name_missing: 'Gib dem Token einen Namen.',
   token_name_reserved: 'Dieser Name ist für das Token in den Server-Einstellungen reserviert. Wähle einen anderen.',
+  token_name_taken:
+    'Es gibt schon einen Benutzer {name}, und ein Token mit eigener Rolle wird zu einem Benutzer. Wähle einen anderen Namen.',
   token_role: 'Ein Token kann keine höhere Rolle haben als die Person, die es erstellt.',
   token_signs_out: 'Ein API-Token kann sich nicht abmelden. Widerrufe es unter /api/tokens.',
   too_many_attempts:
@@ -469,8 +473,8 @@ function show(name: string, value: Params[string], format: string | undefined): 
   return (name === 'role' && own(roles, value)) || (name === 'quota' && own(quotas, value)) || value
 }
 
-/** said returns a sentence of the server in German, or unchanged if its reason is unknown. */
-export function said(sentence: string, what?: Partial<Reason> | null): string {
+/** translateReason returns a sentence of the server in German, or unchanged if its reason is unknown. */
+export function translateReason(sentence: string, what?: Partial<Reason> | null): string {
   const text = what?.reason === undefined ? undefined : own({ ...german, ...statementsInGerman }, what.reason)
   if (text === undefined) return sentence
   const params = what?.params ?? {}

@@ -57,14 +57,15 @@ describe('the language', () => {
       '2 min. ago',
     ])
     await choose('de')
-    expect([bytes(1536), duration(0.34), compact(1234), list(['a', 'b', 'c']), ago(130), t.session.cost(0.5)]).toEqual([
-      '1,5 kB',
-      '0,3 s',
-      '1234',
-      'a, b und c',
-      'vor 2 Min.',
-      '0,50\u00a0$',
-    ])
+    expect([
+      bytes(1536),
+      duration(0.34),
+      duration(180_000),
+      compact(1234),
+      list(['a', 'b', 'c']),
+      ago(130),
+      t.session.cost(0.5),
+    ]).toEqual(['1,5 kB', '0,3 s', '2 Tage', '1234', 'a, b und c', 'vor 2 Min.', '0,50\u00a0$'])
   })
 })
 
@@ -167,9 +168,9 @@ describe('a statement of the server', () => {
       'Das Limit des Claude-Kontos (7 Tage) ist erreicht.',
     ],
   ])('%s', async (english, reason, inGerman) => {
-    expect(t.said(english, reason)).toBe(english)
+    expect(t.translateReason(english, reason)).toBe(english)
     await choose('de')
-    expect(t.said(english, reason)).toBe(inGerman)
+    expect(t.translateReason(english, reason)).toBe(inGerman)
   })
 
   it('is translated in a field of an object', async () => {
@@ -194,9 +195,9 @@ describe('an error of the server', () => {
   it('is translated by its reason, whatever its text', async () => {
     const english = 'A later version words it so.'
     const error = { reason: 'password_too_short', params: { min: 12 } }
-    expect(t.said(english, error)).toBe(english)
+    expect(t.translateReason(english, error)).toBe(english)
     await choose('de')
-    expect(t.said(english, error)).toBe(
+    expect(t.translateReason(english, error)).toBe(
       'Ein Passwort braucht mindestens 12 Zeichen. Gut geeignet sind mehrere Wörter ohne Zusammenhang.',
     )
   })
@@ -204,7 +205,7 @@ describe('an error of the server', () => {
   it('formats lists, amounts, sizes and roles for the language', async () => {
     await choose('de')
     const say = (reason: keyof typeof errors, params: Record<string, string | number | string[]>) =>
-      t.said('', { reason, params })
+      t.translateReason('', { reason, params })
     expect(say('answer_restricted', { people: ['Ada', 'Bo'], project: 'api' })).toBe(
       'In api können nur diese Personen antworten: Ada und Bo.',
     )
@@ -219,8 +220,8 @@ describe('an error of the server', () => {
 
   it('is shown unchanged when its reason is unknown', async () => {
     await choose('de')
-    expect(t.said('Something new.', { reason: 'later' })).toBe('Something new.')
-    expect(t.said('Something new.', { reason: 'constructor' })).toBe('Something new.')
+    expect(t.translateReason('Something new.', { reason: 'later' })).toBe('Something new.')
+    expect(t.translateReason('Something new.', { reason: 'constructor' })).toBe('Something new.')
   })
 })
 

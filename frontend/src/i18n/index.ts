@@ -37,7 +37,7 @@ export function translate<F extends string>(
   field: F,
 ): string {
   const text = of[field]
-  return text ? t.said(text, of.reasons?.[field]) : ''
+  return text ? t.translateReason(text, of.reasons?.[field]) : ''
 }
 
 const known = (l: string): Language | undefined => (Object.hasOwn(LANGUAGES, l) ? (l as Language) : undefined)

@@ -1,6 +1,6 @@
 import { clock, count, decimal, list } from './format'
 import { own, type Messages } from './messages.en'
-import { said } from './errors.de'
+import { translateReason } from './errors.de'
 
 const modes: Record<string, string> = {
   default: 'Vor Änderungen fragen',
@@ -22,7 +22,7 @@ export const deviceInGerman = (name: string) =>
   name.replace(/ on (?=(Linux|Windows|macOS|Android|ChromeOS|iPhone|iPad)$)/, ' unter ')
 
 export const de: Messages = {
-  said,
+  translateReason,
   device: deviceInGerman,
 
   ui: {
@@ -174,7 +174,7 @@ export const de: Messages = {
       noResult: 'Ohne Ergebnis',
     },
     resolved: (it) =>
-      (it.summary && said(it.summary, it.reasons?.['summary'])) ||
+      (it.summary && translateReason(it.summary, it.reasons?.['summary'])) ||
       own(
         {
           answered: 'Beantwortet',

@@ -16,7 +16,7 @@ const modes: Record<string, string> = {
 
 export const en = {
   /** Translates a sentence of the server by its reason; returns it unchanged without one. */
-  said: (sentence: string, _reason?: Partial<Reason> | null): string => sentence,
+  translateReason: (sentence: string, _reason?: Partial<Reason> | null): string => sentence,
   /** The device of a sign-in, such as Firefox on Linux. */
   device: (name: string): string => name,
 
@@ -90,7 +90,7 @@ export const en = {
     notFound: 'This session doesn’t exist, or you don’t have access to it.',
     backToList: 'Back to sessions',
     unreachable: (runner: string) =>
-      `${runner} can’t be reached. Claude continues there, and your answers reach it when it is back. If that takes long, check that host.`,
+      `${runner} can’t be reached. Claude continues there, and your answers reach it when the connection is back. If it stays unreachable, check the machine.`,
     unreachableShort: (runner: string) => `${runner} can’t be reached`,
     andMore: (n: number) => ` · ${n} more`,
     alsoHere: (names: string[]) => `${list(names)} ${names.length === 1 ? 'is' : 'are'} here`,

@@ -87,6 +87,8 @@ export const statementsInGerman: Record<keyof typeof statements, string> = {
     'Claude wartet, weil {machine} nicht mehr von seiner Ausgabe aufbewahren kann, die lange kein Server gespeichert hat. Nichts geht verloren. Claude macht weiter, sobald sayso nachgekommen ist.',
   journal_was_full:
     'Claude hat gewartet, weil {machine} nicht mehr von seiner Ausgabe aufbewahren konnte, während kein Server verbunden war. Nichts ging verloren, und Claude macht weiter.',
+  line_failed:
+    'sayso konnte einen Teil der Ausgabe von Claude nicht verarbeiten. Er fehlt hier womöglich. Falls es eine Anfrage war, hat sie niemand gesehen, und nichts wurde ausgeführt. Unterbrich Claude, falls es nicht weitermacht. Die Ursache steht im Log des Servers.',
   answer_waits: 'Claude endete, bevor es eine Antwort umgesetzt hat. Setze die Sitzung fort, damit es weitergeht.',
   message_repeated:
     'Claude endete, bevor es die letzte Nachricht gespeichert hatte. Sie wird deshalb noch einmal gesendet.',

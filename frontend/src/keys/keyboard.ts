@@ -35,7 +35,7 @@ export const LATER: readonly KeyID[] = [
 // not visible yet.
 const STEPS: KeyID[] = ['next', 'previous']
 
-/** After this time, nobody expects an effect any more. */
+/** How long a press waits for its target, in ms. Nobody expects an effect later. */
 const LATEST_MS = 5_000
 const AGAIN_MS = 50
 

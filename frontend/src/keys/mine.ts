@@ -11,7 +11,7 @@ import { cleaned, remap, remapped } from './table'
 
 const PATH = '/api/preferences'
 
-/** Why the last change is stored only in this browser; '' if it is not. */
+/** Why the last change is stored only in this browser; '' if the server has stored it. */
 export const unsaved = ref('')
 
 async function put(change: PreferencesChange) {
@@ -49,7 +49,7 @@ export function follow(): () => void {
       setSingleKeys(mine.single_keys)
       if (mine.language !== language.value) void put({ language: language.value })
     }
-    // The watchers may run before this one learns of the new person.
+    // A watcher may run after the person has changed and before stop is called.
     const tell = (change: PreferencesChange) => void (whose === owner() && put(change))
     ends = [
       watch(remapped, (keys) => tell({ keys: { ...keys } }), { flush: 'sync' }),

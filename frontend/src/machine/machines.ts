@@ -15,7 +15,7 @@ type Described = Pick<
   'name' | 'state' | 'seen_at' | 'paused' | 'draining' | 'processes' | 'max_processes' | 'problem' | 'reasons'
 >
 
-/** stateOf returns the state of a machine; all but ready take no new sessions. */
+/** stateOf returns the state of a machine. Only a ready one accepts new sessions. */
 export function stateOf(m: Described): MachineState {
   if (m.state === 'unreachable') return 'unreachable'
   if (m.draining) return 'draining'
@@ -24,7 +24,7 @@ export function stateOf(m: Described): MachineState {
   return m.max_processes > 0 && m.processes >= m.max_processes ? 'full' : 'ready'
 }
 
-/** whyNot says why a machine takes no new sessions; '' if it does. now is the server's time in seconds. */
+/** whyNot returns why a machine accepts no new sessions; '' if it does. now is the server's time in seconds. */
 export function whyNot(m: Described, now: number): string {
   switch (stateOf(m)) {
     case 'ready':
@@ -44,7 +44,7 @@ export function whyNot(m: Described, now: number): string {
   }
 }
 
-/** What useMachines returns. */
+/** Machines is the result of useMachines. */
 interface Machines {
   machines: ComputedRef<readonly Machine[]>
   several: ComputedRef<boolean>

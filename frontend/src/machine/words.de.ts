@@ -4,7 +4,7 @@ import type { words as english } from './words.en'
 export const words: typeof english = {
   label: 'Maschine',
   any: 'Beliebige Maschine',
-  anyHint: 'Startet auf der Maschine, die den Ordner hat und am meisten frei ist.',
+  anyHint: 'Startet auf der am wenigsten ausgelasteten Maschine, die den Ordner hat.',
   labels: 'Mit Labels',
   option: (name: string, detail: string) => `${name} (${detail})`,
   running: (n: number) => `${n} aktiv`,
@@ -23,7 +23,7 @@ export const words: typeof english = {
     ready: 'Bereit',
     unreachable: 'Offline',
     paused: 'Pausiert',
-    draining: 'Wird geleert',
+    draining: 'Läuft aus',
     full: 'Voll',
     problem: 'Nicht eingerichtet',
   },
@@ -32,7 +32,7 @@ export const words: typeof english = {
     unreachableSince: (name: string, when: string) =>
       `${name} ist offline (zuletzt gesehen ${when}). Die Sitzungen laufen dort weiter und Antworten warten.`,
     paused: (name: string) => `${name} ist pausiert und nimmt keine neuen Sitzungen an.`,
-    draining: (name: string) => `${name} wird geleert und startet keine Sitzungen.`,
+    draining: (name: string) => `${name} läuft aus und startet keine Sitzungen.`,
     full: (name: string, max: number) =>
       `Auf ${name} laufen schon ${count(max, 'Sitzung', 'Sitzungen')}, mehr sind nicht erlaubt.`,
   },

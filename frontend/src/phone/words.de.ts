@@ -19,7 +19,7 @@ export const words: typeof english = {
 
   networks: { public: 'Öffentliche Adresse', tailscale: 'Tailscale', lan: 'Lokales Netzwerk' },
   where: {
-    public: 'Er funktioniert überall, wo die Adresse erreichbar ist.',
+    public: 'Funktioniert überall, wo die Adresse erreichbar ist.',
     tailscale: 'Das Smartphone muss im selben Tailnet sein.',
     lan: 'Das Smartphone muss im selben Netzwerk sein und dem Zertifikat vertrauen.',
   },

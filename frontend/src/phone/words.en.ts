@@ -17,9 +17,9 @@ export const words = {
 
   networks: { public: 'Public address', tailscale: 'Tailscale', lan: 'Local network' },
   where: {
-    public: 'It works wherever the address can be reached.',
+    public: 'Works wherever the address can be reached.',
     tailscale: 'Your phone must be in the same tailnet.',
-    lan: 'Your phone must be in the same network and trust the certificate.',
+    lan: 'Your phone must be on the same network and trust the certificate.',
   },
   through: {
     direct: '',
@@ -34,7 +34,7 @@ export const words = {
   missing: {
     nothing: '',
     tls: 'The server has no certificate. Browsers on phones need HTTPS.',
-    listen: 'Only its own machine can reach the server, because it listens on loopback.',
+    listen: 'The server listens only on loopback, so other devices can’t reach it.',
     certificate: 'The certificate doesn’t include this address.',
     renewal: 'The certificate has expired.',
     host: 'The server refuses this host name.',
@@ -51,7 +51,7 @@ export const words = {
 
   share: {
     title: 'Share to sayso',
-    lead: 'Choose where it goes. It becomes a draft; nothing is sent yet.',
+    lead: 'Choose a session. A draft is created there. Nothing is sent yet.',
     nothing: 'Nothing was shared.',
   },
 

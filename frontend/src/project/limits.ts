@@ -13,7 +13,7 @@ export function taken({ limits, use }: { limits: Limits; use: ProjectUse }): str
   ]
 }
 
-/** full reports whether nothing more may start. */
+/** full reports whether a limit is reached, so that nothing more may start. */
 export const full = ({ limits, use }: LimitUse): boolean =>
   (limits.sessions > 0 && use.sessions >= limits.sessions) ||
   (limits.memory > 0 && use.memory >= limits.memory) ||

@@ -23,7 +23,7 @@ export const loadCatalog = (sessionID: string): Promise<Catalog> =>
 /** The CLI's name for its default model, which is '' here. */
 const DEFAULT = 'default'
 
-/** Returns the models to choose from, the default first, and the one that current stands for. */
+/** Returns the models to choose from, the default first, and the one that corresponds to current. */
 export function modelOptions(offered: readonly CatalogModel[], current: string) {
   const row = offered.find((m) => m.value === current) ?? offered.find((m) => m.resolved_model === current)
   const value = row?.value === DEFAULT ? '' : (row?.value ?? current)

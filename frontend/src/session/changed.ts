@@ -27,7 +27,7 @@ function changedBy(call: ToolCall): Changed {
   switch (call.tool_name) {
     case 'Write': {
       const written = lines(str(input['content']))
-      // The result does not say what the file contained before.
+      // The result does not contain the previous content of the file.
       return call.result?.startsWith('File created') ? { ...NONE, added: written } : { ...NONE, overwritten: written }
     }
     case 'NotebookEdit':
@@ -38,7 +38,7 @@ function changedBy(call: ToolCall): Changed {
   const edits = Array.isArray(input['edits']) ? input['edits'].map(asInput) : [input]
   return edits.reduce<Changed>((sum, e) => {
     const { added, removed } = diffOf(str(e['old_string']), str(e['new_string']))
-    // The result does not say how many occurrences were replaced.
+    // The result does not contain the number of replaced occurrences.
     return {
       ...sum,
       added: sum.added + added,

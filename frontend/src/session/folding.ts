@@ -13,7 +13,7 @@ export function useFolding(
 ): {
   folded: Readonly<Ref<boolean>>
   open: () => void
-  /** The focus may have gone. */
+  /** To be called when the focus may have left the element. */
   left: () => void
 } {
   const folded = ref(false)

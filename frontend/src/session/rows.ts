@@ -12,7 +12,7 @@ export type Row =
       item: Item
       /** A todo list that a later one replaces, or that is shown above the transcript. */
       past: boolean
-      /** The approval of a call, if it has no row of its own. */
+      /** The approval of a call, if it has no separate row. */
       approval?: Decision
     }
   /** The items of a subagent under its own row; item is null until that item has arrived. */
@@ -20,8 +20,8 @@ export type Row =
   | { key: string; kind: 'live'; live: Live }
 
 /**
- * Reports whether the line of a call can say all of a decision: it was approved as Claude asked, once. Calls of
- * subagents are in groups, where nobody would see it.
+ * Reports whether the line of a call can show a decision completely: an approval of the original input, without
+ * a rule. Calls of subagents are in groups, where nobody would see it.
  */
 const isPlain = (it: Item): it is Decision =>
   it.kind === 'resolved' &&

@@ -133,7 +133,7 @@ export const words: typeof english = {
   modelDescription: (model) =>
     own(
       {
-        '': 'Was Claude Code wählt.',
+        '': 'Von Claude Code gewählt.',
         opus: 'Für schwierige Aufgaben.',
         sonnet: 'Für die tägliche Arbeit.',
         haiku: 'Für schnelle, einfache Aufgaben.',
@@ -177,7 +177,7 @@ export const words: typeof english = {
     savedHint: 'Eine schreibgeschützte Seite mit dem ganzen Verlauf, ohne laufenden Prozess.',
     export: 'Export',
     exportHint:
-      'Enthält Nachrichten, Werkzeugaufrufe, Entscheidungen und wer entschieden hat. Die Webseite führt nichts aus. Exporte stehen im Audit-Protokoll.',
+      'Enthält Nachrichten, Werkzeugaufrufe, Entscheidungen und wer entschieden hat. Die Webseite führt keinen Code aus. Exporte stehen im Audit-Protokoll.',
     markdown: 'Markdown',
     html: 'Webseite (HTML)',
   },
@@ -262,12 +262,12 @@ export const words: typeof english = {
     cancel: (name: string) => `Upload von ${name} abbrechen`,
     sending: (name: string) => `${name} wird hochgeladen`,
     empty: (name: string) => `„${name}“ ist leer.`,
-    tooLarge: (name: string, size: string, most: string) =>
-      `„${name}“ ist ${size} groß. Das Limit pro Datei ist ${most}.`,
-    tooMuch: (most: string) =>
-      `Die Dateien einer Nachricht dürfen zusammen höchstens ${most} groß sein. Sende die übrigen in einer weiteren Nachricht.`,
-    tooMany: (most: number) =>
-      `Eine Nachricht kann höchstens ${most} Dateien enthalten. Sende die übrigen in einer weiteren Nachricht.`,
+    tooLarge: (name: string, size: string, max: string) =>
+      `„${name}“ ist ${size} groß. Das Limit pro Datei ist ${max}.`,
+    tooMuch: (max: string) =>
+      `Die Dateien einer Nachricht dürfen zusammen höchstens ${max} groß sein. Sende die übrigen in einer weiteren Nachricht.`,
+    tooMany: (max: number) =>
+      `Eine Nachricht kann höchstens ${max} Dateien enthalten. Sende die übrigen in einer weiteren Nachricht.`,
     failed: (name: string, why: string) => `„${name}“ wurde nicht angehängt: ${why}`,
   },
   todo: 'Zu tun',

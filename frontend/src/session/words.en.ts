@@ -129,7 +129,7 @@ export const words = {
     ]).get(mode) ?? '',
   modelDescription: (model: string) =>
     new Map([
-      ['', 'What Claude Code chooses.'],
+      ['', 'Chosen by Claude Code.'],
       ['opus', 'For hard problems.'],
       ['sonnet', 'For everyday work.'],
       ['haiku', 'For quick, simple tasks.'],
@@ -171,7 +171,7 @@ export const words = {
     savedHint: 'A read-only page with the whole transcript, without a running process.',
     export: 'Export',
     exportHint:
-      'Includes messages, tool calls, decisions and who decided. The web page runs nothing. Exports are recorded in the audit log.',
+      'Includes messages, tool calls, decisions and who decided. The web page runs no code. Exports are recorded in the audit log.',
     markdown: 'Markdown',
     html: 'Web page (HTML)',
   },
@@ -252,9 +252,9 @@ export const words = {
     cancel: (name: string) => `Cancel upload of ${name}`,
     sending: (name: string) => `Uploading ${name}`,
     empty: (name: string) => `“${name}” is empty.`,
-    tooLarge: (name: string, size: string, most: string) => `“${name}” is ${size}. The limit for one file is ${most}.`,
-    tooMuch: (most: string) => `Files in one message can total up to ${most}. Send the others in another message.`,
-    tooMany: (most: number) => `A message can have up to ${most} files. Send the others in another message.`,
+    tooLarge: (name: string, size: string, max: string) => `“${name}” is ${size}. The limit for one file is ${max}.`,
+    tooMuch: (max: string) => `Files in one message can total up to ${max}. Send the others in another message.`,
+    tooMany: (max: number) => `A message can have up to ${max} files. Send the others in another message.`,
     failed: (name: string, why: string) => `“${name}” was not attached: ${why}`,
   },
   todo: 'To do',

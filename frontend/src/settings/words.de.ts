@@ -5,12 +5,12 @@ export const words: typeof english = {
   limits: 'Limits',
   approvals: {
     title: 'Genehmigungen',
-    lead: 'So beantwortest du Anfragen in diesem Browser.',
+    lead: 'Optionen zum Beantworten von Anfragen in diesem Browser.',
     undoHint: 'So lange wird deine Antwort zurückgehalten, bevor Claude sie bekommt.',
   },
   rules: {
     title: 'Berechtigungen',
-    lead: 'Was Claude tun kann, ohne zu fragen. Hier siehst du, wofür jede Regel gilt und wie oft sie verwendet wurde, und kannst sie widerrufen.',
+    lead: 'Regeln, nach denen Claude ohne Rückfrage handelt. Hier siehst du, wofür jede Regel gilt und wie oft sie verwendet wurde, und kannst sie widerrufen.',
     open: 'Berechtigungen anzeigen',
   },
 
@@ -28,8 +28,8 @@ export const words: typeof english = {
     undoWindow: 'Zeit zum Rückgängigmachen',
     seconds: (n) => `${n} Sekunden`,
     undoChoices: {
-      usual: 'Genehmigungen per Touch, ab mittlerem Risiko und gemeinsame',
-      high: 'Genehmigungen mit hohem Risiko und gemeinsame',
+      usual: 'Touch, mittleres und hohes Risiko, Sammelgenehmigungen',
+      high: 'Hohes Risiko und Sammelgenehmigungen',
       always: 'Alle Entscheidungen',
       never: 'Keine Entscheidung',
     },

@@ -3,12 +3,12 @@ export const words = {
   limits: 'Limits',
   approvals: {
     title: 'Approvals',
-    lead: 'How requests are answered in this browser.',
+    lead: 'Options for answering requests in this browser.',
     undoHint: 'Your answer is held this long before Claude gets it.',
   },
   rules: {
     title: 'Permissions',
-    lead: 'What Claude can do without asking. See where each rule applies and how often it was used, or revoke it.',
+    lead: 'Rules that let Claude act without asking. See where each rule applies and how often it was used, or revoke it.',
     open: 'Show permissions',
   },
 

@@ -86,5 +86,5 @@ export const words = {
   } as Record<string, string>,
   missing: (parts: string[]) => `This version of Claude Code doesn’t report ${list(parts)}.`,
   unanswered: (parts: string[]) => `Claude Code did not report ${list(parts)} in time.`,
-  more: (parts: string[]) => `There are more ${list(parts)} than are listed.`,
+  more: (parts: string[]) => `Not everything is listed: ${list(parts)}.`,
 }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { bytes, bytesOf, countdown, duration } from './numbers'
 
 test('durations', () => {
-  expect([0, 0.04, 0.25, 9.5, 42.3, 60, 3599, 3600, 3900, 90_000].map(duration)).toEqual([
+  expect([0, 0.04, 0.25, 9.5, 42.3, 60, 3599, 3600, 3900, 90_000, 180_000].map(duration)).toEqual([
     '0 s',
     '',
     '0.3 s',
@@ -13,7 +13,8 @@ test('durations', () => {
     '59 min',
     '1 h',
     '1 h 5 min',
-    '1 d',
+    '1 day',
+    '2 days',
   ])
 })
 test('countdowns', () => {

@@ -14,7 +14,7 @@ export function bytes(n: number): string {
   return `${decimal(n / 1024 ** 3, 1)} GB`
 }
 
-/** Formats a duration in its two largest units: "0.3 s", "2 min", "1 h 5 min"; "" if it is too short. */
+/** Formats a duration in its two largest units: "0.3 s", "2 min", "1 h 5 min", "3 days"; "" if it is too short. */
 export function duration(seconds: number): string {
   const s = Math.max(0, seconds)
   if (s > 0 && s < 0.05) return ''
@@ -24,8 +24,9 @@ export function duration(seconds: number): string {
   if (minutes < 60) return `${minutes} min`
   const hours = Math.floor(minutes / 60)
   if (hours < 24) return minutes % 60 === 0 ? `${hours} h` : `${hours} h ${minutes % 60} min`
-  const days = Math.floor(hours / 24)
-  return `${days} d`
+  return new Intl.NumberFormat(locale, { style: 'unit', unit: 'day', unitDisplay: 'long' }).format(
+    Math.floor(hours / 24),
+  )
 }
 
 /** Formats a countdown in minutes and seconds: "3:05". */

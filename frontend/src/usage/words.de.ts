@@ -8,7 +8,7 @@ export const words: typeof english = {
   of: (tokens, window) => `${tokens} von ${window} Tokens`,
   afterTurn: (tokens, window) => `${tokens} von ${window} Tokens nach der letzten Runde`,
   unknown: 'Das Modell hat noch nicht geantwortet.',
-  fills: 'Was den Kontext füllt',
+  fills: 'Kontext nach Kategorie',
   tokens: 'Tokens',
   category: {
     system_prompt: 'Systemprompt',

@@ -6,7 +6,7 @@ export const words = {
   of: (tokens: string, window: string) => `${tokens} of ${window} tokens`,
   afterTurn: (tokens: string, window: string) => `${tokens} of ${window} tokens after the last turn`,
   unknown: 'The model hasn’t answered yet.',
-  fills: 'What fills the context',
+  fills: 'Context by category',
   tokens: 'Tokens',
   category: {
     system_prompt: 'System prompt',

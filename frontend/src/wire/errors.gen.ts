@@ -316,6 +316,8 @@ export const errors = {
   runner_in_use: '{runner} is a server that is running. Stop the server before you remove it.',
   runner_labels_invalid: 'Enter up to {max} labels without spaces or commas, each of up to {size} characters.',
   runner_labels_unknown: 'No machine has the labels {labels}.',
+  runner_lost:
+    'The connection to the machine was lost. Before you try to change something again, check whether it was done.',
   runner_name_invalid: 'Give the machine a name of up to {max} characters.',
   runner_name_taken: 'There is already a machine with this name.',
   runner_none_connected:
@@ -360,6 +362,8 @@ export const errors = {
   time_zone_unknown: 'This time zone is unknown. Enter one such as Europe/Berlin.',
   token_name_missing: 'Give the token a name.',
   token_name_reserved: 'This name is reserved for the token in the server settings. Choose another one.',
+  token_name_taken:
+    'There is already a user {name}, and a token with its own role becomes a user. Choose another name.',
   token_role: "A token can't have a higher role than the person who creates it.",
   token_signs_out: "An API token can't sign out. Revoke it under /api/tokens.",
   too_many_attempts: 'Too many failed sign-ins from your address or to this account. Wait a moment, then try again.',
@@ -489,6 +493,8 @@ export const statements = {
     'Claude is waiting because {machine} cannot hold more of its output, which no server has stored for a long time. Nothing is lost. Claude continues when sayso has caught up.',
   journal_was_full:
     'Claude waited because {machine} could not hold more of its output while no server was connected. Nothing is lost, and Claude continues.',
+  line_failed:
+    "sayso failed to process part of Claude's output, so it may be missing here. If it was a request, nobody saw it and nothing ran. If Claude does not continue, interrupt it. The server log has the cause.",
   machines_only: 'This server starts no sessions itself. They start on the machines that are connected to it.',
   message_repeated: 'Claude ended before it had saved the last message, so the message is sent again.',
   not_answered: 'Nobody answered in time.',

@@ -9,5 +9,5 @@ export const worktreeIn = (folder: string): string => WORKTREE.exec(folder)?.[1]
 /** Returns the folder of the repository that corresponds to one in a worktree, and others as they are. */
 export const withoutWorktree = (folder: string): string => folder.replace(WORKTREE, '')
 
-/** Counts what was done to the folder of a session on this page, after which its state is read again. */
+/** Counts the changes that this page made in the folder of a session. Each makes its state be read again. */
 export const folderChanged = ref(0)

@@ -24,7 +24,7 @@ export const words = {
   uncommitted: 'Uncommitted',
   files: (n: number) => (n === 0 ? 'None' : count(n, 'file', 'files')),
   commits: 'Commits',
-  aheadOf: (n: number, base: string) => (n === 0 ? `None that ${base} lacks` : `${commits(n)} ahead of ${base}`),
+  aheadOf: (n: number, base: string) => (n === 0 ? `None ahead of ${base}` : `${commits(n)} ahead of ${base}`),
   merge: 'Merge',
   states: {
     ready: (base: string) => `No conflicts with ${base}`,
@@ -34,7 +34,7 @@ export const words = {
     base_changed: (base: string) =>
       `Uncommitted changes where ${base} is checked out would be overwritten. Commit them there, or merge there:`,
     base_elsewhere: (base: string) => `${base} is checked out in another worktree. Merge there:`,
-    base_missing: (base: string) => `There is no branch ${base} any more.`,
+    base_missing: (base: string) => `Branch ${base} no longer exists.`,
     no_identity: () => 'Git needs a name and an email for a merge commit. Set user.name and user.email first.',
   },
   mergesInto: (folder: string) => `The files in ${folder} change. Hooks don’t run.`,
@@ -47,10 +47,11 @@ export const words = {
   removeWords: 'The folder is deleted. This is recorded in the audit log.',
   kept: (n: number) => `${count(n, 'uncommitted file is', 'uncommitted files are')} kept as a commit.`,
   branchStays: (branch: string, n: number, base: string) =>
-    n > 0 ? `Branch ${branch} stays: ${base} lacks ${commits(n)} of it.` : `Branch ${branch} stays.`,
-  commitsStay: (n: number) => `${commits(n)} on no branch stay under refs/sayso/removed.`,
+    n > 0 ? `Branch ${branch} is kept. ${base} is missing ${commits(n)} from it.` : `Branch ${branch} is kept.`,
+  commitsStay: (n: number) =>
+    `${count(n, 'commit that is on no branch is', 'commits that are on no branch are')} kept under refs/sayso/removed.`,
   branchGoes: (branch: string, base: string) => `Branch ${branch} is deleted. ${base} has all its commits.`,
-  lost: 'Ignored files are deleted for good:',
+  lost: 'Ignored files are permanently deleted:',
   andMore: 'and more',
   running: 'Claude is running here. End the session first.',
   removeNow: 'Remove worktree',

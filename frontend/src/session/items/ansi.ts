@@ -88,7 +88,7 @@ function lookOf(s: Style): string {
     .join(' ')
 }
 
-/** Removes line ends at the end. A regular expression would take quadratic time. */
+/** Removes line breaks at the end. A regular expression would take quadratic time. */
 export function withoutEnd(text: string): string {
   let end = text.length
   while (end > 0 && text[end - 1] === '\n') end--
@@ -108,8 +108,8 @@ export function textOf(output: string): string {
 export function folded(runs: Run[], head: number, tail: number): { head: Run[]; tail: Run[]; between: number } | null {
   const lines = runs.reduce((n, r) => n + count(r.text), 1)
   // Fewer hidden lines are not worth a fold.
-  const LEAST = 5
-  if (lines < head + tail + LEAST) return null
+  const MIN = 5
+  if (lines < head + tail + MIN) return null
   return { head: cut(runs, 0, head), tail: cut(runs, lines - tail, lines), between: lines - head - tail }
 }
 

@@ -1,3 +1,3 @@
-// Rows of several items: one chunk, beside the first screen.
+// Rows of several items, in a chunk that the first screen does not need.
 export { default as AgentGroup } from './AgentGroup.vue'
 export { default as CallGroup } from './CallGroup.vue'
