@@ -195,7 +195,7 @@ test('keyboard only: people and a project @newest @nightly', async ({ page, serv
   await expect(grace.getByRole('button', { name: 'Enable' })).toBeVisible()
   await hands.seen('after a person was shut out')
 
-  // A token is made, and ended; an entry of the audit trail is read.
+  // A token is made, and ended; an entry of the audit log is read.
   const tabs = main.getByRole('navigation')
   await hands.to(tabs.getByRole('link', { name: 'Tokens' }), 'Shift+Tab')
   await hands.press('Enter')

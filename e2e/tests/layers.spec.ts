@@ -32,7 +32,7 @@ const LOOKED_AT: Record<string, string> = {
   'account/SignIn.vue': 'sign-in',
   'account/SignOutDialog.vue': 'before who has not sent all signs out',
   'admin/Admin.vue': 'admin/processes',
-  'admin/Audit.vue': 'an entry of the audit trail',
+  'admin/Audit.vue': 'an entry of the audit log',
   'admin/Folders.vue': 'the folders that are trusted',
   'admin/Grants.vue': 'admin/grants',
   'admin/MachineDialog.vue': 'before a machine is removed',
@@ -269,7 +269,7 @@ test('the layers of the admin area are accessible', nightly, async ({ page, serv
   await tabs.getByRole('link', { name: 'Audit log' }).click()
   await main.getByRole('button', { name: /Bash/ }).click()
   await main.getByText('Recorded entry').click()
-  await expectAccessible(page, 'an entry of the audit trail', 'main')
+  await expectAccessible(page, 'an entry of the audit log', 'main')
   await tabs.getByRole('link', { name: 'Processes' }).click()
   await main.getByRole('button', { name: /^Archive 1/ }).click()
   await expectAccessible(page, 'before ended sessions are archived', 'dialog[open]')

@@ -199,9 +199,11 @@ test.describe('on a phone', () => {
   }) => {
     const stage = await Stage.in(page)
     await stage.open(server.url)
-    await show(stage, kinds('four questions'))
+    const asked = { ...FORMS['four questions']!, request_id: idOf('four questions'), created_at: later() }
+    stage.show([asked])
     await App.of(page).review()
     const form = card(page, 'four questions')
+    await expect(form.getByRole('button', { name: 'Decline' })).not.toHaveAttribute('aria-disabled')
     const summary = form.getByRole('radio', { name: 'Summary' })
     const web = form.getByRole('checkbox', { name: 'Web' })
     await summary.check()
@@ -220,13 +222,13 @@ test.describe('on a phone', () => {
     await expect(summary).toBeFocused()
     await form.getByRole('radio', { name: 'Full text' }).check()
     await form.getByRole('button', { name: /^Sure/ }).tap()
-    await expect(form.getByText('Full text', { exact: true })).toBeVisible()
+    await expect(form.getByRole('paragraph').filter({ hasText: /^Full text$/ })).toBeVisible()
 
     // What was answered is told when the card is opened again.
     await page.reload()
-    stage.show([{ ...FORMS['four questions']!, request_id: idOf('four questions'), created_at: later() }])
+    stage.show([asked])
     await App.of(page).review()
-    await expect(form.getByText('Full text', { exact: true })).toBeVisible()
+    await expect(form.getByRole('paragraph').filter({ hasText: /^Full text$/ })).toBeVisible()
     await expect(form.getByRole('radio')).toHaveCount(2)
   })
 })

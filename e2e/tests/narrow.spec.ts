@@ -54,7 +54,12 @@ test('long words are cut or wrapped, and never push buttons away @newest', async
 
   // Whatever stands beside the title of a card, its menu is in the same line.
   await page.setViewportSize({ width: 1120, height: 800 })
-  const by = { agent_id: 'a', agent_type: 'general-purpose: French greeting', risk: 'medium' } as const
+  const by = {
+    agent_id: 'a',
+    agent_type: 'general-purpose: French greeting',
+    risk: 'medium',
+    created_at: Date.now() / 1000 - 3 * 86_400,
+  } as const
   const writes = { command: 'touch greetings/fr.txt', description: 'Write greetings/fr.txt' }
   stage.show([request('harm', { ...by, tool_input: writes }), request('other')])
   await page.goto(`${server.url}/sessions/${stage.id}`)
