@@ -108,9 +108,9 @@ var patterns = sync.OnceValue(func() (all []pattern) {
 		}
 	}
 	// A pattern with too little literal text would match other texts.
-	const fewest = 12
+	const minLiteral = 12
 	for _, e := range problem.Entries() {
-		if p := split(e.Text); len(p.literal) >= fewest {
+		if p := split(e.Text); len(p.literal) >= minLiteral {
 			all = append(all, pattern{e.Reason, p})
 		}
 	}

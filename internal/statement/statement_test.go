@@ -85,7 +85,7 @@ func TestFindKeepsWhatPeopleWrote(t *testing.T) {
 		`Answered by Ada: Blue, "as ever".`: {Reason: "answered", Params: map[string]any{"by": "Ada", "answer": `Blue, "as ever"`}},
 		"Denied: [{by}] {why}":              {Reason: "denied_why", Params: map[string]any{"why": "[{by}] {why}"}},
 		"Ended by Ben by Ada..":             {Reason: "ended_by", Params: map[string]any{"by": "Ben by Ada."}},
-		"The Claude process ended by itself (exit status 1). It said: boom": {
+		"The Claude process ended by itself (exit status 1). Output: boom": {
 			Reason: "ended_by_itself", Params: map[string]any{"how": "exit status 1", "output": "boom"}},
 		"Nobody sent a message for 2 hours.": {Reason: "idle", Params: map[string]any{"limit": 7200.0}},
 	} {

@@ -58,12 +58,12 @@ var table = []Entry{
 	{"session_deleted", "The session was deleted."},
 	{"process_unreachable", "The Claude process could not be reached after the server restarted, so it was ended."},
 	{"bypass_end_failed", "The person who let Claude bypass approvals no longer has that right, and Claude could not be switched to asking."},
-	{"ended_by_itself", "The Claude process ended by itself[ ({how})].[ It said: {output}]"},
-	{"ended_away", "The Claude process ended while the server was not running[ ({how})].[ It said: {output}]"},
-	{"ended_at_start", "Claude ended right after it started[ ({how})].[ It said: {output}]"},
-	{"wrong_protocol", "The program does not speak Claude's protocol.[ It said: {output}]"},
-	{"start_unanswered", "Claude did not answer within {limit:span} after it was started.[ It said: {output}]"},
-	{"start_failed", "Claude did not start properly: {detail}.[ It said: {output}]"},
+	{"ended_by_itself", "The Claude process ended by itself[ ({how})].[ Output: {output}]"},
+	{"ended_away", "The Claude process ended while the server was not running[ ({how})].[ Output: {output}]"},
+	{"ended_at_start", "Claude ended right after it started[ ({how})].[ Output: {output}]"},
+	{"wrong_protocol", "The program does not speak Claude's protocol.[ Output: {output}]"},
+	{"start_unanswered", "Claude did not answer within {limit:span} after it was started.[ Output: {output}]"},
+	{"start_failed", "Claude did not start properly: {detail}.[ Output: {output}]"},
 	{"not_started", "Claude could not be started: {detail}."},
 	{"folder_changed", "The settings of the folder changed while Claude was being started. Start again to check them."},
 	{"settings_never_loaded", "The machine does not load the settings of {folder}. Resume the session without them, or add the folder to trusted-folder on the machine."},
@@ -83,7 +83,7 @@ var table = []Entry{
 	{"cli_signed_out_there", "Claude is not signed in on {runner}. Run {command} there once and sign in, or start sayso there with ANTHROPIC_API_KEY set."},
 
 	// What a process seems to wait for.
-	{"stuck_tool", "The tool {tool} has been running since {since} without a sign of life."},
+	{"stuck_tool", "The tool {tool} has been running since {since} without activity."},
 	{"stuck_retrying", "Waiting for the Claude API since {since}. It can't be reached, and Claude keeps trying."},
 	{"stuck_api", "Waiting for the Claude API, which has sent nothing since {since}."},
 	{"stuck_silent", "Claude has been silent since {since}, when its turn began."},
@@ -96,7 +96,7 @@ var table = []Entry{
 
 	// What an admin reads about a process.
 	{"shim_silent_admin", "The supervisor of the process has not responded since the server restarted."},
-	{"other_node", "The server {node} runs it, and this one can't reach it. Look there."},
+	{"other_node", "This process belongs to the server {node}, which can't be reached from here. Check there."},
 	{"process_unknown", "This server no longer knows the process. Restart the server, or resume the session."},
 	{"orphaned_requests", "Claude has ended, and its requests can still be answered. It gets the answers when the session is resumed."},
 
@@ -109,7 +109,7 @@ var table = []Entry{
 	{"folder_not_resumed", "Nobody has trusted the current settings of this session's folder, so Claude was not started automatically. Resume the session to check them."},
 	{"session_recovered", "The database has no record of this session, so sayso recovered it from the running process. Answers, queued messages and settings that only the database held are lost."},
 	{"process_recovered", "The database has no record of this process and is probably older than it. sayso recovered the session from the running process. Answers and queued messages that only the database held are lost."},
-	{"database_behind", "The database is older than this process: it was restored, or lost its last changes. sayso reads again what Claude printed since then. Answers and queued messages of that time are lost."},
+	{"database_behind", "The database is older than this process: it was restored, or lost its last changes. sayso reads Claude's output since then again. Answers and queued messages from that time are lost."},
 	{"journal_deleted", "The files of this process in the state folder of sayso were deleted. The session goes on, but it cannot survive a restart of the server. Kill and resume it to be safe."},
 	{"journal_was_full", "Claude waited because {machine} could not hold more of its output while no server was connected. Nothing is lost, and Claude continues."},
 	{"answer_waits", "Claude ended before it acted on an answer. Resume the session to continue."},
@@ -134,7 +134,7 @@ var table = []Entry{
 	{"grants_machine_unread", "The settings files of {runner} could not be read."},
 	{"grant_session_unreachable", "A running session could not be reached. The rule may apply in it until its process ends."},
 	{"grant_folder_running", "A running session may work in this folder until you next approve something in it, or its process ends."},
-	{"grant_external", "It was granted to a Claude that sayso does not run, and applies there until that one ends."},
+	{"grant_external", "It was granted to a Claude outside sayso, and applies there until that Claude ends."},
 	{"file_unreadable", "{file} could not be read: {detail}."},
 
 	// Notices and channels of the server.
@@ -145,5 +145,5 @@ var table = []Entry{
 	{"target_slow", "It did not answer in time."},
 	{"target_status", "It answered {status}[ {text}]."},
 	{"audit_start", "The beginning of the audit log was changed."},
-	{"audit_entry", "Entry {entry} is the last that follows the one before it."},
+	{"audit_entry", "Entry {entry} is the last that matches the entry before it."},
 }

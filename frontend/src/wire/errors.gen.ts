@@ -80,7 +80,7 @@ export const errors = {
   draft_too_long: 'This draft is too long to sync to your other devices. It is kept on this device.',
   end_not_allowed: 'Another person started this session. Ask them or an admin to end it.',
   entry_number: "The number of an entry can't be negative.",
-  escalation_range: 'A request goes to others after 1 to 1440 minutes, or never.',
+  escalation_range: 'A request is escalated after 1 to 1440 minutes, or never.',
   field_base64: 'The field "{name}" must be base64 text.',
   field_conflict: 'The field "{name}" can\'t be combined with the others.',
   field_equal: 'The field "{name}" must be "{value}".',
@@ -187,10 +187,11 @@ export const errors = {
   not_by_proxy: 'This server can only be reached through its proxy. Open its public address.',
   not_found: 'This does not exist.',
   not_in_a_batch: 'Claude Code requires a separate decision for this. Open it and decide there.',
-  not_in_time: 'The server could not finish this in time. It may have been done: check before you try again.',
+  not_in_time:
+    'The server could not finish this in time. It may still have been completed. Check before you try again.',
   not_low_risk: 'The risk of this is too high to approve it in bulk. Open it and decide there.',
   not_one_batch:
-    'A bulk approval holds up to 20 requests of the same tool, or 50 of one session, each once. Open this one and decide there.',
+    'A bulk approval can contain up to 20 requests of the same tool, or 50 of one session, each once. Open this request and decide there.',
   not_one_question: 'This form has more than one question. Answer it in the web app.',
   not_queued: 'This message is no longer queued. Claude has it, or it was withdrawn.',
   not_running: 'Claude is not running in this session. Send a message or resume it first.',
@@ -260,12 +261,12 @@ export const errors = {
   question_input_not_editable: "The input of a question can't be edited, only answered.",
   question_no_options: '“{question}” has no options. Answer with text.',
   question_not_shown: "“{question}” can't be shown. You can only decline the questions.",
-  question_one_option: '“{question}” takes one option only.',
-  question_option_or_text: '“{question}” takes an option or your own text, not both.',
+  question_one_option: 'Select only one option for “{question}”.',
+  question_option_or_text: 'Answer “{question}” with an option or your own text, not both.',
   question_unanswered: '“{question}” needs an answer.',
   question_unknown: 'There is no question “{question}”.',
-  question_value: '“{question}” takes {expected}.',
-  question_yes_or_no: '“{question}” takes yes or no.',
+  question_value: 'The answer to “{question}” must be {expected}.',
+  question_yes_or_no: 'Answer “{question}” with yes or no.',
   questions_unreadable: "The questions can't be read. You can only decline them.",
   quiet_hours_time: 'Enter a time such as 22:00.',
   reminder_range: 'A reminder comes after 1 to 1440 minutes, or never.',
@@ -327,7 +328,7 @@ export const errors = {
   runner_paused: '{runner} is paused and takes no new sessions. An admin can change that.',
   runner_required: 'This server starts no sessions itself. Choose a machine.',
   runner_unknown: 'There is no such machine.',
-  runner_unreachable: "This session runs on {runner}, which can't be reached. What you answer waits for it.",
+  runner_unreachable: "This session runs on {runner}, which can't be reached. Your answers are sent once it is back.",
   running: 'Claude is already running in this session.',
   same_token_maker:
     'The person who created this token also created a way to sign in as {person}, who approved first, so this is not a second approval. Ask another person, or approve again after a day, once no such token is left.',
@@ -340,9 +341,9 @@ export const errors = {
   server_unreachable: "The server that runs this session can't be reached now. Try again in a moment.",
   session_exists: 'A session with this ID already exists.',
   session_external:
-    'Claude does not run here in this session: it holds requests of another agent. You can answer them.',
+    'Claude does not run here in this session. It contains requests from another agent, which you can answer.',
   session_not_found: "This session does not exist, or you can't see it.",
-  session_of_agent: 'This session holds requests of an agent outside sayso. You can answer them and nothing else.',
+  session_of_agent: 'This session contains requests from an agent outside sayso. You can only answer them.',
   session_of_terminal:
     'Claude runs in a terminal in this session. You can answer its requests here and do everything else in the terminal.',
   set_up_in_browser: 'Set up the server in a browser, at the address printed when it started.',
@@ -425,7 +426,7 @@ export const statements = {
   asked_again: 'Claude asked this again after it was resumed.',
   asker_gone: 'The asker is gone.',
   asker_stopped_waiting: 'Claude stopped waiting for the answer.',
-  audit_entry: 'Entry {entry} is the last that follows the one before it.',
+  audit_entry: 'Entry {entry} is the last that matches the entry before it.',
   audit_start: 'The beginning of the audit log was changed.',
   bypass_end_failed:
     'The person who let Claude bypass approvals no longer has that right, and Claude could not be switched to asking.',
@@ -450,16 +451,16 @@ export const statements = {
   conversation_restarted:
     'Claude ended before it had saved this conversation, so it starts again with the same messages.',
   database_behind:
-    'The database is older than this process: it was restored, or lost its last changes. sayso reads again what Claude printed since then. Answers and queued messages of that time are lost.',
+    "The database is older than this process: it was restored, or lost its last changes. sayso reads Claude's output since then again. Answers and queued messages from that time are lost.",
   declined: 'Declined[ by {by}].',
   declined_why: 'Declined[ by {by}]: {why}',
   denied: 'Denied[ by {by}].',
   denied_why: 'Denied[ by {by}]: {why}',
   earlier_too_long: 'The earlier conversation is too long to show here. Claude still knows it.',
-  ended_at_start: 'Claude ended right after it started[ ({how})].[ It said: {output}]',
-  ended_away: 'The Claude process ended while the server was not running[ ({how})].[ It said: {output}]',
+  ended_at_start: 'Claude ended right after it started[ ({how})].[ Output: {output}]',
+  ended_away: 'The Claude process ended while the server was not running[ ({how})].[ Output: {output}]',
   ended_by: 'Ended by {by}.',
-  ended_by_itself: 'The Claude process ended by itself[ ({how})].[ It said: {output}]',
+  ended_by_itself: 'The Claude process ended by itself[ ({how})].[ Output: {output}]',
   file_unreadable: '{file} could not be read: {detail}.',
   files_not_restored: '{by} wanted to restore files to before an earlier message, and Claude refused. Files: {files}.',
   files_restore_unconfirmed:
@@ -469,7 +470,7 @@ export const statements = {
   folder_gone: 'The folder {folder} no longer exists.',
   folder_not_resumed:
     "Nobody has trusted the current settings of this session's folder, so Claude was not started automatically. Resume the session to check them.",
-  grant_external: 'It was granted to a Claude that sayso does not run, and applies there until that one ends.',
+  grant_external: 'It was granted to a Claude outside sayso, and applies there until that Claude ends.',
   grant_folder_running:
     'A running session may work in this folder until you next approve something in it, or its process ends.',
   grant_machine_unreachable:
@@ -503,7 +504,7 @@ export const statements = {
   not_started: 'Claude could not be started: {detail}.',
   orphaned_requests:
     'Claude has ended, and its requests can still be answered. It gets the answers when the session is resumed.',
-  other_node: "The server {node} runs it, and this one can't reach it. Look there.",
+  other_node: "This process belongs to the server {node}, which can't be reached from here. Check there.",
   output_blocked:
     'Claude is waiting because {machine} cannot store its output: {detail}. Check the disk with the state folder of sayso there. Nothing is lost, and Claude continues when the disk accepts data again.',
   process_ended_first: 'The Claude process ended before an answer. Nothing ran.',
@@ -540,8 +541,8 @@ export const statements = {
     'The supervisor of this process has not responded since the server restarted. If this lasts, the process is ended.',
   shim_silent_admin: 'The supervisor of the process has not responded since the server restarted.',
   silent: 'Claude showed no activity for {limit:span}.',
-  start_failed: 'Claude did not start properly: {detail}.[ It said: {output}]',
-  start_unanswered: 'Claude did not answer within {limit:span} after it was started.[ It said: {output}]',
+  start_failed: 'Claude did not start properly: {detail}.[ Output: {output}]',
+  start_unanswered: 'Claude did not answer within {limit:span} after it was started.[ Output: {output}]',
   store_broken:
     'The disk under the database of the server failed. Nothing is stored until the server restarts on a working disk. Sessions wait, and you can still end a session.',
   store_read_only:
@@ -555,7 +556,7 @@ export const statements = {
     'Claude has been silent since {since}, and the memory of its processes has grown from {before} MB to {after} MB.',
   stuck_retrying: "Waiting for the Claude API since {since}. It can't be reached, and Claude keeps trying.",
   stuck_silent: 'Claude has been silent since {since}, when its turn began.',
-  stuck_tool: 'The tool {tool} has been running since {since} without a sign of life.',
+  stuck_tool: 'The tool {tool} has been running since {since} without activity.',
   target_slow: 'It did not answer in time.',
   target_status: 'It answered {status}[ {text}].',
   target_unreachable: 'It could not be reached.',
@@ -568,5 +569,5 @@ export const statements = {
   withdrawn: 'Claude withdrew this request.',
   withdrawn_away: 'Claude withdrew this request while the server was not running.',
   withdrawn_database_away: 'Claude withdrew this request while the database was not available.',
-  wrong_protocol: "The program does not speak Claude's protocol.[ It said: {output}]",
+  wrong_protocol: "The program does not speak Claude's protocol.[ Output: {output}]",
 } as const
