@@ -92,7 +92,7 @@ func (l *readLoop) dispatch(id string, body json.RawMessage, notify bool) error 
 		answer, err = refuse("the host failed to read this request", "unreadable_request"), panicked
 	}
 
-	ctx, cancel := context.WithCancelCause(l.life)
+	ctx, cancel := context.WithCancelCause(l.lifetime)
 	k := &call{id: id, subtype: subtype, cancel: cancel}
 	if notify {
 		k.requestHash = maphash.Bytes(requestSeed, body)
@@ -193,7 +193,7 @@ func (c *Client) answer(ctx context.Context, k *call, a answerer) {
 func (c *Client) sendUnlessSettled(ctx context.Context, k *call, r response) {
 	outcome := c.settle(k, true)
 	if outcome == nil {
-		outcome = c.sendUntilTaken(ctx, k, appendResponse(nil, k.id, r))
+		outcome = c.sendUntilAccepted(ctx, k, appendResponse(nil, k.id, r))
 		if outcome != nil && !errors.Is(outcome, ErrRepeated) {
 			c.forgetAnswered(k.id)
 		}
@@ -211,10 +211,10 @@ func (c *Client) sendUnlessSettled(ctx context.Context, k *call, r response) {
 // resendDelay is the pause before an answer is sent again.
 const resendDelay = time.Second
 
-// sendUntilTaken sends an answer, and sends it again until the transport accepts it or ctx ends,
+// sendUntilAccepted sends an answer, and sends it again until the transport accepts it or ctx ends,
 // unless it is too large. The CLI waits for the answer, and nothing else would send it.
-func (c *Client) sendUntilTaken(ctx context.Context, k *call, line []byte) error {
-	for told := false; ; told = true {
+func (c *Client) sendUntilAccepted(ctx context.Context, k *call, line []byte) error {
+	for reported := false; ; reported = true {
 		err := failpoint.Hit("decision.before_send")
 		if err == nil {
 			err = failpoint.After("decision.after_send", c.send(line))
@@ -222,7 +222,7 @@ func (c *Client) sendUntilTaken(ctx context.Context, k *call, line []byte) error
 		if err == nil || errors.Is(err, ErrRepeated) {
 			return err
 		}
-		if !told {
+		if !reported {
 			c.reportError(k, err)
 		}
 		if errors.Is(err, ErrTooLarge) {

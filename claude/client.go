@@ -121,25 +121,25 @@ func (c *Client) Run(ctx context.Context) error {
 func (c *Client) read(ctx context.Context, end func()) error {
 	var callbacks sync.WaitGroup
 	// Callbacks get the values of ctx but not its cancellation: their cause is ErrClosed.
-	life, endLife := context.WithCancelCause(context.WithoutCancel(ctx))
+	lifetime, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		if c.started != nil { // the CLI may take seconds to exit
 			c.close()
-			endLife(ErrClosed)
+			cancel(ErrClosed)
 		}
 		end()
 	})
 
 	for _, server := range c.options.local {
-		callbacks.Go(func() { server.run(life) })
+		callbacks.Go(func() { server.run(lifetime) })
 	}
 
-	c.reading = readLoop{client: c, life: life, callbacks: &callbacks}
+	c.reading = readLoop{client: c, lifetime: lifetime, callbacks: &callbacks}
 	err := c.reading.run()
 
 	stop()
 	c.close()
-	endLife(ErrClosed)
+	cancel(ErrClosed)
 	// A callback may be stuck in Send because the CLI stopped reading.
 	closeErr := c.transport.Close()
 	callbacks.Wait()
@@ -173,7 +173,7 @@ func (c *Client) close() {
 // readLoop is the state of Run.
 type readLoop struct {
 	client    *Client
-	life      context.Context
+	lifetime  context.Context
 	callbacks *sync.WaitGroup
 	envelope  Envelope // its memory is reused for every line
 }

@@ -186,16 +186,16 @@ type ToolPermission struct {
 // Permission returns the permission of the call whose result this message contains. 2.1.197
 // does not send it.
 func (m *User) Permission(toolUseID string) (ToolPermission, bool) {
-	var told struct {
+	var results struct {
 		Meta []struct {
 			ID         string          `json:"id"`
 			Permission *ToolPermission `json:"permission_decision"`
 		} `json:"tool_result_meta"`
 	}
-	if json.Unmarshal(m.Raw, &told) != nil {
+	if json.Unmarshal(m.Raw, &results) != nil {
 		return ToolPermission{}, false // another shape; the field is only informative
 	}
-	for _, t := range told.Meta {
+	for _, t := range results.Meta {
 		if t.ID == toolUseID && t.Permission != nil {
 			return *t.Permission, true
 		}

@@ -243,17 +243,17 @@ func PromptOf(u *User) string {
 		switch {
 		case b.Type == "tool_result":
 			return ""
-		case b.Type == "text" && !ownWords.MatchString(b.Text):
+		case b.Type == "text" && !cliText.MatchString(b.Text):
 			words = append(words, b.Text)
 		}
 	}
 	return strings.TrimSpace(strings.Join(words, "\n"))
 }
 
-var ownWords = regexp.MustCompile(`^\s*(<(command-name|command-message|local-command-\w+|system-reminder|bash-\w+|user-memory-input|task-notification)>|\[Request interrupted by user|Caveat: The messages below)`)
+var cliText = regexp.MustCompile(`^\s*(<(command-name|command-message|local-command-\w+|system-reminder|bash-\w+|user-memory-input|task-notification)>|\[Request interrupted by user|Caveat: The messages below)`)
 
-// processLives reports whether a process with that id exists.
-func processLives(pid int) bool {
+// processExists reports whether a process with that id exists.
+func processExists(pid int) bool {
 	err := syscall.Kill(pid, 0)
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
@@ -280,7 +280,7 @@ func (f *SavedFolder) running() map[string]bool {
 			PID       int    `json:"pid"`
 			SessionID string `json:"sessionId"`
 		}
-		if err == nil && json.Unmarshal(data, &s) == nil && s.PID > 0 && processLives(s.PID) {
+		if err == nil && json.Unmarshal(data, &s) == nil && s.PID > 0 && processExists(s.PID) {
 			found[s.SessionID] = true
 		}
 	}

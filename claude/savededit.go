@@ -110,8 +110,8 @@ type archive struct {
 	By       string    `json:"by"`
 }
 
-// besides returns the folder of the files that belong to a conversation, below projects.
-func (s SavedConversation) besides() string { return strings.TrimSuffix(s.File, ".jsonl") }
+// companionFolder returns the folder of the files that belong to a conversation, below projects.
+func (s SavedConversation) companionFolder() string { return strings.TrimSuffix(s.File, ".jsonl") }
 
 // Archive marks a saved conversation as archived, or removes the mark. The conversation stays where it
 // is. A later prompt in it makes the mark void.
@@ -124,18 +124,18 @@ func (f *SavedFolder) Archive(s SavedConversation, archived bool) error {
 	if _, err := root.Stat(s.File); err != nil {
 		return savedError(s, err)
 	}
-	if err := root.Mkdir(s.besides(), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := root.Mkdir(s.companionFolder(), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return savedError(s, err)
 	}
 	text, err := marshal(archive{archived, time.Now().UTC().Truncate(time.Millisecond), "sdk"})
 	if err != nil {
 		return err
 	}
-	temporary := s.besides() + "/archived.json." + uuid.NewString()[:8]
+	temporary := s.companionFolder() + "/archived.json." + uuid.NewString()[:8]
 	if err := root.WriteFile(temporary, text, 0o600); err != nil {
 		return savedError(s, err)
 	}
-	if err := root.Rename(temporary, s.besides()+"/archived.json"); err != nil {
+	if err := root.Rename(temporary, s.companionFolder()+"/archived.json"); err != nil {
 		return errors.Join(savedError(s, err), root.Remove(temporary))
 	}
 	return nil
@@ -143,7 +143,7 @@ func (f *SavedFolder) Archive(s SavedConversation, archived bool) error {
 
 // isArchived reports whether the conversation has an archive mark and no later prompt.
 func (s SavedConversation) isArchived(root *os.Root) bool {
-	text, err := root.ReadFile(s.besides() + "/archived.json")
+	text, err := root.ReadFile(s.companionFolder() + "/archived.json")
 	if err != nil {
 		return false
 	}
@@ -161,7 +161,7 @@ func (f *SavedFolder) Delete(s SavedConversation) error {
 	if err := root.Remove(s.File); err != nil {
 		return savedError(s, err)
 	}
-	if err := root.RemoveAll(s.besides()); err != nil {
+	if err := root.RemoveAll(s.companionFolder()); err != nil {
 		return savedError(s, err)
 	}
 	return nil
@@ -289,7 +289,7 @@ func (f *SavedFolder) Subagents(s SavedConversation) ([]SavedConversation, error
 		return nil, err
 	}
 	defer root.Close()
-	files, err := fs.Glob(root.FS(), s.besides()+"/subagents/agent-*.jsonl")
+	files, err := fs.Glob(root.FS(), s.companionFolder()+"/subagents/agent-*.jsonl")
 	if err != nil {
 		return nil, savedError(s, err)
 	}

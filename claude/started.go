@@ -105,10 +105,10 @@ func (s *started) run(ctx context.Context, c *Client) error {
 		}
 		endCLI(s.process, s.isIdle())
 	})
-	life, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	lifetime, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	tasks.Go(func() {
 		defer close(s.ready)
-		if err := s.initializeNow(life, c); err != nil {
+		if err := s.initializeNow(lifetime, c); err != nil {
 			s.mu.Lock()
 			s.err = err
 			s.mu.Unlock()

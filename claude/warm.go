@@ -30,9 +30,9 @@ func Warm(ctx context.Context, o Options) (*WarmQuery, error) {
 	}
 	w := &WarmQuery{client: c, messages: newQueue()}
 	c.started.turn = w.messages
-	life, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	lifetime, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	w.cancel = cancel
-	w.running.Go(func() { _ = c.Run(life) }) // its error ends the queue
+	w.running.Go(func() { _ = c.Run(lifetime) }) // its error ends the queue
 	if _, err := c.Ready(ctx); err != nil {
 		if ctx.Err() == nil {
 			c.started.stop() // unlike after Close, Run then returns why the CLI ended

@@ -12,7 +12,7 @@ import (
 )
 
 // TestAccountEventsAreOnRecord: attack 120. Who gave whom which way in, took it away,
-// or came in, stands in the audit trail, with from where.
+// or came in, stands in the audit log, with from where.
 func TestAccountEventsAreOnRecord(t *testing.T) {
 	t.Parallel()
 	h := quietHarness(t)

@@ -28,7 +28,7 @@ func (s *Server) beginAttempt(r *http.Request, name string) (succeeded func(), e
 	}, nil
 }
 
-// recordFailure counts a refused sign-in and records it in the audit trail, unless the
+// recordFailure counts a refused sign-in and records it in the audit log, unless the
 // server was at fault.
 func (s *Server) recordFailure(r *http.Request, name string, err error, method account.Method) {
 	limited := false

@@ -19,7 +19,7 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// auditHandlers serves the audit trail.
+// auditHandlers serves the audit log.
 type auditHandlers struct {
 	store account.Trail
 	log   *slog.Logger
@@ -133,7 +133,7 @@ func (s *auditHandlers) getAuditState(w http.ResponseWriter, r *http.Request, _ 
 		if state.Verified == 0 {
 			state.Problem = statement.New("audit_start")
 		}
-		s.log.ErrorContext(r.Context(), "the audit trail was changed", "error", err)
+		s.log.ErrorContext(r.Context(), "the audit log was changed", "error", err)
 	case err != nil:
 		return err
 	}
@@ -161,7 +161,7 @@ func (s *auditHandlers) getAuditExport(w http.ResponseWriter, r *http.Request, _
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		// The hashes of the lines show a reader where the export is incomplete.
-		s.log.ErrorContext(r.Context(), "the export of the audit trail ends early", "error", err)
+		s.log.ErrorContext(r.Context(), "the export of the audit log ends early", "error", err)
 	}
 	_ = out.Flush() // the client may be gone
 	return nil

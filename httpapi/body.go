@@ -127,7 +127,7 @@ func decodeBody(r *http.Request, dst any, named ...string) error {
 		return refusal.New("unsupported_media_type")
 	}
 	if err := wire.Decode(data, dst, named...); err != nil {
-		return refusal.Misshapen(err)
+		return refusal.FromDecodeError(err)
 	}
 	return nil
 }

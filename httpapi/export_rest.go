@@ -33,7 +33,7 @@ type exportHandlers struct {
 }
 
 // postExport sends the transcript of a session as a download to a person who may see it. It records
-// the export in the audit trail first.
+// the export in the audit log first.
 func (s *exportHandlers) postExport(w http.ResponseWriter, r *http.Request, who account.Identity) error {
 	ses, book, err := s.guard.Session(r.Context(), who, project.See, r.PathValue("id"))
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *exportHandlers) postExport(w http.ResponseWriter, r *http.Request, who 
 	h.Set("Content-Disposition", disposition("attachment", fileName(ses.Title)+format.Extension()))
 	h.Set("Content-Security-Policy", attachmentPolicy)
 	h.Set("Cache-Control", "no-store")
-	sent := &counted{ResponseWriter: w}
+	sent := &writeTracker{ResponseWriter: w}
 	err = export.Write(r.Context(), sent, format, s.store, export.Options{
 		Session: ses, Project: wire.ProjectName(book, access.PlaceOf(ses)), Language: body.Language, By: who.User.Name, At: time.Now(),
 		Image: func(ctx context.Context, id string) ([]byte, error) {
@@ -74,13 +74,13 @@ func (s *exportHandlers) postExport(w http.ResponseWriter, r *http.Request, who 
 	return err
 }
 
-// counted is a ResponseWriter that records whether anything was written.
-type counted struct {
+// writeTracker is a ResponseWriter that records whether anything was written.
+type writeTracker struct {
 	http.ResponseWriter
 	any bool
 }
 
-func (c *counted) Write(p []byte) (int, error) {
+func (c *writeTracker) Write(p []byte) (int, error) {
 	c.any = true
 	return c.ResponseWriter.Write(p)
 }

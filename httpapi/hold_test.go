@@ -190,7 +190,7 @@ func TestHeldAnswerOfSomebodyRemoved(t *testing.T) {
 	}
 }
 
-// record is the audit trail, oldest first.
+// record is the audit log, oldest first.
 func (h *harness) record() (entries []map[string]any) {
 	h.T.Helper()
 	if err := account.WalkAudit(context.Background(), h.Store, func(e account.AuditEntry) error {

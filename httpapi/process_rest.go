@@ -108,13 +108,13 @@ func trouble(kind wire.TroubleKind, reason string) *wire.ProcessTrouble {
 func waitsFor(p session.ProcessState) string {
 	switch {
 	case len(p.Requests) == 1:
-		return "A person, to answer " + p.Requests[0].ToolName + "."
+		return "A person's answer to " + p.Requests[0].ToolName + "."
 	case len(p.Requests) > 1:
-		return "A person, to answer " + strconv.Itoa(len(p.Requests)) + " requests."
+		return "A person's answers to " + strconv.Itoa(len(p.Requests)) + " requests."
 	case p.Stuck != "":
 		return p.Stuck
 	case p.State == session.UserTurn:
-		return "A person, to say something."
+		return "A message from a person."
 	}
 	return ""
 }

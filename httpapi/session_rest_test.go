@@ -385,7 +385,7 @@ func TestHealth(t *testing.T) {
 	}
 	var list wire.ProcessList
 	h.CallAs(account.Admin, "GET", "/api/processes", nil).Decode(t, &list)
-	if len(list.Processes) != 1 || list.Processes[0].PID != 4711 || list.Processes[0].OpenRequests != 1 || *list.Processes[0].WaitsFor != "A person, to answer Bash." {
+	if len(list.Processes) != 1 || list.Processes[0].PID != 4711 || list.Processes[0].OpenRequests != 1 || *list.Processes[0].WaitsFor != "A person's answer to Bash." {
 		t.Errorf("got %+v", list)
 	}
 	h.Driver.Claude = orchestrator.Environment{Installation: launch.Installation{Problem: "There is no claude.", Home: "/home/a"}, DemoAvailable: true}

@@ -39,8 +39,8 @@ type toolsHandlers struct {
 	guard  *access.Guard
 }
 
-// ours returns a session that a person may see and whose CLI sayso starts.
-func (s *toolsHandlers) ours(r *http.Request, who account.Identity) (session.Session, *project.Book, error) {
+// findOurSession returns a session that a person may see and whose CLI sayso starts.
+func (s *toolsHandlers) findOurSession(r *http.Request, who account.Identity) (session.Session, *project.Book, error) {
 	ses, book, err := s.guard.Session(r.Context(), who, project.See, r.PathValue("id"))
 	if err == nil && ses.Kind != session.Ours {
 		err = refusal.NotOurs(ses.Kind)
@@ -49,7 +49,7 @@ func (s *toolsHandlers) ours(r *http.Request, who account.Identity) (session.Ses
 }
 
 func (s *toolsHandlers) getTools(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	ses, book, err := s.ours(r, who)
+	ses, book, err := s.findOurSession(r, who)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (s *toolsHandlers) getTools(w http.ResponseWriter, r *http.Request, who acc
 }
 
 func (s *toolsHandlers) postServer(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	ses, book, err := s.ours(r, who)
+	ses, book, err := s.findOurSession(r, who)
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (s *toolsHandlers) postServer(w http.ResponseWriter, r *http.Request, who a
 }
 
 func (s *toolsHandlers) getContext(w http.ResponseWriter, r *http.Request, who account.Identity) error {
-	ses, _, err := s.ours(r, who)
+	ses, _, err := s.findOurSession(r, who)
 	if err != nil {
 		return err
 	}

@@ -117,7 +117,7 @@ func (a *Adapters) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		ref = &refusal{http.StatusServiceUnavailable, "unavailable", "The server cannot do this now. Try again in a moment."}
 		w.Header().Set("Retry-After", "1")
 		if r.Context().Err() == nil && !errors.Is(err, errStopping) {
-			a.o.Log.ErrorContext(r.Context(), "a question of an outside asker failed", "path", r.URL.Path, "error", err)
+			a.o.Log.ErrorContext(r.Context(), "a question from an external agent failed", "path", r.URL.Path, "error", err)
 		}
 	}
 	if ref.status == http.StatusUnauthorized {
@@ -136,7 +136,7 @@ func (a *Adapters) serve(w http.ResponseWriter, r *http.Request) error {
 		return &refusal{http.StatusForbidden, "wrong_origin", "Pages cannot use this address."}
 	case r.Method != route.method:
 		w.Header().Set("Allow", route.method)
-		return &refusal{http.StatusMethodNotAllowed, "method_not_allowed", "This address does not take this method."}
+		return &refusal{http.StatusMethodNotAllowed, "method_not_allowed", "This address does not support this method."}
 	}
 	if !a.questions.beginCall() {
 		return errStopping
@@ -228,7 +228,7 @@ func (a *Adapters) delivered(ctx context.Context, row pending.Request) {
 		return
 	}
 	if err := a.o.Store.SetDelivery(context.WithoutCancel(ctx), row.RequestID, pending.Delivered); err != nil {
-		a.o.Log.ErrorContext(ctx, "cannot note that an answer was delivered", "error", err)
+		a.o.Log.ErrorContext(ctx, "cannot record that an answer was delivered", "error", err)
 	}
 }
 
@@ -265,7 +265,7 @@ func readJSON(w http.ResponseWriter, r *http.Request, dst any) error {
 	case errors.As(err, &large):
 		return tooLarge()
 	case err != nil:
-		return badRequest("The body did not arrive whole.")
+		return badRequest("The body did not arrive completely.")
 	}
 	unexpected := func(err error) error {
 		return badRequest("The body is not the JSON that is expected here: " + err.Error() + ".")

@@ -273,10 +273,10 @@ func (s *Server) failureResult(ctx context.Context, err error) *mcp.CallToolResu
 	case errors.Is(err, errTooFast):
 		return errorResult(fmt.Sprintf("Too many questions: you have asked %d within a minute. Ask again later, and several things in one question.", MaxPerMinute))
 	case errors.Is(err, pending.ErrConflict):
-		return errorResult("The key of this call was used for another question. Give every question a key of its own.")
+		return errorResult("The key of this call was used for another question. Use a new key for each question.")
 	}
-	s.o.Log.ErrorContext(ctx, "cannot put the question of an agent before a person", "error", err)
-	return errorResult("The question could not be put before a person because of a technical problem. Nothing was decided; try again later.")
+	s.o.Log.ErrorContext(ctx, "cannot show the question of an agent to people", "error", err)
+	return errorResult("The question could not be shown to a person because of a technical problem. Nothing was decided. Try again later.")
 }
 
 // textResult returns a result with one text.

@@ -154,7 +154,7 @@ func (a *Adapters) postRelay(w http.ResponseWriter, r *http.Request) error {
 	if q.QuestionID == "" {
 		a.relays.set(agent.SessionID, stream{req.RequestID, time.Now()})
 	}
-	if err := a.put(r, req); err != nil {
+	if err := a.openRequest(r, req); err != nil {
 		return err
 	}
 	reply(w, http.StatusOK, map[string]string{"status": "ok", "questionId": key})
@@ -221,8 +221,8 @@ func relayForm(q RelayQuestion) (*pending.Form, error) {
 	return &pending.Form{Questions: []pending.Question{one}}, nil
 }
 
-// put opens a request without waiting for its answer.
-func (a *Adapters) put(r *http.Request, req pending.Request) error {
+// openRequest opens a request without waiting for its answer.
+func (a *Adapters) openRequest(r *http.Request, req pending.Request) error {
 	for {
 		_, err := a.await(r, req, 10*time.Millisecond, func() error { return nil })
 		if !errors.Is(err, pending.ErrNotFound) {
@@ -308,8 +308,8 @@ func (l *relays) set(sessionID string, s stream) {
 	l.streams[sessionID] = s
 }
 
-// awaitTurn records a poll for a question.
-func (l *relays) awaitTurn(sessionID, requestID string) {
+// recordPoll records a poll for a question.
+func (l *relays) recordPoll(sessionID, requestID string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.streams[sessionID].requestID == requestID {
@@ -341,7 +341,7 @@ func (a *Adapters) getPoll(w http.ResponseWriter, r *http.Request) error {
 		}
 		requestID = last.requestID
 	}
-	a.relays.awaitTurn(agent.SessionID, requestID)
+	a.relays.recordPoll(agent.SessionID, requestID)
 	row, err := a.o.Requests.Request(ctx, agent.SessionID, requestID)
 	if err == nil && !row.Status.Final() {
 		row, err = a.await(r, row, pollDuration(wait), func() error { _, err := a.relayer(ctx, query.Get("streamToken"), p); return err })
@@ -353,7 +353,7 @@ func (a *Adapters) getPoll(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return err
 	}
-	a.relays.awaitTurn(agent.SessionID, requestID)
+	a.relays.recordPoll(agent.SessionID, requestID)
 	status, answer := relayAnswer(row)
 	reply(w, status, answer)
 	if ctx.Err() == nil {

@@ -246,7 +246,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.handler.ServeHTTP(c.gate, r.WithContext(context.WithValue(ctx, callKey{}, c)))
 	if c.answered != "" && c.gate.flushed.Load() {
 		if err := s.o.Store.SetDelivery(context.WithoutCancel(ctx), c.answered, pending.Delivered); err != nil {
-			s.o.Log.ErrorContext(ctx, "cannot note that an answer was delivered", "request_id", c.answered, "error", err)
+			s.o.Log.ErrorContext(ctx, "cannot record that an answer was delivered", "request_id", c.answered, "error", err)
 		}
 	}
 	if c.gate.closed.Load() {
@@ -287,16 +287,16 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, c *call) bool 
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		refuse(w, http.StatusRequestEntityTooLarge, "too_large", "The body is larger than "+strconv.Itoa(bodyLimit>>10)+" KB, which is the most that is taken here.")
+		refuse(w, http.StatusRequestEntityTooLarge, "too_large", "The body is larger than the maximum of "+strconv.Itoa(bodyLimit>>10)+" KB.")
 		return false
 	case err != nil:
-		refuse(w, http.StatusBadRequest, "bad_request", "The body did not arrive whole.")
+		refuse(w, http.StatusBadRequest, "bad_request", "The body did not arrive completely.")
 		return false
 	}
 	// A read deadline that passes while the call waits would look like a disconnect.
 	_ = control.SetReadDeadline(time.Time{})
 	if first := bytes.TrimLeft(body, " \t\r\n"); len(first) > 0 && first[0] == '[' {
-		refuse(w, http.StatusBadRequest, "bad_request", "Batches are not part of this protocol any longer. Send one message.")
+		refuse(w, http.StatusBadRequest, "bad_request", "This protocol no longer supports batches. Send one message.")
 		return false
 	}
 	c.read(r.Header, body)
@@ -317,7 +317,7 @@ func (s *Server) unavailable(w http.ResponseWriter, r *http.Request, err error) 
 
 func unauthorized(w http.ResponseWriter) {
 	w.Header().Set("WWW-Authenticate", `Bearer realm="sayso"`)
-	refuse(w, http.StatusUnauthorized, "not_signed_in", "This needs the token of an agent, which its session has not or has no longer. Make one with: sayso token --agent NAME")
+	refuse(w, http.StatusUnauthorized, "not_signed_in", "This needs a valid agent token. Create one with: sayso token --agent NAME")
 }
 
 // refuse writes an error in sayso's standard format.

@@ -205,7 +205,7 @@ func (s *Server) lifecycle(ctx context.Context, c *call, req *mcp.CallToolReques
 	}
 	l.At = time.Now()
 	if err := s.o.Store.SetLifecycle(ctx, c.session.SessionID, l); err != nil {
-		s.o.Log.ErrorContext(ctx, "cannot store how far an agent has come", "error", err)
+		s.o.Log.ErrorContext(ctx, "cannot store the progress of an agent", "error", err)
 		return errorResult("The event could not be stored because of a technical problem."), nil
 	}
 	s.o.Notifier.Notify(c.session.SessionID)

@@ -357,7 +357,7 @@ func TestQuestionsWithTheSameKeyAreOne(t *testing.T) {
 		a := h.agent(session.Agent, "script")
 		key := header(mcpapi.KeyHeader, "k")
 		c := a.call("ask_user", lone("This?"), key)
-		a.call("ask_user", lone("That?"), key).fails("The key of this call was used for another question. Give every question a key of its own.")
+		a.call("ask_user", lone("That?"), key).fails("The key of this call was used for another question. Use a new key for each question.")
 		a.answer(a.one(), written("q1", "x"))
 		c.says("User selected: x")
 		a.call("ask_user", lone("This?"), key).says("User selected: x")
@@ -451,7 +451,7 @@ func TestQuestionsDuringAnOutage(t *testing.T) {
 	inHarness(t, func(t *testing.T, h *harness) {
 		a := h.agent(session.Ours, "")
 		h.memory.Inject(failOpen)
-		a.call("ask_user", lone("Which?")).fails("The question could not be put before a person because of a technical problem. Nothing was decided; try again later.")
+		a.call("ask_user", lone("Which?")).fails("The question could not be shown to a person because of a technical problem. Nothing was decided. Try again later.")
 		h.memory.Inject(nil)
 		a.call("ask_user", lone("Which?")).waits()
 	})

@@ -27,11 +27,11 @@ func (o *Orchestrator) adopt(ctx context.Context) (adopted []*process, strays []
 		id := left.ID()
 		p, err := o.adoptOne(ctx, left)
 		if errors.Is(err, errNoFolder) {
-			o.o.Log.ErrorContext(ctx, "a process runs that the database does not know and that cannot be recovered; it is left alone", "session_id", id.SessionID, "process_id", id.ProcessID, "error", err)
+			o.o.Log.ErrorContext(ctx, "cannot recover a running process that is missing from the database; leaving it alone", "session_id", id.SessionID, "process_id", id.ProcessID, "error", err)
 			continue
 		}
 		if errors.Is(err, errOtherRunner) {
-			o.o.Log.ErrorContext(ctx, "a runner reports a process of a session that another runner has; it is left alone", "runner_id", o.o.RunnerID, "session_id", id.SessionID, "process_id", id.ProcessID)
+			o.o.Log.ErrorContext(ctx, "a runner reports a process of a session that belongs to another runner; leaving it alone", "runner_id", o.o.RunnerID, "session_id", id.SessionID, "process_id", id.ProcessID)
 			continue
 		}
 		if err != nil {
@@ -125,9 +125,9 @@ func (o *Orchestrator) removeStrays(ctx context.Context, strays []launch.Leftove
 	for _, left := range strays {
 		clearing.Go(func() {
 			id := left.ID()
-			o.o.Log.WarnContext(ctx, "clearing away a process that no session knows", "session_id", id.SessionID, "process_id", id.ProcessID)
+			o.o.Log.WarnContext(ctx, "removing a process that belongs to no session", "session_id", id.SessionID, "process_id", id.ProcessID)
 			if err := left.Remove(ctx); err != nil {
-				o.o.Log.ErrorContext(ctx, "cannot clear away what is left of a process", "session_id", id.SessionID, "error", err)
+				o.o.Log.ErrorContext(ctx, "cannot remove a process that belongs to no session", "session_id", id.SessionID, "error", err)
 			}
 		})
 	}
@@ -172,7 +172,7 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left launch.Leftover) (*pro
 		mark = session.Mark{} // none of its output is stored yet
 	}
 	plan := launchOf(s)
-	if plan.Earlier, err = o.owesEarlier(ctx, id, state.Requests); err != nil {
+	if plan.Earlier, err = o.hasEarlierQuestions(ctx, id, state.Requests); err != nil {
 		return nil, err
 	}
 	p := newProcess(o.node, s, plan, left)
@@ -231,9 +231,9 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left launch.Leftover) (*pro
 	return p, nil
 }
 
-// owesEarlier is like openQuestions, for a running process: it reports whether earlier processes
+// hasEarlierQuestions is like openQuestions, for a running process: it reports whether earlier processes
 // left questions. requests are the requests of the session that can be answered.
-func (o *Orchestrator) owesEarlier(ctx context.Context, id launch.ID, requests []pending.Request) (bool, error) {
+func (o *Orchestrator) hasEarlierQuestions(ctx context.Context, id launch.ID, requests []pending.Request) (bool, error) {
 	given, err := o.unconsumed(ctx, id.SessionID)
 	if err != nil {
 		return false, err

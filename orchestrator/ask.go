@@ -50,13 +50,13 @@ func (p *process) decide(ctx context.Context, q *question, r claude.ToolRequest)
 	case errors.Is(err, claude.ErrNoAnswer):
 		return claude.ToolDecision{}, err
 	case errors.Is(err, pending.ErrConflict): // the id belongs to an ended request, which only the store still has
-		p.log.WarnContext(ctx, "Claude asks something else under the id of a request that has ended", "request_id", r.RequestID)
+		p.log.WarnContext(ctx, "Claude reused the ID of a closed request", "request_id", r.RequestID)
 		p.requests.noteLine([]byte(r.RequestID+" "+pending.HashInput(r.Input)), "id_reused_closed")
 		return claude.ToolDecision{}, claude.ErrNoAnswer
 	}
 	if err != nil {
-		p.log.ErrorContext(ctx, "cannot put a request before a person", "tool_name", r.ToolName, "error", err)
-		return claude.ToolDecision{Message: "The request could not be put before a person because of a technical problem. Nothing was decided; try again later."}, nil
+		p.log.ErrorContext(ctx, "cannot show a request to people", "tool_name", r.ToolName, "error", err)
+		return claude.ToolDecision{Message: "The request could not be shown to a person because of a technical problem. Nothing was decided. Try again later."}, nil
 	}
 	decision, byPerson := decisionOf(settled)
 	if !byPerson && ctx.Err() != nil {
@@ -104,21 +104,21 @@ func (p *process) await(ctx context.Context, q *question, req pending.Request) (
 	if answered, err := p.wasAnswered(ctx, req); answered {
 		return settled, claude.ErrNoAnswer
 	} else if err != nil {
-		p.log.WarnContext(ctx, "cannot see whether a request was answered", "request_id", req.RequestID, "error", err)
+		p.log.WarnContext(ctx, "cannot check whether a request was answered", "request_id", req.RequestID, "error", err)
 	}
-	waiting, gaveUp := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer gaveUp(nil)
-	defer context.AfterFunc(ctx, func() { gaveUp(p.withdrawalReason(q, context.Cause(ctx))) })()
+	waiting, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	defer context.AfterFunc(ctx, func() { cancel(p.withdrawalReason(q, context.Cause(ctx))) })()
 	if q.abandoned != nil {
 		var watching sync.WaitGroup
 		defer watching.Wait()
-		over := make(chan struct{})
-		defer close(over)
+		done := make(chan struct{})
+		defer close(done)
 		watching.Go(func() {
 			select {
 			case <-q.abandoned:
-				gaveUp(p.abandonReason(q))
-			case <-over:
+				cancel(p.abandonReason(q))
+			case <-done:
 			}
 		})
 	}
@@ -165,7 +165,7 @@ func (p *process) settle(ctx context.Context, req pending.Request) (pending.Requ
 			return settled, err
 		}
 		if err != nil {
-			p.log.ErrorContext(ctx, "cannot find out what was answered to the former process", "error", err)
+			p.log.ErrorContext(ctx, "cannot read the answers to the previous process", "error", err)
 		}
 	}
 	return p.o.o.Registry.Ask(ctx, req)

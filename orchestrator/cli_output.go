@@ -62,13 +62,13 @@ func (p *process) handleUnreadable(line []byte, err error) {
 		p.requests.noteLine(line, "id_reused_open")
 	case errors.As(err, &panicked):
 		p.requests.noteLine(line, "line_failed")
-		p.log.Error("cannot handle a line of Claude", "error", err, "bytes", len(line), "stack", string(panicked.Stack))
+		p.log.Error("cannot process a line of Claude's output", "error", err, "bytes", len(line), "stack", string(panicked.Stack))
 		return
 	}
 	text := string(line[:min(len(line), 200)])
 	const worthLogging = 10 // lines of one process, so that a flood does not fill the log
 	if p.noise.add(text) <= worthLogging {
-		p.log.Warn("Claude printed a line that is no message", "line", text, "error", err)
+		p.log.Warn("Claude printed a line that is not a message", "line", text, "error", err)
 	}
 }
 

@@ -23,7 +23,7 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 	o.grantsChanged(ctx)
 	var adopted []*process
 	var strays []launch.Leftover
-	err := retryStore(ctx, o.o.Log, "what a former server left", func() (err error) {
+	err := retryStore(ctx, o.o.Log, "the processes of the previous server", func() (err error) {
 		adopted, strays, err = o.adopt(ctx)
 		return err
 	})
@@ -31,7 +31,7 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		return fmt.Errorf("orchestrator: adopt what a former server left: %w", err)
+		return fmt.Errorf("orchestrator: adopt the processes of the previous server: %w", err)
 	}
 	close(o.adopted)
 	drive := func(p *process) {
@@ -45,7 +45,7 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 	}
 	settle := func() error { return o.settleDead(ctx) }
 	if err = settle(); err != nil && !pending.IsTemporary(err) && ctx.Err() == nil {
-		return fmt.Errorf("orchestrator: settle what a former server left: %w", err)
+		return fmt.Errorf("orchestrator: record the end of processes of the previous server: %w", err)
 	}
 	for _, p := range adopted {
 		drive(p)
@@ -56,8 +56,8 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 	o.unsettled.Store(err != nil)
 	running.Go(func() {
 		if err != nil {
-			if err := retryStore(ctx, o.o.Log, "the end of what a former server left", settle); err != nil && ctx.Err() == nil {
-				o.o.Log.ErrorContext(ctx, "cannot settle what a former server left", "error", err)
+			if err := retryStore(ctx, o.o.Log, "the end of processes of the previous server", settle); err != nil && ctx.Err() == nil {
+				o.o.Log.ErrorContext(ctx, "cannot record the end of processes of the previous server", "error", err)
 			}
 			o.unsettled.Store(false)
 		}

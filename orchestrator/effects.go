@@ -61,7 +61,7 @@ func (p *process) perform(ctx context.Context, effects []effect) {
 		case storeStart:
 			begun := true
 			if _, err := p.o.o.Store.UpdateSession(ctx, p.session.SessionID, session.Patch{Begun: &begun}); err != nil {
-				p.log.Error("cannot remember that the session has begun", "error", err)
+				p.log.Error("cannot store that the session has started", "error", err)
 			} else {
 				p.handle(ctx, startWasStored{})
 			}
@@ -77,7 +77,7 @@ func (p *process) perform(ctx context.Context, effects []effect) {
 			}
 			p.handle(ctx, f.judged)
 		case logIllegalMove:
-			p.log.Error("refused an illegal change of state", "from", f.from, "to", f.to)
+			p.log.Error("rejected an invalid state change", "from", f.from, "to", f.to)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func (p *process) elicit(ctx context.Context, r claude.ElicitationRequest) (clau
 	}
 	answer := claude.ElicitationAnswer{Action: "cancel", Sent: func(error) { finish("") }}
 	if err != nil && !errors.Is(err, errAbandoned) {
-		p.log.ErrorContext(ctx, "cannot put an elicitation before a person", "server", r.ServerName, "error", err)
+		p.log.ErrorContext(ctx, "cannot show an elicitation to people", "server", r.ServerName, "error", err)
 		return answer, nil
 	}
 	if settled.Resolution == nil || settled.Resolution.Answer == nil {
@@ -38,7 +38,7 @@ func (p *process) elicit(ctx context.Context, r claude.ElicitationRequest) (clau
 	said := *settled.Resolution.Answer
 	if answer.Action, answer.Content, err = pending.ElicitationResult(settled, said); err != nil {
 		// Unexpected: the answer was validated against the same schema when it was given.
-		p.log.ErrorContext(ctx, "cannot give an answer to an elicitation", "request_id", settled.RequestID, "error", err)
+		p.log.ErrorContext(ctx, "cannot deliver the answer to an elicitation", "request_id", settled.RequestID, "error", err)
 		answer.Action, answer.Content = "cancel", nil
 	}
 	answer.Sent = func(err error) {
@@ -50,7 +50,7 @@ func (p *process) elicit(ctx context.Context, r claude.ElicitationRequest) (clau
 		}
 		if err == nil && said.Interrupt {
 			if err := p.interrupt(context.WithoutCancel(ctx), settled.Resolution.Actor); err != nil && !errors.Is(err, ErrNotRunning) {
-				p.log.Warn("cannot end the turn with a declined elicitation", "error", err)
+				p.log.Warn("cannot end the turn after a declined elicitation", "error", err)
 			}
 		}
 	}

@@ -83,7 +83,7 @@ func TestElicitationGoesOutAndBackWithTheTypesOfItsSchema(t *testing.T) {
 			RequestID: r.RequestID, SessionID: id, RequestType: r.RequestType, Actor: b.person,
 			Responses: []pending.Response{{ID: "name", Text: "Bo"}, {ID: "age", Text: "17"}},
 		})
-		if err == nil || !strings.Contains(err.Error(), "takes a whole number, at least 18") {
+		if err == nil || !strings.Contains(err.Error(), "must be a whole number, at least 18") {
 			t.Errorf("an answer that does not fit: %v", err)
 		}
 		b.answer(r, func(s *pending.Submission) {

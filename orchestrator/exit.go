@@ -39,16 +39,16 @@ func (p *process) finalize(ctx context.Context, stop, reason string) {
 		wrote = p.leftover.Wrote
 	}
 	// Without a journal, only this server wrote to the CLI, and has recorded what it wrote.
-	err := retryStore(ctx, p.log, "what a dead process has heard", func() error {
+	err := retryStore(ctx, p.log, "the answers that an ended process received", func() error {
 		if wrote == nil {
 			return nil
 		}
 		return p.requests.settleDelivered(lasting, wrote)
 	})
 	if err != nil {
-		p.log.ErrorContext(ctx, "cannot settle what a dead process has heard", "error", err)
+		p.log.ErrorContext(ctx, "cannot store which answers an ended process received", "error", err)
 	}
-	err = retryStore(ctx, p.log, "the end of the requests of a dead process", func() (err error) {
+	err = retryStore(ctx, p.log, "the open requests of an ended process", func() (err error) {
 		if byPerson {
 			_, err = p.o.o.Registry.WithdrawAll(lasting, p.session.SessionID, stop)
 		} else if err = p.o.endMCP(lasting, p.session.SessionID, cmp.Or(stop, reason)); err == nil {
@@ -57,18 +57,18 @@ func (p *process) finalize(ctx context.Context, stop, reason string) {
 		return err
 	})
 	if err != nil {
-		p.log.ErrorContext(ctx, "cannot settle the requests of a dead process", "error", err)
+		p.log.ErrorContext(ctx, "cannot update the open requests of an ended process", "error", err)
 	}
-	err = retryStore(ctx, p.log, "the end of the token of a dead process", func() error { return p.o.revokeTokens(lasting, p.session.SessionID) })
+	err = retryStore(ctx, p.log, "the revoked token of an ended process", func() error { return p.o.revokeTokens(lasting, p.session.SessionID) })
 	if err != nil {
-		p.log.ErrorContext(ctx, "cannot end the token of a dead process", "error", err)
+		p.log.ErrorContext(ctx, "cannot revoke the token of an ended process", "error", err)
 	}
 	p.requests.recordMissing(lasting)
 	p.settleMessage(lasting)
 	if stop != "" {
-		p.log.InfoContext(ctx, "the session's process was ended", "reason", stop)
+		p.log.InfoContext(ctx, "Claude was stopped", "reason", stop)
 	} else {
-		p.log.ErrorContext(ctx, "the session's process died", "reason", reason)
+		p.log.ErrorContext(ctx, "Claude ended unexpectedly", "reason", reason)
 	}
 	p.handle(lasting, exited{end})
 }
@@ -81,12 +81,12 @@ func (p *process) settleMessage(ctx context.Context) {
 	if id == "" || !s.memo.TurnStarted || !s.working() {
 		return
 	}
-	err := retryStore(ctx, p.log, "that a message was said", func() error {
+	err := retryStore(ctx, p.log, "the delivery of a message", func() error {
 		_, err := p.o.o.Store.MarkSent(ctx, id, time.Now())
 		return err
 	})
 	if err != nil {
-		p.log.ErrorContext(ctx, "cannot take a message from the queue", "error", err)
+		p.log.ErrorContext(ctx, "cannot mark a queued message as delivered", "error", err)
 	}
 }
 

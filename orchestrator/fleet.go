@@ -18,8 +18,8 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// beyondTimeout bounds how long another server may take to describe a runner.
-const beyondTimeout = 3 * time.Second
+// describeTimeout bounds how long another server may take to describe a runner.
+const describeTimeout = 3 * time.Second
 
 // Fleet drives the runner inside this server, if there is one, and the runners on other hosts that are
 // connected to this server. A call about a session goes to the [Orchestrator] of its runner, or to the
@@ -42,7 +42,7 @@ type Fleet struct {
 // see [Options].RunnerID.
 func NewFleet(local *Orchestrator) *Fleet {
 	f := &Fleet{Orchestrator: local, others: map[string]*Orchestrator{}, installations: map[string]launch.Installation{}}
-	local.everyone, local.beyond = f.each, f.allBeyond
+	local.serverOrchestrators, local.orchestratorsElsewhere = f.each, f.orchestratorsElsewhere
 	return f
 }
 
@@ -50,7 +50,7 @@ func NewFleet(local *Orchestrator) *Fleet {
 // runner. Calls reach o once it has adopted the processes of the runner. Drive calls changed then, and
 // again when calls no longer reach o.
 func (f *Fleet) Drive(ctx context.Context, o *Orchestrator, changed func()) error {
-	o.everyone = f.each
+	o.serverOrchestrators = f.each
 	o.admission.Share(f.admission)
 	ended := make(chan error, 1)
 	var running sync.WaitGroup
@@ -111,12 +111,14 @@ func (f *Fleet) Run(ctx context.Context) error {
 // SetElsewhere sets the access to runners of other servers. Call it before any other method.
 func (f *Fleet) SetElsewhere(e Elsewhere) { f.elsewhere = e }
 
-// passedOn marks the context of a call that another server has forwarded.
-type passedOn struct{}
+// forwarded marks the context of a call that another server has forwarded.
+type forwarded struct{}
 
-// Here returns a context for a call that another server has forwarded, so that it is not forwarded
-// again.
-func Here(ctx context.Context) context.Context { return context.WithValue(ctx, passedOn{}, true) }
+// WithForwarded returns a context for a call that another server has forwarded, so that it is not
+// forwarded again.
+func WithForwarded(ctx context.Context) context.Context {
+	return context.WithValue(ctx, forwarded{}, true)
+}
 
 // here returns the Orchestrator of a connected runner, else the embedded one.
 func (f *Fleet) here(runnerID string) *Orchestrator {
@@ -131,7 +133,7 @@ func (f *Fleet) here(runnerID string) *Orchestrator {
 // otherServer returns the sessions of a runner that another server drives, nil if no other does or
 // the call was forwarded.
 func (f *Fleet) otherServer(ctx context.Context, runnerID string) Sessions {
-	if f.elsewhere == nil || f.connected(runnerID) != nil || ctx.Value(passedOn{}) != nil {
+	if f.elsewhere == nil || f.connected(runnerID) != nil || ctx.Value(forwarded{}) != nil {
 		return nil
 	}
 	return f.elsewhere.Sessions(runnerID)
@@ -156,8 +158,8 @@ func (f *Fleet) running(sessionID string) *Orchestrator {
 	return f.Orchestrator
 }
 
-// of returns the sessions of the runner to which a session belongs.
-func (f *Fleet) of(ctx context.Context, sessionID string) Sessions {
+// sessionsOf returns the sessions of the runner to which a session belongs.
+func (f *Fleet) sessionsOf(ctx context.Context, sessionID string) Sessions {
 	if f.elsewhere == nil && f.hasLocal() && len(f.each()) == 1 {
 		return f.Orchestrator
 	}
@@ -182,9 +184,10 @@ func (f *Fleet) connected(runnerID string) *Orchestrator {
 	return nil
 }
 
-// near returns an Orchestrator for the folders and files of a runner, or a [problem.Error]. runnerID ""
-// names the runner inside the server. Another server may drive the runner.
-func (f *Fleet) near(ctx context.Context, runnerID string) (*Orchestrator, error) {
+// orchestratorFor returns an Orchestrator for the folders and files of a runner, or a
+// [problem.Error]. runnerID "" names the runner inside the server. Another server may drive the
+// runner.
+func (f *Fleet) orchestratorFor(ctx context.Context, runnerID string) (*Orchestrator, error) {
 	if o := f.connected(runnerID); o != nil {
 		return o, nil
 	}
@@ -192,7 +195,7 @@ func (f *Fleet) near(ctx context.Context, runnerID string) (*Orchestrator, error
 		return nil, problem.For("runner_id", "runner_required")
 	}
 	if there := f.otherServer(ctx, runnerID); there != nil {
-		return f.beyond(ctx, runnerID, there)
+		return f.orchestratorElsewhere(ctx, runnerID, there)
 	}
 	known, err := f.o.Store.Runner(ctx, runnerID)
 	if errors.Is(err, session.ErrNoRunner) || err == nil && !known.RemovedAt.IsZero() {
@@ -214,10 +217,11 @@ func (f *Fleet) RevokeOn(ctx context.Context, runnerID string, g pending.Grant) 
 	return f.byRunner(ctx, runnerID).RevokeOn(ctx, runnerID, g)
 }
 
-// beyond returns an Orchestrator for the folders and files of a runner that another server drives; there
-// are the runner's sessions on that server. The Orchestrator has no processes, and is not run.
-func (f *Fleet) beyond(ctx context.Context, runnerID string, there Sessions) (*Orchestrator, error) {
-	asking, cancel := context.WithTimeout(ctx, beyondTimeout)
+// orchestratorElsewhere returns an Orchestrator for the folders and files of a runner that another
+// server drives; there are the runner's sessions on that server. The Orchestrator has no processes,
+// and is not run.
+func (f *Fleet) orchestratorElsewhere(ctx context.Context, runnerID string, there Sessions) (*Orchestrator, error) {
+	asking, cancel := context.WithTimeout(ctx, describeTimeout)
 	defer cancel()
 	d, err := there.DescribeRunner(asking, runnerID)
 	if err != nil {
@@ -241,10 +245,10 @@ func (f *Fleet) beyond(ctx context.Context, runnerID string, there Sessions) (*O
 	return o, nil
 }
 
-// allBeyond returns what beyond returns for each runner that another server drives, and the runners that
-// cannot be reached.
-func (f *Fleet) allBeyond(ctx context.Context) (all []*Orchestrator, unreached []session.Runner) {
-	if f.elsewhere == nil || ctx.Value(passedOn{}) != nil {
+// orchestratorsElsewhere returns what orchestratorElsewhere returns for each runner that another
+// server drives, and the runners that cannot be reached.
+func (f *Fleet) orchestratorsElsewhere(ctx context.Context) (all []*Orchestrator, unreached []session.Runner) {
+	if f.elsewhere == nil || ctx.Value(forwarded{}) != nil {
 		return nil, nil
 	}
 	var mu sync.Mutex
@@ -255,7 +259,7 @@ func (f *Fleet) allBeyond(ctx context.Context) (all []*Orchestrator, unreached [
 			continue
 		}
 		asking.Go(func() {
-			o, err := f.beyond(ctx, runnerID, there)
+			o, err := f.orchestratorElsewhere(ctx, runnerID, there)
 			known := session.Runner{RunnerID: runnerID, Name: runnerID}
 			if err != nil {
 				f.o.Log.WarnContext(ctx, "a runner of another server cannot be reached", "runner_id", runnerID, "error", err)
@@ -423,8 +427,8 @@ func (f *Fleet) RunnerHere(runnerID string) launch.Runner {
 // treeHere returns t with access to the runner of a session, if t came from another server, which sends
 // only its place.
 func (f *Fleet) treeHere(s session.Session, t workingtree.Tree) workingtree.Tree {
-	if near := f.RunnerHere(s.RunnerID); t.Trees == nil && near != nil {
-		t.Trees = near
+	if trees := f.RunnerHere(s.RunnerID); t.Trees == nil && trees != nil {
+		t.Trees = trees
 	}
 	return t
 }
@@ -452,92 +456,92 @@ func (f *Fleet) Running(sessionID string) (session.Session, bool) {
 }
 
 func (f *Fleet) RequestViews(ctx context.Context, sessionID string) (RequestViews, error) {
-	return f.of(ctx, sessionID).RequestViews(ctx, sessionID)
+	return f.sessionsOf(ctx, sessionID).RequestViews(ctx, sessionID)
 }
 
 func (f *Fleet) Send(ctx context.Context, m session.Message) error {
-	return f.of(ctx, m.SessionID).Send(ctx, m)
+	return f.sessionsOf(ctx, m.SessionID).Send(ctx, m)
 }
 
 func (f *Fleet) Unqueue(ctx context.Context, sessionID, messageID string) (bool, error) {
-	return f.of(ctx, sessionID).Unqueue(ctx, sessionID, messageID)
+	return f.sessionsOf(ctx, sessionID).Unqueue(ctx, sessionID, messageID)
 }
 
 func (f *Fleet) Interrupt(ctx context.Context, sessionID string, by pending.Actor) error {
-	return f.of(ctx, sessionID).Interrupt(ctx, sessionID, by)
+	return f.sessionsOf(ctx, sessionID).Interrupt(ctx, sessionID, by)
 }
 
 func (f *Fleet) Kill(ctx context.Context, sessionID string, force bool, reason string) error {
-	return f.of(ctx, sessionID).Kill(ctx, sessionID, force, reason)
+	return f.sessionsOf(ctx, sessionID).Kill(ctx, sessionID, force, reason)
 }
 
 func (f *Fleet) Resume(ctx context.Context, sessionID string, by pending.Actor) error {
-	return f.of(ctx, sessionID).Resume(ctx, sessionID, by)
+	return f.sessionsOf(ctx, sessionID).Resume(ctx, sessionID, by)
 }
 
 func (f *Fleet) Fork(ctx context.Context, sessionID, messageID string, by pending.Actor) (string, error) {
-	return f.of(ctx, sessionID).Fork(ctx, sessionID, messageID, by)
+	return f.sessionsOf(ctx, sessionID).Fork(ctx, sessionID, messageID, by)
 }
 
 func (f *Fleet) Delete(ctx context.Context, sessionID string) error {
-	return f.of(ctx, sessionID).Delete(ctx, sessionID)
+	return f.sessionsOf(ctx, sessionID).Delete(ctx, sessionID)
 }
 
 func (f *Fleet) SetModel(ctx context.Context, sessionID, model string) error {
-	return f.of(ctx, sessionID).SetModel(ctx, sessionID, model)
+	return f.sessionsOf(ctx, sessionID).SetModel(ctx, sessionID, model)
 }
 
 func (f *Fleet) SetPermissionMode(ctx context.Context, sessionID, mode string, by pending.Actor) error {
-	return f.of(ctx, sessionID).SetPermissionMode(ctx, sessionID, mode, by)
+	return f.sessionsOf(ctx, sessionID).SetPermissionMode(ctx, sessionID, mode, by)
 }
 
 func (f *Fleet) Consent(ctx context.Context, sessionID string, c Consent, by pending.Actor) error {
-	return f.of(ctx, sessionID).Consent(ctx, sessionID, c, by)
+	return f.sessionsOf(ctx, sessionID).Consent(ctx, sessionID, c, by)
 }
 
 func (f *Fleet) Catalog(ctx context.Context, sessionID string) (*Catalog, error) {
-	return f.of(ctx, sessionID).Catalog(ctx, sessionID)
+	return f.sessionsOf(ctx, sessionID).Catalog(ctx, sessionID)
 }
 
 func (f *Fleet) PreviewFile(ctx context.Context, sessionID, path string) (FilePreview, error) {
-	return f.of(ctx, sessionID).PreviewFile(ctx, sessionID, path)
+	return f.sessionsOf(ctx, sessionID).PreviewFile(ctx, sessionID, path)
 }
 
 func (f *Fleet) PermissionRules(ctx context.Context, sessionID string) ([]SettingsRules, error) {
-	return f.of(ctx, sessionID).PermissionRules(ctx, sessionID)
+	return f.sessionsOf(ctx, sessionID).PermissionRules(ctx, sessionID)
 }
 
 func (f *Fleet) Tools(ctx context.Context, sessionID string) (Tools, error) {
-	return f.of(ctx, sessionID).Tools(ctx, sessionID)
+	return f.sessionsOf(ctx, sessionID).Tools(ctx, sessionID)
 }
 
 func (f *Fleet) EnableServer(ctx context.Context, sessionID, server string, enabled bool, by pending.Actor) error {
-	return f.of(ctx, sessionID).EnableServer(ctx, sessionID, server, enabled, by)
+	return f.sessionsOf(ctx, sessionID).EnableServer(ctx, sessionID, server, enabled, by)
 }
 
 func (f *Fleet) ReconnectServer(ctx context.Context, sessionID, server string, by pending.Actor) error {
-	return f.of(ctx, sessionID).ReconnectServer(ctx, sessionID, server, by)
+	return f.sessionsOf(ctx, sessionID).ReconnectServer(ctx, sessionID, server, by)
 }
 
 func (f *Fleet) SignInToServer(ctx context.Context, sessionID, server string, by pending.Actor) (string, error) {
-	return f.of(ctx, sessionID).SignInToServer(ctx, sessionID, server, by)
+	return f.sessionsOf(ctx, sessionID).SignInToServer(ctx, sessionID, server, by)
 }
 
 func (f *Fleet) FinishServerSignIn(ctx context.Context, sessionID, server, callback string, by pending.Actor) error {
-	return f.of(ctx, sessionID).FinishServerSignIn(ctx, sessionID, server, callback, by)
+	return f.sessionsOf(ctx, sessionID).FinishServerSignIn(ctx, sessionID, server, callback, by)
 }
 
 func (f *Fleet) ContextUsage(ctx context.Context, sessionID string) (ContextUsage, error) {
-	return f.of(ctx, sessionID).ContextUsage(ctx, sessionID)
+	return f.sessionsOf(ctx, sessionID).ContextUsage(ctx, sessionID)
 }
 
 func (f *Fleet) WorkingTree(ctx context.Context, sessionID string, view workingtree.View) (workingtree.Tree, error) {
-	return f.of(ctx, sessionID).WorkingTree(ctx, sessionID, view)
+	return f.sessionsOf(ctx, sessionID).WorkingTree(ctx, sessionID, view)
 }
 
 // FolderTree calls [Orchestrator.FolderTree] of a runner, "" for the one inside the server.
 func (f *Fleet) FolderTree(ctx context.Context, runnerID, cwd string, permit func(folder string) error, view workingtree.View) (workingtree.Tree, error) {
-	o, err := f.near(ctx, runnerID)
+	o, err := f.orchestratorFor(ctx, runnerID)
 	if err != nil {
 		return workingtree.Tree{}, err
 	}
@@ -546,7 +550,7 @@ func (f *Fleet) FolderTree(ctx context.Context, runnerID, cwd string, permit fun
 
 // LastChoice calls [Orchestrator.LastChoice] of a runner, "" for the one inside the server.
 func (f *Fleet) LastChoice(ctx context.Context, runnerID, userID, folder string) (mode, model string, err error) {
-	o, err := f.near(ctx, runnerID)
+	o, err := f.orchestratorFor(ctx, runnerID)
 	if err != nil {
 		return "", "", err
 	}
@@ -587,7 +591,7 @@ func (f *Fleet) Rewind(ctx context.Context, s session.Session, t workingtree.Tre
 
 // Folders calls [Orchestrator.Folders] of a runner, "" for the one inside the server.
 func (f *Fleet) Folders(ctx context.Context, runnerID, userID string, s workspace.Search) (workspace.Listing, error) {
-	o, err := f.near(ctx, runnerID)
+	o, err := f.orchestratorFor(ctx, runnerID)
 	if err != nil {
 		return workspace.Listing{}, err
 	}
@@ -596,7 +600,7 @@ func (f *Fleet) Folders(ctx context.Context, runnerID, userID string, s workspac
 
 // LastCatalog calls [Orchestrator.LastCatalog] of a runner, "" for the one inside the server.
 func (f *Fleet) LastCatalog(ctx context.Context, runnerID string) (*Catalog, error) {
-	o, err := f.near(ctx, runnerID)
+	o, err := f.orchestratorFor(ctx, runnerID)
 	if err != nil {
 		return nil, err
 	}
@@ -606,7 +610,7 @@ func (f *Fleet) LastCatalog(ctx context.Context, runnerID string) (*Catalog, err
 // reachable returns an Orchestrator for the folders and files of each runner that can be reached, the one
 // inside this server last.
 func (f *Fleet) reachable(ctx context.Context) []*Orchestrator {
-	all, _ := f.allBeyond(ctx)
+	all, _ := f.orchestratorsElsewhere(ctx)
 	return append(all, f.each()...)
 }
 

@@ -67,8 +67,8 @@ func (o *Orchestrator) RevokeFound(ctx context.Context, g pending.Grant, by pend
 // interrupted, revoking again completes it. It returns a [problem.Error] if the runner of the session
 // that asked cannot be reached, because Claude would continue to use the grant there.
 func (o *Orchestrator) revoke(ctx context.Context, g pending.Grant, by pending.Actor) (done Revocation, err error) {
-	beyond, unreached := o.beyond(ctx)
-	all := append(o.everyone(), beyond...)
+	elsewhere, unreached := o.orchestratorsElsewhere(ctx)
+	all := append(o.serverOrchestrators(), elsewhere...)
 	owner, err := o.grantedOn(ctx, g, all)
 	if err != nil {
 		return done, err
@@ -100,7 +100,7 @@ func (o *Orchestrator) revoke(ctx context.Context, g pending.Grant, by pending.A
 	if done.Grants, err = o.o.Store.RevokeGrant(ctx, g, by, now); err != nil {
 		return done, fmt.Errorf("orchestrator: revoke grant %s: %w", g.GrantID, err)
 	}
-	for _, each := range o.everyone() {
+	for _, each := range o.serverOrchestrators() {
 		each.grantsChanged(ctx)
 	}
 	return done, nil
@@ -153,7 +153,7 @@ func (o *Orchestrator) revokeHere(ctx context.Context, g pending.Grant) (done Re
 		asks, err := p.revoke(ctx, g)
 		switch {
 		case err != nil && !errors.Is(err, ErrNotRunning):
-			p.log.WarnContext(ctx, "cannot make Claude ask again at once", "rule", g.Rule, "error", err)
+			p.log.WarnContext(ctx, "cannot apply a revoked grant to a running session", "rule", g.Rule, "error", err)
 			done.Until = append(done.Until, statement.New("grant_session_unreachable"))
 		case asks:
 			done.Asking++
@@ -265,11 +265,11 @@ func (o *Orchestrator) FoundGrants(ctx context.Context) (Found, error) {
 		return Found{}, fmt.Errorf("orchestrator: list sessions: %w", err)
 	}
 	var all Found
-	beyond, unreached := o.beyond(ctx)
+	elsewhere, unreached := o.orchestratorsElsewhere(ctx)
 	for _, r := range unreached {
 		all.Problems = append(all.Problems, statement.New("grants_machine_unread", "runner", r.Name))
 	}
-	for _, each := range append(o.everyone(), beyond...) {
+	for _, each := range append(o.serverOrchestrators(), elsewhere...) {
 		var folders []string
 		for _, s := range page {
 			if s.Kind != session.Agent && s.CWD != "" && each.drives(s.RunnerID) && each.rules().Roots.Contains(s.CWD) && !slices.Contains(folders, s.CWD) {

@@ -10,7 +10,7 @@ import (
 	"github.com/sayso-dev/sayso/session"
 )
 
-// incident has the fields that begin every entry of the audit trail that this package writes;
+// incident has the fields that begin every entry of the audit log that this package writes;
 // docs/operating/audit.md describes the entries.
 type incident struct {
 	What      string     `json:"what"`
@@ -37,7 +37,7 @@ func newIncident(what string, s session.Session, by pending.Actor) incident {
 
 func (i incident) what() string { return i.What }
 
-// record appends an entry to the audit trail: an [incident], or a struct that embeds one.
+// record appends an entry to the audit log: an [incident], or a struct that embeds one.
 func (o *Orchestrator) record(ctx context.Context, entry interface{ what() string }) error {
 	data, err := json.Marshal(entry)
 	if err == nil {

@@ -27,7 +27,7 @@ const exitGracePeriod = 2 * time.Second
 
 // initialize initializes the CLI. Nothing else is sent before the CLI has answered. The error is
 // errGone, errNoAnswer, errNotProtocol, errNoAccount, or what went wrong.
-func (p *process) initialize(lasting context.Context, client *claude.Client, over <-chan struct{}) error {
+func (p *process) initialize(lasting context.Context, client *claude.Client, finished <-chan struct{}) error {
 	alive, end := context.WithCancelCause(lasting)
 	defer end(nil)
 	ctx, cancel := context.WithTimeoutCause(alive, p.o.rules().Limits.Start, errNoAnswer)
@@ -50,7 +50,7 @@ func (p *process) initialize(lasting context.Context, client *claude.Client, ove
 					cancelRubbish(errNotProtocol)
 					return
 				}
-			case <-over:
+			case <-finished:
 				end(errGone)
 				return
 			case <-stop:
@@ -66,7 +66,7 @@ func (p *process) initialize(lasting context.Context, client *claude.Client, ove
 		}
 		if errors.Is(err, claude.ErrClosed) {
 			select {
-			case <-over:
+			case <-finished:
 				return errGone
 			case <-time.After(exitGracePeriod): // the CLI runs and did not accept the line
 			}
@@ -77,7 +77,7 @@ func (p *process) initialize(lasting context.Context, client *claude.Client, ove
 		return errNoAccount
 	}
 	// While the database is unavailable, the process waits, also longer than Limits.Start.
-	err = retryStore(alive, p.log, "what the project demands of a session", func() error { return p.toolRules.restrictSkills(alive) })
+	err = retryStore(alive, p.log, "the project rules of a session", func() error { return p.toolRules.restrictSkills(alive) })
 	if err != nil {
 		return cmp.Or(context.Cause(alive), err)
 	}
@@ -100,7 +100,7 @@ func (p *process) reconcile(ctx context.Context, waiting []claude.ToolRequest, a
 		err = p.requests.reconcile(ctx, waiting, asked, withdrawn)
 	}
 	if err != nil {
-		p.log.ErrorContext(ctx, "cannot reconcile a process with what is stored of it", "error", err)
+		p.log.ErrorContext(ctx, "cannot reconcile a process with the database", "error", err)
 		return
 	}
 	running := map[string]bool{}
@@ -112,7 +112,7 @@ func (p *process) reconcile(ctx context.Context, waiting []claude.ToolRequest, a
 	p.mcpCalls.settle(ctx, running, asked)
 	p.requests.recordMissing(ctx)
 	if err := failpoint.Hit("reconcile.after"); err != nil {
-		p.log.ErrorContext(ctx, "cannot reconcile a process with what is stored of it", "error", err)
+		p.log.ErrorContext(ctx, "cannot reconcile a process with the database", "error", err)
 	}
 }
 
@@ -129,7 +129,7 @@ func (p *process) recover(ctx context.Context) {
 	asked := time.Now()
 	hello, err := client.Initialize(ctx, initialization())
 	if err != nil {
-		p.log.WarnContext(ctx, "Claude does not say what it waits for", "error", err)
+		p.log.WarnContext(ctx, "Claude does not report its open requests", "error", err)
 		return
 	}
 	p.reconcile(ctx, hello.PendingPermissionRequests, asked, statement.New("withdrawn_database_away"))
@@ -150,7 +150,7 @@ func (p *process) learnCost(ctx context.Context, client *claude.Client) {
 		defer cancel()
 		usd, err := client.SessionCost(ctx)
 		if err != nil {
-			p.log.DebugContext(ctx, "Claude does not say what it has cost so far", "error", err)
+			p.log.DebugContext(ctx, "Claude does not report its cost so far", "error", err)
 		}
 		begun = transcript.Micros(usd)
 	}

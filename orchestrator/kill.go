@@ -18,23 +18,23 @@ const (
 
 // awaitEnd waits for a reason to end the CLI, and then ends it. It returns once the CLI is gone,
 // whoever ended it, or this server has detached from it.
-func (p *process) awaitEnd(ctx context.Context, over <-chan struct{}) {
+func (p *process) awaitEnd(ctx context.Context, finished <-chan struct{}) {
 	select {
-	case <-over:
+	case <-finished:
 	case k := <-p.kills:
-		p.end(ctx, k, over)
+		p.end(ctx, k, finished)
 	case <-ctx.Done():
 		if p.detach() {
 			return
 		}
 		p.handle(ctx, serverStopping{})
-		p.end(ctx, killRequest{}, over)
+		p.end(ctx, killRequest{}, finished)
 	}
 }
 
 // end ends the CLI step by step, and returns once the CLI is gone. Further kill requests shorten
 // this.
-func (p *process) end(ctx context.Context, k killRequest, over <-chan struct{}) {
+func (p *process) end(ctx context.Context, k killRequest, finished <-chan struct{}) {
 	p.mu.Lock()
 	reason := p.state.stopReason
 	conn, client := p.conn, p.client
@@ -61,7 +61,7 @@ func (p *process) end(ctx context.Context, k killRequest, over <-chan struct{}) 
 				cancel() // also ends the loop
 			}
 		case <-lasting.Done():
-		case <-over:
+		case <-finished:
 		}
 	}
 	gone := func(grace time.Duration) bool {
@@ -69,7 +69,7 @@ func (p *process) end(ctx context.Context, k killRequest, over <-chan struct{}) 
 		defer timer.Stop()
 		for {
 			select {
-			case <-over:
+			case <-finished:
 				return true
 			case <-timer.C:
 				return false
@@ -108,7 +108,7 @@ func (p *process) end(ctx context.Context, k killRequest, over <-chan struct{}) 
 		case <-interrupted:
 		case <-lasting.Done():
 		case k = <-p.kills:
-		case <-over:
+		case <-finished:
 			return
 		}
 	}
@@ -119,7 +119,7 @@ func (p *process) end(ctx context.Context, k killRequest, over <-chan struct{}) 
 	if err := conn.Kill(); err != nil {
 		p.log.Error("cannot kill Claude", "error", err)
 	}
-	<-over
+	<-finished
 }
 
 // detach disconnects from the process if it can outlive this server, and reports whether it can.

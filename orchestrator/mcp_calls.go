@@ -80,7 +80,7 @@ func callOf(calls []transcript.FinishedCall, r pending.Request) int {
 func (c *mcpCalls) record(ctx context.Context, finished []transcript.FinishedCall) {
 	ended, err := c.o.o.Store.UnrecordedRequests(ctx, c.sessionID)
 	if err != nil && ctx.Err() == nil {
-		c.log.ErrorContext(ctx, "cannot read the requests without a record", "error", err)
+		c.log.ErrorContext(ctx, "cannot read requests that are not yet in the transcript", "error", err)
 	}
 	for _, r := range ended {
 		if !isOverMCP(r) {
@@ -100,11 +100,11 @@ func (c *mcpCalls) record(ctx context.Context, finished []transcript.FinishedCal
 
 // withdraw withdraws the open questions that match.
 func (c *mcpCalls) withdraw(ctx context.Context, match func(pending.Request) bool) {
-	err := retryStore(ctx, c.log, "the end of questions over MCP", func() error {
+	err := retryStore(ctx, c.log, "withdrawn questions over MCP", func() error {
 		return c.o.withdrawMCP(ctx, c.sessionID, statement.New("asker_stopped_waiting"), match)
 	})
 	if err != nil && ctx.Err() == nil {
-		c.log.ErrorContext(ctx, "cannot withdraw what was asked over MCP", "error", err)
+		c.log.ErrorContext(ctx, "cannot withdraw questions asked over MCP", "error", err)
 	}
 }
 

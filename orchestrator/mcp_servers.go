@@ -67,13 +67,13 @@ func isSignInAddress(address string) bool {
 		(u.Scheme == "https" || u.Scheme == "http" && ssrf.IsLoopback(u.Hostname()))
 }
 
-// serverIncident is the entry of the audit trail for a change of an MCP server.
+// serverIncident is the entry of the audit log for a change of an MCP server.
 type serverIncident struct {
 	incident
 	Server string `json:"server"`
 }
 
-// changeServer records a change of an MCP server in the audit trail, then makes it.
+// changeServer records a change of an MCP server in the audit log, then makes it.
 func (o *Orchestrator) changeServer(ctx context.Context, sessionID, server, what string, by pending.Actor, change func(context.Context, *claude.Client) error) error {
 	if err := ownServer(server); err != nil {
 		return err

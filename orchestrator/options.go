@@ -27,7 +27,7 @@ type Store interface {
 	UndeliveredRequests(ctx context.Context, sessionID string) ([]pending.Request, error)
 	UnconsumedRequests(ctx context.Context, sessionID string) ([]pending.Request, error)
 	ConsumedRequests(ctx context.Context, sessionID, processID string, limit int) ([]pending.Request, error)
-	// AddIncident appends an entry to the audit trail.
+	// AddIncident appends an entry to the audit log.
 	AddIncident(ctx context.Context, body []byte) error
 }
 

@@ -29,10 +29,10 @@ type Orchestrator struct {
 
 	unsettled atomic.Bool // the store has not yet recorded what died with an earlier server
 
-	everyone func() []*Orchestrator // of all runners of this server; set before Run
-	// beyond returns Orchestrators for the folders and files of the runners that other servers
+	serverOrchestrators func() []*Orchestrator // of all runners of this server; set before Run
+	// orchestratorsElsewhere returns Orchestrators for the folders and files of the runners that other servers
 	// drive, and the runners that cannot be reached. It is set before Run.
-	beyond func(context.Context) ([]*Orchestrator, []session.Runner)
+	orchestratorsElsewhere func(context.Context) ([]*Orchestrator, []session.Runner)
 	// revokeThere revokes a grant through the server that drives the runner; nil if this one does.
 	revokeThere func(context.Context, pending.Grant) (Revocation, error)
 
@@ -76,8 +76,8 @@ func New(o Options) (*Orchestrator, error) {
 	if o.Runner != nil {
 		made.disk = launch.RemoteDisk(runner)
 	}
-	made.everyone = func() []*Orchestrator { return []*Orchestrator{made} }
-	made.beyond = func(context.Context) ([]*Orchestrator, []session.Runner) { return nil, nil }
+	made.serverOrchestrators = func() []*Orchestrator { return []*Orchestrator{made} }
+	made.orchestratorsElsewhere = func(context.Context) ([]*Orchestrator, []session.Runner) { return nil, nil }
 	made.admission = admission.New(admission.Options{
 		Store: o.Store, EachPerson: func() project.Limits { return made.rules().EachPerson }, Running: made.usage, Servers: o.Servers,
 	})
@@ -155,7 +155,7 @@ func (o *Orchestrator) usage() map[string]project.SessionUse {
 }
 
 func (o *Orchestrator) processesOfAll() (all []*process) {
-	for _, each := range o.everyone() {
+	for _, each := range o.serverOrchestrators() {
 		all = append(all, each.all()...)
 	}
 	return all

@@ -103,7 +103,7 @@ func (f *Fleet) Environment(ctx context.Context, runnerID string) (Environment, 
 		}
 		return Environment{Installation: launch.Installation{Problem: where}}, err
 	}
-	o, err := f.near(ctx, runnerID)
+	o, err := f.orchestratorFor(ctx, runnerID)
 	if err != nil {
 		return Environment{}, err
 	}
@@ -174,7 +174,7 @@ func (f *Fleet) startOn(ctx context.Context, r StartRequest) (string, error) {
 	if there := f.otherServer(ctx, r.RunnerID); there != nil {
 		return startElsewhere(ctx, there, r)
 	}
-	o, err := f.near(ctx, r.RunnerID)
+	o, err := f.orchestratorFor(ctx, r.RunnerID)
 	if err != nil {
 		return "", err
 	}

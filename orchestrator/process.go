@@ -29,11 +29,11 @@ type process struct {
 
 	slowFolder bool // see snapshotFolder; only the sender uses it
 
-	feed   chan struct{}    // wakes sendMessages; capacity 1, never closed
-	kills  chan killRequest // capacity 1, never closed
-	dirty  chan struct{}    // wakes the writer; capacity 1, never closed
-	gone   chan struct{}    // closed by the orchestrator when the process is removed
-	asking atomic.Bool      // endBypass is running
+	feed         chan struct{}    // wakes sendMessages; capacity 1, never closed
+	kills        chan killRequest // capacity 1, never closed
+	dirty        chan struct{}    // wakes the writer; capacity 1, never closed
+	gone         chan struct{}    // closed by the orchestrator when the process is removed
+	endingBypass atomic.Bool      // endBypass is running
 
 	catalog atomic.Pointer[Catalog] // what the CLI offers; nil before the CLI has reported it
 
@@ -92,7 +92,7 @@ func newProcess(o *node, s session.Session, plan launchPlan, leftover launch.Lef
 	p.requests = &requests{o: o, log: p.log, sessionID: s.SessionID, processID: p.processID, before: plan.Before, speaker: p.transcriptAgentID, addItems: p.addItems}
 	p.mcpCalls = &mcpCalls{o: o, log: p.log, sessionID: s.SessionID, addItems: p.addItems, requests: p.requests, signal: make(chan struct{}, 1)}
 	p.toolRules = &toolRules{o: o, log: p.log, folder: s.CWD, client: p.clientNow}
-	p.revoked = &revocations{o: o, log: p.log, client: p.clientNow, telling: make(chan struct{}, 1)}
+	p.revoked = &revocations{o: o, log: p.log, client: p.clientNow, applying: make(chan struct{}, 1)}
 	p.transcript.Free = s.Demo
 	p.written = sync.NewCond(&p.mu)
 	p.state = state{row: session.ProcessState{
@@ -131,7 +131,7 @@ func (p *process) transcriptAgentID(agentID string) string {
 // detach ends the connection to a process that outlives this server.
 func detach(conn launch.JournaledConn, log *slog.Logger) {
 	if err := conn.Detach(); err != nil {
-		log.Warn("letting go of Claude was not clean", "error", err)
+		log.Warn("cannot disconnect cleanly from Claude", "error", err)
 	}
 }
 

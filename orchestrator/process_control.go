@@ -62,7 +62,7 @@ func (p *process) sendInterrupt(ctx context.Context, client *claude.Client, i *t
 	// The CLI cuts off its calls without reporting which. An unavailable store must not prevent
 	// the interrupt; the results of the calls then end their questions.
 	if err := p.o.endMCP(ctx, p.session.SessionID, statement.New("interrupted_by", "by", by.Name)); err != nil {
-		p.log.ErrorContext(ctx, "cannot withdraw what was asked over MCP", "error", err)
+		p.log.ErrorContext(ctx, "cannot withdraw questions asked over MCP", "error", err)
 	}
 	err := client.Interrupt(ctx)
 	var refused *claude.RequestError
@@ -143,16 +143,16 @@ func (p *process) endBypass(ctx context.Context) {
 	case err != nil && ctx.Err() != nil:
 		return
 	case err != nil:
-		p.log.WarnContext(ctx, "Claude cannot be told to ask again", "error", err)
+		p.log.WarnContext(ctx, "cannot switch Claude to a permission mode that asks", "error", err)
 		p.kill(false, false, statement.New("bypass_end_failed"))
 	default:
 		note := transcript.Note("asks-again:"+uuid.NewString(), "warning", statement.New("bypass_ended"), time.Now())
 		if err := p.o.o.Store.PutItems(ctx, p.session.SessionID, []session.Item{note}); err != nil {
-			p.log.ErrorContext(ctx, "cannot note that Claude asks again", "error", err)
+			p.log.ErrorContext(ctx, "cannot add a note about the permission mode to the transcript", "error", err)
 		}
 	}
 	if _, err := p.o.o.Store.UpdateSession(ctx, p.session.SessionID, session.Patch{PermissionMode: &mode}); err != nil {
-		p.log.ErrorContext(ctx, "cannot keep that Claude asks again", "error", err)
+		p.log.ErrorContext(ctx, "cannot store the permission mode", "error", err)
 	}
 	p.o.o.Notifier.Notify(p.session.SessionID)
 }

@@ -35,7 +35,7 @@ func (o *Orchestrator) recoverSession(ctx context.Context, left launch.Leftover)
 	}
 	saved, err := o.runner.SavedConversation(ctx, id.SessionID)
 	if err != nil && !errors.Is(err, claude.ErrNotSaved) {
-		o.o.Log.WarnContext(ctx, "cannot read what Claude has saved of a session", "session_id", id.SessionID, "error", err)
+		o.o.Log.WarnContext(ctx, "cannot read Claude's saved transcript of a session", "session_id", id.SessionID, "error", err)
 	}
 	folder := origin.Folder
 	if folder == "" {
@@ -68,7 +68,7 @@ var errNoFolder = errors.New("the folder of the process is unknown")
 // and adds to the session's transcript what only Claude's own transcript contains.
 func (o *Orchestrator) recoverProcess(ctx context.Context, left launch.Leftover, s session.Session, reason string) (*process, error) {
 	id := left.ID()
-	o.o.Log.WarnContext(ctx, "recovering a session whose running process the database does not know", "session_id", id.SessionID, "process_id", id.ProcessID, "reason", reason)
+	o.o.Log.WarnContext(ctx, "recovering a session that is missing from the database", "session_id", id.SessionID, "process_id", id.ProcessID, "reason", reason)
 	if err := o.addSaved(ctx, s); err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (o *Orchestrator) recoverProcess(ctx context.Context, left launch.Leftover,
 		err = o.o.Launcher.ConnectAgent(ctx, id, agent.Token)
 	}
 	if err != nil {
-		o.o.Log.ErrorContext(ctx, "Claude cannot ask over MCP", "session_id", id.SessionID, "error", err)
+		o.o.Log.ErrorContext(ctx, "Claude cannot ask questions over MCP", "session_id", id.SessionID, "error", err)
 	}
 	p := newProcess(o.node, s, launchOf(s), left)
 	if started := left.Origin().StartedAt; !started.IsZero() {

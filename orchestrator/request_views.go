@@ -49,7 +49,7 @@ func (o *Orchestrator) RequestViews(ctx context.Context, sessionID string) (Requ
 		}
 	}
 	if v.CLI, err = p.openInCLI(ctx); err != nil {
-		p.log.WarnContext(ctx, "Claude does not say what it waits for", "error", err)
+		p.log.WarnContext(ctx, "Claude does not report its open requests", "error", err)
 	}
 	if !whole { // a missing request may be in the part that is gone
 		for _, r := range v.Rows {

@@ -85,7 +85,7 @@ func policyOf(r claude.ToolRequest) *pending.Policy {
 func (rs *requests) fromElicitation(r claude.ElicitationRequest) pending.Request {
 	form, err := pending.FormOfElicitation(r.Raw)
 	if err != nil {
-		rs.log.Warn("an MCP server asked what cannot be shown as a form", "server", r.ServerName, "error", err)
+		rs.log.Warn("an MCP server asked a question that cannot be shown as a form", "server", r.ServerName, "error", err)
 	}
 	return pending.Request{
 		RequestID:   rs.id(r.RequestID),
@@ -107,7 +107,7 @@ func (rs *requests) setDelivery(ctx context.Context, requestID string, d pending
 		rs.mu.Unlock()
 	}
 	if err != nil && ctx.Err() == nil {
-		rs.log.ErrorContext(ctx, "cannot store how far an answer has come", "request_id", requestID, "delivery", d, "error", err)
+		rs.log.ErrorContext(ctx, "cannot store the delivery state of an answer", "request_id", requestID, "delivery", d, "error", err)
 	}
 }
 
@@ -148,7 +148,7 @@ func (rs *requests) record(r pending.Request) {
 func (rs *requests) recordMissing(ctx context.Context) {
 	missing, err := rs.o.o.Store.UnrecordedRequests(ctx, rs.sessionID)
 	if err != nil {
-		rs.log.ErrorContext(ctx, "cannot read the requests without a record", "error", err)
+		rs.log.ErrorContext(ctx, "cannot read requests that are not yet in the transcript", "error", err)
 		return
 	}
 	for _, r := range missing {
@@ -225,7 +225,7 @@ func (rs *requests) settleDelivered(ctx context.Context, wrote func(ctx context.
 		}
 		written, err := wrote(ctx, r.AskerRequestID)
 		if err != nil {
-			rs.log.ErrorContext(ctx, "cannot read what was written to a dead process", "error", err)
+			rs.log.ErrorContext(ctx, "cannot read the input of an ended process", "error", err)
 			written = true // to be safe: a person decides
 		}
 		if !written {
@@ -299,7 +299,7 @@ func (rs *requests) forgottenAnswer(ctx context.Context, req pending.Request) (*
 	}
 	consumed, err := rs.o.o.Store.ConsumedRequests(ctx, rs.sessionID, rs.before, recentlyConsumed)
 	if err != nil {
-		return nil, fmt.Errorf("orchestrator: answers to the former process: %w", err)
+		return nil, fmt.Errorf("orchestrator: answers to the previous process: %w", err)
 	}
 	for i, old := range consumed {
 		if old.ToolName != req.ToolName || old.Resolution == nil || old.Resolution.Answer == nil || !transcript.SameInput(old.ToolInput, req.ToolInput) {
@@ -307,7 +307,7 @@ func (rs *requests) forgottenAnswer(ctx context.Context, req pending.Request) (*
 		}
 		saves, err := rs.o.runner.SavedMentions(ctx, rs.sessionID, `"tool_use_id":"`+old.AskerToolUseID+`"`)
 		if err != nil && !errors.Is(err, claude.ErrNotSaved) {
-			rs.log.WarnContext(ctx, "cannot read what Claude has saved of a session", "error", err)
+			rs.log.WarnContext(ctx, "cannot read Claude's saved transcript of a session", "error", err)
 			continue
 		}
 		if !saves {
@@ -327,7 +327,7 @@ func (rs *requests) isOrphan(r pending.Request) bool {
 func (rs *requests) earlierAnswers(ctx context.Context) ([]pending.Request, error) {
 	given, err := rs.o.unconsumed(ctx, rs.sessionID)
 	if err != nil {
-		return nil, fmt.Errorf("orchestrator: answers to the former process: %w", err)
+		return nil, fmt.Errorf("orchestrator: answers to the previous process: %w", err)
 	}
 	return slices.DeleteFunc(given, func(r pending.Request) bool {
 		return r.ProcessID == rs.processID || r.Resolution == nil || r.Resolution.Answer == nil
@@ -351,14 +351,14 @@ func (rs *requests) dropEarlierOnce(ctx context.Context) (more, all bool) {
 	answers, err := rs.earlierAnswers(ctx)
 	if err != nil {
 		all = false
-		rs.log.ErrorContext(ctx, "cannot read the answers to the former process", "error", err)
+		rs.log.ErrorContext(ctx, "cannot read the answers to the previous process", "error", err)
 	}
 	for _, old := range answers {
 		if old.Delivery == pending.Queued { // otherwise it was recorded when it was given
 			rs.record(old)
 		}
 		if err := rs.o.o.Store.SetDelivery(ctx, old.RequestID, pending.Dropped); err != nil {
-			rs.log.ErrorContext(ctx, "cannot drop an answer that nobody asked for again", "error", err)
+			rs.log.ErrorContext(ctx, "cannot discard an answer that Claude did not ask for again", "error", err)
 			all = false
 		}
 	}

@@ -68,7 +68,7 @@ func (o *Orchestrator) resumeAnswered(ctx context.Context) {
 			resume = o.continueAfterOutage
 		}
 		if err := resume(ctx, sessionID); err != nil && ctx.Err() == nil {
-			o.o.Log.ErrorContext(ctx, "cannot resume a session whose question was answered", "session_id", sessionID, "error", err)
+			o.o.Log.ErrorContext(ctx, "cannot resume a session after an answer", "session_id", sessionID, "error", err)
 		}
 	}
 }
@@ -117,14 +117,14 @@ func (o *Orchestrator) continueSession(ctx context.Context, p *process) {
 	}
 	if p.hasNoTranscript(ctx) {
 		if err := o.restartAfresh(ctx, p); err != nil && !errors.Is(err, ErrClosing) {
-			p.log.ErrorContext(ctx, "cannot begin the session afresh", "error", err)
+			p.log.ErrorContext(ctx, "cannot restart the session", "error", err)
 		}
 		return
 	}
 	if !p.continuesAfterExit() {
 		return
 	}
-	err := retryStore(ctx, p.log, "what came in while the process ended", func() error {
+	err := retryStore(ctx, p.log, "messages and answers received while the process ended", func() error {
 		queue, err := o.o.Store.QueuedMessages(ctx, p.session.SessionID)
 		if err != nil {
 			return err
@@ -155,7 +155,7 @@ func (o *Orchestrator) continueSession(ctx context.Context, p *process) {
 		return err
 	})
 	if err != nil && !errors.Is(err, ErrRunning) && !errors.Is(err, ErrClosing) && ctx.Err() == nil {
-		p.log.ErrorContext(ctx, "cannot go on with what came in while the process ended", "error", err)
+		p.log.ErrorContext(ctx, "cannot continue the session after its process ended", "error", err)
 	}
 }
 

@@ -20,10 +20,10 @@ const revokedWithin = time.Hour
 
 // revocations keeps a running CLI from using grants that were revoked since it started.
 type revocations struct {
-	o       *node
-	log     *slog.Logger
-	client  func() *claude.Client // nil while none is connected
-	telling chan struct{}         // held while the CLI receives the revoked rules; capacity 1, never closed
+	o        *node
+	log      *slog.Logger
+	client   func() *claude.Client // nil while none is connected
+	applying chan struct{}         // held while the CLI receives the revoked rules; capacity 1, never closed
 
 	mu   sync.Mutex
 	list grants.Revoked // revoked grants that the CLI may still apply
@@ -57,8 +57,8 @@ func (rv *revocations) askAgain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, rv.o.rules().Limits.Reply)
 	defer cancel()
 	select { // one call at a time, so that an older list never arrives last
-	case rv.telling <- struct{}{}:
-		defer func() { <-rv.telling }()
+	case rv.applying <- struct{}{}:
+		defer func() { <-rv.applying }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -80,7 +80,7 @@ func (rv *revocations) settle(ctx context.Context, settled []pending.Grant) {
 	rv.list.Settle(settled)
 	rv.mu.Unlock()
 	if err := rv.askAgain(ctx); err != nil && !errors.Is(err, claude.ErrClosed) && !errors.Is(err, ErrNotRunning) {
-		rv.log.WarnContext(ctx, "Claude may ask for what was granted again", "error", err)
+		rv.log.WarnContext(ctx, "cannot update the rules of a session; Claude may ask for what is granted", "error", err)
 	}
 }
 
@@ -109,7 +109,7 @@ func (rv *revocations) restore(ctx context.Context, started time.Time, p grants.
 		return
 	}
 	if err := rv.askAgain(ctx); err != nil {
-		rv.log.WarnContext(ctx, "Claude may go by rules that were revoked", "error", err)
+		rv.log.WarnContext(ctx, "Claude may still apply revoked rules", "error", err)
 	}
 }
 

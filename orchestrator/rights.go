@@ -15,7 +15,7 @@ import (
 // because the person who had the right may have lost it. A person must start it again.
 var errBypassStopped = errors.New("a session that asks nobody is started by a person")
 
-// recordBypass records in the audit trail that a process is about to bypass approvals. If that
+// recordBypass records in the audit log that a process is about to bypass approvals. If that
 // fails, the process must not do so.
 func (o *Orchestrator) recordBypass(ctx context.Context, s session.Session, by pending.Actor) error {
 	return o.record(ctx, newIncident("asks_nobody", s, by))
@@ -67,8 +67,8 @@ func (o *Orchestrator) mayBypass(ctx context.Context, userID, folder string) (bo
 func (o *Orchestrator) watchRights(ctx context.Context) {
 	pause := time.NewTicker(rightsInterval)
 	defer pause.Stop()
-	var telling sync.WaitGroup
-	defer telling.Wait()
+	var ending sync.WaitGroup
+	defer ending.Wait()
 	for {
 		select {
 		case <-ctx.Done():
@@ -76,9 +76,9 @@ func (o *Orchestrator) watchRights(ctx context.Context) {
 		case <-pause.C:
 		}
 		for _, p := range o.processesWithoutRight(ctx) {
-			if p.asking.CompareAndSwap(false, true) {
-				telling.Go(func() {
-					defer p.asking.Store(false)
+			if p.endingBypass.CompareAndSwap(false, true) {
+				ending.Go(func() {
+					defer p.endingBypass.Store(false)
 					if _, is := p.bypassingFor(); is { // its mode may have changed since the check
 						p.endBypass(ctx)
 					}
@@ -91,23 +91,23 @@ func (o *Orchestrator) watchRights(ctx context.Context) {
 // processesWithoutRight lists the processes that bypass approvals for a user who does not have the
 // right.
 func (o *Orchestrator) processesWithoutRight(ctx context.Context) (list []*process) {
-	var sparing []*process
+	var bypassing []*process
 	for _, p := range o.all() {
 		if _, is := p.bypassingFor(); is {
-			sparing = append(sparing, p)
+			bypassing = append(bypassing, p)
 		}
 	}
-	if len(sparing) == 0 {
+	if len(bypassing) == 0 {
 		return nil
 	}
 	r, err := o.rights(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			o.o.Log.ErrorContext(ctx, "cannot see who may have Claude ask nobody", "error", err)
+			o.o.Log.ErrorContext(ctx, "cannot read who can bypass approvals", "error", err)
 		}
 		return nil
 	}
-	for _, p := range sparing {
+	for _, p := range bypassing {
 		if by, is := p.bypassingFor(); is && !r.mayBypass(by, p.session.CWD) {
 			list = append(list, p)
 		}

@@ -64,7 +64,7 @@ func (p *process) finish(ctx context.Context, reason string, endWriting func()) 
 		remove = p.leftover.Remove // the process was never reached
 	}
 	if err := remove(lasting); err != nil {
-		p.log.Warn("cannot clear away what is left of the process", "error", err)
+		p.log.Warn("cannot clean up after the process", "error", err)
 	}
 }
 
@@ -83,9 +83,9 @@ func (p *process) startAndDrive(ctx, lasting context.Context) (reason string) {
 			p.handle(lasting, detachSet{true}) // the next server tries again
 			return ""
 		}
-		p.log.ErrorContext(ctx, "cannot reach the process that a former server left", "error", err)
+		p.log.ErrorContext(ctx, "cannot reconnect to the running process", "error", err)
 		if err := p.leftover.End(lasting); err != nil {
-			p.log.ErrorContext(ctx, "cannot end what is left of the process", "error", err)
+			p.log.ErrorContext(ctx, "cannot end a process that cannot be reached", "error", err)
 		}
 		return statement.New("process_unreachable")
 	}
@@ -111,15 +111,15 @@ func (p *process) start(ctx context.Context) (conn launch.Conn, err error) {
 		Demo: s.Demo && p.o.o.Demo != nil,
 	}
 	if p.o.rules().asksIn(s.CWD) {
-		if err := retryStore(ctx, p.log, "the token with which Claude asks over MCP", func() (err error) {
+		if err := retryStore(ctx, p.log, "the token for questions over MCP", func() (err error) {
 			spec.Agent, err = p.o.newAgent(ctx, s.SessionID)
 			return err
 		}); err != nil {
 			// A session that cannot ask over MCP is better than none.
-			p.log.ErrorContext(ctx, "Claude cannot ask over MCP", "error", err)
+			p.log.ErrorContext(ctx, "Claude cannot ask questions over MCP", "error", err)
 		}
 	}
-	if err := retryStore(ctx, p.log, "what a process takes from its folder", func() error {
+	if err := retryStore(ctx, p.log, "the folder settings of a process", func() error {
 		settings, err := p.o.recheckSettings(ctx, s, p.plan.settings)
 		if err != nil {
 			return err
@@ -163,12 +163,12 @@ func (p *process) attach(ctx context.Context) (launch.Conn, error) {
 		return nil, err
 	}
 	if err := p.o.o.Launcher.ConnectAgent(ctx, p.leftover.ID(), ""); err != nil {
-		p.log.ErrorContext(ctx, "Claude cannot ask over MCP", "error", err)
+		p.log.ErrorContext(ctx, "Claude cannot ask questions over MCP", "error", err)
 	}
 	conn, err := p.leftover.Attach(ctx, p.snapshot().offset)
 	for began, told := time.Now(), false; errors.Is(err, launch.ErrHung) && time.Since(began) < hungTimeout; told = true {
 		if !told {
-			p.log.WarnContext(ctx, "the process that a former server left does not answer yet", "error", err)
+			p.log.WarnContext(ctx, "the running process does not respond yet; trying again", "error", err)
 			p.handle(ctx, attachDelayed{})
 		}
 		select {
@@ -198,31 +198,31 @@ func (p *process) drive(ctx, lasting context.Context, conn launch.Conn) (reason 
 	p.handle(lasting, connected{conn.PID()})
 
 	var tasks sync.WaitGroup
-	over := make(chan struct{}) // closed when the CLI is gone and its requests are settled
+	finished := make(chan struct{}) // closed when the CLI is gone and its requests are settled
 	alive, cancel := context.WithCancel(lasting)
 	defer cancel()
 	tasks.Go(func() { p.mcpCalls.run(alive) })
 	tasks.Go(func() {
-		defer close(over)
+		defer close(finished)
 		defer cancel()
 		if err := client.Run(lasting); err != nil {
 			p.connectionBroke(lasting, conn, err)
 		}
 	})
-	tasks.Go(func() { p.awaitEnd(ctx, over) })
+	tasks.Go(func() { p.awaitEnd(ctx, finished) })
 	tasks.Go(func() {
 		select {
 		case <-conn.Done():
-		case <-over:
+		case <-finished:
 			return
 		}
 		// Settling the rest needs the store. People see the end that they asked for before that.
 		p.showEnd(lasting)
 	})
-	startError := p.initialize(lasting, client, over)
+	startError := p.initialize(lasting, client, finished)
 	if startError == nil {
 		p.handle(lasting, initializeDone{})
-		p.sendMessages(lasting, over)
+		p.sendMessages(lasting, finished)
 	} else if !errors.Is(startError, errGone) && !p.is(state.isDetached) {
 		p.log.ErrorContext(ctx, "Claude did not start properly", "error", startError)
 		_ = conn.Kill()
@@ -262,7 +262,7 @@ func (p *process) connect(ctx context.Context, conn launch.Conn) *claude.Client 
 	gone := func(err error) {
 		p.handle(ctx, detachSet{true})
 		if errors.Is(err, launch.ErrFenced) {
-			p.log.WarnContext(ctx, "another server has taken the session over")
+			p.log.WarnContext(ctx, "another server has taken over the session")
 			p.o.leaseLost()
 		}
 	}
@@ -300,7 +300,7 @@ func (p *process) connect(ctx context.Context, conn launch.Conn) *claude.Client 
 // disconnected from it.
 func (p *process) connectionBroke(ctx context.Context, conn launch.Conn, err error) {
 	if !p.is(state.isDetached) {
-		p.log.WarnContext(ctx, "the connection to Claude broke", "error", err)
+		p.log.WarnContext(ctx, "the connection to Claude was lost", "error", err)
 		_ = conn.Kill()
 	}
 }

@@ -90,7 +90,7 @@ func (o *Orchestrator) Unqueue(ctx context.Context, sessionID, messageID string)
 		p.handle(ctx, messageReleased{messageID}) // the message stays in the queue
 	}
 	if err != nil {
-		return false, fmt.Errorf("orchestrator: take back message: %w", err)
+		return false, fmt.Errorf("orchestrator: withdraw message: %w", err)
 	}
 	o.o.Notifier.Notify(sessionID)
 	if now := o.find(sessionID); now != nil {

@@ -62,7 +62,7 @@ func (p *process) sendMessages(ctx context.Context, done <-chan struct{}) {
 		case <-timer.C:
 			if hold && p.is(state.cutOff) {
 				if err := p.continueTurn(ctx); err != nil {
-					p.log.ErrorContext(ctx, "cannot have Claude continue the interrupted turn", "error", err)
+					p.log.ErrorContext(ctx, "cannot continue the interrupted turn", "error", err)
 					timer.Reset(resendDelay)
 					continue
 				}

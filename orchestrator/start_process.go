@@ -119,7 +119,7 @@ func (o *Orchestrator) unsavedMessage(ctx context.Context, s session.Session, cu
 	switch {
 	case errors.Is(err, claude.ErrNotSaved): // the CLI will report that
 	case err != nil: // then Claude is asked to continue, as if it had saved the message
-		o.o.Log.WarnContext(ctx, "cannot read what Claude has saved of a session", "session_id", s.SessionID, "error", err)
+		o.o.Log.WarnContext(ctx, "cannot read Claude's saved transcript of a session", "session_id", s.SessionID, "error", err)
 	case !saved:
 		return known.Sending, nil
 	}

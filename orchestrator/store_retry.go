@@ -22,7 +22,7 @@ func retryStore(ctx context.Context, log *slog.Logger, what string, do func() er
 			return err
 		}
 		if !told {
-			log.ErrorContext(ctx, "the store cannot take it now; trying again until it can", "what", what, "error", err)
+			log.ErrorContext(ctx, "the store is not available; retrying until it is", "what", what, "error", err)
 		}
 		select {
 		case <-time.After(storeRetryDelay):

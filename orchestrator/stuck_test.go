@@ -24,7 +24,7 @@ func TestWhatIsStuckSaysWhy(t *testing.T) {
 	}{
 		"the model":   {[]claudetest.Step{{Text: "Let me think."}, hang}, "Waiting for the Claude API, which has sent nothing since 00:00:"},
 		"the network": {[]claudetest.Step{{Text: "Let me think."}, {Raw: retrying}, hang}, "Waiting for the Claude API since 00:00:"},
-		"the tool":    {[]claudetest.Step{{Text: "Let me look."}, {SleepMS: 7000}, tool, hang}, "The tool Bash has been running since 00:00:07 UTC without a sign of life."},
+		"the tool":    {[]claudetest.Step{{Text: "Let me look."}, {SleepMS: 7000}, tool, hang}, "The tool Bash has been running since 00:00:07 UTC without activity."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			limits := func(l *orchestrator.Limits) { l.Sample = time.Second }
@@ -79,7 +79,7 @@ func TestAQuietToolIsNoIgnoredAnswer(t *testing.T) {
 		}
 		time.Sleep(40 * time.Second)
 		s := b.wait(id, func(s session.ProcessState) bool { return s.Stuck != "" })
-		if want := "The tool Bash has been running since 00:00:09 UTC without a sign of life."; s.Stuck != want {
+		if want := "The tool Bash has been running since 00:00:09 UTC without activity."; s.Stuck != want {
 			t.Errorf("it says %q, want %q", s.Stuck, want)
 		}
 	})

@@ -155,7 +155,7 @@ func (o *Orchestrator) importTranscript(ctx context.Context, s session.Session, 
 	}
 	items, begin, err := o.readSaved(ctx, from.SessionID, -1, maxImported)
 	if err != nil {
-		o.o.Log.WarnContext(ctx, "cannot read what was said before", "session_id", s.SessionID, "error", err)
+		o.o.Log.WarnContext(ctx, "cannot read the earlier conversation", "session_id", s.SessionID, "error", err)
 		return nil
 	}
 	if begin > 0 {
@@ -168,7 +168,7 @@ func (o *Orchestrator) importTranscript(ctx context.Context, s session.Session, 
 	const atOnce = 500
 	for ; len(items) > 0; items = items[min(atOnce, len(items)):] {
 		if err := o.o.Store.PutItems(ctx, s.SessionID, items[:min(atOnce, len(items))]); err != nil {
-			return fmt.Errorf("orchestrator: copy what was said before: %w", err)
+			return fmt.Errorf("orchestrator: copy the earlier conversation: %w", err)
 		}
 	}
 	return nil

@@ -176,7 +176,7 @@ func TestSampleAppliesLimits(t *testing.T) {
 		"idle":            {session.UserTurn, nil, sampled{at: at.Add(time.Hour)}, usageJudged{reason: "Nobody sent a message for 1 hour."}},
 		"too old":         {session.UserTurn, nil, sampled{at: at.Add(24 * time.Hour)}, usageJudged{reason: "The process reached its time limit of 24 hours."}},
 		"silent":          {session.AssistantTurn, nil, sampled{at: at.Add(2 * time.Hour)}, usageJudged{reason: "Claude showed no activity for 2 hours."}},
-		"stuck in a tool": {session.AssistantTurn, nil, sampled{at: at.Add(2 * time.Minute), tool: "Bash", toolSince: at}, usageJudged{stuck: "The tool Bash has been running since 00:16:40 UTC without a sign of life."}},
+		"stuck in a tool": {session.AssistantTurn, nil, sampled{at: at.Add(2 * time.Minute), tool: "Bash", toolSince: at}, usageJudged{stuck: "The tool Bash has been running since 00:16:40 UTC without activity."}},
 		"retrying":        {session.AssistantTurn, nil, sampled{at: at.Add(2 * time.Minute), retrying: true}, usageJudged{stuck: "Waiting for the Claude API since 00:16:40 UTC. It can't be reached, and Claude keeps trying."}},
 		"a person thinks": {session.AssistantTurn, nil, sampled{at: at.Add(30 * time.Hour), questions: 1}, usageJudged{}},
 		"an ignored answer": {

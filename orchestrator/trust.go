@@ -14,7 +14,7 @@ import (
 
 // settleTrust decides what a process loads from its folder. out leaves out the folder's settings
 // unless c trusts them. It returns an [UntrustedError] if nobody has decided about these settings
-// yet. A decision to trust is stored and recorded in the audit trail.
+// yet. A decision to trust is stored and recorded in the audit log.
 func (o *Orchestrator) settleTrust(ctx context.Context, s session.Session, out bool, c Consent, by pending.Actor) (folderSettings, error) {
 	found, err := o.readFolder(ctx, s.CWD)
 	if err != nil {
@@ -91,7 +91,7 @@ func (o *Orchestrator) Distrust(ctx context.Context, folder, digest string, by p
 		return false, fmt.Errorf("orchestrator: distrust a folder: %w", err)
 	}
 	if known {
-		o.o.Log.InfoContext(ctx, "a folder is trusted no longer", "folder", folder, "digest", digest, "by", by.Name)
+		o.o.Log.InfoContext(ctx, "the trust in a folder was revoked", "folder", folder, "digest", digest, "by", by.Name)
 	}
 	return known, nil
 }

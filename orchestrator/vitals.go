@@ -72,7 +72,7 @@ func (p *process) stderr(ctx context.Context, conn launch.Conn) string {
 	}
 	text, err := conn.Stderr(ctx)
 	if err != nil {
-		p.log.WarnContext(ctx, "cannot read what Claude printed on stderr", "error", err)
+		p.log.WarnContext(ctx, "cannot read Claude's stderr", "error", err)
 	}
 	return text
 }
@@ -131,7 +131,7 @@ func (o *Orchestrator) checkJournals(ctx context.Context) {
 	}
 	for _, p := range o.all() {
 		if slices.Contains(damaged, p.processID) && p.is(func(s state) bool { return !s.journalLost && s.row.State != session.Dead }) {
-			p.log.ErrorContext(ctx, "the files of a running process were deleted; it goes on without them")
+			p.log.ErrorContext(ctx, "the files of a running process were deleted; it continues without them")
 			p.handle(ctx, journalLost{})
 		}
 	}

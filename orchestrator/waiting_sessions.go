@@ -11,14 +11,14 @@ import (
 // restoreWaiting restores the list of sessions that waited for capacity when the previous server
 // stopped.
 func (o *Orchestrator) restoreWaiting(ctx context.Context) {
-	held, err := o.o.Store.ThrottledSessions(ctx)
+	sessionIDs, err := o.o.Store.ThrottledSessions(ctx)
 	if err != nil {
 		if ctx.Err() == nil { // otherwise the server is stopping
-			o.o.Log.ErrorContext(ctx, "cannot see which sessions wait for capacity", "error", err)
+			o.o.Log.ErrorContext(ctx, "cannot read which sessions wait for capacity", "error", err)
 		}
 		return
 	}
-	o.admission.Wait(held...)
+	o.admission.Wait(sessionIDs...)
 	o.admission.CapacityFreed()
 }
 

@@ -22,7 +22,7 @@ func (o *node) tree(cwd string, view workingtree.View) workingtree.Tree {
 	return workingtree.Tree{Trees: o.runner, Place: workingtree.Place{Roots: o.rules().Roots, CWD: cwd, View: view}}
 }
 
-// workingTreeIncident is the entry of the audit trail for a change to a folder: changes_discarded,
+// workingTreeIncident is the entry of the audit log for a change to a folder: changes_discarded,
 // commit_started, changes_committed, files_restored, worktree_added, worktree_merged or
 // worktree_removed.
 type workingTreeIncident struct {
@@ -38,7 +38,7 @@ type workingTreeIncident struct {
 	Objects map[string]string `json:"objects,omitempty"`
 }
 
-// Discard discards the changes to a file, and records that in the audit trail first. seen is the
+// Discard discards the changes to a file, and records that in the audit log first. seen is the
 // digest of the content that the person saw.
 func (o *Orchestrator) Discard(ctx context.Context, s session.Session, t workingtree.Tree, path, seen string, by pending.Actor) error {
 	d, err := t.PlanDiscard(ctx, t.Place, path, seen)
@@ -51,7 +51,7 @@ func (o *Orchestrator) Discard(ctx context.Context, s session.Session, t working
 	return t.Discard(ctx, t.Place, d)
 }
 
-// Commit commits files and returns the id of the commit. The audit trail records it before, so
+// Commit commits files and returns the id of the commit. The audit log records it before, so
 // that no commit is missing there, and again with its id.
 func (o *Orchestrator) Commit(ctx context.Context, s session.Session, t workingtree.Tree, message string, paths []string, by pending.Actor) (string, error) {
 	if _, err := t.PlanCommit(ctx, t.Place, message, paths); err != nil {
@@ -67,7 +67,7 @@ func (o *Orchestrator) Commit(ctx context.Context, s session.Session, t workingt
 	return id, o.record(ctx, workingTreeIncident{incident: newIncident("changes_committed", s, by), Paths: paths, Commit: id, Message: message})
 }
 
-// RecordExport records in the audit trail that a person is about to download the whole transcript of
+// RecordExport records in the audit log that a person is about to download the whole transcript of
 // a session as a file in this format.
 func (o *Orchestrator) RecordExport(ctx context.Context, s session.Session, format string, by pending.Actor) error {
 	return o.record(ctx, struct {
@@ -89,7 +89,7 @@ func (o *Orchestrator) FolderTree(ctx context.Context, cwd string, permit func(f
 	return o.tree(real, view), nil
 }
 
-// AddWorktree adds a worktree to the repository of a folder, and records that in the audit trail
+// AddWorktree adds a worktree to the repository of a folder, and records that in the audit log
 // first. It returns the folder of the worktree, in which a session can start.
 func (o *Orchestrator) AddWorktree(ctx context.Context, t workingtree.Tree, branch, base string, by pending.Actor) (folder string, err error) {
 	w, err := t.PlanWorktree(ctx, t.Place, branch, base)
@@ -119,7 +119,7 @@ func (o *Orchestrator) MergeWorktree(ctx context.Context, s session.Session, t w
 	return t.MergeWorktree(ctx, t.Place, m)
 }
 
-// RemoveWorktree removes the worktree of a session. It first records that in the audit trail, with the
+// RemoveWorktree removes the worktree of a session. It first records that in the audit log, with the
 // names of the ignored files that are lost. digest is the digest of the state that the person saw. It
 // refuses while Claude runs in the worktree.
 func (o *Orchestrator) RemoveWorktree(ctx context.Context, s session.Session, t workingtree.Tree, digest string, by pending.Actor) (workingtree.RemovedWorktree, error) {

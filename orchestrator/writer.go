@@ -24,7 +24,7 @@ func (p *process) write(ctx context.Context, stop <-chan struct{}) {
 		case <-p.dirty:
 			if p.onlyOffsetChanged() {
 				if due == nil {
-					due = time.After(placeInterval)
+					due = time.After(offsetInterval)
 				}
 				continue
 			}
@@ -45,21 +45,21 @@ func (p *process) write(ctx context.Context, stop <-chan struct{}) {
 	}
 }
 
-// placeInterval and placeBytes bound how far the server may be ahead of the stored position in
+// offsetInterval and offsetBytes bound how far the server may be ahead of the stored position in
 // the journal while nothing else needs writing: Claude prints a line for every few words. An
 // adopting server reads these lines again.
 const (
-	placeInterval = 10 * time.Second
-	placeBytes    = 256 << 10
+	offsetInterval = 10 * time.Second
+	offsetBytes    = 256 << 10
 )
 
 // onlyOffsetChanged reports whether nothing needs writing but the position in the journal, and
-// that by less than placeBytes.
+// that by less than offsetBytes.
 func (p *process) onlyOffsetChanged() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.state
-	return len(p.items) == 0 && !s.unsaved && s.cost == 0 && s.offset-s.stored < placeBytes
+	return len(p.items) == 0 && !s.unsaved && s.cost == 0 && s.offset-s.stored < offsetBytes
 }
 
 // batchDelay is how long transcript items wait for more of them.

@@ -476,22 +476,22 @@ func optionByValue(q Question, v string) (Option, bool) {
 func (a Answer) Summary(r Request) string {
 	if a.Decision == Deny {
 		message := singleLine(a.Message, maxSummaryRunes)
-		said := ""
+		text := ""
 		switch asked := r.RequestType == AskUserQuestion; {
 		case asked && a.Interrupt:
-			said = statement.New("record_declined_stopped", "why", message)
+			text = statement.New("record_declined_stopped", "why", message)
 		case asked && message != "":
-			said = statement.New("declined_why", "by", "", "why", message)
+			text = statement.New("declined_why", "by", "", "why", message)
 		case asked:
-			said = statement.New("record_declined")
+			text = statement.New("record_declined")
 		case a.Interrupt:
-			said = statement.New("record_stopped", "why", message)
+			text = statement.New("record_stopped", "why", message)
 		case message != "":
-			said = statement.New("denied_why", "by", "", "why", message)
+			text = statement.New("denied_why", "by", "", "why", message)
 		default:
-			said = statement.New("record_denied")
+			text = statement.New("record_denied")
 		}
-		return singleLine(said, maxSummaryRunes)
+		return singleLine(text, maxSummaryRunes)
 	}
 	if r.RequestType != AskUserQuestion || r.Form == nil {
 		switch edited, granted := a.UpdatedInput != nil, a.UpdatedPermissions != nil; {
@@ -504,17 +504,17 @@ func (a Answer) Summary(r Request) string {
 		}
 		return statement.New("record_approved")
 	}
-	var said []string
+	var parts []string
 	for _, q := range r.Form.Questions {
 		if response, ok := a.response(q.ID); ok {
 			head := q.Header
 			if strings.TrimSpace(head) == "" {
 				head = singleLine(q.Question, maxNameRunes)
 			}
-			said = append(said, head+": "+displayText(q, response))
+			parts = append(parts, head+": "+displayText(q, response))
 		}
 	}
-	return singleLine(strings.Join(said, "; "), maxSummaryRunes)
+	return singleLine(strings.Join(parts, "; "), maxSummaryRunes)
 }
 
 // AnswersByText returns the answer to each answered question, by its text: labels joined with

@@ -88,7 +88,7 @@ func (r *Registry) Unapprove(ctx context.Context, sessionID, requestID string, b
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("pending: take approval of %s back: %w", requestID, err)
+		return fmt.Errorf("pending: undo approval of %s: %w", requestID, err)
 	case row.Status.Final():
 		return &NotOpenError{Request: row}
 	}

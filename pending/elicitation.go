@@ -65,7 +65,7 @@ func ElicitationResult(r Request, a Answer) (action string, content json.RawMess
 		return "", nil, fmt.Errorf("pending: result of elicitation %s: %w", r.RequestID, err)
 	}
 	if len(e.properties) == 0 {
-		if said, ok := a.response(consentID); ok && slices.Equal(said.Values, []string{no}) {
+		if response, ok := a.response(consentID); ok && slices.Equal(response.Values, []string{no}) {
 			return "decline", nil, nil
 		}
 	}
@@ -74,11 +74,11 @@ func ElicitationResult(r Request, a Answer) (action string, content json.RawMess
 	}
 	values := map[string]any{}
 	for _, p := range e.properties {
-		said, ok := a.response(p.question.ID)
+		response, ok := a.response(p.question.ID)
 		if !ok && !(p.required && p.kind == listProperty) {
 			continue // an empty list is a valid answer
 		}
-		if values[p.question.ID], ok = p.parseValue(said); !ok {
+		if values[p.question.ID], ok = p.parseValue(response); !ok {
 			return "", nil, fmt.Errorf("pending: result of elicitation %s: %w", r.RequestID, ErrInvalid)
 		}
 	}
@@ -93,8 +93,8 @@ func checkElicitation(r Request, a Answer) error {
 		return problem.New("questions_unreadable")
 	}
 	for _, p := range e.properties {
-		if said, ok := a.response(p.question.ID); ok {
-			if _, fits := p.parseValue(said); !fits {
+		if response, ok := a.response(p.question.ID); ok {
+			if _, fits := p.parseValue(response); !fits {
 				return problem.For(p.question.ID, "question_value", "question", displayName(p.question), "expected", p.expectation())
 			}
 		}
@@ -435,7 +435,7 @@ func choicesOf(object map[string]any) ([]Option, error) {
 			return nil, fmt.Errorf("choice %d is longer than %d bytes", i+1, MaxLabelBytes)
 		}
 		if slices.ContainsFunc(options, func(o Option) bool { return o.Value == value }) {
-			return nil, fmt.Errorf("the choice %q stands twice", singleLine(value, maxNameRunes))
+			return nil, fmt.Errorf("the choice %q is listed twice", singleLine(value, maxNameRunes))
 		}
 		options = append(options, Option{Label: label, Value: value})
 	}
@@ -444,46 +444,46 @@ func choicesOf(object map[string]any) ([]Option, error) {
 
 // defaultOf returns the default, or nil if the property itself does not allow it.
 func (p property) defaultOf(v any) []string {
-	var said Response
+	var response Response
 	switch v := v.(type) {
 	case string:
-		if said.Text = v; p.kind == enumProperty {
-			said = Response{Values: []string{v}}
+		if response.Text = v; p.kind == enumProperty {
+			response = Response{Values: []string{v}}
 		}
 	case json.Number:
-		said.Text = v.String()
+		response.Text = v.String()
 	case bool:
-		said.Values = []string{no}
+		response.Values = []string{no}
 		if v {
-			said.Values = []string{yes}
+			response.Values = []string{yes}
 		}
 	case []any:
 		for _, item := range v {
 			value, _ := item.(string)
-			said.Values = append(said.Values, value)
+			response.Values = append(response.Values, value)
 		}
 	}
-	if said.Text == "" && len(said.Values) == 0 {
+	if response.Text == "" && len(response.Values) == 0 {
 		return nil
 	}
-	if _, fits := p.parseValue(said); !fits {
+	if _, fits := p.parseValue(response); !fits {
 		return nil
 	}
-	if len(said.Values) > 0 {
-		return said.Values
+	if len(response.Values) > 0 {
+		return response.Values
 	}
-	return []string{said.Text}
+	return []string{response.Text}
 }
 
 // parseValue converts a response to the property's type.
-func (p property) parseValue(said Response) (v any, ok bool) {
-	text := strings.TrimSpace(said.Text)
+func (p property) parseValue(response Response) (v any, ok bool) {
+	text := strings.TrimSpace(response.Text)
 	switch p.kind {
 	case stringProperty:
 		if formats[p.format] == "" {
-			text = said.Text
+			text = response.Text
 		}
-		ok = len(said.Values) == 0 && p.hasFormat(text) && !p.isOutOfBounds(float64(utf8.RuneCountInString(text))) &&
+		ok = len(response.Values) == 0 && p.hasFormat(text) && !p.isOutOfBounds(float64(utf8.RuneCountInString(text))) &&
 			(p.pattern == nil || p.pattern.MatchString(text))
 		return text, ok
 	case integerProperty:
@@ -493,20 +493,20 @@ func (p property) parseValue(said Response) (v any, ok bool) {
 		f, err := strconv.ParseFloat(text, 64)
 		return f, err == nil && strings.Trim(text, "0123456789.eE+-") == "" && !p.isOutOfBounds(f)
 	case booleanProperty:
-		return slices.Equal(said.Values, []string{yes}), slices.Equal(said.Values, []string{yes}) || slices.Equal(said.Values, []string{no})
+		return slices.Equal(response.Values, []string{yes}), slices.Equal(response.Values, []string{yes}) || slices.Equal(response.Values, []string{no})
 	}
-	for _, v := range said.Values {
+	for _, v := range response.Values {
 		if !slices.ContainsFunc(p.question.Options, func(o Option) bool { return o.Value == v }) {
 			return nil, false
 		}
 	}
 	if p.kind == enumProperty {
-		if len(said.Values) != 1 {
+		if len(response.Values) != 1 {
 			return nil, false
 		}
-		return said.Values[0], true
+		return response.Values[0], true
 	}
-	return append([]string{}, said.Values...), !p.isOutOfBounds(float64(len(said.Values)))
+	return append([]string{}, response.Values...), !p.isOutOfBounds(float64(len(response.Values)))
 }
 
 func (p property) isOutOfBounds(n float64) bool {
@@ -566,9 +566,9 @@ func (p property) expectation() string {
 	case booleanProperty:
 		return "yes or no"
 	case enumProperty:
-		return "one of its options"
+		return "one of the options"
 	case listProperty:
-		what, unit = "options", " of them"
+		what, unit = "a list of options", " of them"
 	}
 	number := func(f *float64) string { return strconv.FormatFloat(*f, 'f', -1, 64) }
 	counted := p.kind == stringProperty || p.kind == listProperty

@@ -17,11 +17,11 @@ var (
 	// ErrAnotherNeeded: this person has approved, and a second person must approve too.
 	ErrAnotherNeeded = errors.New("another person must approve it, too")
 	// ErrNotApproved: this person has given no approval to undo.
-	ErrNotApproved = errors.New("no approval to take back")
+	ErrNotApproved = errors.New("no approval to undo")
 	// ErrUndone: the answer was held and then undone; its command has no effect.
-	ErrUndone = errors.New("the answer was taken back")
+	ErrUndone = errors.New("the answer was undone")
 	// ErrNothingHeld: this person has no held answer to undo.
-	ErrNothingHeld = errors.New("no answer to take back")
+	ErrNothingHeld = errors.New("no answer to undo")
 	// ErrConflict: the asker reused the id of a request for another input.
 	ErrConflict = errors.New("request id was used for a different input")
 	// ErrStale: the answer was given for another input than the request's.

@@ -119,18 +119,18 @@ type RunnerStore interface {
 	// RegisterRunner stores a runner unless its id is known. The first runner registered in a
 	// database of an earlier release becomes the runner of all its sessions of the kind [Ours].
 	RegisterRunner(ctx context.Context, r Runner) error
-	// CreateRunner stores a runner on another host and records it in the audit trail. The runner
+	// CreateRunner stores a runner on another host and records it in the audit log. The runner
 	// authenticates with the token whose hash is tokenHash. It returns [ErrRunnerExists].
 	CreateRunner(ctx context.Context, r Runner, tokenHash [sha256.Size]byte, by pending.Actor) error
 	// SetRunnerToken replaces the token of a runner on another host, or revokes it if tokenHash
-	// is nil, and records the change in the audit trail. It returns [ErrNoRunner], also for a
+	// is nil, and records the change in the audit log. It returns [ErrNoRunner], also for a
 	// runner inside a server and for a removed one.
 	SetRunnerToken(ctx context.Context, runnerID string, tokenHash *[sha256.Size]byte, by pending.Actor) error
 	// RunnerByToken returns the runner whose token has the hash, or [ErrNoRunner]. Its duration
 	// reveals nothing about the hashes of other tokens.
 	RunnerByToken(ctx context.Context, tokenHash [sha256.Size]byte) (Runner, error)
 	// RemoveRunner removes a runner permanently: it revokes the runner's token, archives its
-	// sessions, returns their ids and records the removal in the audit trail. A runner inside a
+	// sessions, returns their ids and records the removal in the audit log. A runner inside a
 	// server can be removed only after its lease has expired. That also ends the lease, so that a
 	// server that was only cut off can no longer write. It returns [ErrNoRunner], also for a
 	// runner that was removed before, or inside a server whose lease has not expired.
@@ -147,16 +147,16 @@ type RunnerStore interface {
 	Runner(ctx context.Context, runnerID string) (Runner, error)
 	// RunningByRunner returns the number of running processes by the id of their runner.
 	RunningByRunner(ctx context.Context) (map[string]int, error)
-	// SetRunnerUse sets the use of a runner and records the change in the audit trail. It
+	// SetRunnerUse sets the use of a runner and records the change in the audit log. It
 	// returns [ErrNoRunner].
 	SetRunnerUse(ctx context.Context, runnerID string, use RunnerUse, by pending.Actor) error
-	// RenameRunner renames a runner on another host and records the change in the audit trail.
+	// RenameRunner renames a runner on another host and records the change in the audit log.
 	// It increments the versions of the runner's sessions that are not archived and returns
 	// their ids. It returns [ErrNoRunner], also for a runner inside a server, or
 	// [ErrRunnerExists].
 	RenameRunner(ctx context.Context, runnerID, name string, by pending.Actor) (sessionIDs []string, err error)
 	// SetRunnerLabels replaces the labels that a runner reports, or goes back to them if labels
-	// is nil, and records the change in the audit trail. It returns [ErrNoRunner].
+	// is nil, and records the change in the audit log. It returns [ErrNoRunner].
 	SetRunnerLabels(ctx context.Context, runnerID string, labels []string, by pending.Actor) error
 
 	// TakeLease gives the runner a lease with a higher epoch, whoever holds the current one, and

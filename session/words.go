@@ -109,12 +109,12 @@ func eachWord(text string, found func(at int, word string) bool) {
 // eachPart calls found for a run of letters and digits, and for the rest of it from each capital
 // that starts another part, until found returns false. It reports whether found never did.
 func eachPart(run string, found func(at int, word string) bool) bool {
-	const mostParts = 8
+	const maxParts = 8
 	starts := []int{0}
 	var before, last rune // the two previous characters
 	lastAt := 0
 	for i, c := range run {
-		if i > 0 && len(starts) < mostParts {
+		if i > 0 && len(starts) < maxParts {
 			switch {
 			case unicode.IsUpper(c) && !unicode.IsUpper(last):
 				starts = append(starts, i)

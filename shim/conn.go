@@ -29,19 +29,19 @@ const (
 
 // Conn is a connection to one shim. All methods but Recv may be called concurrently.
 type Conn struct {
-	meta  Meta
-	epoch uint64
-	sock  *net.UnixConn
-	speak byte          // the version that both sides speak
-	turn  chan struct{} // capacity 1: holds a value while a frame is being written
-	read  chan struct{} // closed when the reading goroutine has returned
+	meta    Meta
+	epoch   uint64
+	sock    *net.UnixConn
+	version byte          // the version that both sides speak
+	turn    chan struct{} // capacity 1: holds a value while a frame is being written
+	read    chan struct{} // closed when the reading goroutine has returned
 
 	offset atomic.Int64
 
 	// Used by Recv.
-	lines parser
-	mark  Mark
-	told  int64 // end of the consumed part at the last kindConsumed
+	lines        parser
+	mark         Mark
+	acknowledged int64 // end of the consumed part at the last kindConsumed
 
 	mu      sync.Mutex
 	number  uint64 // of the last call
@@ -76,14 +76,14 @@ func Attach(ctx context.Context, dir string, epoch uint64, from int64) (*Conn, e
 	return c, nil
 }
 
-// Look returns the state of a shim without taking it over. It takes at most half a second.
+// ReadStat returns the state of a shim without taking it over. It takes at most half a second.
 // The errors are those of [Attach].
-func Look(ctx context.Context, dir string) (Stat, error) {
+func ReadStat(ctx context.Context, dir string) (Stat, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, attachTimeout, ErrHung)
 	defer cancel()
 	c, err := connect(ctx, dir, 0, 0, func(c *Conn, token string) error { return c.hello(ctx, token) })
 	if err != nil {
-		return Stat{}, fmt.Errorf("shim: look at %s: %w", dir, err)
+		return Stat{}, fmt.Errorf("shim: inspect %s: %w", dir, err)
 	}
 	defer c.Detach()
 	return c.Stat(ctx)
@@ -109,7 +109,7 @@ func connect(ctx context.Context, dir string, epoch uint64, from int64, say func
 	}
 	c := &Conn{
 		meta: meta, epoch: epoch, sock: sock, turn: make(chan struct{}, 1), read: make(chan struct{}),
-		lines: parser{good: from, at: from, limit: meta.Limits.orDefault().Line}, told: from,
+		lines: parser{good: from, at: from, limit: meta.Limits.orDefault().Line}, acknowledged: from,
 		calls: map[uint64]chan frame{}, arrived: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	c.offset.Store(from)
@@ -144,7 +144,7 @@ func (c *Conn) hello(ctx context.Context, token string) error {
 	case hello.head.ProcessID != c.meta.ProcessID || hello.head.SessionID != c.meta.SessionID:
 		return ErrGone
 	}
-	c.speak = byte(hello.head.Version)
+	c.version = byte(hello.head.Version)
 	return nil
 }
 
@@ -242,8 +242,8 @@ func (c *Conn) next() (data chunk, err error) {
 
 // consumed allows the shim to send more, whenever a quarter of the window is consumed.
 func (c *Conn) consumed() {
-	if end := c.lines.end(); end-c.told >= window/4 {
-		c.told = end
+	if end := c.lines.end(); end-c.acknowledged >= window/4 {
+		c.acknowledged = end
 		_ = c.send(context.Background(), frame{kind: kindConsumed, number: uint64(end + window)}) // the next Recv returns any error
 	}
 }
@@ -456,8 +456,8 @@ func (c *Conn) send(ctx context.Context, f frame) error {
 	case <-c.read:
 		return c.reason()
 	}
-	f.version = max(c.speak, oldest) // the head of the first frame has our version
-	text := f.append(nil, 0)         // the caller may reuse its buffers
+	f.version = max(c.version, oldest) // the head of the first frame has our version
+	text := f.append(nil, 0)           // the caller may reuse its buffers
 	text = text[c.writeNow(text):]
 	if len(text) == 0 {
 		<-c.turn

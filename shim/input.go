@@ -46,16 +46,16 @@ func newInput(pipe, keys *os.File, limit int64) *input {
 	return &input{pipe: pipe, limit: limit, keys: keys, known: map[[16]byte]*entry{}, wake: make(chan struct{}, 1), done: make(chan struct{})}
 }
 
-// write queues a line, and calls told once the whole line is in the pipe or will never be. A line
+// write queues a line, and calls done once the whole line is in the pipe or will never be. A line
 // whose key was written before is not written again; the key "" stands for none.
-func (in *input) write(epoch uint64, key string, line []byte, told func(dup bool, err error)) {
-	dup, err := in.enqueue(epoch, key, line, told)
+func (in *input) write(epoch uint64, key string, line []byte, done func(dup bool, err error)) {
+	dup, err := in.enqueue(epoch, key, line, done)
 	if dup || err != nil {
-		told(dup, err)
+		done(dup, err)
 	}
 }
 
-func (in *input) enqueue(epoch uint64, key string, line []byte, told func(bool, error)) (dup bool, err error) {
+func (in *input) enqueue(epoch uint64, key string, line []byte, done func(bool, error)) (dup bool, err error) {
 	if bytes.IndexByte(line, '\n') >= 0 {
 		return false, ErrBadLine
 	}
@@ -64,10 +64,10 @@ func (in *input) enqueue(epoch uint64, key string, line []byte, told func(bool, 
 	if epoch != in.epoch {
 		return false, ErrFenced
 	}
-	e := &entry{key: digest(key), keyed: key != "", epoch: epoch, waiting: []func(bool, error){told}}
+	e := &entry{key: digest(key), keyed: key != "", epoch: epoch, waiting: []func(bool, error){done}}
 	if was, known := in.known[e.key]; known && e.keyed {
 		if was != nil {
-			was.waiting = append(was.waiting, told)
+			was.waiting = append(was.waiting, done)
 		}
 		return was == nil, nil
 	}
@@ -126,8 +126,8 @@ type entries []*entry
 
 func (dropped entries) finish(err error) {
 	for _, e := range dropped {
-		for _, told := range e.waiting {
-			told(false, err)
+		for _, done := range e.waiting {
+			done(false, err)
 		}
 	}
 }
@@ -207,8 +207,8 @@ func (in *input) run() {
 			in.known[first.key] = nil
 		}
 		in.mu.Unlock()
-		for _, told := range first.waiting { // no other goroutine can add to these any longer
-			told(false, nil)
+		for _, done := range first.waiting { // no other goroutine can add to these any longer
+			done(false, nil)
 		}
 	}
 	in.pipe.Close()

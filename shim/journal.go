@@ -95,11 +95,11 @@ func (j *journal) write(b []byte) (int, error) {
 	if err := failpoint.Hit("shim.journal.before_append"); err != nil {
 		return 0, err
 	}
-	room := j.start + j.limits.Segment - end
-	if room <= 0 {
-		room = j.limits.Segment
+	remaining := j.start + j.limits.Segment - end
+	if remaining <= 0 {
+		remaining = j.limits.Segment
 	}
-	n, err := writeAt(j.file, b[:min(int64(len(b)), room)], end-j.start)
+	n, err := writeAt(j.file, b[:min(int64(len(b)), remaining)], end-j.start)
 	if failed := failpoint.Hit("shim.journal.after_append"); failed != nil {
 		return 0, failed
 	}

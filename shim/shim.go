@@ -77,7 +77,7 @@ var (
 	ErrFenced      = errors.New("another connection has a higher epoch")
 	ErrOffset      = errors.New("the journal does not reach that far")
 	ErrUnknown     = errors.New("the shim does not know this frame")
-	ErrBadLine     = errors.New("a line to the CLI cannot hold a newline")
+	ErrBadLine     = errors.New("a line to the CLI cannot contain a newline")
 	ErrInputClosed = errors.New("the input of the CLI is closed")
 	ErrInputFull   = errors.New("too much waits for the CLI to read")
 

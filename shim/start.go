@@ -54,7 +54,7 @@ func Start(ctx context.Context, exe string, p Params) (Handle, error) {
 func (p Params) put(ctx context.Context, exe string) (Handle, error) {
 	for name, content := range p.Files {
 		if filepath.Base(name) != name {
-			return Handle{}, fmt.Errorf("shim: start: %q is no name of a file", name)
+			return Handle{}, fmt.Errorf("shim: start: %q is not a file name", name)
 		}
 		f, err := os.OpenFile(filepath.Join(p.Dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
@@ -76,17 +76,17 @@ func (p Params) start(ctx context.Context, exe string) (Handle, error) {
 	if len(message) > maxParams {
 		return Handle{}, fmt.Errorf("shim: start: arguments and environment of %d bytes", len(message))
 	}
-	in, say, err := os.Pipe()
+	in, paramsPipe, err := os.Pipe()
 	if err != nil {
 		return Handle{}, fmt.Errorf("shim: start: %w", err)
 	}
-	defer say.Close()
-	hear, out, err := os.Pipe()
+	defer paramsPipe.Close()
+	answerPipe, out, err := os.Pipe()
 	if err != nil {
 		in.Close()
 		return Handle{}, fmt.Errorf("shim: start: %w", err)
 	}
-	defer hear.Close()
+	defer answerPipe.Close()
 	// The shim needs nothing from the environment of this process.
 	sys, reap := detachedAttr()
 	process, err := os.StartProcess(exe, []string{exe, "shim"}, &os.ProcAttr{
@@ -103,11 +103,11 @@ func (p Params) start(ctx context.Context, exe string) (Handle, error) {
 		reap(process) // how it ended is recorded in its folder
 	}()
 	stop := context.AfterFunc(ctx, func() {
-		_ = say.SetWriteDeadline(time.Unix(1, 0)) // fails only when closed
-		_ = hear.SetReadDeadline(time.Unix(1, 0))
+		_ = paramsPipe.SetWriteDeadline(time.Unix(1, 0)) // fails only when closed
+		_ = answerPipe.SetReadDeadline(time.Unix(1, 0))
 	})
 	defer stop()
-	answer, err := p.shake(say, hear, message)
+	answer, err := p.handshake(paramsPipe, answerPipe, message)
 	if err != nil {
 		_ = process.Kill() // it may have ended by itself
 		<-done
@@ -124,18 +124,18 @@ func (p Params) start(ctx context.Context, exe string) (Handle, error) {
 	return Handle{Dir: p.Dir, PID: answer.PID, CLI: answer.CLI, Done: done}, nil
 }
 
-// shake sends the parameters to the shim and returns its answer.
-func (p Params) shake(say, hear *os.File, message []byte) (handshake, error) {
-	_, sayErr := say.Write(message)
-	say.Close()
+// handshake sends the parameters to the shim and returns its answer.
+func (p Params) handshake(paramsPipe, answerPipe *os.File, message []byte) (handshake, error) {
+	_, writeErr := paramsPipe.Write(message)
+	paramsPipe.Close()
 	var answer handshake
-	line, err := bufio.NewReader(hear).ReadBytes('\n')
+	line, err := bufio.NewReader(answerPipe).ReadBytes('\n')
 	if err == nil {
 		err = json.Unmarshal(line, &answer)
 	}
 	switch {
 	case err != nil:
-		return answer, fmt.Errorf("shim: start: no answer: %w", errors.Join(err, sayErr))
+		return answer, fmt.Errorf("shim: start: no answer: %w", errors.Join(err, writeErr))
 	case answer.Error != nil:
 		return answer, fmt.Errorf("start: %w", answer.Error.err())
 	case answer.Version < oldest:

@@ -65,8 +65,8 @@ type supervisor struct {
 	stdout, stderr *os.File
 	tail           tail // end of stderr
 
-	listener *net.UnixListener
-	guests   chan struct{} // one value for each unidentified client
+	listener     *net.UnixListener
+	unidentified chan struct{} // one value for each unidentified client
 
 	status syscall.WaitStatus // of the CLI; set before empty is closed
 	empty  chan struct{}      // closed when the tree is empty
@@ -156,7 +156,7 @@ func start(stdin io.Reader) (*supervisor, error) {
 		return nil, err
 	}
 	if owner, ok := info.Sys().(*syscall.Stat_t); !info.IsDir() || info.Mode().Perm() != 0o700 || !ok || int(owner.Uid) != os.Geteuid() {
-		return nil, fmt.Errorf("%s is not a folder of ours alone", p.Dir)
+		return nil, fmt.Errorf("%s is not a private folder of this user", p.Dir)
 	}
 	// From here on all paths are relative, so that none is too long for a socket, and the folder
 	// may be moved.
@@ -174,7 +174,7 @@ func start(stdin io.Reader) (*supervisor, error) {
 			Version: Version, SessionID: p.SessionID, ProcessID: p.ProcessID, PID: os.Getpid(), Start: self.start,
 			Marker: randomHex(16), Kill: how, Started: time.Now().Format(time.RFC3339Nano), Cwd: p.Cwd, Limits: p.Limits,
 		},
-		guests: make(chan struct{}, maxUnidentified), empty: make(chan struct{}), acked: make(chan struct{}), quit: make(chan struct{}),
+		unidentified: make(chan struct{}, maxUnidentified), empty: make(chan struct{}), acked: make(chan struct{}), quit: make(chan struct{}),
 	}
 	k.ackExit = sync.OnceFunc(func() { close(k.acked) })
 	k.journal = &journal{salt: crc32.ChecksumIEEE([]byte(k.meta.Marker)), limits: k.limits, notify: k.notify, freed: make(chan struct{}, 1)}
@@ -295,14 +295,14 @@ func (k *supervisor) startCLI(p Params, keys *os.File) error {
 // still lead to the folder without symbolic links, in case something has replaced it since.
 func Enter(path string) error {
 	if !filepath.IsAbs(path) {
-		return errors.New("no absolute path")
+		return errors.New("not an absolute path")
 	}
 	if err := os.Chdir(path); err != nil {
 		return err
 	}
 	here, err := syscall.Getwd()
 	if err == nil && here != filepath.Clean(path) && (runtime.GOOS != "darwin" || !strings.EqualFold(here, filepath.Clean(path))) {
-		err = fmt.Errorf("it leads to %q by now", here)
+		err = fmt.Errorf("it now leads to %q", here)
 	}
 	return err
 }
@@ -346,15 +346,15 @@ func (k *supervisor) run(signals <-chan os.Signal) {
 	}()
 
 	var linger, leave <-chan time.Time
-	patience := time.Duration(k.limits.GoneMS) * time.Millisecond
-	looking := time.NewTicker(min(patience, folderCheckInterval))
+	goneTimeout := time.Duration(k.limits.GoneMS) * time.Millisecond
+	folderCheck := time.NewTicker(min(goneTimeout, folderCheckInterval))
 	reachable := time.Now()
 	for waiting := true; waiting; {
 		select {
-		case now := <-looking.C:
+		case now := <-folderCheck.C:
 			if k.isReachable() {
 				reachable = now
-			} else if leave == nil && now.Sub(reachable) >= patience {
+			} else if leave == nil && now.Sub(reachable) >= goneTimeout {
 				go k.kill(termGracePeriod, false)
 				leave = time.After(2 * termGracePeriod)
 			}
@@ -418,9 +418,9 @@ func (k *supervisor) listen() error {
 
 func (k *supervisor) accept(l *net.UnixListener) {
 	for {
-		k.guests <- struct{}{}
+		k.unidentified <- struct{}{}
 		c, err := l.AcceptUnix()
-		known := sync.OnceFunc(func() { <-k.guests })
+		known := sync.OnceFunc(func() { <-k.unidentified })
 		switch {
 		case errors.Is(err, net.ErrClosed):
 			known()

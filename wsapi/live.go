@@ -69,9 +69,9 @@ func (g *growth) has() liveRev {
 	return liveRev{rev: g.liveRev, size: len(g.block.Text)}
 }
 
-// held returns the block of which a tab has a part, nil for none. The caller holds the
+// blockOf returns the block of which a tab has a part, nil for none. The caller holds the
 // hub's mutex.
-func (g *growth) held(has liveRev) *block {
+func (g *growth) blockOf(has liveRev) *block {
 	for _, b := range []*block{&g.block, &g.before} {
 		if has.size > 0 && b.first <= has.rev && has.rev <= b.last {
 			return b

@@ -32,8 +32,8 @@ func (h *Hub) presence(sessionID string, here []wire.ViewerInfo) []byte {
 	return wire.Encode(wire.Presence{Type: "presence", SessionID: sessionID, Viewers: mergeViewers(all)})
 }
 
-// tellViewers tells other servers who reads sessions here.
-func (h *Hub) tellViewers(changed []wire.Presence) {
+// reportViewers reports to other servers who reads sessions here.
+func (h *Hub) reportViewers(changed []wire.Presence) {
 	if h.o.OnViewers == nil {
 		return
 	}

@@ -132,15 +132,15 @@ func (h *Hub) fill(ctx context.Context, f *feed, p *piece) error {
 		f.setLive(live, ok)
 		p.after.live = f.has()
 	}
-	held := f.held(p.live)
-	var heldText string
-	if held != nil {
-		heldText = held.Text[:p.live.size]
+	known := f.blockOf(p.live)
+	var knownText string
+	if known != nil {
+		knownText = known.Text[:p.live.size]
 	}
 	switch {
 	case page.More:
-	case held == &f.block && held.open:
-		grown.Rev, grown.Text = f.liveRev, held.Text[p.live.size:]
+	case known == &f.block && known.open:
+		grown.Rev, grown.Text = f.liveRev, known.Text[p.live.size:]
 		frame.LiveRev = p.live.rev
 	case f.block.open:
 		frame.Live = wire.NewLive(f.block.Live, f.liveRev)
@@ -157,7 +157,7 @@ func (h *Hub) fill(ctx context.Context, f *feed, p *piece) error {
 		p.after.live = p.live
 		p.more = grown.Text != ""
 	default:
-		page.Items, frame.LiveItem = continued(page.Items, heldText)
+		page.Items, frame.LiveItem = continued(page.Items, knownText)
 		if frame.LiveItem != "" {
 			frame.LiveRev = p.live.rev
 		}

@@ -99,7 +99,7 @@ func (h *Hub) round(ctx context.Context) {
 		maps.DeleteFunc(changed, func(id string, _ struct{}) bool { return h.deleting[id] == "" })
 	}
 	h.mu.Unlock()
-	h.tellViewers(unread)
+	h.reportViewers(unread)
 	for sessionID := range changed {
 		h.refresh(ctx, sessionID)
 	}
@@ -239,7 +239,7 @@ func audience(t *tab, state session.ProcessState) project.Person {
 // changes of the readers here.
 func (h *Hub) sendDue(now time.Time) {
 	var changed []wire.Presence
-	defer func() { h.tellViewers(changed) }()
+	defer func() { h.reportViewers(changed) }()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, f := range h.feeds {

@@ -160,13 +160,13 @@ func (h *Hub) runCommand(ctx context.Context, t *tab, data []byte) bool {
 	spec, known := command.Find(head.Type)
 	if !known {
 		if err := wire.Decode(data, &map[string]any{}); err != nil {
-			return reject(refusal.Misshapen(err))
+			return reject(refusal.FromDecodeError(err))
 		}
 		return reject(refusal.New("unknown_type"))
 	}
 	c := spec.New()
 	if err := wire.Decode(data, c); err != nil {
-		return reject(refusal.Misshapen(err))
+		return reject(refusal.FromDecodeError(err))
 	}
 	if _, err := uuid.Parse(head.CommandID); err != nil || len(head.CommandID) != 36 {
 		return reject(refusal.For("command_id", "command_id"))

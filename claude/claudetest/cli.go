@@ -58,8 +58,8 @@ type CLI struct {
 	replies     map[string]Reply // by subtype
 	// lastResult is the text of the last tool result.
 	lastResult string
-	// said is the last text of the turn.
-	said     string
+	// lastText is the last text of the turn.
+	lastText string
 	stubborn bool
 	eof      bool
 
@@ -172,7 +172,7 @@ func (c *CLI) read() {
 		if len(strings.TrimSpace(string(line))) == 0 {
 			continue
 		}
-		c.take(append([]byte(nil), line...))
+		c.handleLine(append([]byte(nil), line...))
 	}
 }
 
@@ -192,7 +192,7 @@ func (c *CLI) endOfInput() {
 	}
 }
 
-func (c *CLI) take(line []byte) {
+func (c *CLI) handleLine(line []byte) {
 	var m struct {
 		Type      string          `json:"type"`
 		RequestID string          `json:"request_id"`
@@ -358,7 +358,7 @@ func (c *CLI) request(id string, body json.RawMessage, line []byte) {
 		c.mu.Unlock()
 		inner["response"] = map[string]any{"mode": r.Mode}
 	case "get_session_cost":
-		inner["response"] = map[string]any{"text": fmt.Sprintf("Total cost:            $%.4f\nTotal duration (API):  0s", c.costs(0))}
+		inner["response"] = map[string]any{"text": fmt.Sprintf("Total cost:            $%.4f\nTotal duration (API):  0s", c.addCost(0))}
 	case "apply_flag_settings", "get_settings", "mcp_status", "mcp_toggle", "mcp_reconnect", "set_max_thinking_tokens":
 	default:
 		inner = map[string]any{"subtype": "error", "request_id": id, "error": "Unsupported control request subtype: " + r.Subtype}
@@ -398,7 +398,7 @@ func (c *CLI) turn(prompt string) {
 	}
 	c.mu.Lock()
 	c.abort, c.aborted = make(chan struct{}), make(chan []*ask, 1)
-	c.interrupted, c.said = c.abort, ""
+	c.interrupted, c.lastText = c.abort, ""
 	model, mode := c.Model, c.PermissionMode
 	c.mu.Unlock()
 	c.emit(map[string]any{
@@ -410,11 +410,11 @@ func (c *CLI) turn(prompt string) {
 	err = c.play(steps)
 	c.mu.Lock()
 	c.abort, c.interrupted = nil, nil
-	said := orElse(c.said, "done")
+	text := orElse(c.lastText, "done")
 	c.mu.Unlock()
 	result := map[string]any{
-		"type": "result", "subtype": "success", "is_error": false, "num_turns": 1, "result": said,
-		"duration_ms": time.Since(began).Milliseconds(), "duration_api_ms": 1, "total_cost_usd": c.costs(0),
+		"type": "result", "subtype": "success", "is_error": false, "num_turns": 1, "result": text,
+		"duration_ms": time.Since(began).Milliseconds(), "duration_api_ms": 1, "total_cost_usd": c.addCost(0),
 		"usage": map[string]any{"input_tokens": 10, "output_tokens": 20}, "permission_denials": []any{},
 	}
 	switch {
@@ -430,8 +430,8 @@ func (c *CLI) turn(prompt string) {
 	c.emit(result)
 }
 
-// costs adds more to the total cost, and returns the total, in US dollars.
-func (c *CLI) costs(more float64) float64 {
+// addCost adds more to the total cost, and returns the total, in US dollars.
+func (c *CLI) addCost(more float64) float64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.cost == nil {

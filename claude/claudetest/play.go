@@ -42,10 +42,10 @@ func (c *CLI) step(s Step) error {
 		return c.asks(s)
 	case s.Text != "":
 		c.mu.Lock()
-		c.said = strings.ReplaceAll(s.Text, "{{last_tool_result}}", c.lastResult)
-		said := c.said
+		c.lastText = strings.ReplaceAll(s.Text, "{{last_tool_result}}", c.lastResult)
+		text := c.lastText
 		c.mu.Unlock()
-		c.say(said)
+		c.emitText(text)
 	case s.Raw != "":
 		_ = c.Transport.Send([]byte(s.Raw))
 	case s.Bytes > 0:
@@ -57,7 +57,7 @@ func (c *CLI) step(s Step) error {
 	case s.SleepMS > 0:
 		return c.pause(time.Duration(s.SleepMS) * time.Millisecond)
 	case s.Cost != 0:
-		c.costs(s.Cost)
+		c.addCost(s.Cost)
 	case s.Reply != nil:
 		c.mu.Lock()
 		c.replies[s.Reply.Subtype] = *s.Reply
@@ -136,7 +136,7 @@ func (c *CLI) assistant(messageID string, block map[string]any, parent any) {
 	}})
 }
 
-func (c *CLI) say(text string) {
+func (c *CLI) emitText(text string) {
 	id := "msg_" + uuid.NewString()
 	if c.Partial {
 		event := func(e map[string]any) {

@@ -74,7 +74,7 @@ func (s *saysoHost) poll() {
 		server, down := s.server, s.down
 		s.mu.Unlock()
 		if !down {
-			s.look(server)
+			s.readState(server)
 		}
 		exited := server.Exited()
 		if down {
@@ -84,7 +84,7 @@ func (s *saysoHost) poll() {
 		case <-s.ctx.Done():
 			return
 		case <-exited:
-			if s.fails(server) {
+			if s.reportFailure(server) {
 				return
 			}
 		case <-time.After(pollPeriod):
@@ -92,9 +92,9 @@ func (s *saysoHost) poll() {
 	}
 }
 
-// fails sends the event that a server has ended, unless it is being or has been restarted. It reports
-// whether it has sent the event.
-func (s *saysoHost) fails(server *blackbox.Server) bool {
+// reportFailure sends the event that a server has ended, unless it is being or has been restarted.
+// It reports whether it has sent the event.
+func (s *saysoHost) reportFailure(server *blackbox.Server) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.down || s.server != server {
@@ -104,8 +104,8 @@ func (s *saysoHost) fails(server *blackbox.Server) bool {
 	return true
 }
 
-// look reads the open requests of a server and the state of its newest session.
-func (s *saysoHost) look(server *blackbox.Server) {
+// readState reads the open requests of a server and the state of its newest session.
+func (s *saysoHost) readState(server *blackbox.Server) {
 	var list struct {
 		PendingRequests []saysoRequest `json:"pending_requests"`
 	}
@@ -113,7 +113,7 @@ func (s *saysoHost) look(server *blackbox.Server) {
 		return
 	}
 	s.show(server, list.PendingRequests)
-	s.watch(server)
+	s.reportExit(server)
 }
 
 // restart kills the server and starts it again.
@@ -136,8 +136,8 @@ func (s *saysoHost) restart() error {
 	return nil
 }
 
-// watch sends an event if the CLI of the newest session has exited.
-func (s *saysoHost) watch(server *blackbox.Server) {
+// reportExit sends an event if the CLI of the newest session has exited.
+func (s *saysoHost) reportExit(server *blackbox.Server) {
 	s.mu.Lock()
 	id := s.newest
 	s.mu.Unlock()

@@ -233,7 +233,7 @@ func (k *kit) play(s scenario, d driver, ready event) (o outcome, alive bool, er
 	if playErr == nil {
 		if playErr = s.play(r, c); playErr == nil {
 			r.mu.Lock()
-			r.over = true
+			r.finished = true
 			r.mu.Unlock()
 			r.finish(c)
 		}
@@ -242,7 +242,7 @@ func (k *kit) play(s scenario, d driver, ready event) (o outcome, alive bool, er
 		return o, false, playErr
 	}
 	r.mu.Lock()
-	r.over = true
+	r.finished = true
 	alive = r.driverErr == nil
 	r.mu.Unlock()
 	r.judge()

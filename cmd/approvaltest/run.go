@@ -99,7 +99,7 @@ type run struct {
 	findings  []finding
 	inputEOF  map[*cli]bool
 	stops     map[*cli]int      // number of interrupts
-	over      bool              // the kit ends the session, so an end is no longer a fault
+	finished  bool              // the kit ends the session, so an end is no longer a fault
 	ended     int               // how often the host reported that its CLI has exited
 	refused   map[string]string // subtypes of the host's answers to requests of unknown subtypes, by request id
 	driverErr error
@@ -185,7 +185,7 @@ func (r *run) inputEnded(c *cli, clean bool) {
 	defer r.mu.Unlock()
 	r.inputEOF[c] = true
 	for _, q := range r.requests {
-		if q.on == c && !q.dead && !q.withdrawn && len(q.answers) == 0 && clean && !r.over {
+		if q.on == c && !q.dead && !q.withdrawn && len(q.answers) == 0 && clean && !r.finished {
 			r.findLocked(lost, "the host has closed the input of the CLI while %s is open, so nobody can answer it", q.mark)
 		}
 	}
@@ -249,7 +249,7 @@ func (r *run) take(e event) {
 		r.ended++
 	case "failed":
 		r.driverErr = fmt.Errorf("driver: %s", e.Text)
-		if !r.over {
+		if !r.finished {
 			r.findLocked(crashed, "%v", r.driverErr) // even if the host works correctly afterwards
 		}
 	}
@@ -367,8 +367,8 @@ func decodeAgain(v any) any {
 	return out
 }
 
-// know adds a request to those whose answers are expected.
-func (r *run) know(q *request) {
+// expect adds a request to those whose answers are expected.
+func (r *run) expect(q *request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.requests = append(r.requests, q)
@@ -385,7 +385,7 @@ func (r *run) know(q *request) {
 // ask sends a tool call of the model, and the request for its approval.
 func (r *run) ask(c *cli, more object) *request {
 	q := r.newRequest(c, more)
-	r.know(q)
+	r.expect(q)
 	c.assistant(object{"type": "tool_use", "id": q.toolUseID, "name": "Bash", "input": sub(sub(q.body, "request"), "input")})
 	c.send(q.body)
 	return q
@@ -415,7 +415,7 @@ func (r *run) failed(k kind, format string, args ...any) {
 
 // decide answers a request as the person, and waits until the CLI has received the answer.
 func (r *run) decide(q *request, d decision) error {
-	if err := r.press(q, d); err != nil {
+	if err := r.answerAsPerson(q, d); err != nil {
 		return err
 	}
 	if !r.until(r.patience, func() bool { return len(q.answers) > 0 || q.withdrawn }) {
@@ -425,8 +425,8 @@ func (r *run) decide(q *request, d decision) error {
 	return nil
 }
 
-// press answers a request as the person.
-func (r *run) press(q *request, d decision) error {
+// answerAsPerson answers a request as the person.
+func (r *run) answerAsPerson(q *request, d decision) error {
 	r.mu.Lock()
 	if q.decided == nil {
 		q.decided = &d
@@ -444,8 +444,8 @@ func (r *run) withdraw(q *request) {
 	q.on.send(object{"type": "control_cancel_request", "request_id": q.id})
 }
 
-// vanished waits until the host no longer shows a request.
-func (r *run) vanished(q *request, why string) {
+// awaitHidden waits until the host no longer shows a request.
+func (r *run) awaitHidden(q *request, why string) {
 	if r.cannot["withdrawn"] {
 		return
 	}
@@ -526,7 +526,7 @@ func (r *run) judgeLocked(q *request, a answer) {
 		return
 	}
 	if q.decided == nil || a.undecided {
-		if !q.dead && !r.over {
+		if !q.dead && !r.finished {
 			r.findLocked(lost, "%s was denied before the person decided: %.200s", q.mark, a.line)
 		}
 		return

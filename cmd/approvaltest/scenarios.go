@@ -75,7 +75,7 @@ var scenarios = []scenario{
 			return err
 		}
 		for i, q := range all {
-			if err := r.press(q, decisionOf(i, q)); err != nil {
+			if err := r.answerAsPerson(q, decisionOf(i, q)); err != nil {
 				return err
 			}
 		}
@@ -108,8 +108,8 @@ var scenarios = []scenario{
 			return err
 		}
 		r.withdraw(q)
-		r.vanished(q, "its withdrawal")
-		if err := r.press(q, decision{allow: true}); err != nil {
+		r.awaitHidden(q, "its withdrawal")
+		if err := r.answerAsPerson(q, decision{allow: true}); err != nil {
 			return err
 		}
 		return r.fence(c)
@@ -120,19 +120,19 @@ var scenarios = []scenario{
 			return err
 		}
 		r.withdraw(all[1])
-		r.vanished(all[1], "its withdrawal")
+		r.awaitHidden(all[1], "its withdrawal")
 		return r.answerAll([]*request{all[2], all[0]})
 	}},
 	{"withdraw-at-once", "A request is withdrawn in the same write that asks. The host does not answer it.", nil, false, func(r *run, c *cli) error {
 		q := r.newRequest(c, nil)
 		q.withdrawn = true
-		r.know(q)
+		r.expect(q)
 		ask, cancel := lineOf(q.body), lineOf(object{"type": "control_cancel_request", "request_id": q.id})
 		c.write(append(ask, cancel...))
 		if err := r.fence(c); err != nil {
 			return err
 		}
-		r.vanished(q, "its withdrawal")
+		r.awaitHidden(q, "its withdrawal")
 		return nil
 	}},
 	{"withdraw-race", "Requests are withdrawn just when the person answers. Whichever wins, there is one outcome each.", nil, false, func(r *run, c *cli) error {
@@ -141,14 +141,14 @@ var scenarios = []scenario{
 			if err := r.shown(q); err != nil {
 				return err
 			}
-			if err := r.press(q, decision{allow: true}); err != nil {
+			if err := r.answerAsPerson(q, decision{allow: true}); err != nil {
 				return err
 			}
 			r.mu.Lock()
 			q.raced = true
 			r.mu.Unlock()
 			r.withdraw(q)
-			r.vanished(q, "its withdrawal")
+			r.awaitHidden(q, "its withdrawal")
 		}
 		return r.fence(c)
 	}},
@@ -189,7 +189,7 @@ var scenarios = []scenario{
 		next := r.newRequest(c, nil)
 		next.id = q.id
 		next.body["request_id"] = q.id
-		r.know(next)
+		r.expect(next)
 		c.send(next.body)
 		return r.fence(c)
 	}},
@@ -224,14 +224,14 @@ var scenarios = []scenario{
 	}},
 	{"pieces", "Lines arrive byte by byte, cut within characters, and several in one write.", nil, false, func(r *run, c *cli) error {
 		q := r.newRequest(c, object{"input": object{"text": strings.Repeat("ü€\U0001F600", 20)}})
-		r.know(q)
+		r.expect(q)
 		for _, b := range lineOf(q.body) {
 			c.conn.Write([]byte{b}) // traced below, as one line
 		}
 		r.trace.line("cli", bytes.TrimSpace(lineOf(q.body)))
 		a, b := r.newRequest(c, nil), r.newRequest(c, nil)
-		r.know(a)
-		r.know(b)
+		r.expect(a)
+		r.expect(b)
 		c.write(append(lineOf(a.body), lineOf(b.body)...))
 		all := []*request{q, a, b}
 		if err := r.shown(all...); err != nil {
@@ -252,7 +252,7 @@ var scenarios = []scenario{
 			return errScenario
 		}
 		for _, q := range all {
-			r.vanished(q, "an interrupt")
+			r.awaitHidden(q, "an interrupt")
 			c.toolResult(q.toolUseID, "interrupted", true)
 		}
 		c.send(object{"type": "user", "parent_tool_use_id": nil, "message": object{"role": "user", "content": []any{object{"type": "text", "text": "[Request interrupted by user for tool use]"}}}})
@@ -274,9 +274,9 @@ var scenarios = []scenario{
 			return err
 		}
 		for _, q := range all {
-			r.vanished(q, "the end of its CLI")
+			r.awaitHidden(q, "the end of its CLI")
 		}
-		return r.goesOn(c)
+		return r.checkStillWorks(c)
 	}},
 	{"dies-in-a-line", "The CLI is killed while it writes a line: its request is no longer shown, and another session works.", nil, false, func(r *run, c *cli) error {
 		q := r.ask(c, nil)
@@ -287,8 +287,8 @@ var scenarios = []scenario{
 		if err := r.killed(c); err != nil {
 			return err
 		}
-		r.vanished(q, "the end of its CLI")
-		return r.goesOn(c)
+		r.awaitHidden(q, "the end of its CLI")
+		return r.checkStillWorks(c)
 	}},
 	{"comes-back", "The CLI is killed while a request is open; the person resumes the session. The new CLI asks something else, which nobody has answered.", []string{"resume"}, false, func(r *run, c *cli) error {
 		q := r.ask(c, nil)
@@ -298,7 +298,7 @@ var scenarios = []scenario{
 		if err := r.killed(c); err != nil {
 			return err
 		}
-		r.vanished(q, "the end of its CLI")
+		r.awaitHidden(q, "the end of its CLI")
 		if !r.until(r.patience, func() bool { return r.ended > 0 || r.cannot["ended"] }) {
 			r.failed(hang, "the host does not notice that its CLI has ended")
 		}
@@ -437,8 +437,8 @@ func (r *run) killed(c *cli) error {
 	return nil
 }
 
-// goesOn checks that the host still works after the end of a CLI, in another session.
-func (r *run) goesOn(dead *cli) error {
+// checkStillWorks checks that the host still works after the end of a CLI, in another session.
+func (r *run) checkStillWorks(dead *cli) error {
 	if !r.until(r.patience, func() bool { return r.inputEOF[dead] }) {
 		return errors.New("the CLI was killed and has not ended")
 	}
@@ -461,7 +461,7 @@ func (r *run) goesOn(dead *cli) error {
 	}
 	r.finish(c)
 	r.mu.Lock()
-	r.over = true
+	r.finished = true
 	r.mu.Unlock()
 	return r.act(action{Do: "end", Dir: dir})
 }

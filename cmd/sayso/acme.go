@@ -170,10 +170,10 @@ func (i *acmeCertificates) Run(ctx context.Context) error {
 				return nil
 			}
 			if err == nil {
-				i.log.InfoContext(ctx, "the certificate is there", "domain", domain)
+				i.log.InfoContext(ctx, "certificate ready", "domain", domain)
 				break
 			}
-			i.log.ErrorContext(ctx, "no certificate could be got; does the name lead here, and is port 443 or 80 open?", "domain", domain, "error", err, "again_in", wait)
+			i.log.ErrorContext(ctx, "cannot get a certificate; check that the domain points to this server and that port 443 or 80 is open", "domain", domain, "error", err, "again_in", wait)
 			select {
 			case <-ctx.Done():
 				return nil

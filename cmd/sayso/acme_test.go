@@ -322,7 +322,7 @@ func TestCertificatesByPlainHTTP(t *testing.T) {
 	var plain []string
 	eventually(t, "it listens for plain HTTP", func() bool { plain = listens.FindStringSubmatch(s.said.String()); return plain != nil })
 	d.leads(plain[1])
-	eventually(t, "the certificate is there", s.logged("the certificate is there"))
+	eventually(t, "certificate ready", s.logged("certificate ready"))
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	for path, want := range map[string]string{"/sessions/1?x=y": "https://" + acmeDomain + "/sessions/1?x=y", "//evil.example/": "https://" + acmeDomain + "/evil.example/"} {
 		answer, err := client.Get("http://" + plain[1] + path)

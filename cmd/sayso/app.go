@@ -68,7 +68,7 @@ type app struct {
 	serverID                string                      // among the servers of the database
 	others                  net.Listener                // for connections of the other servers; nil for a file
 	cluster                 *cluster.Cluster            // of all these servers; nil for a file
-	hearOthers              func(context.Context) error // receives the notifications of other servers; nil for a file
+	runNotifications        func(context.Context) error // receives the notifications of other servers; nil for a file
 	descriptors             *descriptors.Reserve
 	metrics                 *metrics
 	opened                  store.Store
@@ -77,8 +77,8 @@ type app struct {
 	directory               *account.Directory
 	admin                   account.User // the first one
 
-	public, twin, local, plain, socket net.Listener // see listen; all but public may be nil
-	localURL                           string       // where sessions on this machine reach the server
+	public, localhostIPv6, local, plain, socket net.Listener // see listen; all but public may be nil
+	localURL                                    string       // where sessions on this machine reach the server
 
 	runAs   *claude.RunAs // nil: Claude runs as the server's user
 	model   *scriptedmodel.Server
@@ -181,7 +181,7 @@ func (a *app) openDatabase(ctx context.Context) (err error) {
 		a.onClose(a.shared.Close)
 	}
 	if err := store.CheckLog(a.settings.Database); err != nil {
-		a.log.Error("look at the database", "error", err)
+		a.log.Error("the database needs attention", "error", err)
 	}
 	a.databaseEndedCleanly = store.EndedCleanly(a.settings.Database)
 	migrating := migrations.WithProgress(ctx, migrationReports, func(p migrations.Progress) {
@@ -228,8 +228,8 @@ func (a *app) listen(ctx context.Context) (err error) {
 	// A demo that runs beside a server leaves the name localhost to it: cookies are not separated by
 	// port, so signing in to one would sign the browser out of the other.
 	if !s.tls() && !moved {
-		if a.twin, s.named = byName(ctx, s.Listen); a.twin != nil {
-			a.onClose(a.twin.Close)
+		if a.localhostIPv6, s.named = listenOnLocalhost(ctx, s.Listen); a.localhostIPv6 != nil {
+			a.onClose(a.localhostIPv6.Close)
 		}
 	}
 	if err := a.listenForServers(ctx); err != nil {
@@ -247,10 +247,10 @@ func (a *app) listen(ctx context.Context) (err error) {
 		a.onClose(a.socket.Close)
 	}
 	if err := updateConnections(s.StateDir, localAddress(*s)); err != nil {
-		a.log.Warn("agents outside may look for the server where it was", "error", err)
+		a.log.Warn("external agents may use the old address of the server", "error", err)
 	}
 	if err := writeAddresses(*s); err != nil {
-		a.log.Warn("later sign-in links may lead to where the server was", "error", err)
+		a.log.Warn("later sign-in links may use the old address of the server", "error", err)
 	}
 	return nil
 }
@@ -298,11 +298,11 @@ func (a *app) connect(ctx context.Context) (err error) {
 	a.policy = &askPolicy{projects: a.store.Projects}
 	a.policy.set(now.Ask)
 
-	notifier, hear, err := store.NewNotifier(s.Database, a.log)
+	notifier, receive, err := store.NewNotifier(s.Database, a.log)
 	if err != nil {
 		return err
 	}
-	a.hearOthers, a.notifier = hear, notifier
+	a.runNotifications, a.notifier = receive, notifier
 	var presence alert.PresenceStore
 	if several, ok := store.AsCluster(a.opened); ok {
 		presence = several
@@ -377,7 +377,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 	}
 	a.tabs, err = wsapi.New(wsapi.Options{
 		Store: shown, Processes: a.orchestrator, People: a.directory, Guard: guard, Rules: a.rules,
-		Commands: commands, Refusals: refusals, Alerts: a.alerts, OnFrame: a.metrics.onFrame, Announce: notifier.NotifyTopic, OnViewers: a.tellViewers,
+		Commands: commands, Refusals: refusals, Alerts: a.alerts, OnFrame: a.metrics.onFrame, Announce: notifier.NotifyTopic, OnViewers: a.reportViewers,
 		Version: versionText(), NodeID: s.NodeID, Log: a.log,
 	})
 	if err != nil {
@@ -435,7 +435,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 	notifier.ListenAll(a.requests.WakeAll)
 	notifier.ListenAll(a.tabs.TouchAll)
 	notifier.ListenAll(a.alerts.TouchAll)
-	a.hearTopics(notifier)
+	a.connectTopics(notifier)
 	a.indexer = newTranscriptIndexer(a.store.IndexTranscripts, a.log)
 	notifier.Listen(a.indexer.Touch)
 	notifier.ListenItems(a.indexer.Touch)
@@ -445,7 +445,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 	a.jobs.Add("search index", func(ctx context.Context, _ int64) error { return a.indexer.Run(ctx) })
 	a.jobs.Add("session retention", a.deleteExpiredSessions)
 	a.jobs.Add("audit retention", func(ctx context.Context, _ int64) error { return a.runtime.Run(ctx) })
-	if a.hearOthers != nil {
+	if a.runNotifications != nil {
 		a.jobs.Add("held answers of servers that ended", a.wakeHolds)
 	}
 	a.runtime.claude = func(ctx context.Context) string {
@@ -466,9 +466,9 @@ func (a *app) connect(ctx context.Context) (err error) {
 	return nil
 }
 
-// hearTopics exchanges changes with the other servers, except those of sessions: it announces changes
+// connectTopics exchanges changes with the other servers, except those of sessions: it announces changes
 // made on this server, and passes changes made elsewhere to the parts of this one.
-func (a *app) hearTopics(n store.Notifier) {
+func (a *app) connectTopics(n store.Notifier) {
 	a.directory.OnChange(func() { n.NotifyTopic(session.TopicPeople, "") })
 	a.runtime.announce = func() { n.NotifyTopic(session.TopicSettings, "") }
 	a.orchestrator.OnRevoked(func() { n.NotifyTopic(session.TopicGrants, "") })
@@ -502,13 +502,13 @@ func (a *app) answer(ctx context.Context) (err error) {
 	}
 	add("web server", server, limitConnections(a.public, a.settings.proxies))
 	if a.local != nil {
-		add("web server for the sessions", newHTTPServer(only(agentsPath, a.edge), a.log), a.local)
+		add("web server for the sessions", newHTTPServer(restrictToPath(agentsPath, a.edge), a.log), a.local)
 	}
 	if a.socket != nil {
 		add("web server for the terminal", newHTTPServer(&localOperator{next: a.edge, directory: a.directory}, a.log), a.socket)
 	}
-	if a.twin != nil {
-		add("web server at the other address of this machine", newHTTPServer(a.edge, a.log), limitConnections(a.twin, a.settings.proxies))
+	if a.localhostIPv6 != nil {
+		add("web server at the other address of this machine", newHTTPServer(a.edge, a.log), limitConnections(a.localhostIPv6, a.settings.proxies))
 	}
 	if a.plain != nil {
 		a.onClose(a.plain.Close)
@@ -544,8 +544,8 @@ func (a *app) Run(ctx context.Context) error {
 	if a.shared != nil {
 		start(edges, edgesCtx, "database", a.shared.Run)
 	}
-	if a.hearOthers != nil {
-		start(edges, edgesCtx, "notifications", a.hearOthers)
+	if a.runNotifications != nil {
+		start(edges, edgesCtx, "notifications", a.runNotifications)
 		start(edges, edgesCtx, "settings of other servers", a.runtime.follow)
 	}
 	start(edges, edgesCtx, "tabs", a.tabs.Run)
@@ -582,7 +582,7 @@ func (a *app) Run(ctx context.Context) error {
 	}
 	if ctx.Err() != nil {
 		err = nil // also when ctx ended before the announcement
-		a.log.Info("stopping; sessions go on and are taken up again by the next start")
+		a.log.Info("stopping; sessions keep running, and the next start reconnects to them")
 	}
 	noteEnding(a.stateLock, a.databaseLock)
 	stopEdges() // at once, so that tabs look for the next server
@@ -616,7 +616,7 @@ func (a *app) recoverFromOutages(ctx context.Context) error {
 			return nil
 		case <-a.store.Recovered():
 		}
-		a.log.InfoContext(ctx, "the database answers again; looking at everything that waits")
+		a.log.InfoContext(ctx, "the database is available again; rechecking pending work")
 		a.requests.Recover(ctx)
 		a.orchestrator.Recover(ctx)
 		a.tabs.TouchAll()

@@ -148,7 +148,7 @@ func TestSessionsOfThisMachineFindTheServer(t *testing.T) {
 			t.Errorf("%s: %s at %s", name, l.Addr(), at)
 		}
 	}
-	handler := only(agentsPath, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	handler := restrictToPath(agentsPath, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	for path, want := range map[string]int{"/mcp": 204, "/": 404, "/api/sessions": 404, "/mcp/": 404, "/mcp/../api/sessions": 404} {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest("POST", path, nil))

@@ -108,7 +108,7 @@ func TestAuditRetention(t *testing.T) {
 		_, err = db.Exec(`UPDATE audit SET body = ?, hash = ? WHERE seq = ?`, body, hash, seq)
 		must(t, err)
 	}
-	_, err = db.Exec(`CREATE TRIGGER audit_stays_update BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'the audit trail is not changed'); END`)
+	_, err = db.Exec(`CREATE TRIGGER audit_stays_update BEFORE UPDATE ON audit BEGIN SELECT RAISE(ABORT, 'the audit log is not changed'); END`)
 	must(t, err)
 
 	s = h.start()

@@ -57,7 +57,7 @@ func backUp(ctx context.Context, args []string, std streams) (err error) {
 		return writeBackup(ctx, s, std.out)
 	}
 	if _, err := os.Lstat(rest[0]); err == nil {
-		return fmt.Errorf("%s exists; give the backup a name of its own", rest[0])
+		return fmt.Errorf("%s already exists. Choose another name", rest[0])
 	}
 	part := rest[0] + ".part"
 	file, err := os.OpenFile(part, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|syscall.O_NOFOLLOW, 0o600)
@@ -146,7 +146,7 @@ type restoreFlags struct {
 
 func (f *restoreFlags) define(flags *flag.FlagSet) {
 	flags.BoolVar(&f.check, "check", false, "read the whole backup, and restore nothing")
-	flags.BoolVar(&f.replace, "replace", false, "replace the database and keys that are there")
+	flags.BoolVar(&f.replace, "replace", false, "replace the existing database and keys")
 	f.serverFlags.define(flags)
 }
 
@@ -184,9 +184,9 @@ func restore(ctx context.Context, args []string, std streams) error {
 	if err := r.run(ctx, file); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.out, "Restored to %s. Start the server; sessions that still run are taken up again.\n", s.StateDir)
+	fmt.Fprintf(std.out, "Restored to %s. Start the server; it reconnects to sessions that still run.\n", s.StateDir)
 	for _, path := range r.kept {
-		fmt.Fprintf(std.out, "What was there before is now %s.\n", path)
+		fmt.Fprintf(std.out, "The previous version is now %s.\n", path)
 	}
 	return nil
 }

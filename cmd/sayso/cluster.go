@@ -116,10 +116,10 @@ func (s allServers) Release(ctx context.Context, sessionID string) error {
 	return s.store.ReleaseSession(ctx, sessionID)
 }
 
-// tellViewers tells other servers who reads a session here.
-func (a *app) tellViewers(p wire.Presence) {
+// reportViewers reports to other servers who reads a session here.
+func (a *app) reportViewers(p wire.Presence) {
 	if a.cluster != nil {
-		a.cluster.Look(p)
+		a.cluster.ReportViewers(p)
 	}
 }
 

@@ -22,7 +22,7 @@ func (f *doctorFlags) define(flags *flag.FlagSet) {
 type severity string
 
 const (
-	fine    severity = "ok"
+	passed  severity = "ok"
 	warning severity = "warning" // the server runs, but something does not work or soon will not
 	failed  severity = "failed"  // the server or its sessions cannot run
 )
@@ -53,7 +53,7 @@ func (e *examination) add(check string, how severity, code, message string, fix 
 }
 
 // ok adds a finding without a problem.
-func (e *examination) ok(check, message string) { e.add(check, fine, "ok", message) }
+func (e *examination) ok(check, message string) { e.add(check, passed, "ok", message) }
 
 // doctor checks everything that serve needs and prints the results. It opens no file for
 // writing, and works while a server runs.
@@ -96,25 +96,25 @@ func doctor(ctx context.Context, args []string, std streams) error {
 		e.claude(ctx, runAs)
 	}
 	e.pushKey()
-	sick := 0
+	failures := 0
 	for _, one := range e.findings {
 		if one.Severity == failed {
-			sick++
+			failures++
 		}
 	}
 	if f.json {
-		err = printJSON(std.out, map[string]any{"healthy": sick == 0, "findings": e.findings})
+		err = printJSON(std.out, map[string]any{"healthy": failures == 0, "findings": e.findings})
 	} else {
 		e.print(newScreen(std.out, os.Getenv))
 	}
-	if err == nil && sick > 0 {
-		err = exitError{1, count(sick, "check", "checks") + " failed; see above"}
+	if err == nil && failures > 0 {
+		err = exitError{1, count(failures, "check", "checks") + " failed; see above"}
 	}
 	return err
 }
 
 func (e *examination) print(to *screen) {
-	marks := map[severity]string{fine: "✓", warning: "!", failed: "✗"}
+	marks := map[severity]string{passed: "✓", warning: "!", failed: "✗"}
 	styles := map[severity]string{warning: yellow, failed: red}
 	for _, one := range e.findings {
 		lines := strings.Split(visible.Code(one.Message), "\n")

@@ -246,7 +246,7 @@ func (e *examination) database(ctx context.Context) {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, migrations.ErrEmpty):
 		e.ok(check, "not created yet; sayso serve creates it")
 	case errors.Is(err, migrations.ErrOlder):
-		e.add(check, fine, "database_older", "older version; sayso serve migrates it")
+		e.add(check, passed, "database_older", "older version; sayso serve migrates it")
 	case errors.Is(err, migrations.ErrNewer):
 		e.add(check, failed, "database_newer", problemOf(err), restore)
 	case errors.Is(err, migrations.ErrIncomplete):
@@ -482,7 +482,7 @@ func (e *examination) cgroup() {
 	dir := shim.CgroupFolder()
 	const write = 2 // W_OK
 	if dir == "" || syscall.Access(dir, write) != nil {
-		e.add(check, fine, "cgroup_not_delegated", "not delegated to this shell; a systemd unit needs Delegate=yes and KillMode=process, as those in contrib have")
+		e.add(check, passed, "cgroup_not_delegated", "not delegated to this shell; a systemd unit needs Delegate=yes and KillMode=process, as those in contrib have")
 		return
 	}
 	e.ok(check, "each session can have its own")
@@ -509,7 +509,7 @@ func (e *examination) claude(ctx context.Context, runAs *claude.RunAs) {
 	case olderVersion(version, claude.OldestTested):
 		e.add(check, warning, "claude_old", fmt.Sprintf("%s is version %s. The oldest that is tested is %s.", path, version, claude.OldestTested), "npm install -g @anthropic-ai/claude-code@"+claude.NewestTested)
 	case olderVersion(claude.NewestTested, version):
-		e.add(check, fine, "claude_untested", fmt.Sprintf("%s, version %s; %s is the newest that is tested", path, version, claude.NewestTested))
+		e.add(check, passed, "claude_untested", fmt.Sprintf("%s, version %s; %s is the newest that is tested", path, version, claude.NewestTested))
 	default:
 		e.ok(check, path+", version "+version)
 	}
@@ -551,7 +551,7 @@ func (e *examination) pushKey() {
 		return
 	}
 	if u := e.settings.PublicURL; u == "" && !e.settings.tls() {
-		e.add(check, fine, "push_local_only", "only for browsers on this machine; others need HTTPS, see --public-url")
+		e.add(check, passed, "push_local_only", "only for browsers on this machine; others need HTTPS, see --public-url")
 		return
 	}
 	e.ok(check, "browsers can be notified")

@@ -56,8 +56,8 @@ func listenLocally(s settings) (net.Listener, string, error) {
 	return l, "http://" + l.Addr().String(), nil
 }
 
-// only passes requests for one path on to h and answers all others with 404.
-func only(path string, h http.Handler) http.Handler {
+// restrictToPath passes requests for one path on to h and answers all others with 404.
+func restrictToPath(path string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != path {
 			http.NotFound(w, r)

@@ -48,11 +48,11 @@ type hookFlags struct {
 }
 
 func (f *hookFlags) define(flags *flag.FlagSet) {
-	flags.BoolVar(&f.install, "install", false, "add the hook to Claude's settings.json, for every claude of yours in a terminal")
+	flags.BoolVar(&f.install, "install", false, "add the hook to Claude's settings.json, for all your terminal sessions")
 	flags.BoolVar(&f.uninstall, "uninstall", false, "remove the hook from the settings, and revoke its token")
-	flags.StringVar(&f.connect, "connect", "", "`file` with the address of the server and the token; without it, --install makes one in the state folder")
+	flags.StringVar(&f.connect, "connect", "", "`file` with the address of the server and the token; without it, --install creates one in the state folder")
 	flags.StringVar(&f.settingsFile, "settings", "", "with --install and --uninstall: another settings `file`, such as .claude/settings.local.json of a project")
-	flags.BoolVar(&f.headless, "headless", false, "also ask for a claude -p, which nobody watches")
+	flags.BoolVar(&f.headless, "headless", false, "also handle claude -p, which runs unattended")
 	f.serverFlags.define(flags)
 }
 
@@ -446,7 +446,7 @@ func (t *terminalHook) uninstall(ctx context.Context, stdout io.Writer) error {
 		fmt.Fprintf(stdout, "No hook found in %s.\n", strings.Join(without, ", "))
 	}
 	if len(others) > 0 {
-		fmt.Fprintf(stdout, "It is still in %s. To remove it there, too, run: sayso hook --uninstall\n", strings.Join(others, ", "))
+		fmt.Fprintf(stdout, "The hook is still in %s. To remove it everywhere, run: sayso hook --uninstall\n", strings.Join(others, ", "))
 	}
 	return nil
 }

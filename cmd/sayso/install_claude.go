@@ -144,7 +144,7 @@ func downloadClaude(ctx context.Context, address, sum, path string) (err error) 
 		return err
 	}
 	if found := hex.EncodeToString(hash.Sum(nil)); found != sum {
-		return fmt.Errorf("%s has the SHA-256 sum %s, not %s. Somebody on the way may have changed it", address, found, sum)
+		return fmt.Errorf("%s has the SHA-256 sum %s, not %s. The download may have been tampered with", address, found, sum)
 	}
 	return os.Rename(file.Name(), path)
 }

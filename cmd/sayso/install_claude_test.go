@@ -32,7 +32,7 @@ func TestDownloadClaudeVerifiesTheSum(t *testing.T) {
 	}))
 	defer mirror.Close()
 	path := filepath.Join(t.TempDir(), "bin", "claude")
-	for from, says := range map[string]string{"/changed": "Somebody on the way may have changed it", "/elsewhere": "404 Not Found"} {
+	for from, says := range map[string]string{"/changed": "The download may have been tampered with", "/elsewhere": "404 Not Found"} {
 		if err := downloadClaude(t.Context(), mirror.URL+from, sum, path); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", from, err)
 		}

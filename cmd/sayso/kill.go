@@ -17,7 +17,7 @@ type killFlags struct {
 }
 
 func (f *killFlags) define(flags *flag.FlagSet) {
-	flags.BoolVar(&f.force, "force", false, "at once, without letting Claude finish")
+	flags.BoolVar(&f.force, "force", false, "kill at once, without waiting for Claude")
 	f.remoteFlags.define(flags)
 }
 

@@ -49,7 +49,7 @@ func (a *app) takeRunner(ctx context.Context) error {
 		a.driving = a.store
 	}
 	if err := a.store.ForgetRunners(ctx, time.Now().Add(-forgetAfter)); err != nil {
-		a.log.WarnContext(ctx, "machines of servers that are gone stay in the list", "error", err)
+		a.log.WarnContext(ctx, "cannot remove the machines of former servers from the list", "error", err)
 	}
 	return nil
 }
@@ -98,19 +98,19 @@ func (a *app) takeLease(ctx context.Context) error {
 	case errors.Is(err, store.ErrReadOnly):
 		// The server starts even on a full disk. Its locks exclude other servers. Like the store, it
 		// takes the epoch from the clock.
-		a.log.WarnContext(ctx, "the disk takes no writes; the server starts all the same", "error", err)
+		a.log.WarnContext(ctx, "the disk is not writable; starting anyway", "error", err)
 		a.driving = a.store
 		lease.Epoch = max(uint64(time.Now().UnixMicro()), hello.Fence+1)
 	case errors.Is(err, session.ErrOtherInstallation):
-		return fmt.Errorf("the database refuses the runner of the state folder %s: %w; with a copy, give the server a state folder of its own with --state-dir; "+
-			"after a move for good, run UPDATE runners SET machine = '' WHERE runner_id = '%s' in the database", a.settings.StateDir, err, here.RunnerID)
+		return fmt.Errorf("the database refuses the runner of the state folder %s: %w; if this is a copy, give the server a separate state folder with --state-dir; "+
+			"after a permanent move, run UPDATE runners SET machine = '' WHERE runner_id = '%s' in the database", a.settings.StateDir, err, here.RunnerID)
 	case err != nil:
 		return err
 	default:
 		a.lease = &lease
 		a.driving = a.metrics.measured(store.WithLease(a.opened, lease))
 		if err := os.WriteFile(file, fmt.Appendln(nil, lease.Epoch), 0o600); err != nil {
-			a.log.WarnContext(ctx, "a restored backup of the database may go unnoticed", "error", err)
+			a.log.WarnContext(ctx, "cannot store the epoch; restoring a database backup may go unnoticed", "error", err)
 		}
 	}
 	a.runnerID, a.shims.Epoch = here.RunnerID, lease.Epoch
@@ -202,7 +202,7 @@ func (a *app) releaseLease(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, releaseTimeout)
 	defer cancel()
 	if err := a.store.ReleaseLease(ctx, *a.lease); err != nil {
-		a.log.Debug("the lease of the runner runs out instead of being released", "error", err)
+		a.log.Debug("cannot release the lease of the runner; it will expire", "error", err)
 	}
 }
 

@@ -108,7 +108,7 @@ func TestProcessesOfAnotherRunner(t *testing.T) {
 			t.Errorf("%s is %+v", id, p)
 		}
 	}
-	if said := s.troubles()["assistant_turn"]; said != "unreachable: The server build-02 runs it, and this one can't reach it. Look there." {
+	if said := s.troubles()["assistant_turn"]; said != "unreachable: This process belongs to the server build-02, which can't be reached from here. Check there." {
 		t.Errorf("the admin area says %q", said)
 	}
 	s.stop()

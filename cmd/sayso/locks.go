@@ -23,13 +23,13 @@ const ending = "ending"
 // for any other holder: after a kill, a program that the server was just starting holds the lock
 // until its exec.
 func takeLock(ctx context.Context, lock *os.File) error {
-	const patience, pause = 2 * time.Second, 20 * time.Millisecond
+	const timeout, pause = 2 * time.Second, 20 * time.Millisecond
 	for began := time.Now(); ; {
 		err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
 			return nil
 		}
-		wait := patience
+		wait := timeout
 		if _, isEnding := holderOf(lock); isEnding {
 			wait = handoverTimeout
 		}

@@ -21,18 +21,18 @@ func newLog(s settings, stderr io.Writer) (*slog.Logger, *slog.LevelVar, error) 
 	options := &slog.HandlerOptions{Level: now}
 	switch s.LogFormat {
 	case "text":
-		return slog.New(isWorthLogging{slog.NewTextHandler(stderr, options)}), now, nil
+		return slog.New(cancellationFilter{slog.NewTextHandler(stderr, options)}), now, nil
 	case "json":
-		return slog.New(isWorthLogging{slog.NewJSONHandler(stderr, options)}), now, nil
+		return slog.New(cancellationFilter{slog.NewJSONHandler(stderr, options)}), now, nil
 	}
 	return nil, nil, fmt.Errorf("--log-format %s: use text or json", s.LogFormat)
 }
 
-// isWorthLogging drops records of errors caused by cancellation: the server is stopping, or
+// cancellationFilter drops records of errors caused by cancellation: the server is stopping, or
 // the asker is gone.
-type isWorthLogging struct{ slog.Handler }
+type cancellationFilter struct{ slog.Handler }
 
-func (h isWorthLogging) Handle(ctx context.Context, r slog.Record) error {
+func (h cancellationFilter) Handle(ctx context.Context, r slog.Record) error {
 	if ctx.Err() != nil {
 		calledOff := false
 		r.Attrs(func(a slog.Attr) bool {
@@ -47,12 +47,12 @@ func (h isWorthLogging) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-func (h isWorthLogging) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return isWorthLogging{h.Handler.WithAttrs(attrs)}
+func (h cancellationFilter) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return cancellationFilter{h.Handler.WithAttrs(attrs)}
 }
 
-func (h isWorthLogging) WithGroup(name string) slog.Handler {
-	return isWorthLogging{h.Handler.WithGroup(name)}
+func (h cancellationFilter) WithGroup(name string) slog.Handler {
+	return cancellationFilter{h.Handler.WithGroup(name)}
 }
 
 // logIncident returns a function that logs account events and sign-ins as the audit log records

@@ -25,9 +25,9 @@ type logsFlags struct {
 }
 
 func (f *logsFlags) define(flags *flag.FlagSet) {
-	flags.BoolVar(&f.follow, "follow", false, "go on printing until you press Ctrl+C")
+	flags.BoolVar(&f.follow, "follow", false, "keep printing new entries until you press Ctrl+C")
 	flags.BoolVar(&f.follow, "f", false, "the same as --follow")
-	flags.IntVar(&f.last, "last", 0, "begin with this `number` of entries; 0 for all")
+	flags.IntVar(&f.last, "last", 0, "start with the last `number` entries; 0 for all")
 	f.remoteFlags.define(flags)
 }
 
@@ -152,9 +152,9 @@ func (it loggedItem) print(to *screen, again bool) {
 	case session.ItemText:
 		who = "Claude"
 	case session.ItemThinking:
-		who, style = "Claude thinks", dim
+		who, style = "Thinking", dim
 	case session.ItemPlan:
-		who = "Claude plans"
+		who = "Plan"
 	case session.ItemToolCall:
 		who = visible.Line(it.ToolName)
 		switch {

@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// byName reports whether browsers reach a server with this listen address as localhost,
+// listenOnLocalhost reports whether browsers reach a server with this listen address as localhost,
 // where they support passkeys, unlike at 127.0.0.1. Browsers also try [::1], where another
-// user of this machine could listen and receive the secret of a sign-in link. So byName
+// user of this machine could listen and receive the secret of a sign-in link. So listenOnLocalhost
 // also opens that port and returns the listener, which is nil if the machine has no [::1].
-func byName(ctx context.Context, listen string) (also net.Listener, is bool) {
+func listenOnLocalhost(ctx context.Context, listen string) (also net.Listener, is bool) {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil || host != "127.0.0.1" {
 		return nil, false

@@ -10,7 +10,7 @@ import (
 func TestLocalhostPortIsReserved(t *testing.T) {
 	t.Parallel()
 	for _, listen := range []string{"0.0.0.0:8787", "192.0.2.1:8787", "[::1]:8787", "sayso.example:8787", "127.0.0.1"} {
-		if also, is := byName(t.Context(), listen); also != nil || is {
+		if also, is := listenOnLocalhost(t.Context(), listen); also != nil || is {
 			t.Errorf("%s is found at localhost", listen)
 		}
 	}
@@ -20,7 +20,7 @@ func TestLocalhostPortIsReserved(t *testing.T) {
 	}
 	defer theirs.Close()
 	_, port, _ := net.SplitHostPort(theirs.Addr().String())
-	if also, is := byName(t.Context(), "127.0.0.1:"+port); also != nil || is {
+	if also, is := listenOnLocalhost(t.Context(), "127.0.0.1:"+port); also != nil || is {
 		t.Error("somebody else is at localhost")
 	}
 }

@@ -47,7 +47,7 @@ func TestStoppedWhileStarting(t *testing.T) {
 					t.Fatalf("moment %d: exit code %d, and it said:\n%s", i, code, said)
 				case strings.Contains(said, "stopped before it was ready"):
 					early++
-				case !strings.Contains(said, "stopping; sessions go on"):
+				case !strings.Contains(said, "stopping; sessions keep running"):
 					t.Errorf("moment %d: it said nothing of its end:\n%s", i, said)
 				}
 			}

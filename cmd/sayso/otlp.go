@@ -90,9 +90,9 @@ func (c *collector) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySp
 	err := c.send(ctx, spans)
 	switch failing := err != nil; {
 	case failing && !c.failing.Swap(true):
-		c.log.WarnContext(ctx, "the collector does not take traces", "error", err)
+		c.log.WarnContext(ctx, "the collector rejects traces", "error", err)
 	case !failing && c.failing.Swap(false):
-		c.log.InfoContext(ctx, "the collector takes traces again")
+		c.log.InfoContext(ctx, "the collector accepts traces again")
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ type pendingFlags struct {
 }
 
 func (f *pendingFlags) define(flags *flag.FlagSet) {
-	flags.BoolVar(&f.short, "short", false, "one line for each request, without what is asked")
+	flags.BoolVar(&f.short, "short", false, "one line per request, without details")
 	f.remoteFlags.define(flags)
 }
 
@@ -193,13 +193,13 @@ func (q openRequest) printRules(to *screen) {
 		}
 	}
 	if h := q.Held; h != nil && h.Dropped == "" {
-		to.printf("%s answered %s, which counts in a moment.\n", visible.Line(h.By), string(h.Decision))
+		to.printf("%s answered %s. This can still be undone.\n", visible.Line(h.By), string(h.Decision))
 	}
 	if e := q.Earlier; e != nil {
-		to.printf("Claude asked something like this before, and may have acted on the answer: %s\n", visible.Line(e.Summary))
+		to.printf("Claude asked a similar question before and may have acted on the answer: %s\n", visible.Line(e.Summary))
 	}
 	if q.MatchedAskRule != nil {
-		to.printf("A rule wants a person to decide this: %s\n", visible.Line(q.MatchedAskRule.ToolName+" "+q.MatchedAskRule.RuleContent))
+		to.printf("A rule requires a person to decide: %s\n", visible.Line(q.MatchedAskRule.ToolName+" "+q.MatchedAskRule.RuleContent))
 	}
 }
 

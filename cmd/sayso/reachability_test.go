@@ -20,7 +20,7 @@ func TestOpenWithoutEncryptionIsRefused(t *testing.T) {
 		h.serve("--listen", listen).refused("without encryption", "--tls-cert", "--trusted-proxy")
 	}
 	h.serve("--public-url", "http://sayso.example").refused("is not encrypted")
-	h.serve("--trusted-proxy", "0.0.0.0/0").refused("is everybody")
+	h.serve("--trusted-proxy", "0.0.0.0/0").refused("matches every address")
 	h.serve("--trusted-proxy", "proxy.example").refused("give an address")
 }
 

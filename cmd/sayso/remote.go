@@ -160,7 +160,7 @@ func (r *remote) do(ctx context.Context, method, path string, body, reply any) e
 	defer resp.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxReply))
 	if err != nil {
-		return fmt.Errorf("the answer of the server broke off: %w", err)
+		return fmt.Errorf("connection lost while reading the response: %w", err)
 	}
 	if resp.StatusCode >= 300 {
 		refused := &replyError{status: resp.StatusCode}
@@ -174,7 +174,7 @@ func (r *remote) do(ctx context.Context, method, path string, body, reply any) e
 		return nil
 	}
 	if err := json.Unmarshal(data, reply); err != nil {
-		return fmt.Errorf("%s is no sayso server: %w", r.name, err)
+		return fmt.Errorf("%s is not a sayso server: %w", r.name, err)
 	}
 	return nil
 }

@@ -56,7 +56,7 @@ type host struct {
 	runAs        *claude.RunAs
 	sandbox      *launch.Sandbox
 	cli          *launch.CLI
-	near         runner.Methods // those of a launch.Runner
+	localMethods runner.Methods // those of a launch.Runner
 	program      func() string  // path of the shim program
 	descriptors  *descriptors.Reserve
 	mcp          *launch.MCP // where sessions reach the server through this program
@@ -120,11 +120,11 @@ func runnerVerb(ctx context.Context, args []string, stderr io.Writer) error {
 	defer web.Close()
 	serving.Go(func() {
 		if err := web.Serve(agents); !errors.Is(err, http.ErrServerClosed) {
-			h.log.ErrorContext(ctx, "Claude cannot ask over MCP", "error", err)
+			h.log.ErrorContext(ctx, "Claude cannot ask questions over MCP", "error", err)
 		}
 	})
 	err = p.Run(ctx)
-	h.log.Info("stopping; sessions go on and are taken up again by the next start")
+	h.log.Info("stopping; sessions keep running, and the next start reconnects to them")
 	noteEnding(lock)
 	return err
 }
@@ -155,11 +155,11 @@ func (h *host) prepare() (err error) {
 		return err
 	}
 	h.settings.WorkspaceRoots = rules.Roots
-	near, err := launch.NewRunner(h.cli, rules.Roots)
+	local, err := launch.NewRunner(h.cli, rules.Roots)
 	if err != nil {
 		return err
 	}
-	h.near, err = runner.MethodsOf[launch.Runner](near)
+	h.localMethods, err = runner.MethodsOf[launch.Runner](local)
 	return err
 }
 
@@ -247,8 +247,8 @@ func (h *host) begin(w runner.Welcome) (runner.Serve, func()) {
 		if call.Name == callLoad {
 			return loadOf(shims, h.settings.StateDir), nil
 		}
-		if _, known := h.near[call.Name]; known {
-			return h.near.Serve(ctx, call)
+		if _, known := h.localMethods[call.Name]; known {
+			return h.localMethods.Serve(ctx, call)
 		}
 		return served.Serve(ctx, call)
 	}, served.Detach
@@ -301,7 +301,7 @@ func advice(err error) string {
 	case errors.Is(err, runner.ErrToken):
 		return "create a token on the server with: sayso token --runner NAME, and write it to the file of --token-file"
 	case errors.Is(err, runner.ErrInstallation):
-		return "this state folder is a copy of another runner's, or was moved; give this host a runner of its own: sayso token --runner NAME on the server, and a new --state-dir"
+		return "this state folder is a copy of another runner's, or was moved; create a separate runner for this host: sayso token --runner NAME on the server, and a new --state-dir"
 	case errors.Is(err, runner.ErrRemoved):
 		return "an admin has removed this runner; create another one on the server with: sayso token --runner NAME"
 	case errors.Is(err, link.ErrVersion):

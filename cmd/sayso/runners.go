@@ -96,7 +96,7 @@ func (r *runners) drive(ctx context.Context, w runner.Welcome, _ runner.Hello, c
 		defer cancel()
 		defer r.machinesChanged()
 		if err := r.store.ReleaseLease(releasing, lease); err != nil {
-			r.log.DebugContext(ctx, "the lease of a runner runs out instead of being released", "runner_id", w.RunnerID, "error", err)
+			r.log.DebugContext(ctx, "cannot release the lease of a runner; it will expire", "runner_id", w.RunnerID, "error", err)
 		}
 	}()
 	known, err := r.store.Runner(ctx, w.RunnerID)
@@ -126,7 +126,7 @@ func (r *runners) reachableChanged(ctx context.Context, runnerID string) {
 	r.announce()
 	touched, err := r.store.TouchRunner(ctx, runnerID)
 	if err != nil {
-		r.log.WarnContext(ctx, "tabs show too late whether a runner can be reached", "runner_id", runnerID, "error", err)
+		r.log.WarnContext(ctx, "cannot store the connection state of a runner; tabs may show it late", "runner_id", runnerID, "error", err)
 	}
 	for _, sessionID := range touched {
 		r.notifier.Notify(sessionID)
@@ -152,7 +152,7 @@ func (r *runners) watchMachines(ctx context.Context) error {
 		if all, err := r.fleet.Machines(ctx, false); err == nil {
 			r.show(httpapi.NewMachines(all))
 		} else if ctx.Err() == nil {
-			r.log.DebugContext(ctx, "tabs do not see changes of machines", "error", err)
+			r.log.DebugContext(ctx, "cannot read the machines; tabs may show an old list", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -203,7 +203,7 @@ func (r *runners) loadHere(ctx context.Context, runnerID string) (load wire.Runn
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
 	if err := c.Call(ctx, callLoad, nil, &load); err != nil {
-		r.log.DebugContext(ctx, "a runner does not say its load", "runner_id", runnerID, "error", err)
+		r.log.DebugContext(ctx, "cannot read a runner's load", "runner_id", runnerID, "error", err)
 	}
 	return load, true
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/sayso-dev/sayso/wire"
 )
 
-// pruneInterval is how often old entries of the audit trail are deleted.
+// pruneInterval is how often old entries of the audit log are deleted.
 const pruneInterval = time.Hour
 
 // runtimeSettings holds the settings of the running server, and can change some. A value that
@@ -71,7 +71,7 @@ func (rs *runtimeSettings) applyChanged(s settings) settings {
 		if one, ok := rs.changed[r.screenName()]; ok && r.changeable() {
 			next := s
 			if err := r.parse(&next, one.Value); err != nil {
-				rs.log.Warn("a setting that was changed does not fit any more, the one from the start holds", "setting", one.Name, "error", err)
+				rs.log.Warn("a changed setting is no longer valid; using the value from the start", "setting", one.Name, "error", err)
 				continue
 			}
 			s = next
@@ -200,7 +200,7 @@ func (rs *runtimeSettings) retention() retention {
 	return rs.current().retention()
 }
 
-// Run deletes old entries of the audit trail until ctx ends.
+// Run deletes old entries of the audit log until ctx ends.
 func (rs *runtimeSettings) Run(ctx context.Context) error {
 	ticker := time.NewTicker(pruneInterval)
 	defer ticker.Stop()
@@ -208,9 +208,9 @@ func (rs *runtimeSettings) Run(ctx context.Context) error {
 		keep := rs.retention().Audit
 		removed, err := account.PruneAudit(ctx, rs.store, keep, time.Now())
 		if err != nil && ctx.Err() == nil {
-			rs.log.ErrorContext(ctx, "cannot remove old entries of the audit trail", "error", err)
+			rs.log.ErrorContext(ctx, "cannot remove old entries of the audit log", "error", err)
 		} else if removed > 0 {
-			rs.log.InfoContext(ctx, "old entries of the audit trail were removed", "entries", removed, "days", keep.Days, "kept_entries", keep.Entries)
+			rs.log.InfoContext(ctx, "old entries of the audit log were removed", "entries", removed, "days", keep.Days, "kept_entries", keep.Entries)
 		}
 		select {
 		case <-ctx.Done():

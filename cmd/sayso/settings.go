@@ -304,7 +304,7 @@ func parseProxies(list []string) (proxies []netip.Prefix, err error) {
 		case err != nil:
 			return nil, fmt.Errorf("--trusted-proxy %s: give an address such as 10.0.0.5 or a network such as 10.0.0.0/24", text)
 		case p.Bits() == 0:
-			return nil, fmt.Errorf("--trusted-proxy %s is everybody. Use the address of the proxy", text)
+			return nil, fmt.Errorf("--trusted-proxy %s matches every address. Use the address of the proxy", text)
 		}
 		proxies = append(proxies, p)
 	}

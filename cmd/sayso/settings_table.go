@@ -13,15 +13,15 @@ import (
 // setting is one row of the table from which flags, environment variables, the settings file,
 // --help, the reference documentation and the settings screen are derived.
 type setting struct {
-	name     string              // of the flag; the other names are derived from it
-	field    func(*settings) any // *string, *[]string, *bool, *int, *float64 or *duration
-	help     string              // in Markdown, without a full stop
-	see      string              // page and heading of the documentation, "" without one
-	standsIn string              // for people: the meaning of an empty value
-	maximum  float64             // of numbers; the minimum is 0
-	check    func(settings) error
-	reload   bool         // SIGHUP applies it
-	screen   *screenEntry // nil: not on the settings screen
+	name        string              // of the flag; the other names are derived from it
+	field       func(*settings) any // *string, *[]string, *bool, *int, *float64 or *duration
+	help        string              // in Markdown, without a full stop
+	see         string              // page and heading of the documentation, "" without one
+	defaultHelp string              // for people: the meaning of an empty value
+	maximum     float64             // of numbers; the minimum is 0
+	check       func(settings) error
+	reload      bool         // SIGHUP applies it
+	screen      *screenEntry // nil: not on the settings screen
 }
 
 // screenEntry is a row of the settings screen.
@@ -51,39 +51,39 @@ var settingsTable = []setting{
 	{name: "public-url", field: func(s *settings) any { return &s.PublicURL },
 		help:   "Address by which browsers reach the server through a proxy, such as `https://sayso.example.org`",
 		screen: &screenEntry{title: "Public address", words: "The address where browsers reach this server through a proxy.", kind: wire.SettingText}},
-	{name: "allowed-host", field: func(s *settings) any { return &s.AllowedHosts }, reload: true, standsIn: "the address it listens on",
+	{name: "allowed-host", field: func(s *settings) any { return &s.AllowedHosts }, reload: true, defaultHelp: "the address it listens on",
 		help:   "Host names by which browsers reach the server",
 		screen: &screenEntry{title: "Allowed hosts", words: "Host names where browsers can reach this server, in addition to this machine’s own.", kind: wire.SettingListed}},
 	{name: "trusted-proxy", field: func(s *settings) any { return &s.TrustedProxies },
-		help:   "Addresses or networks of proxies whose `X-Forwarded-For` is believed",
+		help:   "Addresses or networks of proxies whose `X-Forwarded-For` is trusted",
 		screen: &screenEntry{title: "Trusted proxies", words: "Proxies that sayso trusts to report a browser’s address.", kind: wire.SettingListed}},
 	{name: "tls-cert", field: func(s *settings) any { return &s.TLSCert }, help: "Certificate file, for HTTPS"},
 	{name: "tls-key", field: func(s *settings) any { return &s.TLSKey }, help: "Key file of the certificate"},
 	{name: "acme-domain", field: func(s *settings) any { return &s.ACME.Domains }, see: "acme",
 		help: "Host names to get a certificate for by ACME. Using it accepts the terms of the issuer"},
 	{name: "acme-email", field: func(s *settings) any { return &s.ACME.Email }, see: "acme", help: "Contact email address for the issuer of the certificate"},
-	{name: "acme-directory", field: func(s *settings) any { return &s.ACME.Directory }, see: "acme", standsIn: "Let's Encrypt", help: "Address of the ACME directory"},
+	{name: "acme-directory", field: func(s *settings) any { return &s.ACME.Directory }, see: "acme", defaultHelp: "Let's Encrypt", help: "Address of the ACME directory"},
 	{name: "acme-http", field: func(s *settings) any { return &s.ACME.HTTP }, see: "acme",
 		help: "Address, such as `:80`, for challenges over plain HTTP. Browsers are redirected to HTTPS"},
 	{name: "oidc-issuer", field: func(s *settings) any { return &s.OIDC.Issuer }, see: "oidc", help: "Address of the OpenID Connect provider where people sign in"},
 	{name: "oidc-client-id", field: func(s *settings) any { return &s.OIDC.ClientID }, see: "oidc", help: "Client ID of sayso at the provider"},
 	{name: "oidc-client-secret-file", field: func(s *settings) any { return &s.OIDC.SecretFile }, see: "oidc",
 		help: "File with the client secret; or give the secret in `SAYSO_OIDC_CLIENT_SECRET`"},
-	{name: "oidc-name", field: func(s *settings) any { return &s.OIDC.Name }, see: "oidc", standsIn: "its host", help: "Name of the provider on the sign-in page"},
+	{name: "oidc-name", field: func(s *settings) any { return &s.OIDC.Name }, see: "oidc", defaultHelp: "its host", help: "Name of the provider on the sign-in page"},
 	{name: "oidc-scope", field: func(s *settings) any { return &s.OIDC.Scopes }, see: "oidc", help: "Scopes to ask for besides `openid` and `profile`"},
 	{name: "oidc-role-claim", field: func(s *settings) any { return &s.OIDC.RoleClaim }, see: "oidc",
 		help: "Claim of the ID token with roles or groups, such as `groups` or `realm_access.roles`"},
 	{name: "oidc-role", field: func(s *settings) any { return &s.OIDC.Roles }, see: "oidc", help: "Roles as `value=role`: people with this value in the role claim get this role"},
-	{name: "oidc-default-role", field: func(s *settings) any { return &s.OIDC.DefaultRole }, see: "oidc", standsIn: "they cannot sign in",
+	{name: "oidc-default-role", field: func(s *settings) any { return &s.OIDC.DefaultRole }, see: "oidc", defaultHelp: "they cannot sign in",
 		help: "Role of people with no matching role: `viewer`, `member` or `admin`"},
-	{name: "workspace-root", field: func(s *settings) any { return &s.WorkspaceRoots }, reload: true, standsIn: "the home folder",
+	{name: "workspace-root", field: func(s *settings) any { return &s.WorkspaceRoots }, reload: true, defaultHelp: "the home folder",
 		help:   "Folders in which sessions may work",
 		screen: &screenEntry{title: "Workspace roots", words: "Sessions can work only in these folders and their subfolders.", kind: wire.SettingListed}},
-	{name: "trusted-folder", field: func(s *settings) any { return &s.TrustedFolders }, see: "trusted-folder", standsIn: "all folders",
-		help: "Folders, with those inside, whose own settings Claude may load when a person trusts them; `none` for no folder"},
-	{name: "state-dir", field: func(s *settings) any { return &s.StateDir }, standsIn: "`$XDG_STATE_HOME/sayso`, else `~/.local/state/sayso`",
+	{name: "trusted-folder", field: func(s *settings) any { return &s.TrustedFolders }, see: "trusted-folder", defaultHelp: "all folders",
+		help: "Folders (with subfolders) whose settings Claude may load once a person trusts them; `none` for no folder"},
+	{name: "state-dir", field: func(s *settings) any { return &s.StateDir }, defaultHelp: "`$XDG_STATE_HOME/sayso`, else `~/.local/state/sayso`",
 		help: "Folder for the database and all other state"},
-	{name: "database", field: func(s *settings) any { return &s.Database }, standsIn: "`sqlite:` in the state folder",
+	{name: "database", field: func(s *settings) any { return &s.Database }, defaultHelp: "`sqlite:` in the state folder",
 		help: "`sqlite:PATH` or `postgres://…`",
 		screen: &screenEntry{title: "Database", words: "The type of database that stores all data.", kind: wire.SettingText, show: func(s settings) string {
 			if strings.HasPrefix(s.Database, "postgres") {
@@ -91,23 +91,23 @@ var settingsTable = []setting{
 			}
 			return "SQLite"
 		}}},
-	{name: "claude", field: func(s *settings) any { return &s.Claude }, standsIn: "`claude` from PATH", help: "The Claude Code CLI"},
-	{name: "claude-user", field: func(s *settings) any { return &s.ClaudeUser }, see: "claude-user", standsIn: "the user of the server",
+	{name: "claude", field: func(s *settings) any { return &s.Claude }, defaultHelp: "`claude` from PATH", help: "The Claude Code CLI"},
+	{name: "claude-user", field: func(s *settings) any { return &s.ClaudeUser }, see: "claude-user", defaultHelp: "the user of the server",
 		help: "User that Claude runs as, by name or as `uid:gid` (Linux; needs root or capabilities)"},
-	{name: "claude-home", field: func(s *settings) any { return &s.ClaudeHome }, see: "claude-user", standsIn: "the user's home folder", help: "Home folder of that user"},
+	{name: "claude-home", field: func(s *settings) any { return &s.ClaudeHome }, see: "claude-user", defaultHelp: "the user's home folder", help: "Home folder of that user"},
 	{name: "sandbox", field: func(s *settings) any { return &s.Sandbox }, see: "sandbox", help: "`none` or `bubblewrap`, which hides the state of the server from Claude (Linux)"},
-	{name: "node-id", field: func(s *settings) any { return &s.NodeID }, standsIn: "the host's name",
+	{name: "node-id", field: func(s *settings) any { return &s.NodeID }, defaultHelp: "the host's name",
 		help:   "Name of this server",
 		screen: &screenEntry{title: "Server name", words: "Identifies this server among others.", kind: wire.SettingText}},
 	{name: "local-runner", field: func(s *settings) any { return &s.LocalRunner }, see: "local-runner",
 		help:   "Start sessions on the server itself, too; `false`: only on machines that are connected to it",
 		screen: &screenEntry{title: "Sessions on this server", words: "Whether sessions can start on the server itself. If not, they start only on the machines that are connected to it.", kind: wire.SettingSwitch}},
-	{name: "cluster-listen", field: func(s *settings) any { return &s.ClusterListen }, standsIn: "the host of `listen`, and a free port",
+	{name: "cluster-listen", field: func(s *settings) any { return &s.ClusterListen }, defaultHelp: "the host of `listen`, and a free port",
 		help: "Address at which other servers of the same PostgreSQL database reach this one"},
 	{name: "connect", field: func(s *settings) any { return &s.Runner.Servers }, see: "runner",
 		help: "For `sayso runner`: addresses of the server, or of several that share a database, such as `https://sayso.example.org`"},
 	{name: "token-file", field: func(s *settings) any { return &s.Runner.TokenFile }, see: "runner", help: "For `sayso runner`: file with the token from `sayso token --runner NAME`"},
-	{name: "server-key", field: func(s *settings) any { return &s.Runner.Key }, see: "runner", standsIn: "its certificate is verified",
+	{name: "server-key", field: func(s *settings) any { return &s.Runner.Key }, see: "runner", defaultHelp: "its certificate is verified",
 		help: "For `sayso runner`: the only public key that a server may have, as `sha256:` and 64 hexadecimal digits"},
 	{name: "label", field: func(s *settings) any { return &s.Runner.Labels }, see: "runner", help: "For `sayso runner`: labels that people see with it, such as `gpu`"},
 	{name: "max-processes", field: func(s *settings) any { return &s.Runner.Processes }, maximum: maxSessions, see: "runner",
@@ -117,7 +117,7 @@ var settingsTable = []setting{
 		screen: &screenEntry{title: "Log level", words: "How much detail the log contains.", kind: wire.SettingText}},
 	{name: "log-format", field: func(s *settings) any { return &s.LogFormat }, help: "`text` or `json`"},
 	{name: "access-log", field: func(s *settings) any { return &s.AccessLog }, see: "access-log", help: "Log each HTTP request, at the level `info`"},
-	{name: "otlp-endpoint", field: func(s *settings) any { return &s.OTLPEndpoint }, see: "traces", standsIn: "`OTEL_EXPORTER_OTLP_ENDPOINT`, else no traces",
+	{name: "otlp-endpoint", field: func(s *settings) any { return &s.OTLPEndpoint }, see: "traces", defaultHelp: "`OTEL_EXPORTER_OTLP_ENDPOINT`, else no traces",
 		help: "Address of an OpenTelemetry collector for traces of requests, such as `http://localhost:4318`"},
 	{name: "resume-on-answer", field: func(s *settings) any { return &s.ResumeOnAnswer }, reload: true,
 		help:   "Resume a session when someone answers its request after Claude has stopped",
@@ -159,13 +159,13 @@ var settingsTable = []setting{
 	{name: "sign-in-failures", field: func(s *settings) any { return &s.SignInFailures }, maximum: maxFailures,
 		help: "Failed sign-ins per minute to one account from one address; 6 times as many per hour, 5 times as many from all addresses together"},
 	{name: "address-sign-in-failures", field: func(s *settings) any { return &s.AddressSignInFailures }, maximum: maxFailures,
-		help: "The same for all accounts from one address, which an office may share. Valid tokens and sign-in links are never delayed"},
+		help: "Failed sign-ins per minute from one address, for all accounts; 6 times as many per hour. An office may share an address. Valid tokens and sign-in links are never delayed"},
 	{name: "audit-days", field: func(s *settings) any { return &s.AuditDays }, maximum: maxDays, reload: true, see: "audit",
 		help:   "Days to keep entries of the audit log; `0` keeps all",
 		screen: &screenEntry{title: "Audit log retention", words: "Days to keep audit log entries. The log records each removal. 0 keeps all entries.", kind: wire.SettingDays, changeable: true}},
 	{name: "audit-entries", field: func(s *settings) any { return &s.AuditEntries }, maximum: maxEntries, reload: true, see: "retention",
-		help:   "Maximum number of entries of the audit log; above it, the oldest are removed, and a tenth more; `0` keeps all",
-		screen: &screenEntry{title: "Audit log size", words: "Maximum number of audit log entries. Above it, the oldest are removed, and a tenth more. 0 keeps all entries.", kind: wire.SettingNumber, changeable: true}},
+		help:   "Maximum number of entries of the audit log; above it, the oldest are removed, plus another 10 %; `0` keeps all",
+		screen: &screenEntry{title: "Audit log size", words: "Maximum number of audit log entries. Above it, the oldest are removed, plus another 10 %. 0 keeps all entries.", kind: wire.SettingNumber, changeable: true}},
 	{name: "session-days", field: func(s *settings) any { return &s.SessionDays }, maximum: maxDays, reload: true, see: "retention",
 		help:   "Days without activity after which a session and its transcript are deleted; `0` keeps all",
 		screen: &screenEntry{title: "Session retention", words: "Days without activity after which a session is deleted with its transcript. Sessions that run or have an open request stay. 0 keeps all sessions.", kind: wire.SettingDays, changeable: true}},
@@ -310,8 +310,8 @@ func (r setting) copy(to *settings, from settings) {
 
 // defaultText returns the default value for people.
 func (r setting) defaultText() string {
-	if r.standsIn != "" {
-		return r.standsIn
+	if r.defaultHelp != "" {
+		return r.defaultHelp
 	}
 	s := defaultSettings(func(string) string { return "" })
 	text := r.format(s)

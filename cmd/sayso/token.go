@@ -60,13 +60,13 @@ func token(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	case len(rest) > 0:
 		return noArguments(rest)
 	case f.signIn && (given["agent"] || given["name"] || given["role"] || given["scope"] || given["expires"]):
-		wrong = "--sign-in goes with none of --agent, --name, --role, --scope and --expires"
+		wrong = "--sign-in cannot be combined with --agent, --name, --role, --scope or --expires"
 	case given["agent"] && (given["name"] || given["role"] || given["scope"]):
-		wrong = "--agent goes with none of --name, --role and --scope: it is the name, and an agent has no role"
+		wrong = "--agent cannot be combined with --name, --role or --scope: it is the name, and an agent has no role"
 	case given["runner"] && (f.signIn || given["agent"] || given["name"] || given["role"] || given["scope"] || given["expires"]):
-		wrong = "--runner goes with no other flag of a token: a runner serves its own sessions and does nothing else"
+		wrong = "--runner cannot be combined with other token flags: a runner serves only its own sessions"
 	case given["role"] && given["scope"]:
-		wrong = "give either --role, for a user of its own, or --scope"
+		wrong = "give either --role, for a separate user, or --scope"
 	case given["scope"] && !slices.Contains([]string{"viewer", "member", "admin", account.MetricsScope}, f.scope):
 		wrong = "--scope: give viewer, member, admin or metrics"
 	}
@@ -201,7 +201,7 @@ type addresses struct{ local, outside string }
 func addressesOf(s settings) addresses {
 	w := addresses{local: localAddress(s)}
 	if s.named {
-		_, port, _ := net.SplitHostPort(s.Listen) // byName has parsed it
+		_, port, _ := net.SplitHostPort(s.Listen) // listenOnLocalhost has parsed it
 		w.local = "http://localhost:" + port
 	}
 	w.outside = w.local

@@ -126,7 +126,7 @@ func TestCollectorIsAway(t *testing.T) {
 	s.allow(s.asks(id))
 	s.reaches(id, "user_turn")
 	s.stop()
-	if said := s.said.String(); strings.Count(said, "the collector does not take traces") != 1 {
+	if said := s.said.String(); strings.Count(said, "the collector rejects traces") != 1 {
 		t.Errorf("the log says:\n%s", said)
 	}
 	h.serve("--otlp-endpoint", "localhost:4318").refused("--otlp-endpoint localhost:4318: use an address such as http://localhost:4318")

@@ -256,7 +256,7 @@ func (c *crash) failApart(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", what, err)
 		}
 		c.failed[way.name]++
-		if err := c.returns(ctx, what); err != nil {
+		if err := c.awaitRecovery(ctx, what); err != nil {
 			return err
 		}
 		if random.IntN(2) == 0 { // else the next fault may meet a runner that is dialing

@@ -399,13 +399,13 @@ func (c *comparison) lines() {
 		c.tally.Texts += len(cli.Said)
 	}
 	for id, messages := range c.Messages {
-		c.same(userMessages, id, "message", messages, users[id])
-		c.same(transcriptLines, id, "line", texts[id], c.Texts[id])
+		c.reportDifferences(userMessages, id, "message", messages, users[id])
+		c.reportDifferences(transcriptLines, id, "line", texts[id], c.Texts[id])
 	}
 }
 
-// same adds a fault for each difference between two lists.
-func (c *comparison) same(kind, id, what string, want, got []string) {
+// reportDifferences adds a fault for each difference between two lists.
+func (c *comparison) reportDifferences(kind, id, what string, want, got []string) {
 	counts := map[string]int{}
 	for _, s := range got {
 		counts[s]++

@@ -73,9 +73,9 @@ func (h *harness) outages() []outage {
 }
 
 // randomWait returns a random time, mostly a short one.
-func randomWait(random *rand.Rand, most time.Duration) time.Duration {
+func randomWait(random *rand.Rand, maxWait time.Duration) time.Duration {
 	f := random.Float64()
-	return time.Duration(f * f * float64(most))
+	return time.Duration(f * f * float64(maxWait))
 }
 
 func pause(ctx context.Context, d time.Duration) error {
@@ -103,7 +103,7 @@ func (c *crash) failAll(ctx context.Context) error {
 			return fmt.Errorf("outage %d, %s: %w", n+1, way.name, err)
 		}
 		c.failed[way.name]++
-		if err := c.returns(ctx, fmt.Sprintf("outage %d, %s", n+1, way.name)); err != nil {
+		if err := c.awaitRecovery(ctx, fmt.Sprintf("outage %d, %s", n+1, way.name)); err != nil {
 			return err
 		}
 	}
@@ -113,9 +113,9 @@ func (c *crash) failAll(ctx context.Context) error {
 	return nil
 }
 
-// returns watches the tabs after a fault, until they agree with the database and an answer got through.
-// It records a fault if either takes too long.
-func (c *crash) returns(ctx context.Context, what string) error {
+// awaitRecovery watches the tabs after a fault, until they agree with the database and an answer
+// got through. It records a fault if either takes too long.
+func (c *crash) awaitRecovery(ctx context.Context, what string) error {
 	began, settled, shown := time.Now(), 0, 0
 	for _, t := range c.tabs {
 		settled += t.settled()

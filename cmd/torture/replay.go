@@ -151,7 +151,7 @@ func (h *harness) readJournals(ctx context.Context) (all []journal, err error) {
 
 func readJournal(ctx context.Context, b shim.Bundle) (j journal, err error) {
 	j = journal{SessionID: b.Meta.SessionID, CLI: b.Meta.CLI}
-	state, err := shim.Look(ctx, b.Dir)
+	state, err := shim.ReadStat(ctx, b.Dir)
 	if err != nil {
 		return j, err
 	}

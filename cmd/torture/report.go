@@ -29,13 +29,13 @@ func printFaults(out io.Writer, faults []fault) {
 }
 
 func nameFaults(out io.Writer, faults []fault) {
-	const most = 15 // of one kind
+	const maxNamed = 15 // of one kind
 	named := map[string]int{}
 	for _, f := range faults {
 		switch named[f.Kind]++; {
-		case named[f.Kind] <= most:
+		case named[f.Kind] <= maxNamed:
 			fmt.Fprintf(out, "\n%s: %s: %s", f.Kind, f.ID, f.Message)
-		case named[f.Kind] == most+1:
+		case named[f.Kind] == maxNamed+1:
 			fmt.Fprintf(out, "\n%s: and more", f.Kind)
 		}
 	}

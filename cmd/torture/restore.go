@@ -189,15 +189,15 @@ func restoreAll(ctx context.Context, h *harness, sessions *[]string) ([]fault, e
 	fmt.Fprintf(h.out, "| one tab alone: connecting → all forms | %s |\n", summary(single))
 	var faults []fault
 	for _, limit := range []struct {
-		what       string
-		took, most time.Duration
+		what      string
+		took, max time.Duration
 	}{
 		{"p99 of all forms in all tabs", percentile(all, 99), restoreP99},
 		{"the slowest of all tabs", percentile(all, 100), restoreMax},
 		{"p99 of one tab", percentile(single, 99), reconnectP99},
 	} {
-		if limit.took > limit.most*h.slack {
-			faults = append(faults, fault{missedLimits, limit.what, fmt.Sprintf("%s, and %s is the limit", limit.took.Round(time.Millisecond), limit.most)})
+		if limit.took > limit.max*h.slack {
+			faults = append(faults, fault{missedLimits, limit.what, fmt.Sprintf("%s, and %s is the limit", limit.took.Round(time.Millisecond), limit.max)})
 		}
 	}
 	now, err := h.pending(ctx)

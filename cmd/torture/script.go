@@ -22,11 +22,11 @@ type message struct {
 	Requests int
 }
 
-// next returns the next message, with at most most requests.
-func (w *writer) next(session, number, most int) message {
+// next returns the next message, with at most maxRequests requests.
+func (w *writer) next(session, number, maxRequests int) message {
 	m := message{Title: fmt.Sprintf("session %d message %d", session, number)}
 	var steps []claudetest.Step
-	for want := min(w.left, 1+w.random.IntN(most)); want > 0; {
+	for want := min(w.left, 1+w.random.IntN(maxRequests)); want > 0; {
 		w.steps++
 		count := min(want, 1+w.random.IntN(4))
 		step := claudetest.Step{Ask: w.ask(), Count: count, Parallel: true, EveryMS: w.random.IntN(5)}

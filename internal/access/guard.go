@@ -14,7 +14,7 @@ import (
 
 // ErrOtherPerson refuses a command that was given by a different user from the one who is signed
 // in. This happens when somebody else signs in to a browser that still has unsent commands.
-var ErrOtherPerson = errors.New("somebody else gave this")
+var ErrOtherPerson = errors.New("another person gave this command")
 
 // Store reads sessions, requests and projects.
 type Store interface {

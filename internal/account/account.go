@@ -31,11 +31,11 @@ var (
 	// ErrExists: another user has that name, or the credential already exists.
 	ErrExists = errors.New("name or credential exists already")
 	// ErrLastAdmin: the change would leave no enabled admin.
-	ErrLastAdmin = errors.New("the last admin cannot go")
+	ErrLastAdmin = errors.New("the last admin cannot be removed or disabled")
 	// ErrChanged: the account was changed since it was read.
 	ErrChanged = errors.New("password was changed meanwhile")
 	// ErrTooMany: the person has reached the maximum number of stored entries.
-	ErrTooMany = errors.New("too many are kept already")
+	ErrTooMany = errors.New("the maximum number of entries is stored already")
 	// ErrCloned: the counter of a passkey did not grow, so there may be a copy of it.
 	ErrCloned = errors.New("counter of the passkey did not grow")
 )
@@ -240,7 +240,7 @@ type Store interface {
 
 	PasskeyStore
 	LinkStore
-	// AddIncident writes a JSON object to the audit trail, see [Incident].
+	// AddIncident writes a JSON object to the audit log, see [Incident].
 	AddIncident(ctx context.Context, body []byte) error
 }
 
@@ -254,6 +254,6 @@ type Setting struct {
 // SettingStore stores settings. Writes survive a power cut before they return.
 type SettingStore interface {
 	Settings(ctx context.Context) ([]Setting, error)
-	// ChangeSetting stores a setting and writes body to the audit trail, atomically.
+	// ChangeSetting stores a setting and writes body to the audit log, atomically.
 	ChangeSetting(ctx context.Context, s Setting, body []byte) error
 }

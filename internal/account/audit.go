@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// ErrTampered: the audit trail was changed after it was written.
-var ErrTampered = errors.New("audit trail was changed")
+// ErrTampered: the audit log was changed after it was written.
+var ErrTampered = errors.New("audit log was changed")
 
-// AuditEntry is one entry of the audit trail. Entries are only appended.
+// AuditEntry is one entry of the audit log. Entries are only appended.
 type AuditEntry struct {
 	Seq  int64  // from 1, without gaps
 	Body []byte // a JSON object, see docs/operating/audit.md
@@ -30,7 +30,7 @@ func AuditHash(previous, body []byte) []byte {
 	return h.Sum(nil)
 }
 
-// Trail reads and prunes the audit trail. The databases of package store implement it.
+// Trail reads and prunes the audit log. The databases of package store implement it.
 type Trail interface {
 	Audit(ctx context.Context, after int64, limit int) ([]AuditEntry, error)
 	// AuditBefore returns entries with a Seq below before, newest first; 0 starts at the end.
@@ -53,7 +53,7 @@ type removedBody struct {
 	Entries int       `json:"retention_entries,omitempty"`
 }
 
-// AuditRetention bounds the audit trail. A field of 0 sets no bound.
+// AuditRetention bounds the audit log. A field of 0 sets no bound.
 type AuditRetention struct {
 	Days    int // maximum age of an entry
 	Entries int // maximum number of entries
@@ -66,7 +66,7 @@ type AuditRetention struct {
 func PruneAudit(ctx context.Context, t Trail, keep AuditRetention, now time.Time) (removed int64, err error) {
 	base, through, _, err := oldAudit(ctx, t, keep, now)
 	if err != nil {
-		return 0, fmt.Errorf("account: prune audit trail: %w", err)
+		return 0, fmt.Errorf("account: prune audit log: %w", err)
 	}
 	if through.Seq == base.Seq {
 		return 0, nil
@@ -76,7 +76,7 @@ func PruneAudit(ctx context.Context, t Trail, keep AuditRetention, now time.Time
 		err = t.RemoveAudit(ctx, through, body)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("account: prune audit trail: %w", err)
+		return 0, fmt.Errorf("account: prune audit log: %w", err)
 	}
 	return through.Seq - base.Seq, nil
 }
@@ -127,7 +127,7 @@ func oldAudit(ctx context.Context, t Trail, keep AuditRetention, now time.Time) 
 func CountAudit(ctx context.Context, t Trail, keep AuditRetention, now time.Time) (entries, old int64, err error) {
 	base, through, entries, err := oldAudit(ctx, t, keep, now)
 	if err != nil {
-		return 0, 0, fmt.Errorf("account: count audit trail: %w", err)
+		return 0, 0, fmt.Errorf("account: count audit log: %w", err)
 	}
 	return entries, through.Seq - base.Seq, nil
 }
@@ -142,13 +142,13 @@ const auditPage = 500
 func WalkAudit(ctx context.Context, t Trail, each func(AuditEntry) error) error {
 	base, err := t.AuditBase(ctx)
 	if err != nil {
-		return fmt.Errorf("account: read audit trail: %w", err)
+		return fmt.Errorf("account: read audit log: %w", err)
 	}
 	last, removalSeen := base, base.Seq == 0
 	for {
 		page, err := t.Audit(ctx, last.Seq, auditPage)
 		if err != nil {
-			return fmt.Errorf("account: read audit trail: %w", err)
+			return fmt.Errorf("account: read audit log: %w", err)
 		}
 		if len(page) == 0 {
 			if !removalSeen {

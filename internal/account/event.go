@@ -35,7 +35,7 @@ type IncidentUser struct {
 
 func incidentUser(u User) *IncidentUser { return &IncidentUser{UserID: u.UserID, Name: u.Name} }
 
-// recordByActor writes an incident to the audit trail in the name of the context's
+// recordByActor writes an incident to the audit log in the name of the context's
 // actor. Call it after the change; an error means that the entry is missing.
 func (d *Directory) recordByActor(ctx context.Context, i Incident) error {
 	who := actorOf(ctx)
@@ -46,7 +46,7 @@ func (d *Directory) recordByActor(ctx context.Context, i Incident) error {
 	return d.record(ctx, i)
 }
 
-// recordSignIn writes a sign-in to the audit trail.
+// recordSignIn writes a sign-in to the audit log.
 func (d *Directory) recordSignIn(ctx context.Context, id Identity) error {
 	return d.record(ctx, Incident{
 		What: EventSignedIn, User: incidentUser(id.User), Method: id.Credential.Method, CredentialID: id.Credential.CredentialID,
@@ -54,7 +54,7 @@ func (d *Directory) recordSignIn(ctx context.Context, id Identity) error {
 	})
 }
 
-// recordEnd writes the deliberate end of a credential to the audit trail.
+// recordEnd writes the deliberate end of a credential to the audit log.
 func (d *Directory) recordEnd(ctx context.Context, c Credential) error {
 	what := EventSignInEnded
 	if c.Kind == APIToken {
@@ -77,7 +77,7 @@ func (d *Directory) NoteAgentToken(ctx context.Context, owner User, name string)
 	return d.recordByActor(ctx, Incident{What: EventTokenCreated, User: incidentUser(owner), CredentialName: name, Why: "for an agent, which can only ask"})
 }
 
-// Limits of recorded failures, so that guessing cannot fill the audit trail.
+// Limits of recorded failures, so that guessing cannot fill the audit log.
 const (
 	failureEvery    = 10 * time.Minute // one entry for each address and account, with a count
 	failuresPerHour = 60               // entries in total

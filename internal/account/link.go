@@ -42,14 +42,14 @@ type LinkStore interface {
 	// AddLinkedUser stores a new user and their link, atomically. It returns ErrExists
 	// for a known name or link.
 	AddLinkedUser(ctx context.Context, u User, l Link) error
-	// AddLink stores the link of an existing user and writes body to the audit trail,
+	// AddLink stores the link of an existing user and writes body to the audit log,
 	// atomically. It returns ErrExists for a known link and ErrNotFound for an unknown
 	// user.
 	AddLink(ctx context.Context, l Link, body []byte) error
 	// Links lists the links of a user, oldest first.
 	Links(ctx context.Context, userID string) ([]Link, error)
 	// RemoveLink removes a link, ends the user's cookies obtained through an identity provider
-	// except keep, and writes body to the audit trail, atomically. It returns ErrNotFound for
+	// except keep, and writes body to the audit log, atomically. It returns ErrNotFound for
 	// an unknown link.
 	RemoveLink(ctx context.Context, l Link, keep string, body []byte) error
 	// Linked reports whether any link exists.

@@ -93,8 +93,8 @@ type Delivery struct {
 	SentAt time.Time
 }
 
-// maySent reports whether a server that died during the attempt may have sent it.
-func (d Delivery) maySent() bool { return d.State == Queued && !d.SentAt.IsZero() }
+// mayHaveBeenSent reports whether a server that died during the attempt may have sent it.
+func (d Delivery) mayHaveBeenSent() bool { return d.State == Queued && !d.SentAt.IsZero() }
 
 // Step distinguishes the deliveries about one request.
 type Step string

@@ -230,7 +230,7 @@ func (a *Alerter) Run(ctx context.Context) error {
 			}
 		}
 		if err != nil && ctx.Err() == nil {
-			a.o.Log.WarnContext(ctx, "alerts have to wait", "error", err)
+			a.o.Log.WarnContext(ctx, "cannot send alerts; trying again", "error", err)
 			next = time.Now().Add(storeRetryDelay)
 		}
 		if next.IsZero() {
@@ -311,7 +311,7 @@ func (a *Alerter) loadDeliveries(ctx context.Context) error {
 		return err
 	}
 	for _, d := range list {
-		if d.maySent() && d.Attempts >= maxAttempts {
+		if d.mayHaveBeenSent() && d.Attempts >= maxAttempts {
 			d.State = Sent // the result is unknown; do not retry forever
 		}
 		a.deliveries[d.DeliveryID] = d
@@ -644,9 +644,9 @@ func (a *Alerter) recordResult(ctx context.Context, r result, now time.Time) {
 	case r.err == nil:
 		d.State, d.SentAt = Sent, now
 	case refused != nil && refused.isGone() && a.wayOf(d.TargetID) == Push:
-		a.o.Log.InfoContext(ctx, "a browser no longer takes alerts, so it is forgotten", "target", d.TargetID)
+		a.o.Log.InfoContext(ctx, "a browser no longer accepts alerts; removing it", "target", d.TargetID)
 		if err := a.o.Store.DeleteTarget(ctx, d.TargetID, nil); err != nil && !errors.Is(err, ErrNotFound) {
-			a.o.Log.WarnContext(ctx, "cannot forget a browser that takes no alerts", "error", err)
+			a.o.Log.WarnContext(ctx, "cannot remove a browser that accepts no alerts", "error", err)
 		}
 		delete(a.deliveries, d.DeliveryID)
 		a.refresh()
@@ -664,10 +664,10 @@ func (a *Alerter) recordResult(ctx context.Context, r result, now time.Time) {
 			pause = max(pause, refused.retryAfter)
 		}
 		d.DueAt = now.Add(pause)
-		a.o.Log.WarnContext(ctx, "an alert was not taken", "target", d.TargetID, "attempt", d.Attempts, "given_up", d.State == Failed, "error", r.err)
+		a.o.Log.WarnContext(ctx, "cannot deliver an alert", "target", d.TargetID, "attempt", d.Attempts, "given_up", d.State == Failed, "error", r.err)
 	}
 	if err := a.storeDelivery(ctx, d); err != nil {
-		a.o.Log.WarnContext(ctx, "cannot note what became of an alert", "error", err)
+		a.o.Log.WarnContext(ctx, "cannot store the result of an alert", "error", err)
 		a.deliveries[d.DeliveryID] = d
 	}
 	sentAt := time.Time{}
@@ -675,7 +675,7 @@ func (a *Alerter) recordResult(ctx context.Context, r result, now time.Time) {
 		sentAt = now
 	}
 	if err := a.o.Store.MarkTarget(ctx, d.TargetID, sentAt, failure); err != nil && !errors.Is(err, ErrNotFound) {
-		a.o.Log.WarnContext(ctx, "cannot note what became of an alert", "error", err)
+		a.o.Log.WarnContext(ctx, "cannot store the result of an alert", "error", err)
 	}
 }
 

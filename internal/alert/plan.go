@@ -254,7 +254,7 @@ func (p *plan) planClosings() {
 			if p.a.sending[d.DeliveryID] {
 				continue
 			}
-			begun := d.maySent()
+			begun := d.mayHaveBeenSent()
 			dropped := d
 			dropped.State = Dropped
 			p.deliveries = append(p.deliveries, dropped)
@@ -335,7 +335,7 @@ func (a *Alerter) compose(d Delivery) (t Target, m Message, ok bool) {
 	m.Title, m.Body = msgs.summary(all[index].r), title
 	if d.Step == Reminder {
 		// The reminder may have been sent already; then its repetition makes no sound.
-		m.Title, m.Renotify = strings.ReplaceAll(msgs.reminder, "%s", m.Title), !d.maySent()
+		m.Title, m.Renotify = strings.ReplaceAll(msgs.reminder, "%s", m.Title), !d.mayHaveBeenSent()
 	}
 	if text := requestText(all[index].r); c.ShowText && text != "" {
 		m.Body += "\n" + text

@@ -8,7 +8,7 @@ import (
 	"github.com/sayso-dev/sayso/pending"
 )
 
-// targetBody is an entry of the audit trail; docs/operating/audit.md describes it.
+// targetBody is an entry of the audit log; docs/operating/audit.md describes it.
 type targetBody struct {
 	What     string    `json:"what"` // alert_target_added, alert_target_removed
 	At       time.Time `json:"at"`

@@ -59,7 +59,7 @@ func (a *Alerter) SetChoices(ctx context.Context, userID string, c Choices) erro
 
 // AddTarget stores a target for a person and returns it without its address. It replaces a
 // browser that is already registered with the same address. It records a new target in the
-// audit trail, with by as the person who added it.
+// audit log, with by as the person who added it.
 func (a *Alerter) AddTarget(ctx context.Context, t Target, by pending.Actor) (Target, error) {
 	if err := checkURL(t.Address.URL, a.o.Private); err != nil {
 		return Target{}, err

@@ -204,7 +204,7 @@ func (h *Harness) Token(role account.Role) string {
 	return secret
 }
 
-// AuditEntries returns the entries of the audit trail whose field what begins with the given text.
+// AuditEntries returns the entries of the audit log whose field what begins with the given text.
 func (h *Harness) AuditEntries(what string) (list []account.AuditEntry, err error) {
 	err = account.WalkAudit(h.T.Context(), h.Store, func(e account.AuditEntry) error {
 		if strings.Contains(string(e.Body), `"what":"`+what) {

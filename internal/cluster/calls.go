@@ -51,15 +51,15 @@ type served struct {
 	c *Cluster
 }
 
-// nearPrefix begins the name of a call to a [launch.Runner]. The id of the runner, a slash and the
-// name of the method follow.
-const nearPrefix = "runner/"
+// runnerCallPrefix begins the name of a call to a [launch.Runner]. The id of the runner, a slash
+// and the name of the method follow.
+const runnerCallPrefix = "runner/"
 
 // answer answers a call of another server.
 func (c *Cluster) answer(ctx context.Context, call *link.Call) (any, error) {
-	ctx = orchestrator.Here(ctx)
-	rest, near := strings.CutPrefix(call.Name, nearPrefix)
-	if !near {
+	ctx = orchestrator.WithForwarded(ctx)
+	rest, isRunnerCall := strings.CutPrefix(call.Name, runnerCallPrefix)
+	if !isRunnerCall {
 		return c.methods.Serve(ctx, call)
 	}
 	runnerID, method, _ := strings.Cut(rest, "/")
@@ -102,9 +102,9 @@ func (c *Cluster) errorCodes() []link.ErrorCode {
 	}, launch.ErrorCodes...), link.ErrorCode{Code: "refusal", Detail: c.refusalDetail, Restore: restoreRefusal})
 }
 
-// travelRefusal is the wire format of a [refusal.Refusal]. It lacks the cause, which is in the log of
+// wireRefusal is the wire format of a [refusal.Refusal]. It lacks the cause, which is in the log of
 // the server that refused.
-type travelRefusal struct {
+type wireRefusal struct {
 	Status   int            `json:"status"`
 	Result   wire.AckResult `json:"result"`
 	Body     wire.ErrorBody `json:"body"`
@@ -120,11 +120,11 @@ func (c *Cluster) refusalDetail(err error) (any, bool) {
 	}
 	r := c.o.Refusals.Of(err)
 	refusal.Report(context.Background(), c.o.Log, "refused what another server passed on", r)
-	return travelRefusal{r.Status, r.Result, r.Body, r.Resolved, r.Retry}, true
+	return wireRefusal{r.Status, r.Result, r.Body, r.Resolved, r.Retry}, true
 }
 
 func restoreRefusal(detail json.RawMessage) (error, error) {
-	var t travelRefusal
+	var t wireRefusal
 	err := json.Unmarshal(detail, &t)
 	return &refusal.Refusal{Status: t.Status, Result: t.Result, Body: t.Body, Resolved: t.Resolved, Retry: t.Retry}, err
 }

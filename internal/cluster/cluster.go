@@ -184,7 +184,7 @@ func (c *Cluster) Run(ctx context.Context) error {
 	ticker := time.NewTicker(refreshInterval)
 	defer ticker.Stop()
 	for {
-		c.look(ctx, func(p *peer) { running.Go(func() { p.run(ctx) }) })
+		c.refreshServers(ctx, func(p *peer) { running.Go(func() { p.run(ctx) }) })
 		select {
 		case <-ctx.Done():
 			c.leave(context.WithoutCancel(ctx))
@@ -204,20 +204,21 @@ func (c *Cluster) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	if err := c.o.Store.RemoveServer(ctx, c.o.Self.ServerID); err != nil {
-		c.o.Log.DebugContext(ctx, "the row of this server runs out instead of being removed", "error", err)
+		c.o.Log.DebugContext(ctx, "cannot remove the row of this server; it will expire", "error", err)
 	}
 }
 
-// look renews the row of this server, reads the other servers and the driver of each runner, calls
-// start for each new server, and stops the peers of servers that are gone or have a new key.
-func (c *Cluster) look(ctx context.Context, start func(*peer)) {
+// refreshServers renews the row of this server, reads the other servers and the driver of each
+// runner, calls start for each new server, and stops the peers of servers that are gone or have a
+// new key.
+func (c *Cluster) refreshServers(ctx context.Context, start func(*peer)) {
 	err := c.Join(ctx)
 	if err == nil {
 		err = c.read(ctx)
 	}
 	if err != nil {
 		if ctx.Err() == nil {
-			c.o.Log.WarnContext(ctx, "cannot tell which other servers there are", "error", err)
+			c.o.Log.WarnContext(ctx, "cannot list the other servers", "error", err)
 		}
 		return
 	}
@@ -308,7 +309,7 @@ func (c *Cluster) Runners() (ids []string) {
 func (c *Cluster) Runner(runnerID string) launch.Runner {
 	if there, is := c.Sessions(runnerID).(remote); is {
 		if conn, err := there.p.connection(); err == nil {
-			return near(conn, runnerID)
+			return relayedRunner(conn, runnerID)
 		}
 	}
 	return nil
@@ -323,7 +324,7 @@ func (c *Cluster) RunnerLoad(ctx context.Context, runnerID string) (wire.RunnerL
 	}
 	load, err := get[wire.RunnerLoad](ctx, there, "RunnerLoad", runnerID)
 	if err != nil {
-		c.o.Log.DebugContext(ctx, "another server does not say the load of a runner", "runner_id", runnerID, "error", err)
+		c.o.Log.DebugContext(ctx, "cannot read a runner's load from another server", "runner_id", runnerID, "error", err)
 	}
 	return load, err == nil
 }
@@ -394,7 +395,7 @@ func (c *Cluster) serverOf(ctx context.Context, key [sha256.Size]byte) string {
 	defer cancel()
 	all, err := c.o.Store.Servers(reading)
 	if err != nil {
-		c.o.Log.WarnContext(ctx, "cannot tell which server connects", "error", err)
+		c.o.Log.WarnContext(ctx, "cannot identify a server that connects", "error", err)
 		return ""
 	}
 	return find(all)

@@ -237,7 +237,7 @@ func TestSessionsOfAnotherServer(t *testing.T) {
 	b.tabs.mu.Lock()
 	b.tabs.here = []wire.Presence{{SessionID: "s", Viewers: []wire.ViewerInfo{{Name: "Ana"}}}}
 	b.tabs.mu.Unlock()
-	b.Look(b.tabs.Viewers()[0])
+	b.ReportViewers(b.tabs.Viewers()[0])
 	eventually(t, "a sees who looks on b", func() bool { return a.tabs.sees("b s") == 1 })
 	b.stop()
 	eventually(t, "a forgets who looked on b", func() bool { return a.tabs.sees("b s") == 0 })

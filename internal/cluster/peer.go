@@ -25,8 +25,8 @@ const maxCalls = 4 << 10
 // maxRedialDelay bounds the backoff between attempts. The actual delay is a random part of it.
 const maxRedialDelay = time.Second
 
-// errStranger refuses a key that is not in the database.
-var errStranger = errors.New("cluster: the key is not that of a server of this database")
+// errUnknownKey refuses a key that is not in the database.
+var errUnknownKey = errors.New("cluster: the key is not that of a server of this database")
 
 // tlsConfig returns the TLS configuration for both directions. check reports whether the other side's
 // key, given by its hash, is acceptable.
@@ -37,7 +37,7 @@ func (c *Cluster) tlsConfig(check func(key [sha256.Size]byte) bool) *tls.Config 
 		SessionTicketsDisabled: true,
 		VerifyConnection: func(s tls.ConnectionState) error {
 			if len(s.PeerCertificates) == 0 || !check(sha256.Sum256(s.PeerCertificates[0].RawSubjectPublicKeyInfo)) {
-				return errStranger
+				return errUnknownKey
 			}
 			return nil
 		},
@@ -89,16 +89,16 @@ type peer struct {
 	server session.Server
 	ended  chan struct{} // closed by stop
 	stop   func()
-	news   chan struct{} // capacity 1: looking has changed
+	news   chan struct{} // capacity 1: changedViewers has changed
 
-	mu      sync.Mutex
-	conn    *link.Conn             // nil while not connected
-	looking map[string]Viewers     // by session id, to be sent
-	disks   map[string]launch.Disk // of its runners, by runner id; they use conn
+	mu             sync.Mutex
+	conn           *link.Conn             // nil while not connected
+	changedViewers map[string]Viewers     // by session id, to be sent
+	disks          map[string]launch.Disk // of its runners, by runner id; they use conn
 }
 
 func newPeer(c *Cluster, s session.Server) *peer {
-	p := &peer{c: c, server: s, ended: make(chan struct{}), news: make(chan struct{}, 1), looking: map[string]Viewers{}}
+	p := &peer{c: c, server: s, ended: make(chan struct{}), news: make(chan struct{}, 1), changedViewers: map[string]Viewers{}}
 	p.stop = sync.OnceFunc(func() { close(p.ended) })
 	return p
 }
@@ -159,7 +159,7 @@ func (p *peer) connect(ctx context.Context) error {
 	defer stop()
 	p.set(greeted)
 	defer p.set(nil)
-	running.Go(func() { p.tellViewers(sending, p.c.o.Tabs.Viewers()) })
+	running.Go(func() { p.streamViewers(sending, p.c.o.Tabs.Viewers()) })
 	return greeted.Run(ctx)
 }
 
@@ -177,14 +177,14 @@ func (p *peer) disk(runnerID string) launch.Disk {
 		return nil
 	}
 	if p.disks[runnerID] == nil {
-		p.disks[runnerID] = launch.RemoteDisk(near(p.conn, runnerID))
+		p.disks[runnerID] = launch.RemoteDisk(relayedRunner(p.conn, runnerID))
 	}
 	return p.disks[runnerID]
 }
 
-// near returns a runner that the server at the other end of conn drives.
-func near(conn *link.Conn, runnerID string) launch.Runner {
-	return processes.NewRunnerBehind(conn, nearPrefix+runnerID+"/")
+// relayedRunner returns a runner that the server at the other end of conn drives.
+func relayedRunner(conn *link.Conn, runnerID string) launch.Runner {
+	return processes.NewRelayedRunner(conn, runnerCallPrefix+runnerID+"/")
 }
 
 // connection returns the connection, or a [problem.Error] while the peer is nil or not connected.

@@ -120,7 +120,7 @@ func (r remote) WorkingTree(ctx context.Context, sessionID string, view workingt
 		return workingtree.Tree{}, err
 	}
 	t, err := get[workingtree.Tree](ctx, r, "WorkingTree", sessionID, view)
-	t.Trees = near(conn, r.runnerID)
+	t.Trees = relayedRunner(conn, r.runnerID)
 	return t, err
 }
 

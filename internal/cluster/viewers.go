@@ -14,9 +14,9 @@ var errNotElsewhere = errors.New("cluster: no other server drives the session")
 // lookingTimeout bounds a call of Looking.
 const lookingTimeout = 3 * time.Second
 
-// Look reports the viewers of a session on this server to the other servers. It does not block. A
-// later call for the same session replaces an earlier one that was not sent yet.
-func (c *Cluster) Look(v Viewers) {
+// ReportViewers reports the viewers of a session on this server to the other servers. It does not
+// block. A later call for the same session replaces an earlier one that was not sent yet.
+func (c *Cluster) ReportViewers(v Viewers) {
 	c.mu.Lock()
 	if len(c.peers) > 0 { // a new peer is sent all viewers anyway
 		c.viewers[v.SessionID] = v
@@ -47,14 +47,14 @@ func (p *peer) addViewers(all []Viewers) {
 		return // once connected, it is sent all viewers
 	}
 	for _, v := range all {
-		p.looking[v.SessionID] = v
+		p.changedViewers[v.SessionID] = v
 	}
 	wake(p.news)
 }
 
-// tellViewers sends the peer all viewers on this server, then each change, until ctx ends or a call
+// streamViewers sends the peer all viewers on this server, then each change, until ctx ends or a call
 // fails.
-func (p *peer) tellViewers(ctx context.Context, all []Viewers) {
+func (p *peer) streamViewers(ctx context.Context, all []Viewers) {
 	for {
 		if len(all) > 0 {
 			conn, err := p.connection()
@@ -65,7 +65,7 @@ func (p *peer) tellViewers(ctx context.Context, all []Viewers) {
 			err = runner.Invoke(calling, conn, "Looking", []any{all})
 			cancel()
 			if err != nil && ctx.Err() == nil {
-				p.c.o.Log.DebugContext(ctx, "another server does not know who looks at sessions", "name", p.server.Name, "error", err)
+				p.c.o.Log.DebugContext(ctx, "cannot tell another server who views sessions", "name", p.server.Name, "error", err)
 				conn.Close(err) // the next connection starts with all viewers again
 				return
 			}
@@ -77,10 +77,10 @@ func (p *peer) tellViewers(ctx context.Context, all []Viewers) {
 		}
 		p.mu.Lock()
 		all = all[:0]
-		for _, v := range p.looking {
+		for _, v := range p.changedViewers {
 			all = append(all, v)
 		}
-		clear(p.looking)
+		clear(p.changedViewers)
 		p.mu.Unlock()
 	}
 }

@@ -6,6 +6,6 @@ import "net/http"
 // or not.
 func Reaching(issuer string, public bool) http.RoundTripper {
 	t := newTransport(issuer)
-	t.inward.Store(!public)
+	t.issuerIsPrivate.Store(!public)
 	return t
 }

@@ -41,8 +41,8 @@ var (
 
 // Limits of requests to a provider.
 const (
-	timeout = 10 * time.Second
-	largest = 1 << 20 // bytes of a response
+	timeout     = 10 * time.Second
+	maxResponse = 1 << 20 // bytes of a response
 	// pause is the minimum time between a failed discovery and the next one, so that nobody can
 	// make this server send requests continuously.
 	pause = 5 * time.Second
@@ -80,7 +80,7 @@ type Provider struct {
 	config Config
 	client *http.Client
 
-	asking chan struct{} // capacity 1: held during discovery
+	discovering chan struct{} // capacity 1: held during discovery
 
 	mu     sync.Mutex // protects following
 	known  *oidc.Provider
@@ -91,7 +91,7 @@ type Provider struct {
 // New returns a provider. It sends no request.
 func New(c Config) *Provider {
 	return &Provider{
-		config: c, asking: make(chan struct{}, 1),
+		config: c, discovering: make(chan struct{}, 1),
 		client: &http.Client{
 			Timeout: timeout, Transport: newTransport(c.Issuer),
 			// A redirect could send secrets to another address.
@@ -104,10 +104,10 @@ func New(c Config) *Provider {
 // may have any address, because the operator configures it. Other hosts that the issuer names must
 // be public, unless the issuer itself is not.
 type transport struct {
-	host   string // of the issuer
-	own    *http.Transport
-	others *http.Transport // for hosts that the issuer names
-	inward atomic.Bool     // the issuer's address is not public
+	host            string // of the issuer
+	own             *http.Transport
+	others          *http.Transport // for hosts that the issuer names
+	issuerIsPrivate atomic.Bool     // the issuer's address is not public
 }
 
 func newTransport(issuer string) *transport {
@@ -130,12 +130,12 @@ func newTransport(issuer string) *transport {
 		}
 		at, err := netip.ParseAddrPort(conn.RemoteAddr().String())
 		if host, _, split := net.SplitHostPort(address); split == nil && host == t.host && (err != nil || !ssrf.Public(at.Addr())) {
-			t.inward.Store(true)
+			t.issuerIsPrivate.Store(true)
 		}
 		return conn, nil
 	}
 	t.others = once(&net.Dialer{Timeout: timeout, Control: func(network, address string, c syscall.RawConn) error {
-		if t.inward.Load() {
+		if t.issuerIsPrivate.Load() {
 			return nil
 		}
 		return ssrf.Control(network, address, c)
@@ -162,15 +162,15 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer.Body = struct {
 		io.Reader
 		io.Closer
-	}{io.LimitReader(answer.Body, largest), answer.Body}
+	}{io.LimitReader(answer.Body, maxResponse), answer.Body}
 	return answer, nil
 }
 
 // discover returns the provider's metadata, which it requests only once.
 func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
 	select {
-	case p.asking <- struct{}{}:
-		defer func() { <-p.asking }()
+	case p.discovering <- struct{}{}:
+		defer func() { <-p.discovering }()
 	case <-ctx.Done():
 		return nil, fmt.Errorf("oidc: %w: %w", ErrUnreachable, ctx.Err())
 	}

@@ -423,7 +423,7 @@ func (b *Book) NameList(userIDs []string) []string {
 	for _, id := range userIDs {
 		name := b.names[id]
 		if name == "" {
-			name = "somebody who is gone"
+			name = "a former user"
 		}
 		list = append(list, name)
 	}

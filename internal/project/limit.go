@@ -83,7 +83,7 @@ type Ledger interface {
 	// UserLimits returns the overrides by user id.
 	UserLimits(ctx context.Context) (map[string]Override, error)
 	// SetUserLimits replaces the override of a person, whose name is name, and records by in the
-	// audit trail. Both are on disk when it returns.
+	// audit log. Both are on disk when it returns.
 	SetUserLimits(ctx context.Context, userID, name string, o Override, by pending.Actor) error
 }
 

@@ -206,7 +206,7 @@ func (t *Table) Of(err error) *Refusal {
 	case errors.Is(err, account.ErrNotFound), errors.Is(err, alert.ErrNotFound), errors.Is(err, session.ErrNoRunner):
 		r = New("not_found")
 	case errors.Is(err, pending.ErrUnknownOutcome) && t.StoreProblem(err) != wire.Broken:
-		// It may have been done, so the message must not say that nothing was changed.
+		// It may have been completed, so the message must not say that nothing was changed.
 		r = New("not_in_time")
 		r.Retry = time.Second
 		if t.OnStoreProblem != nil {
@@ -245,8 +245,8 @@ func Report(ctx context.Context, log *slog.Logger, what string, r *Refusal) {
 	log.DebugContext(ctx, what, "status", r.Status, "code", r.Body.Code, "error", r.Error())
 }
 
-// Misshapen returns the refusal of an error of [wire.Decode].
-func Misshapen(err error) *Refusal {
+// FromDecodeError returns the refusal of an error of [wire.Decode].
+func FromDecodeError(err error) *Refusal {
 	var known *problem.Error
 	if errors.As(err, &known) {
 		return From(known)

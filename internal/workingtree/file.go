@@ -306,7 +306,7 @@ func (f *Folder) List(folder string) (list []Entry, more bool, err error) {
 		return nil
 	})
 	slices.SortFunc(list, func(a, b Entry) int {
-		if folders := boolOrder(a.Kind == EntryFolder, b.Kind == EntryFolder); folders != 0 {
+		if folders := compareTrueFirst(a.Kind == EntryFolder, b.Kind == EntryFolder); folders != 0 {
 			return folders
 		}
 		return strings.Compare(a.Name, b.Name)
@@ -338,8 +338,8 @@ func (f *Folder) appendVisible(list []Entry, folder string, entries []fs.DirEntr
 	return list, false
 }
 
-// boolOrder puts true first.
-func boolOrder(a, b bool) int {
+// compareTrueFirst puts true first.
+func compareTrueFirst(a, b bool) int {
 	switch {
 	case a == b:
 		return 0

@@ -156,9 +156,9 @@ type boundedBuffer struct {
 }
 
 func (b *boundedBuffer) Write(p []byte) (int, error) {
-	if room := b.limit - b.kept.Len(); len(p) > room {
+	if free := b.limit - b.kept.Len(); len(p) > free {
 		b.cut = true
-		b.kept.Write(p[:room])
+		b.kept.Write(p[:free])
 		if b.full != nil {
 			b.full()
 		}

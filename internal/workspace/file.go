@@ -109,7 +109,7 @@ func readIn(root *os.Root, rest string, maxBytes int64) (_ File, settled bool, _
 	switch {
 	case !here:
 		return File{}, false, nil
-	case before.names > 1:
+	case before.links > 1:
 		return File{State: FileOutside}, true, nil
 	}
 	file := File{State: FileRead, Size: info.Size(), ModTime: info.ModTime()}
@@ -138,7 +138,7 @@ func readIn(root *os.Root, rest string, maxBytes int64) (_ File, settled bool, _
 
 // inode holds the link count and the change time of a file.
 type inode struct {
-	names   uint64
+	links   uint64
 	changed time.Time
 }
 
@@ -152,5 +152,5 @@ func inodeAt(root *os.Root, path string, open fs.FileInfo) (inode, bool) {
 	if !ok {
 		return inode{}, false
 	}
-	return inode{names: uint64(s.Nlink), changed: changedAt(s)}, true
+	return inode{links: uint64(s.Nlink), changed: changedAt(s)}, true
 }

@@ -215,9 +215,9 @@ func startError(err error) error {
 	return err
 }
 
-// maxLooks bounds how many shims Fences asks at once, and fencesTimeout how long Fences takes.
+// maxStatReads bounds how many shims Fences asks at once, and fencesTimeout how long Fences takes.
 const (
-	maxLooks      = 64
+	maxStatReads  = 64
 	fencesTimeout = 2 * time.Second
 )
 
@@ -234,7 +234,7 @@ func (s *Shims) Fences(ctx context.Context) (fences map[string]uint64, waiting i
 	var mu sync.Mutex
 	fences = map[string]uint64{}
 	var asking sync.WaitGroup
-	slots := make(chan struct{}, maxLooks)
+	slots := make(chan struct{}, maxStatReads)
 	for _, b := range bundles {
 		if !b.Shim {
 			continue
@@ -242,7 +242,7 @@ func (s *Shims) Fences(ctx context.Context) (fences map[string]uint64, waiting i
 		slots <- struct{}{}
 		asking.Go(func() {
 			defer func() { <-slots }()
-			stat, err := shim.Look(ctx, b.Dir)
+			stat, err := shim.ReadStat(ctx, b.Dir)
 			if err != nil {
 				return // attaching to it will report what is wrong
 			}

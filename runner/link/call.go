@@ -26,7 +26,7 @@ func (c *Conn) receiveCall(ctx context.Context, f frame) error {
 	if err := c.refusal(); err != nil {
 		reply := encodeError(nil, err)
 		reply.channel, reply.number = f.channel, f.number
-		c.say(reply)
+		c.queueControl(reply)
 		return nil
 	}
 	ch := c.newChannel(f.channel, false, f.number)

@@ -41,7 +41,7 @@ type Channel struct {
 	sendErr     error  // why Send fails
 
 	in             []chunk
-	hand           []byte // data that the last Recv returned
+	lastReceived   []byte // data that the last Recv returned
 	received       uint64 // bytes
 	taken, granted uint64 // bytes that Recv has consumed, and the maximum granted to the other side
 	creditDue      bool   // in c.credits
@@ -147,7 +147,7 @@ func (c *Conn) open(ctx context.Context, h head, args []byte) (*Channel, error) 
 			continue
 		}
 		c.number++
-		c.say(frame{kind: kindCall, channel: id, number: c.number, head: h, body: args})
+		c.queueControl(frame{kind: kindCall, channel: id, number: c.number, head: h, body: args})
 		return c.newChannel(id, true, c.number), nil
 	}
 	return nil, ErrBusy
@@ -230,15 +230,15 @@ func (ch *Channel) Recv(ctx context.Context) (offset uint64, p []byte, err error
 	rest := copy(ch.in, ch.in[1:])
 	ch.in[rest] = chunk{}
 	ch.in = ch.in[:rest]
-	ch.hand = first.bytes
+	ch.lastReceived = first.bytes
 	return first.offset, first.bytes, nil
 }
 
 // take counts the data of the last Recv as consumed, and grants the other side more.
 func (ch *Channel) take() {
-	ch.taken += uint64(len(ch.hand))
-	ch.c.release(ch.hand)
-	ch.hand = nil
+	ch.taken += uint64(len(ch.lastReceived))
+	ch.c.release(ch.lastReceived)
+	ch.lastReceived = nil
 	if ch.recvErr != nil || ch.granted-ch.taken > window/2 {
 		return
 	}
@@ -293,7 +293,7 @@ func (ch *Channel) Close() {
 		return
 	}
 	ch.stop(context.Canceled)
-	c.say(frame{kind: kindCancel, channel: ch.id, number: ch.call})
+	c.queueControl(frame{kind: kindCancel, channel: ch.id, number: ch.call})
 }
 
 // stop drops all data, in both directions. The channel stays registered until the reply.

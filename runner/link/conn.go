@@ -110,7 +110,7 @@ func newConn(s io.ReadWriteCloser, o Options) *Conn {
 		o.MaxArgs = maxMessage
 	}
 	c := &Conn{o: o, stream: s, wake: make(chan struct{}, 1), ended: make(chan struct{}), channels: map[uint16]*Channel{}}
-	c.reader = bufio.NewReaderSize(lively{c}, maxFrame)
+	c.reader = bufio.NewReaderSize(livenessReader{c}, maxFrame)
 	return c
 }
 
@@ -157,10 +157,10 @@ func Greet(ctx context.Context, s io.ReadWriteCloser, hello, welcome any, o Opti
 func (c *Conn) exchange(f frame) (frame, error) {
 	f.version = byte(c.o.versions[1])
 	if _, err := c.stream.Write(appendFrame(nil, f)); err != nil {
-		return frame{}, lost(err)
+		return frame{}, wrapLost(err)
 	}
 	f, err := readFrame(c.reader, make([]byte, maxFrame))
-	return f, lost(err)
+	return f, wrapLost(err)
 }
 
 // Accept opens a connection on a stream, as the side that was dialed. It waits for the hello, calls
@@ -173,7 +173,7 @@ func Accept(ctx context.Context, s io.ReadWriteCloser, answer func(ctx context.C
 	err := c.whileOpen(ctx, func() error {
 		f, err := readFrame(c.reader, make([]byte, maxFrame))
 		if err != nil {
-			return lost(err)
+			return wrapLost(err)
 		}
 		reply, err := c.welcome(ctx, f, answer)
 		if err != nil {
@@ -181,7 +181,7 @@ func Accept(ctx context.Context, s io.ReadWriteCloser, answer func(ctx context.C
 		}
 		reply.version, reply.number = byte(c.o.versions[1]), f.number
 		if _, e := c.stream.Write(appendFrame(nil, reply)); e != nil && err == nil {
-			return lost(e)
+			return wrapLost(e)
 		}
 		return err
 	})
@@ -201,11 +201,11 @@ func (c *Conn) welcome(ctx context.Context, f frame, answer func(context.Context
 		return frame{}, ErrVersion
 	}
 	c.version = byte(agreed)
-	said, err := answer(ctx, json.RawMessage(f.body))
+	welcome, err := answer(ctx, json.RawMessage(f.body))
 	if err != nil {
 		return frame{}, err
 	}
-	body, err := json.Marshal(said)
+	body, err := json.Marshal(welcome)
 	if err == nil && len(body) > maxInline {
 		err = ErrTooLarge
 	}
@@ -225,8 +225,8 @@ func (c *Conn) whileOpen(ctx context.Context, do func() error) error {
 	return err
 }
 
-// lost adds [ErrLost] to the error of a stream, and returns nil and [ErrProtocol] unchanged.
-func lost(err error) error {
+// wrapLost adds [ErrLost] to the error of a stream, and returns nil and [ErrProtocol] unchanged.
+func wrapLost(err error) error {
 	if err == nil || errors.Is(err, ErrProtocol) {
 		return err
 	}
@@ -315,10 +315,10 @@ func signal(c chan struct{}) {
 	}
 }
 
-// lively reads the stream. Any byte, not only a whole frame, shows that the other side is alive.
-type lively struct{ c *Conn }
+// livenessReader reads the stream. Any byte, not only a whole frame, shows that the other side is alive.
+type livenessReader struct{ c *Conn }
 
-func (l lively) Read(p []byte) (int, error) {
+func (l livenessReader) Read(p []byte) (int, error) {
 	n, err := l.c.stream.Read(p)
 	if n > 0 {
 		l.c.missed.Store(0)
@@ -360,7 +360,7 @@ func (c *Conn) write() error {
 				case <-c.ended:
 				case <-time.After(closeTimeout):
 				}
-				return lost(err)
+				return wrapLost(err)
 			}
 		}
 		if last != nil {
@@ -431,8 +431,8 @@ func (c *Conn) queue(ch *Channel) {
 	c.wakeWriter()
 }
 
-// say queues a control frame, which is sent before all data.
-func (c *Conn) say(f frame) {
+// queueControl queues a control frame, which is sent before all data.
+func (c *Conn) queueControl(f frame) {
 	f.version = c.version
 	c.control = appendFrame(c.control, f)
 	c.wakeWriter()
@@ -445,7 +445,7 @@ func (c *Conn) read(ctx context.Context) error {
 	for {
 		f, err := readFrame(c.reader, buf)
 		if err != nil {
-			return lost(err)
+			return wrapLost(err)
 		}
 		if err := c.receive(ctx, f); err != nil {
 			return err
@@ -469,7 +469,7 @@ func (c *Conn) receive(ctx context.Context, f frame) error {
 		number := f.number
 		c.pong = &number
 		c.wakeWriter()
-	case kindPong: // lively has counted it
+	case kindPong: // livenessReader has counted it
 	case kindCredit:
 		if ch != nil {
 			ch.limit = max(ch.limit, f.number)
@@ -496,12 +496,12 @@ func (c *Conn) receive(ctx context.Context, f frame) error {
 		case ch != nil && ch.own && ch.call == f.number:
 			ch.receiveResult(f)
 		case f.kind == kindError && f.channel == 0 && f.number == 0:
-			return goodbye{decodeError(c.o.Errors, f)}
+			return remoteCloseError{decodeError(c.o.Errors, f)}
 		}
 	default:
 		unknown := encodeError(nil, ErrUnknown)
 		unknown.channel, unknown.number = f.channel, f.number
-		c.say(unknown)
+		c.queueControl(unknown)
 	}
 	if len(c.control) > 2*maxControl {
 		return fmt.Errorf("%w: it does not read the replies to its frames", ErrProtocol)
@@ -509,7 +509,7 @@ func (c *Conn) receive(ctx context.Context, f frame) error {
 	return nil
 }
 
-// goodbye is the other side's reason for closing the connection.
-type goodbye struct{ error }
+// remoteCloseError is the other side's reason for closing the connection.
+type remoteCloseError struct{ error }
 
-func (g goodbye) Unwrap() []error { return []error{ErrClosed, g.error} }
+func (g remoteCloseError) Unwrap() []error { return []error{ErrClosed, g.error} }

@@ -364,8 +364,8 @@ func TestIdleChannelsKeepNoBuffers(t *testing.T) {
 		p.c.mu.Lock()
 		defer p.c.mu.Unlock()
 		ch := p.c.channels[1]
-		if ch.out != nil || ch.hand != nil || len(ch.in) > 0 {
-			t.Errorf("%d bytes to send, %d in hand, %d parts received", cap(ch.out), cap(ch.hand), len(ch.in))
+		if ch.out != nil || ch.lastReceived != nil || len(ch.in) > 0 {
+			t.Errorf("%d bytes to send, %d in hand, %d parts received", cap(ch.out), cap(ch.lastReceived), len(ch.in))
 		}
 	})
 }

@@ -310,7 +310,7 @@ func endOf(ctx context.Context, c *process, err error) (any, error) {
 	case <-c.Done():
 	default:
 		if err == io.EOF {
-			return ended{}, nil
+			return readResult{}, nil
 		}
 		return nil, err
 	}
@@ -318,7 +318,7 @@ func endOf(ctx context.Context, c *process, err error) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := ended{Exited: true, Stderr: stderr}
+	e := readResult{Exited: true, Stderr: stderr}
 	if err := c.ExitError(); err != nil {
 		e.Exit = err.Error()
 	}

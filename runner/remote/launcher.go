@@ -80,7 +80,7 @@ func (l *Launcher) Leftovers(ctx context.Context) ([]launch.Leftover, error) {
 	}
 	all := make([]launch.Leftover, 0, len(found))
 	for _, f := range found {
-		all = append(all, remaining{l, f})
+		all = append(all, remoteLeftover{l, f})
 	}
 	return all, nil
 }
@@ -93,31 +93,33 @@ func unreachable(c *link.Conn, err error) error {
 	return err
 }
 
-// remaining implements [launch.Leftover].
-type remaining struct {
+// remoteLeftover implements [launch.Leftover].
+type remoteLeftover struct {
 	l *Launcher
 	leftover
 }
 
-func (r remaining) ID() launch.ID { return r.Target.id() }
+func (r remoteLeftover) ID() launch.ID { return r.Target.id() }
 
-func (r remaining) Origin() launch.Origin {
+func (r remoteLeftover) Origin() launch.Origin {
 	return launch.Origin{Alive: r.Alive, Folder: r.Folder, StartedAt: r.StartedAt}
 }
 
-func (r remaining) Attach(ctx context.Context, offset int64) (launch.Conn, error) {
+func (r remoteLeftover) Attach(ctx context.Context, offset int64) (launch.Conn, error) {
 	t := r.Target
 	t.Offset = offset
 	return r.l.open(ctx, r.ID(), callAttach, t, offset)
 }
 
-func (r remaining) End(ctx context.Context) error { return r.l.c.Call(ctx, callEnd, r.Target, nil) }
+func (r remoteLeftover) End(ctx context.Context) error {
+	return r.l.c.Call(ctx, callEnd, r.Target, nil)
+}
 
-func (r remaining) Remove(ctx context.Context) error {
+func (r remoteLeftover) Remove(ctx context.Context) error {
 	return r.l.c.Call(ctx, callRemove, r.Target, nil)
 }
 
-func (r remaining) Wrote(ctx context.Context, requestID string) (bool, error) {
+func (r remoteLeftover) Wrote(ctx context.Context, requestID string) (bool, error) {
 	is, err := wrote(ctx, r.l.c, r.Target, requestID)
 	return is, unreachable(r.l.c, err)
 }
@@ -140,8 +142,8 @@ type conn struct {
 
 	records records // used by Recv
 
-	mu    sync.Mutex
-	ended ended
+	mu     sync.Mutex
+	result readResult
 }
 
 var _ launch.JournalReader = (*conn)(nil)
@@ -159,12 +161,12 @@ func (c *conn) Recv() ([]byte, error) {
 	if err != io.EOF {
 		return nil, unreachable(c.link, err)
 	}
-	var e ended
+	var e readResult
 	if err := c.lines.Result(context.Background(), &e); err != nil {
 		return nil, unreachable(c.link, err)
 	}
 	c.mu.Lock()
-	c.ended = e
+	c.result = e
 	c.mu.Unlock()
 	if e.Exited {
 		c.once.Do(func() { close(c.done) })
@@ -285,10 +287,10 @@ func (c *conn) ExitError() error {
 	return nil
 }
 
-func (c *conn) end() ended {
+func (c *conn) end() readResult {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.ended
+	return c.result
 }
 
 // Stderr implements [launch.Conn].

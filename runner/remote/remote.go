@@ -26,7 +26,7 @@ const (
 	callLeftovers = "leftovers"     // → []leftover
 	callAttach    = "attach"        // target → opened
 	callEnd       = "end"           // target of a leftover
-	callRead      = "read"          // target → records of lines, then ended
+	callRead      = "read"          // target → records of lines, then readResult
 	callRequests  = "open_requests" // target → openRequests
 	callSend      = "send"          // target; data: a line
 	callInput     = "close_input"
@@ -77,8 +77,8 @@ type openRequests struct {
 	Whole bool     `json:"whole"`
 }
 
-// ended is the result of callRead.
-type ended struct {
+// readResult is the result of callRead.
+type readResult struct {
 	Exited bool   `json:"exited"`
 	Exit   string `json:"exit,omitempty"` // the exit error, "" for status 0
 	Stderr string `json:"stderr,omitempty"`

@@ -11,25 +11,25 @@ import (
 
 var (
 	queueMessage = define("WITH moved AS (INSERT INTO messages (" + sqlstore.MessageColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-		ON CONFLICT (message_id) DO NOTHING RETURNING session_id) ` + growVersion("$10"))
-	markSent     = define("WITH moved AS (UPDATE messages SET sent_at = $3 WHERE message_id = $1 AND sent_at = 0 RETURNING session_id) " + growVersion("$2"))
-	removeQueued = define("WITH moved AS (DELETE FROM messages WHERE message_id = $1 AND sent_at = 0 RETURNING session_id) " + growVersion("$2"))
+		ON CONFLICT (message_id) DO NOTHING RETURNING session_id) ` + bumpVersion("$10"))
+	markSent     = define("WITH moved AS (UPDATE messages SET sent_at = $3 WHERE message_id = $1 AND sent_at = 0 RETURNING session_id) " + bumpVersion("$2"))
+	removeQueued = define("WITH moved AS (DELETE FROM messages WHERE message_id = $1 AND sent_at = 0 RETURNING session_id) " + bumpVersion("$2"))
 	unsend       = define("WITH moved AS (UPDATE messages SET sent_at = 0, place = (" + sqlstore.SelectFirstPlace +
-		") WHERE message_id = $1 AND sent_at <> 0 RETURNING session_id) " + growVersion("$2"))
+		") WHERE message_id = $1 AND sent_at <> 0 RETURNING session_id) " + bumpVersion("$2"))
 	// Another transaction may have requeued a message since sent was selected, so the update checks
 	// sent_at again.
 	requeue = define("WITH sent AS (" + sqlstore.SelectRequeued + `),
 		moved AS (UPDATE messages m SET sent_at = 0, place = sent.place FROM sent WHERE m.seq = sent.seq AND m.sent_at <> 0 RETURNING m.session_id),
-		bump AS (` + growVersion("$2") + `)
+		bump AS (` + bumpVersion("$2") + `)
 		SELECT count(*) FROM moved`)
 	// If the message does not exist, the foreign key fails and so does the transaction.
 	useAttachments = define("INSERT INTO attachment_uses (session_id, attachment_id) SELECT $1, unnest($2::text[]) ON CONFLICT DO NOTHING")
 	markUsed       = define("UPDATE attachments SET used = true WHERE attachment_id = ANY ($1::text[])")
 )
 
-// growVersion returns an update that increments the version of the session of the rows in moved, if
+// bumpVersion returns an update that increments the version of the session of the rows in moved, if
 // there are any. now is the placeholder of the time.
-func growVersion(now string) string {
+func bumpVersion(now string) string {
 	return "UPDATE processes SET version = version + 1, updated_at = " + now + " WHERE session_id = (SELECT session_id FROM moved LIMIT 1)"
 }
 

@@ -191,9 +191,9 @@ func (n *Notifier) connect(ctx context.Context) (*pgx.Conn, error) {
 // probeTimeout bounds the wait for a notification that a server sends to itself.
 const probeTimeout = 2 * time.Second
 
-// listen starts to listen. deaf reports whether no notifications arrive. If there is a pooler, listen
+// listen starts to listen. mustPoll reports whether no notifications arrive. If there is a pooler, listen
 // tests that with a notification that it sends over another connection.
-func (n *Notifier) listen(ctx context.Context, config *pgx.ConnConfig, conn *pgx.Conn) (deaf bool, err error) {
+func (n *Notifier) listen(ctx context.Context, config *pgx.ConnConfig, conn *pgx.Conn) (mustPoll bool, err error) {
 	if _, err := conn.Exec(ctx, "LISTEN "+n.channel); err != nil {
 		return false, err
 	}
@@ -212,11 +212,11 @@ func (n *Notifier) listen(ctx context.Context, config *pgx.ConnConfig, conn *pgx
 	waiting, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	for {
-		heard, err := conn.WaitForNotification(waiting)
+		notification, err := conn.WaitForNotification(waiting)
 		switch {
-		case heard != nil && heard.Payload == n.id:
+		case notification != nil && notification.Payload == n.id:
 			return false, nil
-		case heard != nil: // of another server; the first poll finds its changes
+		case notification != nil: // of another server; the first poll finds its changes
 		case waiting.Err() != nil && ctx.Err() == nil && !conn.IsClosed():
 			return true, nil
 		default:
@@ -251,10 +251,10 @@ func (n *Notifier) wait(ctx context.Context, conn *pgx.Conn) error {
 		<-waiting.Done()
 		return ctx.Err()
 	}
-	heard, err := conn.WaitForNotification(waiting)
+	notification, err := conn.WaitForNotification(waiting)
 	switch {
-	case heard != nil:
-		n.receive(heard)
+	case notification != nil:
+		n.receive(notification)
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -270,8 +270,8 @@ const itemsMark = "-"
 // topicMark precedes a topic, a colon and a key.
 const topicMark = "+"
 
-// tooMany replaces a list of ids that does not fit. Its receivers poll.
-const tooMany = "*"
+// pollMark replaces a list of ids that does not fit. Its receivers poll.
+const pollMark = "*"
 
 // send announces the pending changes to other servers, and reports whether there were any. The
 // payload is the id of the sender, followed by those of the sessions. If send fails, the changes stay
@@ -289,7 +289,7 @@ func (n *Notifier) send(ctx context.Context, conn *pgx.Conn) (sent bool, err err
 	for id, state := range list {
 		if payload.Len()+len(id)+2 > maxPayload {
 			payload.Reset()
-			payload.WriteString(n.id + " " + tooMany)
+			payload.WriteString(n.id + " " + pollMark)
 			break
 		}
 		payload.WriteByte(' ')
@@ -311,13 +311,13 @@ func (n *Notifier) send(ctx context.Context, conn *pgx.Conn) (sent bool, err err
 }
 
 // receive passes a notification of another server to the listeners.
-func (n *Notifier) receive(heard *pgconn.Notification) {
-	sender, list, _ := strings.Cut(heard.Payload, " ")
-	if heard.Channel != n.channel || sender == n.id {
+func (n *Notifier) receive(notification *pgconn.Notification) {
+	sender, list, _ := strings.Cut(notification.Payload, " ")
+	if notification.Channel != n.channel || sender == n.id {
 		return
 	}
 	for id := range strings.FieldsSeq(list) {
-		if id == tooMany {
+		if id == pollMark {
 			n.polledAt = time.Time{}
 			return
 		}

@@ -17,7 +17,7 @@ import (
 const answerable = sqlstore.Answerable
 
 var (
-	openRequest    = define("WITH moved AS (" + sqlstore.InsertRequest + " RETURNING session_id) " + growVersion(afterRequest(1)))
+	openRequest    = define("WITH moved AS (" + sqlstore.InsertRequest + " RETURNING session_id) " + bumpVersion(afterRequest(1)))
 	resolveRequest = bumpingUpdate(sqlstore.Resolve+" WHERE request_id = $10 AND "+answerable+" AND ($12 = '' OR approver_id = $12)"+
 		" AND ($13 = '*' OR held_command = $13) AND ($14 = '' OR strpos(taken_back, $14) = 0)", "$11")
 	approveRequest = bumpingUpdate(sqlstore.Approve+" WHERE request_id = $7 AND "+answerable+" AND approver_id = $8", "$9")
@@ -26,11 +26,11 @@ var (
 	carryAnswer = define("WITH f AS (UPDATE requests SET delivery = 'carried', carried_to = $1 WHERE request_id = " + afterRequest(2) +
 		" AND " + sqlstore.Carriable("$2", "$7") + ` AND NOT EXISTS (SELECT 1 FROM requests known WHERE known.request_id = $1)
 			RETURNING request_id, status, answer, by_user_id, by_name, by_device, carried_from),
-		moved AS (` + sqlstore.InsertCarried("f") + " RETURNING session_id) " + growVersion(afterRequest(3)))
+		moved AS (` + sqlstore.InsertCarried("f") + " RETURNING session_id) " + bumpVersion(afterRequest(3)))
 	// Rows are locked in a fixed order, so two of these statements cannot deadlock.
 	orphanRequests = define(`WITH moved AS (UPDATE requests SET status = 'orphaned', reason = $2 WHERE request_id IN (
 			SELECT request_id FROM requests WHERE session_id = $1 AND status = 'open' ORDER BY request_id FOR UPDATE) RETURNING session_id),
-		bump AS (` + growVersion("$3") + `)
+		bump AS (` + bumpVersion("$3") + `)
 		SELECT count(*) FROM moved`)
 	advanceDelivery = define("UPDATE requests SET delivery = $1 WHERE request_id = $2 AND status IN ('answered', 'denied') AND " + sqlstore.RankColumn + " < $3")
 	holdRequest     = bumpingUpdate("UPDATE requests SET held = $1, held_command = $4 WHERE request_id = $2 AND "+answerable+
@@ -45,7 +45,7 @@ func afterRequest(n int) string { return "$" + strconv.Itoa(sqlstore.NewRequestA
 // bumpingUpdate returns an update of one request that also increments the version of its session, and
 // returns the updated row; now is the placeholder of the time.
 func bumpingUpdate(update, now string) *sqlstore.Statement {
-	return define("WITH moved AS (" + update + " RETURNING " + sqlstore.RequestColumns + "), bump AS (" + growVersion(now) + ") SELECT " + sqlstore.RequestColumns + " FROM moved")
+	return define("WITH moved AS (" + update + " RETURNING " + sqlstore.RequestColumns + "), bump AS (" + bumpVersion(now) + ") SELECT " + sqlstore.RequestColumns + " FROM moved")
 }
 
 // OpenRequest implements [pending.Store].
@@ -81,9 +81,9 @@ func (s *Store) ResolveRequest(ctx context.Context, requestID string, res pendin
 	if err != nil {
 		return pending.Request{}, false, fmt.Errorf("postgres: resolve request %s: %w", requestID, err)
 	}
-	held, back := sqlstore.ResolveGuards(res)
+	held, notUndone := sqlstore.ResolveGuards(res)
 	var found sqlstore.RequestRow
-	steps := []step{{resolveRequest, append(values, requestID, time.Now().UnixMicro(), res.SecondTo, held, back), scanRow(&won, found.Dest()...)}}
+	steps := []step{{resolveRequest, append(values, requestID, time.Now().UnixMicro(), res.SecondTo, held, notUndone), scanRow(&won, found.Dest()...)}}
 	if sqlstore.IsAudited(res.Status) {
 		// The audit entry contains only columns that no longer change.
 		r, err := s.Request(ctx, requestID)

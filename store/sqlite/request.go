@@ -102,7 +102,7 @@ func (s *Store) ResolveRequest(ctx context.Context, requestID string, res pendin
 	if err != nil {
 		return pending.Request{}, false, fmt.Errorf("sqlite: resolve request %s: %w", requestID, err)
 	}
-	held, back := sqlstore.ResolveGuards(res)
+	held, notUndone := sqlstore.ResolveGuards(res)
 	durability := sqlstore.Relaxed
 	if sqlstore.IsDecision(res.Status) {
 		durability = sqlstore.Durable
@@ -112,7 +112,7 @@ func (s *Store) ResolveRequest(ctx context.Context, requestID string, res pendin
 			return nil
 		}
 		return t.recordAnswer(ctx, now, res)
-	}, resolveRequest, append(values, requestID, res.SecondTo, res.SecondTo, held, held, back, back)...)
+	}, resolveRequest, append(values, requestID, res.SecondTo, res.SecondTo, held, held, notUndone, notUndone)...)
 }
 
 // approve implements [sqlstore.Engine.Approve].

@@ -16,7 +16,7 @@ import (
 // longer ones, it contains only the hash.
 const maxAuditText = 64 << 10
 
-// auditBody is an entry of the audit trail; docs/operating/audit.md describes it.
+// auditBody is an entry of the audit log; docs/operating/audit.md describes it.
 type auditBody struct {
 	What        string       `json:"what"` // answered, denied, carried
 	At          time.Time    `json:"at"`

@@ -14,7 +14,7 @@ var (
 	// another program holds the lock, or the database cannot be reached.
 	ErrUnavailable = pending.ErrUnavailable
 	// ErrReadOnly: the disk is full or refuses writes. ErrUnavailable accompanies it.
-	ErrReadOnly = errors.New("the disk takes no writes")
+	ErrReadOnly = errors.New("the disk is not writable")
 	// ErrUnknownOutcome: the change was sent, but no reply arrived. It may be stored or not; read
 	// the row before you report a result.
 	ErrUnknownOutcome = pending.ErrUnknownOutcome

@@ -75,8 +75,8 @@ func ReleasedHold(r pending.Request, commandID, why string) (text []byte, ok boo
 
 // ResolveGuards returns the conditions of a resolution, in addition to an answerable request. held is
 // the command whose answer must be held: "" requires that no answer is held, "*" allows any state.
-// back is a command that must not be among the undone commands; "" sets no condition.
-func ResolveGuards(res pending.Resolution) (held, back string) {
+// notUndone is a command that must not be among the undone commands; "" sets no condition.
+func ResolveGuards(res pending.Resolution) (held, notUndone string) {
 	if res.Overrules != nil {
 		held = SanitizeText(res.Overrules.CommandID)
 	}

@@ -96,8 +96,9 @@ var (
 			"clock_skew = CASE WHEN $13 = 0 THEN 0 ELSE $13 - $14 END, "+setHello+mayTake+" RETURNING lease_epoch",
 		"UPDATE runners SET lease_epoch = greatest(lease_epoch + 1, $7::bigint + 1, "+nowMicros+"), lease_expires_at = "+nowMicros+
 			" + $8, seen_at = "+nowMicros+", clock_skew = CASE WHEN $13::bigint = 0 THEN 0 ELSE $13 - "+nowMicros+" END, "+setHello+mayTake+" RETURNING lease_epoch")
+	// SQLite compares with its own clock, which counts milliseconds.
 	releaseLease = defineBoth(
-		"UPDATE runners SET lease_server = '', lease_expires_at = seen_at WHERE runner_id = $1 AND lease_epoch = $2",
+		"UPDATE runners SET lease_server = '', lease_expires_at = seen_at - 1000 WHERE runner_id = $1 AND lease_epoch = $2",
 		"UPDATE runners SET lease_server = '', lease_expires_at = "+nowMicros+" WHERE runner_id = $1 AND lease_epoch = $2").Require(session.ErrLeaseLost)
 	// RenewLease exists only in PostgreSQL. It changes no column of a unique index, so it does not
 	// wait for writes that compare the epoch.

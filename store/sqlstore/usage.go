@@ -40,7 +40,7 @@ func (s Shared) Usage(ctx context.Context) (u session.Usage, err error) {
 		})
 	}
 	if err == nil {
-		err = s.e.Query(ctx, "size of the audit trail", selectAuditSize, func(row Row) error { return row.Scan(&u.AuditBytes) })
+		err = s.e.Query(ctx, "size of the audit log", selectAuditSize, func(row Row) error { return row.Scan(&u.AuditBytes) })
 	}
 	return u, err
 }

@@ -37,7 +37,7 @@ func usage(t *testing.T, open func(t *testing.T) store.Store) {
 		equal(t, "sizes of sessions", got.Sessions, want)
 		equal(t, "attachments", [2]int64{got.Attachments, got.AttachmentBytes}, [2]int64{1, 42})
 		if got.AuditBytes < before.AuditBytes {
-			t.Errorf("the audit trail has %d bytes, had %d", got.AuditBytes, before.AuditBytes)
+			t.Errorf("the audit log has %d bytes, had %d", got.AuditBytes, before.AuditBytes)
 		}
 	})
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/sayso-dev/sayso/runner/remote"
 )
 
-// Each method of what is near Claude is called there by its own name, with its own arguments.
+// Each method of a launch.Runner is called on the other host by its own name, with its own arguments.
 func TestMethodsAreCalledByTheirNames(t *testing.T) {
 	t.Parallel()
 	type call struct{ name, args string }
