@@ -40,8 +40,17 @@ func WithProgress(ctx context.Context, every time.Duration, report func(Progress
 // reporter reports the progress of steps.
 type reporter struct {
 	progress
-	// measure returns the size of the database, and the number of bytes ever written to its log.
-	measure func(context.Context) (size, log int64, err error)
+	// measure returns the size of the database, and the number of bytes ever written to its log. before
+	// does so in the transaction, which may hold the only connection.
+	before, measure func(context.Context) (size, log int64, err error)
+}
+
+// measureTimeout bounds a measurement that waits for a connection.
+const measureTimeout = time.Second
+
+// querier is a database or a transaction.
+type querier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
 // newReporter returns the reporter of a context, for steps in tx.
@@ -52,9 +61,15 @@ func newReporter(ctx context.Context, db *sql.DB, tx *sql.Tx, d Dialect) (report
 		return r, nil
 	}
 	if d == Postgres {
-		r.measure = func(ctx context.Context) (size, log int64, err error) {
-			err = db.QueryRowContext(ctx, `SELECT pg_database_size(current_database()), pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint`).Scan(&size, &log)
+		measure := func(ctx context.Context, in querier) (size, log int64, err error) {
+			err = in.QueryRowContext(ctx, `SELECT pg_database_size(current_database()), pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint`).Scan(&size, &log)
 			return size, log, err
+		}
+		r.before = func(ctx context.Context) (size, log int64, err error) { return measure(ctx, tx) }
+		r.measure = func(ctx context.Context) (size, log int64, err error) {
+			ctx, cancel := context.WithTimeout(ctx, measureTimeout)
+			defer cancel()
+			return measure(ctx, db)
 		}
 		return r, nil
 	}
@@ -76,6 +91,7 @@ func newReporter(ctx context.Context, db *sql.DB, tx *sql.Tx, d Dialect) (report
 		}
 		return size, log, nil
 	}
+	r.before = r.measure
 	return r, nil
 }
 
@@ -85,7 +101,7 @@ func (r reporter) during(ctx context.Context, p Progress, step func() error) err
 		return step()
 	}
 	start := time.Now()
-	size, before, unknown := r.measure(ctx)
+	size, before, unknown := r.before(ctx)
 	p.Size = size
 	r.report(p)
 	ctx, cancel := context.WithCancel(ctx)

@@ -125,6 +125,7 @@ func (a *app) applyRetention(ctx context.Context, keep retention) (deleted int, 
 	if err != nil {
 		return 0, err
 	}
+	var failed []error
 	for _, s := range x.sessions {
 		// Somebody may have continued it while others were deleted.
 		now, err := a.store.Session(ctx, s.SessionID)
@@ -136,12 +137,13 @@ func (a *app) applyRetention(ctx context.Context, keep retention) (deleted int, 
 		}
 		a.tabs.Deleting(s.SessionID, s.InProject)
 		if err := a.orchestrator.Delete(ctx, s.SessionID); err != nil && !errors.Is(err, session.ErrNotFound) {
-			return deleted, err
+			failed = append(failed, fmt.Errorf("session %s: %w", s.SessionID, err)) // the next one may be smaller
+			continue
 		}
 		a.notifier.Notify(s.SessionID)
 		deleted++
 	}
-	return deleted, nil
+	return deleted, errors.Join(failed...)
 }
 
 // Storage returns what is stored, and what the limits in try would delete. Nil limits stand for those

@@ -71,15 +71,32 @@ func PruneAudit(ctx context.Context, t Trail, keep AuditRetention, now time.Time
 	if through.Seq == base.Seq {
 		return 0, nil
 	}
-	body, err := json.Marshal(removedBody{"removed", now.UTC(), through.Seq, hex.EncodeToString(through.Hash), keep.Days, keep.Entries})
-	if err == nil {
-		err = t.RemoveAudit(ctx, through, body)
+	for removed < through.Seq-base.Seq {
+		part := through
+		if last := base.Seq + removed + maxRemoved; last < through.Seq {
+			found, err := t.Audit(ctx, last-1, 1)
+			if err != nil {
+				return removed, fmt.Errorf("account: prune audit log: %w", err)
+			}
+			if len(found) > 0 {
+				part = found[0]
+			}
+		}
+		body, err := json.Marshal(removedBody{"removed", now.UTC(), part.Seq, hex.EncodeToString(part.Hash), keep.Days, keep.Entries})
+		if err == nil {
+			err = t.RemoveAudit(ctx, part, body)
+		}
+		if err != nil {
+			return removed, fmt.Errorf("account: prune audit log: %w", err)
+		}
+		removed = part.Seq - base.Seq
 	}
-	if err != nil {
-		return 0, fmt.Errorf("account: prune audit log: %w", err)
-	}
-	return through.Seq - base.Seq, nil
+	return removed, nil
 }
+
+// maxRemoved bounds the entries that one call of RemoveAudit removes. Answers wait for it, because each
+// writes an entry.
+const maxRemoved = 2000
 
 // oldAudit returns the last removed entry, the last entry that exceeds a retention, and the number
 // of entries. through equals base if no entry exceeds it.

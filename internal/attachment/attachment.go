@@ -244,8 +244,8 @@ func (s *Shelf) RunSweeps(ctx context.Context) error {
 // within unusedTTL, and chunks without a row. now is the current time.
 func (s *Shelf) Sweep(ctx context.Context, now time.Time) error {
 	_, err := s.store.ForgetAttachments(ctx, now.Add(-unusedTTL))
-	if err == nil {
-		_, err = s.store.ForgetAttachmentChunks(ctx, now.Add(-orphanChunkTTL))
+	for forgotten := 1; err == nil && forgotten > 0; {
+		forgotten, err = s.store.ForgetAttachmentChunks(ctx, now.Add(-orphanChunkTTL))
 	}
 	if err != nil {
 		return fmt.Errorf("attachment: sweep: %w", err)

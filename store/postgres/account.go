@@ -15,9 +15,12 @@ var (
 	addBoundCredential = define("INSERT INTO credentials (" + sqlstore.NewCredentialColumns + `)
 		SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18
 		WHERE EXISTS (SELECT 1 FROM credentials p WHERE p.credential_id = $14 AND ` + sqlstore.ParentIsLive + ")")
-	// lockParents delays the revocation of a parent until the credential bound to it is stored, so
-	// that both are revoked together.
-	lockParents   = define("SELECT 1 FROM credentials WHERE credential_id = $1 OR credential_id = (SELECT parent_id FROM credentials WHERE credential_id = $1) FOR SHARE")
+	// lockParents keeps every credential from which one descends from being revoked until that one is
+	// stored, so that they are revoked together.
+	lockParents = define(`WITH RECURSIVE up AS (
+		SELECT credential_id, parent_id FROM credentials WHERE credential_id = $1
+		UNION SELECT c.credential_id, c.parent_id FROM credentials c JOIN up ON c.credential_id = up.parent_id)
+		SELECT 1 FROM credentials WHERE credential_id IN (SELECT credential_id FROM up) ORDER BY credential_id FOR SHARE`)
 	useCredential = define("UPDATE credentials c SET revoked = true, last_used_at = $3 FROM users u WHERE u.user_id = c.user_id AND " + sqlstore.LiveCredential +
 		" RETURNING " + sqlstore.CredentialColumns + ", " + sqlstore.UserColumns)
 	// firstPasskey repeats the condition of changeUser, under the same lock.

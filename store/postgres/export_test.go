@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // SetCallTimeout sets the timeout of calls.
@@ -24,3 +26,6 @@ func (s *Store) Prepared(ctx context.Context, text string) (count int, err error
 	}
 	return count, err
 }
+
+// Poll looks for changes on a connection, as Run does.
+func (n *Notifier) Poll(ctx context.Context, conn *pgx.Conn) error { return n.poll(ctx, conn) }

@@ -294,6 +294,24 @@ func TestCarryingRacesAnOpening(t *testing.T) {
 	}
 }
 
+// TestUsageMayTakeLong measures the database while a table answers later than calls may take.
+func TestUsageMayTakeLong(t *testing.T) {
+	t.Parallel()
+	dsn := postgrestest.Database(t)
+	st, conn, watch := open(t, dsn), outside(t, dsn), outside(t, dsn)
+	st.SetCallTimeout(100 * time.Millisecond)
+	exec(t, conn, "BEGIN; LOCK TABLE transcript")
+	done := make(chan error, 1)
+	go func() {
+		_, err := st.Usage(ctx)
+		done <- err
+	}()
+	waitFor(t, watch, waiting("SELECT session_id, CAST"))
+	exec(t, watch, "SELECT pg_sleep(0.5)")
+	exec(t, conn, "COMMIT")
+	must(t, <-done)
+}
+
 // waitFor polls until a query returns true. The database has no notification for its own state.
 func waitFor(t *testing.T, conn *pgx.Conn, question string) {
 	t.Helper()

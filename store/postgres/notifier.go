@@ -377,11 +377,13 @@ func (n *Notifier) poll(ctx context.Context, conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, notifierTimeout)
 	defer cancel()
 	everything := n.since == ""
-	if err := n.pollTopics(ctx, conn); err != nil {
-		return err
-	}
+	// The value for the next poll is taken before the topics are read, so that what commits in between
+	// is found by both, not by neither.
 	next, count, changed, err := queryChanges(ctx, conn, n.since)
 	if err != nil {
+		return err
+	}
+	if err := n.pollTopics(ctx, conn); err != nil {
 		return err
 	}
 	known, existing := n.sessions, changed

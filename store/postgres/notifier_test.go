@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store/postgres"
@@ -171,6 +172,46 @@ func TestPollFindsWhatNobodyNotified(t *testing.T) {
 	before = h.count(deleted)
 	must(t, st.DeleteSession(ctx, deleted))
 	h.await(t, deleted, before)
+}
+
+// between calls f before the second statement of a poll.
+type between struct {
+	f func()
+	n int
+}
+
+func (b *between) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	if b.n++; b.n == 2 {
+		b.f()
+	}
+	return ctx
+}
+func (b *between) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// TestPollFindsWhatChangesWhileItLooks changes a row between the two statements of a poll.
+func TestPollFindsWhatChangesWhileItLooks(t *testing.T) {
+	t.Parallel()
+	dsn := postgrestest.Database(t)
+	openPatient(t, dsn)
+	conn := outside(t, dsn)
+	exec(t, conn, `INSERT INTO users (user_id, name, role, created_at, canonical_name) VALUES ('ada', 'Ada', 'admin', 1, 'ada')`)
+	n, err := postgres.NewNotifier(dsn, slog.New(slog.DiscardHandler))
+	must(t, err)
+	heard := 0
+	n.ListenTopic(session.TopicPeople, func(string) { heard++ })
+	must(t, n.Poll(ctx, conn))
+	config, err := pgx.ParseConfig(dsn)
+	must(t, err)
+	config.Tracer = &between{f: func() { exec(t, conn, "UPDATE users SET role = 'member'") }}
+	polling, err := pgx.ConnectConfig(ctx, config)
+	must(t, err)
+	defer polling.Close(ctx)
+	for range 2 {
+		must(t, n.Poll(ctx, polling))
+	}
+	if heard == 0 {
+		t.Error("nothing was announced")
+	}
 }
 
 // TestPollFindsWhatWasDeleted deletes rows without any notification.

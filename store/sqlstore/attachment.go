@@ -62,8 +62,9 @@ var (
 	saveChunk = define(insertInto("attachment_chunks", "attachment_id, number, hash, created_at, data") + ` ON CONFLICT (attachment_id, number)
 		DO UPDATE SET hash = excluded.hash, created_at = excluded.created_at, data = excluded.data`)
 	selectChunks = query("SELECT number, hash, created_at, data FROM attachment_chunks WHERE attachment_id = $1 ORDER BY number")
-	forgetChunks = define(`DELETE FROM attachment_chunks WHERE created_at < $1
-		AND NOT EXISTS (SELECT 1 FROM attachments a WHERE a.attachment_id = attachment_chunks.attachment_id)`)
+	// A few at a time: a chunk is large, and answers wait for the statement in SQLite.
+	forgetChunks = define(`DELETE FROM attachment_chunks WHERE (attachment_id, number) IN (SELECT c.attachment_id, c.number FROM attachment_chunks c
+		WHERE c.created_at < $1 AND NOT EXISTS (SELECT 1 FROM attachments a WHERE a.attachment_id = c.attachment_id) LIMIT 64)`)
 	forgetAttachments = define(`DELETE FROM attachments WHERE (used OR created_at < $1)
 		AND NOT EXISTS (SELECT 1 FROM attachment_uses u WHERE u.attachment_id = attachments.attachment_id)`)
 )

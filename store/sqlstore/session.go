@@ -302,6 +302,11 @@ var (
 	selectActive   = query(selectProcesses + ` WHERE p.session_id IN (
 		SELECT session_id FROM processes WHERE state <> 'dead' UNION SELECT session_id FROM requests WHERE ` + Answerable + ")" + processOrder)
 	selectThrottledSessions = query("SELECT session_id FROM processes WHERE state = 'dead' AND held <> ''")
+	// SQLite keeps the order of a CROSS JOIN, so the query starts with the dead processes that changed
+	// lately, which are in an index.
+	selectAnsweredSessions = query(`SELECT p.session_id FROM processes AS p CROSS JOIN sessions AS s
+		WHERE s.session_id = p.session_id AND p.state = 'dead' AND p.updated_at > $1 AND s.runner_id = $2 AND s.kind = '' AND NOT s.archived
+		AND EXISTS (SELECT 1 FROM requests AS r WHERE r.session_id = p.session_id AND r.delivery = 'queued')`)
 	// A session without a mark has a row too, which distinguishes it from an unknown session.
 	selectMark = query("SELECT " + markColumns + " FROM processes p LEFT JOIN marks m ON m.session_id = p.session_id WHERE p.session_id = $1")
 	// Every row has the count, so items and total come from one snapshot. If there are no new
@@ -454,6 +459,11 @@ func (s Shared) ActiveProcesses(ctx context.Context) ([]session.ProcessState, er
 // ThrottledSessions implements [session.Store].
 func (s Shared) ThrottledSessions(ctx context.Context) ([]string, error) {
 	return queryAll(ctx, s, "held sessions", selectThrottledSessions, scanValue[string])
+}
+
+// AnsweredSessions implements [session.Store].
+func (s Shared) AnsweredSessions(ctx context.Context, runnerID string, since time.Time) ([]string, error) {
+	return queryAll(ctx, s, "answered sessions of runner "+runnerID, selectAnsweredSessions, scanValue[string], Micros(since), runnerID)
 }
 
 func (s Shared) processes(ctx context.Context, what string, q Query, args ...any) (states []session.ProcessState, err error) {

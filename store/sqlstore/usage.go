@@ -8,11 +8,11 @@ import (
 
 // The sizes do not include indexes and other overhead of the database.
 var (
-	selectTranscriptSizes = query("SELECT session_id, CAST(COALESCE(sum(octet_length(body)), 0) AS bigint) FROM transcript GROUP BY session_id")
+	selectTranscriptSizes = query("SELECT session_id, CAST(COALESCE(sum(octet_length(body)), 0) AS bigint) FROM transcript GROUP BY session_id").long()
 	selectAttachmentSizes = query(`SELECT u.session_id, CAST(sum(a.size) AS bigint) FROM attachment_uses u JOIN attachments a ON a.attachment_id = u.attachment_id
-		GROUP BY u.session_id`)
-	selectAttachmentTotal = query("SELECT count(*), CAST(COALESCE(sum(size), 0) AS bigint) FROM attachments")
-	selectAuditSize       = query("SELECT CAST(COALESCE(sum(octet_length(body)), 0) AS bigint) FROM audit")
+		GROUP BY u.session_id`).long()
+	selectAttachmentTotal = query("SELECT count(*), CAST(COALESCE(sum(size), 0) AS bigint) FROM attachments").long()
+	selectAuditSize       = query("SELECT CAST(COALESCE(sum(octet_length(body)), 0) AS bigint) FROM audit").long()
 )
 
 // Usage implements store.Store.

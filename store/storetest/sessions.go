@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -373,5 +374,39 @@ func processes(t *testing.T, open func(t *testing.T) store.Store) {
 		held, err := st.ThrottledSessions(ctx)
 		must(t, err)
 		equal(t, "held", held, []string{dead})
+	})
+
+	s.run("Answered", func(t *testing.T, st store.Store) {
+		const runner = "r1"
+		// start stores a session with an answer to its process, which has the given state.
+		start := func(runnerID string, kind session.Kind, state session.State, d pending.Delivery) string {
+			id := uuid.NewString()
+			must(t, st.CreateSession(ctx, session.Session{SessionID: id, RunnerID: runnerID, Kind: kind, CreatedAt: begin}))
+			r := openRequest(t, st, bashRequest(id, "ls"))
+			_, err := st.SaveProcess(ctx, session.ProcessState{SessionID: id, State: state})
+			must(t, err)
+			resolveRequest(t, st, r.RequestID, approval("c1"))
+			if d != pending.Queued {
+				must(t, st.SetDelivery(ctx, r.RequestID, d))
+			}
+			return id
+		}
+		want := start(runner, session.Ours, session.Dead, pending.Queued)
+		archived := start(runner, session.Ours, session.Dead, pending.Queued)
+		_, err := st.UpdateSession(ctx, archived, session.Patch{Archived: ptr(true)})
+		must(t, err)
+		start(runner, session.Ours, session.UserTurn, pending.Queued)
+		start(runner, session.Ours, session.Dead, pending.Delivered)
+		start(runner, session.Terminal, session.Dead, pending.Queued)
+		start("r2", session.Ours, session.Dead, pending.Queued)
+		unanswered := uuid.NewString()
+		must(t, st.CreateSession(ctx, session.Session{SessionID: unanswered, RunnerID: runner, CreatedAt: begin}))
+		openRequest(t, st, bashRequest(unanswered, "ls"))
+
+		for since, sessionIDs := range map[time.Time][]string{time.Now().Add(-time.Hour): {want}, time.Now().Add(time.Hour): nil} {
+			got, err := st.AnsweredSessions(ctx, runner, since)
+			must(t, err)
+			equal(t, "answered", got, sessionIDs)
+		}
 	})
 }
