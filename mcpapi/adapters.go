@@ -218,7 +218,7 @@ func (d *questions) pause(h *openQuestion) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	h.calls--
-	d.startGrace(h, AskerGone)
+	d.expectReturn(h, AskerGone)
 }
 
 // delivered records that the asker got the answer. An asker that repeats the question gets the

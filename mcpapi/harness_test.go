@@ -119,6 +119,7 @@ type harness struct {
 	registry  *pending.Registry
 	server    *mcpapi.Server
 	policy    mcpapi.Policy
+	network   *network // nil for a server alone
 	dial      func() net.Conn
 	close     func()
 }
@@ -147,6 +148,10 @@ func (h *harness) open() {
 	if err != nil {
 		h.t.Fatal(err)
 	}
+	if h.network != nil {
+		h.server.SetElsewhere(others{h.network, h})
+		h.network.join(h)
+	}
 	pipes := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
 	server := &http.Server{Handler: h.handler(), ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
 	served := make(chan error, 1)
@@ -157,6 +162,9 @@ func (h *harness) open() {
 	synctest.Wait()
 	h.dial = pipes.dial
 	h.close = func() {
+		if h.network != nil {
+			h.network.leave(h)
+		}
 		stop()
 		if err := <-ran; err != nil {
 			h.t.Error(err)

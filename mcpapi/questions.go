@@ -22,18 +22,33 @@ var (
 	errStopping = errors.New("the server is going away")
 )
 
+// checkInterval bounds the time between checks of a question without a call. It is shorter than
+// [AskerGone], so that this server has seen on which server the asker waits, and gives it time to return
+// if that server ends.
+const checkInterval = AskerGone / 2
+
+// Elsewhere provides the askers that wait on the other servers of the database.
+type Elsewhere interface {
+	// GracePeriods merges what [Server.GracePeriods] returns on the other servers. complete is false if
+	// one of them did not answer. It must return soon after ctx has ended.
+	GracePeriods(ctx context.Context, requestIDs []string) (periods map[string]time.Duration, complete bool)
+}
+
 // questions holds the open questions of this server. Each has one goroutine, which outlives
 // the calls that wait for it.
 type questions struct {
-	requests Requests
-	log      *slog.Logger
-	ended    func(context.Context, pending.Request) // called after the calls got the answer, so as not to delay it
+	requests  Requests
+	log       *slog.Logger
+	ended     func(context.Context, pending.Request) // called after the calls got the answer, so as not to delay it
+	elsewhere Elsewhere                              // nil if the database has one server
+	checks    chan struct{}                          // capacity 1: due may have questions
 
 	mu       sync.Mutex
 	running  bool
 	open     map[string]*openQuestion
-	askTimes map[string][]time.Time // session → when it asked, over the last minute
-	work     sync.WaitGroup         // questions and calls
+	due      map[*openQuestion]struct{} // to be checked by withdrawAbandoned
+	askTimes map[string][]time.Time     // session → when it asked, over the last minute
+	work     sync.WaitGroup             // questions and calls
 }
 
 // openQuestion is one open question.
@@ -48,11 +63,18 @@ type openQuestion struct {
 	calls    int
 	last     string      // [call.name] of the call that left last
 	ticketed bool        // its asker has a ticket
-	grace    *time.Timer // runs while no call waits
+	grace    *time.Timer // until the next check; runs while no call waits
+	goneBy   time.Time   // when it is withdrawn if no call waits on any server
+	// returnBy is until when a call that left this server may return. Unlike goneBy, no other server
+	// moves it: two servers that report it to each other cannot keep a question open.
+	returnBy time.Time
 }
 
 func newQuestions(requests Requests, log *slog.Logger) *questions {
-	return &questions{requests: requests, log: log, open: map[string]*openQuestion{}, askTimes: map[string][]time.Time{}}
+	return &questions{
+		requests: requests, log: log, checks: make(chan struct{}, 1),
+		open: map[string]*openQuestion{}, due: map[*openQuestion]struct{}{}, askTimes: map[string][]time.Time{},
+	}
 }
 
 // Run owns the questions until ctx ends. Then it detaches them, which leaves them open, calls
@@ -62,8 +84,14 @@ func (d *questions) Run(ctx context.Context, breakOff func()) error {
 	d.running = true
 	d.mu.Unlock()
 
-	d.resumeStored(ctx)
-	<-ctx.Done()
+	d.work.Go(func() { d.resumeStored(ctx) })
+	for ctx.Err() == nil {
+		select {
+		case <-d.checks:
+			d.withdrawAbandoned(ctx)
+		case <-ctx.Done():
+		}
+	}
 
 	d.mu.Lock()
 	d.running = false
@@ -77,8 +105,8 @@ func (d *questions) Run(ctx context.Context, breakOff func()) error {
 	return nil
 }
 
-// resumeStored resumes the open questions of an earlier server. No call waits for them yet;
-// their askers have [ServerGone] to return.
+// resumeStored resumes the open questions of an earlier server, and those of other servers, which may
+// end. No call waits for them here yet; their askers have [ServerGone] to return.
 func (d *questions) resumeStored(ctx context.Context) {
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 10*time.Second) {
 		rows, err := d.requests.Open(ctx, "")
@@ -208,9 +236,9 @@ func (d *questions) leave(h *openQuestion, c *call) {
 		return
 	}
 	if h.ticketed {
-		d.startGrace(h, TicketGone)
+		d.expectReturn(h, TicketGone)
 	} else {
-		d.startGrace(h, AskerGone)
+		d.expectReturn(h, AskerGone)
 	}
 }
 
@@ -242,19 +270,105 @@ func (d *questions) ticket(h *openQuestion) {
 	h.ticketed = true
 }
 
+// expectReturn withdraws a question that a call has left after timeout, unless a call waits for it at
+// that time.
+func (d *questions) expectReturn(h *openQuestion, timeout time.Duration) {
+	h.returnBy = time.Now().Add(timeout)
+	d.startGrace(h, timeout)
+}
+
 // startGrace withdraws a question after timeout, unless a call waits for it at that time.
 func (d *questions) startGrace(h *openQuestion, timeout time.Duration) {
 	if h.calls > 0 || !d.running {
 		return
 	}
+	h.goneBy = time.Now().Add(timeout)
+	d.scheduleCheck(h)
+}
+
+// scheduleCheck makes Run check a question at goneBy, but no later than after checkInterval.
+func (d *questions) scheduleCheck(h *openQuestion) {
+	wait := time.Until(h.goneBy)
+	if wait <= 0 || wait > checkInterval {
+		wait = checkInterval
+	}
 	h.stopGrace()
-	h.grace = time.AfterFunc(timeout, func() {
+	h.grace = time.AfterFunc(wait, func() {
 		d.mu.Lock()
-		defer d.mu.Unlock()
-		if h.calls == 0 && d.running {
-			h.cancel(errAskerGone)
+		d.due[h] = struct{}{}
+		d.mu.Unlock()
+		select {
+		case d.checks <- struct{}{}:
+		default:
 		}
 	})
+}
+
+// withdrawAbandoned withdraws the due questions whose time is over and for which no call waits on any
+// server, and schedules the next check of the others. All due questions are one call to the other
+// servers.
+func (d *questions) withdrawAbandoned(ctx context.Context) {
+	d.mu.Lock()
+	var due []*openQuestion
+	var requestIDs []string
+	for h := range d.due {
+		if d.hasNoCall(h) {
+			due, requestIDs = append(due, h), append(requestIDs, h.requestID)
+		}
+	}
+	clear(d.due)
+	d.mu.Unlock()
+	var periods map[string]time.Duration
+	complete := true
+	if d.elsewhere != nil && len(due) > 0 {
+		periods, complete = d.elsewhere.GracePeriods(ctx, requestIDs)
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := time.Now()
+	for _, h := range due {
+		if !d.hasNoCall(h) {
+			continue // a call came, or it was resolved
+		}
+		if by := now.Add(periods[h.requestID]); periods[h.requestID] > 0 && by.After(h.goneBy) {
+			h.goneBy = by
+		}
+		// A server that does not answer may have the asker. But it may never answer, because it cannot be
+		// reached or is of an earlier release, so the question is not kept for good.
+		if gone := !now.Before(h.goneBy); gone && (complete || !now.Before(h.goneBy.Add(UnknownGone))) {
+			h.cancel(errAskerGone)
+			continue
+		}
+		d.scheduleCheck(h)
+	}
+}
+
+// hasNoCall reports whether a question is open and no call waits for it on this server.
+func (d *questions) hasNoCall(h *openQuestion) bool {
+	return h.calls == 0 && d.open[h.requestID] == h
+}
+
+// gracePeriods implements [Server.GracePeriods].
+func (d *questions) gracePeriods(requestIDs []string) map[string]time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	periods := map[string]time.Duration{}
+	for _, id := range requestIDs {
+		h := d.open[id]
+		switch {
+		case h == nil:
+		case h.calls > 0:
+			periods[id] = ServerGone // from when this server ends
+		default:
+			if left := time.Until(h.returnBy); left > 0 {
+				periods[id] = left
+			}
+		}
+	}
+	return periods
 }
 
 func (h *openQuestion) stopGrace() {

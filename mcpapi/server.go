@@ -14,7 +14,8 @@
 // cancelled, it is withdrawn at once. A client that would abort a long call gets a ticket in
 // time and continues with ask_user_wait within [TicketGone]. If the asker does not return,
 // the question is withdrawn. If it returns later with its ticket, the question is opened
-// again.
+// again. With several servers, an asker may repeat a call on any of them, so a server asks the
+// others before it withdraws a question; see [Elsewhere].
 //
 // # Concurrency
 //
@@ -55,6 +56,9 @@ const (
 	AskerGone  = 10 * time.Second
 	TicketGone = 60 * time.Second
 	ServerGone = 60 * time.Second
+	// UnknownGone is how much longer a question waits while another server of the database does
+	// not answer whether the asker waits there. It is longer than a restart of all servers takes.
+	UnknownGone = 10 * time.Minute
 	// AnswerKept is how long a repeated call gets an answer that was not delivered, if the call
 	// has neither a key nor a tool use id.
 	AnswerKept = 10 * time.Minute
@@ -200,6 +204,16 @@ func (s *Server) writeRecord(ctx context.Context, row pending.Request) {
 	default:
 		s.o.Notifier.Notify(row.SessionID)
 	}
+}
+
+// SetElsewhere sets the access to the askers of other servers. Call it before Run.
+func (s *Server) SetElsewhere(e Elsewhere) { s.questions.elsewhere = e }
+
+// GracePeriods returns, by request, how long the questions must at least stay open for askers that
+// wait on this server, or have left it shortly before. It omits questions without such an asker. It
+// does not block.
+func (s *Server) GracePeriods(requestIDs []string) map[string]time.Duration {
+	return s.questions.gracePeriods(requestIDs)
 }
 
 // Run accepts calls until ctx ends and returns after the last one has ended. Open questions

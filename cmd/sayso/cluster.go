@@ -54,7 +54,7 @@ func (a *app) joinServers(n store.Notifier, refusals *refusal.Table) (err error)
 		return nil
 	}
 	a.cluster, err = cluster.New(cluster.Options{
-		Store: several, Listener: a.others, Sessions: a.orchestrator, Tabs: a.tabs, Refusals: refusals, Log: a.log,
+		Store: several, Listener: a.others, Sessions: a.orchestrator, Tabs: a.tabs, Askers: a.agents, Refusals: refusals, Log: a.log,
 		Self: session.Server{
 			ServerID: a.serverID, Name: a.settings.NodeID, Release: versionText(), Address: reachableAddress(a.others.Addr().String(), a.settings.Database),
 		},
@@ -66,6 +66,7 @@ func (a *app) joinServers(n store.Notifier, refusals *refusal.Table) (err error)
 		return err
 	}
 	a.orchestrator.SetElsewhere(a.cluster)
+	a.agents.SetElsewhere(a.cluster)
 	a.runners.loadElsewhere = a.cluster.RunnerLoad
 	n.ListenTopic(session.TopicServers, func(string) { a.cluster.Changed() })
 	n.Listen(a.cluster.LiveChanged)

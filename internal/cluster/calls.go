@@ -28,6 +28,9 @@ type calls interface {
 	RunnerLoad(ctx context.Context, runnerID string) (wire.RunnerLoad, error)
 	// Looking reports who views sessions on the calling server.
 	Looking(ctx context.Context, all []Viewers) error
+	// GracePeriods returns, by request, how long the questions of agents must at least stay open for
+	// askers that wait on the server, or have left it shortly before. It omits all others.
+	GracePeriods(ctx context.Context, requestIDs []string) (map[string]time.Duration, error)
 }
 
 // Viewers lists the people who view a session on one server.

@@ -1,8 +1,8 @@
 // Package cluster connects the servers that share a database. Each server dials every other one. Over
 // that connection it forwards commands for sessions that the other server drives, reads the block
-// that Claude is writing there, and reports who views which session. Delivery is best effort:
-// everything that must not be lost is in the database, and a failed command may be repeated with its
-// id.
+// that Claude is writing there, reports who views which session, and asks which agents wait there for
+// answers. Delivery is best effort: everything that must not be lost is in the database, and a failed
+// command may be repeated with its id.
 //
 // The connections use runner/link over TLS. A server authenticates with a key that it generates at
 // startup and whose hash it stores in the database. Only a program that can write to the database can
@@ -75,6 +75,13 @@ type Tabs interface {
 	ForgetServer(serverID string)
 }
 
+// Askers provides the agents that wait for answers on this server.
+type Askers interface {
+	// GracePeriods returns, by request, how long the questions must at least stay open for askers
+	// that wait here, or have left shortly before. It does not block.
+	GracePeriods(requestIDs []string) map[string]time.Duration
+}
+
 // Options configures a Cluster. All fields are required.
 type Options struct {
 	Store    Store
@@ -82,6 +89,7 @@ type Options struct {
 	Self     session.Server // without its key
 	Sessions Sessions
 	Tabs     Tabs
+	Askers   Askers
 	Refusals *refusal.Table
 	// OnLive is called when the block that Claude is writing in a session of another server has
 	// changed. It must not block.

@@ -5,15 +5,19 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"maps"
 	"math/big"
 	"net"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,6 +28,7 @@ import (
 	"github.com/sayso-dev/sayso/internal/refusal"
 	"github.com/sayso-dev/sayso/orchestrator"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
+	"github.com/sayso-dev/sayso/runner/link"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/wire"
 )
@@ -35,11 +40,15 @@ type database struct {
 	mu      sync.Mutex
 	servers map[string]session.Server
 	drivers map[string]string
+	cables  map[string]*cable // to servers that are reached through one
 }
 
 func (d *database) PutServer(_ context.Context, s session.Server) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if cable := d.cables[s.ServerID]; cable != nil {
+		s.Address = cable.leadsTo(s.Address)
+	}
 	d.servers[s.ServerID] = s
 	return nil
 }
@@ -123,7 +132,7 @@ func (h *tabs) Readers(string) int { return 1 }
 func (h *tabs) Viewers() []wire.Presence {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.here
+	return slices.Clone(h.here) // the caller may change it
 }
 
 func (h *tabs) SetViewers(serverID string, all []wire.Presence) {
@@ -140,10 +149,45 @@ func (h *tabs) ForgetServer(serverID string) {
 	maps.DeleteFunc(h.there, func(key string, _ []wire.ViewerInfo) bool { return strings.HasPrefix(key, serverID+" ") })
 }
 
+// show sets the viewers of a session.
+func (h *tabs) show(sessionID string, names ...string) wire.Presence {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p := wire.Presence{SessionID: sessionID}
+	for _, name := range names {
+		p.Viewers = append(p.Viewers, wire.ViewerInfo{Name: name})
+	}
+	h.here = slices.DeleteFunc(slices.Clone(h.here), func(other wire.Presence) bool { return other.SessionID == sessionID })
+	if len(names) > 0 {
+		h.here = append(h.here, p)
+	}
+	return p
+}
+
 func (h *tabs) sees(key string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.there[key])
+}
+
+// askers are those of one server, by the request that they wait for.
+type askers struct {
+	mu      sync.Mutex
+	periods map[string]time.Duration
+}
+
+func (a *askers) GracePeriods(requestIDs []string) map[string]time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	periods := maps.Clone(a.periods)
+	maps.DeleteFunc(periods, func(id string, _ time.Duration) bool { return !slices.Contains(requestIDs, id) })
+	return periods
+}
+
+func (a *askers) wait(requestID string, period time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.periods[requestID] = period
 }
 
 // server is a running server of a test.
@@ -151,7 +195,13 @@ type server struct {
 	*cluster.Cluster
 	driver *driver
 	tabs   *tabs
+	askers *askers
 	stop   func()
+}
+
+// view sets and reports the viewers of a session.
+func (s *server) view(sessionID string, names ...string) {
+	s.ReportViewers(s.tabs.show(sessionID, names...))
 }
 
 // start starts a server.
@@ -161,10 +211,10 @@ func start(t *testing.T, d *database, serverID string) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server{driver: &driver{}, tabs: &tabs{there: map[string][]wire.ViewerInfo{}}}
+	s := &server{driver: &driver{}, tabs: &tabs{there: map[string][]wire.ViewerInfo{}}, askers: &askers{periods: map[string]time.Duration{}}}
 	s.Cluster, err = cluster.New(cluster.Options{
 		Store: d, Listener: l, Self: session.Server{ServerID: serverID, Name: serverID, Address: l.Addr().String()},
-		Sessions: s.driver, Tabs: s.tabs, Refusals: &refusal.Table{}, Log: slog.New(slog.DiscardHandler),
+		Sessions: s.driver, Tabs: s.tabs, Askers: s.askers, Refusals: &refusal.Table{}, Log: slog.New(slog.DiscardHandler),
 		OnLive: func(string) {}, OnJoin: func() {}, OnDriver: func(context.Context, string) {},
 		Load: func(context.Context, string) (wire.RunnerLoad, bool) { return wire.RunnerLoad{}, false },
 	})
@@ -254,13 +304,146 @@ func TestSessionsOfAnotherServer(t *testing.T) {
 	}
 }
 
-// TestStrangersAreRefused: a key that is not in the database gets nothing, in either direction.
-func TestStrangersAreRefused(t *testing.T) {
+// TestViewersLeaveWhileTheConnectionIsLost: what could not be sent over a lost connection is not sent over
+// the next one, where it would be older than the viewers with which that one starts.
+func TestViewersLeaveWhileTheConnectionIsLost(t *testing.T) {
+	t.Parallel()
+	toA := newCable(t)
+	d := &database{servers: map[string]session.Server{}, drivers: map[string]string{"runner of a": "a"}, cables: map[string]*cable{"a": toA}}
+	a, b, c := start(t, d, "a"), start(t, d, "b"), start(t, d, "c")
+	b.view("first", "Ana")
+	eventually(t, "b is connected with a", func() bool { b.Changed(); return b.Runner("runner of a") != nil && a.tabs.sees("b first") == 1 })
+	eventually(t, "b is connected with c", func() bool { b.Changed(); return c.tabs.sees("b first") == 1 })
+	// reported waits until a change is on its way to all servers.
+	reported := func(what string, is func() bool) {
+		t.Helper()
+		eventually(t, what, is)
+		b.Runners() // waits for the lock that is held while it is passed to all
+	}
+
+	toA.drop()
+	const long = 10 << 10
+	b.view("s", strings.Repeat("a", long))
+	eventually(t, "b calls a", func() bool { return toA.droppedBytes() > long })
+	b.view("t", "Bea")
+	reported("Bea is seen on c", func() bool { return c.tabs.sees("b t") == 1 })
+	toA.cut()
+	eventually(t, "b has lost a", func() bool { return b.Runner("runner of a") == nil })
+	b.view("t")
+	reported("Bea has left", func() bool { return c.tabs.sees("b t") == 0 })
+	toA.mend()
+	eventually(t, "b is connected again", func() bool { return a.tabs.sees("b s") == 1 })
+	b.view("u", "Cem")
+	eventually(t, "a sees what came after that", func() bool { return a.tabs.sees("b u") == 1 })
+	if a.tabs.sees("b t") != 0 {
+		t.Error("a sees somebody who has left")
+	}
+}
+
+// TestViewersLeaveBeforeTheConnectionIsKnownLost: a server that dials again before the other one has noticed
+// that its connection is lost starts anew.
+func TestViewersLeaveBeforeTheConnectionIsKnownLost(t *testing.T) {
+	t.Parallel()
+	toA := newCable(t)
+	d := &database{servers: map[string]session.Server{}, drivers: map[string]string{"runner of a": "a"}, cables: map[string]*cable{"a": toA}}
+	a, b := start(t, d, "a"), start(t, d, "b")
+	b.view("t", "Bea")
+	eventually(t, "a sees who looks on b", func() bool { b.Changed(); return b.Runner("runner of a") != nil && a.tabs.sees("b t") == 1 })
+	toA.cutNear()
+	eventually(t, "b has lost a", func() bool { return b.Runner("runner of a") == nil })
+	b.tabs.show("t") // not reported, because a is not connected
+	b.tabs.show("s", "Ana")
+	toA.mend()
+	eventually(t, "b is connected again", func() bool { return a.tabs.sees("b s") == 1 })
+	if a.tabs.sees("b t") != 0 {
+		t.Error("a sees somebody who has left")
+	}
+}
+
+// TestAskersOfOtherServers: a server learns for which requests askers wait on the others, and whether it
+// has heard all of them.
+func TestAskersOfOtherServers(t *testing.T) {
 	t.Parallel()
 	d := &database{servers: map[string]session.Server{}, drivers: map[string]string{}}
-	start(t, d, "a")
-	eventually(t, "a listens", func() bool { all, _ := d.Servers(t.Context()); return len(all) == 1 })
-	all, _ := d.Servers(t.Context())
+	a, b, c := start(t, d, "a"), start(t, d, "b"), start(t, d, "c")
+	a.askers.wait("own", time.Minute)
+	b.askers.wait("one", time.Minute)
+	b.askers.wait("two", time.Second)
+	c.askers.wait("two", 2*time.Second)
+	c.askers.wait("another", time.Minute)
+	ask := func() (map[string]time.Duration, bool) {
+		return a.GracePeriods(t.Context(), []string{"own", "one", "two", "three"})
+	}
+	want := map[string]time.Duration{"one": time.Minute, "two": 2 * time.Second}
+	eventually(t, "a has asked both", func() bool {
+		a.Changed()
+		got, complete := ask()
+		return complete && maps.Equal(got, want)
+	})
+
+	var asked atomic.Int64
+	for name, odd := range map[string]session.Server{
+		"a server that cannot be reached":      {ServerID: "odd", Address: "127.0.0.1:1"},
+		"a server that does not know the call": earlierRelease(t, func(string) { asked.Add(1) }),
+	} {
+		if err := d.PutServer(t.Context(), odd); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, name, func() bool {
+			a.Changed()
+			before := asked.Load()
+			got, complete := ask()
+			return !complete && maps.Equal(got, want) && (asked.Load() > before || odd.Key == [32]byte{})
+		})
+		if err := d.RemoveServer(t.Context(), "odd"); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "a forgets it", func() bool { a.Changed(); _, complete := ask(); return complete })
+	}
+	b.stop()
+	eventually(t, "a asks c alone", func() bool {
+		a.Changed()
+		got, complete := ask()
+		return complete && maps.Equal(got, map[string]time.Duration{"two": 2 * time.Second})
+	})
+}
+
+// earlierRelease returns a server that takes connections of the others, and knows none of their calls.
+func earlierRelease(t *testing.T, called func(name string)) session.Server {
+	t.Helper()
+	certificate, hash := newKey(t)
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{certificate}, ClientAuth: tls.RequestClientCert})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			raw, err := l.Accept()
+			if err != nil {
+				return
+			}
+			serving.Go(func() {
+				welcome := func(context.Context, json.RawMessage) (any, error) { return nil, nil }
+				unknown := func(_ context.Context, call *link.Call) (any, error) { called(call.Name); return nil, link.ErrUnknown }
+				if conn, err := link.Accept(ctx, raw, welcome, link.Options{Serve: unknown}); err == nil {
+					_ = conn.Run(ctx) // the other side ends it
+				}
+			})
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		cancel()
+		serving.Wait()
+	})
+	return session.Server{ServerID: "odd", Address: l.Addr().String(), Key: hash}
+}
+
+// newKey returns a certificate with a new key, and the hash of the key.
+func newKey(t *testing.T) (tls.Certificate, [sha256.Size]byte) {
+	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -270,9 +453,24 @@ func TestStrangersAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	made, err := x509.ParseCertificate(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key}, sha256.Sum256(made.RawSubjectPublicKeyInfo)
+}
+
+// TestStrangersAreRefused: a key that is not in the database gets nothing, in either direction.
+func TestStrangersAreRefused(t *testing.T) {
+	t.Parallel()
+	d := &database{servers: map[string]session.Server{}, drivers: map[string]string{}}
+	start(t, d, "a")
+	eventually(t, "a listens", func() bool { all, _ := d.Servers(t.Context()); return len(all) == 1 })
+	all, _ := d.Servers(t.Context())
+	stranger, _ := newKey(t)
 	for name, certificates := range map[string][]tls.Certificate{
 		"no key":      nil,
-		"another key": {{Certificate: [][]byte{raw}, PrivateKey: key}},
+		"another key": {stranger},
 	} {
 		conn, err := tls.Dial("tcp", all["a"].Address, &tls.Config{InsecureSkipVerify: true, Certificates: certificates})
 		if err == nil {
@@ -285,7 +483,7 @@ func TestStrangersAreRefused(t *testing.T) {
 	}
 
 	// Somebody else listens at the address of a server.
-	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{raw}, PrivateKey: key}}, ClientAuth: tls.RequestClientCert})
+	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{stranger}, ClientAuth: tls.RequestClientCert})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,8 +67,15 @@ func (c *Cluster) serve(ctx context.Context, raw net.Conn, known func()) error {
 		return err
 	}
 	c.mu.Lock()
+	former := c.accepted[from]
 	c.accepted[from] = accepted
 	c.mu.Unlock()
+	if former != nil {
+		// The other server has noticed before this one that the former connection is lost. What it
+		// reported there ends with it, as below.
+		former.Close(context.Canceled)
+		c.o.Tabs.ForgetServer(from)
+	}
 	defer func() {
 		c.mu.Lock()
 		latest := c.accepted[from] == accepted
@@ -163,10 +170,13 @@ func (p *peer) connect(ctx context.Context) error {
 	return greeted.Run(ctx)
 }
 
+// set sets the connection, and drops what was to be sent over the former one: the next one starts with
+// all viewers.
 func (p *peer) set(conn *link.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.conn, p.disks = conn, map[string]launch.Disk{}
+	clear(p.changedViewers)
 }
 
 // disk returns the disk of a runner that the peer drives, or nil while the peer is not connected.
