@@ -62,7 +62,7 @@ func (s *attachmentHandlers) getAttachment(w http.ResponseWriter, r *http.Reques
 	h.Set("Cache-Control", "private, max-age=3600, immutable") // the bytes of an id never change
 	h.Set("Content-Length", strconv.Itoa(len(data)))
 	w.WriteHeader(http.StatusOK)
-	_, _ = w.Write(data) // the client may be gone
+	writeParts(w, data)
 	return nil
 }
 

@@ -294,6 +294,6 @@ func (s *changesHandlers) getRawFile(w http.ResponseWriter, r *http.Request, who
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Length", strconv.Itoa(len(file.Data)))
 	w.WriteHeader(http.StatusOK)
-	_, _ = w.Write(file.Data) // the client may be gone
+	writeParts(w, file.Data)
 	return nil
 }

@@ -105,8 +105,8 @@ func (s *previewHandlers) preview(ctx context.Context, who account.Identity, req
 	switch file := review.FilePath(req.ToolName, req.ToolInput); {
 	case req.RequestType != pending.ToolApproval:
 	case req.ToolName == "Bash":
-		found := s.rules.Levels.Place(ses.RunnerID, ses.CWD).ReadCommand(review.CommandOf(req.ToolInput))
-		p.Level = decision.Higher(found.Level, decision.LevelOf(req, s.rules.Levels.Place(ses.RunnerID, ses.CWD)))
+		var found review.Command
+		found, p.Level = s.assess(req, ses)
 		p.Command = &wire.CommandPreview{Steps: []wire.CommandStep{}, Marks: []wire.RiskMark{}, Problem: found.Problem}
 		for _, st := range found.Steps {
 			p.Command.Steps = append(p.Command.Steps, wire.CommandStep(st))
@@ -131,9 +131,31 @@ func (s *previewHandlers) preview(ctx context.Context, who account.Identity, req
 			p.Level = decision.Higher(review.Medium, p.Level)
 		}
 	default:
-		p.Level = decision.LevelOf(req, s.rules.Levels.Place(ses.RunnerID, ses.CWD))
+		_, p.Level = s.assess(req, ses)
 	}
 	return p, nil
+}
+
+// assess returns what is found in the command of a Bash call, and the risk level of any call. It is
+// not low if the disk of the session does not answer in time.
+func (s *previewHandlers) assess(req pending.Request, ses session.Session) (review.Command, review.Level) {
+	type result struct {
+		found review.Command
+		level review.Level
+	}
+	read := func(at review.Place) result {
+		res := result{level: decision.LevelOf(req, at)}
+		if req.ToolName == "Bash" {
+			res.found = at.ReadCommand(review.CommandOf(req.ToolInput))
+			res.level = decision.Higher(res.found.Level, res.level)
+		}
+		return res
+	}
+	res, complete := decision.Assess(s.rules.Levels, ses.RunnerID, ses.CWD, read)
+	if !complete {
+		res.level = decision.Higher(review.Medium, res.level)
+	}
+	return res.found, res.level
 }
 
 // maySeeFile reports whether a person may see the file of a request, which Claude may

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -35,14 +36,29 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Content-Length", strconv.Itoa(len(data)))
 	w.WriteHeader(status)
-	_, _ = w.Write(data) // the client may be gone
+	writeParts(w, data)
 }
 
-// responseTimeout bounds the time to compute and send a response. It exceeds the
-// slowest command.
+// partSize is how much of a response is sent before it gets a new deadline, in bytes: a connection
+// with 70 kbit/s is fast enough.
+const partSize = 1 << 20
+
+// writeParts sends the body of a response. Each part has its own deadline, so that neither a command
+// that took long nor a large file over a slow connection fails.
+func writeParts(w http.ResponseWriter, data []byte) {
+	for part := range slices.Chunk(data, partSize) {
+		limitResponse(w)
+		if _, err := w.Write(part); err != nil {
+			return // the client is gone
+		}
+	}
+}
+
+// responseTimeout bounds the time to compute a response, and to send each part of it. It
+// exceeds the slowest command.
 const responseTimeout = 2 * time.Minute
 
-// limitResponse sets the deadline for the response. Hijacking the connection, as a
+// limitResponse sets the deadline for the response, or for its next part. Hijacking the connection, as a
 // WebSocket does, removes it.
 func limitResponse(w http.ResponseWriter) {
 	// Only test transports lack deadlines.

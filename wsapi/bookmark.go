@@ -26,11 +26,10 @@ func (h *Hub) refreshBookmarks(ctx context.Context, userID string) error {
 
 // queueBookmarks queues the bookmarks of the user of a new tab, in one frame. If one changes
 // meanwhile, the tab keeps the one with the later time.
-func (h *Hub) queueBookmarks(ctx context.Context, t *tab) {
+func (h *Hub) queueBookmarks(ctx context.Context, t *tab) error {
 	list, err := h.o.Store.Bookmarks(ctx, t.who.User.UserID)
-	if err != nil {
-		h.failed(ctx, "read bookmarks for a tab", err)
-		return
+	if err == nil {
+		t.putPrivate("bookmarks", wire.Encode(wire.Bookmarks{Type: "bookmarks", Bookmarks: wire.NewBookmarks(list)}))
 	}
-	t.putPrivate("bookmarks", wire.Encode(wire.Bookmarks{Type: "bookmarks", Bookmarks: wire.NewBookmarks(list)}))
+	return err
 }

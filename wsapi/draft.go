@@ -80,11 +80,10 @@ func (h *Hub) queueForUser(userID, key string, frame []byte) {
 
 // queueDrafts queues the drafts of the user of a new tab. It does not replace a draft that
 // [Hub.queueForUser] has queued meanwhile, because that is newer.
-func (h *Hub) queueDrafts(ctx context.Context, t *tab) {
+func (h *Hub) queueDrafts(ctx context.Context, t *tab) error {
 	drafts, err := h.o.Store.Drafts(ctx, t.who.User.UserID)
 	if err != nil {
-		h.failed(ctx, "read drafts for a tab", err)
-		return
+		return err
 	}
 	h.mu.Lock()
 	for _, d := range drafts {
@@ -99,4 +98,5 @@ func (h *Hub) queueDrafts(ctx context.Context, t *tab) {
 			}
 		}
 	})
+	return nil
 }

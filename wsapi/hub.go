@@ -258,12 +258,13 @@ func (h *Hub) forgetIfIdle(f *feed) {
 	}
 }
 
-// Deleting records the project of a session that is about to be deleted, so that only tabs
-// that could see the session receive its last frame.
+// Deleting records the project of a session that is about to be deleted, "" for the default one, so
+// that only tabs that could see the session receive its last frame. A deletion that was not recorded
+// here, because another server makes it, is sent only to people who may see all projects.
 func (h *Hub) Deleting(sessionID, inProject string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.running && inProject != "" {
+	if h.running {
 		h.deleting[sessionID] = inProject
 	}
 }

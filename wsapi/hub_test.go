@@ -405,6 +405,20 @@ func (f *flaky) Transcript(ctx context.Context, id string, after int64, limit in
 	return f.Store.Transcript(ctx, id, after, limit)
 }
 
+func (f *flaky) Drafts(ctx context.Context, userID string) ([]account.Draft, error) {
+	if err := f.broken(); err != nil {
+		return nil, err
+	}
+	return f.Store.Drafts(ctx, userID)
+}
+
+func (f *flaky) Bookmarks(ctx context.Context, userID string) ([]account.Bookmark, error) {
+	if err := f.broken(); err != nil {
+		return nil, err
+	}
+	return f.Store.Bookmarks(ctx, userID)
+}
+
 // TestStoreComesBack: a change that was announced while the store was away is not lost.
 func TestStoreComesBack(t *testing.T) {
 	t.Parallel()
@@ -436,6 +450,37 @@ func TestStoreComesBack(t *testing.T) {
 	}, func(o *apitest.Options) {
 		f.Store = o.Hub.Store
 		o.Hub.Store = f
+	})
+}
+
+// TestFailedReadsOfTranscriptsDoNotMultiply: while the store is away, a transcript that changes all the
+// time is tried at regular intervals.
+func TestFailedReadsOfTranscriptsDoNotMultiply(t *testing.T) {
+	t.Parallel()
+	f, count := &flaky{}, &countingStore{}
+	inBubble(t, func(t *testing.T, h *harness) {
+		id := h.NewSession("one")
+		tab := h.collect(account.Viewer)
+		tab.Send("subscribe", map[string]any{"session_id": id})
+		time.Sleep(time.Second)
+		f.set(true)
+		before := count.reads.Load()
+		for range 200 { // 10 seconds
+			h.Hub.TouchItems(id)
+			time.Sleep(50 * time.Millisecond)
+		}
+		if n := count.reads.Load() - before; n > 45 {
+			t.Errorf("%d reads in 10 seconds, want about 40", n)
+		}
+		f.set(false)
+		h.AppendText(id, 1, "x")
+		time.Sleep(time.Second)
+		if last := tab.last("transcript"); last == nil || len(last["items"].([]any)) != 1 {
+			t.Errorf("got %v, want the item that was missed", last)
+		}
+	}, func(o *apitest.Options) {
+		f.Store, count.Store = o.Hub.Store, f
+		o.Hub.Store = count
 	})
 }
 

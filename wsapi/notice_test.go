@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -140,6 +141,41 @@ func TestNoticeToATabThatOpensWithoutAStore(t *testing.T) {
 			t.Error("the tab was not told what runs")
 		}
 	}, sick(store), func(o *apitest.Options) {
+		reads.Store = o.Hub.Store
+		o.Hub.Store = reads
+	})
+}
+
+// A tab that opens while nothing can be read gets the drafts and bookmarks of its person as soon as they
+// can be read.
+func TestPersonalFramesOfATabThatOpensWithoutAStore(t *testing.T) {
+	t.Parallel()
+	reads := &flaky{}
+	inBubble(t, func(t *testing.T, h *harness) {
+		id := h.NewSession("one")
+		r, _ := h.Ask(id, "q", apitest.AsQuestions)
+		if a := h.OpenTab(account.Member).Do("draft", map[string]any{"request_id": r.RequestID, "value": map[string]any{"note": "half"}}); a.Result != wire.Applied {
+			t.Fatalf("the draft: %+v", a)
+		}
+		yes := true
+		a := h.CallAs(account.Member, "PATCH", "/api/bookmarks", wire.BookmarksChange{Bookmarks: []wire.BookmarkChange{{SessionID: id, Pinned: &yes}}})
+		if a.Status != http.StatusOK {
+			t.Fatalf("the bookmark: %d %s", a.Status, a.Body)
+		}
+		reads.set(true)
+		tab, gone := h.collect(account.Member), h.collect(account.Member)
+		time.Sleep(time.Minute)
+		_ = gone.Conn.CloseNow() // it must not be waited for
+		reads.set(false)
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if f := tab.last("draft"); f == nil || f["request_id"] != r.RequestID {
+			t.Errorf("the tab got the draft %v", f)
+		}
+		if list, _ := tab.last("bookmarks")["bookmarks"].([]any); len(list) != 1 {
+			t.Errorf("the tab got the bookmarks %v", list)
+		}
+	}, func(o *apitest.Options) {
 		reads.Store = o.Hub.Store
 		o.Hub.Store = reads
 	})

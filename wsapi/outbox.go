@@ -125,7 +125,7 @@ func (t *tab) take(ctx context.Context, frames [][]byte) (_ [][]byte, more bool)
 	clear(t.presence)
 	clear(t.private)
 	for _, r := range t.readings {
-		if r.dirty {
+		if r.dirty && !r.retrying {
 			r.dirty = false
 			dirty = append(dirty, r)
 		}
@@ -155,9 +155,9 @@ func (t *tab) transcript(ctx context.Context, r *reading) (frame []byte, again b
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if p.err != nil {
-		// The reading stays dirty and is tried again after a while.
-		r.dirty = true
-		time.AfterFunc(retryAfter, func() { t.queue(func() {}) })
+		// The reading stays dirty, and is tried again after a while and not before.
+		r.dirty, r.retrying = true, true
+		time.AfterFunc(retryAfter, func() { t.queue(func() { r.retrying = false }) })
 		return nil, false
 	}
 	if t.readings[r.sessionID] != r {

@@ -23,6 +23,8 @@ type reading struct {
 	appends bool    // accepts the text appended to a block
 	first   bool    // nothing was sent yet
 	dirty   bool
+	// retrying reports that the last read failed and that a timer makes the next one.
+	retrying bool
 
 	typingUntil time.Time
 	typingIn    string // request id

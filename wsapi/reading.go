@@ -15,13 +15,15 @@ const maxPieces = 4
 
 // subscribe makes a tab read a transcript after a cursor. appends is true if the tab accepts
 // frames that contain only the text appended to the growing block.
-func (h *Hub) subscribe(t *tab, sessionID string, after int64, appends bool) {
+func (h *Hub) subscribe(t *tab, ses session.Session, after int64, appends bool) {
+	sessionID := ses.SessionID
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if _, ok := h.tabs[t]; !ok {
 		return
 	}
 	f := h.feed(sessionID)
+	f.inProject = ses.InProject // a feed of an ended session gets no state before its deletion
 	r := &reading{sessionID: sessionID, next: h.reader(f), cursor: after, appends: appends, first: true, dirty: true}
 	if old := f.readers[t]; old != nil {
 		r.typingUntil, r.typingIn = old.typingUntil, old.typingIn

@@ -2,6 +2,7 @@ package wsapi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -96,7 +97,7 @@ func (h *Hub) round(ctx context.Context) {
 	if nobody {
 		// The next tab gets a snapshot of everything. Only deletions are completed.
 		clear(h.feeds)
-		maps.DeleteFunc(changed, func(id string, _ struct{}) bool { return h.deleting[id] == "" })
+		maps.DeleteFunc(changed, func(id string, _ struct{}) bool { _, deleting := h.deleting[id]; return !deleting })
 	}
 	h.mu.Unlock()
 	h.reportViewers(unread)
@@ -129,20 +130,23 @@ func (h *Hub) refresh(ctx context.Context, sessionID string) {
 	defer done()
 	state, err := h.o.Store.ProcessState(reading, sessionID)
 	deleted := errors.Is(err, session.ErrNotFound)
+	unknown := false // whether its project is
 	if deleted {
 		h.mu.Lock()
-		inProject := h.deleting[sessionID]
-		if f := h.feeds[sessionID]; f != nil {
-			inProject = f.inProject
+		inProject, noted := h.deleting[sessionID]
+		f := h.feeds[sessionID]
+		if f != nil {
+			inProject = cmp.Or(inProject, f.inProject)
 		}
-		delete(h.deleting, sessionID)
+		// Another server may have deleted it, or its deletion was sent before.
+		unknown = !noted && f == nil
 		h.mu.Unlock()
 		state = session.ProcessState{SessionID: sessionID, Version: wire.MaxSafeInteger, State: session.Dead, InProject: inProject}
 		err = nil
 	}
 	// Read after the state, which a change of the projects may have caused.
 	book := project.NewBook(nil, nil)
-	if err == nil && state.InProject != "" {
+	if err == nil && (state.InProject != "" || unknown) {
 		book, err = h.o.Guard.Book(reading)
 	}
 	if err != nil {
@@ -153,11 +157,14 @@ func (h *Hub) refresh(ctx context.Context, sessionID string) {
 		return
 	}
 	h.mu.Lock()
+	if deleted {
+		delete(h.deleting, sessionID)
+	}
 	known := h.feeds[sessionID]
 	changed := known == nil || known.version < state.Version
 	people := map[project.Person]bool{}
 	for t := range h.tabs {
-		people[audience(t, state)] = true
+		people[audience(t, state, unknown)] = true
 	}
 	h.mu.Unlock()
 	// The frame for each person; nil for none, empty if the state has not changed.
@@ -166,6 +173,9 @@ func (h *Hub) refresh(ctx context.Context, sessionID string) {
 		if state.InProject != "" && book.May(who, project.See, access.PlaceOfProcess(state)) != nil {
 			continue
 		}
+		if unknown && len(book.Hidden(who)) > 0 {
+			continue // it may have been in a project that they may not see
+		}
 		frames[who] = []byte{}
 		if changed {
 			w := wire.NewProcessState(ctx, state, access.PlaceOfProcess(state), book, who, h.o.Rules.Levels)
@@ -173,12 +183,13 @@ func (h *Hub) refresh(ctx context.Context, sessionID string) {
 			frames[who] = wire.Encode(w)
 		}
 	}
-	h.queueState(state, frames, changed)
+	h.queueState(state, frames, changed, unknown)
 }
 
 // queueState queues the frames of a session, by person, for the tabs that may see it, and its
-// progress if that is new. changed reports whether the state is newer than the last one sent.
-func (h *Hub) queueState(state session.ProcessState, frames map[project.Person][]byte, changed bool) {
+// progress if that is new. changed reports whether the state is newer than the last one sent, unknown
+// that its project is unknown.
+func (h *Hub) queueState(state session.ProcessState, frames map[project.Person][]byte, changed, unknown bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	f := h.feed(state.SessionID)
@@ -192,7 +203,7 @@ func (h *Hub) queueState(state session.ProcessState, frames map[project.Person][
 		f.reported = news.frame
 	}
 	for t, welcomed := range h.tabs {
-		frame := frames[audience(t, state)]
+		frame := frames[audience(t, state, unknown)]
 		if frame == nil {
 			continue // the person may not see it, or the tab joined since
 		}
@@ -227,9 +238,10 @@ func (h *Hub) measure(f *feed, open []pending.Request) {
 }
 
 // audience returns the part of a tab's person on which the frame of a session depends. In
-// the default project, that is only the author of a held answer, who can undo it.
-func audience(t *tab, state session.ProcessState) project.Person {
-	if state.InProject != "" || slices.ContainsFunc(state.Requests, func(r pending.Request) bool { return r.Held != nil }) {
+// the default project, that is only the author of a held answer, who can undo it. unknown is as for
+// queueState.
+func audience(t *tab, state session.ProcessState, unknown bool) project.Person {
+	if unknown || state.InProject != "" || slices.ContainsFunc(state.Requests, func(r pending.Request) bool { return r.Held != nil }) {
 		return access.Person(t.who)
 	}
 	return project.Person{}

@@ -95,6 +95,26 @@ func (h *Hub) ServeTab(w http.ResponseWriter, r *http.Request, who account.Ident
 	return nil
 }
 
+// queuePersonal queues the bookmarks and drafts of the user of a new tab. It tries again until the
+// store can be read or ctx ends: nothing else would send them to this tab.
+func (h *Hub) queuePersonal(ctx context.Context, t *tab) {
+	for _, queue := range []func(context.Context, *tab) error{h.queueBookmarks, h.queueDrafts} {
+		for pause := retryAfter; ; pause = min(2*pause, maxRetryAfter) {
+			err := queue(ctx, t)
+			if err == nil || ctx.Err() != nil {
+				break
+			}
+			if pause == retryAfter {
+				h.o.Log.ErrorContext(ctx, "read bookmarks and drafts for a tab", "error", err)
+			}
+			select {
+			case <-time.After(pause):
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
 // serveTab runs a tab until it ends, and waits for its goroutines.
 func (h *Hub) serveTab(ctx context.Context, t *tab) {
 	defer h.leave(t)
@@ -111,8 +131,7 @@ func (h *Hub) serveTab(ctx context.Context, t *tab) {
 	go t.flush() // one at a time; the last one closes t.closed
 	t.work.Go(func() {
 		defer h.recoverTab(ctx, t)
-		h.queueBookmarks(ctx, t)
-		h.queueDrafts(ctx, t)
+		h.queuePersonal(ctx, t)
 	})
 	h.readCommands(ctx, t)
 	t.end(wire.CloseGoingAway, wire.ErrorFrame{}) // the connection is gone

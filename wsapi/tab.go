@@ -25,6 +25,7 @@ const (
 	ackQueue      = 64                     // maximum of unsent acks; more commands of the tab wait
 	slowCommands  = 16                     // maximum of concurrent ones; more commands of the tab wait
 	retryAfter    = 250 * time.Millisecond // after the store failed
+	maxRetryAfter = 4 * time.Second        // of what each tab reads when it opens; thousands may open during an outage
 )
 
 // A tab is one browser connection. Its outbox holds the newest frame of each changed

@@ -258,7 +258,7 @@ func (h *Hub) performOwn(ctx context.Context, t *tab, c wire.Command, who accoun
 		if !t.ack(ctx, wire.Ack{CommandID: commandID, Result: wire.Applied}) {
 			return false
 		}
-		h.subscribe(t, sessionID, c.After, c.LiveAppend)
+		h.subscribe(t, ses, c.After, c.LiveAppend)
 		if ses.Lifecycle != nil {
 			t.putProgress(sessionID, newProgress(sessionID, ses.Lifecycle))
 		}

@@ -133,7 +133,12 @@ func (m *memory) Deliveries(context.Context) ([]alert.Delivery, error) {
 	return slices.Collect(maps.Values(m.deliveries)), nil
 }
 
-func (m *memory) ForgetDeliveries(context.Context, time.Time) error { return nil }
+func (m *memory) ForgetDeliveries(_ context.Context, before time.Time) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	maps.DeleteFunc(m.deliveries, func(_ string, d alert.Delivery) bool { return d.CreatedAt.Before(before) && d.State != alert.Queued })
+	return nil
+}
 
 // told is one message that arrived at the push endpoint, as a browser reads it.
 type told struct {
@@ -513,6 +518,90 @@ func TestManyAlertsBecomeOne(t *testing.T) {
 			"close q1: Answered / api-server", "close q2: Answered / api-server", "close q3: Answered / api-server", "close several: Answered / api-server")
 		r.answer("s", "q6")
 		expect(t, "the end of the last", r.after(time.Second), "close q6: Answered / api-server")
+	})
+}
+
+// TestTheSumOutlivesItsFirstSession: the alert about several requests is closed when the last of them is
+// answered, however long ago the session of the first one ended.
+func TestTheSumOutlivesItsFirstSession(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, r *harness) {
+		r.device("ada", "one")
+		r.ask("one", "q1")
+		r.ask("two", "q2", "q3", "q4")
+		expect(t, "the sum", r.after(6*time.Second), "show several: 4 requests need your attention /")
+		r.answer("one", "q1")
+		r.mu.Lock()
+		s := r.states["one"]
+		s.State, s.StateChangedAt = session.Dead, time.Now()
+		r.states["one"] = s
+		r.mu.Unlock()
+		r.alerter.Touch("one")
+		expect(t, "the end of one session", r.after(11*time.Minute))
+		r.ask("three")
+		expect(t, "another one", r.after(time.Second))
+		for _, id := range []string{"q2", "q3", "q4"} {
+			r.answer("two", id)
+		}
+		expect(t, "the end of the last", r.after(time.Second), "close several: Answered / api-server")
+		time.Sleep(11 * time.Minute)
+		r.ask("three")
+		r.after(time.Second)
+		if left := alert.Known(r.alerter); left > 10 { // sessions two and three with their owners, and alerts of two
+			t.Errorf("%d are in memory", left)
+		}
+	})
+}
+
+// TestALateEndRemovesNoNewerSum: the target refuses the end of a sum for a while; meanwhile there is
+// another sum.
+func TestALateEndRemovesNoNewerSum(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, r *harness) {
+		r.device("ada", "one")
+		answer := func(ids ...string) {
+			for _, id := range ids {
+				r.answer("s", id)
+			}
+		}
+		r.ask("s", "q1", "q2", "q3", "q4")
+		expect(t, "the sum", r.after(30*time.Second), "show several: 4 requests need your attention /")
+		r.mu.Lock()
+		r.answers = []int{http.StatusInternalServerError, http.StatusInternalServerError}
+		r.mu.Unlock()
+		answer("q1", "q2", "q3", "q4")
+		expect(t, "its end is refused", r.after(200*time.Millisecond))
+		r.ask("s", "q5", "q6", "q7", "q8")
+		expect(t, "the next sum", r.after(time.Minute), "show several: 4 requests need your attention /")
+		answer("q5", "q6", "q7", "q8")
+		expect(t, "its end", r.after(time.Second), "close several: Answered / api-server")
+	})
+}
+
+// TestOldAlertsAreForgotten: what was sent is kept for a week, and longer in memory for a request that is
+// still open, which is not alerted anew.
+func TestOldAlertsAreForgotten(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, r *harness) {
+		r.device("ada", "one")
+		r.ask("lasting", "open")
+		expect(t, "one that stays open", r.after(6*time.Second), "show open: Approval needed: Bash / api-server")
+		for day := range 20 {
+			id := fmt.Sprint("q", day)
+			r.ask("s", id)
+			expect(t, "on day "+id, r.after(6*time.Second), "show "+id+": Approval needed: Bash / api-server")
+			r.answer("s", id)
+			expect(t, "its end", r.after(time.Second), "close "+id+": Answered / api-server")
+			time.Sleep(24 * time.Hour)
+		}
+		r.store.mu.Lock()
+		stored := len(r.store.deliveries)
+		r.store.mu.Unlock()
+		if known := alert.Known(r.alerter); stored > 16 || known > 16+5 { // two a day for a week, and two sessions
+			t.Errorf("%d alerts are stored, and %d in memory", stored, known)
+		}
+		r.answer("lasting", "open")
+		expect(t, "the end of the open one", r.after(time.Second), "close open: Answered / api-server")
 	})
 }
 

@@ -102,7 +102,7 @@ type Alerter struct {
 	delivers   bool                            // whether this server sends alerts in this round
 	missed     []transition                    // recent ones, recorded while another server sends alerts
 	known      map[string]session.ProcessState // sessions with open requests, running, or dead for less than deadRetention
-	lastSweep  time.Time                       // last call of dropDeadSessions
+	lastSweep  time.Time                       // last call of dropDeadSessions and dropOldDeliveries
 	owners     map[string]string
 	readAt     time.Time // when targets, choices and languages were read
 	targets    []Target
@@ -354,6 +354,7 @@ func (a *Alerter) sendDue(ctx, sendCtx context.Context, now time.Time, sends *sy
 	if now.Sub(a.lastSweep) >= deadRetention {
 		a.lastSweep = now
 		a.dropDeadSessions(now)
+		a.dropOldDeliveries(ctx, now, p.requests)
 	}
 	for _, d := range p.deliveries {
 		if err := a.storeDelivery(ctx, d); err != nil {
@@ -409,8 +410,8 @@ func (a *Alerter) sendDue(ctx, sendCtx context.Context, now time.Time, sends *sy
 // alerts can be sent.
 const deadRetention = 10 * time.Minute
 
-// dropDeadSessions drops dead sessions without open requests or queued alerts, and their
-// deliveries.
+// dropDeadSessions drops dead sessions without open requests, queued alerts or alerts about several
+// requests that are still shown, and their deliveries.
 func (a *Alerter) dropDeadSessions(now time.Time) {
 	bySession := map[string][]Delivery{}
 	for _, d := range a.deliveries {
@@ -418,7 +419,9 @@ func (a *Alerter) dropDeadSessions(now time.Time) {
 	}
 	for id, s := range a.known {
 		if s.State != session.Dead || len(s.Requests) > 0 || now.Sub(s.StateChangedAt) < deadRetention ||
-			slices.ContainsFunc(bySession[id], func(d Delivery) bool { return d.State == Queued || a.sending[d.DeliveryID] }) {
+			slices.ContainsFunc(bySession[id], func(d Delivery) bool {
+				return d.State == Queued || a.sending[d.DeliveryID] || a.isShownFold(d)
+			}) {
 			continue
 		}
 		for _, d := range bySession[id] {
@@ -426,6 +429,42 @@ func (a *Alerter) dropDeadSessions(now time.Time) {
 		}
 		delete(a.known, id)
 		delete(a.owners, id)
+	}
+}
+
+// isShownFold reports whether a delivery is an alert about several requests that must still be closed:
+// it has the session of one of them, and the others may be of other sessions.
+func (a *Alerter) isShownFold(d Delivery) bool {
+	if d.Step != Fold || d.State != Sent {
+		return false
+	}
+	_, closed := a.deliveries[closingID(d)]
+	return !closed
+}
+
+// dropOldDeliveries deletes deliveries after deliveryRetention, and keeps those in memory without which
+// an alert would be repeated or not be closed.
+func (a *Alerter) dropOldDeliveries(ctx context.Context, now time.Time, open []openRequest) {
+	if !a.delivers {
+		return
+	}
+	before := now.Add(-deliveryRetention)
+	if err := a.o.Store.ForgetDeliveries(ctx, before); err != nil {
+		a.o.Log.WarnContext(ctx, "cannot delete old alerts; trying again later", "error", err)
+		return
+	}
+	isOpen := make(map[string]bool, len(open))
+	for _, w := range open {
+		isOpen[w.r.RequestID] = true
+	}
+	var old []string // deleted together: without its Close, a Fold would be closed again
+	for id, d := range a.deliveries {
+		if d.CreatedAt.Before(before) && d.State != Queued && !a.sending[id] && !isOpen[d.RequestID] && !a.isShownFold(d) {
+			old = append(old, id)
+		}
+	}
+	for _, id := range old {
+		delete(a.deliveries, id)
 	}
 }
 

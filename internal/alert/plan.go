@@ -231,12 +231,7 @@ func (p *plan) planClosings() {
 		open[w.r.RequestID] = true
 	}
 	// A Fold stays open while any of its requests is open.
-	foldOpen := map[string]bool{} // by target
-	for _, d := range p.a.deliveries {
-		if d.State == Folded && open[d.RequestID] {
-			foldOpen[d.TargetID] = true
-		}
-	}
+	foldOpen := p.a.openFolds(p.requests) // by target
 	for _, d := range p.deliveries {
 		if d.State == Folded {
 			foldOpen[d.TargetID] = true
@@ -265,7 +260,7 @@ func (p *plan) planClosings() {
 		case Sent:
 			closing := d
 			closing.Step, closing.State, closing.Attempts, closing.DueAt, closing.CreatedAt, closing.SentAt = Close, Queued, 0, p.now, p.now, time.Time{}
-			closing.DeliveryID = deliveryID(d.TargetID, closingSubject(d), string(Close))
+			closing.DeliveryID = closingID(d)
 			if _, known := p.a.deliveries[closing.DeliveryID]; !known && !slices.ContainsFunc(p.deliveries, func(m Delivery) bool { return m.DeliveryID == closing.DeliveryID }) {
 				p.deliveries = append(p.deliveries, closing)
 			}
@@ -273,13 +268,28 @@ func (p *plan) planClosings() {
 	}
 }
 
-// closingSubject returns the id of what a closing alert refers to: a Fold or a request. The first
-// alert about a request and its reminder share one tag, so one closing clears both.
-func closingSubject(d Delivery) string {
-	if d.Step == Fold {
-		return d.DeliveryID
+// openFolds returns the targets with a Fold about requests of which one is open.
+func (a *Alerter) openFolds(requests []openRequest) map[string]bool {
+	open := make(map[string]bool, len(requests))
+	for _, w := range requests {
+		open[w.r.RequestID] = true
 	}
-	return d.RequestID
+	folds := map[string]bool{}
+	for _, d := range a.deliveries {
+		if d.State == Folded && open[d.RequestID] {
+			folds[d.TargetID] = true
+		}
+	}
+	return folds
+}
+
+// closingID returns the id of the delivery that closes an alert. The first alert about a request and
+// its reminder share one tag, so one closing clears both.
+func closingID(d Delivery) string {
+	if d.Step == Fold {
+		return deliveryID(d.TargetID, d.DeliveryID, string(Close))
+	}
+	return deliveryID(d.TargetID, d.RequestID, string(Close))
 }
 
 // foldTag is the tag of the one alert about several requests.
@@ -307,7 +317,8 @@ func (a *Alerter) compose(d Delivery) (t Target, m Message, ok bool) {
 	}
 	if d.Step == Close {
 		m.Kind, m.Title, m.Body = "close", msgs.closed, title
-		return t, m, true
+		// All Folds of a target share one tag: this one may be late and would remove a newer one.
+		return t, m, d.RequestID != "" || !a.openFolds(a.openRequests())[d.TargetID]
 	}
 	switch d.Occasion {
 	case Finished:

@@ -16,12 +16,20 @@ func LevelsRemembered(requests []pending.Request, cwd string) int {
 	return len(read.recent) + len(read.previous)
 }
 
-// MaxLevels is the most that is remembered of levels.
-const MaxLevels = 2 * maxLevels
+// Limits of levels: how many are remembered, how long one is waited for, how many queries it may
+// make and after what time it is tried again.
+const (
+	MaxLevels         = 2 * maxLevels
+	LevelWait         = levelWait
+	MaxQueries        = maxQueries
+	AssessmentTimeout = assessmentTimeout
+	RetryLate         = retryLate
+)
 
 // RatedLevel returns how much harm a request can do, read anew, where these files are sayso's.
 func RatedLevel(r pending.Request, cwd string, private ...string) review.Level {
-	return (&RiskLevels{Disk: func(string) Disk { return diskOf{private: private} }}).Of(r, "", cwd)
+	f := (&RiskLevels{Disk: func(string) Disk { return diskOf{private: private} }}).files("")
+	return LevelOf(r, review.Place{Dir: cwd, Private: f.private, Files: f})
 }
 
 // diskOf is this machine, with files of sayso.

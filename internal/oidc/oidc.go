@@ -166,7 +166,8 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// discover returns the provider's metadata, which it requests only once.
+// discover returns the provider's metadata, which it requests only once. The request does not end with
+// ctx: its result is that of all sign-ins.
 func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
 	select {
 	case p.discovering <- struct{}{}:
@@ -183,7 +184,9 @@ func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
 	if why != nil && time.Since(failed) < pause {
 		return nil, why
 	}
-	known, err := oidc.NewProvider(oidc.ClientContext(ctx, p.client), p.config.Issuer)
+	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
+	defer cancel()
+	known, err := oidc.NewProvider(oidc.ClientContext(asking, p.client), p.config.Issuer)
 	if err != nil {
 		err = fmt.Errorf("oidc: %w: %w", ErrUnreachable, err)
 	}

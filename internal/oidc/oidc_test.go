@@ -1,8 +1,10 @@
 package oidc_test
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -198,6 +200,35 @@ func TestADeadProvider(t *testing.T) {
 	p.SetDown(true)
 	if _, err := c.Finish(t.Context(), flow, back.Get("state"), back.Get("code")); !errors.Is(err, oidc.ErrUnreachable) {
 		t.Errorf("gone meanwhile: got %v", err)
+	}
+}
+
+// TestACancelledSignInFailsNoOther: whoever gives up while the provider is slow does not make it
+// unreachable for the next one.
+func TestACancelledSignInFailsNoOther(t *testing.T) {
+	t.Parallel()
+	asked, release := make(chan struct{}, 1), make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		<-release
+		w.Header().Set("Content-Type", "application/json")
+		at := "http://" + r.Host
+		_ = json.NewEncoder(w).Encode(map[string]string{"issuer": at, "authorization_endpoint": at + "/authorize", "token_endpoint": at + "/token", "jwks_uri": at + "/keys"})
+	}))
+	defer slow.Close()
+	c := oidc.New(oidc.Config{Issuer: slow.URL, ClientID: oidctest.ClientID, RedirectURL: "https://sayso.example/sign-in/oidc"})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _, _ = c.Begin(ctx) // nobody waits for it
+	}()
+	<-asked
+	cancel()
+	close(release)
+	<-done
+	if _, _, err := c.Begin(t.Context()); err != nil {
+		t.Errorf("the next one: %v", err)
 	}
 }
 
