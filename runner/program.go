@@ -25,7 +25,11 @@ import (
 )
 
 const (
-	// dialTimeout bounds connecting, the TLS handshake, the upgrade and hello.
+	// describeTimeout bounds ProgramOptions.Hello, which may run programs. It is separate from
+	// dialTimeout, so that a slow one leaves enough time for the connection.
+	describeTimeout = 3 * time.Second
+	// dialTimeout bounds connecting, the TLS handshake, the upgrade and the exchange of hello and
+	// welcome.
 	dialTimeout = 10 * time.Second
 	// minDelay and maxDelay bound the backoff between attempts to connect. The actual delay is a
 	// random part of it, so that the runners of a server that restarts do not all dial at once.
@@ -51,7 +55,8 @@ type ProgramOptions struct {
 	Pin string
 	// Token returns the token of the runner. It is called for each attempt.
 	Token func() (string, error)
-	// Hello returns the description of the runner. It is called for each attempt.
+	// Hello returns the description of the runner. It is called for each attempt. When ctx ends, it
+	// returns what it knows until then; an error fails the attempt.
 	Hello func(ctx context.Context) (Hello, error)
 	// Begin is called for each new connection, before any call of the server is answered. It returns
 	// the function that answers them, and one that is called when no more calls will come.
@@ -173,20 +178,27 @@ func delay(failed int, err error) time.Duration {
 	return rand.N(min(longest, minDelay<<min(failed, 16))) // full jitter
 }
 
+// hello calls ProgramOptions.Hello within describeTimeout.
+func (p *Program) hello(ctx context.Context) (Hello, error) {
+	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
+	defer cancel()
+	return p.o.Hello(ctx)
+}
+
 // connect dials a server and serves it until the connection ends.
 func (p *Program) connect(ctx context.Context, server *url.URL) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	greeting, stop := context.WithTimeout(ctx, dialTimeout)
-	defer stop()
 	token, err := p.o.Token()
 	if err != nil {
 		return err
 	}
-	hello, err := p.o.Hello(greeting)
+	hello, err := p.hello(ctx)
 	if err != nil {
 		return err
 	}
+	greeting, stop := context.WithTimeout(ctx, dialTimeout)
+	defer stop()
 	socket, answer, err := websocket.Dial(greeting, server.JoinPath(Path).String(), &websocket.DialOptions{
 		HTTPClient: p.client, HTTPHeader: http.Header{"Authorization": {"Bearer " + token}}, OnPingReceived: noPong,
 		CompressionMode: websocket.CompressionDisabled,

@@ -251,6 +251,24 @@ func TestServersThatEndSendTheirRunnersAway(t *testing.T) {
 	<-greeted // by the other
 }
 
+// A runner whose description takes as long as it may, as with a slow CLI, has time left to connect.
+func TestSlowHelloLeavesTimeToConnect(t *testing.T) {
+	t.Parallel()
+	token, hash := runner.NewToken()
+	web, _ := serveRunners(t, &registry{token: hash}, nil)
+	greeted, failed := dial(t, web, token, func(o *runner.ProgramOptions) {
+		o.Hello = func(ctx context.Context) (runner.Hello, error) {
+			<-ctx.Done()
+			return runner.Hello{InstallationID: "here", Name: "host"}, nil
+		}
+	})
+	select {
+	case <-greeted:
+	case line := <-failed:
+		t.Errorf("the runner was told %q", line)
+	}
+}
+
 func TestRunnersThatAreRefused(t *testing.T) {
 	t.Parallel()
 	token, hash := runner.NewToken()

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -107,8 +108,18 @@ func newACMECertificates(ctx context.Context, s settings, log *slog.Logger) (*ac
 			Timeout: time.Minute,
 			Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 				both, cancel := context.WithCancel(r.Context())
-				context.AfterFunc(ctx, cancel)
-				return transport.RoundTrip(r.WithContext(both))
+				stop := context.AfterFunc(ctx, cancel)
+				end := func() { // otherwise ctx would hold what each request leaves, as long as the server runs
+					stop()
+					cancel()
+				}
+				response, err := transport.RoundTrip(r.WithContext(both))
+				if err != nil {
+					end()
+					return nil, err
+				}
+				response.Body = &endingBody{response.Body, end}
+				return response, nil
 			}),
 		}},
 	}}, nil
@@ -140,6 +151,17 @@ func setUpACME(ctx context.Context, s settings, server *http.Server, log *slog.L
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// endingBody is the body of a response that calls end when it is closed.
+type endingBody struct {
+	io.ReadCloser
+	end func()
+}
+
+func (b *endingBody) Close() error {
+	defer b.end()
+	return b.ReadCloser.Close()
+}
 
 func (i *acmeCertificates) config() *tls.Config {
 	c := i.manager.TLSConfig()

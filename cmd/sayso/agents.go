@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/sayso-dev/sayso/claude/config"
 	"github.com/sayso-dev/sayso/internal/account"
+	"github.com/sayso-dev/sayso/internal/ssrf"
 	"github.com/sayso-dev/sayso/session"
 	"github.com/sayso-dev/sayso/store"
 )
@@ -38,7 +40,8 @@ func (h *agentHome) agentFile(name string) string {
 // agentsFolder returns the folder of the connection files.
 func agentsFolder(stateDir string) string { return filepath.Join(stateDir, "agents") }
 
-// addressFile returns the file in which a server stores its address for commands that run later.
+// addressFile returns the file in which a server stores its address for external agents that are
+// set up later.
 func addressFile(stateDir string) string { return filepath.Join(stateDir, "address") }
 
 // url returns the MCP address of the server: the last one that it stored, or else that of its
@@ -48,6 +51,23 @@ func (h *agentHome) url() string {
 		return strings.TrimSpace(string(known)) + "/mcp"
 	}
 	return localAddress(h.settings) + "/mcp"
+}
+
+// agentAddress returns the address at which external agents on this machine reach the server. local
+// is that of its listener for agents. They cannot use the public one if it has a certificate, which
+// may be for other names, or an address of this machine that is not loopback, where only the proxy
+// may connect.
+func agentAddress(s settings, local string) string {
+	if at := localAddress(s); isPlainLoopback(at) {
+		return at
+	}
+	return local
+}
+
+// isPlainLoopback reports whether an address is on this machine and without TLS.
+func isPlainLoopback(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Scheme == "http" && ssrf.IsLoopback(u.Hostname())
 }
 
 // mint writes a connection file with a token for session s, and creates the session if it is

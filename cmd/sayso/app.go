@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -79,6 +80,7 @@ type app struct {
 
 	public, localhostIPv6, local, plain, socket net.Listener // see listen; all but public may be nil
 	localURL                                    string       // where sessions on this machine reach the server
+	agentPaths                                  []string     // of the handlers for agents
 
 	runAs   *claude.RunAs // nil: Claude runs as the server's user
 	model   *scriptedmodel.Server
@@ -246,7 +248,7 @@ func (a *app) listen(ctx context.Context) (err error) {
 	} else {
 		a.onClose(a.socket.Close)
 	}
-	if err := updateConnections(s.StateDir, localAddress(*s)); err != nil {
+	if err := updateConnections(s.StateDir, agentAddress(*s, a.localURL)); err != nil {
 		a.log.Warn("external agents may use the old address of the server", "error", err)
 	}
 	if err := writeAddresses(*s); err != nil {
@@ -404,6 +406,7 @@ func (a *app) connect(ctx context.Context) (err error) {
 		return err
 	}
 	handlers := agentHandlers(a.agents, adapters)
+	a.agentPaths = slices.Collect(maps.Keys(handlers))
 	handlers[runner.Path] = a.runners.endpoint
 	var accessLog *slog.Logger
 	if s.AccessLog {
@@ -457,13 +460,18 @@ func (a *app) connect(ctx context.Context) (err error) {
 	a.runtime.apply = func(now settings) error {
 		rules, err := rulesOf(now)
 		if err == nil {
-			a.roots.Store(&rules.Roots)
-			a.orchestrator.SetRules(rules)
-			a.policy.set(now.Ask)
+			a.apply(rules, now.Ask)
 		}
 		return err
 	}
 	return nil
+}
+
+// apply makes the server use other rules and other settings for questions over MCP.
+func (a *app) apply(rules orchestrator.Rules, ask askSettings) {
+	a.roots.Store(&rules.Roots) // first: a session that the new rules allow may start at once
+	a.orchestrator.SetRules(rules)
+	a.policy.set(ask)
 }
 
 // connectTopics exchanges changes with the other servers, except those of sessions: it announces changes
@@ -502,7 +510,7 @@ func (a *app) answer(ctx context.Context) (err error) {
 	}
 	add("web server", server, limitConnections(a.public, a.settings.proxies))
 	if a.local != nil {
-		add("web server for the sessions", newHTTPServer(restrictToPath(agentsPath, a.edge), a.log), a.local)
+		add("web server for the agents of this machine", newHTTPServer(restrictToPaths(a.agentPaths, a.edge), a.log), a.local)
 	}
 	if a.socket != nil {
 		add("web server for the terminal", newHTTPServer(&localOperator{next: a.edge, directory: a.directory}, a.log), a.socket)

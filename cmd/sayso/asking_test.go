@@ -148,8 +148,8 @@ func TestSessionsOfThisMachineFindTheServer(t *testing.T) {
 			t.Errorf("%s: %s at %s", name, l.Addr(), at)
 		}
 	}
-	handler := restrictToPath(agentsPath, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
-	for path, want := range map[string]int{"/mcp": 204, "/": 404, "/api/sessions": 404, "/mcp/": 404, "/mcp/../api/sessions": 404} {
+	handler := restrictToPaths([]string{agentsPath, "/hook/ask"}, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	for path, want := range map[string]int{"/mcp": 204, "/hook/ask": 204, "/hook/gone": 404, "/": 404, "/api/sessions": 404, "/mcp/": 404, "/mcp/../api/sessions": 404} {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest("POST", path, nil))
 		if w.Code != want {

@@ -6,6 +6,9 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -42,24 +45,43 @@ func newHTTPServer(h http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
-// listenLocally opens a listener for the sessions on this machine and returns its address.
-// The listener is nil if they can use the public one, on loopback without TLS: an external
-// address may not be reachable from here, and the name in a certificate may not resolve here.
+// listenLocally opens a listener for the agents on this machine, those of sessions and external
+// ones, and returns its address. The listener is nil if they can use the public one, on loopback
+// without TLS: an external address may not be reachable from here, and the name in a certificate may
+// not resolve here.
 func listenLocally(s settings) (net.Listener, string, error) {
 	if !s.tls() && !s.open {
 		return nil, "http://" + s.Listen, nil
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", lastLocalListen(s))
+	if err != nil { // another program has the port
+		l, err = net.Listen("tcp", anyLocalPort)
+	}
 	if err != nil {
-		return nil, "", fmt.Errorf("cannot listen for the sessions of this machine: %w", err)
+		return nil, "", fmt.Errorf("cannot listen for the agents of this machine: %w", err)
 	}
 	return l, "http://" + l.Addr().String(), nil
 }
 
-// restrictToPath passes requests for one path on to h and answers all others with 404.
-func restrictToPath(path string, h http.Handler) http.Handler {
+// anyLocalPort is a listen address for this machine alone.
+const anyLocalPort = "127.0.0.1:0"
+
+// lastLocalListen returns the address on which the last server listened for the agents on this
+// machine, so that the files of sayso mcp stream, which no server updates, stay valid. It returns
+// anyLocalPort if that server had no such listener, or told external agents another address.
+func lastLocalListen(s settings) string {
+	known, err := os.ReadFile(addressFile(s.StateDir))
+	at, found := strings.CutPrefix(strings.TrimSpace(string(known)), "http://")
+	if err != nil || !found || isPlainLoopback(readAddresses(s).local) {
+		return anyLocalPort
+	}
+	return at
+}
+
+// restrictToPaths passes requests for these paths on to h and answers all others with 404.
+func restrictToPaths(paths []string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != path {
+		if !slices.Contains(paths, r.URL.Path) {
 			http.NotFound(w, r)
 			return
 		}

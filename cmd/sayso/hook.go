@@ -196,7 +196,7 @@ func (c *hookCall) poll(ctx context.Context) (mcpapi.HookReply, error) {
 			continue
 		case err == nil && status == http.StatusOK:
 			return reply, nil
-		case err == nil && status != http.StatusServiceUnavailable && status != http.StatusTooManyRequests:
+		case err == nil && status < http.StatusInternalServerError && status != http.StatusTooManyRequests:
 			return reply, fmt.Errorf("the server refuses the question: %s", http.StatusText(status))
 		case err != nil && !reached && dialFailed(err), ctx.Err() != nil, time.Since(since) > hookRetryTimeout:
 			return reply, err
@@ -346,7 +346,7 @@ func (t *terminalHook) install(ctx context.Context, stdout io.Writer) error {
 		}
 	}
 	fmt.Fprintf(stdout, "Hook installed in %s. Requests from new Claude sessions in terminals can also be answered at %s. The first answer is used.\nTo remove the hook, run: %s\n",
-		settingsFile, strings.TrimSuffix(t.home.url(), "/mcp"), remove)
+		settingsFile, readAddresses(t.home.settings).outside, remove)
 	return nil
 }
 

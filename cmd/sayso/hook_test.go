@@ -4,10 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -203,6 +208,91 @@ func TestHookIsAnsweredAndOutlivesTheServer(t *testing.T) {
 	}
 	if got := h.runHook(t, file, map[string]any{"hook_event_name": "Notification", "session_id": "s", "cwd": h.work, "message": "look", "notification_type": "idle_prompt"}).says(); got != "" {
 		t.Errorf("a notification: %s", got)
+	}
+}
+
+// TestHookOutlivesTheServerBehindAProxy has a proxy answer 502 while there is no server.
+func TestHookOutlivesTheServerBehindAProxy(t *testing.T) {
+	t.Parallel()
+	h, _ := installed(t, "")
+	h.asProcesses()
+	s := h.start()
+	var to atomic.Pointer[url.URL]
+	lead := func() {
+		at, err := url.Parse(s.URL)
+		must(t, err)
+		to.Store(at)
+	}
+	lead()
+	var failed atomic.Int32
+	proxy := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to.Load()) },
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) {
+			failed.Add(1)
+			w.WriteHeader(http.StatusBadGateway)
+		},
+	})
+	t.Cleanup(proxy.Close)
+	var connection map[string]string
+	text, err := os.ReadFile(filepath.Join(h.state, "agents", "terminal.json"))
+	must(t, err)
+	must(t, json.Unmarshal(text, &connection))
+	connection["url"] = proxy.URL + "/mcp"
+	text, err = json.Marshal(connection)
+	must(t, err)
+	connect, settings := filepath.Join(h.state, "proxied.json"), filepath.Join(h.work, "settings.json")
+	must(t, os.WriteFile(connect, text, 0o600))
+	h.hook(t, "--install", "--connect", connect, "--settings", settings)
+
+	hook := h.runHook(t, settings, dialog(h))
+	id := s.waiting(t)
+	s.signal(syscall.SIGKILL)
+	s.gone(waitLimit)
+	eventually(t, "the proxy answers in place of the server", func() bool { return failed.Load() > 0 })
+	s = h.start()
+	lead()
+	if again := s.waiting(t); again != id {
+		t.Errorf("after a restart %s, before %s", again, id)
+	}
+	s.allow(id)
+	if got, want := hook.says(), `{"hookSpecificOutput":{"decision":{"behavior":"allow"},"hookEventName":"PermissionRequest"}}`; got != want {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestHookNeedsNoCertificate: on its own machine, the hook reaches a server whose certificate it does
+// not trust, at an address that a restart does not change.
+func TestHookNeedsNoCertificate(t *testing.T) {
+	t.Parallel()
+	h, file := installed(t, "")
+	cert, key := filepath.Join(h.state, "cert.pem"), filepath.Join(h.state, "key.pem")
+	pair(t, cert, key, 1)
+	s := h.start("--tls-cert", cert, "--tls-key", key)
+	hook := h.runHook(t, file, dialog(h))
+	var list struct {
+		Requests []struct {
+			RequestID string `json:"request_id"`
+			Digest    string `json:"digest"`
+		} `json:"pending_requests"`
+	}
+	eventually(t, "the hook asks", func() bool {
+		out, err := h.command("pending", "--json").Output()
+		return err == nil && json.Unmarshal(out, &list) == nil && len(list.Requests) == 1
+	})
+	if out, err := h.command("answer", "--digest", list.Requests[0].Digest, list.Requests[0].RequestID, "allow").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if got, want := hook.says(), `{"hookSpecificOutput":{"decision":{"behavior":"allow"},"hookEventName":"PermissionRequest"}}`; got != want {
+		t.Errorf("got %s", got)
+	}
+
+	connect := filepath.Join(h.state, "agents", "terminal.json")
+	before, err := os.ReadFile(connect)
+	must(t, err)
+	s.stop()
+	h.start("--tls-cert", cert, "--tls-key", key)
+	if after, err := os.ReadFile(connect); err != nil || !bytes.Equal(after, before) {
+		t.Errorf("after a restart the hook connects with %s, before with %s (%v)", after, before, err)
 	}
 }
 

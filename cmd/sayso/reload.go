@@ -62,6 +62,11 @@ func (r *reloader) Run(ctx context.Context) error {
 // reload applies all settings, or none when one is invalid.
 func (r *reloader) reload(ctx context.Context) {
 	a := r.app
+	end, err := a.runtime.beginApplying(ctx)
+	if err != nil {
+		return
+	}
+	defer end()
 	read, _, err := readSettings(a.in.verb(), a.in.args, a.in.getenv)
 	next := read
 	var rules orchestrator.Rules
@@ -81,9 +86,8 @@ func (r *reloader) reload(ctx context.Context) {
 		return
 	}
 	a.runtime.replaceBase(a.settings.reloaded(read))
-	a.orchestrator.SetRules(rules)
+	a.apply(rules, next.Ask)
 	a.edge.SetAllowedHosts(next.AllowedHosts)
-	a.policy.set(next.Ask)
 	a.level.Set(level)
 	if names := settingsThatDiffer(a.read, next); len(names) > 0 {
 		a.log.WarnContext(ctx, "changed settings that need a restart", "settings", strings.Join(names, ", "))

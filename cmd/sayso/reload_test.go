@@ -94,9 +94,11 @@ database = "postgres://me:hunter2@localhost/sayso"`)
 	if got := s.asHost("127.0.0.1"); got != 200 {
 		t.Errorf("loopback got %d", got)
 	}
-	if got := s.status("POST", "/api/sessions", outside, nil); got != 200 {
-		t.Errorf("a session in the new root got %d", got)
+	var added struct {
+		SessionID string `json:"session_id"`
 	}
+	s.do("POST", "/api/sessions", outside, &added)
+	s.reaches(added.SessionID, "user_turn") // what starts Claude knows the new root, too
 	said := s.said.String()
 	if !strings.Contains(said, `settings="database, node_id"`) || strings.Contains(said, "hunter2") {
 		t.Error("it does not name what differs and needs a restart, or names too much")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"encoding/json"
@@ -61,6 +62,8 @@ type host struct {
 	descriptors  *descriptors.Reserve
 	mcp          *launch.MCP // where sessions reach the server through this program
 	waiting      int         // sessions whose output could not be stored at the last hello
+	// reportedCLI is what the CLI last reported in time for a hello.
+	reportedCLI session.RunnerCLI
 }
 
 // runnerVerb runs a runner for the servers in its settings until ctx ends. The sessions then continue.
@@ -221,11 +224,20 @@ func (h *host) hello(ctx context.Context) (runner.Hello, error) {
 	if err != nil {
 		return runner.Hello{}, err
 	}
-	if installed.Problem != "" {
-		h.log.WarnContext(ctx, "sessions cannot run here yet", "problem", installed.Problem)
+	cli := session.RunnerCLI{Path: installed.ClaudePath, Version: installed.ClaudeVersion, SignedIn: installed.SignedIn}
+	if ctx.Err() == nil {
+		h.reportedCLI = cli
+		if installed.Problem != "" {
+			h.log.WarnContext(ctx, "sessions cannot run here yet", "problem", installed.Problem)
+		}
+	} else { // the server asks again once it is connected
+		h.log.WarnContext(ctx, "the CLI did not report its version and account in time; connecting without waiting for it", "path", cli.Path)
+		if cli.Path == h.reportedCLI.Path {
+			cli.Version, cli.SignedIn = cmp.Or(cli.Version, h.reportedCLI.Version), cli.SignedIn || h.reportedCLI.SignedIn
+		}
 	}
-	if installed.ClaudePath != "" {
-		hello.CLIs = []session.RunnerCLI{{Path: installed.ClaudePath, Version: installed.ClaudeVersion, SignedIn: installed.SignedIn}}
+	if cli.Path != "" {
+		hello.CLIs = []session.RunnerCLI{cli}
 	}
 	return hello, nil
 }

@@ -235,8 +235,19 @@ func TestSessionOnAnotherHost(t *testing.T) {
 			Code string `json:"code"`
 		} `json:"error"`
 	}
-	if status := s.status("POST", "/api/sessions/"+id+"/kill", map[string]any{}, &refused); status != 409 || refused.Error.Code != "runner_unreachable" {
-		t.Errorf("kill: %d %+v", status, refused)
+	for _, row := range []struct {
+		method, path string
+		body         any
+	}{
+		{"POST", "/kill", map[string]any{}},
+		{"POST", "/model", map[string]any{"model": "opus"}},
+		{"POST", "/permission_mode", map[string]any{"permission_mode": "plan"}},
+		{"DELETE", "", nil},
+	} {
+		refused.Error.Code = ""
+		if status := s.status(row.method, "/api/sessions/"+id+row.path, row.body, &refused); status != 409 || refused.Error.Code != "runner_unreachable" {
+			t.Errorf("%s %s: %d %+v", row.method, row.path, status, refused)
+		}
 	}
 	if n := len(f.records("control_response")); n != 0 {
 		t.Errorf("%d answers went through a cut connection", n)

@@ -31,6 +31,10 @@ type runtimeSettings struct {
 	// announce tells other servers that this one has changed a setting; nil if there are none.
 	announce func()
 
+	// applying is held from reading or storing settings until they are applied, so that what was
+	// stored last is also applied last; capacity 1, never closed. It is acquired before mu.
+	applying chan struct{}
+
 	mu      sync.Mutex // protects following
 	base    settings   // as read from flags, environment and file
 	changed map[string]account.Setting
@@ -40,12 +44,23 @@ func newRuntimeSettings(ctx context.Context, s settings, store interface {
 	account.Trail
 	account.SettingStore
 }, log *slog.Logger) (*runtimeSettings, error) {
-	rs := &runtimeSettings{store: store, log: log, base: s, changed: map[string]account.Setting{}, prune: make(chan struct{}, 1), stale: make(chan struct{}, 1)}
+	rs := &runtimeSettings{store: store, log: log, base: s, changed: map[string]account.Setting{}, prune: make(chan struct{}, 1), stale: make(chan struct{}, 1), applying: make(chan struct{}, 1)}
 	list, err := store.Settings(ctx)
 	for _, one := range list {
 		rs.changed[one.Name] = one
 	}
 	return rs, err
+}
+
+// beginApplying waits until nothing else reads, stores or applies settings, or ctx ends. Call end once
+// the settings are applied.
+func (rs *runtimeSettings) beginApplying(ctx context.Context) (end func(), err error) {
+	select {
+	case rs.applying <- struct{}{}:
+		return func() { <-rs.applying }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // withChanges returns s with the values that were changed at run time.
@@ -114,13 +129,19 @@ func (rs *runtimeSettings) Change(ctx context.Context, name, value string, by ac
 		if row.screenName() != name || !row.changeable() {
 			continue
 		}
+		end, err := rs.beginApplying(ctx)
+		if err != nil {
+			return err
+		}
+		defer end()
 		rs.mu.Lock()
 		trial := rs.base
 		rs.mu.Unlock()
 		if err := row.parse(&trial, value); err != nil {
 			return problem.For(name, "setting_invalid", "setting", row.screen.title, "detail", err.Error())
 		}
-		one := account.Setting{Name: name, Value: value, ChangedBy: by.User.Name, ChangedAt: time.Now()}
+		at := time.Now().Truncate(time.Microsecond) // what the store keeps, so that follow finds no other time
+		one := account.Setting{Name: name, Value: value, ChangedBy: by.User.Name, ChangedAt: at}
 		body, err := json.Marshal(map[string]any{
 			"what": "settings", "at": one.ChangedAt.UTC(), "setting": name, "value": value,
 			"by": map[string]string{"user_id": by.User.UserID, "name": by.User.Name, "device": by.Device(), "address": by.From},
@@ -167,30 +188,41 @@ func (rs *runtimeSettings) follow(ctx context.Context) error {
 			return nil
 		case <-rs.stale:
 		}
-		list, err := rs.store.Settings(ctx)
-		if err != nil {
-			if ctx.Err() == nil {
-				rs.log.WarnContext(ctx, "cannot read which settings another server has changed", "error", err)
-			}
-			continue // the next poll, or the next connection, finds it
-		}
-		rs.mu.Lock()
-		news := false
-		for _, one := range list { // settings are never deleted
-			if rs.changed[one.Name].ChangedAt.Before(one.ChangedAt) {
-				rs.changed[one.Name], news = one, true
-			}
-		}
-		now := rs.current()
-		rs.mu.Unlock()
-		if !news {
-			continue
-		}
-		rs.pruneSoon()
-		if err := rs.apply(now); err != nil {
+		if err := rs.applyStored(ctx); err != nil && ctx.Err() == nil {
 			rs.log.ErrorContext(ctx, "cannot apply the settings that another server has changed", "error", err)
 		}
 	}
+}
+
+// applyStored applies the stored settings that differ from those of this server.
+func (rs *runtimeSettings) applyStored(ctx context.Context) error {
+	end, err := rs.beginApplying(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	list, err := rs.store.Settings(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			rs.log.WarnContext(ctx, "cannot read which settings another server has changed", "error", err)
+		}
+		return nil // the next poll, or the next connection, finds it
+	}
+	rs.mu.Lock()
+	news := false
+	for _, one := range list { // settings are never deleted
+		// The row counts even if it seems to be older: the clock of the server that changed it may be behind.
+		if known := rs.changed[one.Name]; known.Value != one.Value || !known.ChangedAt.Equal(one.ChangedAt) {
+			rs.changed[one.Name], news = one, true
+		}
+	}
+	now := rs.current()
+	rs.mu.Unlock()
+	if !news {
+		return nil
+	}
+	rs.pruneSoon()
+	return rs.apply(now)
 }
 
 // retention returns the current retention.
