@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"syscall"
@@ -37,7 +38,7 @@ const (
 
 // Command is a program to start as a [Process].
 type Command struct {
-	Path    string   // of the program; a bare name is looked up in PATH
+	Path    string   // of the program, relative to the current folder; a bare name is looked up in PATH
 	Args    []string // after the program's name
 	Dir     string   // folder to work in; "" for the current one
 	Env     []string // KEY=value; the whole environment, nothing is inherited
@@ -84,6 +85,10 @@ func StartProcess(c Command) (*Process, error) {
 		}
 	}
 	path, err := exec.LookPath(c.Path)
+	if err == nil {
+		// A relative path would name another program in Dir, perhaps one of a repository.
+		path, err = filepath.Abs(path)
+	}
 	if err != nil {
 		return nil, startError(c, err)
 	}

@@ -107,6 +107,44 @@ func TestStartSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
+// TestNoProgramOfTheFolderIsStarted has programs with the name of the CLI in a folder that may be a
+// repository.
+func TestNoProgramOfTheFolderIsStarted(t *testing.T) {
+	ours, theirs := t.TempDir(), t.TempDir()
+	program := func(dir, name, text string) {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("#!/bin/sh\necho "+text+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	program(ours, "bin/claude", "ours")
+	program(theirs, "bin/claude", "theirs")
+	t.Chdir(ours)
+	for _, path := range []string{"bin/claude", "./bin/claude"} {
+		all, err := lines(t, start(t, claude.Command{Path: path, Dir: theirs, Env: []string{"PATH=/usr/bin:/bin"}}))
+		if err != io.EOF || !slices.Equal(all, []string{"ours"}) {
+			t.Errorf("%s: got %q, %v", path, all, err)
+		}
+	}
+	for _, name := range []string{".local/bin/claude", ".claude/local/claude", ".npm-global/bin/claude", ".yarn/bin/claude", "node_modules/.bin/claude"} {
+		program(theirs, name, "theirs")
+		program(theirs, "home/"+name, "theirs")
+	}
+	t.Chdir(theirs)
+	t.Setenv("PATH", t.TempDir())
+	for _, home := range []string{"", ".", "home"} {
+		t.Setenv("HOME", home)
+		// The machine may have one in /usr/local/bin.
+		if path, err := claude.FindCLI(); err == nil && path != "/usr/local/bin/claude" || err != nil && !errors.Is(err, claude.ErrCLIMissing) {
+			t.Errorf("with HOME=%s: got %q, %v", home, path, err)
+		}
+	}
+}
+
 func TestLinesComeWholeWhateverTheirSize(t *testing.T) {
 	t.Parallel()
 	// Several in one write, one split over writes, CR LF, an empty one, 5 MB, white space at

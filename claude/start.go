@@ -135,6 +135,9 @@ func FindCLI() (string, error) {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(home, path)
 		}
+		if !filepath.IsAbs(path) {
+			continue // without a home folder, this would be a program of the current one, perhaps a repository
+		}
 		if found, err := exec.LookPath(path); err == nil {
 			return found, nil
 		}

@@ -64,17 +64,11 @@ func (r *reader) readDefinition(kind Kind, path string) {
 	}
 	head, body := frontMatter(string(data))
 	var lines []string
-	if strings.Contains(head, `\`) { // an escape can spell any key
-		lines = append(lines, head)
-	} else {
-		for line := range strings.Lines(head) {
-			if activeParts.MatchString(line) {
-				lines = append(lines, head)
-				break
-			}
-		}
+	rest := string(data) // what is front matter here may be the text that the CLI runs
+	if isActive(head) {
+		lines, rest = append(lines, head), body
 	}
-	for line := range strings.Lines(body) {
+	for line := range strings.Lines(rest) {
 		if strings.Contains(line, "!`") || strings.Contains(line, "```!") {
 			lines = append(lines, line)
 		}
@@ -94,6 +88,19 @@ func (r *reader) readDefinition(kind Kind, path string) {
 		Kind: kind, Danger: Runs, File: path, Name: name,
 		Text: strings.TrimSpace(strings.Join(lines, "\n")), Hash: hashOf(data),
 	})
+}
+
+// isActive reports whether front matter runs or permits something.
+func isActive(head string) bool {
+	if strings.Contains(head, `\`) { // an escape can spell any key
+		return true
+	}
+	for line := range strings.Lines(head) {
+		if activeParts.MatchString(line) {
+			return true
+		}
+	}
+	return false
 }
 
 // frontMatter splits a file into its YAML front matter and the rest.

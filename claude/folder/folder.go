@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"unicode/utf8"
 
 	"github.com/sayso-dev/sayso/internal/ellipsis"
 )
@@ -144,7 +145,7 @@ func read(dir string, trusted Trusted, maxEntries int) (Found, error) {
 		r.readPlugins(filepath.Join(parent, ".claude", "skills"))
 	}
 	for _, dir := range r.gitDirs(git) {
-		r.readGitDir(dir, dir != git.dir && dir != git.common)
+		r.readGitDir(dir, !slices.Contains(git.dirs, dir) && !slices.Contains(git.commons, dir))
 	}
 	top := dir
 	if git.root != "" {
@@ -193,10 +194,13 @@ func (r *reader) add(i Item) {
 		r.over = true
 		return
 	}
+	// JSON has no bytes that are not UTF-8, so the digest would not tell them apart either. A hash
+	// that the item has already covers more than its text.
+	if i.Hash == "" && (len(i.Text) > maxText || !utf8.ValidString(i.Text)) {
+		i.Hash = hashOf([]byte(i.Text))
+	}
 	if len(i.Text) > maxText {
-		sum := sha256.Sum256([]byte(i.Text))
-		i.Truncated, i.Hash = true, hex.EncodeToString(sum[:])
-		i.Text = strings.ToValidUTF8(i.Text[:maxText], "")
+		i.Truncated, i.Text = true, strings.ToValidUTF8(i.Text[:maxText], "")
 	}
 	i.Name = boundedName(i.Name)
 	r.items = append(r.items, i)
@@ -340,6 +344,9 @@ func (r *reader) readObject(file string) map[string]json.RawMessage {
 	if err := json.Unmarshal(data, &object); err != nil {
 		r.add(Item{Kind: Unreadable, Danger: Changes, File: file, Text: "It is not the JSON that settings are.", Hash: hashOf(data)})
 		return nil
+	}
+	if mergesKeys(data) {
+		r.add(Item{Kind: Unreadable, Danger: Changes, File: file, Text: "It is not the JSON that settings are.", Hash: hashOf(data)})
 	}
 	return object
 }

@@ -1,6 +1,7 @@
 package folder_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -195,6 +196,111 @@ func TestDigestCoversEverythingThatRuns(t *testing.T) {
 	if second := read(t, dir).Digest; first == "" || first == second {
 		t.Error("an agent with hooks was changed, and the digest was not")
 	}
+	// A command below the line that starts it, where more is shown than fits.
+	agent := func(command string) string {
+		t.Helper()
+		put(t, dir, map[string]string{".claude/agents/a.md": "---\nhooks: " + long + "\n---\n```!\n" + command + "\n```\n"})
+		return read(t, dir).Digest
+	}
+	if agent("ls") == agent("evil") {
+		t.Error("a command of a long agent was changed, and the digest was not")
+	}
+	// Bytes that are not UTF-8.
+	git := func(program string) string {
+		t.Helper()
+		put(t, dir, map[string]string{".git/config": "[core]\nfsmonitor = " + program})
+		return read(t, dir).Digest
+	}
+	if git("./\xfe") == git("./\xff") {
+		t.Error("a program of Git was changed, and the digest was not")
+	}
+}
+
+// TestTheCommandThatRunsIsShown has settings that say something else to encoding/json than to the CLI,
+// which tells Command from command.
+func TestTheCommandThatRunsIsShown(t *testing.T) {
+	t.Parallel()
+	const tame, evil = `{"type":"command","command":"tame"}`, `{"type":"command","command":"evil"}`
+	const server, settings = ".mcp.json", ".claude/settings.json"
+	const tameServer, tameHook = `{"mcpServers":{"x":{"command":"node","args":["a.js"]}}}`, `{"hooks":{"Stop":[{"matcher":"m","hooks":[` + tame + `]}]}}`
+	for name, test := range map[string]struct{ file, plain, hostile, want string }{
+		"the server's command": {
+			server, tameServer, `{"mcpServers":{"x":{"command":"sh","args":["-c","evil"],"Command":"node","Args":["a.js"]}}}`,
+			`runs mcp_server [x] {"command":"sh","args":["-c","evil"],"Command":"node","Args":["a.js"]}`,
+		},
+		"the server's type": {
+			server, tameServer, `{"mcpServers":{"x":{"command":"node","args":["a.js"],"Type":"http"}}}`,
+			`runs mcp_server [x] {"command":"node","args":["a.js"],"Type":"http"}`,
+		},
+		"the last of two commands": {
+			server, tameServer, `{"mcpServers":{"x":{"command":"node","args":["a.js"],"command":"evil"}}}`,
+			`runs mcp_server [x] evil a.js`,
+		},
+		"the last of two servers": {
+			server, tameServer, `{"mcpServers":{"x":{"command":"node","args":["a.js"]},"x":{"command":"evil"}}}`,
+			`runs mcp_server [x] evil`,
+		},
+		"a server with a name that Go cannot hold": {
+			server, tameServer, `{"mcpServers":{"\ud800":{"command":"evil"},"\ud801":{"command":"node","args":["a.js"]}}}`,
+			`changes unreadable [] It is not the JSON that settings are.`,
+		},
+		"a server with a name that is not UTF-8": {
+			server, tameServer, "{\"mcpServers\":{\"\xe2\x82\":{\"command\":\"evil\"},\"\ufffd\ufffd\":{\"command\":\"node\",\"args\":[\"a.js\"]}}}",
+			`changes unreadable [] It is not the JSON that settings are.`,
+		},
+		"hooks": {
+			settings, tameHook, `{"hooks":{"SessionStart":[{"hooks":[` + evil + `],"HOOKS":[]}],"Stop":[{"matcher":"m","hooks":[` + tame + `]}]}}`,
+			`runs hook [SessionStart] {"hooks":[` + evil + `],"HOOKS":[]}`,
+		},
+		"a matcher": {
+			settings, tameHook, `{"hooks":{"Stop":[{"Matcher":"m","hooks":[` + tame + `]}]}}`,
+			`runs hook [Stop] {"Matcher":"m","hooks":[` + tame + `]}`,
+		},
+		"what may run beside hooks": {
+			settings, tameHook, `{"hooks":{"Stop":[{"matcher":"m","hooks":[` + tame + `]},{"matcher":"m","run":"evil"}]}}`,
+			`runs hook [Stop m] {"matcher":"m","run":"evil"}`,
+		},
+		"the last of two lists of hooks": {
+			settings, tameHook, `{"hooks":{"Stop":[{"matcher":"m","hooks":[` + tame + `],"hooks":[` + evil + `]}]}}`,
+			`runs hook [Stop m] evil`,
+		},
+		"a hook's command": {
+			settings, tameHook, `{"hooks":{"Stop":[{"matcher":"m","hooks":[{"type":"command","command":"evil","Command":"tame"}]}]}}`,
+			`runs hook [Stop m] {"type":"command","command":"evil","Command":"tame"}`,
+		},
+	} {
+		dir := place(t)
+		put(t, dir, map[string]string{test.file: test.plain})
+		plain := read(t, dir)
+		put(t, dir, map[string]string{test.file: test.hostile})
+		hostile := read(t, dir)
+		if shown := lines(dir, hostile.Items); !slices.Contains(shown, test.file+" "+test.want) {
+			t.Errorf("%s: got %q, want %q", name, shown, test.want)
+		}
+		if len(plain.Items) != 1 || plain.Digest == hostile.Digest {
+			t.Errorf("%s: the digest is that of %q", name, lines(dir, plain.Items))
+		}
+	}
+}
+
+// TestCommandsInUnclosedFrontMatterAreSeen has texts that a YAML reader does not take for front matter.
+func TestCommandsInUnclosedFrontMatterAreSeen(t *testing.T) {
+	t.Parallel()
+	dir := place(t)
+	seen := map[string]bool{"": true}
+	for _, text := range []string{"---\n!`evil`\n", "----\n!`evil`\n", "---\nname: x\n!`evil`\n", "---\n```!\nevil\n```\n", "---\n```!\nother\n```\n"} {
+		put(t, dir, map[string]string{".claude/commands/c.md": text})
+		f := read(t, dir)
+		if len(f.Items) != 1 || f.Items[0].Kind != folder.Command || !strings.Contains(f.Items[0].Text, "!") || seen[f.Digest] {
+			t.Errorf("%q: got %q", text, lines(dir, f.Items))
+		}
+		seen[f.Digest] = true
+	}
+	put(t, dir, map[string]string{".claude/commands/c.md": "---\nallowed-tools: Bash\ndescription: Runs !`ls`\n---\n!`ls`"})
+	want := []string{".claude/commands/c.md runs command [c] allowed-tools: Bash\ndescription: Runs !`ls`\n!`ls`"}
+	if got := lines(dir, read(t, dir).Items); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }
 
 // TestWhatCannotBeReadIsSaid holds that nothing hides behind a file that we cannot
@@ -317,10 +423,92 @@ func TestRepositoriesAreFoundAsGitFindsThem(t *testing.T) {
 	if got := kinds(read(t, filepath.Join(root, "loose/evil"))); !slices.Equal(got, []string{"git core.fsmonitor"}) {
 		t.Errorf("a bare repository: %q", got)
 	}
+	put(t, root, map[string]string{"loose/shared/commondir": "c\n", "loose/shared/c/config": "[core]\nfsmonitor = evil\n", "loose/shared/c/objects/x": "", "loose/shared/c/refs/x": ""})
+	if err := os.Symlink("refs/heads/none", filepath.Join(root, "loose/shared/HEAD")); err != nil {
+		t.Fatal(err)
+	}
+	if got := monitorIn(t, filepath.Join(root, "loose/shared")); got != "evil" {
+		t.Errorf("Git reads %q", got)
+	}
+	if got := kinds(read(t, filepath.Join(root, "loose/shared"))); !slices.Equal(got, []string{"git core.fsmonitor"}) {
+		t.Errorf("a bare repository with a commondir: %q", got)
+	}
+}
+
+// gitReads returns the entries that Git itself finds in a file of its configuration, up to the first
+// mistake in it.
+func gitReads(t *testing.T, file string) (list [][2]string) {
+	t.Helper()
+	out, err := exec.Command("git", "config", "-f", file, "--list", "-z").Output()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	for _, entry := range strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		key, value, _ := strings.Cut(entry, "\n")
+		list = append(list, [2]string{key, value})
+	}
+	return list
+}
+
+// TestGitConfigurationIsReadAsGitReadsIt has what runs where a simpler reader would not look.
+func TestGitConfigurationIsReadAsGitReadsIt(t *testing.T) {
+	t.Parallel()
+	dir := place(t)
+	file := filepath.Join(dir, ".git/config")
+	put(t, dir, map[string]string{".git/evil": "[core]\nsshCommand = run-included\n", ".git/a b": "[core]\nsshCommand = run-spaced\n", "sub/link/x": "", "evil": "[core]\nsshCommand = run-above\n"})
+	if err := os.Symlink("../sub/link", filepath.Join(dir, ".git/link")); err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, map[string]string{"sub/up": "[core]\nsshCommand = run-linked\n", ".git/up": ""})
+	for text, want := range map[string][]string{
+		"[core]\n# x \\\nfsmonitor = evil":               {"core.fsmonitor evil"}, // a comment ends with its line
+		"[core]\nbare = no ; x \\\nfsmonitor = evil":     {"core.fsmonitor evil"},
+		"[core]\nfoo = x\\\\\nfsmonitor = evil":          {"core.fsmonitor evil"}, // a backslash of its own
+		"[x] [core] fsmonitor = evil":                    {"core.fsmonitor evil"},
+		"[x][core]fsmonitor=evil":                        {"core.fsmonitor evil"},
+		"[core]\r\nfsmonitor = ev\\\r\nil\r\n":           {"core.fsmonitor evil"},
+		"\ufeff[CORE]\n\tFSMonitor\t=\tevil \\":          {"core.fsmonitor evil"},
+		"[core]\nfsmonitor = \"true\"x":                  {"core.fsmonitor true\"x"},
+		"[core]\nfsmonitor = \"fal\"se\\\n x":            {"core.fsmonitor fal\"se x"},
+		"[remote \"o\"]\nurl = ex\"\"t::sh -c evil":      {"remote.o.url ext::sh -c evil"},
+		"[remote \"o\"]\nurl = ex\\\nt::sh -c evil":      {"remote.o.url ext::sh -c evil"},
+		"[alias]\nz = \"\" \"!evil\"":                    {"alias.z !evil"},
+		"[alias]\nz = \"\"!evil # x":                     {"alias.z !evil # x"},
+		"[filter \"a]\\\"\\b\"]\nclean = evil":           {`filter.a]"b.clean evil`},
+		"[filter \"x.clean\x00\"]\ny = evil":             {"filter.x.clean evil"}, // a name ends with a zero byte
+		"[include]\npath = ev\"\"il":                     {`core.sshcommand run-included`, `include.path ev""il`},
+		"[include]\npath = ./link/../up":                 {"core.sshcommand run-linked", "include.path ./link/../up"},
+		"[include]\npath = \"../evil\" ; x":              {"core.sshcommand run-above", `include.path ../evil" ; x`},
+		"[include]\npath = a\tb":                         {"core.sshcommand run-spaced", "include.path a\tb"},
+		"[diff]\nexternal = \"evil \\\"x\\\"; y\" # z":   {`diff.external evil \"x\"; y" # z`}, // as it is written
+		"[core]\nfsmonitor = true # x":                   {"core.fsmonitor true # x"},
+		"[core]\n# fsmonitor = evil\nx = \"# \\\n\"\n;[": nil,
+	} {
+		put(t, dir, map[string]string{".git/config": text})
+		if got := ofGit(read(t, dir)); !slices.Equal(got, want) {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+	for text, want := range map[string]string{ // mistakes, at which Git gives up
+		"[core]\n?\nfsmonitor = evil": "core.fsmonitor evil", "[core]\n[x\nfsmonitor = evil": "core.fsmonitor evil", "[core]\nfsmonitor = ev\\il": `core.fsmonitor ev\il`,
+		"[core]\nx = \"y\nfsmonitor = evil": "core.fsmonitor evil", "[core]\nx y\nfsmonitor = evil": "core.fsmonitor evil",
+	} {
+		put(t, dir, map[string]string{".git/config": text})
+		if got := ofGit(read(t, dir)); !slices.Equal(got, []string{want}) {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+		if err := exec.Command("git", "config", "-f", file, "--list").Run(); err == nil {
+			t.Errorf("%q: Git finds no mistake", text)
+		}
+	}
 }
 
 func FuzzGitConfiguration(f *testing.F) {
-	for _, text := range []string{"[core]\nfsmonitor = x", "[filter \"a\\\"b\"] clean = x", "[include] path=~/x", "[a\n]b", "\\\n[core\\\n]"} {
+	for _, text := range []string{
+		"[core]\nfsmonitor = x", "[filter \"a\\\"b\"] clean = x", "[include] path=~/x", "[a\n]b", "\\\n[core\\\n]",
+		"[core]\n# x \\\nfsmonitor = x", "[core]\nfoo = x\\\\\nfsmonitor = x", "[x] [core] fsmonitor = x", "[remote \"o\"]\nurl = ex\"\"t::x", "[alias]\nz = \"\" \"!x\"",
+		"[filter \"x.clean\x00\"]\ny = x", "[core]\r\nfsmonitor = x\\\r\n\r\ty;", "\ufeff[DIFF]external", "[diff]\nexternal = a\r\r\n[pager] x=\"\\n\"",
+	} {
 		f.Add(text)
 	}
 	dir, err := filepath.EvalSymlinks(f.TempDir())
@@ -332,8 +520,15 @@ func FuzzGitConfiguration(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		put(t, dir, map[string]string{".git/config": text})
-		if _, err := folder.Read(dir, folder.Trusted{}); err != nil {
+		found, err := folder.Read(dir, folder.Trusted{})
+		if err != nil {
 			t.Fatal(err)
+		}
+		for _, e := range gitReads(t, filepath.Join(dir, ".git/config")) {
+			seen := func(i folder.Item) bool { return i.Name == e[0] }
+			if len(e[0]) < 4<<10 && folder.GitRuns(e[0], e[1]) && !slices.ContainsFunc(found.Items, seen) {
+				t.Errorf("%s = %q is not seen", e[0], e[1])
+			}
 		}
 	})
 }

@@ -8,14 +8,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // gitFolder is the repository that a folder belongs to. It is empty if there is none.
 type gitFolder struct {
-	root   string   // of the worktree
-	dir    string   // .git, or the folder that it names
-	common string   // the folder that worktrees share; dir itself for the main worktree
-	loose  []string // folders from dir upwards that look like bare repositories
+	root    string   // of the worktree
+	dirs    []string // .git, or the folder that it names; more if Git and the CLI read its name differently
+	commons []string // the folders that worktrees share; dirs itself for the main worktree
+	loose   []string // folders from the session's upwards that look like bare repositories
 }
 
 // findRepository finds the repository as Git does: the nearest .git in dir or a parent. It also
@@ -30,46 +31,90 @@ func (r *reader) findRepository(dir string) gitFolder {
 		if !r.exists(link) {
 			continue
 		}
-		g.root, g.dir = parent, link
-		if found, common, ok := r.gitDirOf(link); ok {
-			g.dir, g.common = found, common
+		g.root, g.dirs = parent, []string{link}
+		if dirs, commons := r.gitDirsOf(link); len(dirs) > 0 {
+			g.dirs, g.commons = dirs, commons
 			return g
 		}
 	}
 	return g
 }
 
-// looksBare reports whether Git would treat a folder as a bare repository.
+// looksBare reports whether Git might treat a folder as a bare repository. Its objects and refs may
+// be in the folder that commondir names.
 func (r *reader) looksBare(dir string) bool {
-	return r.exists(filepath.Join(dir, "HEAD")) && r.exists(filepath.Join(dir, "objects")) && r.exists(filepath.Join(dir, "refs"))
+	_, err := os.Lstat(filepath.Join(dir, "HEAD")) // a link to a branch without commits leads nowhere
+	r.recordTransient(err)
+	return err == nil &&
+		(r.exists(filepath.Join(dir, "commondir")) || r.exists(filepath.Join(dir, "objects")) && r.exists(filepath.Join(dir, "refs")))
 }
 
-// gitDirOf returns the folder that a .git is or names, and the folder that it shares with other
-// worktrees, which may be the same. ok is false for a file that names no folder.
-func (r *reader) gitDirOf(link string) (dir, common string, ok bool) {
+// gitDirsOf returns the folder that a .git is or names, and the folder that it shares with other
+// worktrees, which may be the same. There are more if Git and the CLI read a name differently, and
+// none for a file that names no folder.
+func (r *reader) gitDirsOf(link string) (dirs, commons []string) {
 	info, err := os.Stat(link)
 	if err != nil {
 		r.recordTransient(err)
-		return "", "", false
+		return nil, nil
 	}
-	dir = link
+	dirs = []string{link}
 	if !info.IsDir() {
 		data, err := r.readGitFile(link)
-		to, is := strings.CutPrefix(strings.TrimSpace(string(data)), "gitdir:")
+		to, is := strings.CutPrefix(strings.TrimLeft(gitPath(data), " \t\r\n"), "gitdir:")
 		if err != nil || !is {
-			return "", "", false
+			return nil, nil
 		}
-		if dir = strings.TrimSpace(to); !filepath.IsAbs(dir) {
-			dir = filepath.Join(filepath.Dir(link), dir)
-		}
+		dirs = r.readings(filepath.Dir(link), strings.TrimPrefix(to, " "))
 	}
-	common = dir
-	if data, err := r.readGitFile(filepath.Join(dir, "commondir")); err == nil {
-		if common = strings.TrimSpace(string(data)); !filepath.IsAbs(common) {
-			common = filepath.Join(dir, common)
-		}
+	for _, dir := range dirs {
+		commons = append(commons, r.commonsOf(dir)...)
 	}
-	return dir, common, true
+	return dirs, unique(commons)
+}
+
+// commonsOf returns the folder that a Git folder shares with other worktrees: the one that its
+// commondir names, or dir itself.
+func (r *reader) commonsOf(dir string) []string {
+	data, err := r.read(filepath.Join(dir, "commondir"))
+	if err != nil {
+		r.cannotOverride = r.cannotOverride || err != errNone
+		return []string{dir}
+	}
+	return r.readings(dir, gitPath(data))
+}
+
+// gitPath returns the path in a file that names a folder of Git. Git removes only the end of the
+// line, and stops at a zero byte.
+func gitPath(data []byte) string {
+	path, _, _ := strings.Cut(strings.TrimRight(string(data), "\r\n"), "\x00")
+	return path
+}
+
+// readings returns the folders that a path in base may name: Git keeps spaces around it, the CLI
+// removes them.
+func (r *reader) readings(base, path string) []string {
+	return unique([]string{r.resolve(base, path), r.resolve(base, strings.TrimSpace(path))})
+}
+
+// resolve returns the file that a path in base names. The system follows a link before it goes up
+// from there, so a path with a link and ".." may not be shortened as text.
+func (r *reader) resolve(base, path string) string {
+	if !filepath.IsAbs(path) {
+		path = base + string(filepath.Separator) + path
+	}
+	short := filepath.Clean(path)
+	file, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		if errno := syscall.Errno(0); errors.As(err, &errno) { // else there are too many links
+			r.recordTransient(err)
+		}
+		return short
+	}
+	if same, err := filepath.EvalSymlinks(short); err == nil && same == file {
+		return short
+	}
+	return file
 }
 
 // readGitFile is readContents, but an unreadable file adds no item.
@@ -93,24 +138,30 @@ func (g gitFolder) roots() []string {
 	if g.root == "" {
 		return nil
 	}
-	main := g.root
-	if filepath.Base(g.common) == ".git" {
-		main = filepath.Dir(g.common)
+	roots := []string{g.root}
+	for _, common := range g.commons {
+		if filepath.Base(common) == ".git" {
+			roots = append(roots, filepath.Dir(common))
+		}
 	}
-	return unique([]string{g.root, main})
+	return unique(roots)
 }
 
 // gitDirs returns the Git folders of the repository: that of the worktree, the shared one, those
 // of submodules, and folders that look like bare repositories.
 func (r *reader) gitDirs(g gitFolder) []string {
 	var dirs []string
-	for _, dir := range append(slices.Clone(g.loose), g.dir, g.common) {
-		if dir != "" {
-			dirs = append(dirs, dir)
-		}
+	for _, dir := range g.loose {
+		dirs = append(append(dirs, dir), r.commonsOf(dir)...)
 	}
-	if g.common != "" {
-		dirs = append(dirs, r.modules(filepath.Join(g.common, "modules"), 0)...)
+	return unique(append(dirs, r.withModules(g.dirs, g.commons)...))
+}
+
+// withModules adds the shared folders, and those of submodules, to the Git folders of a repository.
+func (r *reader) withModules(dirs, commons []string) []string {
+	dirs = append(slices.Clone(dirs), commons...)
+	for _, common := range commons {
+		dirs = append(dirs, r.modules(filepath.Join(common, "modules"), 0)...)
 	}
 	return unique(dirs)
 }
@@ -206,11 +257,15 @@ func (r *reader) readGitConfig(file string, nested bool, depth int) {
 		return
 	}
 	for _, e := range gitEntries(string(data)) {
-		if !gitRunsEntry(e) {
-			continue
+		text := e.written
+		if !gitRunsValue(e.key, e.written) {
+			if !gitRunsValue(e.key, e.value) {
+				continue
+			}
+			text = e.value // quotes or escapes hide what runs
 		}
 		r.cannotOverride = r.cannotOverride || nested || gitNotOverridable.MatchString(e.key)
-		r.add(Item{Kind: Git, Danger: Runs, File: file, Name: e.key, Text: e.value})
+		r.add(Item{Kind: Git, Danger: Runs, File: file, Name: e.key, Text: text})
 		if gitNotOverridable.MatchString(e.key) && depth < maxIncludeDepth {
 			for _, path := range r.includedFiles(file, e.value) {
 				r.readGitConfig(path, nested, depth+1)
@@ -219,34 +274,30 @@ func (r *reader) readGitConfig(file string, nested bool, depth int) {
 	}
 }
 
-// gitRunsEntry reports whether an entry makes Git run something.
-func gitRunsEntry(e gitEntry) bool {
-	value := strings.TrimSpace(e.value)
+// gitRunsValue reports whether a key with this value makes Git run something.
+func gitRunsValue(key, value string) bool {
 	switch {
-	case e.key == "core.fsmonitor":
-		return !isBoolean(e.value) // a boolean selects Git's own monitor
-	case strings.HasPrefix(e.key, "alias."),
-		strings.HasPrefix(e.key, "submodule.") && strings.HasSuffix(e.key, ".update"):
-		return strings.HasPrefix(value, "!")
-	case strings.HasPrefix(e.key, "remote.") && (strings.HasSuffix(e.key, ".url") || strings.HasSuffix(e.key, ".pushurl")),
-		strings.HasPrefix(e.key, "url."):
-		return strings.Contains(e.key+value, "ext::")
+	case key == "core.fsmonitor":
+		return !isBoolean(value) // a boolean selects Git's own monitor
+	case strings.HasPrefix(key, "alias."),
+		strings.HasPrefix(key, "submodule.") && strings.HasSuffix(key, ".update"):
+		return strings.HasPrefix(strings.TrimSpace(value), "!")
+	case strings.HasPrefix(key, "remote.") && (strings.HasSuffix(key, ".url") || strings.HasSuffix(key, ".pushurl")),
+		strings.HasPrefix(key, "url."):
+		return strings.Contains(key+strings.TrimSpace(value), "ext::")
 	}
-	return gitRuns.MatchString(e.key)
+	return gitRuns.MatchString(key)
 }
 
-// includedFiles returns the files that an include may name: the whole value, and the value
-// without what may be a comment.
+// includedFiles returns the files that an include may name. Earlier releases of Git read a tab in a
+// value as a space.
 func (r *reader) includedFiles(by, value string) []string {
 	var files []string
-	for _, path := range []string{value, value[:max(strings.IndexAny(value+"#", "#;"), 0)]} {
-		path = strings.Trim(strings.TrimSpace(path), `"`)
+	for _, path := range []string{value, strings.NewReplacer("\t", " ", "\r", " ").Replace(value)} {
 		if rest, ok := strings.CutPrefix(path, "~/"); ok && r.known.Home != "" {
-			path = filepath.Join(r.known.Home, rest)
-		} else if !filepath.IsAbs(path) {
-			path = filepath.Join(filepath.Dir(by), path)
+			path = r.known.Home + "/" + rest
 		}
-		files = append(files, filepath.Clean(path))
+		files = append(files, r.resolve(filepath.Dir(by), path))
 	}
 	return unique(files)
 }
@@ -259,59 +310,179 @@ func isBoolean(value string) bool {
 	return false
 }
 
-type gitEntry struct{ key, value string }
+// gitEntry is an entry of Git's configuration.
+type gitEntry struct {
+	key     string // in lower case except for its middle part
+	value   string // as Git reads it
+	written string // the value as it is in the file, with its comment, without quotes around it
+}
 
-// gitEntries parses a file of Git's configuration. It finds at least the entries that Git
-// finds, and possibly more: it treats a comment after a value as part of the value.
+// gitEntries parses a file of Git's configuration byte by byte, as Git does. Git gives up at the
+// first mistake; gitEntries goes on with the next line, so it finds at least the entries that Git
+// finds.
 func gitEntries(text string) []gitEntry {
 	var entries []gitEntry
 	section := ""
-	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\\\n", "")
-	for line := range strings.Lines(strings.TrimPrefix(text, "\ufeff")) {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";") {
-			continue
-		}
-		if strings.HasPrefix(line, "[") {
-			head, rest, ok := cutSection(line[1:])
-			if !ok {
-				continue
+	f := gitFile{rest: strings.TrimPrefix(text, "\ufeff")}
+	for f.rest != "" {
+		switch c := f.next(); {
+		case isGitSpace(c):
+		case c == '[':
+			if name, ok := f.section(); ok {
+				section = name
+				continue // another section or an entry may follow on the same line
 			}
-			section, line = head, strings.TrimSpace(rest)
+			f.skipLine()
+		case 'a' <= lower(c) && lower(c) <= 'z':
+			name := f.name(c)
+			for f.last == ' ' || f.last == '\t' {
+				f.next()
+			}
+			e := gitEntry{key: zeroEnded(section + "." + name)}
+			if f.last == '=' {
+				e.value, e.written = f.value()
+			}
+			if section != "" && f.last == '\n' {
+				entries = append(entries, e)
+			}
+			f.skipLine()
+		default: // a comment or a mistake
+			f.skipLine()
 		}
-		name, value, _ := strings.Cut(line, "=")
-		if name = strings.ToLower(strings.TrimSpace(name)); name == "" || section == "" {
-			continue
-		}
-		entries = append(entries, gitEntry{section + "." + name, strings.Trim(strings.TrimSpace(value), `"`)})
 	}
 	return entries
 }
 
-// cutSection parses `core]` or `filter "x"]` and returns the rest of the line.
-func cutSection(text string) (section, rest string, ok bool) {
-	var name strings.Builder
-	quoted := false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\' && i+1 < len(text):
-			i++
-			name.WriteByte(text[i])
+// gitFile reads a file of Git's configuration.
+type gitFile struct {
+	rest string
+	last byte // the byte that was read last
+}
+
+// next reads a byte. Like Git, it reads a carriage return and a line feed as a line feed, and
+// finds a line feed at the end of the file.
+func (f *gitFile) next() byte {
+	if strings.HasPrefix(f.rest, "\r\n") {
+		f.rest = f.rest[1:]
+	}
+	f.last = '\n'
+	if f.rest != "" {
+		f.last, f.rest = f.rest[0], f.rest[1:]
+	}
+	return f.last
+}
+
+func (f *gitFile) skipLine() {
+	for f.last != '\n' {
+		f.next()
+	}
+}
+
+// section reads the rest of `[core]` or `[filter "x"]`.
+func (f *gitFile) section() (name string, ok bool) {
+	var base []byte
+	for c := f.next(); c != ']'; c = f.next() {
+		switch {
+		case isGitSpace(c):
+			return f.subsection(string(base))
+		case !isGitKeyByte(c) && c != '.':
+			return "", false
+		}
+		base = append(base, lower(c))
+	}
+	return string(base), len(base) > 0
+}
+
+// subsection reads the rest of `[filter "x"]`, starting at the space.
+func (f *gitFile) subsection(base string) (name string, ok bool) {
+	for isGitSpace(f.last) && f.last != '\n' {
+		f.next()
+	}
+	if f.last != '"' {
+		return "", false
+	}
+	sub := []byte(base + ".")
+	for c := f.next(); c != '"'; c = f.next() {
+		if c == '\\' {
+			c = f.next()
+		}
+		if c == '\n' {
+			return "", false
+		}
+		sub = append(sub, c)
+	}
+	return string(sub), f.next() == ']'
+}
+
+// name reads the rest of a name that starts with c, and the byte after it.
+func (f *gitFile) name(c byte) string {
+	var name []byte
+	for ; isGitKeyByte(c); c = f.next() {
+		name = append(name, lower(c))
+	}
+	return string(name)
+}
+
+// value reads a value to the end of its last line.
+func (f *gitFile) value() (value, written string) {
+	var read, raw []byte
+	length := 0 // of read without spaces at the end
+	quoted, comment := false, false
+	for c := f.next(); c != '\n'; c = f.next() {
+		raw = append(raw, c)
+		switch {
+		case comment:
+			continue
+		case !quoted && isGitSpace(c):
+			if len(read) > 0 {
+				read = append(read, c)
+			}
+			continue
+		case !quoted && (c == '#' || c == ';'):
+			comment = true
+			continue
 		case c == '"':
 			quoted = !quoted
-		case c == ']' && !quoted:
-			return strings.TrimRight(name.String(), " \t."), text[i+1:], true
-		case !quoted && (c == ' ' || c == '\t'):
-			if s := name.String(); s != "" && !strings.HasSuffix(s, ".") {
-				name.WriteByte('.')
+		case c == '\\':
+			switch c = f.next(); c {
+			case '\n': // the value goes on in the next line
+				raw = raw[:len(raw)-1]
+			case 't':
+				read, raw = append(read, '\t'), append(raw, c)
+			case 'b':
+				read, raw = append(read, '\b'), append(raw, c)
+			case 'n':
+				read, raw = append(read, '\n'), append(raw, c)
+			default:
+				read, raw = append(read, c), append(raw, c)
 			}
-		case !quoted && 'A' <= c && c <= 'Z':
-			name.WriteByte(c + 'a' - 'A')
 		default:
-			name.WriteByte(c)
+			read = append(read, c)
 		}
+		length = len(read)
 	}
-	return "", "", false
+	return zeroEnded(string(read[:length])), strings.Trim(strings.TrimSpace(string(raw)), `"`)
+}
+
+// zeroEnded returns a text up to its first zero byte, where it ends for Git.
+func zeroEnded(text string) string {
+	text, _, _ = strings.Cut(text, "\x00")
+	return text
+}
+
+// Like Git, these know only ASCII.
+
+func isGitSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
+
+func isGitKeyByte(c byte) bool {
+	return 'a' <= lower(c) && lower(c) <= 'z' || '0' <= c && c <= '9' || c == '-'
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
 }
 
 // disableTasks is the environment variable that disables the scheduled tasks of a folder.
@@ -322,7 +493,7 @@ const disableTasks = "CLAUDE_CODE_DISABLE_CRON"
 // without asking, and no scheduled task of the folder starts a turn. ok is false if some items
 // cannot be disabled.
 func (f Found) OverrideVariables() (variables map[string]string, ok bool) {
-	overrides := []gitEntry{{"core.fsmonitor", "false"}, {"log.showSignature", "false"}}
+	overrides := []gitEntry{{key: "core.fsmonitor", value: "false"}, {key: "log.showSignature", value: "false"}}
 	override := func(o gitEntry) {
 		if !slices.Contains(overrides, o) {
 			overrides = append(overrides, o)
@@ -334,11 +505,11 @@ func (f Found) OverrideVariables() (variables map[string]string, ok bool) {
 		}
 		switch {
 		case strings.HasPrefix(i.Name, hookPrefix), i.Name == "core.hookspath":
-			override(gitEntry{"core.hooksPath", "/dev/null"})
+			override(gitEntry{key: "core.hooksPath", value: "/dev/null"})
 		case strings.HasSuffix(i.Name, ".textconv"):
-			override(gitEntry{i.Name, "cat"})
+			override(gitEntry{key: i.Name, value: "cat"})
 		case strings.HasPrefix(i.Name, "filter."), strings.HasPrefix(i.Name, "diff."):
-			override(gitEntry{i.Name, ""})
+			override(gitEntry{key: i.Name})
 		}
 	}
 	variables = map[string]string{

@@ -42,6 +42,7 @@ func (r *reader) scanFolder(dir string, isTop bool) (below []string, complete bo
 		return nil, errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
 	}
 	defer f.Close()
+	const head, objects, refs, commondir = 1, 2, 4, 8
 	marks := 0
 	for r.left > 0 {
 		entries, err := f.ReadDir(1024)
@@ -49,13 +50,20 @@ func (r *reader) scanFolder(dir string, isTop bool) (below []string, complete bo
 		for _, e := range entries {
 			name := e.Name()
 			switch {
-			case strings.EqualFold(name, ".git"): // in any case, for file systems that ignore it
+			// In any case, for file systems that ignore it.
+			case strings.EqualFold(name, ".git"):
 				if !isTop {
-					r.readNestedGit(filepath.Join(dir, name))
+					r.readNestedDirs(r.withModules(r.gitDirsOf(filepath.Join(dir, name)))) // none if Git finds none there either
 				}
 				continue
-			case name == "HEAD" || name == "objects" || name == "refs":
-				marks++
+			case strings.EqualFold(name, "HEAD"):
+				marks |= head
+			case strings.EqualFold(name, "objects"):
+				marks |= objects
+			case strings.EqualFold(name, "refs"):
+				marks |= refs
+			case strings.EqualFold(name, "commondir"):
+				marks |= commondir
 			}
 			if e.IsDir() {
 				below = append(below, filepath.Join(dir, name))
@@ -69,19 +77,16 @@ func (r *reader) scanFolder(dir string, isTop bool) (below []string, complete bo
 			return below, errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
 		}
 	}
-	if marks == 3 && !isTop {
-		r.readGitDir(dir, true)
+	isBare := marks&(head|commondir) == head|commondir || marks&(head|objects|refs) == head|objects|refs // see looksBare
+	if isBare && !isTop {
+		r.readNestedDirs(append(r.commonsOf(dir), dir))
 	}
 	return below, true
 }
 
-// readNestedGit reads the repository of a .git inside another one.
-func (r *reader) readNestedGit(link string) {
-	dir, common, ok := r.gitDirOf(link)
-	if !ok {
-		return // Git finds none there either
-	}
-	for _, dir := range unique(append([]string{dir, common}, r.modules(filepath.Join(common, "modules"), 0)...)) {
+// readNestedDirs reads the Git folders of a repository inside another one.
+func (r *reader) readNestedDirs(dirs []string) {
+	for _, dir := range dirs {
 		r.readGitDir(dir, true)
 	}
 }

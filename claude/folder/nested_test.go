@@ -30,6 +30,19 @@ func gitIn(t *testing.T, root string) func(args ...string) {
 	}
 }
 
+// monitorIn returns the core.fsmonitor that Git itself reads in a folder.
+func monitorIn(t *testing.T, dir string) string {
+	t.Helper()
+	cmd := exec.Command("git", "config", "core.fsmonitor")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Errorf("git config in %s: %v", dir, err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
 // ofGit are the items of Git, by their name and what they run.
 func ofGit(f folder.Found) (list []string) {
 	for _, i := range f.Items {
@@ -81,9 +94,33 @@ func TestNestedRepositoriesAreSeen(t *testing.T) {
 		"main/included/more":        "[diff \"x\"]\n\ttextconv = run-included\n[include]\npath = more\n",
 		"home/mine":                 "[core]\n\tsshCommand = run-conditional\n",
 	})
+	// Bare ones whose objects, refs and configuration are elsewhere, as those of worktrees are.
+	shared := func(dir, commondir, common, name string) {
+		put(t, root, map[string]string{
+			dir + "/HEAD": "ref: refs/heads/main\n", dir + "/commondir": commondir,
+			common + "/config": "[core]\n\tfsmonitor = run-" + name + "\n", common + "/objects/x": "", common + "/refs/x": "",
+		})
+		if got := monitorIn(t, filepath.Join(root, dir)); got != "run-"+name {
+			t.Errorf("in %s Git reads %q", dir, got)
+		}
+	}
+	shared("main/shared", "c", "main/shared/c", "shared")
+	shared("main/spaced", "c \r\n\n", "main/spaced/c ", "spaced")
+	shared("main/zero", "c\x00d", "main/zero/c", "zero")
+	put(t, root, map[string]string{"main/goal/sub/x": "", "main/above/x": ""})
+	if err := os.Symlink("../goal/sub", filepath.Join(root, "main/above/link")); err != nil {
+		t.Fatal(err)
+	}
+	shared("main/above", "link/../c", "main/goal/c", "above")
+	put(t, root, map[string]string{
+		"main/folded/head": "ref: refs/heads/main\n", "main/folded/OBJECTS/x": "", "main/folded/Refs/x": "", "main/folded/config": "[core]\n\tfsmonitor = run-folded\n",
+		"main/named/.git": "gitdir: ../../named \n", "named /config": "[core]\n\tfsmonitor = run-named\n",
+		"main/not/HEAD": "x", "main/not/objects/x": "", "main/not/config": "[core]\n\tfsmonitor = run-nothing\n",
+	})
 	want := []string{
-		"core.fsmonitor run-again", "core.fsmonitor run-bare", "core.fsmonitor run-deep", "core.fsmonitor run-gitlink", "core.fsmonitor run-h",
-		"core.fsmonitor run-linked", "core.fsmonitor run-p", "core.fsmonitor run-plain", "core.fsmonitor run-separate",
+		"core.fsmonitor run-above", "core.fsmonitor run-again", "core.fsmonitor run-bare", "core.fsmonitor run-deep", "core.fsmonitor run-folded", "core.fsmonitor run-gitlink",
+		"core.fsmonitor run-h", "core.fsmonitor run-linked", "core.fsmonitor run-named", "core.fsmonitor run-p", "core.fsmonitor run-plain", "core.fsmonitor run-separate",
+		"core.fsmonitor run-shared", "core.fsmonitor run-spaced", "core.fsmonitor run-zero",
 		"core.sshcommand run-conditional", "diff.x.textconv run-included", "include.path ../more # a comment", "include.path more", "includeif.gitdir:/nowhere.path ~/mine",
 	}
 	for _, cwd := range []string{"main", "main/sub"} {
@@ -97,6 +134,12 @@ func TestNestedRepositoriesAreSeen(t *testing.T) {
 		if _, ok := f.OverrideVariables(); ok {
 			t.Errorf("%s: what Git runs in a nested repository is said to be left out", cwd)
 		}
+	}
+	// Git reads all of this file, so what it names is unknown.
+	large := filepath.Join(root, "large")
+	put(t, large, map[string]string{".git/HEAD": "x", "evil/HEAD": "x", "evil/commondir": "c" + strings.Repeat("\n", 5<<20)})
+	if f := read(t, large); len(f.Items) != 1 || f.Items[0].Kind != folder.Unreadable || !f.CannotOverride {
+		t.Errorf("a large commondir: %q", lines(root, f.Items))
 	}
 	if f, err := folder.Read(root, folder.Trusted{}); err != nil || !slices.Contains(ofGit(f), "core.fsmonitor run-h") {
 		t.Errorf("from a folder above, which is no repository: %q, %v", ofGit(f), err)

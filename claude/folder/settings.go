@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"unicode/utf8"
 )
 
 // harmlessSettings are settings that run nothing, permit nothing and redirect nothing. A setting
@@ -59,31 +60,71 @@ func (r *reader) readSettings(file string) {
 }
 
 func (r *reader) readHooks(file string, value json.RawMessage) {
-	var events map[string][]struct {
-		Matcher string            `json:"matcher"`
-		Hooks   []json.RawMessage `json:"hooks"`
-	}
+	var events map[string][]hookGroup
 	if json.Unmarshal(value, &events) != nil {
 		r.add(Item{Kind: Hook, Danger: Runs, File: file, Name: "?", Text: compact(value)})
 		return
 	}
-	// The whole value is added, because this struct may not cover all of it.
 	shown := 0
 	for _, event := range keys(events) {
 		for _, group := range events[event] {
 			name := event
-			if group.Matcher != "" && group.Matcher != "*" {
-				name += " " + group.Matcher
+			if group.matcher != "" && group.matcher != "*" {
+				name += " " + group.matcher
 			}
-			for _, hook := range group.Hooks {
+			for _, text := range group.texts {
 				shown++
-				r.add(Item{Kind: Hook, Danger: Runs, File: file, Name: name, Text: commandOf(hook)})
+				r.add(Item{Kind: Hook, Danger: Runs, File: file, Name: name, Text: text})
 			}
 		}
 	}
 	if shown == 0 && compact(value) != "{}" {
 		r.add(Item{Kind: Hook, Danger: Runs, File: file, Name: "?", Text: compact(value)})
 	}
+}
+
+// hookGroup is the hooks of an event that have the same matcher.
+type hookGroup struct {
+	matcher string
+	texts   []string // of the hooks; the whole group if it has fields that are unknown here
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (g *hookGroup) UnmarshalJSON(data []byte) error {
+	var hooks []json.RawMessage
+	known, err := decodeFields(data, map[string]any{"matcher": &g.matcher, "hooks": &hooks})
+	if err != nil {
+		return err
+	}
+	if !known {
+		g.texts = []string{compact(data)}
+		return nil
+	}
+	for _, hook := range hooks {
+		g.texts = append(g.texts, commandOf(hook))
+	}
+	return nil
+}
+
+// decodeFields decodes the fields of an object, each into a pointer. known is false if the object
+// has others. Unlike a struct, it does not take Command for command: for the CLI they differ.
+func decodeFields(data []byte, fields map[string]any) (known bool, err error) {
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(data, &object); err != nil {
+		return false, err
+	}
+	known = true
+	for _, name := range keys(object) {
+		into, ok := fields[name]
+		if !ok {
+			known = false
+			continue
+		}
+		if err := json.Unmarshal(object[name], into); err != nil {
+			return false, err
+		}
+	}
+	return known, nil
 }
 
 func (r *reader) readVariables(file string, value json.RawMessage) {
@@ -190,23 +231,55 @@ func commandOf(value json.RawMessage) string {
 // serverText returns the command line of a server if the value contains nothing else, else the
 // whole value.
 func serverText(value json.RawMessage) string {
-	var known struct {
-		Type    string   `json:"type"`
-		Command string   `json:"command"`
-		Args    []string `json:"args"`
-	}
-	decoder := json.NewDecoder(bytes.NewReader(value))
-	decoder.DisallowUnknownFields()
-	if decoder.Decode(&known) != nil || known.Command == "" || known.Type != "" && known.Type != "stdio" {
+	var kind, command string
+	var args []string
+	known, err := decodeFields(value, map[string]any{"type": &kind, "command": &command, "args": &args})
+	if err != nil || !known || command == "" || kind != "" && kind != "stdio" {
 		return compact(value)
 	}
-	words := append([]string{known.Command}, known.Args...)
+	words := append([]string{command}, args...)
 	for i, word := range words {
 		if word == "" || strings.ContainsAny(word, " \t\n\"'\\$`") {
 			words[i] = compact(mustMarshal(word))
 		}
 	}
 	return strings.Join(words, " ")
+}
+
+// mergesKeys reports whether two keys of an object in data, a JSON value, differ for the CLI, but not
+// for encoding/json, which drops the first: it decodes every half of a surrogate pair, and every byte
+// that is not UTF-8, as U+FFFD.
+func mergesKeys(data []byte) bool {
+	type level struct {
+		keys  map[string]bool // nil for an array
+		inKey bool            // the next string is a key
+	}
+	levels := []level{{}}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber() // else some numbers are errors
+	for {
+		token, err := decoder.Token()
+		if err != nil {
+			return false // the end
+		}
+		top := &levels[len(levels)-1]
+		if key, ok := token.(string); ok && top.inKey {
+			if top.keys[key] && strings.ContainsRune(key, utf8.RuneError) {
+				return true
+			}
+			top.keys[key], top.inKey = true, false
+			continue
+		}
+		top.inKey = top.keys != nil
+		switch token {
+		case json.Delim('{'):
+			levels = append(levels, level{keys: map[string]bool{}, inKey: true})
+		case json.Delim('['):
+			levels = append(levels, level{})
+		case json.Delim('}'), json.Delim(']'):
+			levels = levels[:len(levels)-1]
+		}
+	}
 }
 
 func mustMarshal(s string) json.RawMessage {
