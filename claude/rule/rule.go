@@ -119,41 +119,43 @@ func (r Rule) Covers(c Call) bool {
 	if !r.AppliesTo(c.Tool) || r.Content == "" {
 		return r.AppliesTo(c.Tool)
 	}
-	var in struct {
-		Command      string `json:"command"`
-		URL          string `json:"url"`
-		FilePath     string `json:"file_path"`
-		NotebookPath string `json:"notebook_path"`
-		Path         string `json:"path"`
-		SubagentType string `json:"subagent_type"`
-		Skill        string `json:"skill"`
+	// A map, because the names in the tags of a struct match in any case, and the CLI's do not.
+	var in map[string]json.RawMessage
+	valid := json.Unmarshal(c.Input, &in) == nil
+	text := func(name string) (s string) {
+		if value, there := in[name]; there {
+			valid = json.Unmarshal(value, &s) == nil && valid
+		}
+		return s
 	}
-	if json.Unmarshal(c.Input, &in) != nil && c.Commands == nil {
+	command, address, subagent, skill := text("command"), text("url"), text("subagent_type"), text("skill")
+	files := []string{text("file_path"), text("notebook_path"), text("path")}
+	if !valid && c.Commands == nil {
 		return false
 	}
 	switch {
 	case c.Tool == "Bash":
 		commands := c.Commands
 		if commands == nil {
-			commands = splitCommands(in.Command)
+			commands = splitCommands(command)
 		}
 		return slices.ContainsFunc(commands, r.CoversCommand)
 	case c.Tool == "WebFetch":
-		u, err := url.Parse(in.URL)
+		u, err := url.Parse(address)
 		host, isDomain := strings.CutPrefix(r.Content, "domain:")
 		return err == nil && isDomain && u.Hostname() != "" && Glob(strings.ToLower(host), strings.ToLower(u.Hostname()))
 	case Edits(c.Tool) || Reads(c.Tool):
-		for _, file := range []string{in.FilePath, in.NotebookPath, in.Path} {
+		for _, file := range files {
 			if file != "" {
 				return r.coversFile(c, file)
 			}
 		}
 		return r.coversFile(c, c.Dir)
-	case in.SubagentType != "":
-		return in.SubagentType == r.Content
-	case in.Skill != "":
+	case subagent != "":
+		return subagent == r.Content
+	case skill != "":
 		prefix, isPrefix := strings.CutSuffix(r.Content, ":*")
-		return in.Skill == r.Content || isPrefix && (in.Skill == prefix || strings.HasPrefix(in.Skill, prefix+" "))
+		return skill == r.Content || isPrefix && (skill == prefix || strings.HasPrefix(skill, prefix+" "))
 	}
 	return false
 }

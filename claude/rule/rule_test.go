@@ -62,6 +62,16 @@ func TestCovers(t *testing.T) {
 		{"mcp__db__get_*", "mcp__db__set_row", `{}`, false},
 		{"Skill(pdf:*)", "Skill", `{"skill":"pdf fill"}`, true},
 		{"*", "Bash", `{"command":"x"}`, false},
+		// The CLI tells names apart by case.
+		{"Bash(ls)", "Bash", `{"command":"rm x","Command":"ls"}`, false},
+		{"Bash(rm *)", "Bash", `{"command":"rm x","Command":"ls"}`, true},
+		{"WebFetch(domain:a.test)", "WebFetch", `{"url":"https://b.test","URL":"https://a.test"}`, false},
+		{"Edit(/a)", "Write", `{"file_path":"/work/b","File_Path":"/work/a"}`, false},
+		{"Edit(/a)", "Write", `{"file_path":"/work/a","File_Path":"/work/b"}`, true},
+		{"Agent(a)", "Task", `{"subagent_type":"b","Subagent_Type":"a"}`, false},
+		{"Skill(a)", "Skill", `{"skill":"b","Skill":"a"}`, false},
+		{"Bash(ls)", "Bash", `{"command":7}`, false},
+		{"Edit(/**)", "Write", `{"file_path":7}`, false},
 	} {
 		r := rule.Parse(c.rule)
 		got := r.Covers(rule.Call{Tool: c.tool, Input: json.RawMessage(c.input), Dir: "/work", Home: "/home/ada"})

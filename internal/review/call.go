@@ -34,7 +34,12 @@ func (w *walker) callExpr(c *syntax.CallExpr, redirs []*syntax.Redirect) found {
 	var args []field
 	for _, word := range c.Args {
 		w.walkWords(word)
-		if args = append(args, w.fields(word)...); len(args) > maxFields {
+		for _, f := range w.fields(word) {
+			if f.text != "" || word.Lit() == "" { // the shell drops the empty argument of {,rm}
+				args = append(args, f)
+			}
+		}
+		if len(args) > maxFields {
 			w.addMark(w.placeOf(c), Unreadable, Medium, "It has too many arguments to analyze.")
 			w.problem = "It has too many arguments to analyze."
 			args = args[:maxFields]

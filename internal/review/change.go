@@ -2,6 +2,7 @@ package review
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -95,35 +96,54 @@ type Change struct {
 
 // fileInput is the input of the tools that write files.
 type fileInput struct {
-	FilePath     string  `json:"file_path"`
-	NotebookPath string  `json:"notebook_path"`
-	Content      *string `json:"content"`
-	OldString    *string `json:"old_string"`
-	NewString    *string `json:"new_string"`
-	ReplaceAll   bool    `json:"replace_all"`
-	Edits        []struct {
-		OldString  string `json:"old_string"`
-		NewString  string `json:"new_string"`
-		ReplaceAll bool   `json:"replace_all"`
-	} `json:"edits"`
-	CellID    string `json:"cell_id"`
-	NewSource string `json:"new_source"`
-	EditMode  string `json:"edit_mode"`
+	Content    *string
+	OldString  *string
+	NewString  *string
+	ReplaceAll bool
+	Edits      []textEdit
+	CellID     string
+	NewSource  string
+	EditMode   string
+}
+
+// textEdit is one edit of MultiEdit.
+type textEdit struct {
+	OldString  string
+	NewString  string
+	ReplaceAll bool
+}
+
+// UnmarshalJSON reads the fields by their exact names. The names in tags of a struct match in
+// any case, so that Content would replace the content that the CLI writes.
+func (in *fileInput) UnmarshalJSON(data []byte) error {
+	var fields toolFields
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return err
+	}
+	return errors.Join(fields.decode("content", &in.Content), fields.decode("old_string", &in.OldString), fields.decode("new_string", &in.NewString), fields.decode("replace_all", &in.ReplaceAll),
+		fields.decode("edits", &in.Edits), fields.decode("cell_id", &in.CellID), fields.decode("new_source", &in.NewSource), fields.decode("edit_mode", &in.EditMode))
+}
+
+// UnmarshalJSON reads the fields by their exact names.
+func (e *textEdit) UnmarshalJSON(data []byte) error {
+	var fields toolFields
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return err
+	}
+	return errors.Join(fields.decode("old_string", &e.OldString), fields.decode("new_string", &e.NewString), fields.decode("replace_all", &e.ReplaceAll))
 }
 
 // FilePath returns the file that a tool would write, "" for other tools.
 func FilePath(tool string, input json.RawMessage) string {
-	var in fileInput
-	if json.Unmarshal(input, &in) != nil {
-		return ""
-	}
+	in, _ := fieldsOf(input) // without fields, there is no path
+	file := ""
 	switch tool {
 	case "Write", "Edit", "MultiEdit":
-		return in.FilePath
+		file, _ = in.text("file_path")
 	case "NotebookEdit":
-		return in.NotebookPath
+		file, _ = in.text("notebook_path")
 	}
-	return ""
+	return file
 }
 
 // ReadChange returns what Write, Edit, MultiEdit or NotebookEdit would do to a file.
@@ -170,11 +190,7 @@ func ReadChange(tool string, input json.RawMessage, disk FileOnDisk) Change {
 		if tool == "Edit" {
 			edits = edits[:0]
 			if in.OldString != nil && in.NewString != nil {
-				edits = append(edits, struct {
-					OldString  string `json:"old_string"`
-					NewString  string `json:"new_string"`
-					ReplaceAll bool   `json:"replace_all"`
-				}{*in.OldString, *in.NewString, in.ReplaceAll})
+				edits = append(edits, textEdit{*in.OldString, *in.NewString, in.ReplaceAll})
 			}
 		}
 		if !exists && (len(edits) == 0 || edits[0].OldString != "") {

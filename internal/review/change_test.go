@@ -62,6 +62,39 @@ func TestChange(t *testing.T) {
 	}
 }
 
+// TestChangeReadsExactNames: what is shown is what the CLI does, which tells Content from content.
+func TestChangeReadsExactNames(t *testing.T) {
+	t.Parallel()
+	for input, want := range map[string]review.Change{
+		`{"content":"b","Content":"a"}`: {State: review.Changes, Line: 1, Before: "a", After: "b", NoNewlineBefore: true, NoNewlineAfter: true},
+		`{"Content":"b"}`:               {State: review.Unchanged, NoNewlineBefore: true, NoNewlineAfter: true},
+	} {
+		if got := review.ReadChange("Write", json.RawMessage(input), review.FileOnDisk{State: "read", Data: []byte("a")}); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s:\ngot  %+v\nwant %+v", input, got, want)
+		}
+	}
+	for tool, input := range map[string]string{
+		"Edit":         `{"old_string":"a","new_string":"b","New_String":"c","OLD_STRING":"d","Replace_All":true}`,
+		"MultiEdit":    `{"edits":[{"old_string":"a","new_string":"b","New_String":"c"}],"Edits":[]}`,
+		"NotebookEdit": `{"cell_id":"x","new_source":"b","New_Source":"c","Edit_Mode":"delete"}`,
+	} {
+		data := "a\n"
+		if tool == "NotebookEdit" {
+			data = `{"cells":[{"id":"x","source":"a"}]}`
+		}
+		if got := review.ReadChange(tool, json.RawMessage(input), review.FileOnDisk{State: "read", Data: []byte(data)}); strings.TrimSpace(got.After) != "b" {
+			t.Errorf("%s %s: %+v", tool, input, got)
+		}
+	}
+	for input, want := range map[string]string{
+		`{"file_path":"a","File_Path":"b"}`: "a", `{"File_Path":"b"}`: "", `{"file_path":"a","edits":1}`: "a", `{"file_path":1}`: "", `[]`: "",
+	} {
+		if got := review.FilePath("Write", json.RawMessage(input)); got != want {
+			t.Errorf("%s: %q", input, got)
+		}
+	}
+}
+
 // What both versions of the CLI do, seen on files (docs/contributing/claude-cli.md): Write writes
 // what it is given; Edit gives all lines the end that most of the first 4096 bytes have.
 func TestLineEnds(t *testing.T) {

@@ -123,7 +123,7 @@ func (c *call) awk() {
 			c.markArg(a, Computed, Medium, "The program is computed at run time.")
 		case strings.Contains(a.text, "system") || strings.Contains(a.text, "getline") || strings.Contains(a.text, "/inet/"):
 			c.markArg(a, InlineCode, High, "Code that runs commands or uses the network.")
-		case awkRuns.MatchString(a.text):
+		case awkRuns.MatchString(a.text) || strings.Contains(strings.ReplaceAll(a.text, "||", ""), "|"): // a pipe may lead to a variable
 			c.markArg(a, InlineCode, Medium, "Code that runs commands or writes files.")
 		}
 	}

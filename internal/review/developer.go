@@ -152,13 +152,16 @@ func (c *call) git() {
 	}
 	sub := &call{w: c.w, name: "git " + args[0].text, args: args[1:], place: c.place}
 	sub.gitVerb(args[0].text)
-	for _, a := range sub.args {
+	for i, a := range sub.args {
 		if strings.HasPrefix(a.text, "--upload-pack") || strings.HasPrefix(a.text, "--receive-pack") || strings.HasPrefix(a.text, "--exec=") || strings.HasPrefix(a.text, "ext::") || strings.HasPrefix(a.text, "--open-files-in-pager") || strings.HasPrefix(a.text, "--ext-diff") || args[0].text == "grep" && strings.HasPrefix(a.text, "-O") {
 			c.markArg(a, Launcher, High, "Runs the program named in an option.")
 		}
-		if to, ok := strings.CutPrefix(a.text, "--output="); ok {
-			a.text = to
-			c.w.markWriteTo(a)
+		to, writes := strings.CutPrefix(a.text, "--output=")
+		if a.text == "--output" && i+1 < len(sub.args) {
+			to, writes = sub.args[i+1].text, true
+		}
+		if a.text = to; writes && !c.w.markWriteTo(a) {
+			c.markArg(a, Overwrite, Medium, "Overwrites the file if it exists.")
 		}
 	}
 }
@@ -225,7 +228,7 @@ func (c *call) gitVerb(verb string) {
 	case "stash":
 		if first == "drop" || first == "clear" {
 			discard(High, "Discards stashed changes.")
-		} else if first != "list" && first != "show" {
+		} else if len(c.args) == 0 || c.args[0].text != "list" && c.args[0].text != "show" {
 			discard(Low, "Stashes changes or restores stashed ones.")
 		}
 	case "branch":

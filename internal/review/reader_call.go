@@ -1,6 +1,7 @@
 package review
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -92,8 +93,9 @@ func (c *readerCall) parseOptions() bool {
 	var plain []operand
 	for i := 0; i < len(c.args); i++ {
 		a := c.args[i]
-		if name, value, has := strings.Cut(a.text, "="); has && a.glob && !over && known[name].value == glob && !strings.ContainsAny(name, "*?[") {
-			// The files that --include=*.go matches are other values of the same kind.
+		if name, value, has := strings.Cut(a.text, "="); has && a.glob && !over && !c.spec.spaced && known[name].value == glob && !strings.ContainsAny(name, "*?[") {
+			// The files that --include=*.go matches are other values of the same kind. Not so those
+			// of rg, where --glob=!x.go excludes files.
 			a.glob, a.text = false, name+"="+value
 		}
 		if !over && (a.glob || a.each != nil) && !c.cannotBecomeOption(a) {
@@ -111,7 +113,13 @@ func (c *readerCall) parseOptions() bool {
 			over = true
 			continue
 		}
+		if len(plain) > 0 && !c.canBeFile(a) {
+			return false
+		}
 		if c.spec.count && lineCount.MatchString(a.text) {
+			if c.spec.searches { // it is the number of lines around each match
+				c.options["-C"] = append(c.options["-C"], operand{text: a.text[1:], node: a.node})
+			}
 			continue
 		}
 		if c.spec.exact || strings.HasPrefix(a.text, "--") {
@@ -122,16 +130,17 @@ func (c *readerCall) parseOptions() bool {
 			}
 			v := operand{text: value, node: a.node}
 			if !has && o.value != "" {
-				i++
-				if i >= len(c.args) {
-					return c.reject(a, Unproven, "An option has no value.")
+				if !c.spec.spaced {
+					return c.reject(a, Unproven, "Without “=”, some programs take the value of this option for another argument.")
 				}
-				v = c.args[i]
+				if v, ok = c.nextValue(&i, o.value, len(plain) > 0); !ok {
+					return false
+				}
 			}
 			if !c.hasKind(o.value, v) {
 				return false
 			}
-			if o.attached && strings.Contains(value, "%G") {
+			if o.attached && checksSignature.MatchString(value) {
 				return c.reject(a, Launcher, "Starts a program to check signatures.")
 			}
 			c.options[name] = append(c.options[name], v)
@@ -143,18 +152,22 @@ func (c *readerCall) parseOptions() bool {
 			if !ok {
 				return c.reject(a, Unproven, notReading)
 			}
+			rest := a.text[j+1:]
+			switch {
+			case c.spec.single && (j > 1 || rest != "" && o.value == "" && !o.attached),
+				c.spec.apart && o.value != "" && (j > 1 || rest != "" && !(o.value == number && onlyDigits.MatchString(rest))):
+				return c.reject(a, Unproven, "Some programs read these joined options differently.")
+			}
 			v := operand{node: a.node}
 			if o.attached {
 				j = len(a.text)
 			}
 			if o.value != "" {
-				v.text = a.text[min(j+1, len(a.text)):]
-				if j+1 == len(a.text) {
-					i++
-					if i >= len(c.args) {
-						return c.reject(a, Unproven, "An option has no value.")
+				v.text = rest
+				if rest == "" {
+					if v, ok = c.nextValue(&i, o.value, len(plain) > 0); !ok {
+						return false
 					}
-					v = c.args[i]
 				}
 				if !c.hasKind(o.value, v) {
 					return false
@@ -165,6 +178,32 @@ func (c *readerCall) parseOptions() bool {
 		}
 	}
 	return c.assignKinds(plain)
+}
+
+// nextValue moves i to the argument after an option, which is the value of the option, and
+// returns it. after means that an operand came before. It returns false, and marks the
+// argument, if a parser could take it for something else.
+func (c *readerCall) nextValue(i *int, k kind, after bool) (operand, bool) {
+	option := c.args[*i]
+	if *i++; *i >= len(c.args) {
+		return operand{}, c.reject(option, Unproven, "An option has no value.")
+	}
+	v := c.args[*i]
+	if k != number && slices.ContainsFunc(slices.Concat([]operand{v}, v.each), func(o operand) bool { return len(o.text) > 1 && o.text[0] == '-' }) {
+		return operand{}, c.reject(v, Unproven, "Some programs take this value for an option.")
+	}
+	return v, !after || c.canBeFile(v)
+}
+
+// canBeFile reports whether an option after an operand, or its value, can be read as a file.
+// That is what the getopt of some systems takes it for.
+func (c *readerCall) canBeFile(a operand) bool {
+	if c.spec.anywhere || c.spec.git {
+		return true
+	}
+	why := c.r.whyNotReadable(a, true)
+	c.r.checkPath(a, why)
+	return why == ""
 }
 
 // cannotBecomeOption reports whether no file that a pattern matches can be taken for an
@@ -214,8 +253,11 @@ func (c *readerCall) assignKinds(plain []operand) bool {
 
 var (
 	lineCount   = lazyregexp.New(`^-[0-9]+$`)
+	onlyDigits  = lazyregexp.New(`^[0-9]+$`)
 	numberValue = lazyregexp.New(`^[-+]?([0-9]+(\.[0-9]+)?|\.[0-9]+)[A-Za-z]{0,3}$`)
 	wordValue   = lazyregexp.New(`^[A-Za-z0-9_\[][A-Za-z0-9_.+:,-]*$`)
+	// checksSignature matches the placeholders for which Git starts gpg: %G?, also as %+G?.
+	checksSignature = lazyregexp.New(`%[-+ ]*G`)
 )
 
 // hasKind checks an operand, or the value of an option, against a kind.
@@ -227,8 +269,16 @@ func (c *readerCall) hasKind(k kind, a operand) bool {
 		if !a.plain() && !c.spec.prints && a.each == nil {
 			return c.reject(a, Computed, "This argument is computed at run time.")
 		}
-		if strings.Contains(a.text, "%G") || strings.Contains(a.text, "signature") && c.spec.git {
-			return c.reject(a, Launcher, "Starts a program to check signatures.")
+		for _, one := range slices.Concat([]operand{a}, a.each) {
+			if checksSignature.MatchString(one.text) || strings.Contains(one.text, "signature") && c.spec.git {
+				return c.reject(a, Launcher, "Starts a program to check signatures.")
+			}
+			if one.glob { // the names of the files that it matches are printed
+				if why := c.r.whyNotReadable(one, false); why != "" {
+					c.r.checkPath(a, why)
+					return false
+				}
+			}
 		}
 		return true
 	case pattern, glob:
@@ -323,6 +373,9 @@ func (c *readerCall) parseGit() bool {
 			}
 			if !c.hasKind(name, c.args[1]) {
 				return false
+			}
+			if c.r.rounds > 0 {
+				return c.reject(a, Computed, changesFolder)
 			}
 			for _, dir := range c.r.dirs[:len(c.r.dirs):len(c.r.dirs)] {
 				c.r.dirs = append(c.r.dirs, join(dir, c.args[1].text))
@@ -463,7 +516,7 @@ func checkSearch(c *readerCall) string {
 // sourceOnly reports whether a search only opens source files.
 func (c *readerCall) sourceOnly() bool {
 	only := false
-	for _, name := range []string{"--include", "-g", "--glob"} {
+	for _, name := range []string{"--include", "-g", "--glob", "--iglob"} {
 		for _, v := range c.options[name] {
 			if strings.HasPrefix(v.text, "!") && name != "--include" {
 				continue
@@ -476,7 +529,7 @@ func (c *readerCall) sourceOnly() bool {
 	}
 	for _, name := range []string{"-t", "--type"} {
 		for _, v := range c.options[name] {
-			if !sourceExtensions[v.text] && v.text != "rust" && v.text != "python" && v.text != "cpp" {
+			if !sourceTypes[v.text] {
 				return false
 			}
 			only = true
@@ -485,11 +538,21 @@ func (c *readerCall) sourceOnly() bool {
 	return only
 }
 
+// sourceTypes are file types of rg that contain only source files. The type java contains
+// *.properties, and gradle contains gradle.properties.
+var sourceTypes = set("c", "cpp", "cs", "css", "csv", "dart", "elm", "go", "graphql", "h", "hs", "html", "js", "less", "lua", "md", "nix", "php", "py", "python", "rst", "rust", "scala", "svelte", "swift", "tex", "ts", "vue", "zig")
+
+// plainGlob matches patterns without special meaning: rg excludes the files of !*.go, and
+// ignores #*.go as a comment.
+var plainGlob = lazyregexp.New(`^[A-Za-z0-9_.*?/{-][A-Za-z0-9_.*?/{},-]*$`)
+
 // sourceGlob is sourcePattern with braces: *.{ts,tsx}.
 func sourceGlob(pattern string) bool {
+	if !plainGlob.MatchString(pattern) {
+		return false
+	}
 	for _, one := range expandFirst(pattern, maxBraces) {
-		// Grep separates several patterns by a blank or a comma.
-		if strings.ContainsAny(one, " \t\n,") || !sourcePattern(baseName(one)) {
+		if strings.Contains(one, ",") || !sourcePattern(baseName(one)) { // Grep separates patterns by commas
 			return false
 		}
 	}

@@ -26,7 +26,8 @@ const (
 // call medium.
 type reader struct {
 	// options are the harmless ones, with "=kind" if they take a value, and "?" if they take
-	// one only after "=". Options of one letter can be joined, as in -la.
+	// one only after "=". Options of one letter can be joined, as in -la. A value follows a short
+	// option, or is the next word, and follows a long option after "=".
 	options string
 	// operands are the kinds in order. "*" after the last means any number of them, "?" one
 	// or none.
@@ -42,6 +43,15 @@ type reader struct {
 	raw bool
 	// posix: the first operand ends the options.
 	posix bool
+	// anywhere: on every system, options may follow operands.
+	anywhere bool
+	// spaced: the value of a long option may also be the next word.
+	spaced bool
+	// single: options of one letter cannot be joined.
+	single bool
+	// apart: the program takes the next word as the value of a short option even if something
+	// follows the letter, so such an option is a word of its own. Only digits may follow it.
+	apart bool
 	// git: a subcommand of Git.
 	git bool
 	// searches: the first operand is the pattern, unless an option gives it.
@@ -55,7 +65,9 @@ type reader struct {
 
 // readers are the programs whose calls can be low. To add one, read its whole manual for
 // options that write a file, start a program, read a list of files, follow symbolic links or
-// print the environment, and omit those.
+// print the environment, and omit those. Then read how it parses its arguments, in its source
+// and on other systems: joined letters, values in the next word, options after operands. Where
+// parsers differ, the flags of [reader] leave the forms that all of them read alike.
 var readers = map[string]reader{
 	// The shell's own words.
 	"cd": {operands: "name", posix: true, also: oneFolder}, "pwd": {options: "-L -P"}, "true": {}, "false": {}, ":": {},
@@ -66,8 +78,8 @@ var readers = map[string]reader{
 	"exit": {operands: "number?"},
 
 	// Files and folders.
-	"ls":       {options: "-a -A -b -B -c -C -d -f -F -g -G -h -i -k -l -m -n -N -o -p -q -Q -r -R -s -S -t -u -U -v -x -X -1 -w=number -I=glob --all --almost-all --human-readable --recursive --reverse --size --directory --inode --color? --sort=word --time=word --time-style=word --full-time --group-directories-first --classify? --ignore=glob --hide=glob --format=word", operands: "name*", anyName: true},
-	"tree":     {options: "-a -d -f -p -s -h -u -g -D -F -r -t -v -i -q -N -C -n -S -x -L=number -P=glob -I=glob --dirsfirst --noreport --prune --gitignore --filelimit=number --du --si --sort=word --matchdirs --charset=word", operands: "name*"},
+	"ls":       {options: "-a -A -b -B -c -C -d -f -F -g -G -h -i -k -l -m -n -N -o -p -q -Q -r -R -s -S -t -u -U -v -x -X -1 -w=number --all --almost-all --human-readable --recursive --reverse --size --directory --inode --color? --sort=word --time=word --time-style=word --full-time --group-directories-first --classify? --ignore=glob --hide=glob --format=word", operands: "name*", anyName: true},
+	"tree":     {options: "-a -d -f -p -s -h -u -g -D -F -r -t -v -i -q -N -C -n -S -x -L=number -P=glob -I=glob --dirsfirst --noreport --prune --gitignore --filelimit=number --du --si --sort=word --matchdirs --charset=word", operands: "name*", apart: true, anywhere: true},
 	"stat":     {options: "-f -t -x -c=text --format=text --printf=text --terse --file-system", operands: "name*", anyName: true},
 	"file":     {options: "-b -i -k -h -N -r -0 --brief --mime --mime-type --mime-encoding", operands: "file*"},
 	"du":       {options: "-a -h -s -c -b -k -m -x -S -d=number -t=number -B=number --all --human-readable --summarize --total --bytes --apparent-size --max-depth=number --exclude=glob --si --one-file-system --time?", operands: "name*", anyName: true},
@@ -77,7 +89,7 @@ var readers = map[string]reader{
 	"realpath": {options: "-e -m -q -s -z", operands: "name*"},
 	"readlink": {options: "-e -f -m -n -q -s -z", operands: "name*"},
 	"find":     {operands: "text*", raw: true, prints: true, also: findExpression},
-	"fd":       {options: "-H -I -s -i -g -F -a -p -0 -1 -e=word -t=word -d=number -E=glob --hidden --no-ignore --glob --extension=word --type=word --max-depth=number --exclude=glob", operands: "glob? name*"},
+	"fd":       {options: "-H -I -s -i -g -F -a -p -0 -1 -e=word -t=word -d=number -E=glob --hidden --no-ignore --glob --extension=word --type=word --max-depth=number --exclude=glob", operands: "glob? name*", anywhere: true, spaced: true},
 
 	// What is in files.
 	"cat":    {options: "-A -b -e -E -n -s -t -T -u -v --number --show-all --squeeze-blank --number-nonblank", operands: "file*", anyName: true},
@@ -89,7 +101,7 @@ var readers = map[string]reader{
 	"cut":    {options: "-b=text -c=text -d=text -f=text -s -z -n --bytes=text --characters=text --delimiter=text --fields=text --complement --only-delimited --output-delimiter=text", operands: "file*", anyName: true},
 	"tr":     {options: "-c -C -d -s -t --complement --delete --squeeze-repeats --truncate-set1", operands: "text text?"},
 	"sort":   {options: "-b -d -f -g -h -i -M -n -r -R -V -c -C -m -s -u -z -k=text -t=text --ignore-leading-blanks --dictionary-order --ignore-case --general-numeric-sort --human-numeric-sort --month-sort --numeric-sort --reverse --version-sort --unique --stable --check? --key=text --field-separator=text --zero-terminated --sort=word", operands: "file*"},
-	"uniq":   {options: "-c -d -D -i -u -z -f=number -s=number -w=number --count --repeated --ignore-case --unique --skip-fields=number --skip-chars=number --check-chars=number", operands: "file?", also: noPatternOperand},
+	"uniq":   {options: "-c -d -D -i -u -z -f=number -s=number -w=number --count --repeated --ignore-case --unique --skip-fields=number --skip-chars=number --check-chars=number", operands: "file?", posix: true, also: noPatternOperand},
 	"paste":  {options: "-s -z -d=text --serial --delimiters=text", operands: "file*", anyName: true},
 	"join":   {options: "-i -z -1=number -2=number -t=text -a=number -v=number -o=text -e=text -j=number --header --ignore-case", operands: "file file"},
 	"comm":   {options: "-1 -2 -3 -z --total --output-delimiter=text --check-order --nocheck-order", operands: "file file"},
@@ -100,16 +112,16 @@ var readers = map[string]reader{
 	"diff":   {options: "-u -q -N -b -B -w -i -a -y -t -T -s -p -c -e -n -Z -E -U=number -C=number -W=number -L=text --unified? --context? --brief --color? --side-by-side --ignore-all-space --ignore-space-change --ignore-blank-lines --ignore-case --suppress-common-lines --report-identical-files --text --label=text --width=number --minimal --strip-trailing-cr", operands: "file file", count: true, also: noFolders},
 	"cmp":    {options: "-b -l -s -i=number -n=number --silent --quiet --verbose --print-bytes --bytes=number --ignore-initial=number", operands: "file file number? number?"},
 	"md5sum": checksum, "sha1sum": checksum, "sha224sum": checksum, "sha256sum": checksum, "sha384sum": checksum, "sha512sum": checksum, "b2sum": checksum,
-	"cksum": {operands: "file*"}, "sum": {operands: "file*"}, "shasum": {options: "-a=number -b -t -U", operands: "file*"},
-	"od":      {options: "-A=word -t=word -j=number -N=number -w=number -b -c -d -o -s -x -v", operands: "file*"},
+	"cksum": {operands: "file*"}, "sum": {operands: "file*"}, "shasum": {options: "-a=number -b -t -U", operands: "file*", single: true},
+	"od":      {options: "-A=word -t=word -j=number -N=number -w? -b -c -d -o -s -x -v", operands: "file*"},
 	"hexdump": {options: "-b -c -C -d -o -x -v -n=number -s=number", operands: "file*"},
-	"xxd":     {options: "-p -u -b -i -E -c=number -l=number -s=number -g=number", operands: "file?", also: noPatternOperand},
+	"xxd":     {options: "-p -u -b -i -E -c=number -l=number -s=number -g=number", operands: "file?", single: true, posix: true, also: noPatternOperand},
 	"grep":    {options: "-i -n -v -c -l -L -o -q -s -w -x -E -F -G -P -H -h -a -I -r -z -b -T -e=pattern -m=number -A=number -B=number -C=number --include=glob --exclude=glob --exclude-dir=glob --color? --colour? --ignore-case --line-number --invert-match --count --files-with-matches --files-without-match --only-matching --quiet --silent --no-messages --word-regexp --line-regexp --extended-regexp --fixed-strings --basic-regexp --perl-regexp --with-filename --no-filename --text --recursive --max-count=number --after-context=number --before-context=number --context=number --regexp=pattern --null", operands: "pattern file*", count: true, anyName: true, searches: true, also: checkSearch},
-	"rg":      {options: "-i -n -N -v -c -l -o -q -w -x -F -s -S -U -P -H -I -p -0 -a -u -. -e=pattern -g=glob -t=word -T=word -A=number -B=number -C=number -m=number -M=number -j=number -d=number -r=text --glob=glob --iglob=glob --type=word --type-not=word --max-count=number --context=number --after-context=number --before-context=number --max-depth=number --sort=word --color=word --heading --no-heading --line-number --no-line-number --ignore-case --smart-case --case-sensitive --fixed-strings --word-regexp --invert-match --count --count-matches --files-with-matches --files-without-match --only-matching --multiline --pcre2 --hidden --no-ignore --no-ignore-vcs --no-filename --with-filename --no-messages --column --trim --stats --json --vimgrep --pretty --quiet --regexp=pattern --max-columns=number --files --type-list", operands: "pattern folder*", searches: true, also: checkSearch},
-	"jq":      {options: "-r -c -n -e -s -S -M -C -j -a -R --raw-output --compact-output --null-input --exit-status --slurp --sort-keys --monochrome-output --color-output --join-output --ascii-output --raw-input --tab --indent=number", operands: "text file*", also: jqFilter},
+	"rg":      {options: "-i -n -N -v -c -l -o -q -w -x -F -s -S -U -P -H -I -p -0 -a -u -. -e=pattern -g=glob -t=word -T=word -A=number -B=number -C=number -m=number -M=number -j=number -d=number -r=text --glob=glob --iglob=glob --type=word --type-not=word --max-count=number --context=number --after-context=number --before-context=number --max-depth=number --sort=word --color=word --heading --no-heading --line-number --no-line-number --ignore-case --smart-case --case-sensitive --fixed-strings --word-regexp --invert-match --count --count-matches --files-with-matches --files-without-match --only-matching --multiline --pcre2 --hidden --no-ignore --no-ignore-vcs --no-filename --with-filename --no-messages --column --trim --stats --json --vimgrep --pretty --quiet --regexp=pattern --max-columns=number --files --type-list", operands: "pattern folder*", anywhere: true, spaced: true, searches: true, also: checkSearch},
+	"jq":      {options: "-r -c -n -e -s -S -M -C -j -a -R --raw-output --compact-output --null-input --exit-status --slurp --sort-keys --monochrome-output --color-output --join-output --ascii-output --raw-input --tab --indent=number", operands: "text file*", anywhere: true, spaced: true, also: jqFilter},
 	"sed":     {options: "-n -E -r -s -u -e=text --quiet --silent --regexp-extended --expression=text", operands: "text file*", also: sedScript},
-	"awk":     {options: "-F=text", operands: "text file*", also: awkProgram},
-	"seq":     {options: "-w -s=text", operands: "number number? number?"},
+	"awk":     {options: "-F=text", operands: "text file*", posix: true, also: awkProgram},
+	"seq":     {options: "-w -s=text", operands: "number number? number?", posix: true},
 
 	// The machine and the time.
 	"whoami": {}, "id": {options: "-u -g -G -n -r", operands: "word?"}, "groups": {operands: "word?"}, "hostname": {options: "-s -I"}, "uname": {options: "-a -s -n -r -v -m -p -i -o"}, "arch": {}, "uptime": {options: "-p -s"}, "nproc": {options: "--all"}, "tty": {}, "free": {options: "-h -b -k -m -g -t -w --human"}, "logname": {},
@@ -117,9 +129,9 @@ var readers = map[string]reader{
 	"cal":   {options: "-1 -3 -j -m -s -y", operands: "number? number?"},
 	"sleep": {operands: "number"},
 
-	// Versions. Not rustc, cargo, yarn, pnpm or go with more than version: a file of the
-	// project can choose which program they run.
-	"go": {operands: "word", also: firstWord("version")}, "node": version("--version -v"), "npm": version("--version -v"), "python": version("--version -V"), "python3": version("--version -V"), "gcc": version("--version"), "clang": version("--version"), "make": version("--version -v"), "docker": version("--version -v"), "perl": version("--version -v"), "ruby": version("--version -v"), "bash": version("--version"), "bun": version("--version -v"), "deno": version("--version -V"),
+	// Versions. Not rustc, cargo, yarn, pnpm or go: a file of the project can choose which
+	// program they run, and go downloads it.
+	"node": version("--version -v"), "npm": version("--version -v"), "python": version("--version -V"), "python3": version("--version -V"), "gcc": version("--version"), "clang": version("--version"), "make": version("--version -v"), "docker": version("--version -v"), "perl": version("--version -v"), "ruby": version("--version -v"), "bash": version("--version"), "bun": version("--version -v"), "deno": version("--version -V"),
 
 	"git": {operands: "text*"}, // see gitReaders
 }
@@ -146,13 +158,13 @@ var checksum = reader{options: "-b -t -z --binary --text --tag --zero", operands
 // in a revision is checked as a file.
 var gitReaders = map[string]reader{
 	"status":       {options: "-s -b -u? -v -z --short --branch --long --porcelain? --untracked-files? --ignored? --show-stash --ahead-behind --no-ahead-behind --renames --no-renames --column?", operands: "name*"},
-	"log":          {options: gitLog, operands: "revision*", count: true},
-	"show":         {options: gitLog, operands: "revision*", count: true},
-	"diff":         {options: gitDiff + " --cached --staged --merge-base", operands: "revision*"},
+	"log":          {options: gitLog, operands: "revision*", count: true, single: true},
+	"show":         {options: gitLog, operands: "revision*", count: true, single: true},
+	"diff":         {options: gitDiff + " --cached --staged --merge-base", operands: "revision*", single: true},
 	"shortlog":     {options: "-s -n -e -c --summary --numbered --email --all --since=text --until=text --no-merges --group=text", operands: "revision revision*"},
 	"blame":        {options: "-L=text -b -c -e -f -l -n -s -t -w -M -C --root --date=text --porcelain --line-porcelain --show-email --show-name --show-number --since=text --color-lines", operands: "revision revision*"},
 	"rev-parse":    {options: "--abbrev-ref? --short? --verify --quiet -q --show-toplevel --show-prefix --show-cdup --git-dir --git-common-dir --absolute-git-dir --is-inside-work-tree --is-inside-git-dir --is-bare-repository --symbolic-full-name --all --branches? --tags? --show-current", operands: "revision*"},
-	"rev-list":     {options: "--count --all --max-count=number -n=number --since=text --until=text --no-merges --merges --reverse --left-right --first-parent --abbrev-commit --oneline", operands: "revision*", count: true},
+	"rev-list":     {options: "--count --all --max-count=number -n=number --since=text --until=text --no-merges --merges --reverse --left-right --first-parent --abbrev-commit --oneline", operands: "revision*", count: true, single: true},
 	"ls-files":     {options: "-c -d -m -o -i -s -u -k -t -v -z --cached --deleted --modified --others --ignored --stage --unmerged --exclude-standard --full-name --error-unmatch --abbrev? --eol -x=glob --exclude=glob", operands: "name*"},
 	"ls-tree":      {options: "-d -r -t -l -z --name-only --name-status --long --full-name --full-tree --abbrev?", operands: "revision*"},
 	"describe":     {options: "--tags --all --long --always --dirty? --contains --abbrev=number --match=glob --exclude=glob --exact-match --first-parent", operands: "revision*"},
@@ -164,8 +176,8 @@ var gitReaders = map[string]reader{
 	"branch":       {options: "-a -r -v --all --remotes --verbose --show-current --list --no-color --color? --sort=text --format=text --contains? --merged? --no-merged?", also: gitLists("--list", "--contains", "--merged", "--no-merged"), operands: "glob*"},
 	"tag":          {options: "-l -n? --list --sort=text --format=text --contains? --merged? --no-merged? --points-at?", also: gitLists("--list", "-l"), operands: "glob*"},
 	"remote":       {options: "-v --verbose", operands: "word? word?", also: gitRemote},
-	"stash":        {operands: "word text?", options: "-p --patch --stat --name-only --name-status -u --include-untracked --oneline", also: firstWord("list", "show")},
-	"reflog":       {operands: "revision*", options: "-n=number --date=text --oneline --all", count: true, also: gitReflog},
+	"stash":        {operands: "word text?", options: "-p --patch --stat --name-only --name-status -u --include-untracked --oneline", single: true, also: firstWord("list", "show")},
+	"reflog":       {operands: "revision*", options: "-n=number --date=text --oneline --all", count: true, single: true, also: gitReflog},
 	"worktree":     {operands: "word", options: "--porcelain -v --verbose", also: firstWord("list")},
 	"version":      {}, "--version": {},
 	"grep":          {options: "-i -n -v -c -l -L -o -q -w -E -F -G -P -H -h -a -I -p -W -e=pattern -A=number -B=number -C=number -m=number --ignore-case --line-number --count --name-only --files-with-matches --word-regexp --extended-regexp --fixed-strings --perl-regexp --heading --break --cached --show-function --function-context --color? --column", operands: "pattern revision*", count: true, searches: true, also: checkSearch},
@@ -173,9 +185,9 @@ var gitReaders = map[string]reader{
 	"count-objects": {options: "-v -H"},
 }
 
-const gitDiff = "-p -u -s -w -b -a -z -R -M? -C? -U=number -G=text -S=text -l=number --patch --no-patch --raw --stat? --numstat --shortstat --dirstat? --summary --name-only --name-status --patch-with-stat --minimal --patience --histogram --diff-algorithm=word --unified=number --color? --no-color --word-diff? --color-words --find-renames? --find-copies? --no-renames --diff-filter=word --ignore-all-space --ignore-space-change --ignore-space-at-eol --ignore-blank-lines --ignore-cr-at-eol --function-context -W --exit-code --quiet --no-ext-diff --no-textconv --text --full-index --abbrev? --relative --check --compact-summary --inter-hunk-context=number --src-prefix=text --dst-prefix=text --no-prefix --pickaxe-regex --pickaxe-all"
+const gitDiff = "-p -u -s -w -b -a -z -R -M? -C? -U? -G=text -S=text -l=number --patch --no-patch --raw --stat? --numstat --shortstat --dirstat? --summary --name-only --name-status --patch-with-stat --minimal --patience --histogram --diff-algorithm=word --unified=number --color? --no-color --word-diff? --color-words --find-renames? --find-copies? --no-renames --diff-filter=word --ignore-all-space --ignore-space-change --ignore-space-at-eol --ignore-blank-lines --ignore-cr-at-eol --function-context -W --exit-code --quiet --no-ext-diff --no-textconv --text --full-index --abbrev? --relative --check --compact-summary --inter-hunk-context=number --src-prefix=text --dst-prefix=text --no-prefix --pickaxe-regex --pickaxe-all"
 
-const gitLog = gitDiff + " -n=number -g -i -E -F -c -m -L=revision --oneline --graph --all --branches? --tags? --remotes? --decorate? --no-decorate --pretty? --format=text --date=text --relative-date --abbrev-commit --no-abbrev-commit --since=text --after=text --until=text --before=text --author=text --committer=text --grep=text --all-match --invert-grep --regexp-ignore-case --extended-regexp --fixed-strings --merges --no-merges --first-parent --follow --reverse --max-count=number --skip=number --topo-order --date-order --author-date-order --walk-reflogs --left-right --cherry-pick --cherry-mark --cherry --boundary --source --simplify-by-decoration --full-history --ancestry-path --no-notes --notes? --cc  --no-walk --show-notes"
+const gitLog = gitDiff + " -n=number -g -i -E -F -c -m -L=revision --oneline --graph --all --branches? --tags? --remotes? --decorate? --no-decorate --pretty? --format? --date=text --relative-date --abbrev-commit --no-abbrev-commit --since=text --after=text --until=text --before=text --author=text --committer=text --grep=text --all-match --invert-grep --regexp-ignore-case --extended-regexp --fixed-strings --merges --no-merges --first-parent --follow --reverse --max-count=number --skip=number --topo-order --date-order --author-date-order --walk-reflogs --left-right --cherry-pick --cherry-mark --cherry --boundary --source --simplify-by-decoration --full-history --ancestry-path --no-notes --notes? --cc  --no-walk --show-notes"
 
 // revision is a Git revision or a file: HEAD~1, main..topic, HEAD:go.mod, src.
 const revision kind = "revision"
@@ -196,10 +208,9 @@ func onlyLooksUp(c *readerCall) string {
 
 func firstWord(want ...string) func(*readerCall) string {
 	return func(c *readerCall) string {
-		for _, w := range want {
-			if len(c.operands) > 0 && c.operands[0].plain() && c.operands[0].text == w {
-				return ""
-			}
+		// What follows an option is no subcommand: git stash -p list stashes the file "list".
+		if len(c.args) > 0 && c.args[0].plain() && slices.Contains(want, c.args[0].text) {
+			return ""
 		}
 		return "Not on the list of read-only subcommands."
 	}
@@ -223,8 +234,10 @@ func gitRemote(c *readerCall) string {
 
 func gitReflog(c *readerCall) string {
 	for _, a := range c.operands {
+		if !a.plain() {
+			return "Not on the list of read-only subcommands."
+		}
 		switch a.text {
-		case "show", "exists":
 		case "expire", "delete", "drop", "write":
 			return "Changes the reflog."
 		}

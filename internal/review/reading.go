@@ -42,11 +42,12 @@ type Files interface {
 // reading checks a command and collects why it is not low. It denies by default: an unknown
 // construct is a reason.
 type reading struct {
-	w     *walker // expands words; its marks are not used
-	place Place
-	dirs  []string             // where commands may run; several, because a cd can fail
-	loops map[string][]operand // the possible values of loop variables
-	marks []Mark
+	w      *walker // expands words; its marks are not used
+	place  Place
+	dirs   []string             // where commands may run; several, because a cd can fail
+	loops  map[string][]operand // the possible values of the variables of the loops around
+	rounds int                  // number of loops around
+	marks  []Mark
 }
 
 // operand is what is known about an argument before the command runs.
@@ -98,9 +99,13 @@ func (r *reading) statement(s *syntax.Stmt, piped bool) {
 	}
 	for _, d := range s.Redirs {
 		given := r.redirect(d)
-		if d.N == nil || d.N.Value == "0" {
-			switch d.Op {
-			case syntax.RdrIn, syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc, syntax.DplIn, syntax.RdrInOut:
+		switch d.Op {
+		case syntax.RdrIn, syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc, syntax.DplIn, syntax.RdrInOut:
+			if d.N == nil || isZero(d.N.Value) {
+				piped = given
+			}
+		default:
+			if d.N != nil && isZero(d.N.Value) { // 0>/dev/null closes the pipe, too
 				piped = given
 			}
 		}
@@ -137,8 +142,11 @@ func (r *reading) statement(s *syntax.Stmt, piped bool) {
 	}
 }
 
-// redirect checks a redirection. It reports whether it provides text to read; with /dev/null,
-// for example, rg searches the folder instead.
+// isZero reports whether a file descriptor is 0, which can be written as 00.
+func isZero(descriptor string) bool { return descriptor != "" && strings.Trim(descriptor, "0") == "" }
+
+// redirect checks a redirection. It reports whether it provides text to read; with /dev/null
+// or a folder, for example, rg searches the current folder instead.
 func (r *reading) redirect(d *syntax.Redirect) bool {
 	if d.N != nil && strings.Trim(d.N.Value, "0123456789") != "" {
 		r.reject(d, Unproven, "Sets a variable.")
@@ -163,7 +171,7 @@ func (r *reading) redirect(d *syntax.Redirect) bool {
 			r.reject(d, Computed, "The file name is computed at run time.")
 		default:
 			r.checkPath(list[0], r.whyNotReadable(list[0], true))
-			return list[0].text != "/dev/null"
+			return list[0].text != "/dev/null" && list[0].text != "." && !strings.HasSuffix(list[0].text, "/") && !r.isFolder(list[0].text)
 		}
 		return false
 	case syntax.Hdoc, syntax.DashHdoc:
@@ -219,6 +227,12 @@ func (r *reading) loop(c *syntax.ForClause) {
 				r.reject(item, Computed, "The values of the loop are computed at run time.")
 				return
 			}
+			if o.glob { // even the number of the files is information
+				if why := r.whyNotReadable(o, false); why != "" {
+					r.checkPath(o, why)
+					return
+				}
+			}
 			each = append(each, o)
 		}
 	}
@@ -227,7 +241,10 @@ func (r *reading) loop(c *syntax.ForClause) {
 		return
 	}
 	r.loops[name] = each
+	r.rounds++
 	r.statements(c.Do)
+	r.rounds--
+	delete(r.loops, name) // the loop may not have run, and then the variable is not set
 }
 
 // test checks [[ … ]].
@@ -302,6 +319,10 @@ func (r *reading) call(c *syntax.CallExpr, piped bool) {
 		r.reject(c.Args[0], Unproven, "Not on the list of read-only programs.")
 		return
 	}
+	if head == "cd" && r.rounds > 0 {
+		r.reject(c, Computed, changesFolder)
+		return
+	}
 	rc := &readerCall{r: r, name: head, spec: spec, node: c, piped: piped}
 	for _, word := range c.Args[1:] {
 		list, ok := r.word(word)
@@ -355,7 +376,7 @@ func (r *reading) word(word *syntax.Word) ([]operand, bool) {
 	if len(r.marks) > before {
 		return nil, false
 	}
-	glob := false
+	glob, braces := false, false
 	for i, part := range word.Parts {
 		lit, ok := part.(*syntax.Lit)
 		if !ok {
@@ -369,6 +390,7 @@ func (r *reading) word(word *syntax.Word) ([]operand, bool) {
 		}
 		bare := unescaped(value)
 		glob = glob || strings.ContainsAny(bare, "*?[")
+		braces = braces || strings.Contains(bare, "{")
 		if strings.Contains(bare, "{") && (strings.Contains(bare, ",") || strings.Contains(bare, "..") || len(word.Parts) > 1) && !(len(word.Parts) == 1 && simpleBraces.MatchString(value)) {
 			r.reject(word, Computed, "sayso does not expand these braces.")
 			return nil, false
@@ -378,6 +400,10 @@ func (r *reading) word(word *syntax.Word) ([]operand, bool) {
 	for _, f := range r.w.fields(word) {
 		if plain && !f.static {
 			r.reject(word, Computed, "sayso does not expand these braces.")
+			return nil, false
+		}
+		if f.text == "" && (braces || word.Lit() != "") {
+			r.reject(word, Computed, "The shell drops the empty argument of these braces.")
 			return nil, false
 		}
 		out = append(out, operand{text: f.text, glob: glob, computed: !plain, node: word})
@@ -438,9 +464,9 @@ func (r *reading) single(word *syntax.Word) ([]operand, bool) {
 			return nil, false
 		}
 		if !quoted && slices.ContainsFunc(each, func(o operand) bool {
-			return o.glob || strings.ContainsAny(o.text, " \t\n*?[")
+			return o.glob || o.text == "" || strings.ContainsAny(o.text, " \t\n*?[")
 		}) {
-			return nil, false // it is split, and its patterns expand
+			return nil, false // it is split, its patterns expand, and it disappears if it is empty
 		}
 		return []operand{{each: each, node: word}}, true
 	case *syntax.ProcSubst:
@@ -535,6 +561,7 @@ const (
 	serverState   = "Reads sayso's own files."
 	patternFits   = "This pattern can match a file that contains secrets."
 	computedFile  = "The file name is computed at run time."
+	changesFolder = "A change of folder in a loop also affects its next round."
 )
 
 // whyNotReadable returns why reading a file, or its attributes, is not low, or "".
@@ -617,6 +644,11 @@ func (r *reading) whyNotReadablePattern(full string, content bool) string {
 	at := strings.IndexAny(full, "*?[")
 	if at < 0 {
 		return r.whyNotReadablePath(full, content)
+	}
+	// What these match depends on the shell and its settings, and Go reads [!a] and [[:alpha:]]
+	// differently.
+	if strings.ContainsAny(full, "[\\") || strings.Contains(full, "**") {
+		return patternFits
 	}
 	base := path.Dir(full[:at] + "x")
 	if why := r.whyNotReadablePath(base, false); why != "" {

@@ -258,11 +258,9 @@ func NarrowestRules(tool string, input json.RawMessage, steps []string) []rule.R
 		}
 		return out
 	case "WebFetch":
-		var in struct {
-			URL string `json:"url"`
-		}
-		_ = json.Unmarshal(input, &in) // without an address there is no rule
-		if u, err := url.Parse(in.URL); err == nil && u.Hostname() != "" {
+		in, _ := fieldsOf(input)
+		address, _ := in.text("url") // without an address there is no rule
+		if u, err := url.Parse(address); err == nil && u.Hostname() != "" {
 			return []rule.Rule{{Tool: tool, Content: "domain:" + u.Hostname()}}
 		}
 		return nil

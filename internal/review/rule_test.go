@@ -70,6 +70,15 @@ func TestNarrowestRulesCoverTheirCall(t *testing.T) {
 	}
 }
 
+// TestNarrowestRuleNamesExactAddress: the host of a rule is the one that the CLI would fetch from.
+func TestNarrowestRuleNamesExactAddress(t *testing.T) {
+	t.Parallel()
+	rules := review.NarrowestRules("WebFetch", json.RawMessage(`{"url":"https://a.test/x","URL":"https://b.test/x"}`), nil)
+	if len(rules) != 1 || rules[0].Content != "domain:a.test" {
+		t.Errorf("got %v", rules)
+	}
+}
+
 func FuzzRule(f *testing.F) {
 	f.Add("Bash(rm:*)")
 	f.Add("Edit(~/**)")

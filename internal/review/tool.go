@@ -107,6 +107,15 @@ func (in toolFields) text(name string) (string, bool) {
 	return *s, true
 }
 
+// decode stores the value of a field. A missing field changes nothing.
+func (in toolFields) decode(name string, to any) error {
+	value, there := in[name]
+	if !there {
+		return nil
+	}
+	return json.Unmarshal(value, to)
+}
+
 // isSet reports whether a field has a value other than false, null or "".
 func (in toolFields) isSet(name string) bool {
 	v := string(in[name])
@@ -143,7 +152,8 @@ func (in toolFields) search(p Place) Level {
 	level := in.pattern(p, "glob")
 	glob, _ := in.text("glob")
 	kind, _ := in.text("type")
-	if glob != "" && sourceGlob(glob) || sourceExtensions[kind] {
+	// A file that matches the glob is searched whatever its type is.
+	if (glob != "" || kind != "") && (glob == "" || sourceGlob(glob)) && (kind == "" || sourceTypes[kind]) {
 		return level
 	}
 	for _, more := range []string{"multiline", "context", "-A", "-B", "-C"} {

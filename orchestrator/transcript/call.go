@@ -61,36 +61,28 @@ var fileTools = map[string]bool{"Read": true, "Write": true, "Edit": true, "Mult
 func (c *Call) setInput(input json.RawMessage) {
 	c.Item.Kind, c.Item.Body, c.Task, c.File = session.ItemToolCall, nil, nil, ""
 	c.Tool.Input, c.Tool.InputBytes = append(json.RawMessage(nil), session.TruncateInput(input)...), len(input)
+	// A map, because the names in the tags of a struct match in any case, and the CLI's do not.
+	var in map[string]json.RawMessage
+	_ = json.Unmarshal(input, &in) // missing fields are shown as missing
+	text := func(name string) (s string) {
+		_ = json.Unmarshal(in[name], &s)
+		return s
+	}
 	if fileTools[c.Tool.ToolName] {
-		var in struct {
-			FilePath     string `json:"file_path"`
-			NotebookPath string `json:"notebook_path"`
-		}
-		_ = json.Unmarshal(input, &in) // without a path, File stays ""
-		c.File = cmp.Or(in.FilePath, in.NotebookPath)
+		c.File = cmp.Or(text("file_path"), text("notebook_path"))
 	}
 	switch {
 	case subagentTools[c.Tool.ToolName] && input != nil:
-		var task struct {
-			Description  string `json:"description"`
-			SubagentType string `json:"subagent_type"`
-		}
-		_ = json.Unmarshal(input, &task) // missing fields are shown as missing
 		c.Item.Kind = session.ItemSubagent
-		c.Task = &session.SubagentBody{AgentID: c.Tool.ToolUseID, AgentType: task.SubagentType, Description: task.Description, Status: session.ToolRunning}
+		c.Task = &session.SubagentBody{AgentID: c.Tool.ToolUseID, AgentType: text("subagent_type"), Description: text("description"), Status: session.ToolRunning}
 	case c.Tool.ToolName == "TodoWrite":
-		var list struct {
-			Todos []session.Todo `json:"todos"`
-		}
-		if json.Unmarshal(input, &list) == nil && len(list.Todos) > 0 {
-			c.Item.Kind, c.Item.Body = session.ItemTodo, Encode(session.TodoBody{Todos: list.Todos, InputEdit: c.inputEdit()})
+		var todos []session.Todo
+		if json.Unmarshal(in["todos"], &todos) == nil && len(todos) > 0 {
+			c.Item.Kind, c.Item.Body = session.ItemTodo, Encode(session.TodoBody{Todos: todos, InputEdit: c.inputEdit()})
 		}
 	case c.Tool.ToolName == "ExitPlanMode":
-		var plan struct {
-			Plan string `json:"plan"`
-		}
-		if json.Unmarshal(input, &plan) == nil && plan.Plan != "" {
-			c.Item.Kind, c.Item.Body = session.ItemPlan, Encode(session.PlanBody{Text: plan.Plan, InputEdit: c.inputEdit()})
+		if plan := text("plan"); plan != "" {
+			c.Item.Kind, c.Item.Body = session.ItemPlan, Encode(session.PlanBody{Text: plan, InputEdit: c.inputEdit()})
 		}
 	}
 }

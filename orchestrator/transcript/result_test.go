@@ -150,6 +150,25 @@ func TestCallsTellWhatTheyChanged(t *testing.T) {
 	}
 }
 
+// TestCallsShowExactNames: the CLI runs the fields of exact names, so those are shown.
+func TestCallsShowExactNames(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		tool, input string
+		kind        session.ItemKind
+		want        string
+	}{
+		{"ExitPlanMode", `{"plan":"real","Plan":"false"}`, session.ItemPlan, "real"},
+		{"TodoWrite", `{"todos":[{"content":"real","status":"pending"}],"Todos":[{"content":"false","status":"pending"}]}`, session.ItemTodo, "real"},
+		{"Task", `{"description":"real","Description":"false","subagent_type":"x","Subagent_Type":"false"}`, session.ItemSubagent, "real"},
+	} {
+		items := build(t, fmt.Sprintf(`{"type":"assistant","uuid":"a","message":{"content":[{"type":"tool_use","id":"t1","name":%q,"input":%s}]}}`, c.tool, c.input))
+		if len(items) != 1 || items[0].Kind != c.kind || !strings.Contains(string(items[0].Body), c.want) || strings.Contains(string(items[0].Body), `"false"`) {
+			t.Errorf("%s: got %+v", c.tool, items)
+		}
+	}
+}
+
 // What Claude stopped in may have been approved, and even have run: it did not fail.
 func TestCallsThatWereCutOffHaveNoResult(t *testing.T) {
 	t.Parallel()
