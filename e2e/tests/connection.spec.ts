@@ -152,3 +152,33 @@ test('a request says that its card is loading, and shows it once it has loaded @
     await expect(page.getByRole('dialog', { name: 'Keyboard shortcuts' })).toBeVisible({ timeout: 1_000 })
   }).toPass()
 })
+
+test('a start without a response is repeated as the same, and one that was changed as another @newest', async ({
+  page,
+  folder,
+  server,
+}) => {
+  for (const description of [...awayMessages, 'ERR_FAILED', 'Failed to load resource'])
+    test.info().annotations.push({ type: 'allowed on the console', description })
+  await App.home(page, server.url)
+  const commands: string[] = []
+  await page.route('**/api/sessions', (route) => {
+    if (route.request().method() !== 'POST') return route.fallback()
+    commands.push((route.request().postDataJSON() as { command_id: string }).command_id)
+    return route.abort()
+  })
+  await page.getByRole('button', { name: 'New session' }).first().click()
+  await page.getByRole('combobox', { name: 'Folder' }).fill(folder)
+  const text = page.getByRole('textbox', { name: /What should Claude do/ })
+  const start = async (n: number) => {
+    await page.getByRole('button', { name: 'Start session' }).click()
+    await expect.poll(() => commands.length).toBe(n)
+  }
+  await text.fill('First')
+  await start(1)
+  await start(2)
+  await text.fill('Second')
+  await start(3)
+  expect(commands[1]).toBe(commands[0])
+  expect(commands[2]).not.toBe(commands[0])
+})
