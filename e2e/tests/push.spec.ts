@@ -142,16 +142,45 @@ test('a request that nobody looks at is pushed, shown, opened and withdrawn @new
 
     // A click on the notification, as the worker receives it, leads to the card.
     const [worker] = context.serviceWorkers()
-    await worker.evaluate(async () => {
-      const scope = globalThis as unknown as EventTarget & {
-        registration: ServiceWorkerRegistration
-        NotificationEvent: new (type: string, init: object) => Event
-      }
-      const [notification] = await scope.registration.getNotifications()
-      scope.dispatchEvent(new scope.NotificationEvent('notificationclick', { notification }))
-    })
+    const clickNotification = () =>
+      worker.evaluate(async () => {
+        const scope = globalThis as unknown as EventTarget & {
+          registration: ServiceWorkerRegistration
+          NotificationEvent: new (type: string, init: object) => Event
+        }
+        const [notification] = await scope.registration.getNotifications()
+        scope.dispatchEvent(new scope.NotificationEvent('notificationclick', { notification }))
+      })
     const app = App.of(page)
     const card = page.locator(`[data-request-id="${waiting.request_id}"]`)
+    await clickNotification()
+    await expect(card).toBeFocused()
+    await expect(page).toHaveURL(`${server.url}/sessions/${id}`)
+    // The app replies; without a reply the worker would load the page again.
+    type Tab = { url: string; postMessage(message: object, ports: MessagePort[]): void }
+    const replied = await worker.evaluate(async (path) => {
+      const { clients } = globalThis as unknown as { clients: { matchAll(): Promise<Tab[]> } }
+      const [tab] = await clients.matchAll()
+      const { port1, port2 } = new MessageChannel()
+      return new Promise<boolean>((done) => {
+        port1.onmessage = () => done(true)
+        tab.postMessage({ type: 'open', path }, [port2])
+      })
+    }, `/sessions/${id}`)
+    expect(replied).toBe(true)
+    // A page without the app is replaced.
+    await deliver(shown)
+    await expect.poll(tags).toEqual([waiting.request_id])
+    const plain = `${server.url}/sessions/${id}/plain`
+    await page.goto(plain)
+    // The browser lists a page for some time after it was left.
+    const tabs = () =>
+      worker.evaluate(async () => {
+        const { clients } = globalThis as unknown as { clients: { matchAll(): Promise<Tab[]> } }
+        return (await clients.matchAll()).map((tab) => tab.url)
+      })
+    await expect.poll(tabs).toEqual([plain])
+    await clickNotification()
     await expect(card).toBeFocused()
     await expect(page).toHaveURL(`${server.url}/sessions/${id}`)
     await app.approve(card)

@@ -73,6 +73,17 @@ addEventListener('push', (ev) => {
   ev.waitUntil(told(m).then(count))
 })
 
+// How long a tab has to reply. The page to sign in, a transcript as plain text and the offline page never do.
+const REPLY_MS = 500
+
+// Reports whether the app in a tab opens a path.
+const opens = (tab, path) => new Promise((done) => {
+  const { port1, port2 } = new MessageChannel()
+  port1.onmessage = () => done(true)
+  setTimeout(() => done(false), REPLY_MS)
+  tab.postMessage({ type: 'open', path }, [port2])
+})
+
 addEventListener('notificationclick', (ev) => {
   ev.notification.close()
   const path = new URL(ev.notification.data?.path ?? '/', location.origin)
@@ -82,8 +93,11 @@ addEventListener('notificationclick', (ev) => {
     const tabs = await clients.matchAll({ type: 'window', includeUncontrolled: true })
     const tab = tabs.find((t) => t.focused) ?? tabs[0]
     if (!tab) return clients.openWindow(to)
-    tab.postMessage({ type: 'open', path: to })
-    return tab.focus()
+    // After a focus, a browser opens no window until the next click.
+    if (await opens(tab, to)) return tab.focus()
+    // A tab that this worker does not control cannot be navigated.
+    const there = await tab.navigate(to).catch(() => null)
+    return there ? there.focus() : clients.openWindow(to)
   })())
 })
 

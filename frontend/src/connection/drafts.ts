@@ -38,12 +38,17 @@ export class Drafts {
     this.storage.removeItem(prefix() + key)
   }
 
+  /** Returns the key of the draft that is stored under a name; null if the name is not that of a draft of this person. */
+  keyOf(name: string | null): string | null {
+    return name?.startsWith(prefix()) ? name.slice(prefix().length) : null
+  }
+
   /** The keys of all drafts of this person. */
   keys(): string[] {
     const keys: string[] = []
     for (let i = 0; i < this.storage.length; i++) {
-      const key = this.storage.key(i)
-      if (key?.startsWith(prefix())) keys.push(key.slice(prefix().length))
+      const key = this.keyOf(this.storage.key(i))
+      if (key !== null) keys.push(key)
     }
     return keys
   }

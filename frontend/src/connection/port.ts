@@ -1,5 +1,5 @@
 import { inject, type InjectionKey } from 'vue'
-import type { Attachment, PendingRequestResponse, Showing } from '@/wire/messages.gen'
+import type { AckResult, Attachment, PendingRequestResponse, Showing } from '@/wire/messages.gen'
 
 export type Answer = Omit<PendingRequestResponse, 'type' | 'command_id'>
 
@@ -17,9 +17,13 @@ export interface Port {
   typing(sessionID: string, requestID?: string): void
   /**
    * Sends a draft to the person's other devices. It returns the id of the command, null without a
-   * connection.
+   * connection. refused is called if the server does not store it.
    */
-  draft(of: { session_id?: string; request_id?: string }, value: unknown): string | null
+  draft(
+    of: { session_id?: string; request_id?: string },
+    value: unknown,
+    refused: (result: AckResult) => void,
+  ): string | null
   /** Reports what is on the screen, so that requests visible here cause no alerts elsewhere. */
   showing(what: Showing): void
   /** Fetches a session that is not known here, and reports whether it exists. */

@@ -245,6 +245,26 @@ test('the end of a sign-in is reported once', () => {
   expect(FakeSocket.all).toHaveLength(1)
 })
 
+test('the refusal of a draft is reported once, and not after its connection', () => {
+  last().hello()
+  const refused = vi.fn<(result: string) => void>()
+  const ack = (command_id: string | null, result: 'applied' | 'rejected') =>
+    last().receive({ type: 'ack', command_id: command_id!, result })
+  const draft = () => socket.draft({ session_id: 's' }, 'Hello', refused)
+  ack(draft(), 'applied')
+  expect(refused).not.toHaveBeenCalled()
+  const second = draft()
+  ack(second, 'rejected')
+  ack(second, 'rejected')
+  expect(refused.mock.calls).toEqual([['rejected']])
+  const third = draft()
+  reconnect()
+  expect(draft()).toBeNull()
+  last().hello()
+  ack(third, 'rejected')
+  expect(refused).toHaveBeenCalledTimes(1)
+})
+
 test('typing is reported at most every two seconds', () => {
   last().hello()
   for (let i = 0; i < 5; i++) socket.typing('s', 'r')

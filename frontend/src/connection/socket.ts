@@ -8,7 +8,16 @@ import { isUrgent } from '@/state/urgent'
 import type { useSessions } from '@/state/sessions'
 import type { DurableCommand } from '@/wire/commands'
 import { requireTrust } from './trust'
-import { closeCodes, protocol, type Command, type Hello, type ServerFrame, type Showing } from '@/wire/messages.gen'
+import {
+  closeCodes,
+  protocol,
+  type Ack,
+  type AckResult,
+  type Command,
+  type Hello,
+  type ServerFrame,
+  type Showing,
+} from '@/wire/messages.gen'
 import { openSocket } from './earlySocket'
 import type { Port } from './port'
 import { RefusedError, rest } from './rest'
@@ -42,6 +51,9 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
   // Frames are reduced after their commands have left the outbox, so acked commands are kept until
   // then.
   const ackedCommands = new Map<string, DurableCommand>()
+  // What to call if the server refuses a draft, by command_id. They are not in the outbox: the next version of a
+  // draft replaces it.
+  const draftRefusals = new Map<string, (result: AckResult) => void>()
 
   const outbox = new Outbox(storage, ownKey('outbox'), (entries) => store.setOutbox(entries))
   store.setOutbox(outbox.entries)
@@ -77,6 +89,7 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
     onStatus(status) {
       // Frames from before the change of status are applied before it.
       queue.flush()
+      if (status.kind !== 'open') draftRefusals.clear()
       store.setStatus(status)
     },
     onSuspended: () => store.setStale(true),
@@ -112,7 +125,12 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
   }
 
   function receiveFrame(frame: ServerFrame): void {
-    const ours = ackedIDs(frame).flatMap((id) => outbox.find(id) ?? [])
+    const acks = acksIn(frame)
+    for (const { command_id, result } of acks) {
+      if (result !== 'applied') draftRefusals.get(command_id)?.(result)
+      draftRefusals.delete(command_id)
+    }
+    const ours = acks.flatMap((ack) => outbox.find(ack.command_id) ?? [])
     // Before the queue gets the frame, because it may deliver it at once.
     for (const entry of ours) ackedCommands.set(entry.command.command_id, entry.command)
     queue.push(frame, isUrgent(frame, store.state))
@@ -249,9 +267,11 @@ export function createSocket(store: Store, storage: Storage = sessionStorage): S
       const command: Command = { type: 'typing', command_id: uuid(), session_id: sessionID }
       connection.send(requestID ? { ...command, request_id: requestID } : command)
     },
-    draft(of, value) {
+    draft(of, value, refused) {
       const command: Command = { type: 'draft', command_id: uuid(), ...of, value }
-      return connection.send(command) ? command.command_id : null
+      if (!connection.send(command)) return null
+      draftRefusals.set(command.command_id, refused)
+      return command.command_id
     },
     showing(what) {
       showing = what
@@ -268,8 +288,8 @@ function hasAllSessions(frame: ServerFrame | Listing): boolean {
   return frame.type === 'batch' ? frame.frames.some(hasAllSessions) : frame.type === 'active_processes'
 }
 
-/** Returns the command_ids that a frame acknowledges. */
-function ackedIDs(frame: ServerFrame): string[] {
-  if (frame.type === 'batch') return frame.frames.flatMap(ackedIDs)
-  return frame.type === 'ack' ? [frame.command_id] : []
+/** Returns the acks in a frame. */
+function acksIn(frame: ServerFrame): Ack[] {
+  if (frame.type === 'batch') return frame.frames.flatMap(acksIn)
+  return frame.type === 'ack' ? [frame] : []
 }

@@ -95,6 +95,18 @@ describe('missing answers', () => {
   })
 })
 
+test.each(['constructor', 'toString', 'valueOf', '__proto__'])(
+  'a question with the id %s is unanswered until it is answered',
+  (id) => {
+    const asked = question(id, 'text', [])
+    expect(draftOf({}, asked)).toEqual(blank())
+    expect(answered(form(asked), {})).toEqual([false])
+    const draft: FormDraft = { q: blank(), [id]: { ...blank(), text: 'yes' } }
+    expect(responses(form(asked), draft)).toEqual([{ id, values: [], text: 'yes' }])
+    expect(answerLines(form(asked), draft)).toEqual({ [`${id}?`]: 'yes' })
+  },
+)
+
 describe('the response', () => {
   test('contains trimmed text', () => {
     const text = question('q4', 'text', [])

@@ -33,7 +33,8 @@ function untouched(q: Question): QuestionDraft {
 }
 
 export function draftOf(draft: FormDraft, q: Question): QuestionDraft {
-  return draft[q.id] ?? untouched(q)
+  // Ids come from outside: every object has a "constructor".
+  return Object.hasOwn(draft, q.id) ? draft[q.id]! : untouched(q)
 }
 
 /** Returns the number of options of a question, without Other. */

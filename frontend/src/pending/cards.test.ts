@@ -5,6 +5,7 @@ import { command, file, NOTHING } from '@/testcards'
 import { arrive, setMedia } from '@/testsetup'
 import { BREAKPOINTS } from '@/ui/breakpoints'
 import type { ProcessState, Request } from '@/wire/messages.gen'
+import { drafts, live } from './drafts'
 import RequestDock from './RequestDock.vue'
 import {
   answeredAll,
@@ -24,6 +25,7 @@ import {
   question,
   request,
 } from './testdock'
+import { unsentText } from './unsent'
 
 beforeEach(() => {
   newHour()
@@ -314,6 +316,86 @@ describe('a tool approval', () => {
     expect(d.answers[0]).toMatchObject({ updated_permissions: [{ ...rule, destination: 'session' }] })
   })
 
+  describe('with a rule', () => {
+    const RULE = {
+      type: 'addRules',
+      behavior: 'allow',
+      destination: 'session',
+      rules: [{ toolName: 'Bash', ruleContent: 'touch:*' }],
+    }
+    async function chosen(id: string, more: Partial<Request> = {}) {
+      const d = dock([request(id, { permission_suggestions: [RULE], ...more })])
+      await armed()
+      await button(d.wrapper, 'Don’t ask again…').trigger('click')
+      await d.wrapper.find('input[type=radio]').setValue()
+      await armed()
+      return d
+    }
+    type Chosen = Awaited<ReturnType<typeof chosen>>
+
+    test.each<[string, (d: Chosen) => unknown]>([
+      ['an edit', (d) => choose(d.wrapper, 'Edit')],
+      ['an edit by its shortcut', (d) => key(d.wrapper, 'e')],
+      [
+        'an edit on another device',
+        () => (live.get('request:a')!.value.value = { edit: 'touch b', reason: '', denying: false }),
+      ],
+    ])('grants none that was chosen before %s', async (_, edit) => {
+      const d = await chosen('a')
+      await edit(d)
+      await nextTick()
+      expect(d.wrapper.find('.rules').isVisible()).toBe(false)
+      await looked()
+      await armed()
+      await button(d.wrapper, 'Approve').trigger('click')
+      expect(d.answers).toHaveLength(1)
+      expect(d.answers[0]).not.toHaveProperty('updated_permissions')
+    })
+
+    test('shows the rule while a high risk is confirmed', async () => {
+      previews.set('ruled', command('high', [{ from: 0, to: 2, kind: 'delete_tree', level: 'high', reason: '' }]))
+      const d = await chosen('ruled', { tool_input: { command: 'rm -rf a' } })
+      await button(d.wrapper, 'Approve and allow').trigger('click')
+      expect(d.wrapper.find('.body').attributes('hidden')).toBeUndefined()
+      expect(d.wrapper.find('.rules').isVisible()).toBe(true)
+      const field = d.wrapper.find('.high-risk input')
+      await field.setValue('rm')
+      await field.trigger('keydown', { key: 'Enter' })
+      expect(d.answers).toMatchObject([{ decision: 'allow', updated_permissions: [RULE] }])
+    })
+
+    const offered = () => document.body.textContent.includes('Claude no longer asks for')
+
+    test('offers to revoke it once it is granted', async () => {
+      const d = await chosen('a')
+      await button(d.wrapper, 'Approve and allow').trigger('click')
+      expect(offered()).toBe(false)
+      await d.ack({})
+      await d.state([])
+      expect(offered()).toBe(true)
+    })
+
+    test.each(['denied', 'approved without it'])(
+      'does not offer to revoke it if the request is %s after an undo',
+      async (how) => {
+        const d = await chosen('a', { risk: 'medium' })
+        await button(d.wrapper, 'Approve and allow').trigger('click')
+        const held = { by: 'ada', mine: true, decision: 'allow' as const, at: NOW / 1000, until: NOW / 1000 + 3 }
+        await d.ack({ held_until: held.until })
+        await d.state([request('a', { held })])
+        await d.state([request('a')])
+        await armed()
+        if (how === 'denied') await button(d.wrapper, 'Deny').trigger('click')
+        await button(d.wrapper, how === 'denied' ? 'Deny' : 'Approve').trigger('click')
+        expect(d.answers).toHaveLength(2)
+        await d.ack({})
+        await d.state([])
+        await answeredAll()
+        expect(offered()).toBe(false)
+      },
+    )
+  })
+
   test('marks hidden characters', () => {
     const d = dock([request('a', { tool_input: { command: 'rm \u202e/x' } })])
     expect(d.wrapper.text()).toContain('1 hidden character is marked')
@@ -355,6 +437,17 @@ describe('a tool approval', () => {
     expect(again.wrapper.text()).toContain('Text not found')
     expect(again.wrapper.text()).not.toContain('Nothing would be different')
   })
+
+  test.each(['constructor', '__proto__', 'toString'])(
+    'of a tool named %s is shown and decided like any other',
+    async (tool) => {
+      const d = dock([request('a', { tool_name: tool, tool_input: { query: 'weather' } })])
+      await armed()
+      expect(d.wrapper.text()).toContain('weather')
+      await button(d.wrapper, 'Approve').trigger('click')
+      expect(d.answers).toHaveLength(1)
+    },
+  )
 
   test('names the agent that asks', () => {
     const d = dock([request('a', { agent_id: 'x', agent_type: 'Explore' })])
@@ -597,6 +690,27 @@ describe('questions', () => {
     expect(d.answers[0]).toMatchObject({ responses: [{ id: 'Go', values: ['no'] }] })
   })
 
+  test('are answered and kept whatever their ids are', async () => {
+    const ids = ['constructor', '__proto__', 'hasOwnProperty', '__v_skip', 'valueOf']
+    const form = () =>
+      asks(
+        'q',
+        ids.map((id) => question(id, 'text', [])),
+      )
+    const first = dock([form()])
+    await armed()
+    const fields = first.wrapper.findAll('textarea')
+    for (const [i, field] of fields.entries()) await field.setValue(`answer ${i}`)
+    first.wrapper.unmount()
+    const d = dock([form()])
+    await armed()
+    expect(d.wrapper.findAll('textarea').map((f) => f.element.value)).toEqual(ids.map((_, i) => `answer ${i}`))
+    await button(d.wrapper, 'Send answers').trigger('click')
+    expect(d.answers[0]).toMatchObject({
+      responses: ids.map((id, i) => ({ id, values: [], text: `answer ${i}` })),
+    })
+  })
+
   test('are declined in two steps', async () => {
     const d = dock([two()])
     await armed()
@@ -706,6 +820,12 @@ describe('a request that another person answered', () => {
     await button(d.wrapper, 'Keep my text').trigger('click')
     expect(kept.emitted('keep')).toEqual([['use pnpm']])
     expect(d.wrapper.text()).toBe('')
+  })
+
+  test.each(['constructor', '__proto__'])('keeps no default of a question with the id %s', (id) => {
+    const asked = asks('q', [question(id, 'text', [], { default: ['1'] })])
+    drafts.set('request:q', { form: {}, reason: '', denying: false })
+    expect(unsentText(asked)).toBeNull()
   })
 
   test('says who was first when the answer was too late', async () => {

@@ -48,3 +48,7 @@ test('shows only fields that differ, including removed ones', () => {
   ])
   expect(changes[1]!.words).toEqual([{ kind: 'del', text: 'true' }])
 })
+
+test('shows a field whose name every object knows', () => {
+  expect(changesOf({}, JSON.parse('{"__proto__":{}}')).map((c) => c.field)).toEqual(['__proto__'])
+})

@@ -54,12 +54,13 @@ export interface Change extends WordDiff {
 export function changesOf(before: Record<string, unknown>, after: Record<string, unknown>): Change[] {
   const fields = new Set([...Object.keys(after), ...Object.keys(before)])
   return [...fields].flatMap((field) => {
-    const was = textOf(before[field])
-    const is = textOf(after[field])
+    const was = textOf(before, field)
+    const is = textOf(after, field)
     return was === is ? [] : [{ field, ...wordDiffOf(was, is) }]
   })
 }
 
-function textOf(value: unknown): string {
+function textOf(input: Record<string, unknown>, field: string): string {
+  const value = Object.hasOwn(input, field) ? input[field] : undefined
   return typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? '')
 }

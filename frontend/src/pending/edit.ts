@@ -22,7 +22,7 @@ export function descriptionOf({ description }: { description: string | null }, i
 
 /** The field that is edited as text, or null for JSON. */
 export function editedField(tool: string, input: ToolInput): string | null {
-  const field = FIELD[tool]
+  const field = Object.hasOwn(FIELD, tool) ? FIELD[tool] : undefined
   return field !== undefined && typeof input[field] === 'string' ? field : null
 }
 

@@ -38,7 +38,11 @@ export function notShownInForm(request: Request, also: readonly string[] = []): 
   function isShown(key: string, value: unknown, within: string): boolean {
     switch (typeof value) {
       case 'string':
-        return texts.has(value) || KINDS[key]?.test(value) === true || (NAMES.test(within) && ids.has(value))
+        return (
+          texts.has(value) ||
+          (Object.hasOwn(KINDS, key) && KINDS[key]!.test(value)) ||
+          (NAMES.test(within) && ids.has(value))
+        )
       case 'boolean':
         return SWITCHES.test(key) || texts.has(String(value))
       case 'number':

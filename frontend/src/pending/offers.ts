@@ -1,4 +1,6 @@
 import { onOwner } from '@/connection/owner'
+import { useSessions } from '@/state/sessions'
+import { answerTo } from '@/wire/commands'
 import { hideToast, showToast } from '@/ui/toasts'
 import HeldToast from './HeldToast.vue'
 import UndoToast from './UndoToast.vue'
@@ -12,9 +14,10 @@ export function offerUndo(): void {
 }
 
 /**
- * offerRuleUndo shows a toast with which the person can revoke a rule granted with an approval. The
- * toast stays after the card has closed; a newer one replaces it.
+ * offerRuleUndo shows a toast with which the person can revoke a rule, once the approval that is in
+ * flight has granted it. The toast stays after the card has closed; a newer one replaces it.
  */
 export function offerRuleUndo(requestID: string, rule: string): void {
-  showToast(RULE, UndoToast, { requestID, rule })
+  const commandID = answerTo(useSessions().outbox, requestID)?.command.command_id
+  if (commandID !== undefined) showToast(RULE, UndoToast, { requestID, commandID, rule })
 }

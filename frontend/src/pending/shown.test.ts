@@ -446,6 +446,10 @@ describe('a form', () => {
     })
   })
 
+  test.each(['constructor', 'toString', '__proto__'])('lists a field named %s', (name) => {
+    expect(notShownInForm(form(JSON.parse(`{"${name}": "a text", "type": "object"}`)))).toEqual({ [name]: 'a text' })
+  })
+
   test('of an MCP server lists the values behind its labels and its patterns', () => {
     const colour = question('colour', 'select', ['Red'], { question: 'colour', header: '', free_text: false })
     const request = asks('a', [colour], {

@@ -19,7 +19,7 @@ export function unsentText(request: Request): string | null {
   if (draft.form && request.form) {
     // Defaults of the asker are not the person's text.
     const { form } = draft
-    const touched = { ...request.form, questions: request.form.questions.filter((q) => form[q.id]) }
+    const touched = { ...request.form, questions: request.form.questions.filter((q) => Object.hasOwn(form, q.id)) }
     for (const [question, answer] of Object.entries(answerLines(touched, form))) parts.push(`${question}\n${answer}`)
   }
   return parts.length > 0 ? parts.join('\n\n') : null

@@ -22,9 +22,10 @@ function confirmation(allowed = true) {
   const focus = vi.fn<() => void>()
   const phase = shallowRef({ kind: 'open' } as Phase)
   const required = ref(true)
+  const view = ref('')
   const card = shallowRef({ focus, may: () => allowed })
-  const it = scope.run(() => useConfirmation(request('a'), phase, required, card, approve))!
-  return { ...it, approve, focus, phase, required }
+  const it = scope.run(() => useConfirmation(request('a'), phase, required, card, () => view.value, approve))!
+  return { ...it, approve, focus, phase, required, view }
 }
 
 test('a key that is held long enough approves once', () => {
@@ -50,6 +51,27 @@ test.each(['keyup', 'blur'])('%s before then approves nothing', (event) => {
 test('the approval is checked again at the end', () => {
   const it = confirmation(false)
   it.holdKey()
+  vi.advanceTimersByTime(HOLD_MS)
+  expect(it.approve).not.toHaveBeenCalled()
+})
+
+test.each<[string, (it: ReturnType<typeof confirmation>) => unknown]>([
+  ['the confirmation was closed', (it) => it.stopConfirming()],
+  ['the card showed something else', (it) => (it.view.value = 'denying')],
+  [
+    'the card showed something else for a moment',
+    (it) => {
+      it.view.value = 'denying'
+      it.view.value = ''
+    },
+  ],
+  ['no confirmation was required any more', (it) => (it.required.value = false)],
+])('a key that is still held after %s approves nothing', async (_, happens) => {
+  const it = confirmation()
+  it.holdKey()
+  vi.advanceTimersByTime(HOLD_MS - 100)
+  happens(it)
+  await nextTick()
   vi.advanceTimersByTime(HOLD_MS)
   expect(it.approve).not.toHaveBeenCalled()
 })

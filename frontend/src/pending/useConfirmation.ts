@@ -9,14 +9,16 @@ import type { MayDecide } from './useCardKeys'
 
 /**
  * useConfirmation lets a person confirm a dangerous request by typing a word, or by holding the
- * approve key for HOLD_MS. required reports whether the request needs it. approve is called once,
- * after decide.ts was asked again.
+ * approve key for HOLD_MS. required reports whether the request needs it. view changes when the card
+ * shows something else to decide, such as the panel for a denial: a key that is still held then no
+ * longer approves. approve is called once, after decide.ts was asked again.
  */
 export function useConfirmation(
   request: Request,
   phase: Readonly<Ref<Phase>>,
   required: Readonly<Ref<boolean>>,
   card: Readonly<Ref<{ focus(): void; may: MayDecide } | null>>,
+  view: () => unknown,
   approve: (touch: boolean) => void,
 ): {
   confirming: Readonly<Ref<boolean>>
@@ -51,6 +53,7 @@ export function useConfirmation(
     clearTimeout(timer)
   }
   useEventListener(['keyup', 'blur'], release)
+  watch(view, release, { flush: 'sync' })
   onScopeDispose(release)
 
   function holdKey() {
@@ -61,7 +64,7 @@ export function useConfirmation(
     timer = setTimeout(() => {
       if (!holding.value) return
       release()
-      if (!card.value?.may('approve', { confirmed: true })) return
+      if (!confirming.value || !card.value?.may('approve', { confirmed: true })) return
       ignoreHeldKey()
       approve(byTouch())
     }, HOLD_MS)
@@ -77,6 +80,7 @@ export function useConfirmation(
       confirming.value = true
     },
     stopConfirming() {
+      release()
       confirming.value = false
       card.value?.focus()
     },

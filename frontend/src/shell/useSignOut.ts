@@ -7,6 +7,18 @@ import type { Socket } from '@/connection/socket'
 import { useSessions } from '@/state/sessions'
 
 /**
+ * Ends notifications in this browser: the next person must not see those of this one. A page can have a service
+ * worker that does not control it, for example after a forced reload.
+ */
+async function endNotifications(): Promise<void> {
+  try {
+    if (await navigator.serviceWorker?.getRegistration('/')) await (await import('@/settings/push')).unsubscribe()
+  } catch {
+    // The push service is unreachable.
+  }
+}
+
+/**
  * useSignOut opens the sign-in page when the server no longer knows the person, and signs out on request.
  * leave asks first if something was not sent.
  */
@@ -22,6 +34,9 @@ export function useSignOut(socket: Pick<Socket, 'stop'>): {
 
   function signedOut(elsewhere = false) {
     socket.stop()
+    // Whoever signs in next must not see what this person saw.
+    store.forget()
+    void endNotifications()
     // Until the server reports the next person, stored data belongs to nobody.
     setOwner('')
     clearCaches()
@@ -44,11 +59,9 @@ export function useSignOut(socket: Pick<Socket, 'stop'>): {
       return
     }
     unsent.value = null
-    // The next person here must not see this person's notifications.
-    if (navigator.serviceWorker?.controller)
-      await import('@/settings/push').then((p) => p.unsubscribe()).catch(() => null)
+    // Before the page says that the person is signed out.
+    await endNotifications()
     await rest.logout().catch(() => null)
-    store.forget()
     signedOut()
   }
 

@@ -46,16 +46,18 @@ const VIEWS: Record<string, { needs: readonly string[]; shape: Shape }> = {
   ExitPlanMode: { needs: ['plan'], shape: { fields: { plan: text } } },
 }
 
+const knownView = (tool: string) => (Object.hasOwn(VIEWS, tool) ? VIEWS[tool] : undefined)
+
 /** fits reports whether the view of a tool can show an input: the fields that it needs have the expected types. */
 export function fits(tool: string, input: ToolInput): boolean {
-  const view = VIEWS[tool]
+  const view = knownView(tool)
   if (!view) return false
   return view.needs.every((name) => (name === 'edits' ? Array.isArray(input[name]) : typeof input[name] === 'string'))
 }
 
 /** notShown returns the values of an input that the view of its tool does not show, by their path. */
 export function notShown(tool: string, input: ToolInput, cwd: string): ToolInput {
-  const view = VIEWS[tool]
+  const view = knownView(tool)
   if (!view) return {}
   const out = beyond(input, view.shape, cwd)
   // A deleted cell has no new text.

@@ -11,7 +11,7 @@ const VIEWS: Record<string, Component> = { Bash, Write, Edit, MultiEdit: Edit, N
 
 /** viewOf returns the view that shows the input of a tool, and what it needs beside the input; null for raw JSON. */
 export function viewOf(tool: string, input: ToolInput): { view: Component; props: { tool?: string } } | null {
-  const view = VIEWS[tool]
+  const view = Object.hasOwn(VIEWS, tool) ? VIEWS[tool] : undefined
   if (!view || (tool !== 'WebFetch' && !fits(tool, input))) return null
   return { view, props: view === Edit ? { tool } : {} }
 }
