@@ -351,7 +351,8 @@ func TestGuessedTokensAreLimited(t *testing.T) {
 // deadlines is an answer over a connection that knows how long it may be read.
 type deadlines struct {
 	*httptest.ResponseRecorder
-	read time.Time // the last of them
+	read    time.Time // the last of them
+	written int       // how many there were for writing
 }
 
 func (d *deadlines) SetReadDeadline(at time.Time) error {
@@ -361,7 +362,10 @@ func (d *deadlines) SetReadDeadline(at time.Time) error {
 	return nil
 }
 
-func (d *deadlines) SetWriteDeadline(_ time.Time) error { return nil }
+func (d *deadlines) SetWriteDeadline(time.Time) error {
+	d.written++
+	return nil
+}
 
 // TestNoBodyIsWaitedForLong: attack 75. Every route that reads a body has said
 // until when before it does; slow headers are cut off in cmd/sayso.

@@ -248,6 +248,48 @@ func TestObjectsOfOthersAreNotFound(t *testing.T) {
 	}
 }
 
+// TestDeletionsReachOnlyWhoMaySee deletes ended sessions, on this server and on another one: nobody
+// hears of one in a project that is hidden from them.
+func TestDeletionsReachOnlyWhoMaySee(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	ana, ben := h.someone("ana", account.Member), h.someone("ben", account.Member)
+	h.project("secret", "/work/secret", member(ana, account.Member))
+	own, foreign, open := h.NewSession("secret"), h.NewSession("secret"), h.NewSession("open")
+	anas, bens, admins := h.openAs(ana), h.openAs(ben), h.OpenTab(account.Admin)
+	deletion := func(id string) func(map[string]any) bool {
+		return func(f map[string]any) bool {
+			return f["type"] == "process_state" && f["session_id"] == id && f["deleted"] == true
+		}
+	}
+	for _, id := range []string{own, foreign, open} {
+		h.SetState(id, session.Dead)
+		anas.Until("its end", func(f map[string]any) bool { return f["session_id"] == id && f["state"] == "dead" })
+	}
+
+	anas.Do("subscribe", map[string]any{"session_id": own})
+	if a := h.CallAs(account.Admin, "DELETE", "/api/sessions/"+own, nil); a.Status != http.StatusNoContent {
+		t.Fatalf("got %d %s", a.Status, a.Body)
+	}
+	anas.Until("the deletion", deletion(own))
+	h.Hub.Touch(own) // the orchestrator announces it, too
+	// Another server deletes one that nobody reads here.
+	if err := h.Store.DeleteSession(t.Context(), foreign); err != nil {
+		t.Fatal(err)
+	}
+	h.Hub.Touch(foreign)
+	admins.Until("the deletion by another server", deletion(foreign))
+	if a := h.CallAs(account.Admin, "DELETE", "/api/sessions/"+open, nil); a.Status != http.StatusNoContent {
+		t.Fatalf("got %d %s", a.Status, a.Body)
+	}
+	bens.Until("the deletion of what everybody may see", deletion(open))
+	for _, f := range bens.Frames {
+		if text, _ := json.Marshal(f); bytes.Contains(text, []byte(own)) || bytes.Contains(text, []byte(foreign)) {
+			t.Errorf("Ben got %s", text)
+		}
+	}
+}
+
 // TestMembershipReachesOpenTabs holds that a tab is ended when something is
 // hidden from its person or shown to them, and is told anew.
 func TestMembershipReachesOpenTabs(t *testing.T) {

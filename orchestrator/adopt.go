@@ -69,6 +69,10 @@ func (o *Orchestrator) settleDead(ctx context.Context) error {
 		if driven[s.SessionID] || !o.leftRunning(s) {
 			continue
 		}
+		byPerson, err := o.endedByPerson(ctx, s)
+		if err != nil {
+			return err
+		}
 		reason := statement.New("server_stopped_claude")
 		if err := o.endMCP(ctx, s.SessionID, reason); err != nil {
 			return err
@@ -83,20 +87,32 @@ func (o *Orchestrator) settleDead(ctx context.Context) error {
 			return err
 		}
 		s.State, s.StateChangedAt = session.Dead, time.Now()
-		died := s.KillReason == ""
 		s.KillReason, s.PID, s.Memory, s.CPU, s.Stuck = cmp.Or(s.KillReason, reason), 0, 0, 0, ""
 		if _, err := o.o.Store.SaveProcess(ctx, s); err != nil {
 			return err
 		}
 		o.o.Notifier.Notify(s.SessionID)
-		if died {
-			o.mu.Lock()
-			o.changedSessions[s.SessionID] = true
-			o.mu.Unlock()
-			wake(o.answered)
+		if !byPerson {
+			o.continueLater(s.SessionID)
 		}
 	}
 	return nil
+}
+
+// endedByPerson reports whether a person ended a process of which only the stored state is left.
+// Servers of earlier releases did not store that a limit ended a process: then it counts as ended
+// by a person.
+func (o *Orchestrator) endedByPerson(ctx context.Context, s session.ProcessState) (bool, error) {
+	switch s.KillReason {
+	case "", statement.New("server_stopped"), statement.New("server_stopped_claude"):
+		return false, nil
+	}
+	mark, err := o.o.Store.Mark(ctx, s.SessionID)
+	if err != nil || mark.ProcessID != s.ProcessID {
+		return true, err
+	}
+	known, err := decodeMemo(mark.Memo)
+	return !known.EndedByLimit, err
 }
 
 // settleMessage is like [process.settleMessage], for a process of which only the stored state is
@@ -159,10 +175,14 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left launch.Leftover) (*pro
 		if isForgotten(left.Origin(), id, state) {
 			return o.recoverProcess(ctx, left, s, statement.New("process_recovered"))
 		}
-		if state.ProcessID == id.ProcessID && state.KillReason == "" {
-			o.SessionChanged(id.SessionID) // the earlier server may have had no time to act on answers
+		if state.ProcessID != id.ProcessID {
+			return nil, nil
 		}
-		return nil, nil
+		byPerson, err := o.endedByPerson(ctx, state)
+		if err == nil && !byPerson {
+			o.continueLater(id.SessionID) // the earlier server may have had no time for that
+		}
+		return nil, err
 	}
 	mark, err := o.o.Store.Mark(ctx, id.SessionID)
 	if err != nil {
@@ -226,7 +246,7 @@ func (o *Orchestrator) adoptOne(ctx context.Context, left launch.Leftover) (*pro
 	p.state.turnSince = state.StateChangedAt
 	if state.KillReason != "" {
 		// The earlier server died while it was ending the process; the grace period has passed.
-		p.kill(true, true, state.KillReason)
+		p.kill(true, !known.EndedByLimit, state.KillReason)
 	}
 	return p, nil
 }

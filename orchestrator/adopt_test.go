@@ -3,12 +3,15 @@ package orchestrator_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/sayso-dev/sayso/claude/claudetest"
 	"github.com/sayso-dev/sayso/orchestrator"
@@ -125,7 +128,7 @@ func TestAdoptedProcessAsksForWhatWasRevokedByAnotherClock(t *testing.T) {
 		if !told {
 			t.Error("Claude was not told to ask again")
 		}
-	}, inherit, revoked)
+	}, readsFrom(t.TempDir()), inherit, revoked)
 }
 
 // The process that is adopted was resumed by the former server. What a person
@@ -196,6 +199,73 @@ func TestAnswerOutlivesAnOutage(t *testing.T) {
 				}
 				b.wait(id, func(session.ProcessState) bool { return b.row(requestID).Delivery == pending.Carried })
 			}, resumed, inherit, answer, working)
+		})
+	}
+}
+
+// The former server died while it was ending a process. A message that arrived meanwhile starts the
+// session again, unless a person was ending it. Releases before did not store who was.
+func TestAdoptedProcessThatWasBeingEnded(t *testing.T) {
+	const byLimit, byPerson = "Nobody sent a message for 1 hour.", "Ended by Ada."
+	for name, c := range map[string]struct {
+		reason, memo string
+		again        bool
+	}{
+		"by a limit":            {byLimit, `{"begun":true,"ended_by_limit":true}`, true},
+		"by a person":           {byPerson, `{"begun":true}`, false},
+		"in a release before":   {byLimit, `{"begun":true}`, false},
+		"before it was reached": {byPerson, ``, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			id := uuid.NewString()
+			withBench(t, claudetest.Script{Turn: []claudetest.Step{{Text: "Hello."}}}, nil, func(b *bench) {
+				if c.again {
+					b.wait(id, func(s session.ProcessState) bool {
+						return s.State == session.UserTurn && len(b.launcher.records("user")) == 1
+					})
+					return
+				}
+				b.wait(id, in(session.Dead))
+				time.Sleep(time.Minute)
+				if s := b.wait(id, in(session.Dead)); s.KillReason != c.reason || s.QueuedMessages != 1 || len(b.launcher.records("user")) != 0 {
+					t.Errorf("got %+v", s)
+				}
+			}, inherits(t, &left{sessionID: id}), remembers(t, id, c.memo), func(o *orchestrator.Options) {
+				_, err := o.Store.QueueMessage(context.Background(), session.Message{MessageID: "m1", SessionID: id, Text: "one", CreatedAt: time.Now()})
+				s, readErr := o.Store.ProcessState(context.Background(), id)
+				if err = errors.Join(err, readErr); err == nil {
+					s.KillReason = c.reason
+					_, err = o.Store.SaveProcess(context.Background(), s)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			})
+		})
+	}
+}
+
+// That a limit, and no person, ends a process is stored with its position in the journal.
+func TestEndByALimitIsStored(t *testing.T) {
+	limits := func(l *orchestrator.Limits) { l.Sample, l.Idle = time.Minute, 10*time.Minute }
+	for name, person := range map[string]bool{"a limit": false, "a person": true} {
+		t.Run(name, func(t *testing.T) {
+			withBench(t, claudetest.Script{}, limits, func(b *bench) {
+				id := b.start("hello")
+				b.wait(id, in(session.UserTurn))
+				if person {
+					if err := b.Kill(b.t.Context(), id, false, "Ended by Ada."); err != nil {
+						t.Fatal(err)
+					}
+				} else {
+					time.Sleep(15 * time.Minute)
+				}
+				b.wait(id, in(session.Dead))
+				mark, err := b.store.Mark(b.t.Context(), id)
+				if err != nil || strings.Contains(string(mark.Memo), `"ended_by_limit":true`) == person {
+					t.Errorf("got %s, %v", mark.Memo, err)
+				}
+			}, func(o *orchestrator.Options) { o.Launcher = &journaled{launcher: o.Launcher.(*launcher)} })
 		})
 	}
 }

@@ -28,6 +28,14 @@ func (c answeredCalls) find(toolUseID string) (answered, bool) {
 	return c[i], true
 }
 
+func (c answeredCalls) ofRequest(requestID string) (answered, bool) {
+	i := slices.IndexFunc(c, func(a answered) bool { return a.RequestID == requestID })
+	if i < 0 {
+		return answered{}, false
+	}
+	return c[i], true
+}
+
 func (c answeredCalls) index(toolUseID string) int {
 	return slices.IndexFunc(c, func(a answered) bool { return a.ToolUseID == toolUseID })
 }

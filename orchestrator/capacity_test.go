@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -124,7 +125,7 @@ func TestLimitsOfAPerson(t *testing.T) {
 		b.wait(first, in(session.UserTurn))
 		_, err := b.begins(b.person)
 		b.refused(err, "are limited to 1 at a time. End one of them first.")
-		_, err = b.Fork(b.t.Context(), first, "", b.person)
+		_, err = b.Fork(b.t.Context(), first, "", b.person, "")
 		b.refused(err, "are limited to 1 at a time")
 		ben := pending.Actor{UserID: "u2", Name: "Ben"}
 		if _, err := b.begins(ben); err != nil {
@@ -247,7 +248,7 @@ func TestCostIsCountedOnce(t *testing.T) {
 				b.wait(id, in(session.Dead))
 				b.turn(id, "three")
 				b.hasSpent(second.want)
-				if _, err := b.Fork(b.t.Context(), id, "", b.person); err != nil {
+				if _, err := b.Fork(b.t.Context(), id, "", b.person, ""); err != nil {
 					t.Fatal(err)
 				}
 				b.hasSpent(second.want)
@@ -333,16 +334,9 @@ func TestNoAutomaticResumeWithoutCapacity(t *testing.T) {
 	}
 }
 
-// TestWaitingForCapacitySurvivesARestart: what waited for room when the server ended goes
-// on when the next one finds room.
-func TestWaitingForCapacitySurvivesARestart(t *testing.T) {
-	id := uuid.NewString()
-	withBench(t, claudetest.Script{}, nil, func(b *bench) {
-		s := b.wait(id, in(session.UserTurn))
-		if s.Throttled != "" || s.QueuedMessages != 0 {
-			b.t.Errorf("it says %q, and %d messages wait", s.Throttled, s.QueuedMessages)
-		}
-	}, func(o *orchestrator.Options) {
+// waited has a session stored with a message that waited for room when the former server ended.
+func waited(t *testing.T, id string) func(*orchestrator.Options) {
+	return func(o *orchestrator.Options) {
 		cwd := o.Rules.Roots[0]
 		now := time.Now()
 		for _, err := range []error{
@@ -360,5 +354,72 @@ func TestWaitingForCapacitySurvivesARestart(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-	})
+	}
+}
+
+// TestWaitingForCapacitySurvivesARestart: what waited for room when the server ended goes
+// on when the next one finds room.
+func TestWaitingForCapacitySurvivesARestart(t *testing.T) {
+	id := uuid.NewString()
+	withBench(t, claudetest.Script{}, nil, func(b *bench) {
+		s := b.wait(id, in(session.UserTurn))
+		if s.Throttled != "" || s.QueuedMessages != 0 {
+			b.t.Errorf("it says %q, and %d messages wait", s.Throttled, s.QueuedMessages)
+		}
+	}, waited(t, id))
+}
+
+// busyMachine has no room for processes while it is full, after it has been asked a few times.
+type busyMachine struct {
+	*launcher
+	full atomic.Bool
+	free atomic.Int32 // times that it says that there is room, although it is full
+}
+
+func (m *busyMachine) CheckMachine(context.Context) error {
+	if m.full.Load() && m.free.Add(-1) < 0 {
+		return problem.New("runner_full", "max", 1)
+	}
+	return nil
+}
+
+func onBusyMachine(m *busyMachine) func(*orchestrator.Options) {
+	return func(o *orchestrator.Options) { m.launcher, o.Launcher = o.Launcher.(*launcher), m }
+}
+
+// TestAKillWhileItWaitsForCapacitySurvivesARestart: what a person has ended does not begin by itself, also
+// when the next server finds room.
+func TestAKillWhileItWaitsForCapacitySurvivesARestart(t *testing.T) {
+	id, machine := uuid.NewString(), &busyMachine{}
+	machine.full.Store(true)
+	var options orchestrator.Options
+	withBench(t, claudetest.Script{}, nil, func(b *bench) {
+		b.wait(id, func(s session.ProcessState) bool { return strings.Contains(s.Throttled, "its maximum of 1 sessions") })
+		if err := b.Kill(b.t.Context(), id, false, "Ended by Ada."); err != nil {
+			t.Fatal(err)
+		}
+		if s := b.wait(id, func(session.ProcessState) bool { return true }); s.Throttled != "" {
+			t.Errorf("ended, it says %q", s.Throttled)
+		}
+		b.stop()
+
+		machine.full.Store(false)
+		next, err := orchestrator.New(options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(b.t.Context())
+		var running sync.WaitGroup
+		defer running.Wait()
+		defer stop()
+		running.Go(func() {
+			if err := next.Run(ctx); err != nil {
+				t.Errorf("Run: %v", err)
+			}
+		})
+		time.Sleep(5 * time.Minute)
+		if s := b.wait(id, in(session.Dead)); s.QueuedMessages != 1 || len(b.launcher.commands()) != 0 {
+			t.Errorf("%d processes were started and %d messages wait, want none and 1", len(b.launcher.commands()), s.QueuedMessages)
+		}
+	}, waited(t, id), onBusyMachine(machine), func(o *orchestrator.Options) { options = *o })
 }

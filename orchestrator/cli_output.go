@@ -11,6 +11,7 @@ import (
 	"github.com/sayso-dev/sayso/orchestrator/grants"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
 	"github.com/sayso-dev/sayso/orchestrator/transcript"
+	"github.com/sayso-dev/sayso/pending"
 )
 
 // handleMessage handles one message of the CLI, on its read loop.
@@ -82,11 +83,26 @@ func (p *process) handleRequest(requestID, subtype string, body json.RawMessage)
 	p.elicitations.add(requestID, body, p.transcript.RunningCalls())
 }
 
-// handleWithdrawn records the requests that the CLI cancelled, on its read loop. They matter
-// only for an adopted process that is not initialized yet.
+// handleWithdrawn handles the cancel of a request, on the read loop. An answer that is sent while the
+// cancel is on its way comes too late: Claude ignores it. A cancel that an adopted process printed
+// before it is initialized is remembered for reconcile.
 func (p *process) handleWithdrawn(requestID string) {
 	if p.leftover != nil && !p.snapshot().initialized {
 		p.requests.noteWithdrawn(requestID)
+	}
+	id := pending.NewRequestID(p.session.SessionID, p.processID, requestID)
+	p.mu.Lock()
+	late, isAnswered := p.state.memo.Answered.ofRequest(id)
+	var effects []effect
+	if isAnswered {
+		effects = p.transition(answerDropped{late.ToolUseID})
+		p.queueItems(p.transcript.UndoAllow(late.ToolUseID))
+	}
+	p.mu.Unlock()
+	if isAnswered {
+		wake(p.dirty)
+		p.perform(context.Background(), effects)
+		p.requests.setDelivery(context.Background(), id, pending.Dropped)
 	}
 }
 

@@ -50,7 +50,8 @@ func (o *Orchestrator) Run(ctx context.Context) error {
 	for _, p := range adopted {
 		drive(p)
 	}
-	o.restoreWaiting(ctx)
+	running.Go(func() { o.restoreWaiting(ctx) })
+	running.Go(func() { o.restoreAnswered(ctx) })
 	// Settling dead processes comes first, because they block new processes of their sessions.
 	// Neither step delays adopted processes.
 	o.unsettled.Store(err != nil)

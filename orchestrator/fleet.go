@@ -36,6 +36,10 @@ type Fleet struct {
 	others map[string]*Orchestrator // of connected runners, by runner id
 	// installations has what each runner last reported about its CLI, by runner id.
 	installations map[string]launch.Installation
+
+	// changingRules is held while the rules of all runners change, and while a runner is added and gets
+	// the current rules, so that no runner misses a change. It is locked before mu.
+	changingRules sync.Mutex
 }
 
 // NewFleet returns the fleet of a server. local drives the runner inside the server, if there is one;
@@ -61,7 +65,8 @@ func (f *Fleet) Drive(ctx context.Context, o *Orchestrator, changed func()) erro
 	case err := <-ended:
 		return err
 	}
-	f.set(o.o.RunnerID, o)
+	f.add(o)
+	o.GrantsRevoked() // for what was revoked before calls reached o
 	changed()
 	defer changed()
 	defer f.set(o.o.RunnerID, nil)
@@ -72,6 +77,14 @@ func (f *Fleet) Drive(ctx context.Context, o *Orchestrator, changed func()) erro
 	case err := <-ended:
 		return err
 	}
+}
+
+// add makes calls reach o. The rules that o was created with may have changed since.
+func (f *Fleet) add(o *Orchestrator) {
+	f.changingRules.Lock()
+	defer f.changingRules.Unlock()
+	f.set(o.o.RunnerID, o)
+	setRulesExceptRoots(o, *f.rules())
 }
 
 func (f *Fleet) set(runnerID string, o *Orchestrator) {
@@ -339,14 +352,20 @@ func (f *Fleet) SessionChanged(sessionID string) {
 
 // SetRules changes the rules of all runners. Runners on other hosts keep their own roots.
 func (f *Fleet) SetRules(r Rules) {
+	f.changingRules.Lock()
+	defer f.changingRules.Unlock()
 	for _, o := range f.each() {
 		if o != f.Orchestrator {
-			theirs := r
-			theirs.Roots = o.rules().Roots
-			o.SetRules(theirs)
+			setRulesExceptRoots(o, r)
 		}
 	}
 	f.Orchestrator.SetRules(r)
+}
+
+// setRulesExceptRoots changes the rules of a runner on another host, which has its own roots.
+func setRulesExceptRoots(o *Orchestrator, r Rules) {
+	r.Roots = o.rules().Roots
+	o.SetRules(r)
 }
 
 // LimitsChanged calls LimitsChanged of all runners.
@@ -451,6 +470,10 @@ func (f *Fleet) Vitals(sessionID string) (Vitals, bool) {
 	return f.running(sessionID).Vitals(sessionID)
 }
 
+func (f *Fleet) Stderr(ctx context.Context, sessionID string) string {
+	return f.running(sessionID).Stderr(ctx, sessionID)
+}
+
 func (f *Fleet) Running(sessionID string) (session.Session, bool) {
 	return f.running(sessionID).Running(sessionID)
 }
@@ -479,8 +502,8 @@ func (f *Fleet) Resume(ctx context.Context, sessionID string, by pending.Actor) 
 	return f.sessionsOf(ctx, sessionID).Resume(ctx, sessionID, by)
 }
 
-func (f *Fleet) Fork(ctx context.Context, sessionID, messageID string, by pending.Actor) (string, error) {
-	return f.sessionsOf(ctx, sessionID).Fork(ctx, sessionID, messageID, by)
+func (f *Fleet) Fork(ctx context.Context, sessionID, messageID string, by pending.Actor, forkID string) (string, error) {
+	return f.sessionsOf(ctx, sessionID).Fork(ctx, sessionID, messageID, by, forkID)
 }
 
 func (f *Fleet) Delete(ctx context.Context, sessionID string) error {

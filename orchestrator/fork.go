@@ -17,8 +17,10 @@ import (
 )
 
 // Fork starts a new session that continues this session's conversation: from its end or, given the
-// id of a person's message, from before that message. It returns the id of the new session.
-func (o *Orchestrator) Fork(ctx context.Context, sessionID, messageID string, by pending.Actor) (string, error) {
+// id of a person's message, from before that message. It returns the id of the new session, which is
+// forkID unless that is "". Forking to a known forkID again only completes what an interrupted Fork
+// left undone.
+func (o *Orchestrator) Fork(ctx context.Context, sessionID, messageID string, by pending.Actor, forkID string) (string, error) {
 	from, err := o.ownSession(ctx, sessionID)
 	if err == nil {
 		err = o.checkPaused(ctx)
@@ -45,7 +47,10 @@ func (o *Orchestrator) Fork(ctx context.Context, sessionID, messageID string, by
 			return "", err
 		}
 	}
-	s.SessionID, s.OwnerID = uuid.NewString(), by.UserID
+	s.SessionID, s.OwnerID = forkID, by.UserID
+	if forkID == "" {
+		s.SessionID = uuid.NewString()
+	}
 	s.Title = "Fork of " + from.Title
 	s.CreatedAt = time.Now()
 	s.UpdatedAt, s.Archived = s.CreatedAt, false
@@ -54,8 +59,18 @@ func (o *Orchestrator) Fork(ctx context.Context, sessionID, messageID string, by
 		return "", err
 	}
 	defer release()
-	if err := o.o.Store.CreateSession(ctx, s); err != nil {
+	err = o.o.Store.CreateSession(ctx, s)
+	again := errors.Is(err, session.ErrExists) // a repeated command: a server may have died halfway through it
+	if again {
+		s, err = o.storedBefore(ctx, s)
+	}
+	if err != nil {
 		return "", fmt.Errorf("orchestrator: create fork: %w", err)
+	}
+	if again {
+		if started, err := o.wasStarted(ctx, s); err != nil || started {
+			return s.SessionID, err
+		}
 	}
 	if settings.leaveOut {
 		if err := o.o.Store.LeaveOut(ctx, s.SessionID, true); err != nil {
@@ -70,7 +85,10 @@ func (o *Orchestrator) Fork(ctx context.Context, sessionID, messageID string, by
 	}
 	l := launchOf(s)
 	l.By = by
-	return s.SessionID, o.launch(ctx, s, l)
+	if err := o.launch(ctx, s, l); err != nil && !(again && errors.Is(err, ErrRunning)) {
+		return s.SessionID, err
+	}
+	return s.SessionID, nil
 }
 
 // placeBefore returns the place of a message in the transcript, and the origin of a conversation that

@@ -128,7 +128,7 @@ func (o *Orchestrator) grantedOn(ctx context.Context, g pending.Grant, all []*Or
 	switch {
 	case errors.Is(err, session.ErrNoRunner), err == nil && !known.RemovedAt.IsZero():
 		return o, nil
-	case err == nil && known.Leased: // its server cannot be reached now, but will be informed
+	case err == nil && known.Leased: // what drives it cannot be reached now, but obeys the revocation later
 		return o, nil
 	case err != nil:
 		return nil, fmt.Errorf("orchestrator: the runner of a grant: %w", err)
@@ -176,42 +176,73 @@ func (o *Orchestrator) RevokeOn(ctx context.Context, runnerID string, g pending.
 // It never blocks.
 func (o *Orchestrator) GrantsRevoked() { wake(o.revoked) }
 
-// watchRevocations makes the processes ask again for what other servers and runners revoke, until ctx
-// ends. Processes find earlier revocations when they are adopted.
+// watchRevocations revokes on this runner what other servers and runners revoke, until ctx ends. It
+// begins with what was revoked recently, because nobody could tell this Orchestrator before it had
+// adopted the processes of the runner.
 func (o *Orchestrator) watchRevocations(ctx context.Context) {
-	known := o.recentlyRevoked(ctx)
+	var known map[string]bool // ids of grants that were revoked recently
 	for {
+		var recent []pending.Grant
+		err := retryStore(ctx, o.o.Log, "which grants were revoked", func() (err error) {
+			recent, err = o.recentlyRevoked(ctx)
+			return err
+		})
+		if err == nil {
+			now := map[string]bool{}
+			for _, g := range recent {
+				now[g.GrantID] = true
+				if !known[g.GrantID] && !o.hasRevoked(g.GrantID) && !o.isOldMode(g) {
+					o.obeyRevocation(ctx, g)
+				}
+			}
+			known = now
+		} else if ctx.Err() == nil {
+			o.o.Log.WarnContext(ctx, "cannot read which grants were revoked", "error", err)
+		}
+		o.grantsChanged(ctx)
 		select {
 		case <-ctx.Done():
 			return
 		case <-o.revoked:
 		}
-		now := o.recentlyRevoked(ctx)
-		for grantID, g := range now {
-			if _, done := known[grantID]; !done && !o.hasRevoked(grantID) {
-				o.obeyRevocation(ctx, g)
-			}
-		}
-		if now != nil { // otherwise the store failed, and its next answer is compared with known
-			known = now
-		}
-		o.grantsChanged(ctx)
 	}
 }
 
-// recentlyRevoked returns the grants that were revoked within revokedWithin, by id; nil if the store
-// fails.
-func (o *Orchestrator) recentlyRevoked(ctx context.Context) map[string]pending.Grant {
-	list, err := o.o.Store.Grants(ctx, pending.GrantQuery{RevokedSince: time.Now().Add(-revokedWithin)})
+// isOldMode reports whether a grant of a permission mode was revoked before this Orchestrator existed.
+// A person may have chosen that mode since, without a grant.
+func (o *Orchestrator) isOldMode(g pending.Grant) bool {
+	return g.Kind == pending.GrantMode && g.RevokedAt.Before(o.createdAt)
+}
+
+// recentlyRevoked returns the grants that were revoked within revokedWithin and not given again.
+func (o *Orchestrator) recentlyRevoked(ctx context.Context) ([]pending.Grant, error) {
+	recent, err := o.o.Store.Grants(ctx, pending.GrantQuery{RevokedSince: time.Now().Add(-revokedWithin)})
+	if err != nil || len(recent) == 0 {
+		return nil, err
+	}
+	// A revocation revokes all equal grants, so one that is in force after it was given again.
+	inForce, err := o.o.Store.Grants(ctx, pending.GrantQuery{})
 	if err != nil {
-		o.o.Log.WarnContext(ctx, "cannot read which grants were revoked", "error", err)
-		return nil
+		return nil, err
 	}
-	recent := map[string]pending.Grant{}
-	for _, g := range list {
-		recent[g.GrantID] = g
+	return slices.DeleteFunc(recent, func(g pending.Grant) bool {
+		return slices.ContainsFunc(inForce, func(given pending.Grant) bool { return isEqualGrant(given, g) })
+	}), nil
+}
+
+// isEqualGrant reports whether two grants allow the same in the same place. The store compares grants
+// in the same way when it revokes them.
+func isEqualGrant(a, b pending.Grant) bool {
+	if a.Kind != b.Kind || a.Rule != b.Rule || a.Scope != b.Scope {
+		return false
 	}
-	return recent
+	switch a.Scope {
+	case pending.ScopeSession:
+		return a.SessionID == b.SessionID
+	case pending.ScopeLocal, pending.ScopeProject:
+		return a.Folder == b.Folder
+	}
+	return true
 }
 
 // obeyRevocation revokes on this runner what another server or runner has revoked.

@@ -280,7 +280,7 @@ func TestNoProcessRunsForWhatOthersAsk(t *testing.T) {
 		if err := b.store.CreateSession(b.t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
-		_, forked := b.Fork(b.t.Context(), s.SessionID, "", b.person)
+		_, forked := b.Fork(b.t.Context(), s.SessionID, "", b.person, "")
 		for what, err := range map[string]error{
 			"resume": b.Resume(b.t.Context(), s.SessionID, b.person),
 			"send":   b.Send(b.t.Context(), session.Message{MessageID: "m", SessionID: s.SessionID, Text: "hi", CreatedAt: time.Now()}),

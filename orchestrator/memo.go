@@ -21,6 +21,9 @@ type memo struct {
 	// CutOff is set while a turn that was cut off, in this process or an earlier one, has not
 	// continued.
 	CutOff bool `json:"cut_off,omitempty"`
+	// EndedByLimit is set while a limit, and no person, is ending the process. Servers of earlier
+	// releases did not store it.
+	EndedByLimit bool `json:"ended_by_limit,omitempty"`
 	// BypassedBy is the user id of the person who bypassed approvals; see endBypass.
 	BypassedBy string `json:"spared_by,omitempty"`
 }

@@ -11,7 +11,7 @@ func TestMemoKeepsItsStoredForm(t *testing.T) {
 	const stored = `{"calls":{"t1":{"item":{"Key":"tool:t1","Seq":0,"Rev":0,"At":"2026-01-02T03:04:05Z","Kind":"tool_call","AgentID":"","Body":null},"tool":{"tool_use_id":"t1","tool_name":"Bash","status":"running"}}},` +
 		`"agents":{"a1":{"tool_use_id":"t2","name":"Explore: look"}},"answered":{"t1":{"request_id":"r1","tool_name":"Bash","at":"2026-01-02T03:04:05Z"}},` +
 		`"elicited":{"e1":{"body":{},"calls":["t1"]}},"begun":true,"tasks":{"key":"tasks:t3","tasks":[{"id":"1","subject":"Look","status":"pending"}]},` +
-		`"touched":{"/a":"2026-01-02T03:04:05Z"},"sending":"m1","spoke":true,"ended":"m0","cost":7,"context":8,"context_model":"x","model":"y","interrupt":{"by":"Ada","key":"interrupt:1","early":true},"spared_by":"u1"}`
+		`"touched":{"/a":"2026-01-02T03:04:05Z"},"sending":"m1","spoke":true,"ended":"m0","cost":7,"context":8,"context_model":"x","model":"y","interrupt":{"by":"Ada","key":"interrupt:1","early":true},"ended_by_limit":true,"spared_by":"u1"}`
 	m, err := decodeMemo([]byte(stored))
 	if err != nil {
 		t.Fatal(err)

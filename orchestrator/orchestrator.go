@@ -9,6 +9,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/sayso-dev/sayso/internal/options"
 	"github.com/sayso-dev/sayso/internal/problem"
@@ -26,6 +27,8 @@ type Orchestrator struct {
 	adopted  chan struct{} // closed by Run once it knows the processes of an earlier server
 	settled  chan struct{} // closed by Run once the processes of an earlier server are settled
 	closing  chan struct{} // closed by Run when it begins to stop
+
+	createdAt time.Time // before Run
 
 	unsettled atomic.Bool // the store has not yet recorded what died with an earlier server
 
@@ -61,6 +64,7 @@ func New(o Options) (*Orchestrator, error) {
 		}
 	}
 	made := &Orchestrator{
+		createdAt:       time.Now(),
 		node:            &node{o: o, runner: runner, fenced: make(chan struct{}, 1)},
 		launches:        make(chan *process),
 		adopted:         make(chan struct{}),

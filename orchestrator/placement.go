@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/sayso-dev/sayso/internal/problem"
 	"github.com/sayso-dev/sayso/internal/statement"
 	"github.com/sayso-dev/sayso/orchestrator/launch"
@@ -218,13 +220,19 @@ func (f *Fleet) place(ctx context.Context, r StartRequest) (runnerIDs []string, 
 // otherRunner lists the reasons of errors after which startAnywhere tries the next runner.
 var otherRunner = []string{"runner_full", "runner_paused", "runner_draining", "folder_not_found", "folder_not_a_folder", "folder_outside"}
 
-// startAnywhere starts a session on the first runner that accepts it, in the order of place.
+// startAnywhere starts a session on the first runner that accepts it, in the order of place. Once a
+// runner has the session, it tries no other, because the session could run on both.
 func (f *Fleet) startAnywhere(ctx context.Context, r StartRequest) (sessionID string, err error) {
-	if r.SessionID != "" { // a repeated command goes to the same runner
-		if s, err := f.o.Store.Session(ctx, r.SessionID); err == nil {
-			r.RunnerID, r.Labels = s.RunnerID, nil
-			return f.Start(ctx, r)
-		}
+	if r.storedID() == "" {
+		r.SessionID = uuid.NewString()
+	}
+	stored, err := f.o.Store.Session(ctx, r.storedID())
+	switch {
+	case err == nil && stored.Kind == session.Ours: // a repeated command goes to the same runner
+		r.RunnerID, r.Labels = stored.RunnerID, nil
+		return f.startOn(ctx, r)
+	case err != nil && !errors.Is(err, session.ErrNotFound):
+		return "", err
 	}
 	order, err := f.place(ctx, r)
 	if err != nil {
@@ -236,6 +244,9 @@ func (f *Fleet) startAnywhere(ctx context.Context, r StartRequest) (sessionID st
 		elsewhere := errors.As(err, &reason) && slices.Contains(otherRunner, reason.Reason)
 		if !elsewhere && !errors.Is(err, launch.ErrUnreachable) {
 			break
+		}
+		if _, unknown := f.o.Store.Session(ctx, r.storedID()); !errors.Is(unknown, session.ErrNotFound) {
+			break // that runner has the session, or the store fails
 		}
 	}
 	return sessionID, err

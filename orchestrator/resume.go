@@ -56,21 +56,49 @@ func (o *Orchestrator) SessionChanged(sessionID string) {
 }
 
 // resumeAnswered resumes the changed sessions whose process died before it received an answer
-// that exists now.
+// that exists now, and those that died in an outage. If the store fails, it tries again later.
 func (o *Orchestrator) resumeAnswered(ctx context.Context) {
 	o.mu.Lock()
 	touched := o.changedSessions
 	o.changedSessions = make(map[string]bool)
 	o.mu.Unlock()
+	again := map[string]bool{}
 	for sessionID, afterOutage := range touched {
 		resume := o.resumeIfAnswered
 		if afterOutage {
 			resume = o.continueAfterOutage
 		}
-		if err := resume(ctx, sessionID); err != nil && ctx.Err() == nil {
-			o.o.Log.ErrorContext(ctx, "cannot resume a session after an answer", "session_id", sessionID, "error", err)
+		switch err := resume(ctx, sessionID); {
+		case err == nil, ctx.Err() != nil:
+		case pending.IsTemporary(err):
+			again[sessionID] = afterOutage
+			o.o.Log.DebugContext(ctx, "cannot resume a session yet", "session_id", sessionID, "error", err)
+		default:
+			o.o.Log.ErrorContext(ctx, "cannot resume a session", "session_id", sessionID, "error", err)
 		}
 	}
+	if len(again) == 0 {
+		return
+	}
+	select {
+	case <-time.After(storeRetryDelay):
+	case <-ctx.Done():
+		return
+	}
+	o.mu.Lock()
+	for sessionID, afterOutage := range again {
+		o.changedSessions[sessionID] = o.changedSessions[sessionID] || afterOutage
+	}
+	o.mu.Unlock()
+	wake(o.answered)
+}
+
+// continueLater makes Run continue a session whose process died while no server ran.
+func (o *Orchestrator) continueLater(sessionID string) {
+	o.mu.Lock()
+	o.changedSessions[sessionID] = true
+	o.mu.Unlock()
+	wake(o.answered)
 }
 
 func (o *Orchestrator) resumeIfAnswered(ctx context.Context, sessionID string) error {
@@ -82,9 +110,57 @@ func (o *Orchestrator) resumeIfAnswered(ctx context.Context, sessionID string) e
 }
 
 // continueAfterOutage continues a session whose process died while no server ran, such as in a
-// power cut, if Claude has not acted on an answer that was already confirmed to its author. If
-// Claude may have received the answer, it asks again.
+// power cut, or was never started, if a message waits in its queue or Claude has not acted on an
+// answer.
 func (o *Orchestrator) continueAfterOutage(ctx context.Context, sessionID string) error {
+	queue, err := o.o.Store.QueuedMessages(ctx, sessionID)
+	if err != nil {
+		return err
+	}
+	if len(queue) == 0 {
+		return o.continueForAnswer(ctx, sessionID)
+	}
+	cutOff, err := o.diedInTurnBefore(ctx, sessionID, queue[0])
+	if err != nil {
+		return err
+	}
+	return o.continueWithQueue(ctx, sessionID, queue[0], cutOff)
+}
+
+// diedInTurnBefore reports whether the last process of a session died in the turn of a message that was
+// sent before next. A turn that next may have started counts as not started.
+func (o *Orchestrator) diedInTurnBefore(ctx context.Context, sessionID string, next session.Message) (bool, error) {
+	state, err := o.o.Store.ProcessState(ctx, sessionID)
+	if err != nil {
+		return false, err
+	}
+	mark, err := o.o.Store.Mark(ctx, sessionID)
+	if err != nil || mark.ProcessID != state.ProcessID {
+		return false, err
+	}
+	known, err := decodeMemo(mark.Memo)
+	return known.Sending != "" && known.Sending != next.MessageID, err
+}
+
+// continueWithQueue starts a session again for its queued messages, of which next is the first.
+func (o *Orchestrator) continueWithQueue(ctx context.Context, sessionID string, next session.Message, continueTurn bool) error {
+	// The current session: the model and the mode may have changed since its start.
+	s, err := o.o.Store.Session(ctx, sessionID)
+	if err != nil {
+		return err
+	}
+	l := launchOf(s)
+	l.By = next.By
+	l.ContinueTurn = s.Begun && continueTurn
+	if err := o.launch(ctx, s, l); !errors.Is(err, ErrRunning) && !errors.Is(err, ErrClosing) {
+		return o.explainDelay(ctx, sessionID, err)
+	}
+	return nil
+}
+
+// continueForAnswer continues a session if Claude has not acted on an answer that was already
+// confirmed to its author. If Claude may have received the answer, it asks again.
+func (o *Orchestrator) continueForAnswer(ctx context.Context, sessionID string) error {
 	given, err := o.unconsumed(ctx, sessionID)
 	if err != nil || len(given) == 0 {
 		return err
@@ -130,18 +206,10 @@ func (o *Orchestrator) continueSession(ctx context.Context, p *process) {
 			return err
 		}
 		if len(queue) > 0 {
-			// The current session: the model and the mode may have changed since its start.
-			s, err := o.o.Store.Session(ctx, p.session.SessionID)
-			if err != nil {
-				return err
-			}
-			l := launchOf(s)
-			l.By = queue[0].By
-			l.ContinueTurn = s.Begun && p.continuesTurn(queue[0])
-			return o.explainDelay(ctx, s.SessionID, o.launch(ctx, s, l))
+			return o.continueWithQueue(ctx, p.session.SessionID, queue[0], p.continuesTurn(queue[0]))
 		}
 		if p.leftover != nil {
-			return o.continueAfterOutage(ctx, p.session.SessionID)
+			return o.continueForAnswer(ctx, p.session.SessionID)
 		}
 		if !o.rules().ResumeOnAnswer {
 			return nil
@@ -154,7 +222,7 @@ func (o *Orchestrator) continueSession(ctx context.Context, p *process) {
 		}
 		return err
 	})
-	if err != nil && !errors.Is(err, ErrRunning) && !errors.Is(err, ErrClosing) && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil {
 		p.log.ErrorContext(ctx, "cannot continue the session after its process ended", "error", err)
 	}
 }

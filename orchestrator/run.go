@@ -93,8 +93,9 @@ func (p *process) startAndDrive(ctx, lasting context.Context) (reason string) {
 	if err == nil {
 		return p.drive(ctx, lasting, conn)
 	}
-	if errors.Is(err, launch.ErrUnreachable) {
-		p.handle(lasting, detachSet{true}) // it may run or not; the next connection will tell
+	if ctx.Err() != nil || errors.Is(err, launch.ErrUnreachable) {
+		// It may run or not; the next server, or the next connection, will tell, and starts it if not.
+		p.handle(lasting, detachSet{true})
 		return ""
 	}
 	p.log.ErrorContext(ctx, "cannot start Claude", "error", err)

@@ -12,7 +12,8 @@ import (
 )
 
 // Send sends a message to Claude: at once if Claude waits for one, else after the current turn.
-// It resumes a dead session. A message with a known MessageID changes nothing.
+// It resumes a dead session. Sending a known MessageID again only completes what an interrupted
+// Send left undone. With an error, the message is not queued, if the store permits that.
 func (o *Orchestrator) Send(ctx context.Context, m session.Message) error {
 	if strings.TrimSpace(m.Text) == "" && len(m.Attachments) == 0 {
 		return problem.For("text", "message_empty")
@@ -21,17 +22,23 @@ func (o *Orchestrator) Send(ctx context.Context, m session.Message) error {
 	if err != nil {
 		return err
 	}
-	if o.find(m.SessionID) == nil { // a message that cannot be sent is not queued
-		if _, err := o.nextSettings(ctx, s); err != nil {
+	if o.find(m.SessionID) == nil {
+		waits, err := o.isQueued(ctx, m.SessionID, m.MessageID)
+		if err != nil {
 			return err
 		}
-		release, err := o.reserve(ctx, s)
-		switch {
-		case isDraining(err): // the message waits until the runner starts processes again
-		case err != nil:
-			return err
-		default:
-			defer release()
+		if !waits { // a message that cannot be sent is not queued
+			if _, err := o.nextSettings(ctx, s); err != nil {
+				return err
+			}
+			release, err := o.reserve(ctx, s)
+			switch {
+			case isDraining(err): // the message waits until the runner starts processes again
+			case err != nil:
+				return err
+			default:
+				defer release()
+			}
 		}
 	}
 	queued, err := o.o.Store.QueueMessage(ctx, m)
@@ -39,11 +46,29 @@ func (o *Orchestrator) Send(ctx context.Context, m session.Message) error {
 		return fmt.Errorf("orchestrator: queue message: %w", err)
 	}
 	if !queued {
-		return nil
+		// A repeated command: it may have failed, or its server died, before a process was started.
+		if waits, err := o.isQueued(ctx, m.SessionID, m.MessageID); err != nil || !waits {
+			return err
+		}
 	}
 	o.o.Notifier.Notify(m.SessionID)
+	if err = o.deliver(ctx, s, m); err == nil {
+		return nil
+	}
+	// The sender learns that the message was not sent, and may send it again with another id.
+	removed, failed := o.Unqueue(context.WithoutCancel(ctx), m.SessionID, m.MessageID)
+	if failed != nil {
+		o.o.Log.WarnContext(ctx, "a message stays in the queue although its sender was told that it was not sent", "session_id", m.SessionID, "error", failed)
+	} else if !removed {
+		return nil // a process that somebody else started sends it
+	}
+	return err
+}
+
+// deliver makes the process of a session send a queued message, or starts one.
+func (o *Orchestrator) deliver(ctx context.Context, s session.Session, m session.Message) error {
 	for {
-		p := o.find(m.SessionID)
+		p := o.find(s.SessionID)
 		if p == nil {
 			break
 		}
@@ -60,9 +85,15 @@ func (o *Orchestrator) Send(ctx context.Context, m session.Message) error {
 	l.By = m.By
 	// If there is no capacity, the message stays in the queue.
 	if err := o.launch(ctx, s, l); err != nil && !errors.Is(err, ErrRunning) {
-		return o.explainDelay(ctx, m.SessionID, err)
+		return o.explainDelay(ctx, s.SessionID, err)
 	}
 	return nil
+}
+
+// isQueued reports whether a message waits in the queue of a session.
+func (o *Orchestrator) isQueued(ctx context.Context, sessionID, messageID string) (bool, error) {
+	queue, err := o.o.Store.QueuedMessages(ctx, sessionID)
+	return slices.ContainsFunc(queue, func(m session.Message) bool { return m.MessageID == messageID }), err
 }
 
 // isDraining reports whether err is the error of checkDraining.
@@ -74,12 +105,8 @@ func isDraining(err error) bool {
 // Unqueue removes a queued message. It returns false, and changes nothing, if the message is
 // being sent or was sent, or if the session has none with that id.
 func (o *Orchestrator) Unqueue(ctx context.Context, sessionID, messageID string) (removed bool, err error) {
-	queue, err := o.o.Store.QueuedMessages(ctx, sessionID)
-	if err != nil {
+	if waits, err := o.isQueued(ctx, sessionID, messageID); err != nil || !waits {
 		return false, err
-	}
-	if !slices.ContainsFunc(queue, func(m session.Message) bool { return m.MessageID == messageID }) {
-		return false, nil
 	}
 	p := o.find(sessionID)
 	if p != nil && !p.withhold(messageID) {

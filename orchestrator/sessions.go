@@ -23,7 +23,7 @@ type Sessions interface {
 	Interrupt(ctx context.Context, sessionID string, by pending.Actor) error
 	Kill(ctx context.Context, sessionID string, force bool, reason string) error
 	Resume(ctx context.Context, sessionID string, by pending.Actor) error
-	Fork(ctx context.Context, sessionID, messageID string, by pending.Actor) (string, error)
+	Fork(ctx context.Context, sessionID, messageID string, by pending.Actor, forkID string) (string, error)
 	Delete(ctx context.Context, sessionID string) error
 	SetModel(ctx context.Context, sessionID, model string) error
 	SetPermissionMode(ctx context.Context, sessionID, mode string, by pending.Actor) error

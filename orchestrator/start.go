@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,8 +16,9 @@ import (
 )
 
 // Start creates a session and its process, and returns the session's id once the session is
-// stored; the process starts asynchronously. Starting a known SessionID again only completes
-// what an interrupted Start left undone.
+// stored; the process starts asynchronously. If there is no capacity for the process any more, the
+// session waits for it. Starting a known SessionID again only completes what an interrupted Start
+// left undone.
 func (o *Orchestrator) Start(ctx context.Context, r StartRequest) (string, error) {
 	if err := o.checkPaused(ctx); err != nil {
 		return "", err
@@ -38,11 +40,10 @@ func (o *Orchestrator) Start(ctx context.Context, r StartRequest) (string, error
 	}
 	err = o.o.Store.CreateSession(ctx, s)
 	again := errors.Is(err, session.ErrExists)
-	switch {
-	case again && r.Resume != "" && !r.Fork:
-		return "", problem.For("resume", "resume_listed")
-	case again && r.SessionID != "": // a repeated command: a server may have died halfway through it
-	case err != nil:
+	if again { // a repeated command: a server may have died halfway through it
+		s, err = o.startedBefore(ctx, r, s)
+	}
+	if err != nil {
 		return "", fmt.Errorf("orchestrator: create session: %w", err)
 	}
 	if r.Consent.LeaveOut {
@@ -59,31 +60,80 @@ func (o *Orchestrator) Start(ctx context.Context, r StartRequest) (string, error
 	if prompt == "" && r.Demo {
 		prompt = o.o.Demo.Prompt
 	}
-	if prompt != "" || len(r.Attachments) > 0 {
+	hasMessage := prompt != "" || len(r.Attachments) > 0
+	if hasMessage {
 		if _, err := o.o.Store.QueueMessage(ctx, session.Message{
-			MessageID: firstMessageID(s.SessionID), SessionID: s.SessionID, Text: prompt,
+			MessageID: firstMessageID(cmp.Or(r.SessionID, s.SessionID)), SessionID: s.SessionID, Text: prompt,
 			Attachments: r.Attachments, By: r.By, CreatedAt: s.CreatedAt,
 		}); err != nil {
 			return "", fmt.Errorf("orchestrator: queue first message: %w", err)
 		}
 	}
 	if again {
-		if state, err := o.o.Store.ProcessState(ctx, s.SessionID); err != nil || state.ProcessID != "" {
-			return s.SessionID, err // without an error, the process was started before
+		if started, err := o.wasStarted(ctx, s); err != nil || started {
+			return s.SessionID, err
 		}
 	}
 	l := launchOf(s)
 	l.By = r.By
-	if err := o.launch(ctx, s, l); err != nil && !(again && errors.Is(err, ErrRunning)) {
+	err = o.launch(ctx, s, l)
+	switch {
+	case again && errors.Is(err, ErrRunning):
+		err = nil
+	case hasMessage && (errors.Is(err, problem.LimitReached) || errors.Is(err, problem.NoDescriptors)):
+		// The session belongs to this runner now, and its message is queued.
+		err = o.waitForCapacity(ctx, s.SessionID, problem.Message(err))
+	}
+	if err != nil {
 		return "", err
 	}
 	return s.SessionID, nil
 }
 
-// firstMessageID derives the id of a session's first message, so that repeated starts send it
-// once.
-func firstMessageID(sessionID string) string {
-	return uuid.NewSHA1(uuid.NameSpaceOID, []byte("first message of "+sessionID)).String()
+// startedBefore is like storedBefore, for a repeated start. For an imported conversation, it returns
+// a [problem.Error] unless the stored session is the one that an interrupted import left.
+func (o *Orchestrator) startedBefore(ctx context.Context, r StartRequest, s session.Session) (session.Session, error) {
+	stored, err := o.storedBefore(ctx, s)
+	if r.Resume == "" || r.Fork {
+		return stored, err
+	}
+	listed := problem.For("resume", "resume_listed")
+	switch {
+	case errors.Is(err, problem.RunnerUnreachable):
+		return s, listed
+	case err != nil:
+		return s, err
+	}
+	started, err := o.wasStarted(ctx, s)
+	same := stored.Kind == s.Kind && stored.OwnerID == s.OwnerID && stored.Begun && stored.CWD == s.CWD &&
+		stored.PermissionMode == s.PermissionMode && slices.Equal(stored.AllowedTools, s.AllowedTools)
+	if err == nil && (started || !same) {
+		return s, listed
+	}
+	return stored, err
+}
+
+// storedBefore returns the stored session with the id of s. It returns a [problem.Error] if another
+// runner has the session, which may run it already.
+func (o *Orchestrator) storedBefore(ctx context.Context, s session.Session) (session.Session, error) {
+	stored, err := o.o.Store.Session(ctx, s.SessionID)
+	if err == nil {
+		err = o.checkRunner(ctx, stored)
+	}
+	return stored, err
+}
+
+// wasStarted reports whether a session has or had a process.
+func (o *Orchestrator) wasStarted(ctx context.Context, s session.Session) (bool, error) {
+	state, err := o.o.Store.ProcessState(ctx, s.SessionID)
+	return state.ProcessID != "", err
+}
+
+// firstMessageID derives the id of a session's first message from the id that the caller of Start
+// chose, so that repeated starts send it once. A conversation may be imported again with another
+// message, after its first import was interrupted.
+func firstMessageID(chosenID string) string {
+	return uuid.NewSHA1(uuid.NameSpaceOID, []byte("first message of "+chosenID)).String()
 }
 
 // newSession validates a request and returns its session.
@@ -128,15 +178,12 @@ func (o *Orchestrator) newSession(ctx context.Context, r StartRequest) (session.
 	if err := checkModel(r.Model); err != nil {
 		return session.Session{}, err
 	}
-	id := r.SessionID
 	if r.Resume != "" {
 		if _, err := uuid.Parse(r.Resume); err != nil {
 			return session.Session{}, problem.For("resume", "resume_id")
 		}
-		if !r.Fork {
-			id = r.Resume // Claude keeps its id
-		}
 	}
+	id := r.storedID()
 	if id == "" {
 		id = uuid.NewString()
 	}

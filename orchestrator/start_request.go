@@ -37,6 +37,14 @@ type StartRequest struct {
 	Permit func(folder, mode string) error `json:"-"`
 }
 
+// storedID returns the id of the session that the request starts, "" if newSession generates it.
+func (r StartRequest) storedID() string {
+	if r.Resume != "" && !r.Fork {
+		return r.Resume // Claude keeps its id
+	}
+	return r.SessionID
+}
+
 // permissionModes lists the modes that everybody may choose. It lacks bypass, which needs Permit.
 var permissionModes = []string{"default", "acceptEdits", "plan", "dontAsk"}
 

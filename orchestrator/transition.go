@@ -128,6 +128,10 @@ func transition(s state, e event) (state, []effect) {
 			// Stored before the process has ended: if the server dies first, the next server goes on
 			// ending it.
 			s.row.KillReason, s.unsaved = e.reason, true
+			s.memo.EndedByLimit = true
+		}
+		if s.endedByPerson && s.memo.EndedByLimit {
+			s.memo.EndedByLimit, s.unsaved = false, true
 		}
 		do(wakeWriter{})
 	case serverStopping:

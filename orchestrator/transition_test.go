@@ -115,6 +115,19 @@ func TestTransition(t *testing.T) {
 			},
 			[]effect{wakeWriter{}},
 		},
+		"a limit ends it": {
+			in(session.UserTurn), endRequested{"Nobody sent a message.", false},
+			func(s *state) {
+				s.stopReason, s.row.KillReason, s.unsaved, s.memo.EndedByLimit = "Nobody sent a message.", "Nobody sent a message.", true, true
+			},
+			[]effect{wakeWriter{}},
+		},
+		"a person ends what a limit is ending": {
+			state{row: session.ProcessState{State: session.UserTurn, KillReason: "first"}, stopReason: "first", memo: memo{EndedByLimit: true}},
+			endRequested{"Ended by Ada.", true},
+			func(s *state) { s.endedByPerson, s.unsaved, s.memo.EndedByLimit = true, true, false },
+			[]effect{wakeWriter{}},
+		},
 		"the first reason to end it stays": {
 			state{row: session.ProcessState{State: session.UserTurn, KillReason: "first"}, stopReason: "first"}, endRequested{"second", false},
 			func(*state) {}, []effect{wakeWriter{}},

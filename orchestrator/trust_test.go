@@ -94,7 +94,7 @@ func TestAFolderIsTrustedBeforeTheFirstRun(t *testing.T) {
 		if queue, err := b.store.QueuedMessages(ctx, id); err != nil || len(queue) != 0 {
 			b.t.Errorf("a refused message waits: %v, %v", queue, err)
 		}
-		_, err = b.Fork(ctx, id, "", b.person)
+		_, err = b.Fork(ctx, id, "", b.person, "")
 		b.distrust(err)
 		b.distrust(b.Consent(ctx, id, orchestrator.Consent{Trust: seen.Digest}, b.person)) // of what was there before
 		if len(b.launcher.commands()) != before {
@@ -145,7 +145,7 @@ func TestASessionRunsWithoutTheSettingsOfItsFolder(t *testing.T) {
 			b.t.Fatal(err)
 		}
 		b.wait(id, in(session.UserTurn))
-		fork, err := b.Fork(ctx, id, "", b.person)
+		fork, err := b.Fork(ctx, id, "", b.person, "")
 		if err != nil {
 			b.t.Fatal(err)
 		}

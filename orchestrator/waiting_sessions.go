@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/sayso-dev/sayso/pending"
 	"github.com/sayso-dev/sayso/session"
@@ -11,7 +12,11 @@ import (
 // restoreWaiting restores the list of sessions that waited for capacity when the previous server
 // stopped.
 func (o *Orchestrator) restoreWaiting(ctx context.Context) {
-	sessionIDs, err := o.o.Store.ThrottledSessions(ctx)
+	var sessionIDs []string
+	err := retryStore(ctx, o.o.Log, "the sessions that wait for capacity", func() (err error) {
+		sessionIDs, err = o.o.Store.ThrottledSessions(ctx)
+		return err
+	})
 	if err != nil {
 		if ctx.Err() == nil { // otherwise the server is stopping
 			o.o.Log.ErrorContext(ctx, "cannot read which sessions wait for capacity", "error", err)
@@ -20,6 +25,45 @@ func (o *Orchestrator) restoreWaiting(ctx context.Context) {
 	}
 	o.admission.Wait(sessionIDs...)
 	o.admission.CapacityFreed()
+}
+
+// maxAnswerAge bounds how long after its last change a dead session is resumed because of an
+// answer that nobody could act on. After that, nobody expects Claude to start by itself, and the
+// answer waits until a person resumes the session.
+const maxAnswerAge = 30 * 24 * time.Hour
+
+// restoreAnswered resumes the dead sessions with an answer that was given while no server drove the
+// runner, or that the previous server had no time to act on. Sessions that a person ended stay dead.
+func (o *Orchestrator) restoreAnswered(ctx context.Context) {
+	if !o.rules().ResumeOnAnswer {
+		return
+	}
+	err := retryStore(ctx, o.o.Log, "the dead sessions with an answer", func() error {
+		sessionIDs, err := o.o.Store.AnsweredSessions(ctx, o.o.RunnerID, time.Now().Add(-maxAnswerAge))
+		if err != nil {
+			return err
+		}
+		for _, sessionID := range sessionIDs {
+			state, err := o.o.Store.ProcessState(ctx, sessionID)
+			if errors.Is(err, session.ErrNotFound) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			byPerson, err := o.endedByPerson(ctx, state)
+			if err != nil {
+				return err
+			}
+			if !byPerson {
+				o.SessionChanged(sessionID)
+			}
+		}
+		return nil
+	})
+	if err != nil && ctx.Err() == nil {
+		o.o.Log.ErrorContext(ctx, "cannot read which dead sessions have an answer", "error", err)
+	}
 }
 
 // resumeWaiting starts the sessions that wait for capacity, as far as capacity allows.

@@ -311,6 +311,10 @@ type Store interface {
 	// ThrottledSessions returns the ids of sessions with a dead process and a Throttled
 	// reason, in any order.
 	ThrottledSessions(ctx context.Context) (sessionIDs []string, err error)
+	// AnsweredSessions returns the ids of a runner's sessions with a dead process and an answer
+	// whose delivery is Queued, in any order. It leaves out archived sessions, and those without
+	// activity since the given time.
+	AnsweredSessions(ctx context.Context, runnerID string, since time.Time) (sessionIDs []string, err error)
 
 	// SaveProgress stores the processed output of a process and its cost in one transaction,
 	// and returns the session's version, which increases only with Process. Without a Mark

@@ -142,13 +142,13 @@ func (d *Driver) Resume(ctx context.Context, sessionID string, by pending.Actor)
 	return d.note("resume %s by %s", sessionID, by.Name)
 }
 
-func (d *Driver) Fork(ctx context.Context, sessionID, messageID string, by pending.Actor) (string, error) {
+func (d *Driver) Fork(ctx context.Context, sessionID, messageID string, by pending.Actor, forkID string) (string, error) {
 	if s, err := d.harness.Store.Session(ctx, sessionID); err == nil {
 		if err := d.admit(ctx, "", s.CWD, by.UserID); err != nil {
 			return "", err
 		}
 	}
-	return "forked-" + sessionID, d.note("%s", strings.TrimSpace("fork "+sessionID+" "+messageID))
+	return forkID, d.note("%s", strings.TrimSpace("fork "+sessionID+" "+messageID))
 }
 
 func (d *Driver) Delete(ctx context.Context, sessionID string) error {

@@ -57,8 +57,8 @@ func (r remote) Resume(ctx context.Context, sessionID string, by pending.Actor) 
 	return r.do(ctx, "Resume", []any{sessionID, by})
 }
 
-func (r remote) Fork(ctx context.Context, sessionID, messageID string, by pending.Actor) (string, error) {
-	return get[string](ctx, r, "Fork", sessionID, messageID, by)
+func (r remote) Fork(ctx context.Context, sessionID, messageID string, by pending.Actor, forkID string) (string, error) {
+	return get[string](ctx, r, "Fork", sessionID, messageID, by, forkID)
 }
 
 func (r remote) Delete(ctx context.Context, sessionID string) error {

@@ -51,7 +51,7 @@ type Driver interface {
 	Running(sessionID string) (session.Session, bool)
 	Kill(ctx context.Context, sessionID string, force bool, reason string) error
 	Resume(ctx context.Context, sessionID string, by pending.Actor) error
-	Fork(ctx context.Context, sessionID, messageID string, by pending.Actor) (newSessionID string, err error)
+	Fork(ctx context.Context, sessionID, messageID string, by pending.Actor, forkID string) (newSessionID string, err error)
 	SetModel(ctx context.Context, sessionID, model string) error
 	SetPermissionMode(ctx context.Context, sessionID, mode string, by pending.Actor) error
 	Consent(ctx context.Context, sessionID string, c orchestrator.Consent, by pending.Actor) error

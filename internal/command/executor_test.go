@@ -33,7 +33,8 @@ type memory struct {
 	fails       error
 	wait        chan struct{} // Interrupt waits for it when set
 	killed      int
-	hangs       bool // the store never replies
+	forks       []string // ids that Fork was called with
+	hangs       bool     // the store never replies
 }
 
 // reply waits as the store does before it replies.
@@ -119,6 +120,13 @@ func (m *memory) Interrupt(context.Context, string, pending.Actor) error {
 	return fails
 }
 
+func (m *memory) Fork(_ context.Context, _, _ string, _ pending.Actor, forkID string) (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.forks = append(m.forks, forkID)
+	return forkID, m.fails
+}
+
 func unavailable(err error) wire.NoticeCode {
 	if pending.IsTemporary(err) {
 		return wire.Unavailable
@@ -194,6 +202,29 @@ func TestRepeatedCommands(t *testing.T) {
 	}
 	if m.interrupted != 2 {
 		t.Errorf("done %d times, want once after it failed", m.interrupted)
+	}
+}
+
+// TestARepeatedForkHasTheSameID: the driver can tell that it has made the fork before.
+func TestARepeatedForkHasTheSameID(t *testing.T) {
+	t.Parallel()
+	m := &memory{fails: errors.New("the disk is full")}
+	spec, _ := command.Find("fork_session")
+	fork := func(commandID string) command.Result {
+		c := &wire.ForkSession{}
+		c.CommandID, c.SessionID = commandID, "ours"
+		return m.executor().Perform(t.Context(), spec, c, person(account.Member))
+	}
+	id := uuid.NewString()
+	if got := fork(id); got.Status != http.StatusInternalServerError {
+		t.Fatalf("failing: got %d", got.Status)
+	}
+	m.fails = nil
+	if got := fork(id); got.Status != http.StatusOK || got.Outcome.SessionID == "" || got.Outcome.SessionID != m.forks[0] {
+		t.Errorf("repeated: got %d, %q, first %q", got.Status, got.Outcome.SessionID, m.forks)
+	}
+	if got := fork(uuid.NewString()); got.Outcome.SessionID == m.forks[0] {
+		t.Error("another command has the same fork")
 	}
 }
 

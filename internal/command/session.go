@@ -94,7 +94,8 @@ func (e *Executor) forkSession(ctx context.Context, c *wire.ForkSession, who acc
 	if err := e.consent(ctx, c.SessionID, c.FolderConsent, who); err != nil {
 		return wire.Outcome{}, err
 	}
-	sessionID, err := e.o.Driver.Fork(ctx, c.SessionID, c.MessageID, access.Actor(who))
+	forkID := derivedID("session", who.User.UserID, c.CommandID)
+	sessionID, err := e.o.Driver.Fork(ctx, c.SessionID, c.MessageID, access.Actor(who), forkID)
 	return wire.Outcome{SessionID: sessionID}, err
 }
 
