@@ -348,6 +348,10 @@ func (f *Folder) exec(ctx context.Context, c call) ([]byte, bool, error) {
 func failed(err error) error {
 	var exit *exitError
 	if !errors.As(err, &exit) {
+		var gone *fs.PathError
+		if errors.As(err, &gone) && gone.Op == "chdir" { // removed since it was found
+			return problem.New("git_failed", "detail", "the folder is gone").WithCause(err)
+		}
 		return err
 	}
 	if strings.Contains(exit.stderr, ".lock': File exists") {
