@@ -236,6 +236,48 @@ func TestTurnsOfOneSession(t *testing.T) {
 	}
 }
 
+// When a background agent ends, the CLI starts a turn that is not that of the prompt.
+func TestTurnEndsWithItsOwnResult(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string][]string{
+		"":                  {"first"}, // of an older CLI
+		"human":             {"first"},
+		"task-notification": {"first", "the answer"},
+		"peer":              {"first", "the answer"},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			o, _ := scriptedOptions(t, claudetest.Script{Turn: []claudetest.Step{
+				{Raw: `{"type":"result","subtype":"success","result":"first","origin":{"kind":"` + kind + `"}}`}, {Text: "the answer"},
+			}})
+			client, err := claude.Start(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			run := make(chan error, 1)
+			go func() { run <- client.Run(t.Context()) }()
+			var results []string
+			for m, err := range client.Turn(t.Context(), claude.UserMessage{Text: "hello"}) {
+				if err != nil {
+					t.Error(err)
+				}
+				if r, ok := m.(*claude.Result); ok {
+					results = append(results, r.Text)
+				}
+			}
+			if !slices.Equal(results, want) {
+				t.Errorf("got the results %q, want %q", results, want)
+			}
+			if err := client.Close(); err != nil {
+				t.Error(err)
+			}
+			if err := <-run; err != nil {
+				t.Errorf("Run: got %v, want nil after Close", err)
+			}
+		})
+	}
+}
+
 func TestCloseBeforeRunEndsTheCLI(t *testing.T) {
 	t.Parallel()
 	o, _ := scriptedOptions(t, claudetest.Script{})

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // SessionStore keeps copies of transcripts outside the CLI's configuration folder, for example in a
@@ -77,8 +79,10 @@ func newSessionMirror(o *Options) *sessionMirror {
 			if o.Logger != nil {
 				o.Logger.Warn("the transcript was not stored", "key", key.String(), "error", err)
 			}
-			if o.OnCallbackError != nil {
-				o.OnCallbackError("transcript_mirror", "", err)
+			if f := o.OnCallbackError; f != nil {
+				if panicked := protect(func() { f("transcript_mirror", "", err) }); panicked != nil && o.Logger != nil {
+					o.Logger.Error("callback failed", "callback", "OnCallbackError", "error", panicked)
+				}
 			}
 		},
 	}
@@ -225,23 +229,18 @@ func (f *SavedFolder) restore(ctx context.Context, store SessionStore, key Sessi
 		if err != nil {
 			return err
 		}
-		if err := writeTranscript(root, k.String(), entries); err != nil {
+		if err := writeTranscript(root, k.String(), entries, root.Rename); err != nil {
 			return err
 		}
 	}
-	// The conversation is written last and appears atomically, so that another Restore can complete a
-	// failed one.
-	part := key.String() + ".restored"
-	if err := writeTranscript(root, part, conversation); err != nil {
-		return err
-	}
-	part += ".jsonl"
-	return errors.Join(root.Link(part, target), root.Remove(part))
+	// The conversation is written last, so that another Restore can complete a failed one. Of several
+	// that run at once, one succeeds.
+	return writeTranscript(root, key.String(), conversation, root.Link)
 }
 
 // writeTranscript writes entries to the file name.jsonl, and the description of an agent to
-// name.meta.json.
-func writeTranscript(root *os.Root, name string, entries []json.RawMessage) error {
+// name.meta.json. For publish, see writeWhole.
+func writeTranscript(root *os.Root, name string, entries []json.RawMessage, publish func(part, name string) error) error {
 	var lines bytes.Buffer
 	var meta []byte
 	for _, entry := range entries {
@@ -267,11 +266,25 @@ func writeTranscript(root *os.Root, name string, entries []json.RawMessage) erro
 		return err
 	}
 	if meta != nil {
-		if err := root.WriteFile(name+".meta.json", meta, 0o600); err != nil {
+		if err := writeWhole(root, name+".meta.json", meta, publish); err != nil {
 			return err
 		}
 	}
-	return root.WriteFile(name+".jsonl", lines.Bytes(), 0o600)
+	return writeWhole(root, name+".jsonl", lines.Bytes(), publish)
+}
+
+// writeWhole writes a file that is never seen incomplete, even if several calls write it at once: each
+// writes a file of its own, to which publish gives the name.
+func writeWhole(root *os.Root, name string, text []byte, publish func(part, name string) error) error {
+	part := name + ".restored." + uuid.NewString()
+	err := root.WriteFile(part, text, 0o600)
+	if err == nil {
+		err = publish(part, name)
+	}
+	if e := root.Remove(part); e != nil && !errors.Is(e, fs.ErrNotExist) { // a renamed part is gone
+		err = errors.Join(err, e)
+	}
+	return err
 }
 
 // isLocal reports whether a path from a store stays below the folder that it is joined to.

@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/sayso-dev/sayso/claude"
@@ -131,6 +133,30 @@ func TestFailedAppendIsRepeatedInOrder(t *testing.T) {
 	}
 }
 
+// A callback that panics does not end the program, and the transcript is stored.
+func TestPanicOfOnCallbackErrorAboutATranscript(t *testing.T) {
+	t.Parallel()
+	o, _ := scriptedOptions(t, claudetest.Script{Turn: mirroredSteps()})
+	store := &failingStore{fail: func(call int) error {
+		if call == 1 {
+			return errBoom
+		}
+		return nil
+	}}
+	var log strings.Builder
+	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	o.SessionStore, o.OnCallbackError = store, func(string, string, error) { panic("ouch") }
+	if _, err := collect(t, t.Context(), "hello", o); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := store.text(storedKey), strings.Join(savedLines, "\n")+"\n"; got != want {
+		t.Errorf("stored:\n%swant:\n%s", got, want)
+	}
+	if !strings.Contains(log.String(), "panicked: ouch") {
+		t.Errorf("log: %s", log.String())
+	}
+}
+
 // What could not be stored is never lost silently, and nothing is stored after it.
 func TestLostTranscriptIsAnError(t *testing.T) {
 	t.Parallel()
@@ -167,6 +193,69 @@ func TestLostTranscriptIsAnError(t *testing.T) {
 				t.Errorf("%d entries are stored, want %d", got, test.lines)
 			}
 		})
+	}
+}
+
+// meetingStore is a memoryStore in which Subpaths returns when all callers have called it.
+type meetingStore struct {
+	memoryStore
+	callers sync.WaitGroup
+}
+
+func (s *meetingStore) Subpaths(ctx context.Context, project, sessionID string) ([]string, error) {
+	s.callers.Done()
+	s.callers.Wait()
+	return s.memoryStore.Subpaths(ctx, project, sessionID)
+}
+
+func TestRestoresAtOnce(t *testing.T) {
+	t.Parallel()
+	const restores = 20
+	var store meetingStore
+	store.callers.Add(restores)
+	agent := storedKey
+	agent.Subpath = "subagents/agent-1"
+	entry := json.RawMessage(`{"type":"user","text":"` + strings.Repeat("x", 256<<10) + `"}`)
+	for _, key := range []claude.SessionKey{storedKey, agent} {
+		if err := store.Append(t.Context(), key, []json.RawMessage{entry}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := t.TempDir()
+	folder := claude.NewSavedFolder(dir)
+	var succeeded atomic.Int32
+	var running sync.WaitGroup
+	for range restores {
+		running.Go(func() {
+			switch err := folder.Restore(t.Context(), &store, storedKey); {
+			case err == nil:
+				succeeded.Add(1)
+			case !errors.Is(err, fs.ErrExist):
+				t.Errorf("got %v, want nil or ErrExist", err)
+				return
+			}
+			for _, key := range []claude.SessionKey{storedKey, agent} {
+				got, err := os.ReadFile(filepath.Join(dir, "projects", key.String()) + ".jsonl")
+				if err != nil || string(got) != string(entry)+"\n" {
+					t.Errorf("%s has %d bytes, %v", key, len(got), err)
+				}
+			}
+		})
+	}
+	running.Wait()
+	if n := succeeded.Load(); n != 1 {
+		t.Errorf("%d succeeded, want 1", n)
+	}
+	var files []string
+	for _, pattern := range []string{"*/*", "*/*/*/*"} {
+		found, err := filepath.Glob(filepath.Join(dir, "projects", pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
+	}
+	if len(files) != 3 { // two transcripts and a folder
+		t.Errorf("files were left over: %q", files)
 	}
 }
 

@@ -199,6 +199,7 @@ func (s StoredSessions) failed(sessionID string, err error) error {
 	return fmt.Errorf("claude: stored session %s: %w", s.key(sessionID), err)
 }
 
+// load returns the entries of a conversation, each in one line, without those that are not JSON.
 func (s StoredSessions) load(ctx context.Context, sessionID string) ([]json.RawMessage, error) {
 	if !savedName.MatchString(sessionID + ".jsonl") {
 		return nil, s.failed(sessionID, ErrNotSaved)
@@ -210,7 +211,13 @@ func (s StoredSessions) load(ctx context.Context, sessionID string) ([]json.RawM
 	if err != nil {
 		return nil, s.failed(sessionID, err)
 	}
-	return entries, nil
+	lines := make([]json.RawMessage, 0, len(entries)) // the store may keep its slice
+	for _, entry := range entries {
+		if line, err := compact(entry); err == nil {
+			lines = append(lines, line)
+		}
+	}
+	return lines, nil
 }
 
 // note appends an entry to an existing conversation.

@@ -1,6 +1,7 @@
 package claude_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -117,6 +118,43 @@ func TestStoredSessionIsChanged(t *testing.T) {
 		t.Errorf("subagents are left: %q %v", subpaths, err)
 	}
 	equal(t, "copy after the original was deleted", textsOf(t, s, copied), "hello|hi")
+}
+
+// indentingStore formats the entries that it loads, as a database may.
+type indentingStore struct{ *memoryStore }
+
+func (s indentingStore) Load(ctx context.Context, key claude.SessionKey) ([]json.RawMessage, error) {
+	entries, err := s.memoryStore.Load(ctx, key)
+	for i, entry := range entries {
+		var indented bytes.Buffer
+		if err := json.Indent(&indented, entry, " ", "\t"); err != nil {
+			return nil, err
+		}
+		entries[i] = append([]byte("\n "), append(indented.Bytes(), '\n')...)
+	}
+	return entries, err
+}
+
+func TestFormattingOfAStoreDoesNotMatter(t *testing.T) {
+	t.Parallel()
+	s, store := storedSessions(t)
+	plain, err := s.Find(t.Context(), someUUID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Store = indentingStore{store}
+	if found, err := s.Find(t.Context(), someUUID); err != nil || found != plain {
+		t.Errorf("found %+v %v, want %+v", found, err, plain)
+	}
+	if list, err := s.List(t.Context(), 10); err != nil || len(list) != 1 {
+		t.Errorf("listed %+v %v, want one conversation", list, err)
+	}
+	equal(t, "messages", textsOf(t, s, someUUID), "hello|hi|asked")
+	copied, err := s.Fork(t.Context(), someUUID, "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "copy", textsOf(t, s, copied), "hello|hi|asked")
 }
 
 func TestStoredSessionIsNotThere(t *testing.T) {

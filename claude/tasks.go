@@ -163,8 +163,12 @@ func (s *runState) idle() bool {
 	return !s.turn && !s.waiting && (!s.seenState || s.stateIdle) && !s.tasks.agents()
 }
 
-// answers reports whether the result belongs to the turn of a prompt. It is true for every result of
-// an older CLI, which does not name the prompts.
+// answers reports whether the result belongs to the turn of a prompt. An older CLI does not name the
+// prompts, and a newer one names none for a turn that no prompt started, for example when a
+// background agent has ended.
 func (m *Result) answers(promptUUID string) bool {
-	return len(m.PromptUUIDs) == 0 || slices.Contains(m.PromptUUIDs, promptUUID)
+	if len(m.PromptUUIDs) == 0 {
+		return m.Origin.Kind == "" || m.Origin.Kind == "human"
+	}
+	return slices.Contains(m.PromptUUIDs, promptUUID)
 }

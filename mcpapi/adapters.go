@@ -70,7 +70,7 @@ func (s *Server) Adapters(o AdapterOptions) (*Adapters, error) {
 	if err := options.Check("mcpapi", o); err != nil {
 		return nil, err
 	}
-	a := &Adapters{o: o, policy: s.o.Policy, questions: s.questions, relays: relays{streams: map[string]stream{}}}
+	a := &Adapters{o: o, policy: s.o.Policy, questions: s.questions, relays: relays{streams: map[string]stream{}, turns: map[string]chan struct{}{}}}
 	a.paths = map[string]adapterRoute{
 		"/hook/ask":              {http.MethodPost, a.postHookAsk},
 		"/hook/gone":             {http.MethodPost, a.postHookGone},

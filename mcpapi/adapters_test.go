@@ -16,6 +16,7 @@ import (
 
 	"github.com/sayso-dev/sayso/mcpapi"
 	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/pending/pendingtest"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -337,6 +338,42 @@ func TestATerminalAsksOnAfterARestart(t *testing.T) {
 		time.Sleep(mcpapi.ServerGone + time.Second)
 		h.ends(r, pending.Withdrawn, "")
 	})
+}
+
+// An asker that polls all through an outage of the database is not gone. Without one, the
+// question goes as soon as the database is back.
+func TestATerminalPollsThroughAnOutage(t *testing.T) {
+	for name, outage := range map[string]time.Duration{
+		"shorter than the attempts to withdraw": mcpapi.AskerGone + 3*time.Second,
+		"longer":                                2 * mcpapi.AskerGone,
+	} {
+		t.Run(name, func(t *testing.T) {
+			inHarness(t, func(t *testing.T, h *harness) {
+				term := h.terminal()
+				e := term.asks(bash("k1"))
+				r := h.asked()
+				gone := bash("k2")
+				gone.Wait = 50
+				other := term.asks(gone)
+				h.memory.Inject(func(pendingtest.Op, string) pendingtest.Fault { return pendingtest.Unavailable })
+				e.gets(503, nil)
+				other.cut()
+				for range outage / time.Second {
+					term.asks(bash("k1")).gets(503, nil)
+					time.Sleep(time.Second)
+				}
+				h.memory.Inject(nil)
+				h.registry.Recover(t.Context())
+				time.Sleep(2 * time.Second)
+				e = term.asks(bash("k1"))
+				e.waits()
+				is(t, "open", len(h.openRequests()), 2)
+				time.Sleep(mcpapi.AskerGone)
+				is(t, "the same request", h.asked().RequestID, r.RequestID)
+				e.gets(202, waiting)
+			})
+		})
+	}
 }
 
 func TestWhoMayUseTheHook(t *testing.T) {

@@ -49,11 +49,11 @@ func (s *Server) ask(ctx context.Context, c *call, req *mcp.CallToolRequest, q q
 	for nth := 1; ; nth++ {
 		known, err := s.assignID(ctx, c, &request, key, exact, nth)
 		if err != nil {
-			return s.failureResult(ctx, err), nil
+			return s.failureResult(ctx, c, err), nil
 		}
 		h, err := s.questions.join(request, !known)
 		if err != nil {
-			return s.failureResult(ctx, err), nil
+			return s.failureResult(ctx, c, err), nil
 		}
 		row, result, err := s.wait(ctx, c, req, h, q.mayIssueTicket)
 		switch {
@@ -63,7 +63,7 @@ func (s *Server) ask(ctx context.Context, c *call, req *mcp.CallToolRequest, q q
 			// It was withdrawn because this call seemed to be gone.
 			continue
 		case row.Resolution == nil:
-			return s.failureResult(ctx, err), nil
+			return s.failureResult(ctx, c, err), nil
 		}
 		return s.result(c, policy, row), nil
 	}
@@ -212,12 +212,12 @@ func (s *Server) waitFor(ctx context.Context, c *call, req *mcp.CallToolRequest)
 		case errors.Is(err, pending.ErrNotFound), err == nil && row.Source != pending.SourceMCP:
 			return errorResult("There is no question with this ticket. Ask again if you still need the answer."), nil
 		case err != nil:
-			return s.failureResult(ctx, err), nil
+			return s.failureResult(ctx, c, err), nil
 		}
 		if !row.Status.Final() {
 			h, err := s.questions.join(row, !known)
 			if err != nil {
-				return s.failureResult(ctx, err), nil
+				return s.failureResult(ctx, c, err), nil
 			}
 			s.questions.ticket(h)
 			var result *mcp.CallToolResult
@@ -228,7 +228,7 @@ func (s *Server) waitFor(ctx context.Context, c *call, req *mcp.CallToolRequest)
 			case isAbandoned(row, err) && c.ctx.Err() == nil && nth < 100:
 				continue // it was withdrawn just before this call
 			case row.Resolution == nil:
-				return s.failureResult(ctx, err), nil
+				return s.failureResult(ctx, c, err), nil
 			}
 		}
 		return s.result(c, s.policyOf(ctx, c), row), nil
@@ -266,8 +266,11 @@ func (s *Server) policyOf(ctx context.Context, c *call) Policy {
 }
 
 // failureResult returns the result of a question that could not be asked.
-func (s *Server) failureResult(ctx context.Context, err error) *mcp.CallToolResult {
+func (s *Server) failureResult(ctx context.Context, c *call, err error) *mcp.CallToolResult {
 	switch {
+	case errors.Is(err, errStopping), errors.Is(err, pending.ErrDetached):
+		c.abort() // Run does so too, perhaps later; until then, the client would get this result
+		return errorResult("The call has ended.")
 	case errors.Is(err, errTooMany):
 		return errorResult(fmt.Sprintf("Too many questions are open: %d of yours wait for an answer already. Wait for one of them before you ask another.", MaxOpen))
 	case errors.Is(err, errTooFast):

@@ -189,9 +189,14 @@ func (l *calls) abortAll() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for c := range l.all {
-		c.gate.closed.Store(true)
-		c.end(errStopping)
+		c.abort()
 	}
+}
+
+// abort ends the call without an answer, because the server stops.
+func (c *call) abort() {
+	c.gate.closed.Store(true)
+	c.end(errStopping)
 }
 
 // errSlowClient ends a call whose client does not read the response.

@@ -258,6 +258,7 @@ func parseAskQuestion(input object) (*pending.Form, error) {
 // result returns the result of a tool whose request has ended, in its dialect.
 func (s *Server) result(c *call, policy Policy, row pending.Request) *mcp.CallToolResult {
 	if row.Status == pending.Answered || row.Status == pending.Denied {
+		c.gate.flushed.Store(false) // progress was flushed; the answer may never be written
 		c.answered = row.RequestID
 	}
 	switch {

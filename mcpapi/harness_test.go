@@ -3,6 +3,7 @@ package mcpapi_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -37,9 +38,10 @@ type memory struct {
 	*pendingtest.Store
 	accounts // only what is asked about agents is there
 
-	mu       sync.Mutex
-	sessions map[string]session.Session
-	tokens   []account.AgentToken
+	mu         sync.Mutex
+	sessions   map[string]session.Session
+	tokens     []account.AgentToken
+	tokenDelay time.Duration // of a look at a token
 }
 
 func newMemory() *memory {
@@ -73,6 +75,10 @@ func (m *memory) AddAgentToken(_ context.Context, t account.AgentToken) error {
 }
 
 func (m *memory) AgentToken(_ context.Context, hash []byte, now time.Time) (account.AgentToken, error) {
+	m.mu.Lock()
+	delay := m.tokenDelay
+	m.mu.Unlock()
+	time.Sleep(delay)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, t := range m.tokens {
@@ -119,7 +125,9 @@ type harness struct {
 	registry  *pending.Registry
 	server    *mcpapi.Server
 	policy    mcpapi.Policy
-	network   *network // nil for a server alone
+	network   *network      // nil for a server alone
+	log       *slog.Logger  // nil for none
+	busy      time.Duration // how late a server that stops ends its calls
 	dial      func() net.Conn
 	close     func()
 }
@@ -143,7 +151,8 @@ func (h *harness) open() {
 	var err error
 	h.server, err = mcpapi.New(mcpapi.Options{
 		Requests: h.registry, Store: h.memory, Directory: h.directory, Notifier: h.notifier,
-		Policy: func(context.Context, session.Session) mcpapi.Policy { return h.policy }, Version: "0.0.0-test", Log: slog.New(slog.DiscardHandler),
+		Policy: func(context.Context, session.Session) mcpapi.Policy { return h.policy }, Version: "0.0.0-test",
+		Log: cmp.Or(h.log, slog.New(slog.DiscardHandler)),
 	})
 	if err != nil {
 		h.t.Fatal(err)
@@ -158,7 +167,11 @@ func (h *harness) open() {
 	go func() { served <- server.Serve(pipes) }()
 	ctx, stop := context.WithCancel(context.Background())
 	ran := make(chan error, 1)
-	go func() { ran <- h.server.Run(ctx) }()
+	run := h.server.Run
+	if late := h.busy; late > 0 {
+		run = func(ctx context.Context) error { return h.server.RunSlowly(ctx, late) }
+	}
+	go func() { ran <- run(ctx) }()
 	synctest.Wait()
 	h.dial = pipes.dial
 	h.close = func() {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/sayso-dev/sayso/pending"
@@ -46,7 +47,7 @@ func isMissing(raw json.RawMessage) bool {
 // has reports whether a field exists.
 func (o object) has(key string) bool { return !isMissing(o[key]) }
 
-// text returns a string of at most limit characters; "" when it is missing.
+// text returns a string of at most limit characters and without NUL; "" when it is missing.
 func (o object) text(key string, limit int) (string, error) {
 	if !o.has(key) {
 		return "", nil
@@ -54,6 +55,9 @@ func (o object) text(key string, limit int) (string, error) {
 	var s string
 	if err := json.Unmarshal(o[key], &s); err != nil {
 		return "", fmt.Errorf("%s must be a string", key)
+	}
+	if strings.ContainsRune(s, 0) { // the store would change it
+		return "", fmt.Errorf("%s must not contain NUL characters", key)
 	}
 	if utf8.RuneCountInString(s) > limit {
 		return "", fmt.Errorf("%s exceeds maximum of %d characters", key, limit)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/sayso-dev/sayso/mcpapi"
 	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/pending/pendingtest"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -270,6 +271,53 @@ func TestPromptManagerTheNextQuestionWaitsItsTurn(t *testing.T) {
 		fourth.gets(200, nil)
 		h.ends(third, pending.Withdrawn, "The agent is asking another question now.")
 		is(t, "question", h.asked().Form.Questions[0].Question, "Fourth?")
+	})
+}
+
+// However slow the store is, one of two that come at once waits its turn.
+func TestPromptManagerTwoQuestionsAtOnce(t *testing.T) {
+	for _, slow := range []pendingtest.Op{pendingtest.OpAnswerable, pendingtest.OpOpen} {
+		t.Run(string(slow), func(t *testing.T) {
+			inHarness(t, func(t *testing.T, h *harness) {
+				s := h.stream()
+				h.memory.Inject(func(op pendingtest.Op, _ string) pendingtest.Fault {
+					if op == slow {
+						time.Sleep(time.Second)
+					}
+					return pendingtest.None
+				})
+				first, second := s.relays(map[string]any{"question": "First?"}), s.relays(map[string]any{"question": "Second?"})
+				time.Sleep(2 * time.Second)
+				h.memory.Inject(nil)
+				first.gets(200, nil)
+				second.waits()
+				h.decides(h.asked(), pending.Submission{Answers: map[string]string{"First?": "one"}})
+				s.polls("").gets(200, map[string]any{"answer": "one"})
+				second.gets(200, nil)
+				h.decides(h.asked(), pending.Submission{Answers: map[string]string{"Second?": "two"}})
+				s.polls("").gets(200, map[string]any{"answer": "two"})
+			})
+		})
+	}
+}
+
+// A server that stops waits for none of those that wait their turn.
+func TestPromptManagerStopsWithQuestionsThatWaitTheirTurn(t *testing.T) {
+	inHarness(t, func(t *testing.T, h *harness) {
+		s := h.stream()
+		s.relays(map[string]any{"question": "First?"}).gets(200, nil)
+		var next []*exchange
+		for i := range 30 {
+			next = append(next, s.relays(map[string]any{"question": "Next? " + number(i)}))
+		}
+		began := time.Now()
+		h.restart()
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("took %s", took)
+		}
+		for _, e := range next {
+			<-e.done
+		}
 	})
 }
 

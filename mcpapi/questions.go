@@ -305,8 +305,8 @@ func (d *questions) scheduleCheck(h *openQuestion) {
 }
 
 // withdrawAbandoned withdraws the due questions whose time is over and for which no call waits on any
-// server, and schedules the next check of the others. All due questions are one call to the other
-// servers.
+// server, and schedules the next check of the others. While the store fails, it gives the askers
+// another [AskerGone]. All due questions are one call to the other servers.
 func (d *questions) withdrawAbandoned(ctx context.Context) {
 	d.mu.Lock()
 	var due []*openQuestion
@@ -323,6 +323,12 @@ func (d *questions) withdrawAbandoned(ctx context.Context) {
 	if d.elsewhere != nil && len(due) > 0 {
 		periods, complete = d.elsewhere.GracePeriods(ctx, requestIDs)
 	}
+	// Askers cannot return while the store fails, which this read finds out. One is enough for all.
+	storeFails := false
+	if len(due) > 0 {
+		_, err := d.requests.Request(ctx, due[0].sessionID, due[0].requestID)
+		storeFails = pending.IsTemporary(err)
+	}
 	if ctx.Err() != nil {
 		return
 	}
@@ -332,6 +338,9 @@ func (d *questions) withdrawAbandoned(ctx context.Context) {
 	for _, h := range due {
 		if !d.hasNoCall(h) {
 			continue // a call came, or it was resolved
+		}
+		if by := now.Add(AskerGone); storeFails && by.After(h.goneBy) {
+			h.goneBy = by
 		}
 		if by := now.Add(periods[h.requestID]); periods[h.requestID] > 0 && by.After(h.goneBy) {
 			h.goneBy = by

@@ -76,6 +76,7 @@ type RelayAnswer struct {
 type relays struct {
 	mu      sync.Mutex
 	streams map[string]stream
+	turns   map[string]chan struct{} // see [relays.turn]
 }
 
 // stream is the state of a stream.
@@ -146,9 +147,11 @@ func (a *Adapters) postRelay(w http.ResponseWriter, r *http.Request) error {
 	key := q.QuestionID
 	if key == "" {
 		key = uuid.NewString()
-		if err := a.takeTurn(ctx, agent.SessionID); err != nil {
+		endTurn, err := a.takeTurn(ctx, agent.SessionID)
+		if err != nil {
 			return err
 		}
+		defer endTurn()
 	}
 	req := relayRequest(agent, q, key, form)
 	if q.QuestionID == "" {
@@ -157,6 +160,7 @@ func (a *Adapters) postRelay(w http.ResponseWriter, r *http.Request) error {
 	if err := a.openRequest(r, req); err != nil {
 		return err
 	}
+	a.relays.recordPoll(agent.SessionID, req.RequestID) // it could not be polled for before
 	reply(w, http.StatusOK, map[string]string{"status": "ok", "questionId": key})
 	return nil
 }
@@ -236,10 +240,31 @@ func (a *Adapters) openRequest(r *http.Request, req pending.Request) error {
 }
 
 // takeTurn blocks until the previous question of a stream has ended, because a poll without a
-// question id could return its answer to the wrong asker. It withdraws a question for which
-// nobody polls any more.
-func (a *Adapters) takeTurn(ctx context.Context, sessionID string) error {
+// question id could return its answer to the wrong asker. The turn lasts until the caller calls
+// endTurn, after it has stored its question: until then, the next caller would not find it.
+func (a *Adapters) takeTurn(ctx context.Context, sessionID string) (endTurn func(), err error) {
+	turn := a.relays.turn(sessionID)
+	select {
+	case turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	endTurn = func() { <-turn }
+	if err := a.awaitPrevious(ctx, sessionID); err != nil {
+		endTurn()
+		return nil, err
+	}
+	return endTurn, nil
+}
+
+// awaitPrevious blocks until the previous question of a stream has ended. It withdraws a question
+// for which nobody polls any more.
+func (a *Adapters) awaitPrevious(ctx context.Context, sessionID string) error {
 	for {
+		if !a.questions.beginCall() { // Run waits for this call
+			return errStopping
+		}
+		a.questions.endCall()
 		s, err := a.currentQuestion(ctx, sessionID)
 		if err != nil || s.requestID == "" {
 			return err
@@ -265,10 +290,6 @@ func (a *Adapters) takeTurn(ctx context.Context, sessionID string) error {
 			return context.Cause(ctx)
 		case <-time.After(100 * time.Millisecond):
 		}
-		if !a.questions.beginCall() {
-			return errStopping
-		}
-		a.questions.endCall()
 	}
 }
 
@@ -306,6 +327,16 @@ func (l *relays) set(sessionID string, s stream) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.streams[sessionID] = s
+}
+
+// turn returns the lock of a stream, which is held while the channel is full.
+func (l *relays) turn(sessionID string) chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.turns[sessionID] == nil {
+		l.turns[sessionID] = make(chan struct{}, 1)
+	}
+	return l.turns[sessionID]
 }
 
 // recordPoll records a poll for a question.

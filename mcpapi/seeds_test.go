@@ -424,11 +424,15 @@ func TestApprovalPrompt(t *testing.T) {
 			})
 		})
 	}
-	inputs := map[string]string{`{"input":{}}`: "tool_name is required", `{"tool_name":"Bash"}`: "input must be an object", `{"tool_name":"Bash","input":"ls"}`: "input must be an object"}
+	inputs := map[string]string{`{"input":{}}`: "tool_name is required", `{"tool_name":"Bash"}`: "input must be an object", `{"tool_name":"Bash","input":"ls"}`: "input must be an object",
+		`{"tool_name":"Ba\u0000sh","input":{}}`: "tool_name must not contain NUL characters"}
 	for input, want := range inputs {
 		t.Run(want, func(t *testing.T) {
 			inHarness(t, func(t *testing.T, h *harness) {
-				h.agent(session.Ours, "").call("approval_prompt", input).fails("Validation error: " + want)
+				a := h.agent(session.Ours, "")
+				call := a.call("approval_prompt", input)
+				is(t, "open", len(a.open()), 0)
+				call.fails("Validation error: " + want)
 			})
 		})
 	}

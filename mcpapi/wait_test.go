@@ -1,10 +1,12 @@
 package mcpapi_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/sayso-dev/sayso/mcpapi"
 	"github.com/sayso-dev/sayso/pending"
+	"github.com/sayso-dev/sayso/pending/pendingtest"
 	"github.com/sayso-dev/sayso/session"
 )
 
@@ -454,6 +457,62 @@ func TestQuestionsDuringAnOutage(t *testing.T) {
 		a.call("ask_user", lone("Which?")).fails("The question could not be shown to a person because of a technical problem. Nothing was decided. Try again later.")
 		h.memory.Inject(nil)
 		a.call("ask_user", lone("Which?")).waits()
+	})
+}
+
+// An answer that comes while its client disconnects was not delivered, although progress was. The call
+// may notice either first.
+func TestAnswerThatWasNotSentIsNotDelivered(t *testing.T) {
+	inHarness(t, func(t *testing.T, h *harness) {
+		a := h.agent(session.Ours, "")
+		delay := func(d time.Duration) {
+			h.memory.mu.Lock()
+			defer h.memory.mu.Unlock()
+			h.memory.tokenDelay = d
+		}
+		for i := range 20 {
+			c := a.call("ask_user", lone("Which? "+number(i)), wantsProgress, patient)
+			r := a.one()
+			delay(time.Second) // the call looks at its token after 0.9 s
+			time.Sleep(time.Second)
+			delay(0)
+			c.cut()
+			a.answer(r, written("q1", "x"))
+			time.Sleep(3 * time.Second)
+			is(t, "delivery", h.stored(r.RequestID).Delivery, pending.Queued)
+		}
+	})
+}
+
+// A server that stops disconnects its calls, however long that takes, and reports no problem.
+func TestServerThatStopsGivesNoResults(t *testing.T) {
+	inHarness(t, func(t *testing.T, h *harness) {
+		var log bytes.Buffer
+		h.log, h.busy = slog.New(slog.NewTextHandler(&log, nil)), time.Second
+		h.restart()
+		a := h.agent(session.Ours, "")
+		calls := map[string]*calling{"waits": a.call("ask_user", lone("Which?"), patient)}
+		r := a.one()
+		h.memory.Inject(func(op pendingtest.Op, _ string) pendingtest.Fault {
+			if op == pendingtest.OpAnswerable {
+				time.Sleep(time.Second / 2)
+			}
+			return pendingtest.None
+		})
+		calls["is about to wait"] = a.call("ask_user", lone("And then?"), patient)
+		h.memory.Inject(nil)
+		h.close()
+		for name, c := range calls {
+			<-c.done
+			if c.err == nil || c.result != nil {
+				t.Errorf("%s: got %v, status %d, result %+v", name, c.err, c.status, c.result)
+			}
+		}
+		if log.Len() > 0 {
+			t.Errorf("logged: %s", &log)
+		}
+		is(t, "status", h.stored(r.RequestID).Status, pending.Open)
+		h.open()
 	})
 }
 

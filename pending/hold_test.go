@@ -302,6 +302,35 @@ func TestHeldAnswerOutlivesTheServer(t *testing.T) {
 	})
 }
 
+// TestHeldAnswerOfAServerWhoseClockDiffers: an answer that another server stored keeps its
+// undo window when that server's clock is a little ahead. It counts at once when this
+// clock was set back.
+func TestHeldAnswerOfAServerWhoseClockDiffers(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		ahead, counts time.Duration
+	}{"ahead": {500 * time.Millisecond, pending.MaxHold + 500*time.Millisecond}, "set back": {time.Hour, 0}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				n := newNode(pendingtest.NewStore())
+				a := n.ask(t.Context(), bash("r", "s"))
+				synctest.Wait()
+				at := time.Now().Add(row.ahead)
+				h := pending.Held{Actor: ann, At: at, Until: at.Add(pending.MaxHold), CommandID: "c", Answer: pending.Answer{Decision: pending.Allow}}
+				if _, done, err := n.store.HoldRequest(t.Context(), "r", h); err != nil || !done {
+					t.Fatalf("got %v, %v", done, err)
+				}
+				began := time.Now()
+				watched(t, n, anybody)
+				if got, err := a.result(); err != nil || got.Resolution.CommandID != "c" || time.Since(began) != row.counts {
+					t.Fatalf("got %+v, %v after %s", got, err, time.Since(began))
+				}
+			})
+		})
+	}
+}
+
 func TestHeldAnswerOfWhoMayNoLongerIsDropped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

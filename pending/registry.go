@@ -283,6 +283,12 @@ func (r *Registry) Recover(ctx context.Context) {
 	left := maps.Clone(r.unsettled)
 	r.mu.Unlock()
 	for requestID, u := range left {
+		r.mu.Lock()
+		current := r.unsettled[requestID] == u
+		r.mu.Unlock()
+		if !current {
+			continue // asked again while earlier ones were settled
+		}
 		if _, _, err := u.registry.resolve(ctx, u.sessionID, requestID, u.end); IsTemporary(err) {
 			continue // retried by the next Recover
 		}

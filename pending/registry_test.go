@@ -779,6 +779,42 @@ func TestAbandonedRequestsAreSettledAfterAnOutage(t *testing.T) {
 	})
 }
 
+// While one request is settled after an outage, another one is asked again.
+func TestRequestAskedAgainDuringRecoverStaysOpen(t *testing.T) {
+	flow(t, func(t *testing.T, n node) {
+		a, b := n.ask(t.Context(), bash("r1", "s1")), n.ask(t.Context(), bash("r2", "s1"))
+		synctest.Wait()
+		n.store.Inject(func(pendingtest.Op, string) pendingtest.Fault { return pendingtest.Unavailable })
+		a.cancel(nil)
+		b.cancel(nil)
+		_, _ = a.result()
+		_, _ = b.result()
+		var again *asked
+		var settled, open string
+		n.store.Inject(func(op pendingtest.Op, id string) pendingtest.Fault {
+			if op == pendingtest.OpResolve && again == nil {
+				settled, open = id, map[string]string{"r1": "r2", "r2": "r1"}[id]
+				again = n.ask(t.Context(), bash(open, "s1"))
+				synctest.Wait()
+			}
+			return pendingtest.None
+		})
+		n.Recover(t.Context())
+		synctest.Wait()
+		if again == nil {
+			t.Fatal("nothing was settled")
+		}
+		if got := stored(t, n, settled).Status; got != pending.Withdrawn {
+			t.Errorf("given up: got %s", got)
+		}
+		if got := stored(t, n, open).Status; got != pending.Open || again.returned() {
+			t.Errorf("asked again: got %s", got)
+		}
+		again.cancel(nil)
+		_, _ = again.result()
+	})
+}
+
 func TestWithdraw(t *testing.T) {
 	flow(t, func(t *testing.T, n node) {
 		a, b := n.ask(t.Context(), bash("r1", "s1")), n.ask(t.Context(), bash("r2", "s1"))

@@ -43,6 +43,25 @@ func TestReplayThenLive(t *testing.T) {
 	}
 }
 
+// That a file cannot be opened now does not mean that it is damaged.
+func TestReplayWhileTheFileTableIsFull(t *testing.T) {
+	t.Parallel()
+	p := script(t, `read go; i=0; while [ $i -lt 100 ]; do echo line $i; i=$((i+1)); done`)
+	p.Limits.Segment = 1500
+	h := start(t, p)
+	if err := os.WriteFile(filepath.Join(h.Dir, shim.FullFileTable), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := attach(t, h.Dir, 1, 0)
+	wrote(t, c, "k", "go")
+	if got := strings.Join(all(t, c), "\n") + "\n"; got != numbered(100) {
+		t.Errorf("got %q", got)
+	}
+	if failed, err := filepath.Glob(filepath.Join(h.Dir, "failed.*")); err != nil || len(failed) < 2 {
+		t.Errorf("%d files could not be opened at first, %v", len(failed), err)
+	}
+}
+
 func TestReplayFromAnOffsetThatIsNone(t *testing.T) {
 	t.Parallel()
 	h := start(t, script(t, `echo one; echo two; cat`))
@@ -159,6 +178,14 @@ func TestFencing(t *testing.T) {
 	again := attach(t, h.Dir, 7, 0) // the same server, whose connection has ended
 	equal(t, "what the CLI read", recv(t, again), "fresh")
 	attach(t, h.Dir, 8, 0)
+}
+
+// Two servers that attach at once may reach the input in the other order.
+func TestALateFenceChangesNothing(t *testing.T) {
+	t.Parallel()
+	if err := shim.WriteBetweenFences(t.TempDir()); err != nil {
+		t.Errorf("Write of the newer: %v", err)
+	}
 }
 
 // A line that waits when another server takes over is that server's to write; one

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime"
 	"syscall"
 )
@@ -16,7 +17,17 @@ import (
 // folder of a shim.
 const FullDisk = "disk-is-full"
 
+// FullFileTable is the name of a file in the folder of a shim. While it is there, the
+// shim fails to open each file of the journal for the first time.
+const FullFileTable = "file-table-is-full"
+
 func init() {
+	openFile = func(name string) (*os.File, error) {
+		if _, err := os.Lstat(FullFileTable); err == nil && os.Mkdir("failed."+name, 0o700) == nil {
+			return nil, &os.PathError{Op: "open", Path: name, Err: syscall.ENFILE}
+		}
+		return os.Open(name)
+	}
 	writeAt = func(f *os.File, b []byte, at int64) (int, error) {
 		if _, err := os.Lstat(FullDisk); err == nil {
 			n, _ := f.WriteAt(b[:len(b)/2], at) // the half that still fits
@@ -96,6 +107,29 @@ func AllocatedByLine(salt uint32, limit int64, b []byte, piece int) (line []byte
 	}
 	runtime.ReadMemStats(&after)
 	return line, after.TotalAlloc - before.TotalAlloc
+}
+
+// WriteBetweenFences attaches a server to the input of a CLI, queues a line of it, has the
+// attach of an earlier server come late, and returns the result of the line.
+func WriteBetweenFences(dir string) error {
+	keys, err := os.Create(filepath.Join(dir, keysName))
+	if err != nil {
+		return err
+	}
+	stdin, pipe, err := os.Pipe()
+	if err != nil {
+		return errors.Join(err, keys.Close())
+	}
+	defer stdin.Close()
+	in := newInput(pipe, keys, window)
+	written := make(chan error, 2)
+	in.fence(6)
+	in.write(6, "queued", []byte("line"), func(_ bool, err error) { written <- err })
+	in.fence(5)
+	in.write(6, "next", []byte("line"), func(_ bool, err error) { written <- err })
+	go in.run()
+	defer in.close()
+	return errors.Join(<-written, <-written)
 }
 
 // Raw is a connection that speaks frames.

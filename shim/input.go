@@ -37,7 +37,6 @@ type input struct {
 type entry struct {
 	key     [16]byte
 	keyed   bool
-	epoch   uint64
 	line    []byte // with its newline
 	waiting []func(dup bool, err error)
 }
@@ -64,7 +63,7 @@ func (in *input) enqueue(epoch uint64, key string, line []byte, done func(bool, 
 	if epoch != in.epoch {
 		return false, ErrFenced
 	}
-	e := &entry{key: digest(key), keyed: key != "", epoch: epoch, waiting: []func(bool, error){done}}
+	e := &entry{key: digest(key), keyed: key != "", waiting: []func(bool, error){done}}
 	if was, known := in.known[e.key]; known && e.keyed {
 		if was != nil {
 			was.waiting = append(was.waiting, done)
@@ -112,11 +111,14 @@ func (in *input) signal() {
 // again. A line that is partly written is completed.
 func (in *input) fence(epoch uint64) {
 	in.mu.Lock()
-	in.epoch = epoch
 	keep := 0
 	if in.begun {
 		keep = 1
 	}
+	if epoch < in.epoch { // a server of a higher epoch has attached in the meantime
+		keep = len(in.queue)
+	}
+	in.epoch = max(in.epoch, epoch)
 	dropped := in.drop(keep)
 	in.mu.Unlock()
 	dropped.finish(ErrFenced)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/sayso-dev/sayso/internal/failpoint"
@@ -18,8 +19,8 @@ var ErrJournalFull = errors.New("the journal is full until the server has stored
 // retryDelay is the delay between attempts to do what failed, such as writing to a full disk.
 const retryDelay = 100 * time.Millisecond
 
-// Tests replace writeAt to simulate a full disk.
-var writeAt = (*os.File).WriteAt
+// Tests replace writeAt to simulate a full disk, and openFile to simulate a full file table.
+var writeAt, openFile = (*os.File).WriteAt, os.Open
 
 // A journal writes the journal in the current folder. One goroutine calls store; other methods may
 // be called concurrently.
@@ -151,7 +152,8 @@ type cursor struct {
 }
 
 // read reads into b from an offset within the bounds. It reads from one segment, and returns 0 at
-// the end of the journal. With an error, c.end is where to continue.
+// the end of the journal, and also when it should be called again, after calling notify. With an
+// error, the segment cannot be read, and c.end is where to continue.
 func (c *cursor) read(b []byte, offset int64) (int, error) {
 	c.j.mu.Lock()
 	i, exact := slices.BinarySearch(c.j.starts, offset)
@@ -172,11 +174,16 @@ func (c *cursor) read(b []byte, offset int64) (int, error) {
 	b = b[:min(int64(len(b)), end-offset)]
 	if c.file == nil || c.start != start {
 		c.close()
-		f, err := os.Open(segmentName(start, c.j.salt))
-		if errors.Is(err, os.ErrNotExist) {
+		f, err := openFile(segmentName(start, c.j.salt))
+		switch errno, _ := errors.AsType[syscall.Errno](err); {
+		case errors.Is(err, os.ErrNotExist):
 			return c.j.readOpen(b, start, offset)
-		}
-		if err != nil {
+		case errno.Temporary() || errno == syscall.ENOMEM:
+			// The segment is intact, but the system has no descriptor or memory left, for example.
+			time.Sleep(retryDelay)
+			c.j.notify() // read again
+			return 0, nil
+		case err != nil:
 			return 0, err
 		}
 		c.file, c.start = f, start

@@ -34,7 +34,14 @@ func (k *supervisor) reap() {
 		k.exited = pid == k.meta.CLI || err == syscall.ECHILD
 		k.mu.Unlock()
 	}
-	for targets := k.killTargets(); len(targets) > 0; targets = k.killTargets() {
+	for {
+		targets, err := stray(k.meta)
+		// An error does not mean that the tree is empty: for example, no process can be started now.
+		// If the processes could not be listed at the start either, as in a sandbox, trying again
+		// would only keep the exit from being recorded.
+		if len(targets) == 0 && (err == nil || k.meta.Start == "") {
+			return
+		}
 		for _, p := range targets {
 			p.signal(syscall.SIGKILL)
 		}
@@ -55,8 +62,9 @@ func processes(marker string) ([]process, error) {
 		return nil, err
 	}
 	defer r.Close()
+	// In local time, the start time of a process would change with the time zone.
 	ps, err := os.StartProcess("/bin/ps", []string{"ps", "-axEww", "-o", "pid=,ppid=,pgid=,rss=,time=,state=,lstart=,command="},
-		&os.ProcAttr{Env: []string{"LC_ALL=C"}, Files: []*os.File{nil, w, nil}})
+		&os.ProcAttr{Env: []string{"LC_ALL=C", "TZ=UTC"}, Files: []*os.File{nil, w, nil}})
 	w.Close()
 	if err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ func (p Project) commandRuling(rules []Rule, command, dir string, c Call) Ruling
 		all = stricterRuling(all, p.writesRuling(edits, command, calls, complete, c))
 	}
 	if anyRestricts(reads) {
-		all = stricterRuling(all, p.readsRuling(reads, calls, c))
+		all = stricterRuling(all, p.readsRuling(reads, command, calls, c))
 	}
 	return all
 }
@@ -270,7 +270,7 @@ func (p Project) writesRuling(rules []Rule, command string, calls []review.Invoc
 		if copies[v.Program] {
 			apply = rules
 		}
-		names, known := operands(v)
+		names, known := operands(v, false)
 		if !known && (copies[v.Program] || writers[v.Program]) {
 			all = stricterRuling(all, unreadRuling(apply))
 		}
@@ -309,37 +309,75 @@ func (p Project) folderParts(c Call, folder, dir string) (parts []part) {
 
 // readsRuling returns the ruling on the files that a command names, by the rules for tools
 // that read files. A rule without a pattern applies only to the tools, not to commands.
-func (p Project) readsRuling(rules []Rule, calls []review.Invocation, c Call) Ruling {
+func (p Project) readsRuling(rules []Rule, command string, calls []review.Invocation, c Call) Ruling {
 	all := Ruling{Effect: Allow}
 	rules = slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return r.Pattern == "" })
+	hidden, globs := expandsToHidden(command, calls), 0
 	for _, v := range calls {
 		for _, from := range v.Redirections {
 			if !from.Writes {
 				all = stricterRuling(all, decide(rules, p.fileParts(c, from.Path, v.Dir)))
 			}
 		}
-		names, _ := operands(v)
+		names, known := operands(v, true)
+		if !known && disclosers[v.Program] {
+			all = stricterRuling(all, unreadRuling(rules))
+		}
 		for _, name := range names {
 			all = stricterRuling(all, decide(rules, p.fileParts(c, name, v.Dir)))
+		}
+		for _, a := range v.Args {
+			if !a.Glob || printsOnly(v) {
+				continue
+			}
+			if globs++; globs > maxGlobs {
+				return stricterRuling(all, unreadRuling(rules))
+			}
+			all = stricterRuling(all, decide(rules, p.globParts(c, a.Text, v.Dir, hidden)))
 		}
 	}
 	return all
 }
 
+// maxGlobs bounds the globs of a command that are compared with rules, because comparing two
+// patterns takes long.
+const maxGlobs = 20
+
+// expandsToHidden reports whether the globs of a command may match names that begin with a dot,
+// which needs an option of the shell.
+func expandsToHidden(command string, calls []review.Invocation) bool {
+	return strings.Contains(command, "GLOBIGNORE") || slices.ContainsFunc(calls, func(v review.Invocation) bool {
+		return v.Program == "shopt" || v.Program == "setopt" || v.Program == "emulate" || slices.ContainsFunc(v.Args, func(a review.Argument) bool {
+			name := strings.ToLower(strings.ReplaceAll(a.Text, "_", ""))
+			return strings.Contains(name, "dotglob") || strings.Contains(name, "globdots")
+		})
+	})
+}
+
+// printsOnly reports whether a program prints its arguments and uses none as a file.
+func printsOnly(v review.Invocation) bool { return v.Program == "echo" || v.Program == "printf" }
+
 // operands lists the arguments of a program that may name files: all that are not options, and
-// the values joined to options. complete is false when there may be more.
-func operands(v review.Invocation) (names []string, complete bool) {
-	if v.Program == "echo" || v.Program == "printf" {
+// the values joined to options. reading includes files that are only read, and the known text
+// of arguments that are not fully known; globs and outputs of commands are then left out.
+// complete is false when there may be more.
+func operands(v review.Invocation, reading bool) (names []string, complete bool) {
+	if printsOnly(v) {
 		return nil, true
 	}
 	complete = true
 	plain := 0 // non-option arguments so far
 	for i, a := range v.Args {
 		text := a.Text
+		if a.Many || !a.Known {
+			if reading && (a.Glob || a.Output) {
+				continue
+			}
+			if complete = false; !reading {
+				continue
+			}
+		}
 		switch {
-		case a.Many || !a.Known:
-			complete = false
-			continue
 		case strings.HasPrefix(text, "-"):
 			if _, value, ok := strings.Cut(text, "="); ok {
 				names = append(names, value)
@@ -349,18 +387,18 @@ func operands(v review.Invocation) (names []string, complete bool) {
 			continue
 		case v.Program == "dd":
 			name, value, _ := strings.Cut(text, "=")
-			if name == "if" {
+			if name == "if" && !reading {
 				continue
 			}
 			text = value
-		case v.Program == "cp" || v.Program == "install":
+		case !reading && (v.Program == "cp" || v.Program == "install"):
 			// The last operand is written, unless an option names another target.
 			if i < len(v.Args)-1 && !slices.ContainsFunc(v.Args, func(a review.Argument) bool {
 				return strings.HasPrefix(a.Text, "-") && (strings.Contains(a.Text, "t") || !a.Known)
 			}) {
 				continue
 			}
-		case v.Program == "sed":
+		case !reading && v.Program == "sed":
 			if plain++; plain == 1 {
 				complete = complete && !sedWrites.MatchString(text)
 			}
@@ -382,6 +420,12 @@ var (
 	writers   = set("sed", "perl", "rm", "rmdir", "unlink", "shred", "touch", "mkdir", "chmod", "chown", "chgrp", "setfacl", "rsync", "scp")
 	unpackers = set("tar", "bsdtar", "unzip", "7z", "cpio", "patch", "unrar", "ar")
 )
+
+// disclosers are the programs that print, copy, move or link the files that they are given. If
+// such a file is unknown, it may be any. For other programs that would restrict far too much:
+// every commit whose message is computed, for example.
+var disclosers = set("cat", "tac", "head", "tail", "grep", "egrep", "fgrep", "rg", "ag", "ack", "diff", "cmp", "comm", "cut", "nl", "od", "hexdump", "xxd", "strings", "base64", "base32", "less", "more", "bat", "sort", "uniq", "shuf", "paste", "join", "fold", "fmt", "pr", "rev", "column", "expand", "unexpand", "iconv", "jq", "yq",
+	"awk", "gawk", "mawk", "nawk", "sed", "perl", "cp", "mv", "install", "ln", "dd", "rsync", "scp", "tar", "bsdtar", "cpio", "zip", "7z", "gzip", "bzip2", "xz", "zstd", "split", "csplit", "openssl", "gpg")
 
 // readers are the programs that write none of their operands, unless an option says so.
 var readers = set("cat", "tac", "head", "tail", "grep", "egrep", "fgrep", "rg", "ag", "ls", "ll", "stat", "file", "wc", "diff", "cmp", "comm", "cut", "tr", "nl", "od", "hexdump",
@@ -406,10 +450,10 @@ func onlyReads(v review.Invocation) bool {
 	case "sort", "tree":
 		return !has("-o", "--o")
 	case "uniq":
-		names, known := operands(v)
+		names, known := operands(v, false)
 		return known && len(names) < 2
 	case "sed":
-		_, known := operands(v)
+		_, known := operands(v, false)
 		return known && !has("--i") && !slices.ContainsFunc(v.Args, func(a review.Argument) bool {
 			return strings.HasPrefix(a.Text, "-") && !strings.HasPrefix(a.Text, "--") && strings.Contains(a.Text, "i")
 		})

@@ -43,16 +43,7 @@ func (r Rule) mayContain(name string) bool {
 // the session's folder and the project's folders.
 func (p Project) namesIn(c Call, name string) []string {
 	all := []string{name}
-	folders := append([]string{c.CWD}, p.Folders...)
-	if c.Resolve != nil {
-		if real := c.Resolve(c.CWD); real != "" {
-			folders = append(folders, real)
-		}
-	}
-	for _, folder := range folders {
-		if folder == "" {
-			continue
-		}
+	for _, folder := range p.foldersIn(c) {
 		if inside, ok := strings.CutPrefix(strings.TrimSuffix(name, "/")+"/", strings.TrimSuffix(folder, "/")+"/"); ok {
 			if inside = strings.TrimSuffix(inside, "/"); !slices.Contains(all, inside) {
 				all = append(all, inside)
@@ -60,6 +51,15 @@ func (p Project) namesIn(c Call, name string) []string {
 		}
 	}
 	return all
+}
+
+// foldersIn returns the folders to which patterns are relative: the session's and the project's.
+func (p Project) foldersIn(c Call) []string {
+	folders := append([]string{c.CWD}, p.Folders...)
+	if c.Resolve != nil {
+		folders = append(folders, c.Resolve(c.CWD))
+	}
+	return slices.DeleteFunc(folders, func(folder string) bool { return folder == "" })
 }
 
 // pathsOf returns the absolute paths of a file: as it is written, and where it leads. It
@@ -73,17 +73,21 @@ func (c Call) pathsOf(file, dir string) (all []string) {
 	switch {
 	case file == "" || file == "?" || strings.ContainsRune(file, 0):
 		return nil
-	case strings.HasPrefix(file, "~"):
-		rest := strings.TrimPrefix(file, "~")
-		if c.Home == "" || rest != "" && rest[0] != '/' {
+	case file == "~" || strings.HasPrefix(file, "~/"):
+		if c.Home == "" {
+			if c.Resolve != nil {
+				return nil
+			}
 			return []string{file}
 		}
 		add(file) // patterns may be written this way
-		file = c.Home + rest
-	case !path.IsAbs(file) && (dir == "?" || dir == ""):
+		file = c.Home + strings.TrimPrefix(file, "~")
+	case otherHomes.MatchString(file):
 		return nil
-	case !path.IsAbs(file) && strings.HasPrefix(dir, "~"):
+	case !path.IsAbs(file) && (dir == "~" || strings.HasPrefix(dir, "~/")):
 		return c.pathsOf(dir+"/"+file, dir)
+	case !path.IsAbs(file) && !path.IsAbs(dir):
+		return nil
 	case !path.IsAbs(file):
 		file = dir + "/" + file
 	}
@@ -112,6 +116,10 @@ func (c Call) pathsOf(file, dir string) (all []string) {
 	}
 	return all
 }
+
+// otherHomes matches a path in the home of a user, such as ~root/x, or in a folder that only
+// the shell knows: ~+ and ~-. It does not match other texts, such as the version "~> 7.0".
+var otherHomes = lazyregexp.New(`^~[^/\s<>=]+(?:/|$)`)
 
 // maxLinks bounds how often a path is resolved.
 const maxLinks = 20

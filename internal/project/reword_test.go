@@ -3,6 +3,7 @@ package project_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -217,7 +218,7 @@ func TestFilesOfRules(t *testing.T) {
 			}
 		}
 		for text, want := range map[string]project.Effect{
-			"cat > deploy/x": project.TwoPeople, "echo a >> ./deploy/x": project.TwoPeople, "cd deploy && cat > x": project.TwoPeople, "cat > link/x": project.TwoPeople, "cat > $x": project.TwoPeople, "cat > /proc/self/cwd/deploy/x": project.TwoPeople, "bash -c 'cat > deploy/x'": project.TwoPeople, "d=deploy; cat > $d/x": project.TwoPeople, "cat <<E > deploy/x\na\nE": project.TwoPeople,
+			"cat > deploy/x": project.TwoPeople, "echo a >> ./deploy/x": project.TwoPeople, "cd deploy && cat > x": project.TwoPeople, "cat > link/x": project.TwoPeople, "cat > ~+/deploy/x": project.TwoPeople, "cat > ~root/x": project.TwoPeople, "cat > ~/../../src/api/deploy/x": project.TwoPeople, "cd ~/a && cat > ../../../src/api/deploy/x": project.TwoPeople, "cp a ~+/deploy/x": project.TwoPeople, "cp a ~-/x": project.TwoPeople, "cd ~+ && tee deploy/x": project.TwoPeople, "cd '~> x' && tee deploy/x": project.TwoPeople, "cat > $x": project.TwoPeople, "cat > /proc/self/cwd/deploy/x": project.TwoPeople, "bash -c 'cat > deploy/x'": project.TwoPeople, "d=deploy; cat > $d/x": project.TwoPeople, "cat <<E > deploy/x\na\nE": project.TwoPeople,
 			"tee deploy/x": project.TwoPeople, "cp x deploy/": project.TwoPeople, "cp -r x deploy": project.TwoPeople, "mv x deploy/x": project.TwoPeople, "sed -i s/a/b/ deploy/x": project.TwoPeople, "rm -rf deploy": project.TwoPeople, "rm -rf .": project.TwoPeople, "dd if=x of=deploy/x": project.TwoPeople, "ln -s x deploy/x": project.TwoPeople, "touch deploy/x": project.TwoPeople, "sed -n 'w deploy/x' y": project.TwoPeople, "git checkout -- deploy/x": project.TwoPeople, "cp -t deploy x": project.TwoPeople, "cp --target-directory=deploy x": project.TwoPeople, "tar xf x.tar": project.TwoPeople, "sort -odeploy/x y": project.TwoPeople, "python3 -c 'open(\"deploy/x\", \"w\")'": project.TwoPeople, "cp x $y": project.TwoPeople,
 			"cat deploy/x": project.Allow, "ls deploy": project.Allow, "cat > src/x": project.Allow, "grep -r a deploy": project.Allow, "ls > /dev/null": project.Allow, "git add deploy/x": project.Allow, "cp deploy/x src/x": project.Allow, "echo deploy/x": project.Allow, "npm test": project.Allow, "python3 -c 'print(1)'": project.Allow, "diff deploy/x deploy/y": project.Allow, "ls 2>&1": project.Allow,
 		} {
@@ -250,6 +251,61 @@ func TestFilesOfRules(t *testing.T) {
 	secret := project.Rule{Tool: "Read", Pattern: ".env*", Effect: project.TwoPeople}
 	for _, one := range []project.Call{call("Read", "file_path", "/src/api/.env"), call("Grep", "path", "/src/api/.env.local"), command("cat .env"), command("base64 < .env"), command("grep x .env")} {
 		if got := rulingOf(one, secret); got.Effect != project.TwoPeople {
+			t.Errorf("%s: got %+v", one.Input, got)
+		}
+	}
+	for text, want := range map[string]project.Effect{
+		"cp .env x": project.TwoPeople, "cp -r a .env x": project.TwoPeople, "cp -t x .env": project.TwoPeople, "install -m 644 .env x": project.TwoPeople, "dd if=.env of=x": project.TwoPeople, "mv .env x": project.TwoPeople, "ln .env x": project.TwoPeople, "ln -s .env x": project.TwoPeople, "sudo cp .env x": project.TwoPeople,
+		"cat ~+/.env": project.TwoPeople, "cat ~-/.env": project.TwoPeople, "cat ~root/x": project.TwoPeople, "cat ~root": project.TwoPeople, "cat < ~+/.env": project.TwoPeople, "cd ~+ && cat .env": project.TwoPeople, "git -C ~+ diff .env": project.TwoPeople, "cat ~/../../src/api/.env": project.TwoPeople,
+		"cat .e*": project.TwoPeople, "cat .en?": project.TwoPeople, "cat [.]env": project.TwoPeople, "cat @(.env|a)": project.TwoPeople, "base64 .e*": project.TwoPeople, "cat ./.e*": project.TwoPeople, "cat ~+/.e*": project.TwoPeople, "cat ~/../../src/ap?/.env": project.TwoPeople, "cat /src/*/.env": project.TwoPeople, "cat src*/../.env": project.TwoPeople, "cat .*/.env": project.TwoPeople, "cat .E*": project.TwoPeople, "shopt -s dotglob; cat *": project.TwoPeople, "bash -O dotglob -c 'cat *'": project.TwoPeople, "cd $x && cat *.go": project.TwoPeople,
+		"f=.env; cat $f": project.TwoPeople, "f=.env; cat \"$f\"": project.TwoPeople, "f=.env; git add $f": project.TwoPeople, "cat $x": project.TwoPeople, "cat \"$x\"": project.TwoPeople, "cp $x y": project.TwoPeople, "ls -a | xargs cat": project.TwoPeople, "dd if=$x of=y": project.TwoPeople, "base64 \"$(cat x)\"": project.TwoPeople,
+		"cp a.go b.go": project.Allow, "dd if=a of=b": project.Allow, "cat ~/notes": project.Allow, "cd ~ && cat notes": project.Allow, "gem install rails -v '~> 7.0'": project.Allow, "sed 's/word/x/' a.go": project.Allow,
+		"cat *.go": project.Allow, "ls *": project.Allow, "cat */*.md": project.Allow, "wc -l **/*.go": project.Allow, "grep x src/*/x.go": project.Allow, "pip install a[b]": project.Allow, "curl https://example.com/?a=b": project.Allow, "echo .e*": project.Allow,
+		"echo $x": project.Allow, "git commit -m \"$(cat x)\"": project.Allow, "diff <(sort a) <(sort b)": project.Allow, "test -f \"$x\"": project.Allow, "kill $x": project.Allow,
+	} {
+		if got := rulingOf(command(text), secret); got.Effect != want {
+			t.Errorf("%q: got %s, want %s", text, got.Effect, want)
+		}
+	}
+	// A glob matches what its folder leads to, and files in the folders that it names.
+	for text, want := range map[string]project.Effect{"cat link/*": project.TwoPeople, "cat li*/../deploy/x": project.TwoPeople, "grep -r x d*": project.TwoPeople, "cat */x": project.TwoPeople, "cat **/x": project.TwoPeople, "cat *.go": project.Allow, "cat src/*": project.Allow} {
+		one := command(text)
+		one.Resolve = resolve
+		if got := rulingOf(one, project.Rule{Tool: "Read", Pattern: "deploy/**", Effect: project.TwoPeople}); got.Effect != want {
+			t.Errorf("%q: got %s, want %s", text, got.Effect, want)
+		}
+	}
+	// An allowing rule must cover everything that a glob matches.
+	for text, free := range map[string]bool{"cat docs/*.md": true, "cat docs/a": true, "cat d*/a": false, "cat docs/*/../../x": false} {
+		rules := []project.Rule{{Tool: "Read", Pattern: "docs/*", Effect: project.Allow}, {Tool: "Read", Pattern: "*", Effect: project.TwoPeople}}
+		if got := rulingOf(command(text), rules...); got.Unrestricted() != free {
+			t.Errorf("%q: got %+v, want free %v", text, got, free)
+		}
+	}
+}
+
+// unreachable is the disk of a runner that does not answer.
+type unreachable struct{}
+
+var errUnreachable = errors.New("runner unreachable")
+
+func (unreachable) Home(context.Context) (string, error) { return "", errUnreachable }
+
+func (unreachable) ResolvePath(context.Context, string) (string, error) { return "", errUnreachable }
+
+func (unreachable) RepositoryRoot(context.Context, string) (string, error) {
+	return "", errUnreachable
+}
+
+// TestHomeOfAnUnreachableRunner: nobody knows where a path in the home folder leads, so
+// the strictest rule decides.
+func TestHomeOfAnUnreachableRunner(t *testing.T) {
+	t.Parallel()
+	b := api(func(p *project.Project) {
+		p.Rules = []project.Rule{{Tool: "Read", Pattern: "/home/claude/.ssh/*", Effect: project.Deny}}
+	}).WithDisks(func(string) project.Disk { return unreachable{} })
+	for _, one := range []project.Call{call("Read", "file_path", "~/.ssh/id_rsa"), command("cat ~/.ssh/id_rsa"), command("cat < ~/.ssh/id_rsa"), command("cd ~/.ssh && cat id_rsa"), command("cat ~/.ssh/*")} {
+		if got := b.Approval(t.Context(), project.Place{ProjectID: "api"}, one, nil); got.Effect != project.Deny || !got.Unread {
 			t.Errorf("%s: got %+v", one.Input, got)
 		}
 	}

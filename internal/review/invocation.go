@@ -18,12 +18,16 @@ type Argument struct {
 	Known bool
 	// Many: it may become any number of arguments, or none.
 	Many bool
+	// Glob: Text is complete, and the shell replaces it with the names of files that match it.
+	Glob bool
+	// Output: it is the output of a command, as a file: <(…).
+	Output bool
 }
 
 // Redirection is a file that a command reads from or writes to.
 type Redirection struct {
 	File   Argument
-	Path   string // absolute, "~/…", or "?" when it is computed
+	Path   string // absolute, "~/…", "~user/…", or "?" when it is computed
 	Writes bool   // <> reads and writes, and counts as writing
 }
 
@@ -38,8 +42,8 @@ type Invocation struct {
 	// Subcommand is Args without the leading options of the program itself: for git -C x push
 	// --force it is push --force. It equals Args for a program without such options.
 	Subcommand []Argument
-	// Dir is the folder in which it runs, absolute or "~/…". It is "?" when it is computed,
-	// or depends on whether a cd succeeds. It follows cd, env -C, sudo -D and git -C.
+	// Dir is the folder in which it runs, absolute, "~/…" or "~user/…". It is "?" when it is
+	// computed, or depends on whether a cd succeeds. It follows cd, env -C, sudo -D and git -C.
 	Dir string
 	// Opaque: it runs code that is not part of the command, such as tests or build scripts of
 	// a project.
@@ -212,7 +216,11 @@ func (f field) isLiteral() bool {
 }
 
 func (f field) argument() Argument {
-	return Argument{Text: f.text, Known: f.isLiteral(), Many: f.open || f.glob || f.variable}
+	plain := !f.open && !f.variable
+	return Argument{
+		Text: f.text, Known: f.isLiteral(), Many: f.open || f.glob || f.variable,
+		Glob: plain && f.static && f.glob && f.proc == nil, Output: plain && !f.glob && f.proc != nil,
+	}
 }
 
 func arguments(list []field) []Argument {

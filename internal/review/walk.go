@@ -432,19 +432,24 @@ func harmlessDevice(p string) bool {
 	return strings.HasPrefix(p, "/dev/fd/")
 }
 
-// resolve returns the absolute path of a name in the current folder. It leaves "~/…"
-// unchanged, and returns "?" when the path is unknown.
+// resolve returns the absolute path of a name in the current folder. It leaves the beginning of
+// "~/…", "~+/…" and "~user/…" unchanged, and any ".." that leads out of that folder, because
+// only the shell knows where these are. It returns "?" when the path is unknown.
 func (w *walker) resolve(name string) string {
 	switch {
-	case name == "~" || strings.HasPrefix(name, "~"):
-		return "~" + path.Clean("/"+strings.TrimLeft(strings.TrimPrefix(name, "~"), "/"))
+	case strings.HasPrefix(name, "~"):
+		home, rest, _ := strings.Cut(name, "/")
+		if rest = path.Clean(strings.TrimLeft(rest, "/")); rest == "." {
+			return home
+		}
+		return home + "/" + rest
 	case path.IsAbs(name):
 		return path.Clean(name)
 	case w.cwd == "?":
 		return "?"
 	}
 	if strings.HasPrefix(w.cwd, "~") {
-		return "~" + path.Join(strings.TrimPrefix(w.cwd, "~"), name)
+		return w.resolve(w.cwd + "/" + name)
 	}
 	return path.Join(w.cwd, name)
 }
