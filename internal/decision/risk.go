@@ -26,9 +26,10 @@ const maxLevels = 16384
 // Limits of assessments. A disk can be slow or never answer, and the frames of all tabs wait for
 // levels.
 const (
-	// levelWait bounds how long a caller waits for an assessment, which then goes on without it. The
-	// more of them are overdue, the less it waits for others: together at most 1.2 s.
-	levelWait = 250 * time.Millisecond
+	// levelWait bounds how long a caller waits for an assessment, which then goes on without it: longer
+	// than a busy machine takes for a disk that works, because the level stays high until the session
+	// changes. The more of them are overdue, the less it waits for others: together at most 5 s.
+	levelWait = time.Second
 	// assessmentTimeout is how long an assessment may query the disk. A query that has started may
 	// take longer.
 	assessmentTimeout = 5 * time.Second
